@@ -1,0 +1,240 @@
+"""Time explicit 7-point heat conduction sweeps in heatsim and its peers side by side: see README.md.
+
+Needs only the standard library; each peer runs in a process of its own (peers/worker.py).
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+HERE = Path(__file__).parent
+PEERS = {
+    "heatsim": "heatsim_",
+    "c_openmp": "c_openmp",
+    "devito": "devito_",
+    "pystencils": "pystencils_",
+    "jax": "jax_",
+    "numpy": "numpy_",
+    "pypde": "pypde_",
+}
+SECONDS_A_ROUND = 1.0
+WARM_UP_STEPS = 8
+COLUMNS = "{:<12}{:<10}{:<9}{:>10}{:>8}{:>8}{:>14}"
+
+
+class PeerError(Exception):
+    """A peer could not do what it was asked; the message says why."""
+
+
+@dataclass
+class Row:
+    """What is known of one peer; `rates` in G cell updates/s, one a round."""
+
+    name: str
+    version: str | None = None
+    boundary: str = ""
+    settings: str = ""
+    skipped: str | None = None
+    failed: str | None = None
+    steps: int = 0
+    rates: list[float] = field(default_factory=list)
+
+    @property
+    def rate(self) -> float | None:
+        """Median rate in G cell updates/s; None if it was not timed."""
+        return median(self.rates) if self.rates else None
+
+
+class Peer:
+    """A peer's process; `log` receives all that it prints."""
+
+    def __init__(self, key: str, python: str, cores: list[int], environment: dict[str, str], log: Path):
+        self.row = Row(key)
+        self.log = log
+        with log.open("w") as stderr:
+            self.process = subprocess.Popen(
+                [python, "-m", "peers.worker", PEERS[key], ",".join(map(str, cores))],
+                cwd=HERE,
+                env=environment,
+                text=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+            )
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """Call a method of the worker. Raises PeerError when it fails or dies."""
+        with suppress(BrokenPipeError):  # then the answer is empty too
+            print(json.dumps([method, arguments]), file=self.process.stdin, flush=True)
+        answer = self.process.stdout.readline()
+        if not answer:
+            last = self.log.read_text(errors="replace").strip().splitlines()[-1:]
+            raise PeerError(f"process ended with {self.process.wait()}: {' '.join(last)}")
+        value, error = json.loads(answer)
+        if error:
+            raise PeerError(error)
+        return value
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.communicate()
+
+
+def main() -> int:
+    """Run the comparison; exit code 1 if a peer failed."""
+    options = _options()
+    cores = sorted(os.sched_getaffinity(0))[: options.threads]
+    if len(cores) < options.threads:
+        sys.exit(f"--threads {options.threads}: only {len(cores)} cores may be used")
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        rows = _compare(options, cores, Path(folder))
+    report = _report(options, cores, load, rows)
+    print(_table(report, rows))
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    return 1 if any(row.failed for row in rows) else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--n", type=int, default=256, help="cells along each axis (default 256)")
+    parser.add_argument("--dtype", choices=["float32", "float64"], default="float32")
+    parser.add_argument("--steps", type=int, help="sweeps a round (default: as many as take about 1 s)")
+    parser.add_argument("--threads", type=int, default=2, help="threads, on as many cores (default 2)")
+    parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS), help="default: all")
+    parser.add_argument("--rounds", type=int, default=7, help="timed rounds (default 7)")
+    parser.add_argument(
+        "--peers-python", default=sys.executable, help="interpreter of all but heatsim (default: this one)"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers here as well")
+    return parser.parse_args()
+
+
+def _compare(options: argparse.Namespace, cores: list[int], folder: Path) -> list[Row]:
+    environment = _environment(options.threads, folder)
+    peers = []
+    try:
+        for key in options.peers:
+            python = sys.executable if key == "heatsim" else options.peers_python
+            peers.append(Peer(key, python, cores, environment, folder / f"{key}.log"))
+            _attempt(peers[-1], _make_ready, options)
+        for number in range(options.rounds):
+            _say(f"round {number + 1} of {options.rounds}")
+            for peer in peers:
+                _attempt(peer, _time, options.n)
+    finally:
+        for peer in peers:
+            peer.close()
+    return [peer.row for peer in peers]
+
+
+def _environment(threads: int, folder: Path) -> dict[str, str]:
+    """Return the environment that every peer gets."""
+    names = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NPROC")  # NPROC: XLA's pool
+    return {
+        **os.environ,
+        **dict.fromkeys(names, str(threads)),
+        "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=true",
+        "JAX_PLATFORMS": "cpu",
+        # Huge pages for everybody: NumPy's arrays have them by itself, those of Devito and JAX would not.
+        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+        "TMPDIR": str(folder),
+    }
+
+
+def _attempt(peer: Peer, action: Callable[[Peer, Any], None], argument: Any) -> None:
+    """Do an action with a peer that is still in the race; record the failure if it raises PeerError."""
+    if peer.row.skipped or peer.row.failed:
+        return
+    try:
+        action(peer, argument)
+    except PeerError as error:
+        peer.row.failed, peer.row.rates = str(error), []
+        _say(f"{peer.row.name}: FAILED, not timed: {error}\n{peer.log.read_text(errors='replace')}")
+
+
+def _make_ready(peer: Peer, options: argparse.Namespace) -> None:
+    """Describe, verify, prepare, warm up, and choose the steps of a round."""
+    row = peer.row
+    about = peer.ask("describe")
+    row.skipped = about.pop("missing")
+    for key, value in about.items():
+        setattr(row, key, value)
+    if row.skipped:
+        _say(f"{row.name}: skipped, {row.skipped}")
+        return
+    if difference := peer.ask("verify", options.dtype):
+        raise PeerError(difference)
+    peer.ask("prepare", options.n, options.dtype)
+    peer.ask("advance", WARM_UP_STEPS)
+    seconds = min(peer.ask("advance", WARM_UP_STEPS) for _ in range(2)) / WARM_UP_STEPS
+    row.steps = options.steps or max(WARM_UP_STEPS, round(SECONDS_A_ROUND / seconds))
+    _say(f"{row.name}: verified, {row.steps} steps a round")
+
+
+def _time(peer: Peer, n: int) -> None:
+    peer.row.rates.append(peer.row.steps * n**3 / peer.ask("advance", peer.row.steps) / 1e9)
+
+
+def _report(options: argparse.Namespace, cores: list[int], load: float, rows: list[Row]) -> dict[str, Any]:
+    return {
+        "machine": _processor(),
+        "python": platform.python_version(),
+        "cores": cores,
+        "load_before": load,
+        "n": options.n,
+        "dtype": options.dtype,
+        "rounds": options.rounds,
+        "peers": [{**asdict(row), "rate": row.rate} for row in rows],
+    }
+
+
+def _processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def _table(report: dict[str, Any], rows: list[Row]) -> str:
+    problem = f"7-point heat conduction, {report['n']}^3 {report['dtype']}"
+    cores = f"one thread on each of the cores {report['cores']}"
+    own = next((row.rate for row in rows if row.name == "heatsim"), None)
+    return "\n".join(
+        [
+            f"{problem}, median of {report['rounds']} interleaved rounds",
+            f"{report['machine']}, {cores}, load before the start {report['load_before']:.2f}",
+            COLUMNS.format("peer", "version", "boundary", "G cells/s", "min", "max", "heatsim/peer"),
+            *(_line(row, own) for row in rows),
+            "boundary: zero temperature, ghost = in the layer outside the cells, face = on the cells' faces",
+            *(f"{row.name}: {row.settings}" for row in rows if row.rates),
+        ]
+    )
+
+
+def _line(row: Row, own: float | None) -> str:
+    about = row.name, row.version or "-", row.boundary
+    if row.rate is None:
+        reason = f"skipped: {row.skipped}" if row.skipped else f"FAILED: {row.failed}"
+        return COLUMNS.format(*about, reason, "", "", "").rstrip()
+    rates = (f"{rate:.3f}" for rate in (row.rate, min(row.rates), max(row.rates)))
+    return COLUMNS.format(*about, *rates, f"{own / row.rate:.2f}" if own else "-")
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""heatsim itself, through the machinery of `heatsim run`: a scenario file in, a run folder out.
+
+CHECK when heatsim.run exists: everything marked CHECK below was written against the planned interface.
+"""
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .problem import TIME_STEP, Sweeps, diffusivity, missing
+
+NAME, DISTRIBUTION, BOUNDARY = "heatsim", "heatsim", "face"
+SETTINGS = "heatsim.run, device cpu, kernel auto, loop_seconds of run.json, one snapshot at the end"
+
+SCENARIO = """\
+title = "Speed comparison"
+temperature_unit = "degC"
+[grid]
+cells = [{n}, {n}, {n}]
+size = [1.0, 1.0, 1.0]
+[time]
+end = {end}
+step = {step}
+integrator = "euler"
+[compute]
+device = "cpu"
+precision = "{precision}"
+[materials.unit]
+conductivity = {conductivity!r}
+density = 1.0
+heat_capacity = 1.0
+[[regions]]
+material = "unit"
+[initial]
+temperature = {{ file = "initial.npy" }}
+[boundary]
+default = {{ kind = "fixed", temperature = 0.0 }}
+[output]
+snapshots = {{ at = [{end}] }}
+"""
+
+
+def available() -> str | None:
+    if reason := missing("heatsim"):
+        return reason
+    import heatsim
+
+    return None if hasattr(heatsim, "run") else "heatsim.run does not exist yet"
+
+
+def prepare(initial: np.ndarray) -> Sweeps:
+    folder = Path(tempfile.mkdtemp())
+    np.save(folder / "initial.npy", initial)
+
+    def advance(steps: int) -> float:
+        timings = _run(folder, initial, steps).info["timings"]  # CHECK: Run.info holds run.json
+        return float(timings["loop_seconds"])  # CHECK: the whole time loop, without loading and compiling
+
+    return Sweeps(advance, lambda: _last_snapshot(folder / "run"))
+
+
+def _run(folder: Path, initial: np.ndarray, steps: int) -> Any:
+    """Run `steps` steps from the initial field, not from where the last run ended, into `folder/run`."""
+    import heatsim
+
+    scenario = folder / "scenario.toml"
+    text = SCENARIO.format(
+        n=len(initial),
+        end=steps * TIME_STEP,
+        step=TIME_STEP,
+        precision=initial.dtype.name,
+        conductivity=diffusivity(len(initial)),
+    )
+    scenario.write_text(text, encoding="utf-8")
+    shutil.rmtree(folder / "run", ignore_errors=True)
+    run = heatsim.run(heatsim.load(scenario), output=folder / "run")  # CHECK: arguments, and that it is quiet
+    if run.info["steps"] != steps:  # CHECK: key
+        raise RuntimeError(f"heatsim took {run.info['steps']} steps, {steps} were asked for")
+    return run
+
+
+def _last_snapshot(folder: Path) -> np.ndarray:
+    from heatsim.store.snapshots import read_snapshot  # CHECK: or heatsim.open(folder)
+
+    return read_snapshot(sorted(folder.glob("snapshots/*.h5"))[-1]).temperature

@@ -1,0 +1,71 @@
+"""What can go wrong in a way that a user can mend, each with the exit code that the command line gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class HeatsimError(Exception):
+    """Base of all errors that are told in one message, without a traceback."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """One thing wrong with a scenario: where (file, line and column from 1, key) and what was expected and found."""
+
+    message: str
+    key: str = ""
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    hint: str = ""
+
+    def __str__(self) -> str:
+        place = self.file
+        if self.line:
+            place += f":{self.line}:{self.column}"
+        parts = [part for part in (place, self.key, self.message) if part]
+        return ": ".join(parts) + (f" ({self.hint})" if self.hint else "")
+
+
+class ScenarioError(HeatsimError):
+    """The scenario is not valid; holds every flaw that was found."""
+
+    exit_code = 2
+
+    def __init__(self, flaws: Sequence[Flaw]) -> None:
+        super().__init__("\n".join(str(flaw) for flaw in flaws))
+        self.flaws = tuple(flaws)
+
+
+class InputFileError(HeatsimError):
+    """A data file cannot be used: missing, malformed, of the wrong shape, or not safe to open."""
+
+    exit_code = 2
+
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(f"{path}: {message}")
+        self.path = path
+        self.message = message
+
+
+class RunFolderError(HeatsimError):
+    """A run folder exists already, or is not one."""
+
+    exit_code = 2
+
+
+class NotFiniteError(HeatsimError):
+    """The temperature is no longer a finite number."""
+
+    exit_code = 3
+
+
+class NoGpuError(HeatsimError):
+    """A GPU was demanded and there is none that works."""
+
+    exit_code = 4

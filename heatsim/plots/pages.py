@@ -1,0 +1,114 @@
+"""A figure laid out in inches around one box, so that no shape of plate makes an empty or a crowded page."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+INK = "#22262b"
+FAINT = "#6b7280"
+
+_LEAST_WIDTH = 3.8  # in, of a page, so that its title has room
+_LETTERS_PER_INCH = 10  # of a bold title, on the safe side
+_EDGE = 0.22  # in, around the title
+_TITLE_LINE = 0.24  # in
+_SUBTITLE_LINE = 0.22  # in
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Room in inches around the box, for ticks and labels."""
+
+    left: float = 0.85
+    right: float = 0.3
+    bottom: float = 0.62
+    top: float = 0.2
+
+
+class Page:
+    """A white page with a title at the top left, and below it a box of (width, height) inches for the axes.
+
+    The figure belongs to no window and to no pyplot, so any thread may draw it.
+    """
+
+    def __init__(self, box: tuple[float, float], margins: Margins, title: str, subtitle: str) -> None:
+        taken = margins.left + box[0] + margins.right
+        width = max(_LEAST_WIDTH, taken)
+        lines = textwrap.wrap(title, int((width - 2 * _EDGE) * _LETTERS_PER_INCH))
+        block = _EDGE + _TITLE_LINE * len(lines) + _SUBTITLE_LINE * bool(subtitle)
+        self._box = box
+        self._corner = margins.left + (width - taken) / 2, margins.bottom
+        self._size = width, margins.bottom + box[1] + margins.top + block
+        self.figure = Figure(figsize=self._size, facecolor="white")
+        FigureCanvasAgg(self.figure)
+        self._write_title(lines, subtitle)
+
+    def add_axes(
+        self, left: float = 0.0, bottom: float = 0.0, width: float | None = None, height: float | None = None
+    ) -> Axes:
+        """Add axes at an offset in inches from the box's lower left corner; of the box's size if not told."""
+        w = self._box[0] if width is None else width
+        h = self._box[1] if height is None else height
+        across, up = self._size
+        x, y = self._corner[0] + left, self._corner[1] + bottom
+        axes = self.figure.add_axes((x / across, y / up, w / across, h / up))
+        axes.tick_params(labelsize=9, color=FAINT, labelcolor=INK, width=0.7, length=3.5)
+        for spine in axes.spines.values():
+            spine.set(color=FAINT, linewidth=0.7)
+        return axes
+
+    def save(self, path: Path, dpi: int) -> None:
+        """Write a PNG under a temporary name, then rename it: nobody meets half a picture. Raises OSError."""
+        temporary = path.with_name(f".{path.name}.tmp")
+        try:
+            self.figure.savefig(temporary, format="png", dpi=dpi, metadata={"Software": None})
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def _write_title(self, lines: list[str], subtitle: str) -> None:
+        y = self._size[1] - _EDGE
+        for line in lines:
+            self._write(y, line, size=12, weight="bold", color=INK)
+            y -= _TITLE_LINE
+        self._write(y, subtitle, size=10, color=FAINT)
+
+    def _write(self, y: float, text: str, **style: Any) -> None:
+        # The text is a user's, and a "$" in it no formula.
+        x = _EDGE / self._size[0]
+        self.figure.text(x, y / self._size[1], text, va="top", parse_math=False, **style)
+
+
+def label_axes(axes: Axes, x: str, y: str) -> None:
+    """Label both axes."""
+    axes.set_xlabel(x, size=10, color=INK, parse_math=False)
+    axes.set_ylabel(y, size=10, color=INK, parse_math=False)
+
+
+def space_ticks(axis: Axis, length: float, spacing: float, unit: float = 1.0) -> None:
+    """Put ticks about `spacing` inches apart on an axis `length` inches long, at round numbers of `unit`."""
+    low, high = (end / unit for end in axis.get_view_interval())
+    locator = MaxNLocator(nbins=max(2, int(length / spacing)), steps=[1, 2, 2.5, 5, 10])
+    slack = 1e-9 * (high - low)  # 0.6 is not lost for being 0.6000000000000001
+    ticks = [tick for tick in locator.tick_values(low, high) if low - slack <= tick <= high + slack]
+    axis.set_ticks([tick * unit for tick in ticks], labels=_numbers(ticks))
+
+
+def _numbers(ticks: list[float]) -> list[str]:
+    """All with the digits that tell neighbours apart, and no more: 0, 2.5, 5 -> 0.0, 2.5, 5.0."""
+    for digits in range(13):
+        texts = [f"{tick + 0.0:.{digits}f}" for tick in ticks]
+        if all(
+            abs(float(text) - tick) < 1e-9 * max(map(abs, ticks))
+            for text, tick in zip(texts, ticks, strict=True)
+        ):
+            return texts
+    return [f"{tick:g}" for tick in ticks]

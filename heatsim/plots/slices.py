@@ -1,0 +1,132 @@
+"""Pictures of a plane: the field in colour, cells in true proportion, a colour bar as tall as the plane."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colorbar import Colorbar
+
+from heatsim.plots.pages import INK, Margins, Page, label_axes, space_ticks
+from heatsim.plots.profiles import draw_profile
+from heatsim.plots.units import length_unit, unit_symbol, value_label, widen
+
+_WIDTH, _HEIGHT = 6.4, 5.0  # in, the largest box
+_LEAST = 0.45  # in, the shortest side of a box
+_GAP, _BAR = 0.14, 0.17  # in, between plane and colour bar, and its width
+_MARGINS = Margins(right=_GAP + _BAR + 0.9)
+_CONTOUR_CELLS = 16  # an axis; on fewer cells the lines are only corners
+_CONTOUR_POINTS = 400  # an axis; finer fields are thinned out, which no eye sees
+
+
+def draw_slice(
+    path: Path,
+    field: np.ndarray,
+    extent: tuple[float, float, float, float],
+    *,
+    labels: tuple[str, str],
+    unit: str,
+    limits: tuple[float, float],
+    title: str,
+    subtitle: str = "",
+    quantity: str = "Temperature",
+    dpi: int = 150,
+) -> None:
+    """Draw `field` (rows, columns), row 0 at the bottom, into the PNG file `path`.
+
+    `extent` is (left, right, bottom, top) in m; `labels` are the names of the horizontal and the vertical
+    axis, such as ("x", "y"); `limits` are the values at the ends of the colour scale. A plane one cell thick
+    is drawn as a profile; one too narrow to show in proportion is stretched, which its label says. Raises
+    OSError.
+    """
+    if 1 in field.shape and field.size > 1:
+        along = 0 if field.shape[0] == 1 else 2
+        draw_profile(
+            path,
+            field.ravel(),
+            (extent[along], extent[along + 1]),
+            label=labels[along // 2],
+            unit=unit,
+            limits=limits,
+            title=title,
+            subtitle=subtitle,
+            quantity=quantity,
+            dpi=dpi,
+        )
+        return
+    width, height = _box_size(extent)
+    page = Page((width, height), _MARGINS, title, subtitle)
+    axes = page.add_axes()
+    low, high = widen(limits)
+    colours = mpl.colormaps["inferno"].with_extremes(bad="#c9ced6")
+    image = axes.imshow(
+        field, origin="lower", extent=extent, aspect="auto", cmap=colours, vmin=low, vmax=high
+    )
+    bar = page.figure.colorbar(image, cax=page.add_axes(left=width + _GAP, width=_BAR))
+    _finish_bar(bar, quantity, unit, height)
+    _add_contours(axes, field, extent, bar)
+    _label_lengths(axes, extent, labels, (width, height))
+    page.save(path, dpi)
+
+
+def _box_size(extent: tuple[float, float, float, float]) -> tuple[float, float]:
+    """Width and height in inches in which the plane is in proportion, if it can be."""
+    left, right, bottom, top = extent
+    scale = min(_WIDTH / (right - left), _HEIGHT / (top - bottom))
+    return max(_LEAST, scale * (right - left)), max(_LEAST, scale * (top - bottom))
+
+
+def _label_lengths(
+    axes: Axes,
+    extent: tuple[float, float, float, float],
+    labels: tuple[str, str],
+    box: tuple[float, float],
+) -> None:
+    """Label both axes in the unit that suits the longer one, or each in its own if the plane is stretched."""
+    spans = extent[1] - extent[0], extent[3] - extent[2]
+    stretch = (box[1] / spans[1]) / (box[0] / spans[0])
+    stretched = not 0.99 < stretch < 1.01
+    units = [length_unit(span if stretched else max(spans)) for span in spans]
+    texts = [f"{label} ({symbol})" for label, (_, symbol) in zip(labels, units, strict=True)]
+    if stretched:  # said along the longer side, where there is room
+        short = int(stretch > 1)
+        texts[1 - short] += f", {labels[short]} stretched"
+    label_axes(axes, texts[0], texts[1])
+    for axis, length, (scale, _) in zip((axes.xaxis, axes.yaxis), box, units, strict=True):
+        space_ticks(axis, length, 0.75 if length > 2 else 0.45, scale)
+
+
+def _finish_bar(bar: Colorbar, quantity: str, unit: str, height: float) -> None:
+    bar.outline.set_visible(False)
+    space_ticks(bar.ax.yaxis, height, 0.45)
+    if height >= 1.6:
+        bar.ax.set_ylabel(value_label(quantity, unit), size=10, color=INK, labelpad=8)
+    else:  # no room for the text along the bar
+        bar.ax.set_title(unit_symbol(unit), size=9, color=INK, loc="left", pad=5)
+
+
+def _add_contours(
+    axes: Axes, field: np.ndarray, extent: tuple[float, float, float, float], bar: Colorbar
+) -> None:
+    """Draw thin lines of equal value at the ticks of the colour bar, light on dark and dark on light."""
+    finite = field[np.isfinite(field)]
+    if finite.size == 0 or min(field.shape) < _CONTOUR_CELLS:
+        return
+    levels = [tick for tick in bar.get_ticks() if finite.min() < tick < finite.max()]
+    if not levels:
+        return
+    thin = tuple(slice(None, None, -(-count // _CONTOUR_POINTS)) for count in field.shape)
+    # Edge values are repeated on the faces, so that lines run up to them.
+    values = np.pad(field, 1, mode="edge")[thin]
+    y = _with_faces(extent[2], extent[3], field.shape[0])[thin[0]]
+    x = _with_faces(extent[0], extent[1], field.shape[1])[thin[1]]
+    colours = [(1, 1, 1, 0.45) if bar.norm(level) < 0.6 else (0, 0, 0, 0.4) for level in levels]
+    axes.contour(x, y, values, levels=levels, colors=colours, linewidths=0.6)
+
+
+def _with_faces(low: float, high: float, count: int) -> np.ndarray:
+    """Cell centres between the two end faces, (count + 2,)."""
+    centres = low + (np.arange(count) + 0.5) * ((high - low) / count)
+    return np.concatenate([[low], centres, [high]])

@@ -1,0 +1,57 @@
+"""Lengths, times and units as a person would write them."""
+
+from __future__ import annotations
+
+_LENGTHS = ((1.0, "m"), (1e-3, "mm"), (1e-6, "µm"), (1e-9, "nm"))
+_TIMES = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+def length_unit(span: float) -> tuple[float, str]:
+    """Unit in which a picture `span` metres across has handy numbers: its size in m, and its symbol."""
+    return _unit(span, _LENGTHS, least=0.5)
+
+
+def format_length(metres: float) -> str:
+    """A length with its unit: 0.005 -> "5 mm"."""
+    return _format(metres, length_unit(abs(metres) or 1.0))
+
+
+def format_time(seconds: float, whole: float | None = None) -> str:
+    """A time with its unit, the one that suits the time `whole` (s) so that it stays the same over a run."""
+    span = abs(seconds if whole is None else whole)
+    return _format(seconds, _unit(span or 1.0, _TIMES, least=3.0 if span >= 60.0 else 1.0))
+
+
+def unit_symbol(unit: str) -> str:
+    """A unit as printed: the CF names "degC" and "1" become "°C" and nothing."""
+    return {"degC": "°C", "1": ""}.get(unit, unit)
+
+
+def value_label(quantity: str, unit: str) -> str:
+    """Label of a scale: the quantity, and its unit if it has one."""
+    symbol = unit_symbol(unit)
+    return f"{quantity} ({symbol})" if symbol else quantity
+
+
+def widen(limits: tuple[float, float]) -> tuple[float, float]:
+    """The limits of a scale, spread where they are nearly equal: a constant field gets the middle colour.
+
+    A difference below one part in 10^6 is rounding in float32, which is no structure to show.
+    """
+    low, high = limits
+    least = 1e-6 * max(abs(low), abs(high))
+    if high - low > least:
+        return low, high
+    half = 0.5 if least < 0.5 else least
+    middle = 0.5 * (low + high)
+    return middle - half, middle + half
+
+
+def _unit(span: float, units: tuple[tuple[float, str], ...], least: float) -> tuple[float, str]:
+    # The small excess lets 1e-3 * 0.5 count as half a millimetre in spite of rounding.
+    return next((unit for unit in units if span * (1 + 1e-9) >= least * unit[0]), units[-1])
+
+
+def _format(value: float, unit: tuple[float, str]) -> str:
+    # Adding 0.0 turns -0.0 into 0.0.
+    return f"{value / unit[0] + 0.0:.5g} {unit[1]}"

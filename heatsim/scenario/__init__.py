@@ -1,0 +1,9 @@
+"""The scenario file: its schema, loading with errors that name file, line and key, safe expressions."""
+
+from heatsim.scenario.expressions import Expression, ExpressionError
+from heatsim.scenario.loading import load, loads
+from heatsim.scenario.model import Scenario
+from heatsim.scenario.schema import schema
+from heatsim.scenario.templates import starter
+
+__all__ = ["Expression", "ExpressionError", "Scenario", "load", "loads", "schema", "starter"]

@@ -1,0 +1,120 @@
+"""What happens on the six faces of the box."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from heatsim.scenario.expressions import Expression
+from heatsim.scenario.part import Part, kind_tag
+from heatsim.scenario.values import Number, condition, quantity, temperature
+from heatsim.scenario.wording import flaw
+
+FaceName = Literal["x_min", "x_max", "y_min", "y_max", "z_min", "z_max"]
+FACES: tuple[FaceName, ...] = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
+
+Temperature = Annotated[float | Expression, temperature("xyzt")]
+
+
+class Surface(Part):
+    """What all kinds of face have."""
+
+    patches: tuple[Face, ...] = Field((), description="Parts of the face with a condition of their own")
+    where: Annotated[Expression | None, condition()] = Field(
+        None, description="Of a patch: a condition in x, y, z [m], true on it"
+    )
+
+
+class Insulated(Surface):
+    """No heat passes."""
+
+    kind: Literal["insulated"] = Field("insulated", description="Kind of the face")
+
+
+class Fixed(Surface):
+    """The surface has a given temperature."""
+
+    kind: Literal["fixed"] = Field(description="Kind of the face")
+    temperature: Temperature = Field(
+        description="Surface temperature, or an expression in x, y, z, t [K or degC]"
+    )
+
+
+class Flux(Surface):
+    """A given heat flux enters the body."""
+
+    kind: Literal["flux"] = Field(description="Kind of the face")
+    flux: Annotated[float | Expression, quantity(Number("W/m2"), "xyzt")] = Field(
+        description="Heat flux into the body, or an expression in x, y, z, t [W/m2]"
+    )
+
+
+class Convection(Surface):
+    """Heat passes to an ambient in proportion to the difference in temperature."""
+
+    kind: Literal["convection"] = Field(description="Kind of the face")
+    coefficient: Annotated[float | Expression, quantity(Number("W/(m2 K)", least=0), "xyzt")] = Field(
+        description="Heat transfer coefficient, or an expression in x, y, z, t [W/(m2 K)]"
+    )
+    ambient: Temperature = Field(
+        description="Ambient temperature, or an expression in x, y, z, t [K or degC]"
+    )
+
+
+class Periodic(Surface):
+    """The face is joined to the opposite one."""
+
+    kind: Literal["periodic"] = Field(description="Kind of the face")
+
+
+class Radiation(Surface):
+    """Heat is radiated to black surroundings."""
+
+    kind: Literal["radiation"] = Field(description="Kind of the face")
+    emissivity: Annotated[float | Expression, quantity(Number("1", above=0, most=1), "xyzt")] = Field(
+        description="Emissivity, or an expression in x, y, z, t [1]"
+    )
+    ambient: Temperature = Field(
+        description="Temperature of the surroundings, or an expression in x, y, z, t [K or degC]"
+    )
+
+
+Face = Annotated[
+    Annotated[Insulated, Tag("<insulated>")]
+    | Annotated[Fixed, Tag("<fixed>")]
+    | Annotated[Flux, Tag("<flux>")]
+    | Annotated[Convection, Tag("<convection>")]
+    | Annotated[Periodic, Tag("<periodic>")]
+    | Annotated[Radiation, Tag("<radiation>")],
+    Discriminator(kind_tag),
+]
+
+for _kind in (Insulated, Fixed, Flux, Convection, Periodic, Radiation):
+    _kind.model_rebuild()  # now that Face is known
+
+
+class Boundary(Part):
+    """The six faces; `default` holds for those not named."""
+
+    default: Face = Field(Insulated(), description="The faces that are not named")
+    x_min: Face | None = Field(None, description="The face at the lower end of x")
+    x_max: Face | None = Field(None, description="The face at the upper end of x")
+    y_min: Face | None = Field(None, description="The face at the lower end of y")
+    y_max: Face | None = Field(None, description="The face at the upper end of y")
+    z_min: Face | None = Field(None, description="The face at the lower end of z")
+    z_max: Face | None = Field(None, description="The face at the upper end of z")
+
+    def face(self, name: FaceName) -> Face:
+        """Return what holds on the face, the default where it is not named."""
+        own: Face | None = getattr(self, name)
+        return self.default if own is None else own
+
+    @model_validator(mode="after")
+    def _where_is_on_patches_only(self) -> Self:
+        faces = [face for name in FACES if (face := self.face(name))]
+        if any(face.where is not None for face in faces):
+            raise flaw("where belongs to a patch of a face, not to a face")
+        if any(patch.where is None or patch.patches for face in faces for patch in face.patches):
+            raise flaw("a patch needs where, and has no patches of its own")
+        return self

@@ -1,0 +1,136 @@
+"""Checks across the sections of a scenario that need no arrays.
+
+They run on the sections that are valid in themselves, so that one bad number does not hide what is wrong
+elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, cast
+
+from heatsim.scenario.boundary import Boundary, FaceName
+from heatsim.scenario.control import Time
+from heatsim.scenario.grid import Grid
+from heatsim.scenario.output import Output, Probe, Slice
+from heatsim.scenario.scanner import Key
+from heatsim.scenario.schedule import MOST_TIMES, Recorded, Schedule
+from heatsim.scenario.shapes import Region, Shape
+from heatsim.scenario.sources import Source
+from heatsim.scenario.wording import quote
+
+ROUNDING = 1e-9  # of the grid's size: a place on the upper face is inside
+
+
+class Finding(NamedTuple):
+    """Something wrong: where, what, and what may help."""
+
+    key: Key
+    message: str
+    hint: str = ""
+
+
+def run_checks(sections: dict[str, Any]) -> list[Finding]:
+    """Run every check whose sections are all there."""
+    findings: list[Finding] = []
+    for check, needed in CHECKS:
+        if all(name in sections for name in needed):
+            findings += check(*(sections[name] for name in needed))
+    return findings
+
+
+def first_region_covers_the_grid(regions: Sequence[Region]) -> Iterator[Finding]:
+    """Later regions are painted over the first, so no cell is left without a material."""
+    if not regions:
+        yield Finding(("regions",), "expected at least one region, found none")
+    for form in regions[0].forms if regions else ():
+        message = "expected the first region to cover the grid, found a shape"
+        yield Finding(("regions", 0, form), message, "begin with a region that has a material and no shape")
+
+
+def shapes_meet_the_grid(
+    grid: Grid, regions: Sequence[Region], sources: Sequence[Source]
+) -> Iterator[Finding]:
+    """A shape wholly outside is a mistake in its numbers."""
+    shapes: list[tuple[Key, Shape]] = [(("regions", i), region) for i, region in enumerate(regions)]
+    shapes += [(("sources", i, "region"), source.region) for i, source in enumerate(sources) if source.region]
+    for key, shape in shapes:
+        bounds = shape.bounds()
+        if bounds is None:
+            continue
+        faces = zip(*bounds, grid.origin, grid.upper, strict=True)
+        if any(high <= first or low >= last for low, high, first, last in faces):
+            yield Finding((*key, shape.forms[0]), f"lies outside the grid, which is {_extent(grid)}")
+
+
+def _extent(grid: Grid) -> str:
+    axes = zip("xyz", grid.origin, grid.upper, strict=True)
+    return ", ".join(f"{axis} from {low:.9g} to {high:.9g}" for axis, low, high in axes) + " (m)"
+
+
+def records_are_inside(grid: Grid, output: Output) -> Iterator[Finding]:
+    """Slices cut the grid and probes lie in it."""
+    message = f"lies outside the grid, which is {_extent(grid)}"
+    for i, cut in enumerate(output.slices):
+        if not _is_inside(grid, "xyz".index(cut.axis), cut.at):
+            yield Finding(("output", "slices", i, "at"), message)
+    for i, probe in enumerate(output.probes):
+        if not all(_is_inside(grid, axis, place) for axis, place in enumerate(probe.at)):
+            yield Finding(("output", "probes", i, "at"), message)
+
+
+def _is_inside(grid: Grid, axis: int, place: float) -> bool:
+    margin = ROUNDING * grid.size[axis]
+    return grid.origin[axis] - margin <= place <= grid.upper[axis] + margin
+
+
+def records_have_their_own_names(output: Output) -> Iterator[Finding]:
+    """Names become file and column names; some file systems do not tell upper from lower case."""
+    kinds: dict[str, Sequence[Slice | Probe]] = {"slices": output.slices, "probes": output.probes}
+    for kind, records in kinds.items():
+        seen: dict[str, int] = {}
+        for i, record in enumerate(records):
+            first = seen.setdefault(record.name.casefold(), i)
+            if first != i:
+                message = f"{quote(record.name)} is the name of output.{kind}.{first} too"
+                yield Finding(("output", kind, i, "name"), message, "give it another name")
+
+
+def periodic_faces_come_in_pairs(boundary: Boundary) -> Iterator[Finding]:
+    """What leaves through one face enters through the opposite one."""
+    for axis in "xyz":
+        low, high = (cast(FaceName, f"{axis}_{end}") for end in ("min", "max"))
+        for face, other in ((low, high), (high, low)):
+            if boundary.face(face).kind == "periodic" and boundary.face(other).kind != "periodic":
+                named = face if getattr(boundary, face) is not None else "default"
+                found = f"{other} is {boundary.face(other).kind}"
+                yield Finding(("boundary", named), f"periodic needs both faces of {axis}, but {found}")
+
+
+def schedules_fit_the_run(time: Time, output: Output) -> Iterator[Finding]:
+    """Nothing is to be recorded after the end or without end."""
+    base: Key = ("output",)
+    schedules: list[tuple[Key, Schedule | Recorded]] = [
+        ((*base, name), schedule)
+        for name, schedule in (("snapshots", output.snapshots), ("energy", output.energy))
+        if schedule
+    ]
+    schedules += [((*base, "slices", i), cut) for i, cut in enumerate(output.slices)]
+    schedules += [((*base, "probes", i), probe) for i, probe in enumerate(output.probes)]
+    for key, schedule in schedules:
+        if schedule.every and time.end / schedule.every > MOST_TIMES:
+            times = f"{time.end / schedule.every:.3g} times to time.end = {time.end:g} s"
+            yield Finding((*key, "every"), f"expected at most {MOST_TIMES} times, found {times}")
+        if isinstance(schedule, Schedule) and schedule.at and max(schedule.at) > time.end:
+            message = f"expected times up to time.end = {time.end:g} (s), found {max(schedule.at):g}"
+            yield Finding((*key, "at"), message)
+
+
+CHECKS: tuple[tuple[Callable[..., Iterator[Finding]], tuple[str, ...]], ...] = (
+    (first_region_covers_the_grid, ("regions",)),
+    (shapes_meet_the_grid, ("grid", "regions", "sources")),
+    (records_are_inside, ("grid", "output")),
+    (records_have_their_own_names, ("output",)),
+    (periodic_faces_come_in_pairs, ("boundary",)),
+    (schedules_fit_the_run, ("time", "output")),
+)

@@ -1,0 +1,97 @@
+"""What the box is made of: materials, ambients, contacts between materials."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from heatsim.scenario.expressions import Expression
+from heatsim.scenario.part import Part, tag
+from heatsim.scenario.values import MATERIAL, NAME, Number, numbers, quantity, temperature
+from heatsim.scenario.wording import flaw
+
+MOST_MATERIALS = 256  # a cell's material is one byte
+
+CONDUCTIVITY = Number("W/(m K)", above=0)
+HEAT_CAPACITY = Number("J/(kg K)", above=0)
+MaterialName = Annotated[str, NAME]
+Temperature = Annotated[float, temperature()]
+
+
+class PropertyTable(Part):
+    """A property that follows temperature: straight lines between points, constant beyond them."""
+
+    T: Annotated[tuple[float, ...], numbers(Number("K or degC"), least=2, increasing=True)] = Field(
+        description="Temperatures of the points, increasing [K or degC]"
+    )
+    value: Annotated[tuple[float, ...], numbers(Number("SI", above=0), least=2)] = Field(
+        description="The property at the points [its unit]"
+    )
+
+    @model_validator(mode="after")
+    def _has_a_value_for_each_temperature(self) -> Self:
+        if len(self.T) != len(self.value):
+            raise flaw(f"expected as many values as T, found {len(self.value)} and {len(self.T)}")
+        return self
+
+
+class Latent(Part):
+    """Heat of melting, taken up evenly between solidus and liquidus."""
+
+    heat: Annotated[float, quantity(Number("J/kg", above=0))] = Field(description="Latent heat [J/kg]")
+    solidus: Temperature = Field(description="Where melting starts [K or degC]")
+    liquidus: Temperature = Field(description="Where melting ends [K or degC]")
+
+    @model_validator(mode="after")
+    def _melts_over_a_range(self) -> Self:
+        if self.liquidus <= self.solidus:
+            raise flaw(f"expected liquidus > solidus, found {self.liquidus:g} and {self.solidus:g}")
+        return self
+
+
+class Material(Part):
+    """A solid at rest."""
+
+    conductivity: Annotated[
+        Annotated[float | Expression, quantity(CONDUCTIVITY, "T"), Tag("<scalar>")]
+        | Annotated[tuple[float, float, float], numbers(CONDUCTIVITY, length=3), Tag("<array>")]
+        | Annotated[PropertyTable, Tag("<table>")],
+        Discriminator(tag),
+    ] = Field(description="Thermal conductivity, one number or [kx, ky, kz] [W/(m K)]")
+    density: Annotated[float, quantity(Number("kg/m3", above=0))] = Field(description="Density [kg/m3]")
+    heat_capacity: Annotated[
+        Annotated[float | Expression, quantity(HEAT_CAPACITY, "T"), Tag("<scalar>")]
+        | Annotated[PropertyTable, Tag("<table>")],
+        Discriminator(lambda value: "<table>" if tag(value) == "<table>" else "<scalar>"),
+    ] = Field(description="Specific heat capacity [J/(kg K)]")
+    latent: Latent | None = Field(None, description="Latent heat of melting")
+
+
+class Ambient(Part):
+    """A region that is not solved: where it meets a solid, heat passes by convection."""
+
+    temperature: Temperature = Field(description="Temperature of the ambient [K or degC]")
+    coefficient: Annotated[float | None, quantity(Number("W/(m2 K)", above=0))] = Field(
+        None, description="Heat transfer coefficient [W/(m2 K)]"
+    )
+    resistance: Annotated[float | None, quantity(Number("m2 K/W", above=0))] = Field(
+        None, description="Or: surface resistance, its inverse [m2 K/W]"
+    )
+
+    @model_validator(mode="after")
+    def _has_one_coefficient(self) -> Self:
+        if (self.coefficient is None) == (self.resistance is None):
+            raise flaw("expected one of coefficient and resistance")
+        return self
+
+
+class Contact(Part):
+    """A thermal resistance wherever two materials touch."""
+
+    between: tuple[Annotated[str, MATERIAL], Annotated[str, MATERIAL]] = Field(
+        description="The two materials"
+    )
+    resistance: Annotated[float, quantity(Number("m2 K/W", least=0))] = Field(
+        description="Contact resistance [m2 K/W]"
+    )

@@ -1,0 +1,102 @@
+"""The scenario as a whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tomli_w
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator
+
+from heatsim.errors import Flaw
+from heatsim.scenario.boundary import Boundary
+from heatsim.scenario.context import Context
+from heatsim.scenario.control import Compute, Time
+from heatsim.scenario.grid import Grid
+from heatsim.scenario.materials import MOST_MATERIALS, Ambient, Contact, Material, MaterialName
+from heatsim.scenario.output import Hotspots, Output
+from heatsim.scenario.part import Part
+from heatsim.scenario.places import Places
+from heatsim.scenario.scanner import Key
+from heatsim.scenario.schedule import Schedule
+from heatsim.scenario.shapes import Region
+from heatsim.scenario.smoothing import Smoothing
+from heatsim.scenario.sources import Initial, Source
+from heatsim.scenario.values import text
+
+Title = Annotated[str, text("a title of at most 200 characters on one line", r"[^\x00-\x1f\x7f]{0,200}")]
+
+
+class Scenario(Part):
+    """A heat conduction problem and how to run it, as one TOML file says it, in SI units."""
+
+    model_config = ConfigDict(validate_default=True)  # so that defaults are kept for the checks too
+
+    title: Title = Field("", description="Title of the run and its pictures")
+    temperature_unit: Literal["K", "degC"] = Field(
+        "K", description="Unit of every temperature in the file and in the results"
+    )
+    grid: Grid = Field(description="The box and its cells")
+    time: Time = Field(description="The time span and the way through it")
+    compute: Compute = Field(Compute(), description="Where and in which precision the run is computed")
+    materials: dict[MaterialName, Material] = Field(
+        min_length=1, max_length=MOST_MATERIALS, description="The materials by name"
+    )
+    ambients: dict[MaterialName, Ambient] = Field({}, description="Regions that are not solved, by name")
+    regions: tuple[Region, ...] = Field(
+        description="Painted in order, later over earlier; the first covers the grid",
+        json_schema_extra={"minItems": 1},
+    )
+    contacts: tuple[Contact, ...] = Field((), description="Resistances between materials")
+    initial: Initial = Field(description="The state at t = 0")
+    boundary: Boundary = Field(Boundary(), description="What happens on the faces; insulated if left out")
+    sources: tuple[Source, ...] = Field((), description="Heat released inside")
+    smoothing: tuple[Smoothing, ...] = Field((), description="Convolution passes, in order")
+    output: Output = Field(
+        Output(snapshots=Schedule(count=10)), description="What is recorded; ten snapshots if left out"
+    )
+    hotspots: Hotspots | None = Field(None, description="Search for hot spots on the slices")
+
+    _places: Places = PrivateAttr(default_factory=Places)
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _keep_for_checks(cls, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(info.context, Context) and info.field_name:
+            info.context.sections[info.field_name] = value
+        return value
+
+    @property
+    def path(self) -> Path | None:
+        """The file that the scenario was read from."""
+        return self._places.path
+
+    @property
+    def directory(self) -> Path:
+        """What relative file names were relative to; in the scenario they are absolute."""
+        return self.path.parent.absolute() if self.path else Path.cwd()
+
+    def problem_at(self, key: Key, message: str, hint: str = "") -> Flaw:
+        """Return a flaw for a `ScenarioError`, placed at the line of `key`, such as ("regions", 2, "sphere").
+
+        Where the key itself was not given, the nearest one around it is named.
+        """
+        return self._places.flaw(key, message, hint)
+
+    def to_toml(self) -> str:
+        """Return the scenario as TOML with all defaults filled in and file names absolute.
+
+        It loads again to an equal scenario.
+        """
+        return tomli_w.dumps(_without_empty(self.model_dump(mode="json")))
+
+
+def _without_empty(table: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what is None or empty, which TOML cannot say or need not."""
+    return {key: _plain(value) for key, value in table.items() if value is not None and value not in ([], {})}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _without_empty(value)
+    return [_plain(item) for item in value] if isinstance(value, list) else value

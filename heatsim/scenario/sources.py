@@ -1,0 +1,75 @@
+"""Heat that is released inside the box, and the state it starts from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from heatsim.scenario.expressions import Expression
+from heatsim.scenario.part import Part, tag
+from heatsim.scenario.shapes import ArrayFile, Shape
+from heatsim.scenario.values import Number, file_name, quantity, temperature
+from heatsim.scenario.wording import flaw
+
+InitialValue = Annotated[float | Expression, temperature("xyz")]
+AMOUNTS = ("power", "power_density", "trace", "beam")
+
+
+class Beam(Part):
+    """A moving heat source, such as a laser."""
+
+    kind: Literal["gaussian", "goldak"] = Field(description="Distribution of the power")
+    power: Annotated[float, quantity(Number("W", least=0))] = Field(description="Power of the beam [W]")
+    radius: Annotated[float, quantity(Number("m", above=0))] = Field(description="Radius of the beam [m]")
+    depth: Annotated[float, quantity(Number("m", above=0))] = Field(description="Depth of absorption [m]")
+    absorptivity: Annotated[float, quantity(Number("1", above=0, most=1))] = Field(
+        1.0, description="Part of the power that is absorbed [1]"
+    )
+    path: Annotated[Path, file_name("the name of a .csv file")] = Field(
+        description="File with the scan path: time [s], x, y, z [m]"
+    )
+
+
+class Source(Part):
+    """Heat released in a part of the box."""
+
+    region: Shape | None = Field(None, description="Where the heat is released; everywhere if left out")
+    power: Annotated[float | Expression | None, quantity(Number("W"), "xyzt")] = Field(
+        None, description="Power in the whole region, number or expression in x, y, z, t [W]"
+    )
+    power_density: Annotated[float | Expression | None, quantity(Number("W/m3"), "xyzt")] = Field(
+        None, description="Power in a unit volume, number or expression in x, y, z, t [W/m3]"
+    )
+    trace: Annotated[Path | None, file_name("the name of a .csv file")] = Field(
+        None, description="File with a power trace: time [s], power [W]"
+    )
+    beam: Beam | None = Field(None, description="A moving heat source")
+
+    @model_validator(mode="after")
+    def _has_one_amount(self) -> Self:
+        given = [name for name in AMOUNTS if getattr(self, name) is not None]
+        if len(given) != 1:
+            expected = "expected one of power (W) and power_density (W/m3)"
+            raise flaw(f"{expected}, found {' and '.join(given) or 'none'}")
+        return self
+
+    @model_validator(mode="after")
+    def _is_in_a_shape(self) -> Self:
+        if self.region is not None and self.region.forms in ((), ("labels",)):
+            given = "labels" if self.region.forms else "none"
+            message = f"expected box, sphere, cylinder or where in region, found {given}"
+            raise flaw(message, "leave region out for everywhere")
+        return self
+
+
+class Initial(Part):
+    """The state at t = 0."""
+
+    temperature: Annotated[
+        Annotated[InitialValue, Tag("<scalar>")] | Annotated[ArrayFile, Tag("<table>")],
+        Discriminator(lambda value: "<table>" if tag(value) == "<table>" else "<scalar>"),
+    ] = Field(
+        description="Temperature, number, expression in x, y, z, or { file, dataset } of an array [K or degC]"
+    )

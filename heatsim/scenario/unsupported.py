@@ -1,0 +1,80 @@
+"""The keys of SCENARIO.md whose features are not built yet. To build one, delete its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from heatsim.scenario.scanner import Key
+from heatsim.scenario.wording import quote
+
+# key pattern -> what it waits for. "*" stands for any name or index. With "=" only that value is
+# refused, <table> being any table and <text> any string.
+NOT_YET = {
+    "grid.coordinates=cylindrical": "cylindrical coordinates",
+    "grid.x": "unequal cells",
+    "grid.y": "unequal cells",
+    "grid.z": "unequal cells",
+    "time.integrator=rkl2": "super time stepping",
+    "time.integrator=implicit": "the implicit integrator",
+    "time.integrator=steady": "the steady solver",
+    "time.tolerance": "integrators with error control",
+    "compute.kernel=shared": "the shared-memory kernel",
+    "compute.kernel=coarsened": "the coarsened kernel",
+    "compute.kernel=register": "the register kernel",
+    "compute.kernel=temporal": "temporal blocking",
+    "materials.*.conductivity=<table>": "properties that follow temperature",
+    "materials.*.conductivity=<text>": "properties that follow temperature",
+    "materials.*.heat_capacity=<table>": "properties that follow temperature",
+    "materials.*.heat_capacity=<text>": "properties that follow temperature",
+    "materials.*.latent": "melting",
+    "ambients": "ambient regions",
+    "regions.*.stl": "surfaces from STL files",
+    "contacts": "contact resistances",
+    "boundary.*.kind=radiation": "radiating faces",
+    "boundary.*.patches": "patches on faces",
+    "sources.*.region.stl": "surfaces from STL files",
+    "sources.*.trace": "power traces",
+    "sources.*.beam": "moving beams",
+    "smoothing": "convolution passes",
+    "output.checkpoint": "checkpoints",
+    "hotspots": "the hot spot search",
+}
+
+
+class Unsupported(NamedTuple):
+    """A key that is refused: its path and the message."""
+
+    key: Key
+    message: str
+
+
+def find_unsupported(document: dict[str, Any]) -> list[Unsupported]:
+    """Return the keys of a document, which need not be valid, that wait for a feature."""
+    refused = []
+    for pattern, feature in NOT_YET.items():
+        path, _, wanted = pattern.partition("=")
+        for key, value in _matching(document, path.split("."), ()):
+            if wanted in ("", value, _form(value)):
+                subject = f"{quote(value)} is " if wanted and isinstance(value, str) else ""
+                refused.append(Unsupported(key, f"{subject}not supported yet, waits for {feature}"))
+    return refused
+
+
+def _matching(node: Any, pattern: list[str], key: Key) -> Iterator[tuple[Key, Any]]:
+    if not pattern:
+        yield key, node
+        return
+    head, *rest = pattern
+    children: Iterator[tuple[str | int, Any]] = iter(())
+    if isinstance(node, dict):
+        children = iter(node.items())
+    elif isinstance(node, list):
+        children = enumerate(node)
+    for name, child in children:
+        if head in ("*", name):
+            yield from _matching(child, rest, (*key, name))
+
+
+def _form(value: Any) -> str:
+    return "<table>" if isinstance(value, dict) else "<text>" if isinstance(value, str) else "<other>"

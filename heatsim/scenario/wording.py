@@ -1,0 +1,55 @@
+"""The words of an error message: what was found, what was probably meant."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable
+
+from pydantic_core import PydanticCustomError
+
+LONGEST = 60  # characters of the user's own text that a message repeats
+
+
+def flaw(message: str, hint: str = "") -> PydanticCustomError:
+    """Return the exception by which a validator refuses a value in our words rather than pydantic's."""
+    return PydanticCustomError("flaw", "{message}", {"message": message, "hint": hint})
+
+
+def shorten(text: str) -> str:
+    """Cut `text` to a length that fits in a message."""
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+def quote(text: str) -> str:
+    """Return `text` in double quotes with its control characters escaped, shortened."""
+    return json.dumps(shorten(text), ensure_ascii=False)
+
+
+def found(value: object) -> str:
+    """Say what a TOML value is: `true`, `"abc"`, `-3.0`, `a table`, `an array of 2`."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return quote(value)
+        case dict():
+            return "a table"
+        case list() | tuple():
+            return f"an array of {len(value)}"
+        case _:
+            return shorten(str(value))
+
+
+def one_of(choices: Iterable[str]) -> str:
+    """Return `"a", "b" or "c"`."""
+    quoted = [quote(choice) for choice in choices]
+    return " or ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """Return `did you mean "copper"?`, or nothing when no known word is near."""
+    if not isinstance(word, str):
+        return ""
+    near = difflib.get_close_matches(word[: 2 * LONGEST], list(known), n=1, cutoff=0.6)
+    return f"did you mean {quote(near[0])}?" if near else ""

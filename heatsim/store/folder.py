@@ -1,0 +1,203 @@
+"""The run folder: where each result lies, how a folder becomes one, and what `--force` may remove."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from heatsim.errors import RunFolderError
+from heatsim.store.atomic import write_atomically
+
+MARK = "heatsim_run"  # the key of run.json that makes a folder a run folder
+LAYOUT = 1
+
+_FOLDERS = ("snapshots", "slices")
+_OWN_FILES = re.compile(
+    r"run\.(vtkhdf|json|log) | geometry\.h5 | scenario\.toml | (probes|energy)\.csv"
+    r"| snapshots/\d{6,}\.h5 | slices/[^/]+_\d{6,}\.png | slices/[^/]+/\d{6,}\.h5",
+    re.VERBOSE,
+)
+_TEMPORARY = re.compile(r"(.*/)?\.([^/]+)\.tmp")
+_SLICE_NAME = re.compile(r"\w[\w.+=-]{0,99}")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The files of one run under `path`; relative paths inside it stay valid when the folder is moved."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, path: Path, force: bool = False) -> RunFolder:
+        """Make a new run folder, with parents.
+
+        A folder that is not empty is refused; with `force` an earlier run in it is removed first, but only
+        files that heatsim writes, and only if the folder is a run folder. Raises RunFolderError.
+        """
+        folder = cls(path)
+        try:
+            if path.is_symlink() or (path.exists() and not path.is_dir()):
+                raise RunFolderError(f"{path}: is a file or a link; choose another folder with --output")
+            if path.is_dir() and any(path.iterdir()):
+                folder._clear(force)
+            for name in _FOLDERS:
+                (path / name).mkdir(parents=True, exist_ok=True)
+            folder.write_info({})
+        except OSError as error:
+            raise RunFolderError(f"{path}: cannot be made a run folder: {error.strerror or error}") from None
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """Take an existing run folder. Raises RunFolderError when it is none."""
+        folder = cls(path)
+        folder.read_info()
+        return folder
+
+    @property
+    def snapshots(self) -> Path:
+        """Folder of the snapshots."""
+        return self.path / "snapshots"
+
+    @property
+    def slices(self) -> Path:
+        """Folder of the slices: pictures, and a folder of frames for each slice."""
+        return self.path / "slices"
+
+    @property
+    def series(self) -> Path:
+        """All snapshots as one file, for ParaView and xarray."""
+        return self.path / "run.vtkhdf"
+
+    @property
+    def geometry(self) -> Path:
+        """Material of each cell."""
+        return self.path / "geometry.h5"
+
+    @property
+    def probes(self) -> Path:
+        """Temperature at the probes over time."""
+        return self.path / "probes.csv"
+
+    @property
+    def energy(self) -> Path:
+        """Energy ledger over time."""
+        return self.path / "energy.csv"
+
+    @property
+    def scenario(self) -> Path:
+        """The scenario as run, with defaults filled."""
+        return self.path / "scenario.toml"
+
+    @property
+    def info(self) -> Path:
+        """Versions, device, timings and exit state of the run."""
+        return self.path / "run.json"
+
+    @property
+    def log(self) -> Path:
+        """What the run had to say."""
+        return self.path / "run.log"
+
+    def snapshot(self, number: int) -> Path:
+        """Snapshot with this running number."""
+        return self.snapshots / f"{number:06d}.h5"
+
+    def snapshot_paths(self) -> list[Path]:
+        """The snapshots present, in order of their numbers."""
+        return _numbered(self.snapshots)
+
+    def slice_frame(self, name: str, number: int) -> Path:
+        """Data of one frame of a slice. Raises RunFolderError when `name` cannot be a file name."""
+        return self.slices / _slice_name(name) / f"{number:06d}.h5"
+
+    def slice_picture(self, name: str, number: int) -> Path:
+        """Picture of one frame of a slice. Raises RunFolderError when `name` cannot be a file name."""
+        return self.slices / f"{_slice_name(name)}_{number:06d}.png"
+
+    def slice_names(self) -> list[str]:
+        """Names of the slices with frames, sorted."""
+        if not self.slices.is_dir():
+            return []
+        names = (entry.name for entry in os.scandir(self.slices) if entry.is_dir(follow_symlinks=False))
+        return sorted(name for name in names if _SLICE_NAME.fullmatch(name))
+
+    def slice_frame_paths(self, name: str) -> list[Path]:
+        """The frames present of the slice `name`, in order of their numbers."""
+        return _numbered(self.slices / _slice_name(name))
+
+    def write_info(self, info: Mapping[str, Any]) -> None:
+        """Replace run.json by `info` (plain JSON values), atomically. Raises OSError."""
+        text = json.dumps({MARK: LAYOUT, **info}, indent=2, ensure_ascii=False)
+        write_atomically(self.info, f"{text}\n".encode())
+
+    def read_info(self) -> dict[str, Any]:
+        """Read what `write_info` wrote. Raises RunFolderError when run.json is missing or not heatsim's."""
+        try:
+            info = json.loads(self.info.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            info = None
+        if not isinstance(info, dict) or MARK not in info:
+            raise RunFolderError(f"{self.path}: is not a heatsim run folder (it has no run.json by heatsim)")
+        del info[MARK]
+        return info
+
+    def _clear(self, force: bool) -> None:
+        """Remove an earlier run, run.json last so that an interrupted removal can be repeated."""
+        if not force:
+            raise RunFolderError(
+                f"{self.path}: is not empty; --force replaces the run in it, --output chooses another folder"
+            )
+        try:
+            self.read_info()
+        except RunFolderError as error:
+            raise RunFolderError(
+                f"{error}, so --force leaves it alone; choose another with --output"
+            ) from None
+        for name in _FOLDERS:
+            _remove_own(self.path, name)
+        _remove_own(self.path, "")
+        self.info.unlink(missing_ok=True)
+
+
+def _remove_own(root: Path, folder: str) -> None:
+    """Remove heatsim's own files in `root/folder` and the folders left empty, following no link."""
+    place = root / folder
+    if folder and place.is_symlink():
+        place.unlink()
+    if not place.is_dir():
+        return
+    for entry in list(os.scandir(place)):
+        name = f"{folder}/{entry.name}".lstrip("/")
+        if entry.is_dir(follow_symlinks=False):
+            if folder == "slices":
+                _remove_own(root, name)
+        elif _is_own(name) and name != "run.json":
+            Path(entry.path).unlink()
+    if folder and not any(place.iterdir()):
+        place.rmdir()
+
+
+def _is_own(name: str) -> bool:
+    temporary = _TEMPORARY.fullmatch(name)
+    if temporary:
+        name = f"{temporary[1] or ''}{temporary[2]}"
+    return _OWN_FILES.fullmatch(name) is not None
+
+
+def _numbered(folder: Path) -> list[Path]:
+    return sorted(
+        (path for path in folder.glob("*.h5") if re.fullmatch(r"\d{6,}", path.stem)),
+        key=lambda path: int(path.stem),
+    )
+
+
+def _slice_name(name: str) -> str:
+    if not _SLICE_NAME.fullmatch(name):
+        raise RunFolderError(f"slice name {name!r}: letters, digits and _ . + = - were expected")
+    return name

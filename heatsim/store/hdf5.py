@@ -1,0 +1,158 @@
+"""HDF5 parts shared by the formats: files composed in memory, CF variables, datasets safe to read."""
+
+from __future__ import annotations
+
+import difflib
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from heatsim.errors import InputFileError
+from heatsim.store.atomic import write_atomically
+
+CHUNK_BYTES = 2**20
+
+# What h5py and code that walks a file raise when the file is damaged or made of something else.
+DAMAGE = (OSError, LookupError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError)
+
+
+def write_hdf5(path: Path, build: Callable[[h5py.File], None]) -> None:
+    """Compose an HDF5 file in memory with `build(file)` and write it to `path` atomically.
+
+    HDF5 itself never touches the disk, since a full disk kills the process inside the library. A BytesIO
+    holds the image once; the "core" driver would need a second copy. VTK reads no format newer than v114.
+    """
+    image = io.BytesIO()
+    with h5py.File(image, "w", libver=("earliest", "v114")) as file:
+        build(file)
+    write_atomically(path, image.getbuffer())
+
+
+@contextmanager
+def open_own(path: Path, kind: str) -> Iterator[h5py.File]:
+    """Open one of heatsim's own files to read; raises InputFileError when it is missing or not a `kind`."""
+    if not path.is_file():
+        raise InputFileError(path, "no such file")
+    try:
+        with h5py.File(path, "r") as file:
+            yield file
+    except DAMAGE as error:
+        raise InputFileError(path, f"is not a readable heatsim {kind}: {error}") from None
+
+
+def add_header(file: h5py.File, title: str) -> None:
+    """Set the root attributes that every heatsim file carries."""
+    file.attrs["Conventions"] = "CF-1.11"
+    file.attrs["title"] = title
+    file.attrs["source"] = f"heatsim {heatsim_version()}"
+    file.attrs["heatsim_version"] = heatsim_version()
+
+
+def add_axis(file: h5py.File, name: str, centres: np.ndarray) -> None:
+    """Add the dimension scale `name` ("x", "y" or "z") with cell centres in m."""
+    scale = file.create_dataset(name, data=np.asarray(centres, dtype=np.float64))
+    scale.make_scale(name)
+    set_attributes(scale, {"units": "m", "long_name": f"{name} of the cell centre", "axis": name.upper()})
+    if name == "z":
+        scale.attrs["positive"] = "up"
+
+
+def add_time(file: h5py.File, time: float | Sequence[float]) -> h5py.Dataset:
+    """Add the variable `time` (s since the start): a scalar, or the values of a series."""
+    variable = file.create_dataset("time", data=np.asarray(time, dtype=np.float64))
+    names = {"units": "s", "standard_name": "time", "long_name": "time since the start", "axis": "T"}
+    set_attributes(variable, names)
+    return variable
+
+
+def add_array(
+    file: h5py.File, name: str, values: np.ndarray, axes: Sequence[str], attributes: Mapping[str, Any]
+) -> None:
+    """Add a compressed, checksummed variable over the named dimension scales."""
+    variable = file.create_dataset(
+        name,
+        data=values,
+        chunks=chunk_shape(values.shape, values.dtype.itemsize),
+        compression="gzip",  # lzf is unreadable in VTK
+        compression_opts=1,
+        shuffle=True,
+        fletcher32=True,
+    )
+    attach_scales(file, variable, axes)
+    set_attributes(variable, attributes)
+
+
+def attach_scales(file: h5py.File, variable: h5py.Dataset, axes: Sequence[str]) -> None:
+    """Tie each dimension of `variable` to the dimension scale of that name."""
+    for dimension, name in zip(variable.dims, axes, strict=True):
+        dimension.attach_scale(file[name])
+
+
+def set_attributes(target: h5py.Dataset | h5py.Group, attributes: Mapping[str, Any]) -> None:
+    """Set the attributes of a dataset or group."""
+    for name, value in attributes.items():
+        target.attrs[name] = value
+
+
+def temperature_attributes(unit: str) -> dict[str, str]:
+    """CF attributes of a temperature in "K" or "degC".
+
+    CF has no standard name for the temperature of an arbitrary solid; `units_metadata` (new in CF-1.11) says
+    that it is a point on the scale and not a difference.
+    """
+    return {"units": unit, "long_name": "temperature", "units_metadata": "temperature: on_scale"}
+
+
+def chunk_shape(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    """Chunks of whole rows (the last axis) and about 1 MiB, of even sizes along each axis."""
+    room = max(1, CHUNK_BYTES // (shape[-1] * itemsize))
+    chunk = [shape[-1]]
+    for length in reversed(shape[:-1]):
+        pieces = -(-length // room)
+        chunk.append(-(-length // pieces))
+        room = max(1, room // length)
+    return tuple(reversed(chunk))
+
+
+def plain_dataset(file: h5py.File, name: str) -> h5py.Dataset:
+    """Find the dataset `name`, refusing all that could read another file.
+
+    Raises KeyError when there is none and ValueError when a link on the way is not hard or the storage is
+    external or virtual.
+    """
+    node: Any = file
+    for part in [part for part in name.split("/") if part]:
+        if not isinstance(node, h5py.Group) or part not in (names := list(node)):
+            raise KeyError(f"no dataset {name!r}{_suggestion(part, node)}")
+        if not isinstance(node.get(part, getlink=True), h5py.HardLink):
+            raise ValueError(f"{part!r} in {name!r} is a soft or external link; only hard links are followed")
+        node = node[names[names.index(part)]]
+    if not isinstance(node, h5py.Dataset):
+        raise KeyError(f"{name!r} is not a dataset{_suggestion(name, node)}")
+    if node.is_virtual or node.external:
+        raise ValueError(f"{name!r} keeps its data in other files (virtual or external storage)")
+    return node
+
+
+def _suggestion(wanted: str, node: Any) -> str:
+    names = list(node) if isinstance(node, h5py.Group) else []
+    close = difflib.get_close_matches(wanted, names, n=1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; there are: {', '.join(names[:10])}" if names else ""
+
+
+@cache
+def heatsim_version() -> str:
+    """Version of the installed heatsim, or "unknown" when it runs from a folder that is not installed."""
+    try:
+        return metadata.version("heatsim")
+    except metadata.PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,85 @@
+"""Slice frames `slices/<name>/000123.h5`: the field in one plane at one time, to be drawn again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from heatsim.store.hdf5 import (
+    add_array,
+    add_axis,
+    add_header,
+    add_time,
+    open_own,
+    plain_dataset,
+    temperature_attributes,
+    write_hdf5,
+)
+
+
+@dataclass(frozen=True)
+class SliceFrame:
+    """Temperature (rows, columns) in the plane `normal` = `position` (m).
+
+    `axes` names the axis along rows and the one along columns, ("y", "x") for a z plane; `extent` is
+    (left, right, bottom, top) in m: columns run from left to right, rows from bottom to top.
+    """
+
+    field: np.ndarray
+    axes: tuple[str, str]
+    extent: tuple[float, float, float, float]
+    normal: str
+    position: float
+    time: float
+    step: int
+    unit: str = "K"
+    title: str = ""
+
+
+def write_slice_frame(path: Path, frame: SliceFrame) -> None:
+    """Write a slice frame atomically, making its folder if need be. Raises OSError."""
+
+    def build(file: h5py.File) -> None:
+        left, right, bottom, top = frame.extent
+        add_header(file, frame.title)
+        file.attrs["step"] = frame.step
+        file.attrs["extent"] = frame.extent
+        file.attrs["axes"] = list(frame.axes)
+        file.attrs["normal"] = frame.normal
+        add_time(file, frame.time)
+        add_axis(file, frame.axes[0], _centres(bottom, top, frame.field.shape[0]))
+        add_axis(file, frame.axes[1], _centres(left, right, frame.field.shape[1]))
+        plane = file.create_dataset(frame.normal, data=frame.position)
+        plane.attrs["units"] = "m"
+        attributes = {**temperature_attributes(frame.unit), "coordinates": f"time {frame.normal}"}
+        add_array(file, "temperature", frame.field, frame.axes, attributes)
+
+    path.parent.mkdir(exist_ok=True)
+    write_hdf5(path, build)
+
+
+def read_slice_frame(path: Path) -> SliceFrame:
+    """Read a slice frame back. Raises InputFileError when the file is missing, damaged or no slice frame."""
+    with open_own(path, "slice frame") as file:
+        temperature = plain_dataset(file, "temperature")
+        rows, columns = (str(axis) for axis in file.attrs["axes"])
+        left, right, bottom, top = (float(value) for value in file.attrs["extent"])
+        normal = str(file.attrs["normal"])
+        return SliceFrame(
+            field=temperature[()],
+            axes=(rows, columns),
+            extent=(left, right, bottom, top),
+            normal=normal,
+            position=float(file[normal][()]),
+            time=float(file["time"][()]),
+            step=int(file.attrs["step"]),
+            unit=str(temperature.attrs["units"]),
+            title=str(file.attrs["title"]),
+        )
+
+
+def _centres(low: float, high: float, count: int) -> np.ndarray:
+    return low + (np.arange(count) + 0.5) * ((high - low) / count)

@@ -1,0 +1,119 @@
+"""Snapshots `snapshots/000123.h5`: the whole field at one time, self-contained, for any CF or HDF5 tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import h5py
+import numpy as np
+
+from heatsim.store.hdf5 import (
+    add_array,
+    add_axis,
+    add_header,
+    add_time,
+    open_own,
+    plain_dataset,
+    temperature_attributes,
+    write_hdf5,
+)
+
+AXES = ("z", "y", "x")
+
+
+class Grid(NamedTuple):
+    """Uniform cells: shape (nz, ny, nx), lower corner (x, y, z) in m, cell size (dx, dy, dz) in m."""
+
+    shape: tuple[int, int, int]
+    origin: tuple[float, float, float]
+    spacing: tuple[float, float, float]
+
+    def centres(self, axis: str) -> np.ndarray:
+        """Cell centres along "x", "y" or "z" in m, (n,)."""
+        i = "xyz".index(axis)
+        return self.origin[i] + (np.arange(self.shape[2 - i]) + 0.5) * self.spacing[i]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A further cell field: values (nz, ny, nx), their unit as CF writes it, and a name to show."""
+
+    values: np.ndarray
+    unit: str
+    long_name: str = ""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state at one time (s), `step` steps in: temperature (nz, ny, nx) in `unit`, "K" or "degC"."""
+
+    grid: Grid
+    time: float
+    step: int
+    temperature: np.ndarray
+    unit: str = "K"
+    title: str = ""
+    fields: Mapping[str, Field] = field(default_factory=dict)
+
+
+def write_snapshot(path: Path, snapshot: Snapshot) -> None:
+    """Write a snapshot atomically. Needs memory for the array and its compressed image. Raises OSError."""
+
+    def build(file: h5py.File) -> None:
+        add_header(file, snapshot.title)
+        add_grid(file, snapshot.grid)
+        file.attrs["step"] = snapshot.step
+        add_time(file, snapshot.time)
+        _add_field(file, "temperature", snapshot.temperature, temperature_attributes(snapshot.unit))
+        for name, extra in snapshot.fields.items():
+            _add_field(file, name, extra.values, {"units": extra.unit, "long_name": extra.long_name or name})
+
+    write_hdf5(path, build)
+
+
+def read_snapshot(path: Path) -> Snapshot:
+    """Read a snapshot back. Raises InputFileError when the file is missing, damaged or no snapshot."""
+    with open_own(path, "snapshot") as file:
+        temperature = plain_dataset(file, "temperature")
+        extra = {name: plain_dataset(file, name) for name in extra_fields(file)}
+        return Snapshot(
+            grid=read_grid(file),
+            time=float(file["time"][()]),
+            step=int(file.attrs["step"]),
+            temperature=temperature[()],
+            unit=str(temperature.attrs["units"]),
+            title=str(file.attrs["title"]),
+            fields={
+                name: Field(data[()], str(data.attrs["units"]), str(data.attrs["long_name"]))
+                for name, data in extra.items()
+            },
+        )
+
+
+def extra_fields(file: h5py.File) -> list[str]:
+    """Names of the 3-D variables of a snapshot other than the temperature."""
+    return [name for name in file if name not in ("temperature", "time", *AXES)]
+
+
+def add_grid(file: h5py.File, grid: Grid) -> None:
+    """Add the coordinates z, y, x, and the grid's numbers as attributes so that it reads back exactly."""
+    for axis in AXES:
+        add_axis(file, axis, grid.centres(axis))
+    file.attrs["grid_origin"] = grid.origin
+    file.attrs["grid_spacing"] = grid.spacing
+
+
+def read_grid(file: h5py.File) -> Grid:
+    """Read what `add_grid` wrote."""
+    nz, ny, nx = (int(file[axis].shape[0]) for axis in AXES)
+    x, y, z = (float(value) for value in file.attrs["grid_origin"])
+    dx, dy, dz = (float(value) for value in file.attrs["grid_spacing"])
+    return Grid((nz, ny, nx), (x, y, z), (dx, dy, dz))
+
+
+def _add_field(file: h5py.File, name: str, values: np.ndarray, attributes: Mapping[str, str]) -> None:
+    # "coordinates" ties the scalar time to the field (CF 5.7).
+    add_array(file, name, values, AXES, {**attributes, "coordinates": "time"})

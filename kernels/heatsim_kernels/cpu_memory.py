@@ -1,0 +1,147 @@
+"""Memory access for the CPU kernels, as Numba intrinsics on raw pointers.
+
+Plain Numba arrays carry a reference count, which inner functions raise and lower atomically, wrap negative indices, and
+may alias, so LLVM guards or gives up on a stencil loop. A pointer has none of that: flat index, no wrap, no bounds
+check, and loads and stores declared disjoint (LLVM alias scopes), so a row loop vectorises. The caller answers for the
+indices and keeps the array alive. Where an argument is None the result is None, so that absent terms stay absent.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+CACHE_LINE = 64
+
+
+def padded(count: int, dtype: np.dtype) -> np.ndarray:
+    """A flat array of `count` elements that starts a cache line, with a readable line before and after it."""
+    dtype = np.dtype(dtype)
+    line = CACHE_LINE // dtype.itemsize
+    raw = np.zeros(count + 3 * line, dtype)
+    start = line + (-raw.ctypes.data % CACHE_LINE) // dtype.itemsize
+    return raw[start : start + count]
+
+
+def _alias_scopes(module):
+    """Two alias scopes, one for what kernels read and one for what they write."""
+    domain = module.add_metadata(["heatsim"])
+    return (module.add_metadata([module.add_metadata([name, domain])]) for name in ("read", "written"))
+
+
+def _nothing(context, builder, signature, args):
+    return context.get_dummy_value()
+
+
+@intrinsic
+def pointer(typing_context, array):
+    """The address of the first element of a contiguous array."""
+    if isinstance(array, types.NoneType):
+        return types.none(array), _nothing
+
+    def codegen(context, builder, signature, args):
+        return context.make_array(signature.args[0])(context, builder, args[0]).data
+
+    return types.CPointer(array.dtype)(array), codegen
+
+
+@intrinsic
+def shifted(typing_context, start, count):
+    """The pointer `count` elements further on."""
+    if isinstance(start, types.NoneType):
+        return types.none(start, count), _nothing
+
+    def codegen(context, builder, signature, args):
+        return builder.gep(args[0], [args[1]])
+
+    return start(start, types.intp), codegen
+
+
+@intrinsic
+def load(typing_context, start, index):
+    """`start[index]`, which no `store` of the same loop writes."""
+
+    def codegen(context, builder, signature, args):
+        value = builder.load(builder.gep(args[0], [args[1]]))
+        read, written = _alias_scopes(builder.module)
+        value.set_metadata("alias.scope", read)
+        value.set_metadata("noalias", written)
+        return value
+
+    return start.dtype(start, types.intp), codegen
+
+
+@intrinsic
+def store(typing_context, start, index, value):
+    """`start[index] = value`, which no `load` of the same loop reads."""
+
+    def codegen(context, builder, signature, args):
+        instruction = builder.store(args[2], builder.gep(args[0], [args[1]]))
+        read, written = _alias_scopes(builder.module)
+        instruction.set_metadata("alias.scope", written)
+        instruction.set_metadata("noalias", read)
+        return context.get_dummy_value()
+
+    return types.void(start, types.intp, start.dtype), codegen
+
+
+@intrinsic
+def prefetch(typing_context, start, index):
+    """Ask for the cache line of `start[index]` to be brought into L2; any address will do."""
+
+    def codegen(context, builder, signature, args):
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        address = builder.bitcast(builder.gep(args[0], [args[1]]), byte)
+        builder.call(function, [address, word(0), word(2), word(1)])  # read, L2, data
+        return context.get_dummy_value()
+
+    return types.void(start, types.intp), codegen
+
+
+@intrinsic
+def widest_vectors(typing_context):
+    """Let LLVM use 512-bit vectors in the calling function, where the CPU has them (x86 stops at 256 by itself)."""
+
+    def codegen(context, builder, signature, args):
+        set.add(builder.function.attributes, '"prefer-vector-width"="512"')
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@intrinsic
+def elements_to_line(typing_context, start):
+    """Elements from `start` up to the next cache line, 0 if it starts one."""
+
+    def codegen(context, builder, signature, args):
+        word = ir.IntType(64)
+        bytes_left = builder.and_(builder.neg(builder.ptrtoint(args[0], word)), word(CACHE_LINE - 1))
+        return builder.udiv(bytes_left, word(signature.args[0].dtype.bitwidth // 8))
+
+    return types.intp(start), codegen
+
+
+@intrinsic
+def stream_lines(typing_context, target, source, lines):
+    """Copy `lines` whole cache lines past the cache; `target` starts a line."""
+
+    def codegen(context, builder, signature, args):
+        dtype = signature.args[0].dtype
+        count = CACHE_LINE // (dtype.bitwidth // 8)
+        vector = ir.VectorType(context.get_value_type(dtype), count).as_pointer()
+        hint = builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)])
+        with cgutils.for_range(builder, args[2]) as loop:
+            offset = builder.mul(loop.index, loop.index.type(count))
+            line = builder.load(
+                builder.bitcast(builder.gep(args[1], [offset]), vector), align=dtype.bitwidth // 8
+            )
+            out = builder.store(
+                line, builder.bitcast(builder.gep(args[0], [offset]), vector), align=CACHE_LINE
+            )
+            out.set_metadata("nontemporal", hint)
+        return context.get_dummy_value()
+
+    return types.void(target, source, types.intp), codegen

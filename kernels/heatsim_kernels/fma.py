@@ -1,0 +1,48 @@
+"""`fma(a, b, c)`: a*b + c rounded once, on every target.
+
+Compilers may or may not contract `a*b + c`; writing the multiply-add out is what makes all kernels give the same bits.
+On the CPU it becomes LLVM's `llvm.fma`, which vectorises to packed FMA instructions; on CUDA it is `cuda.fma` (see
+`cuda_api`); called as plain Python, which is what the CUDA simulator does, it is computed exactly and then rounded.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+from numba import types
+from numba.extending import intrinsic, overload
+
+
+def fma(a, b, c):
+    """Return a*b + c with a single rounding; `a`, `b`, `c` are floats of one type, float32 or float64."""
+    exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+    return _round(exact, type(c))
+
+
+def _round(exact, kind):
+    """Round a fraction to `kind` (float64 or float32) once: to nearest, ties to even."""
+    nearest = float(exact)  # int / int is correctly rounded in Python
+    if kind is not np.float32:
+        return kind(nearest)
+    if Fraction(nearest) != exact and np.float64(nearest).view(np.uint64) & np.uint64(1) == 0:
+        # Round to odd first, so that rounding to float32 afterwards does not round twice.
+        nearest = np.nextafter(nearest, np.inf if exact > Fraction(nearest) else -np.inf)
+    return np.float32(nearest)
+
+
+@intrinsic
+def _llvm_fma(typing_context, a, b, c):
+    if not (isinstance(a, types.Float) and a == b == c):
+        return None
+
+    def codegen(context, builder, signature, args):
+        return builder.fma(*args)
+
+    return a(a, a, a), codegen
+
+
+@overload(fma, inline="always")
+def _fma_on_cpu(a, b, c):
+    def call(a, b, c):
+        return _llvm_fma(a, b, c)
+
+    return call

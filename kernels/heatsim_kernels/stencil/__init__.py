@@ -1,0 +1,69 @@
+"""Stencil sweeps: explicit steps of heat conduction on a 3-D grid, one data movement a file.
+
+`SWEEPS` names them; the same names serve scenario files, the command line and the tests. All give the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import numpy as np
+
+    from .terms import Drive, Terms
+
+
+class Sweep(Protocol):
+    """A field somewhere and the means to advance it. Arrays seen from outside are (nz, ny, nx) on the host."""
+
+    name: str
+    device: str  # "cpu" or "cuda"
+    terms: Terms
+    dtype: np.dtype
+
+    def put(self, planes: Iterable[np.ndarray]) -> None:
+        """Set the field from its planes (ny, nx), z upwards."""
+
+    def field(self) -> np.ndarray:
+        """The field, to look at until the next `advance`; do not write to it."""
+
+    def plane(self, axis: int, index: int) -> np.ndarray:
+        """A copy of one plane; axis 0, 1, 2 is z, y, x of the array."""
+
+    def cells(self, indices: np.ndarray) -> np.ndarray:
+        """The values of some cells, by flat index; any shape."""
+
+    def zone_sums(self) -> np.ndarray:
+        """(n,) sums of the field over each zone, float64."""
+
+    def is_finite(self) -> bool:
+        """Whether every value is a finite number."""
+
+    def heat_entered(self) -> np.ndarray:
+        """(6,) heat that has entered through each of `terms.FACES` since the start, J."""
+
+    def advance(self, dt: float, steps: int, drive: Drive) -> None:
+        """Advance `steps` explicit Euler steps of `dt` seconds."""
+
+
+def _cpu(terms: Terms, dtype: np.dtype) -> Sweep:
+    from .cpu import CpuSweep
+
+    return CpuSweep(terms, dtype)
+
+
+def _basic(terms: Terms, dtype: np.dtype) -> Sweep:
+    from . import basic
+    from .cuda_sweep import CudaSweep
+
+    return CudaSweep(terms, dtype, basic)
+
+
+# Name -> builder(terms, dtype) -> Sweep, in reading order. Builders import late: CUDA need not be installed.
+SWEEPS: dict[str, Callable[[Terms, np.dtype], Sweep]] = {
+    "cpu": _cpu,
+    "basic": _basic,
+}
+CUDA_SWEEPS = ("basic",)

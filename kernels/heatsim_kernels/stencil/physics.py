@@ -1,0 +1,37 @@
+"""What one explicit step does to one cell, given the cell and its six neighbours.
+
+These functions are the physics; data movement (`cpu`, `basic`, ...) fetches the neighbours and calls them. They compile
+unchanged for the CPU and for CUDA. All rates are numbers a step (conductance times time step over heat capacity), of
+the field's own float type; every multiply-add is written out, so all movements give the same bits.
+
+Differences, not weights: `c + r*(xm + xp - 2c)` leaves a constant field constant to the bit, whereas the weights of
+`(1 - 2r)*c + r*(xm + xp)` do not sum to one in floating point, and the field drifts.
+"""
+
+from ..fma import fma
+
+
+def second_difference(start, c, xm, xp, ym, yp, zm, zp, rx, ry, rz):
+    """Explicit step in a uniform material: start + rx*d2x + ry*d2y + rz*d2z.
+
+    `start` is the cell itself plus its sources; 7-point central differences, second order in space. `c + c` is exact,
+    so `(xm + xp) - (c + c)` rounds as `fma(-2, c, xm + xp)` would. The z difference takes the lower neighbour first,
+    because kernels that march in z know it first.
+    """
+    c2 = c + c
+    dx = (xm + xp) - c2
+    dy = (ym + yp) - c2
+    dz = (zm - c2) + zp
+    return fma(rz, dz, fma(ry, dy, fma(rx, dx, start)))
+
+
+def face_differences(start, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp):
+    """Explicit step where every face has a rate of its own (several materials): start + sum of r*(neighbour - c)."""
+    start = fma(rxp, xp - c, fma(rxm, xm - c, start))
+    start = fma(ryp, yp - c, fma(rym, ym - c, start))
+    return fma(rzp, zp - c, fma(rzm, zm - c, start))
+
+
+def ghost(c, a, b):
+    """The value beyond a boundary face as an affine map of the cell beside it: a*c + b."""
+    return fma(a, c, b)

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from heatsim.scenario.output import Probe
+from heatsim.scenario.schedule import Schedule
+
+
+def test_an_interval_gives_its_multiples_without_drift() -> None:
+    assert Schedule(every=0.1).times(100.0)[777] == 777 * 0.1
+    assert Schedule(every=4.0).times(10.0) == (0.0, 4.0, 8.0)
+    assert Schedule(every=20.0).times(10.0) == (0.0,)
+
+
+def test_given_times_are_sorted_unique_and_end_with_the_run() -> None:
+    assert Schedule(at=(5.0, 1.0, 5.0, 20.0)).times(10.0) == (1.0, 5.0)
+
+
+def test_a_count_of_intervals_records_both_ends() -> None:
+    assert Schedule(count=4).times(1.0) == (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+def test_a_probe_carries_its_schedule_in_its_own_table() -> None:
+    assert Probe(name="a", at=(0, 0, 0), count=2).times(3.0) == (0.0, 1.5, 3.0)
+
+
+@given(st.integers(1, 5000), st.floats(1e-6, 1e6))
+@example(3, 0.1)  # 3 * 0.1 > 0.3
+@example(10, 0.1)  # the sum of ten tenths is under 1
+def test_a_whole_number_of_intervals_ends_exactly_at_the_end(count: int, every: float) -> None:
+    for end in (count * every, float(f"{count * every:.15g}")):
+        times = Schedule(every=every).times(end)
+        assert len(times) == count + 1
+        assert times[0] == 0.0
+        assert times[-1] == end
+        assert all(a < b for a, b in pairwise(times))
+
+
+@given(st.integers(1, 2000), st.floats(1e-9, 1e9))
+def test_counted_times_rise_strictly_to_the_end(count: int, end: float) -> None:
+    times = Schedule(count=count).times(end)
+    assert (len(times), times[0], times[-1]) == (count + 1, 0.0, end)
+    assert all(a < b for a, b in pairwise(times))

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heatsim.scenario import loads, schema, starter
+from heatsim.scenario.schema import FILE_NAME
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+
+
+def fields(whole: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, table in [("Scenario", whole), *whole["$defs"].items()]:
+        for key, field in table["properties"].items():
+            yield f"{name}.{key}", field
+
+
+def meaning(whole: dict[str, Any]) -> dict[str, Any]:
+    """Return what a schema says, apart from the wording that differs between versions of pydantic."""
+    limits = ("description", "minimum", "maximum", "exclusiveMinimum", "minItems", "maxItems", "items")
+    told: dict[str, Any] = {name: table.get("required") for name, table in whole["$defs"].items()}
+    return told | {name: [field.get(limit) for limit in limits] for name, field in fields(whole)}
+
+
+def test_the_shipped_schema_is_up_to_date() -> None:
+    shipped = json.loads((SCENARIOS / FILE_NAME).read_text())
+    assert meaning(shipped) == meaning(schema()), f"run: heatsim schema > scenarios/{FILE_NAME}"
+
+
+def test_shipped_scenarios_name_the_schema_in_their_first_line() -> None:
+    for path in SCENARIOS.glob("*.toml"):
+        assert path.read_text().startswith(f"#:schema ./{FILE_NAME}\n"), path
+
+
+def test_the_schema_has_a_name_and_says_which_keys_are_needed() -> None:
+    whole = schema()
+    assert (whole["$id"], whole["title"]) == ("urn:heatsim:scenario", "heatsim scenario")
+    assert whole["required"] == ["grid", "time", "materials", "regions", "initial"]
+
+
+@pytest.mark.parametrize(("name", "field"), list(fields(schema())))
+def test_every_key_is_described_and_every_number_has_a_unit(name: str, field: dict[str, Any]) -> None:
+    assert field.get("description"), name
+    kinds = [field, *field.get("anyOf", ()), field.get("items", {})]
+    if any(kind.get("type") in ("number", "integer") for kind in kinds):
+        assert "[" in field["description"], name
+
+
+def test_the_schema_says_what_is_not_supported_yet() -> None:
+    tables = schema()["$defs"]
+    assert schema()["properties"]["hotspots"]["description"].endswith("Not supported yet.")
+    assert tables["Radiation"]["properties"]["kind"]["description"].endswith("radiation: not supported yet.")
+    assert "not supported" not in tables["Fixed"]["properties"]["kind"]["description"]
+    assert "rkl2: not supported yet." in tables["Time"]["properties"]["integrator"]["description"]
+
+
+def test_the_schema_knows_no_null_as_toml_has_none() -> None:
+    assert "null" not in json.dumps(schema())
+
+
+@pytest.mark.parametrize("title", ["My plate", 'quotes " and \\ backslashes', "τ ≠ 0"])
+def test_the_starter_is_a_small_commented_scenario_that_loads(title: str) -> None:
+    text = starter(title)
+    scenario = loads(text)
+    assert scenario.title == title
+    assert text.startswith(f"#:schema ./{FILE_NAME}\n")
+    assert text.count("#") > 20
+    assert scenario.output.slices[0].name == "z_0.001"
+    cells, size = scenario.grid.cells, scenario.grid.size
+    aluminium = scenario.materials["aluminium"]
+    assert isinstance(aluminium.conductivity, float)
+    assert isinstance(aluminium.heat_capacity, float)
+    diffusivity = aluminium.conductivity / aluminium.density / aluminium.heat_capacity
+    step = 0.25 * (size[0] / cells[0]) ** 2 / diffusivity
+    assert cells[0] * cells[1] * cells[2] * scenario.time.end / step < 5e9  # cell updates: seconds

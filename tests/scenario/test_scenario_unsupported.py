@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from heatsim.scenario import loads, unsupported
+
+Messages = Callable[..., list[str]]
+
+TABLE = "{ T = [300, 400], value = [1, 2] }"
+WALL = "[boundary]\nx_min = { kind = 'insulated', "
+
+# For each line of the table: what a user writes, appended to the minimal scenario or as "old -> new" in it;
+# and the place and key that are refused.
+SAMPLES = {
+    "grid.coordinates=cylindrical": (
+        "[grid] -> [grid]\ncoordinates = 'cylindrical'",
+        "2:1: grid.coordinates",
+    ),
+    "grid.x": ("[grid] -> [grid]\nx = { edges = [0, 1] }", "2:1: grid.x"),
+    "grid.y": ("[grid] -> [grid]\ny = { edges = [0, 1] }", "2:1: grid.y"),
+    "grid.z": ("[grid] -> [grid]\nz = { layers = [{ thickness = 1, cells = 2 }] }", "2:1: grid.z"),
+    "time.integrator=rkl2": ("[time] -> [time]\nintegrator = 'rkl2'", "5:1: time.integrator"),
+    "time.integrator=implicit": ("[time] -> [time]\nintegrator = 'implicit'", "5:1: time.integrator"),
+    "time.integrator=steady": ("[time] -> [time]\nintegrator = 'steady'", "5:1: time.integrator"),
+    "time.tolerance": ("[time] -> [time]\ntolerance = 1e-3", "5:1: time.tolerance"),
+    "compute.kernel=shared": ("[compute]\nkernel = 'shared'", "15:1: compute.kernel"),
+    "compute.kernel=coarsened": ("[compute]\nkernel = 'coarsened'", "15:1: compute.kernel"),
+    "compute.kernel=register": ("[compute]\nkernel = 'register'", "15:1: compute.kernel"),
+    "compute.kernel=temporal": ("[compute]\nkernel = 'temporal'", "15:1: compute.kernel"),
+    "materials.*.conductivity=<table>": (f"398.0 -> {TABLE}", "7:1: materials.copper.conductivity"),
+    "materials.*.conductivity=<text>": ("398.0 -> '400 - 0.1*T'", "7:1: materials.copper.conductivity"),
+    "materials.*.heat_capacity=<table>": (f"385.0 -> {TABLE}", "9:1: materials.copper.heat_capacity"),
+    "materials.*.heat_capacity=<text>": ("385.0 -> '300 + 0.1*T'", "9:1: materials.copper.heat_capacity"),
+    "materials.*.latent": (
+        "385.0 -> 385.0\nlatent = { heat = 2e5, solidus = 1350.0, liquidus = 1360.0 }",
+        "10:1: materials.copper.latent",
+    ),
+    "ambients": ("[ambients.room]\ntemperature = 293.15\ncoefficient = 7.69", "14:2: ambients"),
+    "regions.*.stl": ("[[regions]]\nmaterial = 'copper'\nstl = 'part.stl'", "16:1: regions.1.stl"),
+    "contacts": ("[[contacts]]\nbetween = ['copper', 'copper']\nresistance = 1e-5", "14:3: contacts"),
+    "boundary.*.kind=radiation": (
+        "[boundary]\nx_min = { kind = 'radiation', emissivity = 0.9, ambient = 300 }",
+        "15:11: boundary.x_min.kind",
+    ),
+    "boundary.*.patches": (
+        WALL + "patches = [{ where = 'y > 0', kind = 'flux', flux = 2e5 }] }",
+        "15:31: boundary.x_min.patches",
+    ),
+    "sources.*.region.stl": (
+        "[[sources]]\npower = 1\nregion = { stl = 'a.stl' }",
+        "16:12: sources.0.region.stl",
+    ),
+    "sources.*.trace": ("[[sources]]\ntrace = 'power.csv'", "15:1: sources.0.trace"),
+    "sources.*.beam": (
+        "[[sources]]\nbeam = { kind = 'gaussian', power = 1, radius = 1, depth = 1, path = 'scan.csv' }",
+        "15:1: sources.0.beam",
+    ),
+    "smoothing": ("[[smoothing]]\ntarget = 'initial'\nfilter = 'gaussian'\nsigma = 2e-4", "14:3: smoothing"),
+    "output.checkpoint": ("[output]\ncheckpoint = { every_minutes = 10 }", "15:1: output.checkpoint"),
+    "hotspots": ("[hotspots]\nscales = [2e-4, 4e-4]\nthreshold = 5.0", "14:2: hotspots"),
+}
+
+
+def written(minimal: str, sample: str) -> str:
+    old, arrow, new = sample.partition(" -> ")
+    return minimal.replace(old, new, 1) if arrow else minimal + sample
+
+
+@pytest.mark.parametrize("pattern", unsupported.NOT_YET)
+def test_what_is_not_built_is_refused_as_such_and_as_nothing_else(
+    messages: Messages, minimal: str, pattern: str
+) -> None:
+    sample, place = SAMPLES[pattern]
+    (message,) = messages(written(minimal, sample))
+    assert message.startswith(f"{place}: ")
+    assert message.endswith(f"not supported yet, waits for {unsupported.NOT_YET[pattern]}")
+
+
+@pytest.mark.parametrize("pattern", unsupported.NOT_YET)
+def test_deleting_its_line_is_all_that_the_scenario_room_needs_for_a_feature(
+    minimal: str, pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(unsupported.NOT_YET, pattern)
+    scenario = loads(written(minimal, SAMPLES[pattern][0]))
+    assert loads(scenario.to_toml()) == scenario
+
+
+def test_mistakes_inside_what_is_not_built_are_not_told_too(messages: Messages, minimal: str) -> None:
+    text = minimal + "[hotspots]\nscale = 3\n[[smoothing]]\ntarget = 'all'\n"
+    assert messages(text) == [
+        "14:2: hotspots: not supported yet, waits for the hot spot search",
+        "16:3: smoothing: not supported yet, waits for convolution passes",
+    ]
