@@ -1,1 +1,58 @@
-"""heatsim."""
+"""heatsim: heat conduction and diffusion in a box, on the CPU and on the GPU.
+
+scenario = heatsim.load("scenario.toml")
+run = heatsim.run(scenario)
+data = heatsim.open(run)          # an xarray Dataset, read lazily
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # nothing heavy is imported before it is used: `heatsim --help` is quick
+    import xarray
+
+    from heatsim.runs import Run
+    from heatsim.scenario import Scenario
+    from heatsim.simulation import Progress
+
+__version__ = "0.1.0"
+__all__ = ["load", "open", "run"]
+
+
+def load(path: Path | str, overrides: Sequence[str] = ()) -> Scenario:
+    """Load a scenario file; `overrides` such as "time.end=10" come on top.
+
+    Raises `heatsim.errors.ScenarioError` with everything that is wrong with it.
+    """
+    from heatsim import scenario
+
+    return scenario.load(path, overrides)
+
+
+def run(
+    scenario: Scenario,
+    output: Path | str | None = None,
+    *,
+    force: bool = False,
+    watch: Callable[[Progress], bool] = lambda progress: True,
+) -> Run:
+    """Run a scenario; the results go to the folder `output`, by default `outputs/<scenario>`.
+
+    `watch` is told of progress and may end the run early by returning False. Raises `heatsim.errors.HeatsimError`.
+    """
+    from heatsim import runs
+
+    return runs.run(scenario, output, force=force, watch=watch)
+
+
+def open(run: Run | Path | str) -> xarray.Dataset:
+    """Open the snapshots of a run lazily: `temperature` (time, z, y, x) and its coordinates, SI units.
+
+    Needs `pip install heatsim[xarray]`. Raises `heatsim.errors.RunFolderError` if there are none.
+    """
+    from heatsim import runs
+
+    return runs.open_series(run.path if isinstance(run, runs.Run) else Path(run))

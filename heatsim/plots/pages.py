@@ -106,9 +106,6 @@ def _numbers(ticks: list[float]) -> list[str]:
     """All with the digits that tell neighbours apart, and no more: 0, 2.5, 5 -> 0.0, 2.5, 5.0."""
     for digits in range(13):
         texts = [f"{tick + 0.0:.{digits}f}" for tick in ticks]
-        if all(
-            abs(float(text) - tick) < 1e-9 * max(map(abs, ticks))
-            for text, tick in zip(texts, ticks, strict=True)
-        ):
+        if all(abs(float(text) - tick) < 1e-9 * max(map(abs, ticks)) for text, tick in zip(texts, ticks, strict=True)):
             return texts
     return [f"{tick:g}" for tick in ticks]

@@ -61,9 +61,7 @@ def draw_slice(
     axes = page.add_axes()
     low, high = widen(limits)
     colours = mpl.colormaps["inferno"].with_extremes(bad="#c9ced6")
-    image = axes.imshow(
-        field, origin="lower", extent=extent, aspect="auto", cmap=colours, vmin=low, vmax=high
-    )
+    image = axes.imshow(field, origin="lower", extent=extent, aspect="auto", cmap=colours, vmin=low, vmax=high)
     bar = page.figure.colorbar(image, cax=page.add_axes(left=width + _GAP, width=_BAR))
     _finish_bar(bar, quantity, unit, height)
     _add_contours(axes, field, extent, bar)
@@ -107,9 +105,7 @@ def _finish_bar(bar: Colorbar, quantity: str, unit: str, height: float) -> None:
         bar.ax.set_title(unit_symbol(unit), size=9, color=INK, loc="left", pad=5)
 
 
-def _add_contours(
-    axes: Axes, field: np.ndarray, extent: tuple[float, float, float, float], bar: Colorbar
-) -> None:
+def _add_contours(axes: Axes, field: np.ndarray, extent: tuple[float, float, float, float], bar: Colorbar) -> None:
     """Draw thin lines of equal value at the ticks of the colour bar, light on dark and dark on light."""
     finite = field[np.isfinite(field)]
     if finite.size == 0 or min(field.shape) < _CONTOUR_CELLS:

@@ -1,1 +1,44 @@
-"""recorders."""
+"""Recorders: each keeps one kind of result of a run.
+
+A recorder has `times` (s, when it is due), `record(state)` and `close()`, called in that order by `simulation`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from heatsim.problem import Problem
+    from heatsim.recorders.writer import Writer
+    from heatsim.state import State
+    from heatsim.store.folder import RunFolder
+
+
+class Recorder(Protocol):
+    """What `simulation` asks of a recorder."""
+
+    times: tuple[float, ...]
+
+    def record(self, state: State) -> None:
+        """Keep what is wanted of the state, at one of `times`."""
+
+    def close(self) -> None:
+        """Finish; called once, also after a run that failed."""
+
+
+def make_recorders(problem: Problem, folder: RunFolder, writer: Writer) -> list[Recorder]:
+    """The recorders that the scenario asks for."""
+    from heatsim.recorders.energy import EnergyRecorder
+    from heatsim.recorders.probes import ProbeRecorder
+    from heatsim.recorders.slices import SliceRecorder
+    from heatsim.recorders.snapshots import SnapshotRecorder
+
+    output = problem.scenario.output
+    recorders: list[Recorder] = [SliceRecorder(problem, folder, writer, wanted) for wanted in output.slices]
+    if output.snapshots is not None:
+        recorders.append(SnapshotRecorder(problem, folder, writer))
+    if output.probes:
+        recorders.append(ProbeRecorder(problem, folder))
+    if output.energy is not None:
+        recorders.append(EnergyRecorder(problem, folder))
+    return recorders

@@ -36,9 +36,7 @@ class Fixed(Surface):
     """The surface has a given temperature."""
 
     kind: Literal["fixed"] = Field(description="Kind of the face")
-    temperature: Temperature = Field(
-        description="Surface temperature, or an expression in x, y, z, t [K or degC]"
-    )
+    temperature: Temperature = Field(description="Surface temperature, or an expression in x, y, z, t [K or degC]")
 
 
 class Flux(Surface):
@@ -57,9 +55,7 @@ class Convection(Surface):
     coefficient: Annotated[float | Expression, quantity(Number("W/(m2 K)", least=0), "xyzt")] = Field(
         description="Heat transfer coefficient, or an expression in x, y, z, t [W/(m2 K)]"
     )
-    ambient: Temperature = Field(
-        description="Ambient temperature, or an expression in x, y, z, t [K or degC]"
-    )
+    ambient: Temperature = Field(description="Ambient temperature, or an expression in x, y, z, t [K or degC]")
 
 
 class Periodic(Surface):

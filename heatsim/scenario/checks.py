@@ -48,9 +48,7 @@ def first_region_covers_the_grid(regions: Sequence[Region]) -> Iterator[Finding]
         yield Finding(("regions", 0, form), message, "begin with a region that has a material and no shape")
 
 
-def shapes_meet_the_grid(
-    grid: Grid, regions: Sequence[Region], sources: Sequence[Source]
-) -> Iterator[Finding]:
+def shapes_meet_the_grid(grid: Grid, regions: Sequence[Region], sources: Sequence[Source]) -> Iterator[Finding]:
     """A shape wholly outside is a mistake in its numbers."""
     shapes: list[tuple[Key, Shape]] = [(("regions", i), region) for i, region in enumerate(regions)]
     shapes += [(("sources", i, "region"), source.region) for i, source in enumerate(sources) if source.region]

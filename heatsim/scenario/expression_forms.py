@@ -157,9 +157,7 @@ class _Code:
             case Apply("**", (base, Number(exponent))) if exponent in MULTIPLIED_POWERS:
                 return self.assigned(" * ".join([self.value(base)] * int(exponent)))
             case Apply("min" | "max" as function, operands):
-                return reduce(
-                    lambda a, b: self.assigned(_SCALAR[function].format(a, b)), map(self.value, operands)
-                )
+                return reduce(lambda a, b: self.assigned(_SCALAR[function].format(a, b)), map(self.value, operands))
             case Apply(function, operands):
                 return self.assigned(_SCALAR[function].format(*map(self.value, operands)))
 

@@ -70,9 +70,7 @@ def parse(text: str, allowed: frozenset[str]) -> Node:
     """
     body = _python_tree(text)
     if sum(isinstance(node, ast.expr) for node in ast.walk(body)) > MAX_NODES:
-        raise ExpressionError(
-            f"the expression has more than {MAX_NODES} parts (numbers, names, operations)", 0
-        )
+        raise ExpressionError(f"the expression has more than {MAX_NODES} parts (numbers, names, operations)", 0)
     return _Builder(text, allowed).node(body, depth=1)
 
 

@@ -47,12 +47,10 @@ class Grid(Part):
     coordinates: Literal["cartesian", "cylindrical"] = Field(
         "cartesian", description="Coordinates: cartesian x, y, z or cylindrical r, phi, z"
     )
-    cells: Annotated[
-        tuple[int, int, int], numbers(Number("1", least=1, most=MOST_CELLS, whole=True), length=3)
-    ] = Field(description="Number of cells along x, y and z [1]; 1 = that axis is not resolved")
-    size: Annotated[Corner, numbers(LENGTH, length=3)] = Field(
-        description="Size of the box along x, y, z [m]"
+    cells: Annotated[tuple[int, int, int], numbers(Number("1", least=1, most=MOST_CELLS, whole=True), length=3)] = (
+        Field(description="Number of cells along x, y and z [1]; 1 = that axis is not resolved")
     )
+    size: Annotated[Corner, numbers(LENGTH, length=3)] = Field(description="Size of the box along x, y, z [m]")
     origin: Annotated[Corner, numbers(Number("m"), length=3)] = Field(
         (0.0, 0.0, 0.0), description="Lower corner of the box [m]"
     )

@@ -89,9 +89,5 @@ class Ambient(Part):
 class Contact(Part):
     """A thermal resistance wherever two materials touch."""
 
-    between: tuple[Annotated[str, MATERIAL], Annotated[str, MATERIAL]] = Field(
-        description="The two materials"
-    )
-    resistance: Annotated[float, quantity(Number("m2 K/W", least=0))] = Field(
-        description="Contact resistance [m2 K/W]"
-    )
+    between: tuple[Annotated[str, MATERIAL], Annotated[str, MATERIAL]] = Field(description="The two materials")
+    resistance: Annotated[float, quantity(Number("m2 K/W", least=0))] = Field(description="Contact resistance [m2 K/W]")

@@ -73,9 +73,7 @@ def _translate(error: ErrorDetails, model: type[Part]) -> tuple[tuple[str | int,
             return (*place, "kind"), _not_one_of(kinds, value["kind"])
         case "union_tag_not_found":
             if not isinstance(value, dict):
-                return place, flaw(
-                    f"expected a table, found {found(value)}", 'such as { kind = "insulated" }'
-                )
+                return place, flaw(f"expected a table, found {found(value)}", 'such as { kind = "insulated" }')
             kind = found(value["kind"]) if "kind" in value else "none"
             return (*place, "kind"), flaw(f"expected a kind, found {kind}", 'such as "fixed"')
         case "model_type" | "model_attributes_type" | "dict_type":

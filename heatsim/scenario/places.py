@@ -43,7 +43,5 @@ class Places:
 
     def _override(self, key: Key, around: Iterable[Key]) -> str | None:
         """Return the override that gave the key or what is around it, or made it on the way."""
-        within = [
-            other for other in self.overrides if key and other[: len(key)] == key and key not in self.lines
-        ]
+        within = [other for other in self.overrides if key and other[: len(key)] == key and key not in self.lines]
         return next((self.overrides[near] for near in [*around, *within] if near in self.overrides), None)

@@ -129,9 +129,7 @@ class Shape(Part):
 class Region(Shape):
     """A shape and the material that fills it; later regions are painted over earlier ones."""
 
-    material: Annotated[str | None, MATERIAL] = Field(
-        None, description="Name of the material; left out with labels"
-    )
+    material: Annotated[str | None, MATERIAL] = Field(None, description="Name of the material; left out with labels")
 
     @model_validator(mode="after")
     def _has_a_material(self) -> Self:

@@ -22,9 +22,7 @@ class Smoothing(Part):
     sigma: Annotated[float | None, quantity(Number("m", above=0))] = Field(
         None, description="Standard deviation of the filter [m]"
     )
-    edges: Literal["zero", "nearest", "reflect", "wrap"] = Field(
-        "nearest", description="What lies beyond the edges"
-    )
+    edges: Literal["zero", "nearest", "reflect", "wrap"] = Field("nearest", description="What lies beyond the edges")
     kernel: str = Field("auto", description="Convolution kernel; auto = the fastest that applies")
 
     @model_validator(mode="after")

@@ -70,6 +70,4 @@ class Initial(Part):
     temperature: Annotated[
         Annotated[InitialValue, Tag("<scalar>")] | Annotated[ArrayFile, Tag("<table>")],
         Discriminator(lambda value: "<table>" if tag(value) == "<table>" else "<scalar>"),
-    ] = Field(
-        description="Temperature, number, expression in x, y, z, or { file, dataset } of an array [K or degC]"
-    )
+    ] = Field(description="Temperature, number, expression in x, y, z, or { file, dataset } of an array [K or degC]")

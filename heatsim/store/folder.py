@@ -156,9 +156,7 @@ class RunFolder:
         try:
             self.read_info()
         except RunFolderError as error:
-            raise RunFolderError(
-                f"{error}, so --force leaves it alone; choose another with --output"
-            ) from None
+            raise RunFolderError(f"{error}, so --force leaves it alone; choose another with --output") from None
         for name in _FOLDERS:
             _remove_own(self.path, name)
         _remove_own(self.path, "")

@@ -9,13 +9,12 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from heatsim.grid import Grid
 from heatsim.store.hdf5 import add_array, add_header, open_own, plain_dataset, write_hdf5
-from heatsim.store.snapshots import AXES, Grid, add_grid
+from heatsim.store.snapshots import AXES, add_grid
 
 
-def write_geometry(
-    path: Path, grid: Grid, material: np.ndarray, names: Sequence[str], title: str = ""
-) -> None:
+def write_geometry(path: Path, grid: Grid, material: np.ndarray, names: Sequence[str], title: str = "") -> None:
     """Write the material ids (nz, ny, nx), uint8, and the name of each id, atomically. Raises OSError."""
 
     def build(file: h5py.File) -> None:

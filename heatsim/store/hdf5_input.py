@@ -49,9 +49,7 @@ def read_hdf5(path: Path, dataset: str | None, max_elements: int) -> np.ndarray:
 
 def _read_here(path: Path, dataset: str | None, max_elements: int) -> np.ndarray:
     with h5py.File(path, "r") as file:
-        name = (
-            choose([name for name in file if _is_dataset(file, name)], None) if dataset is None else dataset
-        )
+        name = choose([name for name in file if _is_dataset(file, name)], None) if dataset is None else dataset
         try:
             data = plain_dataset(file, name)
         except (KeyError, ValueError) as error:

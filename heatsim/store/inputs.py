@@ -29,9 +29,7 @@ def read_array(path: Path, dataset: str | None = None, max_elements: int = MAX_E
     """
     suffix = path.suffix.lower()
     if suffix not in _READERS:
-        raise InputFileError(
-            path, f"one of {', '.join(_READERS)} was expected, found {suffix or 'no suffix'}"
-        )
+        raise InputFileError(path, f"one of {', '.join(_READERS)} was expected, found {suffix or 'no suffix'}")
     if not path.is_file():
         raise InputFileError(path, "is not a file" if path.exists() else "no such file")
     if dataset is not None and suffix in (".npy", ".png"):

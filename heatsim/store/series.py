@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 
 from heatsim.errors import InputFileError
+from heatsim.grid import Grid
 from heatsim.store.folder import RunFolder
 from heatsim.store.hdf5 import (
     add_header,
@@ -25,7 +26,7 @@ from heatsim.store.hdf5 import (
     set_attributes,
     write_hdf5,
 )
-from heatsim.store.snapshots import AXES, Grid, add_grid, extra_fields, read_grid
+from heatsim.store.snapshots import AXES, add_grid, extra_fields, read_grid
 
 _COPIED = ("units", "long_name", "units_metadata", "flag_values", "flag_meanings", "names")
 _ALL_AXES = ("time", *AXES)
@@ -157,9 +158,7 @@ def _stack(name: str, variable: _Variable, shape: tuple[int, ...], sources: list
     return layout
 
 
-def _add_virtual(
-    group: h5py.Group, name: str, variable: _Variable, layout: h5py.VirtualLayout
-) -> h5py.Dataset:
+def _add_virtual(group: h5py.Group, name: str, variable: _Variable, layout: h5py.VirtualLayout) -> h5py.Dataset:
     fill = np.nan if variable.dtype.kind == "f" else 0
     data = group.create_virtual_dataset(name, layout, fillvalue=fill)
     set_attributes(data, variable.attributes)

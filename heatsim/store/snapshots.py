@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import h5py
 import numpy as np
 
+from heatsim.grid import Grid
 from heatsim.store.hdf5 import (
     add_array,
     add_axis,
@@ -22,19 +22,6 @@ from heatsim.store.hdf5 import (
 )
 
 AXES = ("z", "y", "x")
-
-
-class Grid(NamedTuple):
-    """Uniform cells: shape (nz, ny, nx), lower corner (x, y, z) in m, cell size (dx, dy, dz) in m."""
-
-    shape: tuple[int, int, int]
-    origin: tuple[float, float, float]
-    spacing: tuple[float, float, float]
-
-    def centres(self, axis: str) -> np.ndarray:
-        """Cell centres along "x", "y" or "z" in m, (n,)."""
-        i = "xyz".index(axis)
-        return self.origin[i] + (np.arange(self.shape[2 - i]) + 0.5) * self.spacing[i]
 
 
 @dataclass(frozen=True)

@@ -135,12 +135,8 @@ def stream_lines(typing_context, target, source, lines):
         hint = builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)])
         with cgutils.for_range(builder, args[2]) as loop:
             offset = builder.mul(loop.index, loop.index.type(count))
-            line = builder.load(
-                builder.bitcast(builder.gep(args[1], [offset]), vector), align=dtype.bitwidth // 8
-            )
-            out = builder.store(
-                line, builder.bitcast(builder.gep(args[0], [offset]), vector), align=CACHE_LINE
-            )
+            line = builder.load(builder.bitcast(builder.gep(args[1], [offset]), vector), align=dtype.bitwidth // 8)
+            out = builder.store(line, builder.bitcast(builder.gep(args[0], [offset]), vector), align=CACHE_LINE)
             out.set_metadata("nontemporal", hint)
         return context.get_dummy_value()
 

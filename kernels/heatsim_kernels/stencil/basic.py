@@ -90,7 +90,29 @@ def build(structure: Structure):
         z = uint32(cuda.blockIdx.z)
         rows, planes = uint32(cuda.gridDim.y * cuda.blockDim.y), uint32(cuda.gridDim.z)
         while x < nx and y < ny and z < nz:  # one round, unless an axis is longer than a launch allows
-            update(x, y, z, u, v, nz, ny, nx, a, b, walls, rx, ry, rz, rates, zone_of, count, heat, heat_field, dt, gain)
+            update(
+                x,
+                y,
+                z,
+                u,
+                v,
+                nz,
+                ny,
+                nx,
+                a,
+                b,
+                walls,
+                rx,
+                ry,
+                rz,
+                rates,
+                zone_of,
+                count,
+                heat,
+                heat_field,
+                dt,
+                gain,
+            )
             z = uint32(z + planes)
             if z >= nz:
                 z = uint32(cuda.blockIdx.z)

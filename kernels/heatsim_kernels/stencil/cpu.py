@@ -148,7 +148,29 @@ def _stream_row(out, line, n, per_line):
 
 
 @_jit
-def _tile(u, v, z0, z1, y0, y1, shape, wraps, line, per_line, walls, rates, pairs, zones, count, table, field, dt, gain, flows, stream):
+def _tile(
+    u,
+    v,
+    z0,
+    z1,
+    y0,
+    y1,
+    shape,
+    wraps,
+    line,
+    per_line,
+    walls,
+    rates,
+    pairs,
+    zones,
+    count,
+    table,
+    field,
+    dt,
+    gain,
+    flows,
+    stream,
+):
     """All rows of planes z0..z1, rows y0..y1; `line` is scratch for six rows, `flows` (nz, 6) the band's ledger."""
     nz, ny, nx = shape
     plane = ny * nx
@@ -188,10 +210,42 @@ def _tile(u, v, z0, z1, y0, y1, shape, wraps, line, per_line, walls, rates, pair
             out = shifted(v, j)
             if stream:
                 done = shifted(line, 4 * spare)
-                _row(done, nx, low, high, wraps[0], values, rates, pairs, beside, zc, count, table, here, dt, gain)
+                _row(
+                    done,
+                    nx,
+                    low,
+                    high,
+                    wraps[0],
+                    values,
+                    rates,
+                    pairs,
+                    beside,
+                    zc,
+                    count,
+                    table,
+                    here,
+                    dt,
+                    gain,
+                )
                 _stream_row(out, done, nx, per_line)
             else:
-                _row(out, nx, low, high, wraps[0], values, rates, pairs, beside, zc, count, table, here, dt, gain)
+                _row(
+                    out,
+                    nx,
+                    low,
+                    high,
+                    wraps[0],
+                    values,
+                    rates,
+                    pairs,
+                    beside,
+                    zc,
+                    count,
+                    table,
+                    here,
+                    dt,
+                    gain,
+                )
 
 
 @njit(cache=True, nogil=True, parallel=True, error_model="numpy")
@@ -215,7 +269,8 @@ def _sweep(
             heat = pointer(table[min(k, table.shape[0] - 1)])
         _tile(
             pointer(u), pointer(v), z0, z1, y0, y1, shape, wraps, pointer(lines[t]), per_line, walls, rates,
-            pointer(pairs), pointer(zones), count, heat, pointer(field), dt, gains[min(k, gains.size - 1)], pointer(flows[band]), stream,
+            pointer(pairs), pointer(zones), count, heat, pointer(field), dt, gains[min(k, gains.size - 1)],
+            pointer(flows[band]), stream,
         )  # fmt: skip
 
 
@@ -247,9 +302,7 @@ def tiling(shape: tuple[int, int, int], itemsize: int, threads: int) -> tuple[np
     slabs = min(nz, threads)
     edges_y = np.linspace(0, ny, bands + 1).astype(np.int64)
     edges_z = np.linspace(0, nz, slabs + 1).astype(np.int64)
-    tiles = [
-        (edges_z[s], edges_z[s + 1], edges_y[b], edges_y[b + 1], b) for s in range(slabs) for b in range(bands)
-    ]
+    tiles = [(edges_z[s], edges_z[s + 1], edges_y[b], edges_y[b + 1], b) for s in range(slabs) for b in range(bands)]
     return np.array(tiles, dtype=np.int64), bands
 
 

@@ -92,7 +92,9 @@ class CudaSweep:
         a, b = (cuda.to_device(values.astype(kind)) for values in (drive.wall_a, drive.wall_b))
         nothing = np.zeros((1, 1), kind)
         heat = cuda.to_device((nothing if drive.heat_table is None else drive.heat_table).astype(kind))
-        heat_field = cuda.to_device((nothing if drive.heat_field is None else drive.heat_field).astype(kind).reshape(-1))
+        heat_field = cuda.to_device(
+            (nothing if drive.heat_field is None else drive.heat_field).astype(kind).reshape(-1)
+        )
         gains = (dt * drive.heat_scale).astype(kind)
         pair_rates = cuda.to_device(rates.reshape(-1))
         wall_weights = cuda.to_device(weights.reshape(-1))
@@ -105,7 +107,16 @@ class CudaSweep:
             ak, bk = a[min(k, a.shape[0] - 1)], b[min(k, b.shape[0] - 1)]
             if len(self._open_faces):
                 flows[(cuda_wall_flows.BLOCKS, len(self._open_faces)), cuda_wall_flows.THREADS](
-                    self._u, *shape, self._faces, ak, bk, self._walls, self._zones, count, wall_weights, self._partial
+                    self._u,
+                    *shape,
+                    self._faces,
+                    ak,
+                    bk,
+                    self._walls,
+                    self._zones,
+                    count,
+                    wall_weights,
+                    self._partial,
                 )
             sweep[self._movement.grid(terms.shape), self._movement.BLOCK](
                 self._u, self._v, *shape, ak, bk, self._walls, *uniform, pair_rates, self._zones, count,

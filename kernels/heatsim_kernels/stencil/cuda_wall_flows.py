@@ -18,7 +18,7 @@ ghost = inlined(physics.ghost)
 
 
 def build(structure: Structure):
-    """The kernel of a structure: `kernel[(BLOCKS, faces), THREADS](u, ..., partial)`, partial (6, BLOCKS) float64, J."""
+    """The kernel of a structure: `kernel[(BLOCKS, faces), THREADS](u, ..., partial)`; partial (6, BLOCKS) sums in J."""
     zones, per_cell = structure.zones, structure.wall_per_cell
 
     def wall_flows(u, nz, ny, nx, faces, a, b, walls, zone_of, count, weights, partial):
@@ -26,11 +26,23 @@ def build(structure: Structure):
         axis, upper = face // 2, face % 2
         plane = int64(ny) * int64(nx)
         if axis == 0:
-            rows, columns, row_stride, column_stride, far = int64(nz), int64(ny), plane, int64(nx), int64(nx - 1)
+            rows, columns, row_stride, column_stride, far = (
+                int64(nz),
+                int64(ny),
+                plane,
+                int64(nx),
+                int64(nx - 1),
+            )
         elif axis == 1:
             rows, columns, row_stride, column_stride, far = int64(nz), int64(nx), plane, int64(1), plane - nx
         else:
-            rows, columns, row_stride, column_stride, far = int64(ny), int64(nx), int64(nx), int64(1), plane * (nz - 1)
+            rows, columns, row_stride, column_stride, far = (
+                int64(ny),
+                int64(nx),
+                int64(nx),
+                int64(1),
+                plane * (nz - 1),
+            )
         first = far if upper == 1 else int64(0)
         total = float64(0.0)
         position = int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x

@@ -11,9 +11,9 @@ from .terms import Terms
 def stable_step(terms: Terms, wall_a: np.ndarray) -> float:
     """Return min over cells of heat capacity / sum of face conductances, in s; infinite if no heat moves at all.
 
-    With ghost = a*T + b a boundary face conducts (1 - a) times its exchange rate. At this step the new value of a cell is
-    a weighted mean of old values and boundary data with no negative weight (Patankar, Numerical Heat Transfer and Fluid
-    Flow, 1980, section 4.3). `wall_a`: (wall_size,), the least value of a that the run will see.
+    With ghost = a*T + b a boundary face conducts (1 - a) times its exchange rate. At this step the new value of a cell
+    is a mean of old values and boundary data with no negative weight (Patankar, Numerical Heat Transfer and Fluid Flow,
+    1980, section 4.3). `wall_a`: (wall_size,), the least value of a that the run will see.
     """
     fastest = _fastest_rate(
         terms.shape,
@@ -38,13 +38,49 @@ def _fastest_rate(shape, exchange, zones, count, periodic, wall_a, offsets, per_
             for x in range(nx):
                 cell = (z * ny + y) * nx + x
                 total = _axis_rate(
-                    cell, x, nx, 1, 0, z * ny + y, exchange, zones, count, periodic[0], wall_a, offsets, per_cell
+                    cell,
+                    x,
+                    nx,
+                    1,
+                    0,
+                    z * ny + y,
+                    exchange,
+                    zones,
+                    count,
+                    periodic[0],
+                    wall_a,
+                    offsets,
+                    per_cell,
                 )
                 total += _axis_rate(
-                    cell, y, ny, nx, 1, z * nx + x, exchange, zones, count, periodic[1], wall_a, offsets, per_cell
+                    cell,
+                    y,
+                    ny,
+                    nx,
+                    1,
+                    z * nx + x,
+                    exchange,
+                    zones,
+                    count,
+                    periodic[1],
+                    wall_a,
+                    offsets,
+                    per_cell,
                 )
                 total += _axis_rate(
-                    cell, z, nz, ny * nx, 2, y * nx + x, exchange, zones, count, periodic[2], wall_a, offsets, per_cell
+                    cell,
+                    z,
+                    nz,
+                    ny * nx,
+                    2,
+                    y * nx + x,
+                    exchange,
+                    zones,
+                    count,
+                    periodic[2],
+                    wall_a,
+                    offsets,
+                    per_cell,
                 )
                 fastest[z] = max(fastest[z], total)
     return fastest.max()

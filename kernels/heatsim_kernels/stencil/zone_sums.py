@@ -10,7 +10,6 @@ import numpy as np
 from numba import njit, prange
 
 
-
 @njit(cache=True, nogil=True, parallel=True, error_model="numpy")
 def _row_sums(field, zones, sums):
     """sums (rows, n) of field (rows, nx) by zone; zones is None for a single one."""
@@ -27,7 +26,7 @@ def _row_sums(field, zones, sums):
 
 def zone_sums(field: np.ndarray, zones: np.ndarray | None, count: int) -> np.ndarray:
     """(n,) sum of `field` (nz, ny, nx) over each of `count` zones."""
-    nz, ny, nx = field.shape
+    nz, ny, _ = field.shape
     total = np.zeros(count)
     for plane in range(nz):  # a plane at a time keeps the partial sums small
         sums = np.zeros((ny, count))

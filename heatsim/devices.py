@@ -1,0 +1,70 @@
+"""Where a run is computed: the CPU, or a CUDA GPU if there is one, and by which stencil kernel."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from dataclasses import dataclass
+
+from heatsim.errors import NoGpuError, ScenarioError
+from heatsim.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A device ("cpu" or "cuda"), its name, and the kernel that runs there."""
+
+    device: str
+    device_name: str
+    kernel: str
+
+
+def gpu_name() -> str:
+    """Name of the GPU; raises `NoGpuError` with the reason and the way out where none works."""
+    if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") in ("", "0"):  # the simulator needs no driver
+        try:
+            ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+        except OSError:
+            raise NoGpuError(f"no CUDA GPU: the NVIDIA driver is not installed. {_WAY_OUT}") from None
+    try:
+        from heatsim_kernels import cuda_api
+    except ImportError:
+        raise NoGpuError(f"no CUDA support: numba-cuda is not installed. {_WAY_OUT}") from None
+    try:
+        return cuda_api.device_name()
+    except RuntimeError as error:
+        raise NoGpuError(f"no CUDA GPU that works: {error}. {_WAY_OUT}") from None
+
+
+_WAY_OUT = "Install the driver and `pip install heatsim[cu13]` (or cu12), or use --device cpu"
+
+
+def cpu_name() -> str:
+    """Number of threads that the CPU kernels use, in words."""
+    import numba
+
+    return f"{numba.get_num_threads()} CPU threads"
+
+
+def choose(scenario: Scenario) -> Choice:
+    """Pick device and kernel for a scenario.
+
+    "auto" takes a GPU if one works. Raises `NoGpuError` when a GPU is demanded and missing, `ScenarioError` when the
+    kernel named does not run on the device named.
+    """
+    from heatsim_kernels.stencil import CUDA_SWEEPS
+
+    device, kernel = scenario.compute.device, scenario.compute.kernel
+    on_cuda = kernel in CUDA_SWEEPS
+    if (device == "cpu" and on_cuda) or (device == "cuda" and kernel == "cpu"):
+        other = "cuda" if on_cuda else "cpu"
+        message = f'"{kernel}" runs on device "{other}", found device "{device}"'
+        raise ScenarioError([scenario.problem_at(("compute", "kernel"), message, 'kernel = "auto" fits any device')])
+    if device == "cuda" or on_cuda:
+        return Choice("cuda", gpu_name(), kernel if on_cuda else "basic")
+    if device == "auto" and kernel == "auto":
+        try:
+            return Choice("cuda", gpu_name(), "basic")
+        except NoGpuError:
+            pass
+    return Choice("cpu", cpu_name(), "cpu")

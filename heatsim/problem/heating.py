@@ -1,0 +1,151 @@
+"""Volume sources: their power density at any time, in the form that the sweeps take.
+
+A density is split into products space(x, y, z) * time(t). What does not depend on space goes into a table by zone;
+what does goes into a field, computed once, times a factor of time. Only a density that does not split (a moving spot,
+say) has its field computed anew each step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from heatsim.grid import Grid
+from heatsim.problem.painting import covered_cells, masks
+from heatsim.problem.values import Value, depends_on, evaluate, planes, require_finite
+from heatsim.problem.zones import Zones
+from heatsim.scenario import Expression, Scenario
+from heatsim.scenario.sources import Source
+
+
+@dataclass(frozen=True)
+class Term:
+    """Part of source number `source`: density = scale * space * time, W/m3; `space` may hold t if it does not split."""
+
+    source: int
+    scale: float
+    space: Expression | None = None
+    time: Expression | None = None
+
+    @property
+    def moves(self) -> bool:
+        """Whether space and time do not separate."""
+        return self.space is not None and depends_on(self.space, "t")
+
+
+def make_terms(scenario: Scenario, grid: Grid) -> tuple[Term, ...]:
+    """The terms of all sources. Raises `ScenarioError` for a region that covers no cell centre."""
+    return tuple(term for n in range(len(scenario.sources)) for term in _source_terms(scenario, grid, n))
+
+
+def _source_terms(scenario: Scenario, grid: Grid, number: int) -> list[Term]:
+    source = scenario.sources[number]
+    cells = covered_cells(scenario, ("sources", number, "region"), source.region, grid)
+    scale = 1.0 / (cells * grid.cell_volume) if source.power is not None else 1.0
+    value = _amount(source)
+    if not isinstance(value, Expression):
+        return [Term(number, scale * value)]
+    products = value.split_time()
+    if products is None:
+        return [Term(number, scale, space=value)]
+    return [Term(number, scale, space, time) for space, time in products]
+
+
+def _amount(source: Source) -> Value:
+    value = source.power if source.power is not None else source.power_density
+    if value is None:
+        raise TypeError("traces and beams are refused when the scenario is loaded")
+    return value
+
+
+class Heating:
+    """The sources on a grid. Rates are in K/s: power density over heat capacity."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        grid: Grid,
+        zones: Zones,
+        capacities: np.ndarray,
+        terms: tuple[Term, ...],
+        dtype: np.dtype,
+    ) -> None:
+        """`capacities`: (n,) J/(m3 K) of each zone."""
+        self._scenario, self._grid, self._zones, self._capacities = scenario, grid, zones, capacities
+        self._uniform = [term for term in terms if term.space is None]
+        self._spatial = [term for term in terms if term.space is not None]
+        factors = {term.time for term in self._spatial}
+        self.moves = len(factors) > 1 or any(term.moves for term in self._spatial)
+        self._factor = None if self.moves or not factors else factors.pop()
+        self._field = np.zeros(grid.shape, dtype) if self._spatial else None
+        self._field_power = 0.0
+        if self._spatial and not self.moves:
+            self._fill(0.0)
+
+    @property
+    def varies(self) -> bool:
+        """Whether any source depends on time."""
+        return self.moves or self._factor is not None or any(term.time is not None for term in self._uniform)
+
+    def table(self, times: np.ndarray) -> np.ndarray | None:
+        """(k, n) heating rate of each zone at each time, K/s; None if no source is uniform in space."""
+        if not self._uniform:
+            return None
+        table = np.zeros((len(times), len(self._zones)))
+        for term in self._uniform:
+            heated = np.array([term.source in sources for sources in self._zones.sources])
+            table += np.outer(term.scale * self._in_time(term.time, term.source, times), heated / self._capacities)
+        return table
+
+    def scale(self, times: np.ndarray) -> np.ndarray:
+        """(k,) factor on `field` at each time."""
+        if self._factor is None:
+            return np.ones(len(times))
+        return self._in_time(self._factor, self._spatial[0].source, times)
+
+    def field(self, time: float) -> np.ndarray | None:
+        """(nz, ny, nx) heating rate of each cell before `scale`, K/s; None if no source depends on space."""
+        if self.moves:
+            self._fill(time)
+        return self._field
+
+    def field_power(self) -> float:
+        """Power of the field before `scale`, as rounded to the field's precision, W."""
+        return self._field_power
+
+    def _in_time(self, value: Expression | None, source: int, times: np.ndarray) -> np.ndarray:
+        if value is None:
+            return np.ones(len(times))
+        values = evaluate(value, times.shape, t=times)
+        bad = ~np.isfinite(values)
+        when = f"at t = {times[bad][0] if bad.any() else 0.0:g} s"
+        require_finite(self._scenario, ("sources", source), values, when)
+        return values
+
+    def _fill(self, time: float) -> None:
+        """Compute the field at a time, plane by plane."""
+        assert self._field is not None
+        self._field[:] = 0.0
+        shape = self._grid.shape[1:]
+        for term in self._spatial:
+            region = self._scenario.sources[term.source].region
+            factor = float(self._in_time(term.time, term.source, np.array([time]))[0]) if self.moves else 1.0
+            inside = masks(region, self._grid)
+            for z, (mask, point) in enumerate(zip(inside, planes(self._grid), strict=True)):
+                if region is not None and not mask.any():
+                    continue
+                density = term.scale * factor * evaluate(term.space or 1.0, shape, **point, t=time)
+                require_finite(self._scenario, ("sources", term.source), density[mask], f"at t = {time:g} s")
+                rate = density / self._plane_capacity(z)
+                self._field[z] += np.where(mask, rate, 0.0).astype(self._field.dtype)
+        self._field_power = sum(
+            float((plane * (self._plane_capacity(z) * self._grid.cell_volume)).sum(dtype=np.float64))
+            for z, plane in enumerate(self._field)
+        )
+
+    def _plane_capacity(self, z: int) -> np.ndarray | float:
+        """Heat capacity of the cells of a plane, J/(m3 K)."""
+        if self._zones.ids is None:
+            return float(self._capacities[0])
+        return np.asarray(self._capacities[self._zones.ids[z]])

@@ -1,0 +1,127 @@
+"""Painting: which cells a shape covers, and the material of each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from heatsim.errors import Flaw, InputFileError, ScenarioError
+from heatsim.grid import Grid
+from heatsim.problem.values import Key, planes
+from heatsim.scenario import Scenario
+from heatsim.scenario.shapes import Box, Cylinder, Labels, Shape, Sphere
+from heatsim.store.inputs import read_array
+
+UNPAINTED = 255
+
+
+def masks(shape: Shape | None, grid: Grid) -> Iterator[np.ndarray]:
+    """Which cells have their centre inside a shape, plane by plane (ny, nx), z upwards; None is everywhere."""
+    ny, nx = grid.shape[1:]
+    for point in planes(grid):
+        inside = True if shape is None else _inside(shape, point["x"], point["y"], point["z"])
+        yield np.broadcast_to(inside, (ny, nx))
+
+
+def _inside(shape: Shape, x: np.ndarray | float, y: np.ndarray | float, z: np.ndarray | float) -> np.ndarray | bool:
+    if shape.box:
+        return _in_box(shape.box, (x, y, z))
+    if shape.sphere:
+        return _in_sphere(shape.sphere, (x, y, z))
+    if shape.cylinder:
+        return _in_cylinder(shape.cylinder, (x, y, z))
+    if shape.where is not None:
+        return np.asarray(shape.where(x=x, y=y, z=z) != 0)
+    return True
+
+
+def _in_box(box: Box, point: tuple[np.ndarray | float, ...]) -> np.ndarray:
+    inside = np.array(True)
+    for low, value, high in zip(box.lower, point, box.upper, strict=True):
+        inside = inside & (low <= value) & (value <= high)
+    return inside
+
+
+def _in_sphere(sphere: Sphere, point: tuple[np.ndarray | float, ...]) -> np.ndarray:
+    squares = [(value - centre) ** 2 for value, centre in zip(point, sphere.center, strict=True)]
+    return np.asarray(sum(squares) <= sphere.radius**2)
+
+
+def _in_cylinder(cylinder: Cylinder, point: tuple[np.ndarray | float, ...]) -> np.ndarray:
+    axis = [end - start for start, end in zip(cylinder.start, cylinder.end, strict=True)]
+    away = [value - start for start, value in zip(cylinder.start, point, strict=True)]
+    length2 = sum(a * a for a in axis)
+    along = sum(a * b for a, b in zip(axis, away, strict=True)) / length2  # 0 at the start, 1 at the end
+    distance2 = sum(b * b for b in away) - along**2 * length2
+    return np.asarray((along >= 0) & (along <= 1) & (distance2 <= cylinder.radius**2))
+
+
+def paint(scenario: Scenario, grid: Grid, names: list[str]) -> np.ndarray:
+    """The material of each cell as an index into `names`, uint8 (nz, ny, nx).
+
+    Regions are painted in order, later over earlier. Raises `ScenarioError` for a region that covers no cell centre, a
+    label file that cannot be used, and cells left without a material.
+    """
+    material = np.full(grid.shape, UNPAINTED, np.uint8)
+    for number, region in enumerate(scenario.regions):
+        if region.labels is not None:
+            _paint_labels(scenario, ("regions", number, "labels"), region.labels, names, material)
+            continue
+        index = names.index(region.material or "")
+        touched = False
+        for plane, mask in zip(material, masks(region, grid), strict=True):
+            plane[mask] = index
+            touched = touched or bool(mask.any())
+        if not touched:
+            raise ScenarioError([_covers_nothing(scenario, ("regions", number), region)])
+    if (material == UNPAINTED).any():
+        missing = int((material == UNPAINTED).sum())
+        message = f"expected regions that cover the grid, found {missing} cells without a material"
+        raise ScenarioError([scenario.problem_at(("regions",), message, "let the first region have no shape")])
+    return material
+
+
+def _covers_nothing(scenario: Scenario, key: Key, shape: Shape) -> Flaw:
+    return scenario.problem_at((*key, *shape.forms), "covers no cell centre", "make it larger, or the cells smaller")
+
+
+def covered_cells(scenario: Scenario, key: Key, shape: Shape | None, grid: Grid) -> int:
+    """Number of cells in a shape; raises `ScenarioError` if there are none."""
+    count = sum(int(mask.sum()) for mask in masks(shape, grid))
+    if count == 0 and shape is not None:
+        raise ScenarioError([_covers_nothing(scenario, key, shape)])
+    return count
+
+
+def _paint_labels(scenario: Scenario, key: Key, labels: Labels, names: list[str], material: np.ndarray) -> None:
+    array = read_cells(scenario, (*key, "file"), labels.file, labels.dataset, material.shape)
+    if array.dtype.kind not in "biu":
+        message = f"expected whole numbers in {labels.file.name}, found {array.dtype}"
+        raise ScenarioError([scenario.problem_at((*key, "file"), message)])
+    unknown = [int(label) for label in np.unique(array) if int(label) not in labels.map]
+    if unknown:
+        message = f"expected a material for every label, found none for {', '.join(map(str, unknown[:8]))}"
+        raise ScenarioError([scenario.problem_at((*key, "map"), message)])
+    for label, name in labels.map.items():
+        material[array == label] = names.index(name)
+
+
+def read_cells(scenario: Scenario, key: Key, file: Path, dataset: str | None, shape: tuple[int, ...]) -> np.ndarray:
+    """Read an array with one value a cell, (nz, ny, nx); a 2-D array (rows, columns) serves a grid one cell thick.
+
+    Raises `ScenarioError` at `key` when the file is missing, damaged or of another shape.
+    """
+    try:
+        array = read_array(file, dataset, max_elements=int(np.prod(shape)))
+    except InputFileError as error:
+        raise ScenarioError([scenario.problem_at(key, f"{error.path}: {error.message}")]) from None
+    if array.ndim == 2 and file.suffix.lower() == ".png":
+        array = array[::-1]  # pictures start at the top
+    squeezed = tuple(n for n in shape if n > 1)
+    if array.shape != shape and array.shape != squeezed:
+        found = " x ".join(map(str, array.shape)) or "a single number"
+        message = f"expected an array (nz, ny, nx) = {' x '.join(map(str, shape))}, found {found}"
+        raise ScenarioError([scenario.problem_at(key, message)])
+    return array.reshape(shape)

@@ -1,0 +1,143 @@
+"""The problem that a run solves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from heatsim_kernels.stencil.limits import stable_step
+from heatsim_kernels.stencil.terms import Drive, Terms
+
+from heatsim.errors import ScenarioError
+from heatsim.grid import Grid
+from heatsim.problem.heating import Heating, make_terms
+from heatsim.problem.initial import InitialField
+from heatsim.problem.walls import Walls
+from heatsim.problem.zones import Zones, conductivity, make_zones, volumetric_capacity
+from heatsim.scenario import Scenario
+
+SAFETY = 0.9  # of the stability limit, for step = "auto": at the limit itself the shortest waves do not decay
+_MOST_VALUES = 2**20  # wall values in one batch of steps
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is solved, in SI units; temperatures are the rise over `reference`, which is in the scenario's unit."""
+
+    scenario: Scenario
+    grid: Grid
+    zones: Zones
+    terms: Terms
+    walls: Walls
+    heating: Heating
+    initial: InitialField
+    reference: float
+    stability_limit: float  # s
+    largest_step: float  # s
+    dtype: np.dtype
+
+    def initial_planes(self) -> Iterator[np.ndarray]:
+        """The initial rise, plane by plane (ny, nx), z upwards."""
+        for plane in self.initial.planes():
+            yield (plane - self.reference).astype(self.dtype)
+
+    @property
+    def batch(self) -> int:
+        """The most steps for which one `drive` can be made."""
+        if self.heating.moves:
+            return 1
+        return max(1, _MOST_VALUES // self.terms.wall_size) if self.walls.varies else 2**30
+
+    def drive(self, times: np.ndarray) -> Drive:
+        """Boundary values and sources at the start of each of a batch of steps; `times` (k,) in s."""
+        a, b = self.walls.at(times)
+        when = times if self.heating.varies else times[:1]
+        return Drive(a, b, self.heating.table(when), self.heating.field(float(times[0])), self.heating.scale(when))
+
+    def source_energy(self, drive: Drive, dt: float, steps: int) -> float:
+        """Heat released in `steps` steps of `dt`, J, with the numbers as the sweep rounds them."""
+        kind = self.dtype.type
+        energy = 0.0
+        if drive.heat_table is not None:
+            rates = _spread(drive.heat_table.astype(self.dtype).astype(np.float64), steps)
+            energy += float(kind(dt)) * float((rates @ (self.terms.capacity * np.array(self.zones.cells))).sum())
+        if drive.heat_field is not None:
+            gains = _spread((dt * drive.heat_scale).astype(self.dtype).astype(np.float64), steps)
+            energy += float(gains.sum()) * self.heating.field_power()
+        return energy
+
+    def materials(self) -> np.ndarray | None:
+        """Material of each cell as an index into the scenario's materials, (nz, ny, nx) uint8; None if all are one."""
+        if self.zones.ids is None or len(set(self.zones.materials)) == 1:
+            return None
+        return np.asarray(np.array(self.zones.materials, np.uint8)[self.zones.ids])
+
+
+def _spread(rows: np.ndarray, steps: int) -> np.ndarray:
+    """One row for each step: row min(step, k - 1)."""
+    return rows[np.minimum(np.arange(steps), len(rows) - 1)]
+
+
+def build(scenario: Scenario) -> Problem:
+    """Make a scenario concrete. Raises `ScenarioError` for what only arrays can tell."""
+    grid = make_grid(scenario)
+    dtype = np.dtype(scenario.compute.precision)
+    sources = make_terms(scenario, grid)
+    zones = make_zones(scenario, grid, frozenset(term.source for term in sources if term.space is None))
+    materials = list(scenario.materials.values())
+    conductivities = np.array([conductivity(materials[i]) for i in zones.materials]).T
+    capacities = np.array([volumetric_capacity(materials[i]) for i in zones.materials])
+    initial = InitialField(scenario, grid)
+    reference = _reference(initial, Walls(scenario, grid, zones.ids, conductivities, 0.0))
+    walls = Walls(scenario, grid, zones.ids, conductivities, reference)
+    terms = Terms(
+        grid.shape,
+        _exchange(grid, zones, conductivities, capacities),
+        capacities * grid.cell_volume,
+        zones.ids,
+        walls.periodic,
+        walls.closed,
+        walls.per_cell,
+    )
+    limit = stable_step(terms, walls.least_a())
+    heating = Heating(scenario, grid, zones, capacities, sources, dtype)
+    step = _largest_step(scenario, limit)
+    return Problem(scenario, grid, zones, terms, walls, heating, initial, reference, limit, step, dtype)
+
+
+def make_grid(scenario: Scenario) -> Grid:
+    """The grid of a scenario."""
+    (nx, ny, nz), size = scenario.grid.cells, scenario.grid.size
+    return Grid((nz, ny, nx), scenario.grid.origin, (size[0] / nx, size[1] / ny, size[2] / nz))
+
+
+def _exchange(grid: Grid, zones: Zones, conductivities: np.ndarray, capacities: np.ndarray) -> np.ndarray:
+    """Face conductance over heat capacity, 1/s: (3,), or (3, n, n) for several materials.
+
+    The conductance is the harmonic mean of the two half cells, which makes the flux through a composite wall exact
+    (Patankar 1980, section 4.2-3).
+    """
+    squares = np.array(grid.spacing)[:, None] ** 2
+    if len(set(zones.materials)) == 1:
+        return np.asarray((conductivities[:, :1] / capacities[:1] / squares)[:, 0])
+    k = conductivities
+    mean = 2.0 * k[:, :, None] * k[:, None, :] / (k[:, :, None] + k[:, None, :])
+    return np.asarray(mean / capacities[None, :, None] / squares[:, :, None])
+
+
+def _reference(initial: InitialField, walls: Walls) -> float:
+    """The middle of the initial and boundary temperatures, in the scenario's unit."""
+    values = [*initial.range(), *walls.temperatures()]
+    return 0.5 * (min(values) + max(values))
+
+
+def _largest_step(scenario: Scenario, limit: float) -> float:
+    """The step asked for, or 0.9 of the limit, at most the whole time. Raises `ScenarioError` if over the limit."""
+    step = scenario.time.step
+    if isinstance(step, str):
+        return min(SAFETY * limit, scenario.time.end)
+    if step > limit * (1 + 1e-12):
+        message = f"expected at most {limit:.6g} s, the stability limit of explicit Euler here, found {step:g} s"
+        raise ScenarioError([scenario.problem_at(("time", "step"), message, 'step = "auto" stays below it')])
+    return float(step)

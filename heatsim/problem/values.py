@@ -1,0 +1,49 @@
+"""Values of a scenario, numbers or expressions, on the cells and faces of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from heatsim.errors import ScenarioError
+from heatsim.grid import Grid
+from heatsim.scenario import Expression, Scenario
+
+Value = float | Expression
+Key = tuple[str | int, ...]
+
+
+def depends_on(value: Value, names: str) -> bool:
+    """Whether a value depends on any of some one-letter variables, such as "xyz"."""
+    return isinstance(value, Expression) and not value.names.isdisjoint(names)
+
+
+def evaluate(value: Value, shape: tuple[int, ...], **variables: np.ndarray | float) -> np.ndarray:
+    """The value as a float64 array of `shape`; the variables broadcast to it."""
+    result = value(**variables) if isinstance(value, Expression) else value
+    return np.broadcast_to(np.asarray(result, np.float64), shape)
+
+
+def planes(grid: Grid) -> Iterator[dict[str, np.ndarray | float]]:
+    """Coordinates of the cell centres plane by plane, z upwards: x (1, nx), y (ny, 1) and the number z."""
+    x, y = grid.centres("x")[None, :], grid.centres("y")[:, None]
+    for z in grid.centres("z"):
+        yield {"x": x, "y": y, "z": float(z)}
+
+
+def require_finite(scenario: Scenario, key: Key, values: np.ndarray, at: str) -> None:
+    """Raise `ScenarioError` if some value is not a finite number; `at` says where or when."""
+    if not np.isfinite(values).all():
+        bad = np.asarray(values).reshape(-1)
+        first = bad[~np.isfinite(bad)][0]
+        raise ScenarioError(
+            [scenario.problem_at(key, f"expected finite values, found {first} {at}", "division by zero?")]
+        )
+
+
+def require_at_least(scenario: Scenario, key: Key, values: np.ndarray, least: float, unit: str, at: str) -> None:
+    """Raise `ScenarioError` if some value is below `least`."""
+    if values.size and values.min() < least:
+        found = f"expected at least {least:g} {unit}, found {values.min():g} {at}"
+        raise ScenarioError([scenario.problem_at(key, found)])

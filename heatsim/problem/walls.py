@@ -1,0 +1,176 @@
+"""Boundary faces: the affine map `ghost = a*T + b` beyond each, at any time.
+
+With k the conductivity of the cell beside the face, h its size normal to it and T the rise over the reference:
+fixed temperature (-1, 2 Tw); heat flux q into the body (1, q h/k); convection, with U = 1/(1/hc + h/(2k)) through the
+half cell, (1 - U h/k, U h/k Tinf); insulated (1, 0). Half a cell of its own conductivity lies between the centre and
+the face, so a stencil that exchanges k/h with the ghost moves exactly the heat that the face passes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from heatsim.grid import AXES, Grid
+from heatsim.problem.values import Key, Value, depends_on, evaluate, require_at_least, require_finite
+from heatsim.scenario import Scenario
+from heatsim.scenario.boundary import FACES, Convection, Face, FaceName, Fixed, Flux, Insulated
+
+# The two axes of the cells of a face, in the order of its array: rows, columns.
+_PLANE = {"x": ("z", "y"), "y": ("z", "x"), "z": ("y", "x")}
+
+
+class Walls:
+    """The six faces. Values come one a zone, or one a boundary cell if some face varies over its plane."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        grid: Grid,
+        zones: np.ndarray | None,
+        conductivities: np.ndarray,
+        reference: float,
+    ) -> None:
+        """`zones`: ids of the cells or None; `conductivities`: (3, n) of each zone along x, y, z, W/(m K)."""
+        self._scenario, self._grid, self._reference = scenario, grid, reference
+        self.per_cell = any(
+            depends_on(value, _resolved(grid, name))
+            for name in FACES
+            for value in _values(face_of(scenario, grid, name))
+        )
+        self._resistances = [
+            self._half_cell(name, zones, conductivities) for name in FACES
+        ]  # h/k of the cells beside each face, m2 K/W, flat
+        self._fixed = [None if self._varies(name) else self._face_at(i, 0.0) for i, name in enumerate(FACES)]
+
+    @property
+    def varies(self) -> bool:
+        """Whether any face depends on time."""
+        return any(values is None for values in self._fixed)
+
+    @property
+    def closed(self) -> tuple[bool, ...]:
+        """For the six faces, whether no heat passes at any time."""
+        kinds = [face_of(self._scenario, self._grid, name).kind for name in FACES]
+        return tuple(kind in ("insulated", "periodic") for kind in kinds)
+
+    @property
+    def periodic(self) -> tuple[bool, bool, bool]:
+        """For axes x, y, z, whether the index wraps."""
+        x, y, z = (face_of(self._scenario, self._grid, name).kind == "periodic" for name in FACES[::2])
+        return x, y, z
+
+    def at(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(k, m) values of a and b at each time; k = 1 if nothing depends on time."""
+        rows = times if self.varies else times[:1]
+        a, b = (np.empty((len(rows), sum(r.size for r in self._resistances))) for _ in range(2))
+        for k, time in enumerate(rows):
+            start = 0
+            for i, resistance in enumerate(self._resistances):
+                known = self._fixed[i]
+                part = slice(start, start + resistance.size)
+                a[k, part], b[k, part] = known if known is not None else self._face_at(i, float(time))
+                start += resistance.size
+        return a, b
+
+    def least_a(self) -> np.ndarray:
+        """(m,) the least a that can occur: of a coefficient that depends on time the least conceivable, -1."""
+        parts = []
+        for i, (name, resistance) in enumerate(zip(FACES, self._resistances, strict=True)):
+            face = face_of(self._scenario, self._grid, name)
+            unknown = isinstance(face, Convection) and depends_on(face.coefficient, "t")
+            known = self._fixed[i] or self._face_at(i, 0.0)
+            parts.append(np.full(resistance.size, -1.0) if unknown else known[0])
+        return np.concatenate(parts)
+
+    def temperatures(self) -> list[float]:
+        """Least and greatest temperature of each face that has one, at t = 0, over the reference."""
+        found = []
+        for i, name in enumerate(FACES):
+            face = face_of(self._scenario, self._grid, name)
+            value = face.temperature if isinstance(face, Fixed) else getattr(face, "ambient", None)
+            if value is not None:
+                values = self._on_face(i, value, 0.0)
+                found += [float(values.min()), float(values.max())]
+        return found
+
+    def _varies(self, name: FaceName) -> bool:
+        return any(depends_on(value, "t") for value in _values(face_of(self._scenario, self._grid, name)))
+
+    def _half_cell(self, name: FaceName, zones: np.ndarray | None, conductivities: np.ndarray) -> np.ndarray:
+        axis = AXES.index(name[0])
+        spacing, of_zone = self._grid.spacing[axis], conductivities[axis]
+        if not self.per_cell:
+            return np.asarray(spacing / of_zone)
+        rows, columns = (self._grid.shape[2 - AXES.index(other)] for other in _PLANE[name[0]])
+        if zones is None:
+            return np.full(rows * columns, spacing / of_zone[0])
+        beside = zones.take(0 if name.endswith("min") else -1, axis=2 - axis)
+        return np.asarray(spacing / of_zone[beside.reshape(-1)])
+
+    def _face_at(self, i: int, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """Values of a and b on face i at a time, flat."""
+        face: Face = face_of(self._scenario, self._grid, FACES[i])
+        resistance = self._resistances[i]
+        one = np.ones(resistance.size)
+        if isinstance(face, Fixed):
+            wall = self._checked(i, "temperature", face.temperature, time) - self._reference
+            return -one, 2.0 * wall
+        if isinstance(face, Flux):
+            return one, self._checked(i, "flux", face.flux, time) * resistance
+        if isinstance(face, Convection):
+            coefficient = self._checked(i, "coefficient", face.coefficient, time)
+            require_at_least(self._scenario, self._key(i, "coefficient"), coefficient, 0.0, "W/(m2 K)", _at(time))
+            ambient = self._checked(i, "ambient", face.ambient, time) - self._reference
+            # U h/k with U = 1/(1/hc + h/(2k)), written so that hc = 0 needs no division by zero
+            share = coefficient * resistance / (1.0 + 0.5 * coefficient * resistance)
+            return one - share, share * ambient
+        return one, 0.0 * one
+
+    def _checked(self, i: int, name: str, value: Value, time: float) -> np.ndarray:
+        values = self._on_face(i, value, time)
+        require_finite(self._scenario, self._key(i, name), values, _at(time))
+        return values
+
+    def _key(self, i: int, name: str) -> Key:
+        named = getattr(self._scenario.boundary, FACES[i]) is not None
+        return ("boundary", FACES[i] if named else "default", name)
+
+    def _on_face(self, i: int, value: Value, time: float) -> np.ndarray:
+        """A value at the cells of face i (or once a zone), flat."""
+        size = self._resistances[i].size
+        if not self.per_cell:
+            middle = {axis: float(np.mean(self._grid.span(axis))) for axis in AXES}
+            middle[FACES[i][0]] = self._place(i)
+            return np.array(evaluate(value, (size,), **middle, t=time))
+        rows, columns = _PLANE[FACES[i][0]]
+        points: dict[str, np.ndarray | float] = {
+            rows: self._grid.centres(rows)[:, None],
+            columns: self._grid.centres(columns)[None, :],
+            FACES[i][0]: self._place(i),
+        }
+        shape = (self._grid.centres(rows).size, self._grid.centres(columns).size)
+        return evaluate(value, shape, **points, t=time).reshape(size)
+
+    def _place(self, i: int) -> float:
+        return self._grid.span(FACES[i][0])[i % 2]
+
+
+def face_of(scenario: Scenario, grid: Grid, name: FaceName) -> Face:
+    """What holds on a face; a period of a single cell is no exchange at all, hence insulated."""
+    face = scenario.boundary.face(name)
+    single = grid.shape[2 - AXES.index(name[0])] == 1
+    return Insulated() if face.kind == "periodic" and single else face
+
+
+def _resolved(grid: Grid, name: FaceName) -> str:
+    """The axes along which a face has more than one cell."""
+    return "".join(axis for axis in _PLANE[name[0]] if grid.shape[2 - AXES.index(axis)] > 1)
+
+
+def _values(face: Face) -> list[Value]:
+    names = ("temperature", "flux", "coefficient", "ambient")
+    return [value for name in names if (value := getattr(face, name, None)) is not None]
+
+
+def _at(time: float) -> str:
+    return f"at t = {time:g} s"

@@ -1,0 +1,58 @@
+"""Slices: a plane of the field at each time, kept as data and drawn with one colour range over all times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from heatsim.grid import AXES, Grid
+from heatsim.recorders.pictures import draw_frames
+from heatsim.store.slice_frames import SliceFrame, write_slice_frame
+
+if TYPE_CHECKING:
+    from heatsim.problem import Problem
+    from heatsim.recorders.writer import Writer
+    from heatsim.scenario.output import Slice
+    from heatsim.state import State
+    from heatsim.store.folder import RunFolder
+
+
+class SliceRecorder:
+    """Keeps the frames of one slice as they come and draws them at the end, when their common range is known."""
+
+    def __init__(self, problem: Problem, folder: RunFolder, writer: Writer, wanted: Slice) -> None:
+        self.times = wanted.times(problem.scenario.time.end)
+        self._problem, self._folder, self._writer, self._wanted = problem, folder, writer, wanted
+        self._index = cell_index(problem.grid, wanted.axis, wanted.at)
+        self._count = 0
+
+    def record(self, state: State) -> None:
+        """Copy the plane and have it written."""
+        self._writer.wait_for_room()
+        grid, axis = self._problem.grid, self._wanted.axis
+        rows, columns = (other for other in reversed(AXES) if other != axis)
+        frame = SliceFrame(
+            field=state.plane(axis, self._index),
+            axes=(rows, columns),
+            extent=(*grid.span(columns), *grid.span(rows)),
+            normal=axis,
+            position=float(grid.centres(axis)[self._index]),
+            time=state.time,
+            step=state.step,
+            unit=self._problem.scenario.temperature_unit,
+            title=self._problem.scenario.title,
+        )
+        path = self._folder.slice_frame(self._wanted.name, self._count)
+        self._count += 1
+        self._writer.submit(lambda: write_slice_frame(path, frame))
+
+    def close(self) -> None:
+        """Have the frames drawn."""
+        if self._count:
+            self._writer.wait_for_room()
+            self._writer.submit(lambda: draw_frames(self._folder, self._wanted.name))
+
+
+def cell_index(grid: Grid, axis: str, place: float) -> int:
+    """The cell whose slab holds a place on an axis, m."""
+    i = AXES.index(axis)
+    return min(max(int((place - grid.origin[i]) / grid.spacing[i]), 0), grid.shape[2 - i] - 1)

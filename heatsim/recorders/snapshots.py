@@ -1,0 +1,53 @@
+"""Snapshots of the whole field, and the series that joins them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from heatsim.store.geometry import write_geometry
+from heatsim.store.series import Series
+from heatsim.store.snapshots import Snapshot, write_snapshot
+
+if TYPE_CHECKING:
+    from heatsim.problem import Problem
+    from heatsim.recorders.writer import Writer
+    from heatsim.state import State
+    from heatsim.store.folder import RunFolder
+
+
+class SnapshotRecorder:
+    """Writes `snapshots/`, `run.vtkhdf` and, where there are several materials, `geometry.h5`."""
+
+    def __init__(self, problem: Problem, folder: RunFolder, writer: Writer) -> None:
+        scenario = problem.scenario
+        self.times = scenario.output.snapshots.times(scenario.time.end) if scenario.output.snapshots else ()
+        self._problem, self._folder, self._writer = problem, folder, writer
+        self._series = Series(folder)
+        self._count = 0
+        materials = problem.materials()
+        if materials is not None:
+            write_geometry(folder.geometry, problem.grid, materials, tuple(scenario.materials), scenario.title)
+
+    def record(self, state: State) -> None:
+        """Copy the field and have it written."""
+        self._writer.wait_for_room()
+        scenario = self._problem.scenario
+        snapshot = Snapshot(
+            self._problem.grid,
+            state.time,
+            state.step,
+            state.temperature(),
+            scenario.temperature_unit,
+            scenario.title,
+        )
+        path = self._folder.snapshot(self._count)
+        self._count += 1
+
+        def write() -> None:
+            write_snapshot(path, snapshot)
+            self._series.append(path)
+
+        self._writer.submit(write)
+
+    def close(self) -> None:
+        """Nothing is left to do: the writer finishes what it was given."""

@@ -1,0 +1,52 @@
+"""One background thread that writes results while the computation goes on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+ROOM = 2  # tasks waiting or under way; each may hold a copy of the field
+
+
+class Writer:
+    """Tasks done in order on one thread. The first error ends all further work and is raised where it is met next."""
+
+    def __init__(self) -> None:
+        self._tasks: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._room = threading.Semaphore(ROOM)
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._work, name="heatsim-writer", daemon=True)
+        self._thread.start()
+
+    def wait_for_room(self) -> None:
+        """Wait until there is room for a task; call it before copying what the task is to write."""
+        self._room.acquire()
+        self._check()
+
+    def submit(self, task: Callable[[], object]) -> None:
+        """Hand over a task for which `wait_for_room` made room."""
+        self._tasks.put(task)
+
+    def close(self) -> None:
+        """Finish all tasks; raises the error of one that failed."""
+        self._tasks.put(None)
+        self._thread.join()
+        self._check()
+
+    def _check(self) -> None:
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+
+    def _work(self) -> None:
+        failed = False
+        while (task := self._tasks.get()) is not None:
+            try:
+                if not failed:
+                    task()
+            except BaseException as error:
+                self._error, failed = error, True
+            finally:
+                del task  # and with it the copy of the field
+                self._room.release()

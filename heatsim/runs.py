@@ -1,0 +1,180 @@
+"""A run: from a scenario to a folder of results."""
+
+from __future__ import annotations
+
+import logging
+import platform
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from heatsim_kernels.stencil import SWEEPS
+
+from heatsim import devices
+from heatsim.errors import HeatsimError, RunFolderError
+from heatsim.problem import Problem, build
+from heatsim.recorders import make_recorders
+from heatsim.recorders.writer import Writer
+from heatsim.simulation import Progress, Timings, simulate
+from heatsim.state import State
+from heatsim.store.folder import RunFolder
+
+if TYPE_CHECKING:
+    import xarray
+
+    from heatsim.scenario import Scenario
+
+Watch = Callable[[Progress], bool]
+log = logging.getLogger("heatsim")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: its folder, and what run.json says of it."""
+
+    path: Path
+    info: dict[str, Any]
+
+    @property
+    def finished(self) -> bool:
+        """Whether the end time was reached."""
+        return bool(self.info["state"] == "finished")
+
+
+def default_folder(scenario: Scenario) -> Path:
+    """`outputs/<name of the scenario file>` in the current folder."""
+    return Path("outputs") / (scenario.path.stem if scenario.path else "run")
+
+
+def run(
+    scenario: Scenario, output: Path | str | None = None, *, force: bool = False, watch: Watch = lambda progress: True
+) -> Run:
+    """Run a scenario and keep its results in the folder `output` (default: `outputs/<scenario>`).
+
+    `watch` is told of progress about ten times a second and may end the run early by returning False. Raises
+    `HeatsimError` in its kinds: invalid scenario, folder that exists (unless `force`), no GPU, not finite. Nothing is
+    written before the scenario has been found valid as a whole; what was written stays if the run fails later.
+    """
+    started = time.perf_counter()
+    problem = build(scenario)
+    choice = devices.choose(scenario)
+    folder = RunFolder.create(Path(output) if output is not None else default_folder(scenario), force)
+    handler = _log_to(folder.log)
+    try:
+        folder.scenario.write_text(scenario.to_toml(), encoding="utf-8")
+        return _run_in(folder, problem, choice, watch, started)
+    finally:
+        log.removeHandler(handler)
+        handler.close()
+
+
+def open_series(path: Path) -> xarray.Dataset:
+    """The snapshots of a run folder as an xarray Dataset; see `heatsim.open`."""
+    import xarray
+
+    folder = RunFolder.open(path)
+    if not folder.series.is_file():
+        raise RunFolderError(f"{path}: the run has no snapshots yet")
+    return xarray.open_dataset(folder.series, engine="h5netcdf")
+
+
+def _run_in(folder: RunFolder, problem: Problem, choice: devices.Choice, watch: Watch, started: float) -> Run:
+    info = _describe(problem, choice)
+    log.info(
+        "%s: %s cells on %s (kernel %s)", problem.scenario.title, problem.grid.cells, choice.device_name, choice.kernel
+    )
+    folder.write_info({"state": "running", **info})
+    state = State(problem, SWEEPS[choice.kernel](problem.terms, problem.dtype))
+    timings = Timings()
+    try:
+        outcome = _compute(folder, problem, state, watch, timings)
+    except (HeatsimError, OSError) as error:
+        log.error("%s", error)
+        folder.write_info({"state": "failed", "error": str(error), **info, **_results(state, timings, started)})
+        raise
+    info = {"state": outcome, **info, **_results(state, timings, started)}
+    log.info("%s at t = %g s after %d steps", outcome, state.time, state.step)
+    folder.write_info(info)
+    return Run(folder.path, info)
+
+
+def _compute(folder: RunFolder, problem: Problem, state: State, watch: Watch, timings: Timings) -> str:
+    """The time loop with its recorders; returns "finished" or "stopped". Results are complete when it returns."""
+    writer = Writer()
+    try:
+        recorders = make_recorders(problem, folder, writer)
+        try:
+            simulate(state, recorders, timings, watch)
+        finally:
+            for recorder in recorders:
+                recorder.close()
+    finally:
+        writer.close()
+    return "finished" if state.time >= problem.scenario.time.end else "stopped"
+
+
+def _describe(problem: Problem, choice: devices.Choice) -> dict[str, Any]:
+    scenario = problem.scenario
+    return {
+        "title": scenario.title,
+        "versions": versions(),
+        "device": choice.device,
+        "device_name": choice.device_name,
+        "kernel": choice.kernel,
+        "integrator": scenario.time.integrator,
+        "precision": scenario.compute.precision,
+        "cells": list(scenario.grid.cells),
+        "temperature_unit": scenario.temperature_unit,
+        "reference_temperature": problem.reference,
+        "stability_limit_seconds": problem.stability_limit if np.isfinite(problem.stability_limit) else None,
+        "largest_step_seconds": problem.largest_step,
+    }
+
+
+def _results(state: State, timings: Timings, started: float) -> dict[str, Any]:
+    energy = state.energy
+    updates = state.step * state.problem.grid.cells
+    return {
+        "time": state.time,
+        "steps": state.step,
+        "cell_updates": updates,
+        "cell_updates_per_second": updates / timings.loop if timings.loop > 0 else 0.0,
+        "energy": {
+            "stored": energy.stored,
+            "sources": energy.sources,
+            "faces": energy.faces,
+            "residual": energy.residual,
+            "relative_residual": energy.relative_residual,
+        },
+        "timings": {
+            "total_seconds": time.perf_counter() - started,
+            "loop_seconds": timings.loop,
+            "recording_seconds": timings.recording,
+        },
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of heatsim and of what its results depend on."""
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for name in ("heatsim", "numpy", "numba", "numba-cuda", "h5py"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def _log_to(path: Path) -> logging.Handler:
+    handler = logging.FileHandler(path, mode="w", encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    log.addHandler(handler)
+    log.info("command: %s", " ".join(sys.argv))
+    return handler

@@ -1,0 +1,85 @@
+"""The state of a run: what recorders see of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from heatsim.grid import AXES, FACES
+
+if TYPE_CHECKING:
+    from heatsim_kernels.stencil import Sweep
+
+    from heatsim.problem import Problem
+
+
+@dataclass(frozen=True)
+class EnergyBalance:
+    """Where heat went since t = 0, in J.
+
+    stored: rise of the energy in the box; sources: released inside; faces: entered through each face;
+    residual = stored - sources - sum of faces, zero but for rounding; moved: what passed sources and faces, plus what
+    the initial temperature differences held, the scale that the residual is to be judged by.
+    """
+
+    stored: float
+    sources: float
+    faces: dict[str, float]
+    moved: float
+
+    @property
+    def residual(self) -> float:
+        """Energy that appeared from nowhere, J."""
+        return self.stored - self.sources - sum(self.faces.values())
+
+    @property
+    def relative_residual(self) -> float:
+        """The residual over the energy moved; 0 if none was."""
+        return self.residual / self.moved if self.moved > 0 else 0.0
+
+
+class State:
+    """A field on its device at a time (s), `step` steps in. Temperatures come out in the scenario's unit."""
+
+    def __init__(self, problem: Problem, sweep: Sweep) -> None:
+        """Start from the initial temperature of the problem."""
+        self.problem, self.sweep = problem, sweep
+        self.time, self.step, self.source_energy = 0.0, 0, 0.0
+        least = np.inf
+
+        def watched() -> object:
+            nonlocal least
+            for plane in problem.initial_planes():
+                least = min(least, float(plane.min()))
+                yield plane
+
+        sweep.put(watched())  # type: ignore[arg-type]
+        self._initial = sweep.zone_sums()
+        above_coldest = self._initial - least * np.array(problem.zones.cells)
+        self._initial_contrast = float(problem.terms.capacity @ above_coldest)
+
+    def temperature(self) -> np.ndarray:
+        """The whole field, (nz, ny, nx), a fresh copy in the run's precision."""
+        return self._absolute(self.sweep.field())
+
+    def plane(self, axis: str, index: int) -> np.ndarray:
+        """The plane normal to "x", "y" or "z" at a cell index: (nz, ny), (nz, nx) or (ny, nx)."""
+        return self._absolute(self.sweep.plane(2 - AXES.index(axis), index))
+
+    def sample(self, cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Weighted means of cells: flat indices (n, m) and weights (n, m) give (n,), float64."""
+        rise = (self.sweep.cells(cells).astype(np.float64) * weights).sum(axis=1)
+        return np.asarray(rise + self.problem.reference)
+
+    @property
+    def energy(self) -> EnergyBalance:
+        """The energy balance since t = 0."""
+        stored = float(self.problem.terms.capacity @ (self.sweep.zone_sums() - self._initial))
+        faces = dict(zip(FACES, self.sweep.heat_entered().tolist(), strict=True))
+        moved = sum(abs(heat) for heat in faces.values()) + abs(self.source_energy) + self._initial_contrast
+        return EnergyBalance(stored, self.source_energy, faces, moved)
+
+    def _absolute(self, rise: np.ndarray) -> np.ndarray:
+        return np.asarray(rise + self.problem.dtype.type(self.problem.reference))
