@@ -6,7 +6,7 @@ import ctypes
 import os
 from dataclasses import dataclass
 
-from heatsim.errors import NoGpuError, ScenarioError
+from heatsim.errors import HeatsimError, NoGpuError, ScenarioError
 from heatsim.scenario import Scenario
 
 
@@ -37,6 +37,21 @@ def gpu_name() -> str:
 
 
 _WAY_OUT = "Install the driver and `pip install heatsim[cu13]` (or cu12), or use --device cpu"
+
+
+def require_memory(choice: Choice, needed: int) -> None:
+    """Raise `HeatsimError` if the device has not the bytes that a run needs; nothing has been allocated by then."""
+    if choice.device == "cuda":
+        from heatsim_kernels import cuda_api
+
+        free, what = cuda_api.memory()[0], "free on the GPU"
+    else:
+        free, what = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), "of memory in this machine"
+    if needed > free:
+        raise HeatsimError(
+            f"the run needs {needed / 1e9:.1f} GB, and there are {free / 1e9:.1f} GB {what}: take fewer cells"
+            + (" or precision float32, or --device cpu" if choice.device == "cuda" else " or precision float32")
+        )
 
 
 def cpu_name() -> str:

@@ -9,14 +9,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from heatsim_kernels.stencil import SWEEPS
 
-from heatsim import devices
+from heatsim import __version__, devices
 from heatsim.errors import HeatsimError, RunFolderError
+from heatsim.integrators import euler
 from heatsim.problem import Problem, build
 from heatsim.recorders import make_recorders
 from heatsim.recorders.writer import Writer
@@ -51,6 +53,11 @@ def default_folder(scenario: Scenario) -> Path:
     return Path("outputs") / (scenario.path.stem if scenario.path else "run")
 
 
+def state_bytes(scenario: Scenario) -> int:
+    """Bytes that the two copies of the state and the ids of the cells take."""
+    return prod(scenario.grid.cells) * (2 * np.dtype(scenario.compute.precision).itemsize + 1)
+
+
 def run(
     scenario: Scenario, output: Path | str | None = None, *, force: bool = False, watch: Watch = lambda progress: True
 ) -> Run:
@@ -61,8 +68,9 @@ def run(
     written before the scenario has been found valid as a whole; what was written stays if the run fails later.
     """
     started = time.perf_counter()
-    problem = build(scenario)
     choice = devices.choose(scenario)
+    devices.require_memory(choice, state_bytes(scenario))
+    problem = build(scenario)
     folder = RunFolder.create(Path(output) if output is not None else default_folder(scenario), force)
     handler = _log_to(folder.log)
     try:
@@ -90,6 +98,7 @@ def _run_in(folder: RunFolder, problem: Problem, choice: devices.Choice, watch: 
     )
     folder.write_info({"state": "running", **info})
     state = State(problem, SWEEPS[choice.kernel](problem.terms, problem.dtype))
+    _warm_up(state)
     timings = Timings()
     try:
         outcome = _compute(folder, problem, state, watch, timings)
@@ -101,6 +110,12 @@ def _run_in(folder: RunFolder, problem: Problem, choice: devices.Choice, watch: 
     log.info("%s at t = %g s after %d steps", outcome, state.time, state.step)
     folder.write_info(info)
     return Run(folder.path, info)
+
+
+def _warm_up(state: State) -> None:
+    """Take no step, which compiles whatever is not compiled yet, so that the time loop's rate is the kernels' own."""
+    euler.advance(state, 0.0, state.problem.largest_step, 0, 0)
+    state.sweep.is_finite()
 
 
 def _compute(folder: RunFolder, problem: Problem, state: State, watch: Watch, timings: Timings) -> str:
@@ -161,8 +176,8 @@ def _results(state: State, timings: Timings, started: float) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Versions of heatsim and of what its results depend on."""
-    found = {"python": platform.python_version(), "platform": platform.platform()}
-    for name in ("heatsim", "numpy", "numba", "numba-cuda", "h5py"):
+    found = {"heatsim": __version__, "python": platform.python_version(), "platform": platform.platform()}
+    for name in ("numpy", "numba", "numba-cuda", "h5py"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:

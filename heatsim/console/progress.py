@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from threading import Timer
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from heatsim.simulation import Progress
 
 LINE_EVERY = 10.0  # s
+PATIENCE = 3.0  # s without progress before a word about it
+_COMPILING = "compiling the kernels for this machine; later runs start at once"
 
 
 class Show(Protocol):
@@ -26,11 +29,19 @@ def shown(quiet: bool) -> Iterator[Show]:
     """Give the function that shows progress, fit for where stderr leads."""
     if quiet:
         yield lambda progress: None
-    elif sys.stderr.isatty():
-        with _bar() as show:
-            yield show
-    else:
-        yield _Lines()
+        return
+    waiting = Timer(PATIENCE, lambda: print(_COMPILING, file=sys.stderr, flush=True))
+    waiting.start()
+    try:
+        with _bar() if sys.stderr.isatty() else nullcontext(_Lines()) as show:
+
+            def first(progress: Progress) -> None:
+                waiting.cancel()
+                show(progress)
+
+            yield first
+    finally:
+        waiting.cancel()
 
 
 @contextmanager
@@ -46,28 +57,40 @@ def _bar() -> Iterator[Show]:
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    begun = time.perf_counter()
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=1.0, rate="")
+        clock = _Clock()
 
         def show(progress: Progress) -> None:
             description = f"t = {progress.time:.4g} of {progress.end:g} s"
-            rate = rate_text(progress, time.perf_counter() - begun)
+            rate = rate_text(progress, clock.elapsed())
             bar.update(task, completed=progress.time / progress.end, description=description, rate=rate)
 
         yield show
 
 
+class _Clock:
+    """Seconds since it was first asked, which is when computing began."""
+
+    def __init__(self) -> None:
+        self._begun: float | None = None
+
+    def elapsed(self) -> float:
+        now = time.perf_counter()
+        if self._begun is None:
+            self._begun = now
+        return now - self._begun
+
+
 class _Lines:
     def __init__(self) -> None:
-        self._begun = self._last = time.perf_counter()
+        self._clock, self._last = _Clock(), 0.0
 
     def __call__(self, progress: Progress) -> None:
-        now = time.perf_counter()
-        if now - self._last < LINE_EVERY:
+        elapsed = self._clock.elapsed()
+        if elapsed - self._last < LINE_EVERY:
             return
-        self._last = now
-        elapsed = now - self._begun
+        self._last = elapsed
         left = elapsed * (progress.end / progress.time - 1) if progress.time > 0 else float("nan")
         print(
             f"t = {progress.time:.4g} of {progress.end:g} s, {rate_text(progress, elapsed)}, {left:.0f} s left",

@@ -67,7 +67,7 @@ def step_count(problem: Problem) -> int:
     scenario = problem.scenario
     end, output = scenario.time.end, scenario.output
     schedules = [recorded.schedule for recorded in (*output.slices, *output.probes)]
-    schedules += [schedule for schedule in (output.snapshots, output.energy) if schedule]
+    schedules += [output.snapshots, *([output.energy] if output.energy else [])]
     events = sorted({0.0, end}.union(*(schedule.times(end) for schedule in schedules)))
     spans = np.diff(events)
     return int(sum(max(1, ceil(span / problem.largest_step * (1 - 1e-12))) for span in spans))
@@ -78,7 +78,7 @@ def estimate(problem: Problem, device: str, kernel: str) -> dict[str, Any]:
     steps, cells = step_count(problem), problem.grid.cells
     state_bytes = cells * problem.dtype.itemsize
     scenario = problem.scenario
-    snapshots = len(scenario.output.snapshots.times(scenario.time.end)) if scenario.output.snapshots else 0
+    snapshots = len(scenario.output.snapshots.times(scenario.time.end))
     return {
         "device": device,
         "kernel": kernel,

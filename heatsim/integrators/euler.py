@@ -19,7 +19,7 @@ def advance(state: State, start: float, dt: float, first: int, count: int) -> No
     """
     problem = state.problem
     varies = problem.walls.varies or problem.heating.varies
-    steps = first + np.arange(count if varies else 1)
+    steps = first + np.arange(max(1, count if varies else 1))
     drive = problem.drive(start + dt * steps)
     state.sweep.advance(dt, count, drive)
     state.source_energy += problem.source_energy(drive, dt, count)

@@ -35,8 +35,7 @@ def make_recorders(problem: Problem, folder: RunFolder, writer: Writer) -> list[
 
     output = problem.scenario.output
     recorders: list[Recorder] = [SliceRecorder(problem, folder, writer, wanted) for wanted in output.slices]
-    if output.snapshots is not None:
-        recorders.append(SnapshotRecorder(problem, folder, writer))
+    recorders.append(SnapshotRecorder(problem, folder, writer))
     if output.probes:
         recorders.append(ProbeRecorder(problem, folder))
     if output.energy is not None:

@@ -20,7 +20,7 @@ class SnapshotRecorder:
 
     def __init__(self, problem: Problem, folder: RunFolder, writer: Writer) -> None:
         scenario = problem.scenario
-        self.times = scenario.output.snapshots.times(scenario.time.end) if scenario.output.snapshots else ()
+        self.times = scenario.output.snapshots.times(scenario.time.end)
         self._problem, self._folder, self._writer = problem, folder, writer
         self._series = Series(folder)
         self._count = 0

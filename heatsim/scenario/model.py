@@ -18,7 +18,6 @@ from heatsim.scenario.output import Hotspots, Output
 from heatsim.scenario.part import Part
 from heatsim.scenario.places import Places
 from heatsim.scenario.scanner import Key
-from heatsim.scenario.schedule import Schedule
 from heatsim.scenario.shapes import Region
 from heatsim.scenario.smoothing import Smoothing
 from heatsim.scenario.sources import Initial, Source
@@ -52,9 +51,7 @@ class Scenario(Part):
     boundary: Boundary = Field(Boundary(), description="What happens on the faces; insulated if left out")
     sources: tuple[Source, ...] = Field((), description="Heat released inside")
     smoothing: tuple[Smoothing, ...] = Field((), description="Convolution passes, in order")
-    output: Output = Field(
-        Output(snapshots=Schedule(count=10)), description="What is recorded; ten snapshots if left out"
-    )
+    output: Output = Field(Output(), description="What is recorded")
     hotspots: Hotspots | None = Field(None, description="Search for hot spots on the slices")
 
     _places: Places = PrivateAttr(default_factory=Places)

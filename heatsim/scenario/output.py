@@ -50,7 +50,7 @@ class Checkpoint(Part):
 class Output(Part):
     """What a run leaves behind."""
 
-    snapshots: Schedule | None = Field(None, description="When the whole field is kept; never if left out")
+    snapshots: Schedule = Field(Schedule(count=10), description="When the whole field is kept; ten times if left out")
     energy: Schedule | None = Field(None, description="When the energy balance is kept in energy.csv")
     checkpoint: Checkpoint | None = Field(None, description="How often the run is saved to be resumed")
     slices: tuple[Slice, ...] = Field((), description="Planes to draw and keep")

@@ -12,6 +12,7 @@ from numba import config, cuda, types
 from .fma import fma
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
+config.CUDA_LOW_OCCUPANCY_WARNINGS = False  # small grids are a user's right
 
 if not SIMULATED:
     from numba.cuda.extending import lower_builtin, type_callable

@@ -15,6 +15,8 @@ from numba.extending import intrinsic, overload
 def fma(a, b, c):
     """Return a*b + c with a single rounding; `a`, `b`, `c` are floats of one type, float32 or float64."""
     exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+    if exact == 0:
+        return a * b + c  # exact too, and with the sign that a zero has and a fraction has not
     return _round(exact, type(c))
 
 

@@ -23,13 +23,12 @@ def test_what_is_left_out_has_its_default(minimal: str) -> None:
     assert {scenario.boundary.face(f"{axis}_{end}").kind for axis in "xyz" for end in ("min", "max")} == {
         "insulated"
     }
-    assert scenario.output.snapshots is not None
     assert scenario.output.snapshots.times(10.0) == tuple(float(i) for i in range(11))
     assert (scenario.output.energy, scenario.output.slices, scenario.output.probes) == (None, (), ())
 
 
-def test_an_output_without_snapshots_takes_none(minimal: str) -> None:
-    assert loads(minimal + "[output]\nenergy = { every = 1 }").output.snapshots is None
+def test_an_output_that_names_other_things_still_takes_ten_snapshots(minimal: str) -> None:
+    assert len(loads(minimal + "[output]\nenergy = { every = 1 }").output.snapshots.times(10.0)) == 11
 
 
 def test_numbers_are_floats_and_texts_are_expressions(minimal: str) -> None:

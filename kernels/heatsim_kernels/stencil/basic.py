@@ -43,6 +43,10 @@ def build(structure: Structure):
         return ghost(c, a[w], b[w])
 
     @inlined
+    def zone_at(zone_of, i):
+        return uint32(zone_of[i]) if zones else uint32(0)
+
+    @inlined
     def update(x, y, z, u, v, nz, ny, nx, a, b, walls, rx, ry, rz, rates, zone_of, count, heat, heat_field, dt, gain):
         one, plane = uint32(1), uint32(ny * nx)
         i = uint32(z * plane + y * nx + x)
@@ -53,7 +57,7 @@ def build(structure: Structure):
         iyp = uint32(i + nx) if y < ny - one else (uint32(i + nx - plane) if wrap_y else i)
         izm = uint32(i - plane) if z > 0 else (uint32(i + (nz - one) * plane) if wrap_z else i)
         izp = uint32(i + plane) if z < nz - one else (uint32(i - (nz - one) * plane) if wrap_z else i)
-        zone = uint32(zone_of[i]) if zones else uint32(0)
+        zone = zone_at(zone_of, i)
         c = u[i]
         xm, xp, ym, yp, zm, zp = u[ixm], u[ixp], u[iym], u[iyp], u[izm], u[izp]
         if x == 0 and not wrap_x:
@@ -77,9 +81,9 @@ def build(structure: Structure):
             px = uint32(zone * count)
             py = uint32(px + count * count)
             pz = uint32(py + count * count)
-            rxm, rxp = rates[px + uint32(zone_of[ixm])], rates[px + uint32(zone_of[ixp])]
-            rym, ryp = rates[py + uint32(zone_of[iym])], rates[py + uint32(zone_of[iyp])]
-            rzm, rzp = rates[pz + uint32(zone_of[izm])], rates[pz + uint32(zone_of[izp])]
+            rxm, rxp = rates[px + zone_at(zone_of, ixm)], rates[px + zone_at(zone_of, ixp)]
+            rym, ryp = rates[py + zone_at(zone_of, iym)], rates[py + zone_at(zone_of, iyp)]
+            rzm, rzp = rates[pz + zone_at(zone_of, izm)], rates[pz + zone_at(zone_of, izp)]
             v[i] = face_differences(start, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp)
         else:
             v[i] = second_difference(start, c, xm, xp, ym, yp, zm, zp, rx, ry, rz)

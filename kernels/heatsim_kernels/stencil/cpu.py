@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numba import njit, prange
 
@@ -34,6 +33,7 @@ from ..cpu_memory import (
     stream_lines,
     widest_vectors,
 )
+from ..cpu_threads import limited, threads_for
 from ..fma import fma
 from . import physics
 from .terms import Drive, Terms
@@ -317,7 +317,8 @@ class CpuSweep:
         cells = int(np.prod(terms.shape))
         self._u, self._v = padded(cells, dtype), padded(cells, dtype)
         self._zones = None if terms.zones is None else np.ascontiguousarray(terms.zones).reshape(-1)
-        self._tiles, bands = tiling(terms.shape, self.dtype.itemsize, numba.get_num_threads())
+        self._threads = threads_for(cells)
+        self._tiles, bands = tiling(terms.shape, self.dtype.itemsize, self._threads)
         self._per_line = CACHE_LINE // self.dtype.itemsize
         row = -(-terms.shape[2] // self._per_line) * self._per_line
         width = 5 * row + self._per_line
@@ -359,31 +360,32 @@ class CpuSweep:
         terms, kind = self.terms, self.dtype
         rates = (dt * terms.exchange).astype(kind)
         weights = (dt * terms.self_exchange()).astype(kind).astype(np.float64) * terms.capacity
-        _advance(
-            self._u,
-            self._v,
-            steps,
-            self._tiles,
-            terms.shape,
-            terms.periodic,
-            self._lines,
-            self._per_line,
-            drive.wall_a.astype(kind),
-            drive.wall_b.astype(kind),
-            terms.wall_offsets,
-            terms.wall_per_cell,
-            np.array(terms.closed, np.uint8),
-            weights.reshape(-1),
-            tuple(rates.reshape(3, -1)[:, 0]),
-            rates.reshape(-1) if rates.ndim == 3 else None,
-            self._zones,
-            terms.zone_count,
-            None if drive.heat_table is None else drive.heat_table.astype(kind),
-            None if drive.heat_field is None else drive.heat_field.astype(kind, copy=False).reshape(-1),
-            kind.type(dt),
-            (dt * drive.heat_scale).astype(kind),
-            self._flows,
-            self._stream,
-        )
+        with limited(self._threads):
+            _advance(
+                self._u,
+                self._v,
+                steps,
+                self._tiles,
+                terms.shape,
+                terms.periodic,
+                self._lines,
+                self._per_line,
+                drive.wall_a.astype(kind),
+                drive.wall_b.astype(kind),
+                terms.wall_offsets,
+                terms.wall_per_cell,
+                np.array(terms.closed, np.uint8),
+                weights.reshape(-1),
+                tuple(rates.reshape(3, -1)[:, 0]),
+                rates.reshape(-1) if rates.ndim == 3 else None,
+                self._zones,
+                terms.zone_count,
+                None if drive.heat_table is None else drive.heat_table.astype(kind),
+                None if drive.heat_field is None else drive.heat_field.astype(kind, copy=False).reshape(-1),
+                kind.type(dt),
+                (dt * drive.heat_scale).astype(kind),
+                self._flows,
+                self._stream,
+            )
         if steps % 2:
             self._u, self._v = self._v, self._u

@@ -89,41 +89,33 @@ class CudaSweep:
         structure = Structure.of(terms, drive, kind)
         rates = (dt * terms.exchange).astype(kind)
         weights = (dt * terms.self_exchange()).astype(kind).astype(np.float64) * terms.capacity
-        a, b = (cuda.to_device(values.astype(kind)) for values in (drive.wall_a, drive.wall_b))
         nothing = np.zeros((1, 1), kind)
-        heat = cuda.to_device((nothing if drive.heat_table is None else drive.heat_table).astype(kind))
-        heat_field = cuda.to_device(
-            (nothing if drive.heat_field is None else drive.heat_field).astype(kind).reshape(-1)
-        )
+        table = nothing if drive.heat_table is None else drive.heat_table
+        a, b, heat = (_rows_on_device(values.astype(kind)) for values in (drive.wall_a, drive.wall_b, table))
+        field = cuda.to_device((nothing if drive.heat_field is None else drive.heat_field).astype(kind).reshape(-1))
         gains = (dt * drive.heat_scale).astype(kind)
-        pair_rates = cuda.to_device(rates.reshape(-1))
-        wall_weights = cuda.to_device(weights.reshape(-1))
-        sweep = _compiled(self._movement.build, structure)
-        flows = _compiled(cuda_wall_flows.build, structure)
-        shape = tuple(np.uint32(n) for n in terms.shape)
+        pair_rates, wall_weights = cuda.to_device(rates.reshape(-1)), cuda.to_device(weights.reshape(-1))
+        flows = _compiled(cuda_wall_flows.build, structure)[
+            (cuda_wall_flows.BLOCKS, max(1, len(self._open_faces))), cuda_wall_flows.THREADS
+        ]
+        sweep = _compiled(self._movement.build, structure)[self._movement.grid(terms.shape), self._movement.BLOCK]
+        shape, count = tuple(np.uint32(n) for n in terms.shape), np.uint32(terms.zone_count)
         uniform = tuple(rates.reshape(3, -1)[:, 0])
-        count = np.uint32(terms.zone_count)
         for k in range(steps):
-            ak, bk = a[min(k, a.shape[0] - 1)], b[min(k, b.shape[0] - 1)]
+            walls = a[min(k, len(a) - 1)], b[min(k, len(b) - 1)], self._walls
             if len(self._open_faces):
-                flows[(cuda_wall_flows.BLOCKS, len(self._open_faces)), cuda_wall_flows.THREADS](
-                    self._u,
-                    *shape,
-                    self._faces,
-                    ak,
-                    bk,
-                    self._walls,
-                    self._zones,
-                    count,
-                    wall_weights,
-                    self._partial,
-                )
-            sweep[self._movement.grid(terms.shape), self._movement.BLOCK](
-                self._u, self._v, *shape, ak, bk, self._walls, *uniform, pair_rates, self._zones, count,
-                heat[min(k, heat.shape[0] - 1)], heat_field, kind.type(dt),
-                gains[min(k, gains.size - 1)],
+                flows(self._u, *shape, self._faces, *walls, self._zones, count, wall_weights, self._partial)
+            sweep(
+                self._u, self._v, *shape, *walls, *uniform, pair_rates, self._zones, count,
+                heat[min(k, len(heat) - 1)], field, kind.type(dt), gains[min(k, len(gains) - 1)],
             )  # fmt: skip
             self._u, self._v = self._v, self._u
+
+
+def _rows_on_device(rows: np.ndarray) -> list:
+    """The rows of a host array, as device arrays."""
+    copied = cuda.to_device(rows)
+    return [copied[i] for i in range(len(rows))]
 
 
 @cuda.jit

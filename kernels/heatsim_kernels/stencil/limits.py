@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from ..cpu_threads import limited, threads_for
 from .terms import Terms
 
 
@@ -15,16 +16,17 @@ def stable_step(terms: Terms, wall_a: np.ndarray) -> float:
     is a mean of old values and boundary data with no negative weight (Patankar, Numerical Heat Transfer and Fluid Flow,
     1980, section 4.3). `wall_a`: (wall_size,), the least value of a that the run will see.
     """
-    fastest = _fastest_rate(
-        terms.shape,
-        terms.exchange.reshape(3, -1),
-        None if terms.zones is None else terms.zones.reshape(-1),
-        terms.zone_count,
-        terms.periodic,
-        wall_a,
-        terms.wall_offsets,
-        terms.wall_per_cell,
-    )
+    with limited(threads_for(int(np.prod(terms.shape)))):
+        fastest = _fastest_rate(
+            terms.shape,
+            terms.exchange.reshape(3, -1),
+            None if terms.zones is None else terms.zones.reshape(-1),
+            terms.zone_count,
+            terms.periodic,
+            wall_a,
+            terms.wall_offsets,
+            terms.wall_per_cell,
+        )
     return 1.0 / fastest if fastest > 0 else float("inf")
 
 

@@ -1,0 +1,101 @@
+"""Scenarios and ways to call the command line that its tests share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from click.testing import Result
+
+Heatsim = Callable[..., subprocess.CompletedProcess[str]]
+Invoke = Callable[..., Result]
+
+# A block of two materials, heated inside, cooled on top, with every kind of output. 12 x 8 x 6 cells.
+BLOCK = """\
+title = "A test block"
+[grid]
+cells = [12, 8, 6]
+size = [0.06, 0.04, 0.03]
+[time]
+end = 4.0
+[compute]
+device = "cpu"
+[materials.copper]
+conductivity = 398.0
+density = 8960.0
+heat_capacity = 385.0
+[materials.steel]
+conductivity = 15.0
+density = 7900.0
+heat_capacity = 500.0
+[[regions]]
+material = "copper"
+[[regions]]
+material = "steel"
+box = { lower = [0.0, 0.0, 0.0], upper = [0.02, 0.04, 0.03] }
+[initial]
+temperature = "300 + 500*x + 100*y"
+[boundary]
+z_max = { kind = "convection", coefficient = 500.0, ambient = 290.0 }
+x_max = { kind = "fixed", temperature = "310 + 5*sin(t)" }
+[[sources]]
+region = { sphere = { center = [0.03, 0.02, 0.015], radius = 0.01 } }
+power = 20.0
+[output]
+snapshots = { every = 1.0 }
+energy = { every = 0.5 }
+[[output.slices]]
+axis = "z"
+at = 0.016
+every = 2.0
+[[output.probes]]
+name = "middle"
+at = [0.031, 0.021, 0.016]
+every = 1.0
+[[output.probes]]
+name = "corner"
+at = [0.06, 0.04, 0.03]
+every = 1.0
+"""
+
+# The least that runs; a test appends to it or replaces parts. 8 x 8 x 8 cells, 14 lines.
+SMALL = """\
+[grid]
+cells = [8, 8, 8]
+size = [0.1, 0.1, 0.1]
+[time]
+end = 1.0
+[materials.copper]
+conductivity = 398.0
+density = 8960.0
+heat_capacity = 385.0
+[[regions]]
+material = "copper"
+[initial]
+temperature = "300 + 100*x"
+"""
+
+# It would go on for hours.
+ENDLESS = (
+    SMALL.replace("end = 1.0", "end = 1e6") + "[output]\nsnapshots = { every = 100.0 }\nenergy = { every = 10.0 }\n"
+)
+
+
+def child_environment() -> dict[str, str]:
+    """Threads that wait in the kernel, not spinning, so that tests running beside others stay quick."""
+    return {**os.environ, "OMP_WAIT_POLICY": "passive", "PYTHONWARNINGS": "error::RuntimeWarning"}
+
+
+def start(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
+    """Start heatsim as a process of its own."""
+    command = [sys.executable, "-c", "from heatsim.cli import main; main(prog_name='heatsim')", *map(str, arguments)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=cwd, env=child_environment(), stdout=pipe, stderr=pipe, text=True)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files under a folder with their bytes, by relative name."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

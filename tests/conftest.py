@@ -1,0 +1,36 @@
+"""What every room's tests share: enough threads to compare thread counts, and the gate for tests that need a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+import pytest
+
+# Read by Numba when first imported: the most threads that `numba.set_num_threads` may ask for, whatever the machine.
+os.environ.setdefault("NUMBA_NUM_THREADS", str(max(4, os.cpu_count() or 1)))
+
+
+def reason_without_gpu() -> str | None:
+    """Why GPU tests cannot run here, or None where they can."""
+    try:
+        ctypes.CDLL("libcuda.so.1")  # asked first: without a driver numba.cuda need not be imported at all
+    except OSError:
+        return "no CUDA driver (libcuda.so.1) here"
+    try:
+        from heatsim_kernels import cuda_api
+
+        cuda_api.device_name()
+    except ImportError as error:
+        return f"numba-cuda cannot be imported: {error}"
+    except RuntimeError as error:
+        return f"no usable CUDA GPU: {error}"
+    return "numba.cuda is being simulated" if cuda_api.SIMULATED else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    wanting = [item for item in items if item.get_closest_marker("gpu")]
+    reason = reason_without_gpu() if wanting else None
+    if reason:
+        for item in wanting:
+            item.add_marker(pytest.mark.skip(reason=reason))

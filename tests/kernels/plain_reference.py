@@ -1,0 +1,90 @@
+"""One explicit step, in float64 NumPy, written from the text of DESIGN.md and from no kernel.
+
+    new = T + dt*heat + dt * sum over the six faces of exchange * (neighbour - T)
+
+where the neighbour beyond a boundary face is a*T + b, or the cell at the other end of a periodic axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from heatsim_kernels.stencil.terms import Drive, Terms
+
+
+class Face(NamedTuple):
+    """All cells' faces on one side: arrays (nz, ny, nx); `wall` is true where the face is part of the boundary."""
+
+    neighbour: np.ndarray
+    exchange: np.ndarray  # 1/s
+    wall: np.ndarray
+    gain: np.ndarray  # the a of neighbour = a*T + b at the wall, 0 elsewhere
+
+
+def zone_map(terms: Terms) -> np.ndarray:
+    return np.zeros(terms.shape, int) if terms.zones is None else terms.zones.astype(int)
+
+
+def wall_plane(terms: Terms, values: np.ndarray, face: int) -> np.ndarray:
+    """The wall values of one face, spread over the boundary cells of that face."""
+    axis = 2 - face // 2
+    extent = [n for i, n in enumerate(terms.shape) if i != axis]
+    if not terms.wall_per_cell:
+        beside = zone_map(terms).take(-1 if face % 2 else 0, axis)
+        return values.reshape(6, terms.zone_count)[face][beside]
+    sizes = [terms.shape[0] * terms.shape[1]] * 2
+    sizes += [terms.shape[0] * terms.shape[2]] * 2 + [terms.shape[1] * terms.shape[2]] * 2
+    first = sum(sizes[:face])
+    return values[first : first + sizes[face]].reshape(extent)
+
+
+def faces(T: np.ndarray, terms: Terms, wall_a: np.ndarray, wall_b: np.ndarray) -> Iterator[Face]:
+    """The faces x_min, x_max, y_min, y_max, z_min, z_max of every cell."""
+    zone = zone_map(terms)
+    for face in range(6):
+        direction, axis, upper = face // 2, 2 - face // 2, face % 2
+        neighbour, beside = np.roll(T, -1 if upper else 1, axis), np.roll(zone, -1 if upper else 1, axis)
+        wall, gain = np.zeros(T.shape, bool), np.zeros(T.shape)
+        if not terms.periodic[direction]:
+            edge = [slice(None)] * 3
+            edge[axis] = -1 if upper else 0
+            at = tuple(edge)
+            a, b = wall_plane(terms, wall_a, face), wall_plane(terms, wall_b, face)
+            neighbour[at], beside[at] = a * T[at] + b, zone[at]
+            wall[at], gain[at] = True, a
+        if terms.exchange.ndim == 1:
+            exchange = np.full(T.shape, terms.exchange[direction])
+        else:
+            exchange = terms.exchange[direction][zone, beside]
+        yield Face(neighbour, exchange, wall, gain)
+
+
+def heating(terms: Terms, drive: Drive) -> np.ndarray:
+    """(nz, ny, nx) K/s of a drive's first row."""
+    heat = np.zeros(terms.shape)
+    if drive.heat_table is not None:
+        heat += drive.heat_table[0][zone_map(terms)]
+    if drive.heat_field is not None:
+        heat += drive.heat_scale[0] * drive.heat_field
+    return heat
+
+
+def explicit_step(T: np.ndarray, terms: Terms, dt: float, drive: Drive) -> tuple[np.ndarray, np.ndarray]:
+    """The field after a step with a drive's first row, and the (6,) heat that entered through each boundary face, J."""
+    new = T + dt * heating(terms, drive)
+    entered = np.zeros(6)
+    capacity = terms.capacity[zone_map(terms)]
+    for number, face in enumerate(faces(T, terms, drive.wall_a[0], drive.wall_b[0])):
+        change = dt * face.exchange * (face.neighbour - T)
+        new += change
+        entered[number] = (capacity * change)[face.wall].sum()
+    return new, entered
+
+
+def stable_step(terms: Terms, wall_a: np.ndarray) -> float:
+    """1 / the largest sum of exchange rates over a cell's faces; a boundary face exchanges (1 - a) times its rate."""
+    T = np.zeros(terms.shape)
+    total = sum(face.exchange * (1 - face.gain) for face in faces(T, terms, wall_a, np.zeros_like(wall_a)))
+    return float(1 / np.max(total))

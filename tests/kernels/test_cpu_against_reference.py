@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import numba
+import numpy as np
+import plain_reference
+import pytest
+from heatsim_kernels.stencil import SWEEPS, cpu
+from heatsim_kernels.stencil.terms import Drive, Terms
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_cases import FLOATS, KINDS, STEP, Case, Kind, outcome, random_case, row_of, same_bits
+
+SHAPES = (
+    (1, 1, 1), (1, 1, 2), (1, 1, 40), (1, 9, 1), (7, 1, 1),  # 1-D
+    (1, 5, 15), (1, 16, 16), (2, 1, 17), (11, 6, 1),  # 2-D, rows around a cache line
+    (2, 2, 2), (3, 3, 3), (3, 4, 33), (9, 23, 7), (5, 11, 31), (13, 2, 18),  # 3-D
+)  # fmt: skip
+PERIODS = ((False, False, False), (True, False, False), (False, True, False), (False, False, True), (True, True, True))
+TOLERANCE = {np.float32: 3e-6, np.float64: 2e-13}
+NEVER = 2**60
+
+
+def assert_agrees_with_reference(case: Case, dtype: type, steps: int = 3) -> None:
+    found = outcome(SWEEPS["cpu"](case.terms, np.dtype(dtype)), case, steps)
+    expected, entered = case.start, np.zeros(6)
+    for k in range(steps):
+        expected, more = plain_reference.explicit_step(expected, case.terms, STEP, row_of(case.drive, k))
+        entered += more * ~np.array(case.terms.closed)
+    tolerance = TOLERANCE[dtype]
+    sums = np.bincount(plain_reference.zone_map(case.terms).ravel(), expected.ravel(), case.terms.zone_count)
+    assert found.field.dtype == dtype
+    np.testing.assert_allclose(found.field, expected, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(found.heat_entered, entered, rtol=0, atol=tolerance * expected.size)
+    np.testing.assert_allclose(found.zone_sums, sums, rtol=0, atol=tolerance * expected.size)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", KINDS)
+def test_steps_agree_with_a_plain_reference_on_many_shapes(name: str, dtype: type) -> None:
+    for number, shape in enumerate(SHAPES):
+        periodic = PERIODS[number % len(PERIODS)]
+        for per_cell in (False, True):
+            case = random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=3, seed=number)
+            assert_agrees_with_reference(case, dtype)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    shape=st.tuples(st.integers(1, 12), st.integers(1, 20), st.integers(1, 40)),
+    name=st.sampled_from(sorted(KINDS)),
+    periodic=st.tuples(st.booleans(), st.booleans(), st.booleans()),
+    per_cell=st.booleans(),
+    dtype=st.sampled_from(FLOATS),
+    rows=st.integers(1, 4),
+    seed=st.integers(0, 2**16),
+)
+def test_steps_agree_with_a_plain_reference_on_random_problems(
+    shape: tuple[int, int, int],
+    name: str,
+    periodic: tuple[bool, bool, bool],
+    per_cell: bool,
+    dtype: type,
+    rows: int,
+    seed: int,
+) -> None:
+    case = random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=rows, seed=seed)
+    assert_agrees_with_reference(case, dtype)
+
+
+def test_all_256_zones_may_be_used() -> None:
+    case = random_case((6, 11, 13), Kind(zones=256, pairs=True, table=True), rows=2, seed=3)
+    assert case.terms.zones is not None
+    assert case.terms.zones.max() > 250
+    assert_agrees_with_reference(case, np.float64)
+
+
+@pytest.mark.parametrize("wall", ["fixed", "flux", "convection"])
+def test_each_kind_of_wall_agrees_with_its_physical_formula(wall: str) -> None:
+    """One cell of size h and conductivity k, heated through x_min alone: half a cell of metal, then the wall."""
+    k, h, side, capacity, dt = 3.0, 0.2, 0.2, 5.0, 0.01
+    area, cell, outside, coefficient, flux = side * side, 20.0, 80.0, 7.0, 1500.0
+    whole = 1 / (1 / coefficient + h / (2 * k))
+    a, b, power = {
+        "fixed": (-1.0, 2 * outside, area * k / (h / 2) * (outside - cell)),
+        "flux": (1.0, flux * h / k, area * flux),
+        "convection": (1 - whole * h / k, whole * h / k * outside, area * whole * (outside - cell)),
+    }[wall]
+    closed = (False, True, True, True, True, True)
+    terms = Terms((1, 1, 1), np.full(3, k * area / h / capacity), np.array([capacity]), closed=closed)
+    insulated = Drive.insulated(terms)
+    wall_a, wall_b = insulated.wall_a.copy(), insulated.wall_b.copy()
+    wall_a[0, 0], wall_b[0, 0] = a, b
+    sweep = SWEEPS["cpu"](terms, np.dtype(np.float64))
+    sweep.put(np.full((1, 1, 1), cell))
+    sweep.advance(dt, 1, Drive(wall_a, wall_b))
+    np.testing.assert_allclose(sweep.field()[0, 0, 0], cell + dt * power / capacity, rtol=1e-14)
+    np.testing.assert_allclose(sweep.heat_entered(), [dt * power, 0, 0, 0, 0, 0], rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", KINDS)
+def test_results_that_bypass_the_cache_have_the_same_bits(
+    name: str, dtype: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, shape in enumerate((*SHAPES, (3, 5, 32), (2, 3, 64), (2, 3, 65))):
+        case = random_case(shape, KINDS[name], periodic=PERIODS[number % len(PERIODS)], seed=number)
+        monkeypatch.setattr(cpu, "STREAM_FROM", 0)
+        streamed = outcome(SWEEPS["cpu"](case.terms, np.dtype(dtype)), case)
+        monkeypatch.setattr(cpu, "STREAM_FROM", NEVER)
+        stored = outcome(SWEEPS["cpu"](case.terms, np.dtype(dtype)), case)
+        assert same_bits(streamed.field, stored.field)
+        assert same_bits(streamed.heat_entered, stored.heat_entered)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", [(9, 23, 17), (3, 41, 33), (1, 40, 40), (20, 1, 9)])
+@pytest.mark.parametrize("name", ["uniform", "materials"])
+def test_neither_threads_nor_tiles_change_the_bits(
+    name: str, shape: tuple[int, int, int], dtype: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = random_case(shape, KINDS[name], periodic=(False, True, False), per_cell=True, seed=5)
+    monkeypatch.setattr(cpu, "CELLS_A_THREAD", 1)  # small grids would have one thread only
+    first: np.ndarray | None = None
+    for budget in (1, 3 * 7 * 17 * 4, 2**30):
+        monkeypatch.setattr(cpu, "L2_BUDGET", budget)
+        ledger: np.ndarray | None = None
+        for threads in (1, 2, 4):
+            numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+            found = outcome(SWEEPS["cpu"](case.terms, np.dtype(dtype)), case, steps=5)
+            first = found.field if first is None else first
+            ledger = found.heat_entered if ledger is None else ledger
+            assert same_bits(found.field, first)
+            assert same_bits(found.heat_entered, ledger)  # bands, and so sums, depend on the tiles but on no thread
+
+
+def test_tiles_cover_every_row_of_every_plane_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for budget in (1, 4000, 2**30):
+        monkeypatch.setattr(cpu, "L2_BUDGET", budget)
+        for shape in ((1, 1, 1), (1, 40, 9), (7, 3, 5), (9, 23, 17), (64, 5, 100)):
+            for threads in (1, 2, 3, 4, 64):
+                tiles, bands = cpu.tiling(shape, 4, threads)
+                covered = np.zeros(shape[:2], int)
+                for z0, z1, y0, y1, band in tiles:
+                    covered[z0:z1, y0:y1] += 1
+                    assert 0 <= band < bands
+                assert (covered == 1).all()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(
+    "name", ["uniform with both sources", "materials with heat a zone", "materials with heat a cell"]
+)
+def test_several_steps_at_once_equal_single_steps(name: str, dtype: type) -> None:
+    for rows in (1, 3, 5):  # with fewer rows than steps the last one stays
+        case = random_case((4, 6, 19), KINDS[name], per_cell=rows == 3, rows=rows, seed=rows)
+        together, singly = (SWEEPS["cpu"](case.terms, np.dtype(dtype)) for _ in range(2))
+        together.put(case.start)
+        together.advance(STEP, 5, case.drive)
+        singly.put(case.start)
+        for k in range(5):
+            singly.advance(STEP, 1, row_of(case.drive, k))
+        assert same_bits(together.field(), singly.field())
+        assert same_bits(together.heat_entered(), singly.heat_entered())

@@ -1,0 +1,132 @@
+"""Every CUDA kernel compiles, without a GPU, for compute capability 8.0 and 9.0; and what it compiles to."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+from heatsim_kernels.stencil import CUDA_SWEEPS
+from heatsim_kernels.stencil.structure import Structure
+from numba import config, types
+
+pytestmark = [
+    pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
+    pytest.mark.skipif(bool(config.ENABLE_CUDASIM), reason="the CUDA simulator compiles nothing"),
+]
+CAPABILITIES = ((8, 0), (9, 0))
+PRECISIONS = ("float32", "float64")
+# pairs, zones, heat_table, heat_field, wall_per_cell, periodic: every term with and without, alone and together.
+STRUCTURES = {
+    "uniform": (False, False, False, False, False, (False, False, False)),
+    "uniform, sources, walls a cell": (False, False, True, True, True, (False, False, True)),
+    "one material as a table of pairs": (True, False, False, False, False, (False, False, False)),
+    "zones with heat a zone": (False, True, True, False, False, (True, False, False)),
+    "materials": (True, True, False, False, False, (False, True, False)),
+    "materials, sources, walls a cell": (True, True, True, True, True, (False, False, False)),
+    "materials with heat a cell, periodic": (True, True, False, True, False, (True, True, True)),
+}
+
+
+def structure(name: str, precision: str) -> Structure:
+    return Structure(precision, *STRUCTURES[name])
+
+
+def sweep_signature(precision: str) -> Any:
+    """u, v, nz, ny, nx, a, b, walls, rx, ry, rz, rates, zone_of, count, heat, heat_field, dt, gain."""
+    real, count = getattr(types, precision), types.uint32
+    reals, bytes_, indices = real[::1], types.uint8[::1], types.int64[::1]
+    return types.void(
+        reals, reals, count, count, count, reals, reals, indices, real, real, real, reals, bytes_, count, reals, reals,
+        real, real,
+    )  # fmt: skip
+
+
+def flows_signature(precision: str) -> Any:
+    """u, nz, ny, nx, faces, a, b, walls, zone_of, count, weights, partial."""
+    reals, count = getattr(types, precision)[::1], types.uint32
+    return types.void(
+        reals, count, count, count, types.int32[::1], reals, reals, types.int64[::1], types.uint8[::1], count,
+        types.float64[::1], types.float64[:, ::1],
+    )  # fmt: skip
+
+
+def sums_signature(precision: str) -> Any:
+    """u, zone_of, zone, partial."""
+    return types.void(getattr(types, precision)[::1], types.uint8[::1], types.int64, types.float64[::1])
+
+
+@cache
+def ptx_of(module: str, variant: Any, signature: Any, capability: tuple[int, int]) -> str:
+    from heatsim_kernels.cuda_api import cuda
+
+    build = import_module(f"heatsim_kernels.stencil.{module}").build
+    return str(cuda.compile_ptx(build(variant), signature, cc=capability)[0])
+
+
+def spilled_bytes(ptx: str, capability: tuple[int, int]) -> int:
+    """Bytes of registers that the assembler spills to memory, and of stack, by its own report."""
+    linker = pytest.importorskip("cuda.bindings.nvjitlink", reason="nvjitlink (cuda-bindings) is not installed")
+    options = [f"-arch=sm_{capability[0]}{capability[1]}", "-Xptxas=-v"]
+    handle = linker.create(len(options), options)
+    try:
+        linker.add_data(handle, linker.InputType.PTX, ptx.encode(), len(ptx.encode()), "kernel.ptx")
+        linker.complete(handle)
+        report = bytearray(linker.get_info_log_size(handle))
+        linker.get_info_log(handle, report)
+    finally:
+        linker.destroy(handle)
+    used = re.findall(r"(\d+) bytes (?:stack frame|spill stores|spill loads)", report.decode())
+    assert len(used) >= 3, report.decode()
+    return sum(map(int, used))
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES, ids="sm_{0[0]}{0[1]}".format)
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("movement", CUDA_SWEEPS)
+def test_a_sweep_compiles_without_spills(movement: str, name: str, precision: str, capability: tuple[int, int]) -> None:
+    ptx = ptx_of(movement, structure(name, precision), sweep_signature(precision), capability)
+    assert f".target sm_{capability[0]}{capability[1]}" in ptx
+    assert spilled_bytes(ptx, capability) == 0
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("movement", CUDA_SWEEPS)
+def test_a_float32_sweep_computes_nothing_in_float64(movement: str, name: str) -> None:
+    ptx = ptx_of(movement, structure(name, "float32"), sweep_signature("float32"), (9, 0))
+    assert ".f32" in ptx
+    assert ".f64" not in ptx
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("movement", CUDA_SWEEPS)
+def test_every_multiply_add_of_a_sweep_is_one_that_was_written_out(movement: str, name: str, precision: str) -> None:
+    """Nothing flushed, approximated or left for the assembler to fuse or not: the grounds for equal bits."""
+    ptx = ptx_of(movement, structure(name, precision), sweep_signature(precision), (9, 0))
+    real = "f32" if precision == "float32" else "f64"
+    variant = structure(name, precision)
+    walls = 2 * variant.periodic.count(False)
+    written = (6 if variant.pairs else 3) + walls + variant.heat_table + variant.heat_field
+    assert len(re.findall(rf"fma\.rn\.{real}\b", ptx)) == written
+    assert not re.findall(rf"(?:mul|mad|div|rcp)\S*\.{real}\b|\.ftz|\.approx", ptx)
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES, ids="sm_{0[0]}{0[1]}".format)
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("name", ["uniform", "zones with heat a zone", "materials, sources, walls a cell"])
+def test_the_ledger_kernel_compiles_without_spills(name: str, precision: str, capability: tuple[int, int]) -> None:
+    ptx = ptx_of("cuda_wall_flows", structure(name, precision), flows_signature(precision), capability)
+    assert spilled_bytes(ptx, capability) == 0
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES, ids="sm_{0[0]}{0[1]}".format)
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("zones", [False, True])
+def test_the_zone_sum_kernel_compiles_without_spills(zones: bool, precision: str, capability: tuple[int, int]) -> None:
+    ptx = ptx_of("cuda_zone_sums", zones, sums_signature(precision), capability)
+    assert spilled_bytes(ptx, capability) == 0

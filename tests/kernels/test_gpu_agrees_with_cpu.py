@@ -1,0 +1,63 @@
+"""The CUDA kernels on a real device against the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
+from kernel_cases import FLOATS, KINDS, Kind, outcome, random_case, row_of, same_bits
+
+pytestmark = pytest.mark.gpu
+SHAPES = ((67, 130, 259), (1, 301, 517), (1, 1, 1000), (129, 3, 1), (40, 65, 64))
+PERIODS = ((False, False, False), (True, False, True), (False, True, False), (False, False, False), (True, True, True))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(("shape", "periodic"), list(zip(SHAPES, PERIODS, strict=True)))
+@pytest.mark.parametrize("movement", CUDA_SWEEPS)
+def test_a_gpu_gives_the_bits_of_the_cpu(
+    movement: str, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], name: str, dtype: type
+) -> None:
+    for per_cell in (False, True):
+        case = random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=3, seed=11)
+        sweeps = [SWEEPS[key](case.terms, np.dtype(dtype)) for key in ("cpu", movement)]
+        expected, found = (outcome(sweep, case, steps=5) for sweep in sweeps)
+        assert same_bits(found.field, expected.field)
+        # Sums run over many cells of both signs and in different orders: close against the sum of magnitudes.
+        size = np.abs(expected.field.astype(np.float64)).sum()
+        np.testing.assert_allclose(found.heat_entered, expected.heat_entered, rtol=0, atol=1e-12 * size)
+        np.testing.assert_allclose(found.zone_sums, expected.zone_sums, rtol=0, atol=1e-12 * size)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("movement", CUDA_SWEEPS)
+def test_a_gpu_sweep_is_read_as_a_cpu_sweep_is(movement: str, dtype: type) -> None:
+    case = random_case((13, 37, 70), KINDS["materials"], seed=12)
+    sweeps = [SWEEPS[key](case.terms, np.dtype(dtype)) for key in (movement, "cpu")]
+    indices = np.random.default_rng(2).integers(0, case.start.size, (300, 8))
+    for sweep in sweeps:
+        sweep.put(plane for plane in case.start)
+    for axis in range(3):
+        for index in (0, 5, case.terms.shape[axis] - 1):
+            assert same_bits(*(sweep.plane(axis, index) for sweep in sweeps))
+    assert same_bits(*(sweep.cells(indices) for sweep in sweeps))
+    assert all(sweep.is_finite() for sweep in sweeps)
+    spoilt = case.start.copy()
+    spoilt[7, 36, 69] = np.nan
+    for sweep in sweeps:
+        sweep.put(spoilt)
+        assert not sweep.is_finite()
+
+
+@pytest.mark.parametrize("movement", CUDA_SWEEPS)
+def test_several_steps_at_once_equal_single_steps_on_a_gpu(movement: str) -> None:
+    case = random_case((9, 20, 67), Kind(zones=3, pairs=True, table=True), rows=3, seed=13)
+    together, singly = (SWEEPS[movement](case.terms, np.dtype(np.float32)) for _ in range(2))
+    together.put(case.start)
+    together.advance(0.05, 5, case.drive)
+    singly.put(case.start)
+    for k in range(5):
+        singly.advance(0.05, 1, row_of(case.drive, k))
+    assert same_bits(together.field(), singly.field())
+    assert same_bits(together.heat_entered(), singly.heat_entered())

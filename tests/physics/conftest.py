@@ -1,0 +1,39 @@
+"""Every physics test that takes `run` or `kernel` is run with every stencil kernel."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import physics_cases
+import pytest
+from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
+
+from heatsim import devices
+from heatsim.errors import NoGpuError
+
+
+@pytest.fixture(scope="session")
+def gpu() -> None:
+    """Skip without a real GPU: the simulator would take hours."""
+    try:
+        devices.gpu_name()
+    except NoGpuError as reason:
+        pytest.skip(str(reason))
+    from heatsim_kernels.cuda_api import SIMULATED
+
+    if SIMULATED:
+        pytest.skip("the CUDA simulator is too slow for whole runs")
+
+
+@pytest.fixture(params=[pytest.param(name, marks=pytest.mark.gpu if name in CUDA_SWEEPS else ()) for name in SWEEPS])
+def kernel(request: pytest.FixtureRequest) -> str:
+    """The name of a stencil kernel."""
+    if request.param in CUDA_SWEEPS:
+        request.getfixturevalue("gpu")
+    return str(request.param)
+
+
+@pytest.fixture
+def run(kernel: str) -> physics_cases.Run:
+    """Run a scenario text with this kernel."""
+    return partial(physics_cases.run, kernel=kernel)

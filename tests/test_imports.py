@@ -1,0 +1,184 @@
+"""Who may import whom: the table of DESIGN.md, enforced on the source text."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TREES = {"heatsim": ROOT / "heatsim", "heatsim_kernels": ROOT / "kernels" / "heatsim_kernels"}
+
+# Room -> what it may import beside itself, the standard library and (in heatsim) heatsim.errors. The longest name wins.
+ROOMS = {
+    "heatsim.errors": {"heatsim.errors"},
+    "heatsim.grid": {"numpy"},
+    "heatsim.scenario": {"pydantic", "pydantic_core", "numpy", "tomli_w"},
+    "heatsim.problem": {"heatsim.scenario", "heatsim.store.inputs", "heatsim.grid", "heatsim_kernels", "numpy"},
+    "heatsim.store": {"h5py", "numpy", "PIL", "heatsim.grid"},
+    "heatsim.plots": {"matplotlib", "numpy"},
+    "heatsim.integrators": {"heatsim_kernels", "numpy"},
+    "heatsim.recorders": {"heatsim.store", "heatsim.plots", "heatsim.grid", "numpy"},
+    "heatsim_kernels": {"numpy", "numba", "llvmlite"},
+}
+# What a room may name in annotations, that is under `if TYPE_CHECKING`.
+ANNOTATIONS = {
+    "heatsim.integrators": {"heatsim.problem", "heatsim.state"},
+    "heatsim.recorders": {"heatsim.problem", "heatsim.state", "heatsim.scenario"},
+}
+# What one place alone imports, whatever else the importing module may do. The command line may import all but CUDA.
+OWNERS = {
+    "numba.cuda": ("heatsim_kernels.cuda_api",),
+    "h5py": ("heatsim.store", "heatsim.cli"),
+    "matplotlib": ("heatsim.plots", "heatsim.cli"),
+    "pydantic": ("heatsim.scenario", "heatsim.cli"),
+    "heatsim.cli": ("heatsim.cli", "heatsim.__main__"),
+}
+
+
+class Import(NamedTuple):
+    names: tuple[str, ...]  # for `from a import b` both a and a.b, as b may be a module
+    line: int
+    annotation: bool
+
+
+def within(name: str, rooms: Iterator[str] | set[str] | tuple[str, ...]) -> bool:
+    return any(name == room or name.startswith(room + ".") for room in rooms)
+
+
+def is_type_checking(test: ast.expr) -> bool:
+    return (test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", "")) == "TYPE_CHECKING"
+
+
+def imports(node: ast.AST, package: str, annotation: bool = False) -> Iterator[Import]:
+    """All imports of a syntax tree, wherever they stand; `package` is what relative ones start from."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield Import((alias.name,), node.lineno, annotation)
+    elif isinstance(node, ast.ImportFrom):
+        parents = package.split(".")
+        base = ".".join(parents[: len(parents) - node.level + 1]) if node.level else ""
+        source = ".".join(part for part in (base, node.module) if part)
+        for alias in node.names:
+            yield Import((source, f"{source}.{alias.name}"), node.lineno, annotation)
+    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr == "cuda":
+        yield Import((f"{node.value.id}.cuda",), node.lineno, annotation)  # `import numba`, then `numba.cuda`
+    elif isinstance(node, ast.If) and is_type_checking(node.test):
+        for child in node.body:
+            yield from imports(child, package, annotation=True)
+        for child in node.orelse:
+            yield from imports(child, package, annotation)
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from imports(child, package, annotation)
+
+
+def room_of(module: str) -> str | None:
+    return max((room for room in ROOMS if within(module, (room,))), key=len, default=None)
+
+
+def is_allowed(found: Import, module: str) -> bool:
+    for name, owners in OWNERS.items():
+        if any(within(each, (name,)) for each in found.names) and not within(module, owners):
+            return False
+    room = room_of(module)
+    if room is None or found.names[0].partition(".")[0] in sys.stdlib_module_names:
+        return True
+    allowed = {room, *ROOMS[room], *(ANNOTATIONS.get(room, ()) if found.annotation else ())}
+    if room.startswith("heatsim."):
+        allowed.add("heatsim.errors")
+    return any(within(each, allowed) for each in found.names)
+
+
+def violations(source: str, module: str, is_package: bool = False) -> list[str]:
+    """`module:line: name` of each import that the table does not allow."""
+    package = module if is_package else module.rpartition(".")[0]
+    found = imports(ast.parse(source), package)
+    return [f"{module}:{each.line}: {each.names[-1]}" for each in found if not is_allowed(each, module)]
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for name, folder in TREES.items():
+        for path in sorted(folder.rglob("*.py")):
+            parts = path.relative_to(folder).with_suffix("").parts
+            yield ".".join([name, *(part for part in parts if part != "__init__")]), path
+
+
+def test_no_room_imports_what_the_table_does_not_allow() -> None:
+    found = list(modules())
+    assert {room_of(module) for module, _ in found} >= {"heatsim.scenario", "heatsim.store", "heatsim_kernels"}
+    bad = [
+        each
+        for module, path in found
+        for each in violations(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
+    ]
+    assert not bad, "\n".join(bad)
+
+
+def test_one_file_alone_imports_numba_cuda() -> None:
+    using = {
+        module
+        for module, path in modules()
+        for each in imports(ast.parse(path.read_text(encoding="utf-8")), module)
+        if any(within(name, ("numba.cuda",)) for name in each.names)
+    }
+    assert using == {"heatsim_kernels.cuda_api"}
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("heatsim.scenario.model", "import h5py"),
+        ("heatsim.scenario.model", "def f():\n    from heatsim.problem import Problem"),
+        ("heatsim.scenario.model", "from heatsim import store"),
+        ("heatsim.scenario.model", "from ..store import folder"),
+        ("heatsim.problem.faces", "import matplotlib.pyplot as plt"),
+        ("heatsim.problem.faces", "from heatsim.store.folder import RunFolder"),
+        ("heatsim.problem", "from heatsim.store import snapshots"),
+        ("heatsim.store.folder", "import pydantic"),
+        ("heatsim.store.folder", "from heatsim.scenario import Scenario"),
+        ("heatsim.store.folder", "if TYPE_CHECKING:\n    from heatsim.scenario import Scenario"),
+        ("heatsim.plots.slices", "from heatsim.store import snapshots"),
+        ("heatsim.plots.slices", "import PIL.Image"),
+        ("heatsim.integrators.euler", "from heatsim.problem import Problem"),
+        ("heatsim.integrators.euler", "if TYPE_CHECKING:\n    pass\nelse:\n    from heatsim.problem import Problem"),
+        ("heatsim.integrators.euler", "from numba import njit"),
+        ("heatsim.recorders.probes", "from heatsim.state import State"),
+        ("heatsim.recorders.probes", "import h5py"),
+        ("heatsim.grid", "from heatsim.store import folder"),
+        ("heatsim.simulation", "import h5py"),
+        ("heatsim.simulation", "from heatsim.cli import main"),
+        ("heatsim.cli", "from numba import cuda"),
+        ("heatsim_kernels.fma", "from heatsim.errors import Flaw"),
+        ("heatsim_kernels.fma", "import scipy"),
+        ("heatsim_kernels.stencil.basic", "from numba import cuda"),
+        ("heatsim_kernels.stencil.basic", "import numba.cuda.random"),
+        ("heatsim_kernels.stencil.basic", "from numba.cuda import jit"),
+        ("heatsim_kernels.stencil.basic", "import numba\nx = numba.cuda.grid(1)"),
+    ],
+)
+def test_a_planted_violation_is_found(module: str, source: str) -> None:
+    assert len(violations(source, module)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("heatsim.scenario.model", "import json, tomllib\nimport numpy as np\nfrom heatsim.errors import Flaw"),
+        ("heatsim.scenario.model", "from heatsim import errors\nfrom .shapes import Shape\nfrom . import values"),
+        ("heatsim.problem.faces", "from heatsim.store import inputs\nfrom heatsim.store.inputs import read_array"),
+        ("heatsim.integrators.euler", "if TYPE_CHECKING:\n    from heatsim.problem import Problem"),
+        ("heatsim.integrators.euler", "if typing.TYPE_CHECKING:\n    from heatsim.problem.types import Problem"),
+        ("heatsim.recorders.probes", "from heatsim.store.tables import CsvTable\nfrom heatsim.grid import Grid"),
+        ("heatsim.simulation", "from heatsim.problem import Problem\nfrom heatsim.recorders import probes"),
+        ("heatsim.cli", "import click\nfrom heatsim.simulation import run\nimport h5py"),
+        ("heatsim_kernels.stencil.basic", "from ..cuda_api import cuda\nfrom numba import njit"),
+        ("heatsim_kernels.cuda_api", "from numba import cuda\nfrom numba.cuda.extending import lower_builtin"),
+    ],
+)
+def test_what_the_table_allows_is_not_reported(module: str, source: str) -> None:
+    assert violations(source, module) == []
