@@ -49,7 +49,5 @@ def _compiler() -> str:
 def _compile(real: str) -> ctypes.CDLL:
     library = Path(tempfile.mkdtemp()) / "sweep.so"
     source = Path(__file__).with_name("sweep.c")
-    subprocess.run(
-        [_compiler(), *FLAGS, f"-DREAL={real}", "-shared", "-fPIC", source, "-o", library], check=True
-    )
+    subprocess.run([_compiler(), *FLAGS, f"-DREAL={real}", "-shared", "-fPIC", source, "-o", library], check=True)
     return ctypes.CDLL(str(library))

@@ -1,7 +1,4 @@
-"""heatsim itself, through the machinery of `heatsim run`: a scenario file in, a run folder out.
-
-CHECK when heatsim.run exists: everything marked CHECK below was written against the planned interface.
-"""
+"""heatsim itself, through the machinery of `heatsim run`: a scenario file in, a run folder out."""
 
 import shutil
 import tempfile
@@ -44,11 +41,7 @@ snapshots = {{ at = [{end}] }}
 
 
 def available() -> str | None:
-    if reason := missing("heatsim"):
-        return reason
-    import heatsim
-
-    return None if hasattr(heatsim, "run") else "heatsim.run does not exist yet"
+    return missing("heatsim")
 
 
 def prepare(initial: np.ndarray) -> Sweeps:
@@ -56,8 +49,8 @@ def prepare(initial: np.ndarray) -> Sweeps:
     np.save(folder / "initial.npy", initial)
 
     def advance(steps: int) -> float:
-        timings = _run(folder, initial, steps).info["timings"]  # CHECK: Run.info holds run.json
-        return float(timings["loop_seconds"])  # CHECK: the whole time loop, without loading and compiling
+        timings = _run(folder, initial, steps).info["timings"]
+        return float(timings["loop_seconds"])
 
     return Sweeps(advance, lambda: _last_snapshot(folder / "run"))
 
@@ -76,13 +69,13 @@ def _run(folder: Path, initial: np.ndarray, steps: int) -> Any:
     )
     scenario.write_text(text, encoding="utf-8")
     shutil.rmtree(folder / "run", ignore_errors=True)
-    run = heatsim.run(heatsim.load(scenario), output=folder / "run")  # CHECK: arguments, and that it is quiet
-    if run.info["steps"] != steps:  # CHECK: key
+    run = heatsim.run(heatsim.load(scenario), output=folder / "run")
+    if run.info["steps"] != steps:
         raise RuntimeError(f"heatsim took {run.info['steps']} steps, {steps} were asked for")
     return run
 
 
 def _last_snapshot(folder: Path) -> np.ndarray:
-    from heatsim.store.snapshots import read_snapshot  # CHECK: or heatsim.open(folder)
+    from heatsim.store.snapshots import read_snapshot
 
     return read_snapshot(sorted(folder.glob("snapshots/*.h5"))[-1]).temperature

@@ -65,9 +65,7 @@ def reference(initial: np.ndarray, steps: int, boundary: str) -> np.ndarray:
     for _ in range(steps):
         if boundary == "face":
             _mirror(field)
-        neighbours = sum(
-            np.roll(field, shift, axis)[1:-1, 1:-1, 1:-1] for axis in range(3) for shift in (-1, 1)
-        )
+        neighbours = sum(np.roll(field, shift, axis)[1:-1, 1:-1, 1:-1] for axis in range(3) for shift in (-1, 1))
         inner += NUMBER * (neighbours - 6 * inner)
     return inner.copy()
 

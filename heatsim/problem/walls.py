@@ -40,7 +40,9 @@ class Walls:
         self._resistances = [
             self._half_cell(name, zones, conductivities) for name in FACES
         ]  # h/k of the cells beside each face, m2 K/W, flat
-        self._fixed = [None if self._varies(name) else self._face_at(i, 0.0) for i, name in enumerate(FACES)]
+        self._points = [self._centres(name) for name in FACES]
+        now = np.zeros(1)
+        self._fixed = [None if self._varies(name) else self._face_at(i, now) for i, name in enumerate(FACES)]
 
     @property
     def varies(self) -> bool:
@@ -62,15 +64,9 @@ class Walls:
     def at(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(k, m) values of a and b at each time; k = 1 if nothing depends on time."""
         rows = times if self.varies else times[:1]
-        a, b = (np.empty((len(rows), sum(r.size for r in self._resistances))) for _ in range(2))
-        for k, time in enumerate(rows):
-            start = 0
-            for i, resistance in enumerate(self._resistances):
-                known = self._fixed[i]
-                part = slice(start, start + resistance.size)
-                a[k, part], b[k, part] = known if known is not None else self._face_at(i, float(time))
-                start += resistance.size
-        return a, b
+        parts = [self._fixed[i] or self._face_at(i, rows) for i in range(len(FACES))]
+        a, b = ([np.broadcast_to(part[j], (len(rows), part[j].shape[1])) for part in parts] for j in range(2))
+        return np.concatenate(a, axis=1), np.concatenate(b, axis=1)
 
     def least_a(self) -> np.ndarray:
         """(m,) the least a that can occur: of a coefficient that depends on time the least conceivable, -1."""
@@ -78,8 +74,8 @@ class Walls:
         for i, (name, resistance) in enumerate(zip(FACES, self._resistances, strict=True)):
             face = face_of(self._scenario, self._grid, name)
             unknown = isinstance(face, Convection) and depends_on(face.coefficient, "t")
-            known = self._fixed[i] or self._face_at(i, 0.0)
-            parts.append(np.full(resistance.size, -1.0) if unknown else known[0])
+            known = self._fixed[i] or self._face_at(i, np.zeros(1))
+            parts.append(np.full(resistance.size, -1.0) if unknown else known[0][0])
         return np.concatenate(parts)
 
     def temperatures(self) -> list[float]:
@@ -89,7 +85,7 @@ class Walls:
             face = face_of(self._scenario, self._grid, name)
             value = face.temperature if isinstance(face, Fixed) else getattr(face, "ambient", None)
             if value is not None:
-                values = self._on_face(i, value, 0.0)
+                values = self._on_face(i, value, np.zeros(1))
                 found += [float(values.min()), float(values.max())]
         return found
 
@@ -107,52 +103,49 @@ class Walls:
         beside = zones.take(0 if name.endswith("min") else -1, axis=2 - axis)
         return np.asarray(spacing / of_zone[beside.reshape(-1)])
 
-    def _face_at(self, i: int, time: float) -> tuple[np.ndarray, np.ndarray]:
-        """Values of a and b on face i at a time, flat."""
+    def _face_at(self, i: int, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values of a and b on face i, (k, cells or zones) at k times."""
         face: Face = face_of(self._scenario, self._grid, FACES[i])
         resistance = self._resistances[i]
-        one = np.ones(resistance.size)
+        one = np.ones((len(times), resistance.size))
         if isinstance(face, Fixed):
-            wall = self._checked(i, "temperature", face.temperature, time) - self._reference
+            wall = self._checked(i, "temperature", face.temperature, times) - self._reference
             return -one, 2.0 * wall
         if isinstance(face, Flux):
-            return one, self._checked(i, "flux", face.flux, time) * resistance
+            return one, self._checked(i, "flux", face.flux, times) * resistance
         if isinstance(face, Convection):
-            coefficient = self._checked(i, "coefficient", face.coefficient, time)
-            require_at_least(self._scenario, self._key(i, "coefficient"), coefficient, 0.0, "W/(m2 K)", _at(time))
-            ambient = self._checked(i, "ambient", face.ambient, time) - self._reference
+            coefficient = self._checked(i, "coefficient", face.coefficient, times)
+            require_at_least(self._scenario, self._key(i, "coefficient"), coefficient, 0.0, "W/(m2 K)", _at(times))
+            ambient = self._checked(i, "ambient", face.ambient, times) - self._reference
             # U h/k with U = 1/(1/hc + h/(2k)), written so that hc = 0 needs no division by zero
             share = coefficient * resistance / (1.0 + 0.5 * coefficient * resistance)
             return one - share, share * ambient
         return one, 0.0 * one
 
-    def _checked(self, i: int, name: str, value: Value, time: float) -> np.ndarray:
-        values = self._on_face(i, value, time)
-        require_finite(self._scenario, self._key(i, name), values, _at(time))
+    def _checked(self, i: int, name: str, value: Value, times: np.ndarray) -> np.ndarray:
+        values = self._on_face(i, value, times)
+        require_finite(self._scenario, self._key(i, name), values, _at(times))
         return values
 
     def _key(self, i: int, name: str) -> Key:
         named = getattr(self._scenario.boundary, FACES[i]) is not None
         return ("boundary", FACES[i] if named else "default", name)
 
-    def _on_face(self, i: int, value: Value, time: float) -> np.ndarray:
-        """A value at the cells of face i (or once a zone), flat."""
-        size = self._resistances[i].size
-        if not self.per_cell:
-            middle = {axis: float(np.mean(self._grid.span(axis))) for axis in AXES}
-            middle[FACES[i][0]] = self._place(i)
-            return np.array(evaluate(value, (size,), **middle, t=time))
-        rows, columns = _PLANE[FACES[i][0]]
-        points: dict[str, np.ndarray | float] = {
-            rows: self._grid.centres(rows)[:, None],
-            columns: self._grid.centres(columns)[None, :],
-            FACES[i][0]: self._place(i),
-        }
-        shape = (self._grid.centres(rows).size, self._grid.centres(columns).size)
-        return evaluate(value, shape, **points, t=time).reshape(size)
+    def _on_face(self, i: int, value: Value, times: np.ndarray) -> np.ndarray:
+        """A value at the cells of face i (or once a zone), (k, cells or zones) at k times."""
+        shape = (len(times), self._resistances[i].size)
+        return evaluate(value, shape, **self._points[i], t=times[:, None])
 
-    def _place(self, i: int) -> float:
-        return self._grid.span(FACES[i][0])[i % 2]
+    def _centres(self, name: FaceName) -> dict[str, np.ndarray | float]:
+        """Coordinates of the cells of a face, flat, or of its middle where values come once a zone."""
+        normal, upper = name[0], name.endswith("max")
+        place = self._grid.span(normal)[upper]
+        if not self.per_cell:
+            middle: dict[str, np.ndarray | float] = {axis: float(np.mean(self._grid.span(axis))) for axis in AXES}
+            return middle | {normal: place}
+        rows, columns = _PLANE[normal]
+        grid_rows, grid_columns = np.meshgrid(self._grid.centres(rows), self._grid.centres(columns), indexing="ij")
+        return {rows: grid_rows.reshape(-1), columns: grid_columns.reshape(-1), normal: place}
 
 
 def face_of(scenario: Scenario, grid: Grid, name: FaceName) -> Face:
@@ -172,5 +165,5 @@ def _values(face: Face) -> list[Value]:
     return [value for name in names if (value := getattr(face, name, None)) is not None]
 
 
-def _at(time: float) -> str:
-    return f"at t = {time:g} s"
+def _at(times: np.ndarray) -> str:
+    return f"at t = {times[0]:g} s" if len(times) == 1 else f"between t = {times[0]:g} and {times[-1]:g} s"

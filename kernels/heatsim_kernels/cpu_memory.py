@@ -47,6 +47,22 @@ def pointer(typing_context, array):
 
 
 @intrinsic
+def row_pointer(typing_context, array, row):
+    """The address of a row of a contiguous 2-D array; rows after the last are the last."""
+    if isinstance(array, types.NoneType):
+        return types.none(array, row), _nothing
+
+    def codegen(context, builder, signature, args):
+        values = context.make_array(signature.args[0])(context, builder, args[0])
+        rows, columns = cgutils.unpack_tuple(builder, values.shape)
+        last = builder.sub(rows, rows.type(1))
+        index = builder.select(builder.icmp_signed("<", args[1], last), args[1], last)
+        return builder.gep(values.data, [builder.mul(index, columns)])
+
+    return types.CPointer(array.dtype)(array, types.intp), codegen
+
+
+@intrinsic
 def shifted(typing_context, start, count):
     """The pointer `count` elements further on."""
     if isinstance(start, types.NoneType):

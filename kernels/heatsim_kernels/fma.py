@@ -5,15 +5,22 @@ On the CPU it becomes LLVM's `llvm.fma`, which vectorises to packed FMA instruct
 `cuda_api`); called as plain Python, which is what the CUDA simulator does, it is computed exactly and then rounded.
 """
 
+import sys
 from fractions import Fraction
+from math import isfinite
 
 import numpy as np
 from numba import types
 from numba.extending import intrinsic, overload
 
 
+_LARGEST = Fraction(sys.float_info.max)
+
+
 def fma(a, b, c):
     """Return a*b + c with a single rounding; `a`, `b`, `c` are floats of one type, float32 or float64."""
+    if not (isfinite(a) and isfinite(b) and isfinite(c)):
+        return a * b + c  # what is not finite has no rounding
     exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
     if exact == 0:
         return a * b + c  # exact too, and with the sign that a zero has and a fraction has not
@@ -22,6 +29,8 @@ def fma(a, b, c):
 
 def _round(exact, kind):
     """Round a fraction to `kind` (float64 or float32) once: to nearest, ties to even."""
+    if abs(exact) > _LARGEST:
+        return kind(np.inf if exact > 0 else -np.inf)
     nearest = float(exact)  # int / int is correctly rounded in Python
     if kind is not np.float32:
         return kind(nearest)

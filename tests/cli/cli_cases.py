@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -84,16 +83,11 @@ ENDLESS = (
 )
 
 
-def child_environment() -> dict[str, str]:
-    """Threads that wait in the kernel, not spinning, so that tests running beside others stay quick."""
-    return {**os.environ, "OMP_WAIT_POLICY": "passive", "PYTHONWARNINGS": "error::RuntimeWarning"}
-
-
 def start(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
     """Start heatsim as a process of its own."""
     command = [sys.executable, "-c", "from heatsim.cli import main; main(prog_name='heatsim')", *map(str, arguments)]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=cwd, env=child_environment(), stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(command, cwd=cwd, stdout=pipe, stderr=pipe, text=True)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

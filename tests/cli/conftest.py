@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import subprocess
 import traceback
 from collections.abc import Callable, Iterator
@@ -11,9 +10,6 @@ from cli_cases import BLOCK, Heatsim, Invoke, start
 from click.testing import CliRunner, Result
 
 from heatsim.cli import main
-
-# Threads that wait in the kernel, not spinning: tests that run beside others stay quick.
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 @pytest.fixture

@@ -99,9 +99,9 @@ def test_an_invalid_scenario_does_not_cost_an_earlier_run_even_with_force(
 
 def test_set_overrides_the_file(invoke: Invoke, write: Write) -> None:
     write(SMALL)
-    done = invoke("run", "case.toml", "--json", "--set", "time.end=0.5", "--set", "compute.precision=float64")
+    done = invoke("run", "case.toml", "--json", "--set", "time.end=0.5", "--set", "title=two words")
     told = json.loads(done.stdout)
-    assert (told["time"], told["precision"]) == (0.5, "float64")
+    assert (told["time"], told["title"]) == (0.5, "two words")
 
 
 def test_the_cpu_can_be_asked_for_by_device_and_by_kernel(invoke: Invoke, write: Write) -> None:

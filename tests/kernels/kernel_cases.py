@@ -42,6 +42,17 @@ def single(values: np.ndarray) -> np.ndarray:
     return values.astype(np.float32).astype(np.float64)
 
 
+def random_zones(
+    rng: np.random.Generator, shape: tuple[int, int, int], count: int, block: tuple[int, int, int]
+) -> np.ndarray:
+    """Zones at random, each block of cells in one."""
+    zones = rng.integers(0, count, [-(-n // size) for n, size in zip(shape, block, strict=True)])
+    for axis, size in enumerate(block):
+        zones = zones.repeat(size, axis)
+    nz, ny, nx = shape
+    return np.ascontiguousarray(zones[:nz, :ny, :nx], np.uint8)
+
+
 def random_case(
     shape: tuple[int, int, int],
     kind: Kind,
@@ -51,7 +62,10 @@ def random_case(
     rows: int = 1,
     seed: int = 0,
 ) -> Case:
-    """A problem with conductances that are symmetric, and walls anywhere from fixed (-1) to insulated (1)."""
+    """A problem with conductances that are symmetric, and walls anywhere from fixed (-1) to insulated (1).
+
+    Odd seeds give zones in blocks, as materials come, even ones a zone of its own to every cell.
+    """
     rng = np.random.default_rng(seed)
     n = kind.zones
     # One rate for all zones means one capacity for all, or the heat that leaves a cell would not enter the next.
@@ -61,7 +75,7 @@ def random_case(
         exchange = (conductance + conductance.transpose(0, 2, 1)) / 2 / capacity[:, None]
     else:
         exchange = rng.uniform(0.1, 1, 3)
-    zones = rng.integers(0, n, shape).astype(np.uint8) if n > 1 else None
+    zones = random_zones(rng, shape, n, block=(3, 4, 70) if seed % 2 else (1, 1, 1)) if n > 1 else None
     closed = tuple(bool(wraps) for wraps in np.repeat(periodic, 2))
     terms = Terms(shape, exchange, capacity, zones, periodic, closed, per_cell)
     drive = Drive(

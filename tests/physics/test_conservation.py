@@ -11,6 +11,7 @@ from physics_cases import (
     AXES,
     INSULATED,
     PERIODIC,
+    Outcome,
     Recording,
     Run,
     both,
@@ -114,7 +115,25 @@ def test_the_ledger_holds_what_the_scenario_says_enters(run: Run) -> None:
     assert energy.sources == pytest.approx((3.0 + 40.0 * prod(SIZE) * lx / 2) * 0.02, rel=1e-12)
 
 
-def heat_capacities(outcome) -> np.ndarray:  # noqa: ANN001
+def test_single_precision_loses_heat_to_the_air_as_double_does(run: Run) -> None:
+    """An aluminium plate with cells of 2 mm in air: a cell's Biot number is 8e-5, its loss 1e-4 K a step of 40 K."""
+    lost = []
+    for precision in TOLERANCE:
+        text = case(
+            (8, 1, 1),
+            20.0,
+            size=(0.016, 0.1, 0.1),
+            materials={"aluminium": material(237.0, 2700.0, 900.0)},
+            initial=100.0,
+            boundary={"x_max": convection(10.0, 20.0)},
+            precision=precision,
+        )
+        lost.append(run(text).energy.faces["x_max"])
+    assert lost[0] < 0.0
+    assert lost[1] == pytest.approx(lost[0], rel=1e-3)
+
+
+def heat_capacities(outcome: Outcome) -> np.ndarray:
     """(nz, ny, nx) J/K of each cell, from the painted materials."""
     values = np.array([m["density"] * m["heat_capacity"] for m in MATERIALS.values()])
     return values[outcome.problem.materials()] * prod(SIZE) / prod(CELLS)
@@ -145,9 +164,13 @@ def test_an_insulated_body_of_one_material_keeps_its_mean_and_ends_at_it(run: Ru
     assert np.abs(outcome.temperature - mean).max() < left
 
 
-@pytest.mark.parametrize("boundary", [ALONE["insulated along x"], on_axes(x="periodic"), on_axes(x="periodic", y="periodic", z="periodic")])
+@pytest.mark.parametrize(
+    "boundary", [ALONE["insulated along x"], on_axes(x="periodic"), on_axes(x="periodic", y="periodic", z="periodic")]
+)
 def test_extremes_never_grow_in_a_closed_box(run: Run, boundary: dict) -> None:
-    extremes = Recording(tuple(np.linspace(0, 0.05, 20)), lambda state: (state.temperature().min(), state.temperature().max()))
+    extremes = Recording(
+        tuple(np.linspace(0, 0.05, 20)), lambda state: (state.temperature().min(), state.temperature().max())
+    )
     run(body(end=0.05, boundary=boundary, sources=[]), recorders=[extremes])
     lows, highs = np.array(extremes.seen).T
     rounding = 1e-13 * highs[0]
@@ -166,7 +189,14 @@ def test_temperatures_stay_between_those_of_the_start_and_the_surroundings(run: 
 
 @pytest.mark.parametrize("axis", AXES)
 def test_heat_flows_in_at_the_hot_face_and_out_at_the_cold_one(run: Run, axis: str) -> None:
-    energy = run(body(end=0.1, initial=50.0, sources=[], boundary={f"{axis}_min": fixed(90.0), f"{axis}_max": convection(9.0, 10.0)})).energy
+    energy = run(
+        body(
+            end=0.1,
+            initial=50.0,
+            sources=[],
+            boundary={f"{axis}_min": fixed(90.0), f"{axis}_max": convection(9.0, 10.0)},
+        )
+    ).energy
     assert energy.faces[f"{axis}_min"] > 0.0 > energy.faces[f"{axis}_max"]
 
 

@@ -25,11 +25,15 @@ SURROUNDINGS = {
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 @pytest.mark.parametrize("regions", BODIES.values(), ids=BODIES)
 @pytest.mark.parametrize("boundary", SURROUNDINGS.values(), ids=SURROUNDINGS)
-def test_a_constant_stays_constant_to_the_bit(
-    run: Run, boundary: dict, regions: list, precision: str
-) -> None:
+def test_a_constant_stays_constant_to_the_bit(run: Run, boundary: dict, regions: list, precision: str) -> None:
     text = case(
-        (7, 6, 5), 2e4, materials=MATERIALS, regions=regions, initial=TEMPERATURE, boundary=boundary, precision=precision
+        (7, 6, 5),
+        2e4,
+        materials=MATERIALS,
+        regions=regions,
+        initial=TEMPERATURE,
+        boundary=boundary,
+        precision=precision,
     )
     outcome = run(text)
     kind = outcome.problem.dtype.type
@@ -37,7 +41,7 @@ def test_a_constant_stays_constant_to_the_bit(
     assert outcome.state.step >= 10
     assert np.array_equal(outcome.state.sweep.field(), np.full((5, 6, 7), rise))
     assert np.array_equal(outcome.temperature, np.full((5, 6, 7), rise + kind(outcome.problem.reference)))
-    assert outcome.temperature[0, 0, 0] == pytest.approx(TEMPERATURE, abs=4 * np.finfo(kind).eps * 1234.5)
+    assert outcome.temperature[0, 0, 0] == pytest.approx(TEMPERATURE, abs=4 * float(np.finfo(kind).eps) * 1234.5)
     assert outcome.energy.stored == 0.0
     assert set(outcome.energy.faces.values()) == {0.0}
 
@@ -52,8 +56,7 @@ def test_a_far_ambient_makes_the_state_a_rise_that_is_not_zero(run: Run) -> None
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_an_ambient_at_the_temperature_of_the_body_changes_it_by_rounding_only(run: Run, precision: str) -> None:
     """The ghost (1 - s) T + s T rounds; the differences must stay of the order of one rounding, not add up."""
-    boundary = {"default": convection(12.5, TEMPERATURE), "x_min": fixed(80.0), "x_max": INSULATED}
-    boundary |= {"x_min": IDLE}
+    boundary = {"default": convection(12.5, TEMPERATURE), "x_min": IDLE}
     text = case((7, 6, 5), 2e4, materials=MATERIALS, initial=TEMPERATURE, boundary=boundary, precision=precision)
     outcome = run(text)
     eps = np.finfo(outcome.problem.dtype).eps

@@ -117,7 +117,7 @@ def test_second_order_in_space_on_a_manufactured_solution(
     run: Run, solution: Manufactured, kinds: tuple[str, ...]
 ) -> None:
     counts = GRIDS[len(solution.gradient)]
-    errors = [solution.error(run, n, kinds, end=0.2) for n in counts]
+    errors = [solution.error(run, n, kinds, end=0.1) for n in counts]
     assert observed_order([1 / n for n in counts], errors) == pytest.approx(2.0, abs=0.1)
 
 

@@ -43,9 +43,7 @@ def test_hot_cells_are_bright_and_the_first_row_is_at_the_bottom(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("width", "height"), [(1.0, 1.0), (0.1, 0.01), (0.001, 0.01), (3.0, 1.0)])
-def test_cells_are_square_whatever_the_shape_of_the_plate(
-    tmp_path: Path, width: float, height: float
-) -> None:
+def test_cells_are_square_whatever_the_shape_of_the_plate(tmp_path: Path, width: float, height: float) -> None:
     # A grey plate (no number) of a colour that nothing else on the page has.
     field = np.full((20, 20), np.nan)
     picture = pixels(draw(tmp_path / "a.png", field, width, height, dpi=100))
@@ -69,9 +67,7 @@ def test_a_constant_field_draws_without_warnings(tmp_path: Path, value: float) -
 
 @pytest.mark.parametrize("shape", [(1, 50), (50, 1), (1, 1), (2, 2), (3, 2000)])
 def test_any_shape_draws(tmp_path: Path, shape: tuple[int, int]) -> None:
-    assert pixels(
-        draw(tmp_path / "a.png", hot_corner(*shape) if shape != (1, 1) else np.full((1, 1), 350.0))
-    ).size
+    assert pixels(draw(tmp_path / "a.png", hot_corner(*shape) if shape != (1, 1) else np.full((1, 1), 350.0))).size
 
 
 def test_fields_without_any_number_or_beyond_the_limits_draw(tmp_path: Path) -> None:

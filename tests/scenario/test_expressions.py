@@ -149,9 +149,7 @@ def test_values_that_are_not_finite_come_out_without_a_warning(text, x, expected
     assert parse(text)(x=x) == pytest.approx(expected, nan_ok=True)
 
 
-@pytest.mark.parametrize(
-    "text", ["min(x, 1)", "min(1, x)", "max(x, 1)", "max(1, x)", "step(x)", "floor(x)", "x**2"]
-)
+@pytest.mark.parametrize("text", ["min(x, 1)", "min(1, x)", "max(x, 1)", "max(1, x)", "step(x)", "floor(x)", "x**2"])
 def test_a_nan_stays_a_nan(text):
     assert np.isnan(parse(text)(x=math.nan))
     assert math.isnan(parse(text).function("x")(math.nan))
@@ -216,9 +214,7 @@ def combined(parts):
     return st.one_of(
         st.builds("({} {} {})".format, a, st.sampled_from("+-*"), b),
         st.builds("({} / 2)".format, a),
-        st.builds(
-            "{}{}({})".format, st.sampled_from(["-", "+"]), st.sampled_from(["abs", "step", "floor"]), a
-        ),
+        st.builds("{}{}({})".format, st.sampled_from(["-", "+"]), st.sampled_from(["abs", "step", "floor"]), a),
         st.builds("{}({}, {}, {})".format, st.sampled_from(["min", "max", "where"]), a, b, c),
         st.builds("({} if {} < {} <= 1 else {})".format, a, b, c, a),
         st.builds("({} if {} > 0 and not {} == 1 or {} != 2 else 3)".format, a, b, c, a),

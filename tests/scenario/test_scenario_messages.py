@@ -101,15 +101,11 @@ def test_a_wrong_value_is_told_with_its_place(
 
 
 @pytest.mark.parametrize(("added", "message"), APPENDED)
-def test_a_wrong_table_is_told_with_its_place(
-    messages: Messages, minimal: str, added: str, message: str
-) -> None:
+def test_a_wrong_table_is_told_with_its_place(messages: Messages, minimal: str, added: str, message: str) -> None:
     assert messages(minimal + added) == message.split("\n")
 
 
-def test_everything_that_is_wrong_is_told_at_once_in_the_order_of_the_file(
-    messages: Messages, minimal: str
-) -> None:
+def test_everything_that_is_wrong_is_told_at_once_in_the_order_of_the_file(messages: Messages, minimal: str) -> None:
     text = minimal.replace("end = 10.0", "end = -1").replace("398.0", "true").replace("0.1]", "0.1, 1]")
     text += "[boundary]\nx_min = { kind = 'periodic' }\n[hotspots]\nscales = [1]\n[bondary]\n"
     assert messages(text) == [

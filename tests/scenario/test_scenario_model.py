@@ -20,9 +20,7 @@ def test_what_is_left_out_has_its_default(minimal: str) -> None:
     assert (scenario.time.step, scenario.time.integrator) == ("auto", "euler")
     compute = scenario.compute
     assert (compute.device, compute.precision, compute.kernel) == ("auto", "float32", "auto")
-    assert {scenario.boundary.face(f"{axis}_{end}").kind for axis in "xyz" for end in ("min", "max")} == {
-        "insulated"
-    }
+    assert {scenario.boundary.face(f"{axis}_{end}").kind for axis in "xyz" for end in ("min", "max")} == {"insulated"}
     assert scenario.output.snapshots.times(10.0) == tuple(float(i) for i in range(11))
     assert (scenario.output.energy, scenario.output.slices, scenario.output.probes) == (None, (), ())
 
@@ -41,10 +39,7 @@ def test_numbers_are_floats_and_texts_are_expressions(minimal: str) -> None:
 
 
 def test_the_default_face_holds_where_no_other_is_named(minimal: str) -> None:
-    text = (
-        minimal
-        + "[boundary]\ndefault = { kind = 'fixed', temperature = 3 }\ny_max = { kind = 'insulated' }\n"
-    )
+    text = minimal + "[boundary]\ndefault = { kind = 'fixed', temperature = 3 }\ny_max = { kind = 'insulated' }\n"
     boundary = loads(text).boundary
     assert boundary.face("x_min").kind == "fixed"
     assert boundary.face("y_max").kind == "insulated"

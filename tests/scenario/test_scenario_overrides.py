@@ -59,9 +59,7 @@ def test_an_item_of_an_array_is_overridden_by_its_index(minimal: str) -> None:
         ("time.tolerance=1", "--set time.tolerance: not supported yet, waits for integrators with error control"),
     ],
 )  # fmt: skip
-def test_a_wrong_override_is_told_by_its_key(
-    messages: Messages, minimal: str, override: str, message: str
-) -> None:
+def test_a_wrong_override_is_told_by_its_key(messages: Messages, minimal: str, override: str, message: str) -> None:
     assert messages(minimal, override) == [message]
 
 

@@ -79,9 +79,7 @@ def test_force_follows_no_links(folder: RunFolder, tmp_path: Path) -> None:
     assert not folder.snapshots.is_symlink()  # the new run does not write through it
 
 
-def test_a_link_or_a_file_in_the_place_of_the_run_folder_is_refused(
-    folder: RunFolder, tmp_path: Path
-) -> None:
+def test_a_link_or_a_file_in_the_place_of_the_run_folder_is_refused(folder: RunFolder, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(folder.path)
     (tmp_path / "file").touch()
     for name in ("link", "file"):

@@ -105,9 +105,7 @@ def test_xarray_opens_the_vtk_group_too(folder: RunFolder, snapshot_of: MakeSnap
         assert data.temperature.dims == ("time", "z", "y", "x")
 
 
-def test_h5py_reads_the_same_values_and_the_vtk_group_shares_them(
-    folder: RunFolder, snapshot_of: MakeSnapshot
-) -> None:
+def test_h5py_reads_the_same_values_and_the_vtk_group_shares_them(folder: RunFolder, snapshot_of: MakeSnapshot) -> None:
     snapshots = [snapshot_of((4, 5, 6), number) for number in range(3)]
     fill(folder, snapshots)
     with h5py.File(folder.series) as file:
@@ -136,9 +134,7 @@ def test_further_fields_appear_in_every_reader(folder: RunFolder, snapshot_of: M
         assert data.flux.units == "W m-2"
 
 
-def test_the_series_is_rebuilt_from_the_snapshots_present(
-    folder: RunFolder, snapshot_of: MakeSnapshot
-) -> None:
+def test_the_series_is_rebuilt_from_the_snapshots_present(folder: RunFolder, snapshot_of: MakeSnapshot) -> None:
     fill(folder, [snapshot_of((2, 3, 4), number) for number in range(3)])
     appended = folder.series.read_bytes()
     folder.series.unlink()
@@ -174,9 +170,7 @@ def test_a_missing_snapshot_reads_as_nan_and_never_as_a_temperature(
         assert np.isnan(file["temperature"][1]).all()
 
 
-def test_appending_stays_cheap_with_a_thousand_snapshots(
-    folder: RunFolder, snapshot_of: MakeSnapshot
-) -> None:
+def test_appending_stays_cheap_with_a_thousand_snapshots(folder: RunFolder, snapshot_of: MakeSnapshot) -> None:
     fill(folder, [snapshot_of((1, 1, 4), 0)])
     for number in range(1, 1000):
         shutil.copy(folder.snapshot(0), folder.snapshot(number))

@@ -19,9 +19,7 @@ from heatsim.store.snapshots import Field, Grid, Snapshot, read_snapshot, write_
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_snapshot_reads_back_exactly(
-    tmp_path: Path, snapshot_of: Callable[..., Snapshot], dtype: str
-) -> None:
+def test_a_snapshot_reads_back_exactly(tmp_path: Path, snapshot_of: Callable[..., Snapshot], dtype: str) -> None:
     flux = Field(np.random.default_rng(1).random((4, 5, 6)), "W m-2", "heat flux")
     snapshot = replace(snapshot_of((4, 5, 6), 3, dtype), fields={"flux": flux})
     write_snapshot(tmp_path / "a.h5", snapshot)

@@ -19,8 +19,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from ..cpu_jit import jit, parallel_jit
 from ..cpu_memory import (
     CACHE_LINE,
     elements_to_line,
@@ -28,6 +29,7 @@ from ..cpu_memory import (
     padded,
     pointer,
     prefetch,
+    row_pointer,
     shifted,
     store,
     stream_lines,
@@ -36,20 +38,20 @@ from ..cpu_memory import (
 from ..cpu_threads import limited, threads_for
 from ..fma import fma
 from . import physics
+from .stretches import MIXED, STRETCH, zones_of_stretches
 from .terms import Drive, Terms
 from .zone_sums import zone_sums
 
 L2_BUDGET = 384 * 1024  # bytes of a band's three planes
 STREAM_FROM = 12 * 2**20  # bytes of a field above which results bypass the cache
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
-second_difference = _jit(physics.second_difference)
-face_differences = _jit(physics.face_differences)
-ghost = _jit(physics.ghost)
+second_difference = jit(physics.second_difference)
+face_differences = jit(physics.face_differences)
+ghost = jit(physics.ghost)
 
 
 class Rows(NamedTuple):
-    """Pointers to a row and the rows beside it, of values or of zones (None where there are no zones)."""
+    """Pointers to a row and the rows beside it, of values or of zones (None where there is a single zone)."""
 
     c: int
     ym: int
@@ -58,31 +60,70 @@ class Rows(NamedTuple):
     zp: int
 
 
+class Medium(NamedTuple):
+    """Exchange: rates `rx, ry, rz` a step of a uniform material, or `pairs` flat (3, n, n) by the zones of two
+    neighbours; `calm` is the zone of each stretch of each row."""
+
+    rx: float
+    ry: float
+    rz: float
+    pairs: np.ndarray | None
+    zones: np.ndarray | None
+    calm: np.ndarray | None
+    count: int  # of zones
+
+
+class Heat(NamedTuple):
+    """Sources: `table` by zone times `dt`, and `field` by cell times `gain`; arrays, or pointers in one step."""
+
+    table: np.ndarray | None
+    dt: float
+    field: np.ndarray | None
+    gain: float
+
+
 class Walls(NamedTuple):
-    """Boundary faces. Values of this step, where each face starts in them, and J moved by a kelvin beyond the face."""
+    """Boundary faces: values a and b (arrays, or pointers in one step), where each face starts in them, whether it is
+    closed, and the heat moved by a kelvin beyond it, (6 n) J."""
 
     a: np.ndarray
     b: np.ndarray
     offsets: np.ndarray
     per_cell: bool
     closed: np.ndarray
-    weights: np.ndarray  # (6 n,)
+    weights: np.ndarray
 
 
-@_jit
+class Layout(NamedTuple):
+    """The grid and how it is cut: tiles (z0, z1, y0, y1, band), scratch lines for each, elements in a cache line, and
+    whether results bypass the cache."""
+
+    nz: int
+    ny: int
+    nx: int
+    wrap_x: bool  # Numba passes no tuples within tuples to threads
+    wrap_y: bool
+    wrap_z: bool
+    tiles: np.ndarray
+    lines: np.ndarray
+    per_line: int
+    stream: bool
+
+
+@jit
 def _zone(zones, i):
     if zones is None:
         return 0
     return np.int64(load(zones, i))
 
 
-@_jit
-def _cell(i, im, ip, xm, xp, u, rates, pairs, z, zone_row, count, table, field, dt, gain):
+@jit
+def _cell(i, im, ip, xm, xp, u, rates, pairs, z, count, table, field, dt, gain):
     """The new value of cell i of a row; `im`, `ip` say whose zones lie beside it in x (its own at a wall)."""
     c = load(u.c, i)
     start = c
     if table is not None:
-        start = fma(dt, load(table, _zone(zone_row, i)), start)
+        start = fma(dt, load(table, _zone(z.c, i)), start)
     if field is not None:
         start = fma(gain, load(field, i), start)
     ym, yp, zm, zp = load(u.ym, i), load(u.yp, i), load(u.zm, i), load(u.zp, i)
@@ -97,29 +138,69 @@ def _cell(i, im, ip, xm, xp, u, rates, pairs, z, zone_row, count, table, field, 
     return face_differences(start, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp)
 
 
-@_jit
-def _row(out, n, low, high, wraps, u, rates, pairs, z, zone_row, count, table, field, dt, gain):
+@jit
+def _calm_cell(i, u, rates, pairs, zone, count, table, field, dt, gain):
+    """`_cell` within a row, where it and its neighbours are all of one zone: the same bits without look-ups."""
+    c = load(u.c, i)
+    start = c
+    if table is not None:
+        start = fma(dt, load(table, zone), start)
+    if field is not None:
+        start = fma(gain, load(field, i), start)
+    xm, xp = load(u.c, i - 1), load(u.c, i + 1)
+    ym, yp, zm, zp = load(u.ym, i), load(u.yp, i), load(u.zm, i), load(u.zp, i)
+    if pairs is None:
+        return second_difference(start, c, xm, xp, ym, yp, zm, zp, rates[0], rates[1], rates[2])
+    own = zone * (count + 1)
+    rx, ry, rz = load(pairs, own), load(pairs, own + count * count), load(pairs, own + 2 * count * count)
+    return face_differences(start, c, xm, xp, ym, yp, zm, zp, rx, rx, ry, ry, rz, rz)
+
+
+@jit
+def _row(out, n, low, high, wraps, u, z, m, calm, heat):
     """One row of n cells; `low`, `high` are the values beyond its ends, which wrap or lie beyond a wall."""
     widest_vectors()
-    inset = 0 if pairs is None else 1  # values are padded by a line, zones are not
-    for i in range(inset, n - inset):
-        xm, xp = load(u.c, i - 1), load(u.c, i + 1)
-        value = _cell(i, i - 1, i + 1, xm, xp, u, rates, pairs, z, zone_row, count, table, field, dt, gain)
-        store(out, i, value)
+    rates, pairs, count = (m.rx, m.ry, m.rz), m.pairs, m.count
+    table, dt, field, gain = heat.table, heat.dt, heat.field, heat.gain
+    for stretch in range(_stretches(calm, n)):
+        first, end, zone = _stretch(calm, stretch, n)
+        if zone != MIXED:
+            for i in range(first, end):
+                store(out, i, _calm_cell(i, u, rates, pairs, zone, count, table, field, dt, gain))
+        else:
+            for i in range(first, end):
+                xm, xp = load(u.c, i - 1), load(u.c, i + 1)
+                value = _cell(i, i - 1, i + 1, xm, xp, u, rates, pairs, z, count, table, field, dt, gain)
+                store(out, i, value)
     last = n - 1
     before, after = (last, 0) if wraps else (0, last)
-    if n == 1:
-        value = _cell(0, 0, 0, low, high, u, rates, pairs, z, zone_row, count, table, field, dt, gain)
-        store(out, 0, value)
-    else:
-        right, left = load(u.c, 1), load(u.c, last - 1)
-        value = _cell(0, before, 1, low, right, u, rates, pairs, z, zone_row, count, table, field, dt, gain)
-        store(out, 0, value)
-        value = _cell(last, last - 1, after, left, high, u, rates, pairs, z, zone_row, count, table, field, dt, gain)
+    right = load(u.c, 1) if n > 1 else high
+    value = _cell(0, before, min(1, last), low, right, u, rates, pairs, z, count, table, field, dt, gain)
+    store(out, 0, value)
+    if n > 1:
+        left = load(u.c, last - 1)
+        value = _cell(last, last - 1, after, left, high, u, rates, pairs, z, count, table, field, dt, gain)
         store(out, last, value)
 
 
-@_jit
+@jit
+def _stretches(calm, n):
+    """Number of stretches to go through in a row."""
+    if calm is None:
+        return 1
+    return -(-n // STRETCH)
+
+
+@jit
+def _stretch(calm, stretch, n):
+    """First cell, end and zone of a stretch. The row's two ends are put right later; where zones are looked up they
+    are left out, since zones have no padding."""
+    if calm is None:
+        return 0, n, 0
+    return max(1, stretch * STRETCH), min(n - 1, (stretch + 1) * STRETCH), np.int64(load(calm, stretch))
+
+
+@jit
 def _ghosts(out, n, row, zones, count, face, position, walls, flows):
     """The n ghosts beyond a run of boundary cells of one face; the heat they bring goes to the ledger."""
     offset = walls.offsets[face]
@@ -135,7 +216,7 @@ def _ghosts(out, n, row, zones, count, face, position, walls, flows):
     return out
 
 
-@_jit
+@jit
 def _stream_row(out, line, n, per_line):
     """Copy a finished row to its place past the cache; what is not a whole cache line goes the ordinary way."""
     head = min(n, elements_to_line(out))
@@ -147,40 +228,19 @@ def _stream_row(out, line, n, per_line):
         out[i] = line[i]
 
 
-@_jit
-def _tile(
-    u,
-    v,
-    z0,
-    z1,
-    y0,
-    y1,
-    shape,
-    wraps,
-    line,
-    per_line,
-    walls,
-    rates,
-    pairs,
-    zones,
-    count,
-    table,
-    field,
-    dt,
-    gain,
-    flows,
-    stream,
-):
-    """All rows of planes z0..z1, rows y0..y1; `line` is scratch for six rows, `flows` (nz, 6) the band's ledger."""
-    nz, ny, nx = shape
+@jit
+def _tile(u, v, tile, layout, line, m, zones, calm, heat, walls, flows):
+    """All rows of planes tile[0]..tile[1], rows tile[2]..tile[3]; `line` is scratch, `flows` (nz, 6) the ledger."""
+    nz, ny, nx = layout.nz, layout.ny, layout.nx
+    wraps = layout.wrap_x, layout.wrap_y, layout.wrap_z
     plane = ny * nx
-    spare = -(-nx // per_line) * per_line
-    for z in range(z0, z1):
+    spare = -(-nx // layout.per_line) * layout.per_line
+    count = m.count
+    for z in range(tile[0], tile[1]):
         flow = shifted(flows, 6 * z)
-        for y in range(y0, y1):
+        for y in range(tile[2], tile[3]):
             j = z * plane + y * nx
-            c = shifted(u, j)
-            zc = shifted(zones, j)
+            c, zc = shifted(u, j), shifted(zones, j)
             # The neighbouring rows: in the array, around the period, or ghosts in scratch.
             jym = j - nx if y > 0 else (j + plane - nx if wraps[1] else j)
             jyp = j + nx if y < ny - 1 else (j + nx - plane if wraps[1] else j)
@@ -197,94 +257,47 @@ def _tile(
                 zp = _ghosts(shifted(line, 3 * spare), nx, c, zc, count, 5, y * nx, walls, flow)
             low, high = c[nx - 1], c[0]
             if not wraps[0]:
-                ends = shifted(line, 5 * spare)
-                last = nx - 1
-                at = z * ny + y
+                ends, last, at = shifted(line, 5 * spare), nx - 1, z * ny + y
                 low = _ghosts(ends, 1, c, zc, count, 0, at, walls, flow)[0]
                 high = _ghosts(ends, 1, shifted(c, last), shifted(zc, last), count, 1, at, walls, flow)[0]
-            for i in range(0, nx, per_line):  # the row needed one plane later
+            for i in range(0, nx, layout.per_line):  # the row needed one plane later
                 prefetch(c, 2 * plane + i)
             values = Rows(c, ym, yp, zm, zp)
             beside = Rows(zc, shifted(zones, jym), shifted(zones, jyp), shifted(zones, jzm), shifted(zones, jzp))
-            here = shifted(field, j)
+            here = Heat(heat.table, heat.dt, shifted(heat.field, j), heat.gain)
+            stretches = shifted(calm, (z * ny + y) * -(-nx // STRETCH))
             out = shifted(v, j)
-            if stream:
-                done = shifted(line, 4 * spare)
-                _row(
-                    done,
-                    nx,
-                    low,
-                    high,
-                    wraps[0],
-                    values,
-                    rates,
-                    pairs,
-                    beside,
-                    zc,
-                    count,
-                    table,
-                    here,
-                    dt,
-                    gain,
-                )
-                _stream_row(out, done, nx, per_line)
-            else:
-                _row(
-                    out,
-                    nx,
-                    low,
-                    high,
-                    wraps[0],
-                    values,
-                    rates,
-                    pairs,
-                    beside,
-                    zc,
-                    count,
-                    table,
-                    here,
-                    dt,
-                    gain,
-                )
+            done = shifted(line, 4 * spare) if layout.stream else out
+            _row(done, nx, low, high, wraps[0], values, beside, m, stretches, here)
+            if layout.stream:
+                _stream_row(out, done, nx, layout.per_line)
 
 
-@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
-def _sweep(
-    u, v, tiles, shape, wraps, lines, per_line, a, b, offsets, per_cell, closed, weights, rates, pairs, zones, count,
-    table, field, dt, gains, flows, stream, k,
-):  # fmt: skip
+@parallel_jit
+def _sweep(u, v, k, layout, m, heat, walls, flows):
     """Time step number k of a batch, from u to v, the tiles shared out among the threads."""
-    for t in prange(tiles.shape[0]):
-        z0, z1, y0, y1, band = tiles[t]
-        walls = Walls(
-            pointer(a[min(k, a.shape[0] - 1)]),
-            pointer(b[min(k, b.shape[0] - 1)]),
-            pointer(offsets),
-            per_cell,
-            pointer(closed),
-            pointer(weights),
+    for t in prange(layout.tiles.shape[0]):
+        tile = layout.tiles[t]
+        now = Walls(
+            row_pointer(walls.a, k),
+            row_pointer(walls.b, k),
+            pointer(walls.offsets),
+            walls.per_cell,
+            pointer(walls.closed),
+            pointer(walls.weights),
         )
-        heat = pointer(table)
-        if table is not None:
-            heat = pointer(table[min(k, table.shape[0] - 1)])
-        _tile(
-            pointer(u), pointer(v), z0, z1, y0, y1, shape, wraps, pointer(lines[t]), per_line, walls, rates,
-            pointer(pairs), pointer(zones), count, heat, pointer(field), dt, gains[min(k, gains.size - 1)],
-            pointer(flows[band]), stream,
-        )  # fmt: skip
+        gain = heat.gain[min(k, heat.gain.size - 1)]
+        sources = Heat(row_pointer(heat.table, k), heat.dt, pointer(heat.field), gain)
+        medium = Medium(m.rx, m.ry, m.rz, pointer(m.pairs), pointer(m.zones), pointer(m.calm), m.count)
+        line, flow = pointer(layout.lines[t]), pointer(flows[tile[4]])
+        _tile(pointer(u), pointer(v), tile, layout, line, medium, medium.zones, medium.calm, sources, now, flow)
 
 
-@_jit
-def _advance(
-    u, v, steps, tiles, shape, wraps, lines, per_line, a, b, offsets, per_cell, closed, weights, rates, pairs, zones,
-    count, table, field, dt, gains, flows, stream,
-):  # fmt: skip
+@jit
+def _advance(u, v, steps, layout, medium, heat, walls, flows):
     """`steps` time steps, ending in u for an even number and in v for an odd one."""
     for k in range(steps):
-        _sweep(
-            u, v, tiles, shape, wraps, lines, per_line, a, b, offsets, per_cell, closed, weights, rates, pairs, zones,
-            count, table, field, dt, gains, flows, stream, k,
-        )  # fmt: skip
+        _sweep(u, v, k, layout, medium, heat, walls, flows)
         u, v = v, u
 
 
@@ -317,14 +330,15 @@ class CpuSweep:
         cells = int(np.prod(terms.shape))
         self._u, self._v = padded(cells, dtype), padded(cells, dtype)
         self._zones = None if terms.zones is None else np.ascontiguousarray(terms.zones).reshape(-1)
+        self._calm = zones_of_stretches(terms)
         self._threads = threads_for(cells)
-        self._tiles, bands = tiling(terms.shape, self.dtype.itemsize, self._threads)
-        self._per_line = CACHE_LINE // self.dtype.itemsize
-        row = -(-terms.shape[2] // self._per_line) * self._per_line
-        width = 5 * row + self._per_line
-        self._lines = padded(len(self._tiles) * width, dtype).reshape(-1, width)
+        tiles, bands = tiling(terms.shape, self.dtype.itemsize, self._threads)
+        per_line = CACHE_LINE // self.dtype.itemsize
+        scratch = 5 * (-(-terms.shape[2] // per_line) * per_line) + per_line
+        lines = padded(len(tiles) * scratch, dtype).reshape(-1, scratch)
+        stream = cells * self.dtype.itemsize > STREAM_FROM
+        self._layout = Layout(*terms.shape, *terms.periodic, tiles, lines, per_line, stream)
         self._flows = np.zeros((bands, terms.shape[0], 6))
-        self._stream = cells * self.dtype.itemsize > STREAM_FROM
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from its planes (ny, nx), z upwards."""
@@ -357,35 +371,35 @@ class CpuSweep:
 
     def advance(self, dt: float, steps: int, drive: Drive) -> None:
         """Advance `steps` steps of `dt` seconds."""
-        terms, kind = self.terms, self.dtype
-        rates = (dt * terms.exchange).astype(kind)
-        weights = (dt * terms.self_exchange()).astype(kind).astype(np.float64) * terms.capacity
         with limited(self._threads):
             _advance(
                 self._u,
                 self._v,
                 steps,
-                self._tiles,
-                terms.shape,
-                terms.periodic,
-                self._lines,
-                self._per_line,
-                drive.wall_a.astype(kind),
-                drive.wall_b.astype(kind),
-                terms.wall_offsets,
-                terms.wall_per_cell,
-                np.array(terms.closed, np.uint8),
-                weights.reshape(-1),
-                tuple(rates.reshape(3, -1)[:, 0]),
-                rates.reshape(-1) if rates.ndim == 3 else None,
-                self._zones,
-                terms.zone_count,
-                None if drive.heat_table is None else drive.heat_table.astype(kind),
-                None if drive.heat_field is None else drive.heat_field.astype(kind, copy=False).reshape(-1),
-                kind.type(dt),
-                (dt * drive.heat_scale).astype(kind),
+                self._layout,
+                self._medium(dt),
+                self._heat(dt, drive),
+                self._walls(dt, drive),
                 self._flows,
-                self._stream,
             )
         if steps % 2:
             self._u, self._v = self._v, self._u
+
+    def _medium(self, dt: float) -> Medium:
+        rates = (dt * self.terms.exchange).astype(self.dtype)
+        rx, ry, rz = rates.reshape(3, -1)[:, 0]
+        pairs = rates.reshape(-1) if rates.ndim == 3 else None
+        return Medium(rx, ry, rz, pairs, self._zones, self._calm, self.terms.zone_count)
+
+    def _heat(self, dt: float, drive: Drive) -> Heat:
+        kind = self.dtype
+        table = None if drive.heat_table is None else drive.heat_table.astype(kind)
+        field = None if drive.heat_field is None else drive.heat_field.astype(kind, copy=False).reshape(-1)
+        return Heat(table, kind.type(dt), field, (dt * drive.heat_scale).astype(kind))
+
+    def _walls(self, dt: float, drive: Drive) -> Walls:
+        terms, kind = self.terms, self.dtype
+        weights = (dt * terms.self_exchange()).astype(kind).astype(np.float64) * terms.capacity
+        a, b = drive.wall_a.astype(kind), drive.wall_b.astype(kind)
+        closed = np.array(terms.closed, np.uint8)
+        return Walls(a, b, terms.wall_offsets, terms.wall_per_cell, closed, weights.reshape(-1))

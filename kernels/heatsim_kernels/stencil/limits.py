@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from ..cpu_jit import jit, parallel_jit
 from ..cpu_threads import limited, threads_for
 from .terms import Terms
 
@@ -30,7 +31,7 @@ def stable_step(terms: Terms, wall_a: np.ndarray) -> float:
     return 1.0 / fastest if fastest > 0 else float("inf")
 
 
-@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
+@parallel_jit
 def _fastest_rate(shape, exchange, zones, count, periodic, wall_a, offsets, per_cell):
     """The largest sum of exchange rates over the cells, 1/s; exchange (3, 1) or (3, n*n)."""
     nz, ny, nx = shape
@@ -88,7 +89,7 @@ def _fastest_rate(shape, exchange, zones, count, periodic, wall_a, offsets, per_
     return fastest.max()
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@jit
 def _axis_rate(cell, i, n, stride, axis, position, exchange, zones, count, wraps, wall_a, offsets, per_cell):
     """Exchange of a cell through its two faces along one axis, on which it is the i-th of n."""
     own = 0

@@ -7,8 +7,9 @@ summed first, then blocks of rows, then all, always in that order: the same fiel
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from ..cpu_jit import parallel_jit
 from ..cpu_threads import limited, threads_for
 
 BLOCKS = 256
@@ -23,7 +24,7 @@ def zone_sums(field: np.ndarray, zones: np.ndarray | None, count: int) -> np.nda
     return blocks.sum(axis=0)
 
 
-@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
+@parallel_jit
 def _block_sums(rows, zones, blocks):
     """blocks (m, n): sums by zone of the m-th part of the rows."""
     for block in prange(blocks.shape[0]):
