@@ -13,7 +13,6 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic, overload
 
-
 _LARGEST = Fraction(sys.float_info.max)
 
 

@@ -36,13 +36,16 @@ def structure(name: str, precision: str) -> Structure:
 
 
 def sweep_signature(precision: str) -> Any:
-    """u, v, nz, ny, nx, a, b, walls, rx, ry, rz, rates, zone_of, count, heat, heat_field, dt, gain."""
+    """u, v, shape, walls, medium, heat."""
+    from heatsim_kernels.stencil.cuda_cell import Heat, Medium, Shape, Walls
+
     real, count = getattr(types, precision), types.uint32
     reals, bytes_, indices = real[::1], types.uint8[::1], types.int64[::1]
-    return types.void(
-        reals, reals, count, count, count, reals, reals, indices, real, real, real, reals, bytes_, count, reals, reals,
-        real, real,
-    )  # fmt: skip
+    shape = types.NamedUniTuple(count, 3, Shape)
+    walls = types.NamedTuple((reals, reals, indices), Walls)
+    medium = types.NamedTuple((real, real, real, reals, bytes_, count), Medium)
+    heat = types.NamedTuple((reals, real, reals, real), Heat)
+    return types.void(reals, reals, shape, walls, medium, heat)
 
 
 def flows_signature(precision: str) -> Any:

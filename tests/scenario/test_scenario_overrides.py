@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - messages are shown whole, in one line
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -15,110 +15,37 @@ from __future__ import annotations
 from numba import uint32
 
 from ..cuda_api import SIMULATED, cuda, inlined
-from ..fma import fma
-from . import physics
+from . import cuda_cell
+from .cuda_cell import above, below
 from .structure import Structure
 
 BLOCK = (8, 2, 1) if SIMULATED else (64, 4, 1)
 LARGEST_GRID = 65535  # blocks along y and along z, in every CUDA device so far
 
-second_difference = inlined(physics.second_difference)
-face_differences = inlined(physics.face_differences)
-ghost = inlined(physics.ghost)
-
 
 def build(structure: Structure):
-    """The kernel of a structure: `kernel[grid, BLOCK](u, v, nz, ny, nx, ...)`, see its arguments below.
-
-    Indices are flat and unsigned, which spares the wrap-around tests that Numba gives signed ones; absent arrays are
-    passed as any one-element array. Grids hold fewer than 2**32 cells.
-    """
-    pairs, zones, table, field = structure.pairs, structure.zones, structure.heat_table, structure.heat_field
-    per_cell = structure.wall_per_cell
+    """The kernel of a structure: `kernel[grid(shape), BLOCK](u, v, shape, walls, medium, heat)`; see `cuda_cell`."""
+    new_value = cuda_cell.build(structure)
     wrap_x, wrap_y, wrap_z = structure.periodic
 
     @inlined
-    def beyond(c, a, b, wall, zone, position):
-        w = wall + (position if per_cell else zone)
-        return ghost(c, a[w], b[w])
+    def update(x, y, z, u, v, shape, walls, medium, heat):
+        one, plane = uint32(1), uint32(shape.ny * shape.nx)
+        i = uint32(z * plane + y * shape.nx + x)
+        xm, xp = u[below(i, x, shape.nx, one, wrap_x)], u[above(i, x, shape.nx, one, wrap_x)]
+        ym, yp = u[below(i, y, shape.ny, shape.nx, wrap_y)], u[above(i, y, shape.ny, shape.nx, wrap_y)]
+        zm, zp = u[below(i, z, shape.nz, plane, wrap_z)], u[above(i, z, shape.nz, plane, wrap_z)]
+        v[i] = new_value(i, x, y, z, u[i], xm, xp, ym, yp, zm, zp, shape, walls, medium, heat)
 
-    @inlined
-    def zone_at(zone_of, i):
-        return uint32(zone_of[i]) if zones else uint32(0)
-
-    @inlined
-    def update(x, y, z, u, v, nz, ny, nx, a, b, walls, rx, ry, rz, rates, zone_of, count, heat, heat_field, dt, gain):
-        one, plane = uint32(1), uint32(ny * nx)
-        i = uint32(z * plane + y * nx + x)
-        # The neighbours: next door, around the period, or (at a wall) the cell itself.
-        ixm = uint32(i - one) if x > 0 else (uint32(i + nx - one) if wrap_x else i)
-        ixp = uint32(i + one) if x < nx - one else (uint32(i + one - nx) if wrap_x else i)
-        iym = uint32(i - nx) if y > 0 else (uint32(i + plane - nx) if wrap_y else i)
-        iyp = uint32(i + nx) if y < ny - one else (uint32(i + nx - plane) if wrap_y else i)
-        izm = uint32(i - plane) if z > 0 else (uint32(i + (nz - one) * plane) if wrap_z else i)
-        izp = uint32(i + plane) if z < nz - one else (uint32(i - (nz - one) * plane) if wrap_z else i)
-        zone = zone_at(zone_of, i)
-        c = u[i]
-        xm, xp, ym, yp, zm, zp = u[ixm], u[ixp], u[iym], u[iyp], u[izm], u[izp]
-        if x == 0 and not wrap_x:
-            xm = beyond(c, a, b, walls[0], zone, z * ny + y)
-        if x == nx - one and not wrap_x:
-            xp = beyond(c, a, b, walls[1], zone, z * ny + y)
-        if y == 0 and not wrap_y:
-            ym = beyond(c, a, b, walls[2], zone, z * nx + x)
-        if y == ny - one and not wrap_y:
-            yp = beyond(c, a, b, walls[3], zone, z * nx + x)
-        if z == 0 and not wrap_z:
-            zm = beyond(c, a, b, walls[4], zone, y * nx + x)
-        if z == nz - one and not wrap_z:
-            zp = beyond(c, a, b, walls[5], zone, y * nx + x)
-        start = c
-        if table:
-            start = fma(dt, heat[zone], start)
-        if field:
-            start = fma(gain, heat_field[i], start)
-        if pairs:
-            px = uint32(zone * count)
-            py = uint32(px + count * count)
-            pz = uint32(py + count * count)
-            rxm, rxp = rates[px + zone_at(zone_of, ixm)], rates[px + zone_at(zone_of, ixp)]
-            rym, ryp = rates[py + zone_at(zone_of, iym)], rates[py + zone_at(zone_of, iyp)]
-            rzm, rzp = rates[pz + zone_at(zone_of, izm)], rates[pz + zone_at(zone_of, izp)]
-            v[i] = face_differences(start, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp)
-        else:
-            v[i] = second_difference(start, c, xm, xp, ym, yp, zm, zp, rx, ry, rz)
-
-    def basic(u, v, nz, ny, nx, a, b, walls, rx, ry, rz, rates, zone_of, count, heat, heat_field, dt, gain):
+    def basic(u, v, shape, walls, medium, heat):
         x = uint32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
         y = uint32(cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y)
         z = uint32(cuda.blockIdx.z)
         rows, planes = uint32(cuda.gridDim.y * cuda.blockDim.y), uint32(cuda.gridDim.z)
-        while x < nx and y < ny and z < nz:  # one round, unless an axis is longer than a launch allows
-            update(
-                x,
-                y,
-                z,
-                u,
-                v,
-                nz,
-                ny,
-                nx,
-                a,
-                b,
-                walls,
-                rx,
-                ry,
-                rz,
-                rates,
-                zone_of,
-                count,
-                heat,
-                heat_field,
-                dt,
-                gain,
-            )
+        while x < shape.nx and y < shape.ny:  # one round, unless an axis is longer than a launch allows
+            update(x, y, z, u, v, shape, walls, medium, heat)
             z = uint32(z + planes)
-            if z >= nz:
+            if z >= shape.nz:
                 z = uint32(cuda.blockIdx.z)
                 y = uint32(y + rows)
 

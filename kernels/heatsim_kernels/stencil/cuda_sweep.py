@@ -10,6 +10,7 @@ import numpy as np
 
 from ..cuda_api import cuda
 from . import cuda_wall_flows, cuda_zone_sums
+from .cuda_cell import Heat, Medium, Shape, Walls
 from .structure import Structure
 from .terms import Drive, Terms
 
@@ -94,21 +95,20 @@ class CudaSweep:
         a, b, heat = (_rows_on_device(values.astype(kind)) for values in (drive.wall_a, drive.wall_b, table))
         field = cuda.to_device((nothing if drive.heat_field is None else drive.heat_field).astype(kind).reshape(-1))
         gains = (dt * drive.heat_scale).astype(kind)
-        pair_rates, wall_weights = cuda.to_device(rates.reshape(-1)), cuda.to_device(weights.reshape(-1))
+        wall_weights = cuda.to_device(weights.reshape(-1))
         flows = _compiled(cuda_wall_flows.build, structure)[
             (cuda_wall_flows.BLOCKS, max(1, len(self._open_faces))), cuda_wall_flows.THREADS
         ]
         sweep = _compiled(self._movement.build, structure)[self._movement.grid(terms.shape), self._movement.BLOCK]
-        shape, count = tuple(np.uint32(n) for n in terms.shape), np.uint32(terms.zone_count)
-        uniform = tuple(rates.reshape(3, -1)[:, 0])
+        shape, count = Shape(*(np.uint32(n) for n in terms.shape)), np.uint32(terms.zone_count)
+        uniform = rates.reshape(3, -1)[:, 0]
+        medium = Medium(*uniform, cuda.to_device(rates.reshape(-1)), self._zones, count)
         for k in range(steps):
-            walls = a[min(k, len(a) - 1)], b[min(k, len(b) - 1)], self._walls
+            walls = Walls(a[min(k, len(a) - 1)], b[min(k, len(b) - 1)], self._walls)
             if len(self._open_faces):
                 flows(self._u, *shape, self._faces, *walls, self._zones, count, wall_weights, self._partial)
-            sweep(
-                self._u, self._v, *shape, *walls, *uniform, pair_rates, self._zones, count,
-                heat[min(k, len(heat) - 1)], field, kind.type(dt), gains[min(k, len(gains) - 1)],
-            )  # fmt: skip
+            sources = Heat(heat[min(k, len(heat) - 1)], kind.type(dt), field, gains[min(k, len(gains) - 1)])
+            sweep(self._u, self._v, shape, walls, medium, sources)
             self._u, self._v = self._v, self._u
 
 

@@ -1,0 +1,132 @@
+"""CUDA: what every movement does with a cell once it has fetched the neighbours.
+
+The movement fetches values and knows no physics; here the neighbours beyond a wall are replaced by ghosts, sources are
+added, and the physics is applied. Everything is inlined into the movement's kernel, and terms that a structure has not
+are not compiled at all. Indices are flat and unsigned, which spares the wrap-around tests that Numba gives signed ones.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numba import uint32
+
+from ..cuda_api import inlined
+from ..fma import fma
+from . import physics
+from .structure import Structure
+
+second_difference = inlined(physics.second_difference)
+face_differences = inlined(physics.face_differences)
+ghost = inlined(physics.ghost)
+
+
+class Shape(NamedTuple):
+    """Cells along each axis, uint32; a grid holds fewer than 2**32 cells."""
+
+    nz: int
+    ny: int
+    nx: int
+
+
+class Walls(NamedTuple):
+    """Boundary values of a step, flat, and where each face starts in them."""
+
+    a: object
+    b: object
+    offsets: object
+
+
+class Medium(NamedTuple):
+    """Rates a step of a uniform material, or `rates` flat (3, n, n) by the zones of two neighbours.
+
+    Arrays that a structure has not are any one-element array.
+    """
+
+    rx: float
+    ry: float
+    rz: float
+    rates: object
+    zones: object
+    count: int
+
+
+class Heat(NamedTuple):
+    """Sources of a step: `table` by zone times `dt`, `field` by cell times `gain`."""
+
+    table: object
+    dt: float
+    field: object
+    gain: float
+
+
+@inlined
+def below(i, at, n, stride, wraps):
+    """Index of the lower neighbour of cell i, which is number `at` of n along an axis; the cell itself at a wall."""
+    return uint32(i - stride) if at > 0 else (uint32(i + (n - uint32(1)) * stride) if wraps else i)
+
+
+@inlined
+def above(i, at, n, stride, wraps):
+    """Index of the upper neighbour; see `below`."""
+    return uint32(i + stride) if at < n - uint32(1) else (uint32(i - (n - uint32(1)) * stride) if wraps else i)
+
+
+def build(structure: Structure):
+    """The device function new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, walls, medium, heat) of a structure.
+
+    `c` is the value of cell i at (x, y, z), `xm` ... `zp` are those of its neighbours; beyond a wall any value will do.
+    """
+    pairs, zones, table, field = structure.pairs, structure.zones, structure.heat_table, structure.heat_field
+    per_cell = structure.wall_per_cell
+    wrap_x, wrap_y, wrap_z = structure.periodic
+
+    @inlined
+    def zone_at(medium, i):
+        return uint32(medium.zones[i]) if zones else uint32(0)
+
+    @inlined
+    def beyond(c, walls, face, zone, position):
+        w = walls.offsets[face] + (position if per_cell else zone)
+        return ghost(c, walls.a[w], walls.b[w])
+
+    @inlined
+    def exchange(i, x, y, z, start, c, xm, xp, ym, yp, zm, zp, shape, zone, medium):
+        if not pairs:
+            return second_difference(start, c, xm, xp, ym, yp, zm, zp, medium.rx, medium.ry, medium.rz)
+        one, plane = uint32(1), uint32(shape.ny * shape.nx)
+        px = uint32(zone * medium.count)
+        py = uint32(px + medium.count * medium.count)
+        pz = uint32(py + medium.count * medium.count)
+        rxm = medium.rates[px + zone_at(medium, below(i, x, shape.nx, one, wrap_x))]
+        rxp = medium.rates[px + zone_at(medium, above(i, x, shape.nx, one, wrap_x))]
+        rym = medium.rates[py + zone_at(medium, below(i, y, shape.ny, shape.nx, wrap_y))]
+        ryp = medium.rates[py + zone_at(medium, above(i, y, shape.ny, shape.nx, wrap_y))]
+        rzm = medium.rates[pz + zone_at(medium, below(i, z, shape.nz, plane, wrap_z))]
+        rzp = medium.rates[pz + zone_at(medium, above(i, z, shape.nz, plane, wrap_z))]
+        return face_differences(start, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp)
+
+    @inlined
+    def new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, walls, medium, heat):
+        one = uint32(1)
+        zone = zone_at(medium, i)
+        if x == 0 and not wrap_x:
+            xm = beyond(c, walls, 0, zone, z * shape.ny + y)
+        if x == shape.nx - one and not wrap_x:
+            xp = beyond(c, walls, 1, zone, z * shape.ny + y)
+        if y == 0 and not wrap_y:
+            ym = beyond(c, walls, 2, zone, z * shape.nx + x)
+        if y == shape.ny - one and not wrap_y:
+            yp = beyond(c, walls, 3, zone, z * shape.nx + x)
+        if z == 0 and not wrap_z:
+            zm = beyond(c, walls, 4, zone, y * shape.nx + x)
+        if z == shape.nz - one and not wrap_z:
+            zp = beyond(c, walls, 5, zone, y * shape.nx + x)
+        start = c
+        if table:
+            start = fma(heat.dt, heat.table[zone], start)
+        if field:
+            start = fma(heat.gain, heat.field[i], start)
+        return exchange(i, x, y, z, start, c, xm, xp, ym, yp, zm, zp, shape, zone, medium)
+
+    return new_value
