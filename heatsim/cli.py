@@ -7,6 +7,8 @@ signal, with everything kept that was reached.
 from __future__ import annotations
 
 import json as jsonlib
+import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -35,6 +37,8 @@ class _Commands(click.Group):
         except HeatsimError as error:
             _tell(str(error))
             sys.exit(error.exit_code)
+        except KeyboardInterrupt:
+            sys.exit(128 + signal.SIGINT)
         except MemoryError:
             _tell("not enough memory; make the grid smaller or use precision float32")
             sys.exit(1)
@@ -107,12 +111,13 @@ def run(
 
 
 def _estimate(scenario: Scenario, as_json: bool) -> None:
-    from heatsim import devices
+    from heatsim import devices, runs
     from heatsim.console import summary
     from heatsim.problem import build
 
-    problem = build(scenario)
     choice = devices.choose(scenario)
+    devices.require_memory(choice, runs.state_bytes(scenario))
+    problem = build(scenario)
     numbers = summary.estimate(problem, choice.device_name, choice.kernel)
     if as_json:
         click.echo(jsonlib.dumps(numbers, indent=2))
@@ -123,12 +128,13 @@ def _estimate(scenario: Scenario, as_json: bool) -> None:
 
 @contextmanager
 def _signals() -> Iterator[list[int]]:
-    """Collect SIGINT and SIGTERM instead of dying of them; a second one has its usual effect."""
+    """Collect SIGINT and SIGTERM instead of dying of them; a second one ends the process at once."""
     caught: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
+        if caught:
+            os._exit(128 + number)
         caught.append(number)
-        signal.signal(number, earlier[number])
 
     earlier: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in earlier:
@@ -175,12 +181,14 @@ def init(name: str) -> None:
     from heatsim.scenario import starter
 
     path = Path(name if name.endswith(".toml") else f"{name}.toml")
+    if path.name == ".toml":
+        raise click.UsageError("a name is needed, such as `heatsim init plate`")
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(starter(path.stem))
     except FileExistsError:
         raise RunFolderError(f"{path}: exists already; choose another name") from None
-    click.echo(f"{path}: written; try `heatsim run {path}`")
+    click.echo(f"{path}: written; try `heatsim run {shlex.quote(str(path))}`")
 
 
 @main.command()

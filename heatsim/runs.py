@@ -17,7 +17,7 @@ import numpy as np
 from heatsim_kernels.stencil import SWEEPS
 
 from heatsim import __version__, devices
-from heatsim.errors import HeatsimError, RunFolderError
+from heatsim.errors import RunFolderError
 from heatsim.integrators import euler
 from heatsim.problem import Problem, build
 from heatsim.recorders import make_recorders
@@ -97,14 +97,16 @@ def _run_in(folder: RunFolder, problem: Problem, choice: devices.Choice, watch: 
         "%s: %s cells on %s (kernel %s)", problem.scenario.title, problem.grid.cells, choice.device_name, choice.kernel
     )
     folder.write_info({"state": "running", **info})
-    state = State(problem, SWEEPS[choice.kernel](problem.terms, problem.dtype))
-    _warm_up(state)
     timings = Timings()
+    state: State | None = None
     try:
+        state = State(problem, SWEEPS[choice.kernel](problem.terms, problem.dtype))
+        _warm_up(state)
         outcome = _compute(folder, problem, state, watch, timings)
-    except (HeatsimError, OSError) as error:
+    except BaseException as error:
         log.error("%s", error)
-        folder.write_info({"state": "failed", "error": str(error), **info, **_results(state, timings, started)})
+        results = _results(state, timings, started) if state else {}
+        folder.write_info({"state": "failed", "error": str(error) or type(error).__name__, **info, **results})
         raise
     info = {"state": outcome, **info, **_results(state, timings, started)}
     log.info("%s at t = %g s after %d steps", outcome, state.time, state.step)
@@ -123,14 +125,15 @@ def _compute(folder: RunFolder, problem: Problem, state: State, watch: Watch, ti
     writer = Writer()
     try:
         recorders = make_recorders(problem, folder, writer)
+        finished = False
         try:
-            simulate(state, recorders, timings, watch)
+            finished = simulate(state, recorders, timings, watch)
         finally:
             for recorder in recorders:
-                recorder.close()
+                recorder.close(finished)
     finally:
         writer.close()
-    return "finished" if state.time >= problem.scenario.time.end else "stopped"
+    return "finished" if finished else "stopped"
 
 
 def _describe(problem: Problem, choice: devices.Choice) -> dict[str, Any]:

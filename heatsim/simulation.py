@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from heatsim.errors import NotFiniteError
+import numpy as np
+
+from heatsim.errors import NotFiniteError, ScenarioError
 from heatsim.integrators import euler
 from heatsim.recorders import Recorder
 from heatsim.state import State
@@ -39,8 +41,8 @@ def simulate(
     recorders: Sequence[Recorder],
     timings: Timings,
     watch: Callable[[Progress], bool] = lambda progress: True,
-) -> None:
-    """Run from state.time to the end of the scenario.
+) -> bool:
+    """Run from state.time to the end of the scenario; returns whether the end was reached.
 
     `watch` is told of progress about ten times a second and may end the run early by returning False; `timings` is
     filled in. Raises `NotFiniteError` before anything not finite is recorded.
@@ -49,18 +51,20 @@ def simulate(
     due = [(recorder, frozenset(recorder.times)) for recorder in recorders]
     begun = time.perf_counter()
     try:
-        for event in _events(recorders, end):
-            for _ in _advance_to(state, event):
-                if not watch(Progress(state.time, end, state.step, cells)):
-                    return
-            _require_finite(state)
-            recording = time.perf_counter()
-            for recorder, times in due:
-                if event in times:
-                    recorder.record(state)
-            timings.recording += time.perf_counter() - recording
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by `_require_finite`
+            for event in _events(recorders, end):
+                for _ in _advance_to(state, event):
+                    if not watch(Progress(state.time, end, state.step, cells)):
+                        return False
+                _require_finite(state)
+                recording = time.perf_counter()
+                for recorder, times in due:
+                    if event in times:
+                        recorder.record(state)
+                timings.recording += time.perf_counter() - recording
     finally:
         timings.loop = time.perf_counter() - begun
+    return True
 
 
 def _events(recorders: Sequence[Recorder], end: float) -> list[float]:
@@ -80,7 +84,10 @@ def _advance_to(state: State, target: float) -> Iterator[None]:
     while done < total:
         count = min(batch, total - done)
         begun = time.perf_counter()
-        euler.advance(state, start, dt, done, count)
+        try:
+            euler.advance(state, start, dt, done, count)
+        except ScenarioError as error:  # a value of the scenario that was finite at t = 0
+            raise NotFiniteError(f"the run is no longer finite; earlier results are kept. {error}") from None
         batch = _next_batch(count, time.perf_counter() - begun, most)
         done += count
         unchecked += count

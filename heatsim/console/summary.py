@@ -53,7 +53,8 @@ def of_folder(folder: RunFolder, info: dict[str, Any]) -> str:
     """What a run folder holds."""
     frames = {name: len(folder.slice_frame_paths(name)) for name in folder.slice_names()}
     rows = [
-        ("title", str(info.get("title", ""))),
+        ("title", str(info.get("title") or "none")),
+        ("state", str(info.get("state", "unknown"))),
         ("snapshots", f"{len(folder.snapshot_paths())} in {folder.series.name}"),
         ("slices", ", ".join(f"{name} ({count} frames)" for name, count in frames.items()) or "none"),
         ("probes", folder.probes.name if folder.probes.is_file() else "none"),
@@ -87,7 +88,9 @@ def estimate(problem: Problem, device: str, kernel: str) -> dict[str, Any]:
         "largest_step_seconds": problem.largest_step,
         "steps": steps,
         "cell_updates": steps * cells,
-        "memory_bytes": 4 * state_bytes + cells * (problem.zones.ids is not None) + BASE_MEMORY,
+        "memory_bytes": (4 + problem.heating.holds_field) * state_bytes
+        + cells * (problem.zones.ids is not None)
+        + BASE_MEMORY,
         "disk_bytes": snapshots * state_bytes * COMPRESSION,
         "seconds": steps * _seconds_a_step(problem, kernel),
     }

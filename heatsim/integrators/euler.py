@@ -22,6 +22,7 @@ def advance(state: State, start: float, dt: float, first: int, count: int) -> No
     steps = first + np.arange(max(1, count if varies else 1))
     drive = problem.drive(start + dt * steps)
     state.sweep.advance(dt, count, drive)
-    state.source_energy += problem.source_energy(drive, dt, count)
+    for energy in problem.source_energy(drive, dt, count).tolist():  # one by one: the sum must not depend on batches
+        state.source_energy += energy
     state.step += count
     state.time = start + dt * (first + count)

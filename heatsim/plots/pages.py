@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,9 @@ class Page:
         """Write a PNG under a temporary name, then rename it: nobody meets half a picture. Raises OSError."""
         temporary = path.with_name(f".{path.name}.tmp")
         try:
-            self.figure.savefig(temporary, format="png", dpi=dpi, metadata={"Software": None})
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Glyph")  # a title in a script that the font lacks
+                self.figure.savefig(temporary, format="png", dpi=dpi, metadata={"Software": None})
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)

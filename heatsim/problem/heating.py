@@ -84,6 +84,11 @@ class Heating:
             self._fill(0.0)
 
     @property
+    def holds_field(self) -> bool:
+        """Whether a source depends on space, which takes a field of its own."""
+        return self._field is not None
+
+    @property
     def varies(self) -> bool:
         """Whether any source depends on time."""
         return self.moves or self._factor is not None or any(term.time is not None for term in self._uniform)
@@ -118,9 +123,8 @@ class Heating:
         if value is None:
             return np.ones(len(times))
         values = evaluate(value, times.shape, t=times)
-        bad = ~np.isfinite(values)
-        when = f"at t = {times[bad][0] if bad.any() else 0.0:g} s"
-        require_finite(self._scenario, ("sources", source), values, when)
+        for time, each in zip(times.tolist(), values, strict=True):
+            require_finite(self._scenario, ("sources", source), each, f"at t = {time:g} s")
         return values
 
     def _fill(self, time: float) -> None:
@@ -131,7 +135,7 @@ class Heating:
         for term in self._spatial:
             region = self._scenario.sources[term.source].region
             factor = float(self._in_time(term.time, term.source, np.array([time]))[0]) if self.moves else 1.0
-            inside = masks(region, self._grid)
+            inside = masks(self._scenario, ("sources", term.source, "region"), region, self._grid)
             for z, (mask, point) in enumerate(zip(inside, planes(self._grid), strict=True)):
                 if region is not None and not mask.any():
                     continue

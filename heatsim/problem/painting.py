@@ -9,7 +9,7 @@ import numpy as np
 
 from heatsim.errors import Flaw, InputFileError, ScenarioError
 from heatsim.grid import Grid
-from heatsim.problem.values import Key, planes
+from heatsim.problem.values import Key, planes, require_finite
 from heatsim.scenario import Scenario
 from heatsim.scenario.shapes import Box, Cylinder, Labels, Shape, Sphere
 from heatsim.store.inputs import read_array
@@ -17,24 +17,30 @@ from heatsim.store.inputs import read_array
 UNPAINTED = 255
 
 
-def masks(shape: Shape | None, grid: Grid) -> Iterator[np.ndarray]:
-    """Which cells have their centre inside a shape, plane by plane (ny, nx), z upwards; None is everywhere."""
-    ny, nx = grid.shape[1:]
+def masks(scenario: Scenario, key: Key, shape: Shape | None, grid: Grid) -> Iterator[np.ndarray]:
+    """Which cells have their centre inside the shape at `key`, plane by plane (ny, nx), z upwards; None is everywhere.
+
+    Raises `ScenarioError` for a condition that is undefined at some centre.
+    """
     for point in planes(grid):
-        inside = True if shape is None else _inside(shape, point["x"], point["y"], point["z"])
-        yield np.broadcast_to(inside, (ny, nx))
+        if shape is None or not shape.forms:
+            inside = np.array(True)
+        elif shape.where is not None:
+            truth = np.asarray(shape.where(**point))
+            require_finite(scenario, (*key, "where"), truth, f"in the plane z = {point['z']:g} m")
+            inside = truth != 0
+        else:
+            inside = _inside(shape, point["x"], point["y"], point["z"])
+        yield np.broadcast_to(inside, grid.shape[1:])
 
 
-def _inside(shape: Shape, x: np.ndarray | float, y: np.ndarray | float, z: np.ndarray | float) -> np.ndarray | bool:
+def _inside(shape: Shape, x: np.ndarray | float, y: np.ndarray | float, z: np.ndarray | float) -> np.ndarray:
     if shape.box:
         return _in_box(shape.box, (x, y, z))
     if shape.sphere:
         return _in_sphere(shape.sphere, (x, y, z))
-    if shape.cylinder:
-        return _in_cylinder(shape.cylinder, (x, y, z))
-    if shape.where is not None:
-        return np.asarray(shape.where(x=x, y=y, z=z) != 0)
-    return True
+    assert shape.cylinder
+    return _in_cylinder(shape.cylinder, (x, y, z))
 
 
 def _in_box(box: Box, point: tuple[np.ndarray | float, ...]) -> np.ndarray:
@@ -71,7 +77,7 @@ def paint(scenario: Scenario, grid: Grid, names: list[str]) -> np.ndarray:
             continue
         index = names.index(region.material or "")
         touched = False
-        for plane, mask in zip(material, masks(region, grid), strict=True):
+        for plane, mask in zip(material, masks(scenario, ("regions", number), region, grid), strict=True):
             plane[mask] = index
             touched = touched or bool(mask.any())
         if not touched:
@@ -89,7 +95,7 @@ def _covers_nothing(scenario: Scenario, key: Key, shape: Shape) -> Flaw:
 
 def covered_cells(scenario: Scenario, key: Key, shape: Shape | None, grid: Grid) -> int:
     """Number of cells in a shape; raises `ScenarioError` if there are none."""
-    count = sum(int(mask.sum()) for mask in masks(shape, grid))
+    count = sum(int(mask.sum()) for mask in masks(scenario, key, shape, grid))
     if count == 0 and shape is not None:
         raise ScenarioError([_covers_nothing(scenario, key, shape)])
     return count

@@ -18,6 +18,7 @@ from heatsim.problem.zones import Zones, conductivity, make_zones, volumetric_ca
 from heatsim.scenario import Scenario
 
 SAFETY = 0.9  # of the stability limit, for step = "auto": at the limit itself the shortest waves do not decay
+STEPS_WITHOUT_LIMIT = 100  # where no heat moves there is no limit, but sources may vary in time
 _MOST_VALUES = 2**20  # wall values in one batch of steps
 
 
@@ -55,16 +56,16 @@ class Problem:
         when = times if self.heating.varies else times[:1]
         return Drive(a, b, self.heating.table(when), self.heating.field(float(times[0])), self.heating.scale(when))
 
-    def source_energy(self, drive: Drive, dt: float, steps: int) -> float:
-        """Heat released in `steps` steps of `dt`, J, with the numbers as the sweep rounds them."""
+    def source_energy(self, drive: Drive, dt: float, steps: int) -> np.ndarray:
+        """(steps,) heat released in each step of `dt`, J, with the numbers as the sweep rounds them."""
         kind = self.dtype.type
-        energy = 0.0
+        energy = np.zeros(steps)
         if drive.heat_table is not None:
             rates = _spread(drive.heat_table.astype(self.dtype).astype(np.float64), steps)
-            energy += float(kind(dt)) * float((rates @ (self.terms.capacity * np.array(self.zones.cells))).sum())
+            energy += float(kind(dt)) * (rates @ (self.terms.capacity * np.array(self.zones.cells)))
         if drive.heat_field is not None:
             gains = _spread((dt * drive.heat_scale).astype(self.dtype).astype(np.float64), steps)
-            energy += float(gains.sum()) * self.heating.field_power()
+            energy += gains * self.heating.field_power()
         return energy
 
     def materials(self) -> np.ndarray | None:
@@ -102,6 +103,8 @@ def build(scenario: Scenario) -> Problem:
     )
     limit = stable_step(terms, walls.least_a())
     heating = Heating(scenario, grid, zones, capacities, sources, dtype)
+    heating.table(np.zeros(1))  # a source that is not finite from the start is refused here
+    heating.scale(np.zeros(1))
     step = _largest_step(scenario, limit)
     return Problem(scenario, grid, zones, terms, walls, heating, initial, reference, limit, step, dtype)
 
@@ -133,10 +136,10 @@ def _reference(initial: InitialField, walls: Walls) -> float:
 
 
 def _largest_step(scenario: Scenario, limit: float) -> float:
-    """The step asked for, or 0.9 of the limit, at most the whole time. Raises `ScenarioError` if over the limit."""
+    """The step asked for, or 0.9 of the limit. Raises `ScenarioError` if over the limit."""
     step = scenario.time.step
     if isinstance(step, str):
-        return min(SAFETY * limit, scenario.time.end)
+        return SAFETY * limit if np.isfinite(limit) else scenario.time.end / STEPS_WITHOUT_LIMIT
     if step > limit * (1 + 1e-12):
         message = f"expected at most {limit:.6g} s, the stability limit of explicit Euler here, found {step:g} s"
         raise ScenarioError([scenario.problem_at(("time", "step"), message, 'step = "auto" stays below it')])

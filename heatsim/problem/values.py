@@ -13,6 +13,8 @@ from heatsim.scenario import Expression, Scenario
 Value = float | Expression
 Key = tuple[str | int, ...]
 
+ABSOLUTE_ZERO = {"K": 0.0, "degC": -273.15}
+
 
 def depends_on(value: Value, names: str) -> bool:
     """Whether a value depends on any of some one-letter variables, such as "xyz"."""
@@ -33,13 +35,13 @@ def planes(grid: Grid) -> Iterator[dict[str, np.ndarray | float]]:
 
 
 def require_finite(scenario: Scenario, key: Key, values: np.ndarray, at: str) -> None:
-    """Raise `ScenarioError` if some value is not a finite number; `at` says where or when."""
-    if not np.isfinite(values).all():
-        bad = np.asarray(values).reshape(-1)
-        first = bad[~np.isfinite(bad)][0]
-        raise ScenarioError(
-            [scenario.problem_at(key, f"expected finite values, found {first} {at}", "division by zero?")]
-        )
+    """Raise `ScenarioError` if some value is not a finite number in the run's precision; `at` says where or when."""
+    most = np.finfo(scenario.compute.precision).max
+    good = np.abs(values) <= most
+    if not good.all():
+        first = np.asarray(values).reshape(-1)[~good.reshape(-1)][0]
+        hint = "too large for its precision" if np.isfinite(first) else "division by zero?"
+        raise ScenarioError([scenario.problem_at(key, f"expected finite values, found {first:g} {at}", hint)])
 
 
 def require_at_least(scenario: Scenario, key: Key, values: np.ndarray, least: float, unit: str, at: str) -> None:

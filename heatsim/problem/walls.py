@@ -1,9 +1,10 @@
-"""Boundary faces: the affine map `ghost = a*T + b` beyond each, at any time.
+"""Boundary faces: the affine map `ghost = T + (a*T + b)` beyond each, at any time.
 
-With k the conductivity of the cell beside the face, h its size normal to it and T the rise over the reference:
-fixed temperature (-1, 2 Tw); heat flux q into the body (1, q h/k); convection, with U = 1/(1/hc + h/(2k)) through the
-half cell, (1 - U h/k, U h/k Tinf); insulated (1, 0). Half a cell of its own conductivity lies between the centre and
-the face, so a stencil that exchanges k/h with the ghost moves exactly the heat that the face passes.
+With k the conductivity of the cell beside the face, h its size normal to it and T the rise over the reference, (a, b)
+is (-2, 2 Tw) at a fixed temperature; (0, q h/k) at a heat flux q into the body; (-s, s Tinf) at convection, s = U h/k
+with U = 1/(1/hc + h/(2k)) through the half cell; (0, 0) where insulated. Half a cell of its own conductivity lies
+between the centre and the face, so a stencil that exchanges k/h with the ghost moves exactly the heat that the face
+passes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from heatsim.grid import AXES, Grid
-from heatsim.problem.values import Key, Value, depends_on, evaluate, require_at_least, require_finite
+from heatsim.problem.values import ABSOLUTE_ZERO, Key, Value, depends_on, evaluate, require_at_least, require_finite
 from heatsim.scenario import Scenario
 from heatsim.scenario.boundary import FACES, Convection, Face, FaceName, Fixed, Flux, Insulated
 
@@ -69,13 +70,13 @@ class Walls:
         return np.concatenate(a, axis=1), np.concatenate(b, axis=1)
 
     def least_a(self) -> np.ndarray:
-        """(m,) the least a that can occur: of a coefficient that depends on time the least conceivable, -1."""
+        """(m,) the least a that can occur: of a coefficient that depends on time the least conceivable, -2."""
         parts = []
         for i, (name, resistance) in enumerate(zip(FACES, self._resistances, strict=True)):
             face = face_of(self._scenario, self._grid, name)
             unknown = isinstance(face, Convection) and depends_on(face.coefficient, "t")
             known = self._fixed[i] or self._face_at(i, np.zeros(1))
-            parts.append(np.full(resistance.size, -1.0) if unknown else known[0][0])
+            parts.append(np.full(resistance.size, -2.0) if unknown else known[0][0])
         return np.concatenate(parts)
 
     def temperatures(self) -> list[float]:
@@ -107,24 +108,28 @@ class Walls:
         """Values of a and b on face i, (k, cells or zones) at k times."""
         face: Face = face_of(self._scenario, self._grid, FACES[i])
         resistance = self._resistances[i]
-        one = np.ones((len(times), resistance.size))
+        zero = np.zeros((len(times), resistance.size))
         if isinstance(face, Fixed):
             wall = self._checked(i, "temperature", face.temperature, times) - self._reference
-            return -one, 2.0 * wall
+            return zero - 2.0, 2.0 * wall
         if isinstance(face, Flux):
-            return one, self._checked(i, "flux", face.flux, times) * resistance
+            return zero, self._checked(i, "flux", face.flux, times) * resistance
         if isinstance(face, Convection):
             coefficient = self._checked(i, "coefficient", face.coefficient, times)
             require_at_least(self._scenario, self._key(i, "coefficient"), coefficient, 0.0, "W/(m2 K)", _at(times))
             ambient = self._checked(i, "ambient", face.ambient, times) - self._reference
             # U h/k with U = 1/(1/hc + h/(2k)), written so that hc = 0 needs no division by zero
             share = coefficient * resistance / (1.0 + 0.5 * coefficient * resistance)
-            return one - share, share * ambient
-        return one, 0.0 * one
+            return -share, share * ambient
+        return zero, zero
 
     def _checked(self, i: int, name: str, value: Value, times: np.ndarray) -> np.ndarray:
         values = self._on_face(i, value, times)
         require_finite(self._scenario, self._key(i, name), values, _at(times))
+        if name in ("temperature", "ambient"):
+            unit = self._scenario.temperature_unit
+            what = f"{unit} (absolute zero)"
+            require_at_least(self._scenario, self._key(i, name), values, ABSOLUTE_ZERO[unit], what, _at(times))
         return values
 
     def _key(self, i: int, name: str) -> Key:

@@ -58,7 +58,9 @@ def _split(
 ) -> None:
     """Give the cells in source `number` zones of their own."""
     heated: dict[int, int] = {}
-    for plane, mask in zip(ids, masks(scenario.sources[number].region, grid), strict=True):
+    for plane, mask in zip(
+        ids, masks(scenario, ("sources", number, "region"), scenario.sources[number].region, grid), strict=True
+    ):
         for old in np.unique(plane[mask]).tolist():
             if old not in heated:
                 material, sources = kinds[old]

@@ -1,6 +1,6 @@
 """Recorders: each keeps one kind of result of a run.
 
-A recorder has `times` (s, when it is due), `record(state)` and `close()`, called in that order by `simulation`.
+A recorder has `times` (s, when it is due), `record(state)` and `close(finished)`, called in that order.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Recorder(Protocol):
     def record(self, state: State) -> None:
         """Keep what is wanted of the state, at one of `times`."""
 
-    def close(self) -> None:
-        """Finish; called once, also after a run that failed."""
+    def close(self, finished: bool) -> None:
+        """End the record; called once, and quick to return after a run that did not finish."""
 
 
 def make_recorders(problem: Problem, folder: RunFolder, writer: Writer) -> list[Recorder]:

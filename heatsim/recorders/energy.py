@@ -36,6 +36,6 @@ class EnergyRecorder:
         faces = [e.faces[name] for name in FACES]
         self._table.append([state.time, e.stored, e.sources, *faces, e.residual, e.relative_residual])
 
-    def close(self) -> None:
+    def close(self, finished: bool) -> None:
         """Close the table."""
         self._table.close()

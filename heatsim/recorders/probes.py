@@ -33,7 +33,7 @@ class ProbeRecorder:
         """Add a row."""
         self._table.append([state.time, *state.sample(self._cells, self._weights).tolist()])
 
-    def close(self) -> None:
+    def close(self, finished: bool) -> None:
         """Close the table."""
         self._table.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from heatsim.grid import AXES, Grid
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from heatsim.store.folder import RunFolder
 
 
+FEW = 20  # frames, drawn in two seconds
+
+
 class SliceRecorder:
     """Keeps the frames of one slice as they come and draws them at the end, when their common range is known."""
 
@@ -24,6 +28,10 @@ class SliceRecorder:
         self._problem, self._folder, self._writer, self._wanted = problem, folder, writer, wanted
         self._index = cell_index(problem.grid, wanted.axis, wanted.at)
         self._count = 0
+        writer.wait_for_room()
+        writer.submit(
+            lambda: import_module("heatsim.plots.slices")
+        )  # matplotlib takes its time; now is when it is free
 
     def record(self, state: State) -> None:
         """Copy the plane and have it written."""
@@ -45,9 +53,9 @@ class SliceRecorder:
         self._count += 1
         self._writer.submit(lambda: write_slice_frame(path, frame))
 
-    def close(self) -> None:
-        """Have the frames drawn."""
-        if self._count:
+    def close(self, finished: bool) -> None:
+        """Have the frames drawn, unless they are many and the run was cut short: `heatsim plot` draws them then."""
+        if self._count and (finished or self._count <= FEW):
             self._writer.wait_for_room()
             self._writer.submit(lambda: draw_frames(self._folder, self._wanted.name))
 

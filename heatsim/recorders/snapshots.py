@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from heatsim.recorders.writer import ROOM
 from heatsim.store.geometry import write_geometry
 from heatsim.store.series import Series
 from heatsim.store.snapshots import Snapshot, write_snapshot
@@ -30,7 +31,7 @@ class SnapshotRecorder:
 
     def record(self, state: State) -> None:
         """Copy the field and have it written."""
-        self._writer.wait_for_room()
+        self._writer.wait_for_room(ROOM)  # the copy of the field and its compressed image fill all the room there is
         scenario = self._problem.scenario
         snapshot = Snapshot(
             self._problem.grid,
@@ -47,7 +48,7 @@ class SnapshotRecorder:
             write_snapshot(path, snapshot)
             self._series.append(path)
 
-        self._writer.submit(write)
+        self._writer.submit(write, ROOM)
 
-    def close(self) -> None:
+    def close(self, finished: bool) -> None:
         """Nothing is left to do: the writer finishes what it was given."""

@@ -6,27 +6,32 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
-ROOM = 2  # tasks waiting or under way; each may hold a copy of the field
+ROOM = 2  # shares of tasks waiting or under way
 
 
 class Writer:
     """Tasks done in order on one thread. The first error ends all further work and is raised where it is met next."""
 
     def __init__(self) -> None:
-        self._tasks: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._tasks: SimpleQueue[tuple[Callable[[], object], int] | None] = SimpleQueue()
         self._room = threading.Semaphore(ROOM)
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="heatsim-writer", daemon=True)
         self._thread.start()
 
-    def wait_for_room(self) -> None:
-        """Wait until there is room for a task; call it before copying what the task is to write."""
-        self._room.acquire()
-        self._check()
+    def wait_for_room(self, share: int = 1) -> None:
+        """Wait until there is room for a task, ROOM at most; call it before copying what the task is to write."""
+        for _ in range(share):
+            self._room.acquire()
+        try:
+            self._check()
+        except BaseException:
+            self._room.release(share)
+            raise
 
-    def submit(self, task: Callable[[], object]) -> None:
+    def submit(self, task: Callable[[], object], share: int = 1) -> None:
         """Hand over a task for which `wait_for_room` made room."""
-        self._tasks.put(task)
+        self._tasks.put((task, share))
 
     def close(self) -> None:
         """Finish all tasks; raises the error of one that failed."""
@@ -41,12 +46,13 @@ class Writer:
 
     def _work(self) -> None:
         failed = False
-        while (task := self._tasks.get()) is not None:
+        while (entry := self._tasks.get()) is not None:
+            task, share = entry
             try:
                 if not failed:
                     task()
             except BaseException as error:
                 self._error, failed = error, True
             finally:
-                del task  # and with it the copy of the field
-                self._room.release()
+                del task, entry  # and with them the copy of the field
+                self._room.release(share)

@@ -45,9 +45,19 @@ _NUMPY: dict[str, Callable[..., Any]] = {
 _NUMPY_REDUCED: dict[str, np.ufunc] = {
     "min": np.minimum,
     "max": np.maximum,
-    "and": np.logical_and,
-    "or": np.logical_or,
 }
+
+
+def _and(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What is undefined on the left is undefined; on the right only where the left does not decide."""
+    return np.where(np.isnan(a), np.nan, np.where(a == 0.0, 0.0, np.where(np.isnan(b), np.nan, b != 0.0)))
+
+
+def _or(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.isnan(a), np.nan, np.where(a != 0.0, 1.0, np.where(np.isnan(b), np.nan, b != 0.0)))
+
+
+_NUMPY_CONNECTIVES = {"and": _and, "or": _or}
 _NUMPY_COMPARISONS: dict[str, np.ufunc] = {
     "<": np.less,
     "<=": np.less_equal,
@@ -61,7 +71,8 @@ _NUMPY_COMPARISONS: dict[str, np.ufunc] = {
 def evaluate(node: Node, values: Values) -> Any:
     """The value of a tree over broadcast arrays: float64, or bool where the node is a condition.
 
-    Both branches of a condition are computed; the caller silences NumPy's floating-point warnings.
+    A comparison of what is not finite is NaN, so that a division by zero in a condition shows. Both branches of a
+    condition are computed; the caller silences NumPy's floating-point warnings.
     """
     match node:
         case Number(value):
@@ -71,12 +82,18 @@ def evaluate(node: Node, values: Values) -> Any:
         case Compare(operators, operands):
             numbers = [evaluate(operand, values) for operand in operands]
             links = zip(operators, numbers, numbers[1:], strict=False)
-            return reduce(np.logical_and, (_NUMPY_COMPARISONS[symbol](a, b) for symbol, a, b in links))
+            truth = reduce(np.logical_and, (_NUMPY_COMPARISONS[symbol](a, b) for symbol, a, b in links))
+            defined = reduce(np.logical_and, map(np.isfinite, numbers))
+            return truth if defined.all() else np.where(defined, truth, np.nan)
         case Apply("not", (operand,)):
-            return np.logical_not(evaluate(operand, values))
+            truth = evaluate(operand, values)
+            return np.where(np.isnan(truth), np.nan, np.logical_not(truth))
         case Apply("where", (condition, chosen, otherwise)):
-            truth = np.not_equal(evaluate(condition, values), 0.0)
-            return np.where(truth, _number(chosen, values), _number(otherwise, values))
+            truth = evaluate(condition, values)
+            picked = np.where(np.not_equal(truth, 0.0), _number(chosen, values), _number(otherwise, values))
+            return np.where(np.isnan(truth), np.nan, picked)
+        case Apply("and" | "or" as connective, operands):
+            return reduce(_NUMPY_CONNECTIVES[connective], (_number(operand, values) for operand in operands))
         case Apply("**", (base, Number(exponent))) if exponent in MULTIPLIED_POWERS:
             return reduce(np.multiply, [_number(base, values)] * int(exponent))
         case Apply(function, operands) if function in _NUMPY_REDUCED:

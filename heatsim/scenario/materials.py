@@ -11,7 +11,7 @@ from heatsim.scenario.part import Part, tag
 from heatsim.scenario.values import MATERIAL, NAME, Number, numbers, quantity, temperature
 from heatsim.scenario.wording import flaw
 
-MOST_MATERIALS = 256  # a cell's material is one byte
+MOST_MATERIALS = 255  # a cell's material is one byte
 
 CONDUCTIVITY = Number("W/(m K)", above=0)
 HEAT_CAPACITY = Number("J/(kg K)", above=0)

@@ -19,7 +19,7 @@ Count = Annotated[int | None, quantity(Number("1", least=1, most=MOST_TIMES, who
 class Schedule(Part):
     """Times at which something is recorded, in one of three forms."""
 
-    every: Every = Field(None, description="Interval, from t = 0 on [s]")
+    every: Every = Field(None, description="Interval, from t = 0 on; the end is recorded too [s]")
     at: Annotated[tuple[float, ...] | None, numbers(Number("s", least=0))] = Field(
         None, description="The times themselves [s]"
     )
@@ -35,19 +35,20 @@ class Schedule(Part):
     def times(self, end: float) -> tuple[float, ...]:
         """Return the times to record in a run from 0 to `end` [s], sorted, unique, within [0, end].
 
-        Each is a multiple of the interval, not a sum of intervals, so nothing drifts; a multiple that differs
-        from `end` by rounding is `end`.
+        Each is a multiple of the interval, not a sum of intervals, so nothing drifts, and rounded to twelve digits, so
+        that schedules meet where they should. The end is always among them, unless the times are listed.
         """
         if self.at is not None:
             return tuple(sorted({time for time in self.at if time <= end}))
         if self.count is not None:
-            return (*(i * end / self.count for i in range(self.count)), end)
+            return (*(_rounded(i * end / self.count) for i in range(self.count)), end)
         every = self.every or end
-        last = int(end / every + 1e-9)
-        times = [i * every for i in range(last + 1)]
-        if abs(times[-1] - end) <= 1e-9 * every:
-            times[-1] = end
-        return tuple(times)
+        last = int(end / every * (1 - 1e-9))  # what comes so close to the end is the end
+        return (*(_rounded(i * every) for i in range(last + 1)), end)
+
+
+def _rounded(time: float) -> float:
+    return float(f"{time:.12g}")
 
 
 class Recorded(Part):

@@ -14,8 +14,10 @@ from .fma import fma
 SIMULATED = bool(config.ENABLE_CUDASIM)
 config.CUDA_LOW_OCCUPANCY_WARNINGS = False  # small grids are a user's right
 
-if not SIMULATED:
-    from numba.cuda.extending import lower_builtin, type_callable
+if SIMULATED:
+    intrinsic = None  # the simulator runs Python
+else:
+    from numba.cuda.extending import intrinsic, lower_builtin, type_callable
 
     @type_callable(fma)
     def _type_fma(context):
@@ -36,8 +38,29 @@ def inlined(function):
     return cuda.jit(device=True, inline="always")(function)
 
 
+def compiled_once(function, like):
+    """A device function that kernels call in many places: compiled once for its argument types, then inlined by NVVM.
+
+    `inlined` copies Python's code to each place and has all of it typed there again, which took a minute for 32 places.
+    Its result has the type of argument number `like`.
+    """
+    if SIMULATED:
+        return function
+
+    @intrinsic
+    def call(typing_context, *args):
+        def codegen(context, builder, signature, values):
+            return context.compile_internal(builder, function, signature, values)
+
+        return args[like](*args), codegen
+
+    return call
+
+
 def device_name() -> str:
     """The name of the current GPU; raises `RuntimeError` saying why where there is none that works."""
+    if SIMULATED:
+        return "the CUDA simulator"
     try:
         name = cuda.get_current_device().name
     except Exception as error:  # numba.cuda raises many kinds, from a missing driver to a missing toolkit
@@ -52,4 +75,4 @@ def memory() -> tuple[int, int]:
     return int(info.free), int(info.total)
 
 
-__all__ = ["SIMULATED", "cuda", "device_name", "inlined", "memory"]
+__all__ = ["SIMULATED", "compiled_once", "cuda", "device_name", "inlined", "intrinsic", "memory"]

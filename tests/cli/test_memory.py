@@ -39,10 +39,7 @@ CASES = {
     [
         "uniform",
         "two materials",
-        pytest.param(
-            "expression",
-            marks=pytest.mark.xfail(strict=False, reason="474 to 541 of 535 MB: the image of the file comes on top"),
-        ),
+        "expression",
     ],
 )
 def test_a_run_stays_within_its_memory(tmp_path: Path, write: Callable[..., Path], case: str) -> None:

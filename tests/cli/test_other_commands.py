@@ -75,7 +75,6 @@ def test_info_says_what_a_run_holds(invoke: Invoke, finished: Path) -> None:
     assert told["state"] == "finished"
 
 
-@pytest.mark.xfail(reason="info does not tell the state of an unfinished run")
 def test_info_says_that_a_run_was_killed(invoke: Invoke, finished: Path, tmp_path: Path) -> None:
     """After SIGKILL or a power cut run.json still says "running"."""
     folder = tmp_path / "killed"

@@ -62,7 +62,7 @@ def random_case(
     rows: int = 1,
     seed: int = 0,
 ) -> Case:
-    """A problem with conductances that are symmetric, and walls anywhere from fixed (-1) to insulated (1).
+    """A problem with conductances that are symmetric, and walls anywhere from fixed (-2) to insulated (0).
 
     Odd seeds give zones in blocks, as materials come, even ones a zone of its own to every cell.
     """
@@ -79,7 +79,7 @@ def random_case(
     closed = tuple(bool(wraps) for wraps in np.repeat(periodic, 2))
     terms = Terms(shape, exchange, capacity, zones, periodic, closed, per_cell)
     drive = Drive(
-        rng.uniform(-1, 1, (rows, terms.wall_size)),
+        rng.uniform(-2, 0, (rows, terms.wall_size)),
         rng.uniform(-1, 1, (rows, terms.wall_size)),
         rng.uniform(-1, 1, (rows, n)) if kind.table else None,
         rng.uniform(-1, 1, shape) if kind.field else None,

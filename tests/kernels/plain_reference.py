@@ -2,7 +2,7 @@
 
     new = T + dt*heat + dt * sum over the six faces of exchange * (neighbour - T)
 
-where the neighbour beyond a boundary face is a*T + b, or the cell at the other end of a periodic axis.
+where the neighbour beyond a boundary face is T + (a*T + b), or the cell at the other end of a periodic axis.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Face(NamedTuple):
     neighbour: np.ndarray
     exchange: np.ndarray  # 1/s
     wall: np.ndarray
-    gain: np.ndarray  # the a of neighbour = a*T + b at the wall, 0 elsewhere
+    gain: np.ndarray  # g of neighbour = g*T + b at the wall, 0 elsewhere
 
 
 def zone_map(terms: Terms) -> np.ndarray:
@@ -52,8 +52,8 @@ def faces(T: np.ndarray, terms: Terms, wall_a: np.ndarray, wall_b: np.ndarray) -
             edge[axis] = -1 if upper else 0
             at = tuple(edge)
             a, b = wall_plane(terms, wall_a, face), wall_plane(terms, wall_b, face)
-            neighbour[at], beside[at] = a * T[at] + b, zone[at]
-            wall[at], gain[at] = True, a
+            neighbour[at], beside[at] = (1 + a) * T[at] + b, zone[at]
+            wall[at], gain[at] = True, 1 + a
         if terms.exchange.ndim == 1:
             exchange = np.full(T.shape, terms.exchange[direction])
         else:
@@ -84,7 +84,7 @@ def explicit_step(T: np.ndarray, terms: Terms, dt: float, drive: Drive) -> tuple
 
 
 def stable_step(terms: Terms, wall_a: np.ndarray) -> float:
-    """1 / the largest sum of exchange rates over a cell's faces; a boundary face exchanges (1 - a) times its rate."""
+    """1 / the largest sum of exchange rates over a cell's faces; a boundary face exchanges -a times its rate."""
     T = np.zeros(terms.shape)
     total = sum(face.exchange * (1 - face.gain) for face in faces(T, terms, wall_a, np.zeros_like(wall_a)))
     return float(1 / np.max(total))

@@ -83,9 +83,9 @@ def test_each_kind_of_wall_agrees_with_its_physical_formula(wall: str) -> None:
     area, cell, outside, coefficient, flux = side * side, 20.0, 80.0, 7.0, 1500.0
     whole = 1 / (1 / coefficient + h / (2 * k))
     a, b, power = {
-        "fixed": (-1.0, 2 * outside, area * k / (h / 2) * (outside - cell)),
-        "flux": (1.0, flux * h / k, area * flux),
-        "convection": (1 - whole * h / k, whole * h / k * outside, area * whole * (outside - cell)),
+        "fixed": (-2.0, 2 * outside, area * k / (h / 2) * (outside - cell)),
+        "flux": (0.0, flux * h / k, area * flux),
+        "convection": (-whole * h / k, whole * h / k * outside, area * whole * (outside - cell)),
     }[wall]
     closed = (False, True, True, True, True, True)
     terms = Terms((1, 1, 1), np.full(3, k * area / h / capacity), np.array([capacity]), closed=closed)

@@ -53,7 +53,7 @@ def test_no_weight_is_negative_at_the_stable_step_and_one_is_beyond(
 def test_the_wall_decides_where_it_conducts_best() -> None:
     """A cell between two fixed walls loses heat at 2 + 2 times the exchange rate of the inside."""
     terms = Terms((1, 1, 1), np.array([2.0, 3.0, 5.0]), np.ones(1))
-    wall_a = np.array([-1.0, -1.0, 1.0, 1.0, 1.0, 1.0])
+    wall_a = np.array([-2.0, -2.0, 0.0, 0.0, 0.0, 0.0])
     assert stable_step(terms, wall_a) == pytest.approx(1 / 8)
     assert stable_step(terms, wall_a[[2, 3, 0, 1, 4, 5]]) == pytest.approx(1 / 12)
     assert stable_step(terms, wall_a[[2, 3, 4, 5, 0, 1]]) == pytest.approx(1 / 20)

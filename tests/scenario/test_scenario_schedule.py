@@ -9,10 +9,15 @@ from heatsim.scenario.output import Probe
 from heatsim.scenario.schedule import Schedule
 
 
-def test_an_interval_gives_its_multiples_without_drift() -> None:
-    assert Schedule(every=0.1).times(100.0)[777] == 777 * 0.1
-    assert Schedule(every=4.0).times(10.0) == (0.0, 4.0, 8.0)
-    assert Schedule(every=20.0).times(10.0) == (0.0,)
+def test_an_interval_gives_its_multiples_without_drift_and_the_end() -> None:
+    assert Schedule(every=0.1).times(100.0)[777] == 77.7
+    assert Schedule(every=4.0).times(10.0) == (0.0, 4.0, 8.0, 10.0)
+    assert Schedule(every=20.0).times(10.0) == (0.0, 10.0)
+    assert Schedule(every=1e20).times(1.0) == (0.0, 1.0)
+
+
+def test_schedules_meet_where_they_should() -> None:
+    assert set(Schedule(every=0.3).times(3.0)) <= set(Schedule(every=0.1).times(3.0))
 
 
 def test_given_times_are_sorted_unique_and_end_with_the_run() -> None:

@@ -13,9 +13,9 @@ from .terms import Terms
 def stable_step(terms: Terms, wall_a: np.ndarray) -> float:
     """Return min over cells of heat capacity / sum of face conductances, in s; infinite if no heat moves at all.
 
-    With ghost = a*T + b a boundary face conducts (1 - a) times its exchange rate. At this step the new value of a cell
-    is a mean of old values and boundary data with no negative weight (Patankar, Numerical Heat Transfer and Fluid Flow,
-    1980, section 4.3). `wall_a`: (wall_size,), the least value of a that the run will see.
+    With T + (a*T + b) beyond it a boundary face conducts -a times its exchange rate. At this step the new value of a
+    cell is a mean of old values and boundary data with no negative weight (Patankar, Numerical Heat Transfer and Fluid
+    Flow, 1980, section 4.3). `wall_a`: (wall_size,), the least value of a that the run will see.
     """
     with limited(threads_for(int(np.prod(terms.shape)))):
         fastest = _fastest_rate(
@@ -101,7 +101,7 @@ def _axis_rate(cell, i, n, stride, axis, position, exchange, zones, count, wraps
         pair = own * (count + 1)
         weight = 1.0
         if at_wall and not wraps:
-            weight -= wall_a[offsets[2 * axis + upper] + (position if per_cell else own)]
+            weight = -wall_a[offsets[2 * axis + upper] + (position if per_cell else own)]
         elif zones is not None:
             step = (1 - n if at_wall else 1) * (1 if upper else -1) * stride
             pair = own * count + np.int64(zones[cell + step])

@@ -33,5 +33,9 @@ def face_differences(start, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, 
 
 
 def ghost(c, a, b):
-    """The value beyond a boundary face as an affine map of the cell beside it: a*c + b."""
-    return fma(a, c, b)
+    """The value beyond a boundary face: c + (a*c + b), an affine map of the cell beside it.
+
+    `a` is -2 at a fixed temperature, 0 at a given flux, and minus the share U h/k at convection. That share may be
+    1e-6, of which 1 - share would keep two digits in float32.
+    """
+    return c + fma(a, c, b)

@@ -74,8 +74,8 @@ class Terms:
 class Drive:
     """The values that may change from step to step, for a batch of steps.
 
-    wall_a, wall_b: (k, wall_size) ghost = a*T + b beyond each boundary face; row min(step, k - 1) serves a step, so one
-        row is constant in time.
+    wall_a, wall_b: (k, wall_size) beyond each boundary face lies T + (a*T + b), T being the cell beside it; row
+        min(step, k - 1) serves a step, so one row is constant in time.
     heat_table: (k, n) heating rate of each zone, K/s, or None.
     heat_field: (nz, ny, nx) heating rate of each cell, K/s, in the field's precision, or None.
     heat_scale: (k,) factor on `heat_field`.
@@ -90,4 +90,4 @@ class Drive:
     @classmethod
     def insulated(cls, terms: Terms) -> Drive:
         """Neither walls nor sources: ghost = T everywhere."""
-        return cls(np.ones((1, terms.wall_size)), np.zeros((1, terms.wall_size)))
+        return cls(np.zeros((1, terms.wall_size)), np.zeros((1, terms.wall_size)))
