@@ -75,11 +75,13 @@ def choose(scenario: Scenario) -> Choice:
         other = "cuda" if on_cuda else "cpu"
         message = f'"{kernel}" runs on device "{other}", found device "{device}"'
         raise ScenarioError([scenario.problem_at(("compute", "kernel"), message, 'kernel = "auto" fits any device')])
+    # Measured on an H200 at 512^3: `register` has twice the rate of `basic` in one material, less in several.
+    fastest = "register" if len(scenario.materials) == 1 else "basic"
     if device == "cuda" or on_cuda:
-        return Choice("cuda", gpu_name(), kernel if on_cuda else "basic")
+        return Choice("cuda", gpu_name(), kernel if on_cuda else fastest)
     if device == "auto" and kernel == "auto":
         try:
-            return Choice("cuda", gpu_name(), "basic")
+            return Choice("cuda", gpu_name(), fastest)
         except NoGpuError:
             pass
     return Choice("cpu", cpu_name(), "cpu")

@@ -8,6 +8,7 @@ NUMBA_ENABLE_CUDASIM=1 they run on its simulator.
 from __future__ import annotations
 
 from numba import config, cuda, types
+from numba.core import cgutils
 
 from .fma import fma
 
@@ -50,9 +51,10 @@ def compiled_once(function, like):
     @intrinsic
     def call(typing_context, *args):
         def codegen(context, builder, signature, values):
-            return context.compile_internal(builder, function, signature, values)
+            unpacked = cgutils.unpack_tuple(builder, values[0], len(args))
+            return context.compile_internal(builder, function, args[like](*args), unpacked)
 
-        return args[like](*args), codegen
+        return args[like](types.StarArgTuple.from_types(args)), codegen
 
     return call
 

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from math import prod
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ pytestmark = [
     pytest.mark.skipif(bool(config.ENABLE_CUDASIM), reason="the CUDA simulator compiles nothing"),
 ]
 CAPABILITIES = ((8, 0), (9, 0))
+REGISTERS = 65536  # of a multiprocessor
 PRECISIONS = ("float32", "float64")
 # pairs, zones, heat_table, heat_field, wall_per_cell, periodic: every term with and without, alone and together.
 STRUCTURES = {
@@ -29,6 +31,11 @@ STRUCTURES = {
     "materials, sources, walls a cell": (True, True, True, True, True, (False, False, False)),
     "materials with heat a cell, periodic": (True, True, False, True, False, (True, True, True)),
 }
+LARGEST = "materials, sources, walls a cell"
+# Places in a kernel where a cell is renewed, and for x, y, z those where a ghost can lie beyond it. `register` has a
+# path with walls at y and z and one without, each for two rows of four cells and two of one; of four cells the first
+# and the last alone can be at a wall at x.
+PLACES = dict.fromkeys(CUDA_SWEEPS, (1, (2, 2, 2))) | {"register": (20, (16, 20, 20))}
 
 
 def structure(name: str, precision: str) -> Structure:
@@ -70,8 +77,9 @@ def ptx_of(module: str, variant: Any, signature: Any, capability: tuple[int, int
     return str(cuda.compile_ptx(build(variant), signature, cc=capability)[0])
 
 
-def spilled_bytes(ptx: str, capability: tuple[int, int]) -> int:
-    """Bytes of registers that the assembler spills to memory, and of stack, by its own report."""
+@cache
+def assembler_report(ptx: str, capability: tuple[int, int]) -> str:
+    """What the assembler says of a kernel."""
     linker = pytest.importorskip("cuda.bindings.nvjitlink", reason="nvjitlink (cuda-bindings) is not installed")
     options = [f"-arch=sm_{capability[0]}{capability[1]}", "-Xptxas=-v"]
     handle = linker.create(len(options), options)
@@ -82,19 +90,36 @@ def spilled_bytes(ptx: str, capability: tuple[int, int]) -> int:
         linker.get_info_log(handle, report)
     finally:
         linker.destroy(handle)
-    used = re.findall(r"(\d+) bytes (?:stack frame|spill stores|spill loads)", report.decode())
-    assert len(used) >= 3, report.decode()
+    return report.decode()
+
+
+def spilled_bytes(ptx: str, capability: tuple[int, int]) -> int:
+    """Bytes of registers that the assembler spills to memory, and of stack."""
+    report = assembler_report(ptx, capability)
+    used = re.findall(r"(\d+) bytes (?:stack frame|spill stores|spill loads)", report)
+    assert len(used) >= 3, report
     return sum(map(int, used))
 
 
-@pytest.mark.parametrize("capability", CAPABILITIES, ids="sm_{0[0]}{0[1]}".format)
+def registers(ptx: str, capability: tuple[int, int]) -> int:
+    """Registers a thread."""
+    (used,) = re.findall(r"Used (\d+) registers", assembler_report(ptx, capability))
+    return int(used)
+
+
+@pytest.mark.parametrize(("name", "capability"), [*((name, (9, 0)) for name in STRUCTURES), (LARGEST, (8, 0))], ids=str)
 @pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("name", STRUCTURES)
 @pytest.mark.parametrize("movement", CUDA_SWEEPS)
-def test_a_sweep_compiles_without_spills(movement: str, name: str, precision: str, capability: tuple[int, int]) -> None:
+def test_a_sweep_compiles_without_spills_and_a_block_fits(
+    movement: str, name: str, precision: str, capability: tuple[int, int]
+) -> None:
     ptx = ptx_of(movement, structure(name, precision), sweep_signature(precision), capability)
     assert f".target sm_{capability[0]}{capability[1]}" in ptx
+    assert not re.search(r"^\s*call\b", ptx, re.MULTILINE)  # all is inlined
     assert spilled_bytes(ptx, capability) == 0
+    threads = prod(import_module(f"heatsim_kernels.stencil.{movement}").BLOCK)
+    assert threads <= 1024
+    assert registers(ptx, capability) * threads <= REGISTERS
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
@@ -113,9 +138,14 @@ def test_every_multiply_add_of_a_sweep_is_one_that_was_written_out(movement: str
     ptx = ptx_of(movement, structure(name, precision), sweep_signature(precision), (9, 0))
     real = "f32" if precision == "float32" else "f64"
     variant = structure(name, precision)
-    walls = 2 * variant.periodic.count(False)
-    written = (6 if variant.pairs else 3) + walls + variant.heat_table + variant.heat_field
-    assert len(re.findall(rf"fma\.rn\.{real}\b", ptx)) == written
+    renewed, beside_walls = PLACES[movement]
+    walls = sum(places for places, wraps in zip(beside_walls, variant.periodic, strict=True) if not wraps)
+    written = renewed * ((6 if variant.pairs else 3) + variant.heat_table + variant.heat_field) + walls
+    found = len(re.findall(rf"fma\.rn\.{real}\b", ptx))
+    if movement == "register":  # what its two paths share may be computed before they part
+        assert written / 2 <= found <= written
+    else:
+        assert found == written
     assert not re.findall(rf"(?:mul|mad|div|rcp)\S*\.{real}\b|\.ftz|\.approx", ptx)
 
 

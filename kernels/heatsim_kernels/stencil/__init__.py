@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -54,16 +55,18 @@ def _cpu(terms: Terms, dtype: np.dtype) -> Sweep:
     return CpuSweep(terms, dtype)
 
 
-def _basic(terms: Terms, dtype: np.dtype) -> Sweep:
-    from . import basic
-    from .cuda_sweep import CudaSweep
+def _on_cuda(movement: str) -> Callable[[Terms, np.dtype], Sweep]:
+    def build(terms: Terms, dtype: np.dtype) -> Sweep:
+        from .cuda_sweep import CudaSweep
 
-    return CudaSweep(terms, dtype, basic)
+        return CudaSweep(terms, dtype, import_module(f".{movement}", __package__))
+
+    return build
 
 
+CUDA_SWEEPS = ("basic", "shared", "coarsened", "register")
 # Name -> builder(terms, dtype) -> Sweep, in reading order. Builders import late: CUDA need not be installed.
 SWEEPS: dict[str, Callable[[Terms, np.dtype], Sweep]] = {
     "cpu": _cpu,
-    "basic": _basic,
+    **{movement: _on_cuda(movement) for movement in CUDA_SWEEPS},
 }
-CUDA_SWEEPS = ("basic",)

@@ -72,14 +72,31 @@ def above(i, at, n, stride, wraps):
     return uint32(i + stride) if at < n - uint32(1) else (uint32(i - (n - uint32(1)) * stride) if wraps else i)
 
 
-def build(structure: Structure):
+@inlined
+def inside_below(i, at, n, stride, wraps):
+    """`below` where the cell is known not to be the first of its axis."""
+    return i - stride
+
+
+@inlined
+def inside_above(i, at, n, stride, wraps):
+    """`above` where the cell is known not to be the last of its axis."""
+    return i + stride
+
+
+def build(structure: Structure, ends: tuple[bool, bool, bool] = (True, True, True)):
     """The device function new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, walls, medium, heat) of a structure.
 
     `c` is the value of cell i at (x, y, z), `xm` ... `zp` are those of its neighbours; beyond a wall any value will do.
+    `ends` names the axes x, y, z at whose ends the cell may lie; along the others nothing is tested.
     """
     pairs, zones, table, field = structure.pairs, structure.zones, structure.heat_table, structure.heat_field
     per_cell = structure.wall_per_cell
     wrap_x, wrap_y, wrap_z = structure.periodic
+    wall_x, wall_y, wall_z = (end and not wraps for end, wraps in zip(ends, structure.periodic, strict=True))
+    (below_x, above_x), (below_y, above_y), (below_z, above_z) = (
+        (below, above) if end else (inside_below, inside_above) for end in ends
+    )
 
     @inlined
     def zone_at(medium, i):
@@ -98,29 +115,29 @@ def build(structure: Structure):
         px = uint32(zone * medium.count)
         py = uint32(px + medium.count * medium.count)
         pz = uint32(py + medium.count * medium.count)
-        rxm = medium.rates[px + zone_at(medium, below(i, x, shape.nx, one, wrap_x))]
-        rxp = medium.rates[px + zone_at(medium, above(i, x, shape.nx, one, wrap_x))]
-        rym = medium.rates[py + zone_at(medium, below(i, y, shape.ny, shape.nx, wrap_y))]
-        ryp = medium.rates[py + zone_at(medium, above(i, y, shape.ny, shape.nx, wrap_y))]
-        rzm = medium.rates[pz + zone_at(medium, below(i, z, shape.nz, plane, wrap_z))]
-        rzp = medium.rates[pz + zone_at(medium, above(i, z, shape.nz, plane, wrap_z))]
+        rxm = medium.rates[px + zone_at(medium, below_x(i, x, shape.nx, one, wrap_x))]
+        rxp = medium.rates[px + zone_at(medium, above_x(i, x, shape.nx, one, wrap_x))]
+        rym = medium.rates[py + zone_at(medium, below_y(i, y, shape.ny, shape.nx, wrap_y))]
+        ryp = medium.rates[py + zone_at(medium, above_y(i, y, shape.ny, shape.nx, wrap_y))]
+        rzm = medium.rates[pz + zone_at(medium, below_z(i, z, shape.nz, plane, wrap_z))]
+        rzp = medium.rates[pz + zone_at(medium, above_z(i, z, shape.nz, plane, wrap_z))]
         return face_differences(start, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp)
 
     @inlined
     def new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, walls, medium, heat):
         one = uint32(1)
         zone = zone_at(medium, i)
-        if x == 0 and not wrap_x:
+        if wall_x and x == 0:
             xm = beyond(c, walls, 0, zone, z * shape.ny + y)
-        if x == shape.nx - one and not wrap_x:
+        if wall_x and x == shape.nx - one:
             xp = beyond(c, walls, 1, zone, z * shape.ny + y)
-        if y == 0 and not wrap_y:
+        if wall_y and y == 0:
             ym = beyond(c, walls, 2, zone, z * shape.nx + x)
-        if y == shape.ny - one and not wrap_y:
+        if wall_y and y == shape.ny - one:
             yp = beyond(c, walls, 3, zone, z * shape.nx + x)
-        if z == 0 and not wrap_z:
+        if wall_z and z == 0:
             zm = beyond(c, walls, 4, zone, y * shape.nx + x)
-        if z == shape.nz - one and not wrap_z:
+        if wall_z and z == shape.nz - one:
             zp = beyond(c, walls, 5, zone, y * shape.nx + x)
         start = c
         if table:

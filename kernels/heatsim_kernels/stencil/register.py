@@ -1,0 +1,166 @@
+"""`register`: a march through z with everything a thread needs in its own registers.
+
+                 yp   . . . .        a thread owns 4 cells in x (one 16-byte access in float32, two in float64)
+    row y+1   xm [ o o o o ] xp      in 2 rows, and marches through z with three planes of them in registers:
+    row y     xm [ o o o o ] xp      z neighbours are there already, y neighbours partly (2 rows of 4),
+                 ym   . . . .        x neighbours mostly (3 of 4); what is missing was just loaded by a
+                                     neighbouring thread and comes from the L1 cache
+
+No shared memory and no barrier, so warps drift apart freely and loads of one hide behind the work of others. A cell
+asks the caches for 4 bytes of the next plane, 4 of rows beside and 2 of columns beside in float32, and device memory
+for 8 + 8 / CHUNK with its result: 13 operations for 10 bytes. Sources: Micikevicius, 3D finite difference computation
+on GPUs using CUDA, GPGPU-2, 2009 (the march); Volkov, Better performance at lower occupancy, GTC 2010 (several results
+a thread).
+
+Walls: at x they concern the outer two of a thread's cells alone, and are tested for; at y and z a whole row or plane
+has one, so that is decided once for a thread's 8 cells a plane, and nearly all take the path that has no tests for it.
+Rows that are no multiple of 4 cells would put vectors across 16-byte boundaries: there a thread marches four times,
+with one column of cells, and neighbouring threads read neighbouring cells.
+"""
+
+from __future__ import annotations
+
+from numba import uint32, uint64
+
+from ..cuda_api import SIMULATED, compiled_once, cuda, inlined
+from ..cuda_vectors import load4, store4
+from . import cuda_cell
+from .cuda_cell import Shape, above, below
+from .cuda_tiles import blocks, first_cell
+from .structure import Structure
+
+BLOCK = (2, 2, 1) if SIMULATED else (32, 4, 1)  # a warp along x, so that all its threads are at the same y and z
+CHUNK = 2 if SIMULATED else 16  # planes of a march
+COLUMNS, ROWS = 4, 2  # cells of a thread in a plane
+
+
+def build(structure: Structure):
+    """The kernel of a structure: `kernel[grid(shape), BLOCK](u, v, shape, walls, medium, heat)`; see `cuda_cell`.
+
+    `u` and `v` start on a 16-byte boundary.
+    """
+    lanes, chunk = BLOCK[0], CHUNK
+    width, height = COLUMNS * BLOCK[0], ROWS * BLOCK[1]
+    march_four, march_one = (_march(structure, *cells) for cells in (_four_cells(), _one_cell()))
+
+    def register(u, v, shape, walls, medium, heat):
+        tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        x, y, z = first_cell(shape, width, height, chunk)
+        y, end = uint32(y + uint32(2) * ty), min(uint32(z + uint32(chunk)), shape.nz)
+        stop = min(uint32(x + uint32(width)), shape.nx) if y < shape.ny else uint32(0)
+        fours = uint32(shape.nx & uint32(0xFFFFFFFC))
+        if fours == shape.nx:
+            x = uint32(x + uint32(4) * tx)
+            if x < stop:
+                # Told by `fours`, the compiler knows that only the last of four cells can be the last of a row.
+                march_four(x, y, z, end, u, v, Shape(shape.nz, shape.ny, fours), walls, medium, heat)
+        else:
+            x = uint32(x + tx)
+            while x < stop:
+                march_one(x, y, z, end, u, v, shape, walls, medium, heat)
+                x = uint32(x + uint32(lanes))
+
+    return register
+
+
+def grid(shape: tuple[int, int, int]) -> tuple[int, int, int]:
+    """A block for each tile of CHUNK planes."""
+    return blocks(shape, (COLUMNS * BLOCK[0], ROWS * BLOCK[1], CHUNK))
+
+
+def _four_cells():
+    """Rows of four cells from a multiple of four on: their number, and how to read, write and renew them."""
+
+    @inlined
+    def beside(c, left, right):
+        return (left, c[0], c[1], c[2]), (c[1], c[2], c[3], right)
+
+    def renew(new_value):
+        @inlined
+        def row(i, x, y, z, c, xm, xp, ym, yp, zm, zp, terms):
+            i1, i2, i3 = i + uint64(1), i + uint64(2), i + uint64(3)
+            x1, x2, x3 = uint32(x + uint32(1)), uint32(x + uint32(2)), uint32(x + uint32(3))
+            return (
+                new_value(i, x, y, z, c[0], xm[0], xp[0], ym[0], yp[0], zm[0], zp[0], *terms),
+                new_value(i1, x1, y, z, c[1], xm[1], xp[1], ym[1], yp[1], zm[1], zp[1], *terms),
+                new_value(i2, x2, y, z, c[2], xm[2], xp[2], ym[2], yp[2], zm[2], zp[2], *terms),
+                new_value(i3, x3, y, z, c[3], xm[3], xp[3], ym[3], yp[3], zm[3], zp[3], *terms),
+            )
+
+        return row
+
+    return 4, load4, beside, store4, renew
+
+
+def _one_cell():
+    """Rows of a single cell: see `_four_cells`."""
+
+    @inlined
+    def read(u, i):
+        return u[i]
+
+    @inlined
+    def beside(c, left, right):
+        return left, right
+
+    @inlined
+    def write(v, i, value):
+        v[i] = value
+
+    def renew(new_value):
+        @inlined
+        def row(i, x, y, z, c, xm, xp, ym, yp, zm, zp, terms):
+            return new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, *terms)
+
+        return row
+
+    return 1, read, beside, write, renew
+
+
+def _march(structure, cells, read, beside, write, renew):
+    """The march of a thread from plane z to `end`; its cells are the row from x on and the same of the row above."""
+    anywhere, within = (
+        renew(compiled_once(cuda_cell.build(structure, ends).py_func, like=4))
+        for ends in ((True, True, True), (True, False, False))
+    )
+    wrap_x, wrap_y, wrap_z = structure.periodic
+    last = cells - 1
+
+    @inlined
+    def march(x, y, z, end, u, v, shape, walls, medium, heat):
+        one, row, plane = uint32(1), uint64(shape.nx), uint64(shape.ny) * uint64(shape.nx)
+        terms = shape, walls, medium, heat
+        i = uint64(z) * plane + uint64(y) * row + uint64(x)
+        # The way to neighbours, as differences of indices. Where there is no second row another one stands in for it.
+        left = uint64(below(i, x, shape.nx, one, wrap_x)) - i
+        right = uint64(above(i + uint64(last), x + uint32(last), shape.nx, one, wrap_x)) - i
+        two_rows = y + one < shape.ny
+        y1 = uint32(y + one) if two_rows else (uint32(0) if wrap_y else y)
+        second = uint64(above(i, y, shape.ny, row, wrap_y)) - i
+        before = uint64(below(i, y, shape.ny, row, wrap_y)) - i
+        after = uint64(above(i + second, y1, shape.ny, row, wrap_y)) - i
+        inner_rows = y > 0 and y + uint32(2) < shape.ny
+        j = uint64(below(i, z, shape.nz, plane, wrap_z))
+        low, low1 = read(u, j), read(u, j + second)
+        here, here1 = read(u, i), read(u, i + second)
+        while z < end:
+            # The next plane's loads first: they come from afar.
+            i1, j = i + second, uint64(above(i, z, shape.nz, plane, wrap_z))
+            high, high1 = read(u, j), read(u, j + second)
+            ym, yp = read(u, i + before), read(u, i + after)
+            xm, xp = beside(here, u[i + left], u[i + right])
+            xm1, xp1 = beside(here1, u[i1 + left], u[i1 + right])
+            if inner_rows and z > 0 and z + one < shape.nz:
+                new = within(i, x, y, z, here, xm, xp, ym, here1, low, high, terms)
+                new1 = within(i1, x, y1, z, here1, xm1, xp1, here, yp, low1, high1, terms)
+            else:
+                new = anywhere(i, x, y, z, here, xm, xp, ym, here1, low, high, terms)
+                new1 = anywhere(i1, x, y1, z, here1, xm1, xp1, here, yp, low1, high1, terms)
+            write(v, i, new)
+            if two_rows:
+                write(v, i1, new1)
+            low, low1, here, here1 = here, here1, high, high1
+            i = i + plane
+            z = uint32(z + one)
+
+    return march

@@ -1,0 +1,83 @@
+"""Run small problems on the CUDA simulator: `NUMBA_ENABLE_CUDASIM=1 python simulate_sweeps.py RESULT.npz`.
+
+A process of its own, because the simulator is chosen once, when Numba is imported. It compiles nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
+from kernel_cases import FLOATS, KINDS, STEP, Case, Kind, outcome, random_case
+
+STEPS = 2
+PLACES = (
+    ((3, 3, 9), (False, False, False), False),
+    ((2, 3, 5), (True, False, True), True),
+    ((1, 4, 3), (False, True, False), True),
+    ((1, 1, 10), (False, False, False), False),
+)
+
+
+# Rows of whole vectors and others, with cells whose neighbours in y and z are all in the grid: the paths of `register`.
+MARCHES = (
+    ((3, 5, 12), (False, False, False), True),
+    ((3, 5, 8), (True, True, True), False),
+    ((3, 5, 9), (False, True, False), True),
+)
+
+
+def cases(movement: str) -> Iterator[tuple[str, type, Case]]:
+    """Every kind of problem, in places taken in turn so that every pair of dtype and kind sees walls and periods.
+
+    Movements other than `basic` share its physics and its ledger: they take half the cases, and count no heat.
+    """
+    for number, (name, kind) in enumerate(KINDS.items()):
+        for turn, dtype in enumerate(FLOATS):
+            place = PLACES[(number + 2 * turn) % len(PLACES)]
+            if movement == "basic":
+                yield f"{name}, {np.dtype(dtype).name}", dtype, case_at(place, kind, number)
+            elif number % 2 == turn:
+                yield f"{name}, {np.dtype(dtype).name}", dtype, without_ledger(case_at(place, kind, number))
+    if movement == "basic":
+        yield "one material as a table of pairs", np.float64, random_case((2, 3, 5), Kind(pairs=True))
+    if movement == "register":
+        for number, place in enumerate(MARCHES):
+            kind = KINDS["materials with heat a cell"]
+            yield f"{place[0][2]} cells a row", np.float32, without_ledger(case_at(place, kind, number))
+
+
+def case_at(place: tuple[tuple[int, int, int], tuple[bool, bool, bool], bool], kind: Kind, seed: int) -> Case:
+    shape, periodic, per_cell = place
+    return random_case(shape, kind, periodic=periodic, per_cell=per_cell, rows=2, seed=seed)
+
+
+def without_ledger(case: Case) -> Case:
+    return case._replace(terms=replace(case.terms, closed=(True,) * 6))
+
+
+def results(movement: str, dtype: type, case: Case) -> dict[str, np.ndarray]:
+    """What a movement makes of a case; the field alone but for `basic`, since all read it by the same kernels."""
+    sweep = SWEEPS[movement](case.terms, np.dtype(dtype))
+    if movement == "basic":
+        return {**outcome(sweep, case, STEPS)._asdict(), "is_finite": np.array(sweep.is_finite())}
+    sweep.put(case.start)
+    sweep.advance(STEP, STEPS, case.drive)
+    return {"field": np.array(sweep.field())}
+
+
+def main(target: str) -> None:
+    parts = {
+        f"{movement}: {name}: {part}": values
+        for movement in CUDA_SWEEPS
+        for name, dtype, case in cases(movement)
+        for part, values in results(movement, dtype, case).items()
+    }
+    np.savez(target, **parts)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
