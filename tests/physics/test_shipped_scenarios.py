@@ -1,0 +1,29 @@
+"""The energy ledger of every shipped scenario closes to rounding, over its first steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from heatsim_kernels.stencil import SWEEPS
+
+from heatsim.problem import build
+from heatsim.scenario import load
+from heatsim.simulation import Timings, simulate
+from heatsim.state import State
+
+SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
+STEPS = 300
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("float64", 1e-10), ("float32", 1e-4)])
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_the_energy_ledger_closes(path: Path, precision: str, tolerance: float) -> None:
+    overrides = ["compute.device=cpu", f"compute.precision={precision}"]
+    end = STEPS * build(load(path, overrides)).largest_step
+    problem = build(load(path, [*overrides, f"time.end={end}"]))
+    state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
+    assert simulate(state, [], Timings())
+    assert state.step >= STEPS
+    assert state.energy.moved > 0
+    assert abs(state.energy.relative_residual) < tolerance
