@@ -72,12 +72,17 @@ def _events(recorders: Sequence[Recorder], end: float) -> list[float]:
     return sorted({end}.union(*(recorder.times for recorder in recorders)))
 
 
+def steps_between(start: float, target: float, largest_step: float) -> int:
+    """Number of equal steps, none larger than allowed, from one event to the next."""
+    return max(1, ceil((target - start) / largest_step * (1 - 1e-12)))
+
+
 def _advance_to(state: State, target: float) -> Iterator[None]:
     """Advance to a time exactly, in equal steps no larger than allowed; yields after each batch of steps."""
     start = state.time
     if target <= start:
         return
-    total = max(1, ceil((target - start) / state.problem.largest_step * (1 - 1e-12)))
+    total = steps_between(start, target, state.problem.largest_step)
     dt = (target - start) / total
     most = min(CHECK_EVERY, state.problem.batch)
     done, batch, unchecked = 0, 1, 0

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
-from math import ceil, isfinite
+from itertools import pairwise
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from heatsim.simulation import steps_between
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
@@ -70,8 +71,7 @@ def step_count(problem: Problem) -> int:
     schedules = [recorded.schedule for recorded in (*output.slices, *output.probes)]
     schedules += [output.snapshots, *([output.energy] if output.energy else [])]
     events = sorted({0.0, end}.union(*(schedule.times(end) for schedule in schedules)))
-    spans = np.diff(events)
-    return int(sum(max(1, ceil(span / problem.largest_step * (1 - 1e-12))) for span in spans))
+    return sum(steps_between(start, target, problem.largest_step) for start, target in pairwise(events))
 
 
 def estimate(problem: Problem, device: str, kernel: str) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from numba import float64, int32, int64
 
 from ..cuda_api import SIMULATED, cuda, inlined
 from . import physics
+from .cuda_block_sum import THREADS, block_sum
 from .structure import Structure
 
-THREADS, BLOCKS = (4, 2) if SIMULATED else (256, 64)  # blocks a face; the simulator runs a Python thread for each
+BLOCKS = 2 if SIMULATED else 64  # a face
 
 ghost = inlined(physics.ghost)
 
@@ -54,16 +55,8 @@ def build(structure: Structure):
             beyond = ghost(c, a[w], b[w])
             total += weights[face * count + zone] * (float64(beyond) - float64(c))
             position += int64(BLOCKS) * THREADS
-        sums = cuda.shared.array(THREADS, float64)
-        sums[cuda.threadIdx.x] = total
-        cuda.syncthreads()
-        half = THREADS // 2
-        while half > 0:
-            if cuda.threadIdx.x < half:
-                sums[cuda.threadIdx.x] += sums[cuda.threadIdx.x + half]
-            cuda.syncthreads()
-            half //= 2
+        total = block_sum(total)
         if cuda.threadIdx.x == 0:
-            partial[face, cuda.blockIdx.x] += sums[0]
+            partial[face, cuda.blockIdx.x] += total
 
     return wall_flows

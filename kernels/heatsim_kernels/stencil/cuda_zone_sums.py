@@ -8,8 +8,9 @@ from __future__ import annotations
 from numba import float64, int64
 
 from ..cuda_api import SIMULATED, cuda
+from .cuda_block_sum import THREADS, block_sum
 
-THREADS, BLOCKS = (4, 2) if SIMULATED else (256, 512)
+BLOCKS = 2 if SIMULATED else 512
 
 
 def build(zones):
@@ -22,16 +23,8 @@ def build(zones):
             if not zones or zone_of[i] == zone:
                 total += float64(u[i])
             i += int64(BLOCKS) * THREADS
-        sums = cuda.shared.array(THREADS, float64)
-        sums[cuda.threadIdx.x] = total
-        cuda.syncthreads()
-        half = THREADS // 2
-        while half > 0:
-            if cuda.threadIdx.x < half:
-                sums[cuda.threadIdx.x] += sums[cuda.threadIdx.x + half]
-            cuda.syncthreads()
-            half //= 2
+        total = block_sum(total)
         if cuda.threadIdx.x == 0:
-            partial[cuda.blockIdx.x] = sums[0]
+            partial[cuda.blockIdx.x] = total
 
     return zone_sum
