@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,12 @@ class State:
     def temperature(self) -> np.ndarray:
         """The whole field, (nz, ny, nx), a fresh copy in the run's precision."""
         return self._absolute(self.sweep.field())
+
+    def capture(self) -> Callable[[], np.ndarray] | None:
+        """A function that gives `temperature` as it is now, called once, later and from any thread; None where the
+        copy would have to be on the host now."""
+        fetch = self.sweep.capture()
+        return None if fetch is None else lambda: self._absolute(fetch())
 
     def plane(self, axis: str, index: int) -> np.ndarray:
         """The plane normal to "x", "y" or "z" at a cell index: (nz, ny), (nz, nx) or (ny, nx)."""

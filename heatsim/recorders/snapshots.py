@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from heatsim.recorders.writer import ROOM
 from heatsim.store.geometry import write_geometry
@@ -14,6 +17,10 @@ if TYPE_CHECKING:
     from heatsim.recorders.writer import Writer
     from heatsim.state import State
     from heatsim.store.folder import RunFolder
+
+
+def _given(field: np.ndarray) -> Callable[[], np.ndarray]:
+    return lambda: field
 
 
 class SnapshotRecorder:
@@ -30,25 +37,21 @@ class SnapshotRecorder:
             write_geometry(folder.geometry, problem.grid, materials, tuple(scenario.materials), scenario.title)
 
     def record(self, state: State) -> None:
-        """Copy the field and have it written."""
-        self._writer.wait_for_room(ROOM)  # the copy of the field and its compressed image fill all the room there is
-        scenario = self._problem.scenario
-        snapshot = Snapshot(
-            self._problem.grid,
-            state.time,
-            state.step,
-            state.temperature(),
-            scenario.temperature_unit,
-            scenario.title,
-        )
-        path = self._folder.snapshot(self._count)
+        """Copy the field and have it written; a copy on a GPU waits there until its turn comes."""
+        capture = state.capture()
+        share = 0 if capture else ROOM  # on the host, the copy and its compressed image fill all the room there is
+        self._writer.wait_for_room(share)
+        field = capture or _given(state.temperature())
+        path, time, step = self._folder.snapshot(self._count), state.time, state.step
         self._count += 1
+        scenario = self._problem.scenario
 
         def write() -> None:
-            write_snapshot(path, snapshot)
+            unit, title = scenario.temperature_unit, scenario.title
+            write_snapshot(path, Snapshot(self._problem.grid, time, step, field(), unit, title))
             self._series.append(path)
 
-        self._writer.submit(write, ROOM)
+        self._writer.submit(write, share)
 
     def close(self, finished: bool) -> None:
         """Nothing is left to do: the writer finishes what it was given."""

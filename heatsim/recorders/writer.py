@@ -20,13 +20,14 @@ class Writer:
         self._thread.start()
 
     def wait_for_room(self, share: int = 1) -> None:
-        """Wait until there is room for a task, ROOM at most; call it before copying what the task is to write."""
+        """Wait until there is room for a task, ROOM at most; call it before copying what the task is to write. A task
+        that holds no memory before its turn has a share of 0."""
         for _ in range(share):
             self._room.acquire()
         try:
             self._check()
         except BaseException:
-            self._room.release(share)
+            self._free(share)
             raise
 
     def submit(self, task: Callable[[], object], share: int = 1) -> None:
@@ -38,6 +39,10 @@ class Writer:
         self._tasks.put(None)
         self._thread.join()
         self._check()
+
+    def _free(self, share: int) -> None:
+        for _ in range(share):
+            self._room.release()
 
     def _check(self) -> None:
         if self._error is not None:
@@ -55,4 +60,4 @@ class Writer:
                 self._error, failed = error, True
             finally:
                 del task, entry  # and with them the copy of the field
-                self._room.release(share)
+                self._free(share)

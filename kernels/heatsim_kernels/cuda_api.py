@@ -59,6 +59,17 @@ def compiled_once(function, like):
     return call
 
 
+def driver_call(answer):
+    """The result of a function of `cuda.bindings.driver`; raises `RuntimeError` with the driver's reason."""
+    from cuda.bindings import driver
+
+    error, *result = answer
+    if error != driver.CUresult.CUDA_SUCCESS:
+        reason = driver.cuGetErrorString(error)[1]
+        raise RuntimeError(f"CUDA: {reason.decode() if isinstance(reason, bytes) else reason}")
+    return result[0] if result else None
+
+
 def device_name() -> str:
     """The name of the current GPU; raises `RuntimeError` saying why where there is none that works."""
     if SIMULATED:
@@ -77,4 +88,4 @@ def memory() -> tuple[int, int]:
     return int(info.free), int(info.total)
 
 
-__all__ = ["SIMULATED", "compiled_once", "cuda", "device_name", "inlined", "intrinsic", "memory"]
+__all__ = ["SIMULATED", "compiled_once", "cuda", "device_name", "driver_call", "inlined", "intrinsic", "memory"]

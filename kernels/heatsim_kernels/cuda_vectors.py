@@ -1,13 +1,14 @@
-"""CUDA: four neighbouring cells of a flat array, moved 16 bytes at a time.
+"""CUDA: memory access that Numba's indexing does not give.
 
-Numba loads and stores one element an instruction; these two become `ld.global.v4.f32` or two `ld.global.v2.f64`, and
-the same for stores. A warp then asks for 512 bytes with one instruction. `array[i]` must lie on a 16-byte boundary.
+Four neighbouring cells of a flat array move 16 bytes at a time: `ld.global.v4.f32` or two `ld.global.v2.f64`, and the
+same for stores, so a warp asks for 512 bytes with one instruction. `constant` reads what the kernel never writes
+(`ld.global.nc`): the compiler may then read it once for several uses, whatever is stored in between.
 """
 
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import types
+from numba import types, uint32
 
 from .cuda_api import SIMULATED, inlined, intrinsic
 
@@ -27,11 +28,29 @@ if SIMULATED:
         for k in range(CELLS):
             array[i + k] = values[k]
 
+    @inlined
+    def constant(array, i):
+        """array[i]."""
+        return array[i]
+
+    @inlined
+    def load4_bytes(array, i):
+        """The four bytes from array[i] on as one number, the first lowest."""
+        return uint32(
+            uint32(array[i])
+            | uint32(array[i + 1]) << uint32(8)
+            | uint32(array[i + 2]) << uint32(16)
+            | uint32(array[i + 3]) << uint32(24)
+        )
+
 else:
+
+    def _data(context, builder, array_type, array):
+        return context.make_array(array_type)(context, builder, array).data
 
     def _pieces(context, builder, array_type, array, i):
         """Pointers to the 16-byte pieces of four elements, each to a vector, and the length of these."""
-        data = context.make_array(array_type)(context, builder, array).data
+        data = _data(context, builder, array_type, array)
         element = data.type.pointee
         width = ACCESS * 8 // array_type.dtype.bitwidth
         vector = ir.VectorType(element, width).as_pointer(data.type.addrspace)
@@ -70,3 +89,30 @@ else:
             return context.get_dummy_value()
 
         return types.void(array, types.uint64, types.UniTuple(array.dtype, CELLS)), codegen
+
+    def _invariant(builder, load):
+        load.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return load
+
+    @intrinsic
+    def constant(typing_context, array, i):
+        """array[i], of an array that the kernel does not write; i is unsigned."""
+
+        def codegen(context, builder, signature, args):
+            index = context.cast(builder, args[1], signature.args[1], types.uint64)
+            address = builder.gep(_data(context, builder, signature.args[0], args[0]), [index])
+            return _invariant(builder, builder.load(address))
+
+        return array.dtype(array, i), codegen
+
+    @intrinsic
+    def load4_bytes(typing_context, array, i):
+        """The four bytes from array[i] on as one number, the first lowest; a 4-byte boundary, never written; i is
+        uint64."""
+
+        def codegen(context, builder, signature, args):
+            address = builder.gep(_data(context, builder, signature.args[0], args[0]), [args[1]])
+            word = ir.IntType(32).as_pointer(address.type.addrspace)
+            return _invariant(builder, builder.load(builder.bitcast(address, word), align=CELLS))
+
+        return types.uint32(array, types.uint64), codegen

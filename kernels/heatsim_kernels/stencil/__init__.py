@@ -30,6 +30,10 @@ class Sweep(Protocol):
     def field(self) -> np.ndarray:
         """The field, to look at until the next `advance`; do not write to it."""
 
+    def capture(self) -> Callable[[], np.ndarray] | None:
+        """A function that gives the field of now, called once, later and from any thread; the host memory is taken
+        then. None where that cannot be: the field is on the host, or the device is short of memory."""
+
     def plane(self, axis: int, index: int) -> np.ndarray:
         """A copy of one plane; axis 0, 1, 2 is z, y, x of the array."""
 
@@ -41,6 +45,9 @@ class Sweep(Protocol):
 
     def is_finite(self) -> bool:
         """Whether every value is a finite number."""
+
+    def was_finite(self) -> bool:
+        """`is_finite` without waiting for the device, which may answer for the state at the last call; then True first."""
 
     def heat_entered(self) -> np.ndarray:
         """(6,) heat that has entered through each of `terms.FACES` since the start, J."""

@@ -349,6 +349,9 @@ class CpuSweep:
         """The field itself, (nz, ny, nx), to look at until the next `advance`."""
         return self._u.reshape(self.terms.shape)
 
+    def capture(self) -> None:
+        """None: a copy of the field would be on the host as well."""
+
     def plane(self, axis: int, index: int) -> np.ndarray:
         """A copy of one plane; axis 0, 1, 2 is z, y, x of the array."""
         return self.field().take(index, axis)
@@ -364,6 +367,10 @@ class CpuSweep:
     def is_finite(self) -> bool:
         """Whether every value is a finite number."""
         return bool(np.isfinite(zone_sums(self.field(), None, 1)[0]))
+
+    def was_finite(self) -> bool:
+        """`is_finite`: the host has nothing to wait for."""
+        return self.is_finite()
 
     def heat_entered(self) -> np.ndarray:
         """(6,) heat that has entered through each of FACES since the start, J."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from numba import uint32
 
 from ..cuda_api import inlined
+from ..cuda_vectors import constant
 from ..fma import fma
 from . import physics
 from .structure import Structure
@@ -72,35 +73,61 @@ def above(i, at, n, stride, wraps):
     return uint32(i + stride) if at < n - uint32(1) else (uint32(i - (n - uint32(1)) * stride) if wraps else i)
 
 
-@inlined
-def inside_below(i, at, n, stride, wraps):
-    """`below` where the cell is known not to be the first of its axis."""
-    return i - stride
+class Zones(NamedTuple):
+    """The zones of a cell and its neighbours, uint32; of a neighbour beyond a wall, the cell's own."""
+
+    c: int
+    xm: int
+    xp: int
+    ym: int
+    yp: int
+    zm: int
+    zp: int
 
 
-@inlined
-def inside_above(i, at, n, stride, wraps):
-    """`above` where the cell is known not to be the last of its axis."""
-    return i + stride
-
-
-def build(structure: Structure, ends: tuple[bool, bool, bool] = (True, True, True)):
+def build(structure: Structure):
     """The device function new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, walls, medium, heat) of a structure.
 
     `c` is the value of cell i at (x, y, z), `xm` ... `zp` are those of its neighbours; beyond a wall any value will do.
-    `ends` names the axes x, y, z at whose ends the cell may lie; along the others nothing is tested.
     """
-    pairs, zones, table, field = structure.pairs, structure.zones, structure.heat_table, structure.heat_field
-    per_cell = structure.wall_per_cell
+    given = build_given(structure)
+    zones, pairs = structure.zones, structure.pairs
     wrap_x, wrap_y, wrap_z = structure.periodic
-    wall_x, wall_y, wall_z = (end and not wraps for end, wraps in zip(ends, structure.periodic, strict=True))
-    (below_x, above_x), (below_y, above_y), (below_z, above_z) = (
-        (below, above) if end else (inside_below, inside_above) for end in ends
-    )
 
     @inlined
     def zone_at(medium, i):
         return uint32(medium.zones[i]) if zones else uint32(0)
+
+    @inlined
+    def zones_around(i, x, y, z, shape, medium):
+        one, plane, own = uint32(1), uint32(shape.ny * shape.nx), zone_at(medium, i)
+        if not pairs:
+            return Zones(own, own, own, own, own, own, own)
+        return Zones(
+            own,
+            zone_at(medium, below(i, x, shape.nx, one, wrap_x)),
+            zone_at(medium, above(i, x, shape.nx, one, wrap_x)),
+            zone_at(medium, below(i, y, shape.ny, shape.nx, wrap_y)),
+            zone_at(medium, above(i, y, shape.ny, shape.nx, wrap_y)),
+            zone_at(medium, below(i, z, shape.nz, plane, wrap_z)),
+            zone_at(medium, above(i, z, shape.nz, plane, wrap_z)),
+        )
+
+    @inlined
+    def new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, walls, medium, heat):
+        around = zones_around(i, x, y, z, shape, medium)
+        return given(i, x, y, z, c, xm, xp, ym, yp, zm, zp, around, shape, walls, medium, heat)
+
+    return new_value
+
+
+def build_given(structure: Structure, ends: tuple[bool, bool, bool] = (True, True, True)):
+    """As `build`, for movements that fetch the zones too: they come as `Zones` after the values.
+
+    `ends` names the axes x, y, z at whose ends the cell may lie; along the others nothing is tested.
+    """
+    pairs, table, field, per_cell = structure.pairs, structure.heat_table, structure.heat_field, structure.wall_per_cell
+    wall_x, wall_y, wall_z = (end and not wraps for end, wraps in zip(ends, structure.periodic, strict=True))
 
     @inlined
     def beyond(c, walls, face, zone, position):
@@ -108,25 +135,20 @@ def build(structure: Structure, ends: tuple[bool, bool, bool] = (True, True, Tru
         return ghost(c, walls.a[w], walls.b[w])
 
     @inlined
-    def exchange(i, x, y, z, start, c, xm, xp, ym, yp, zm, zp, shape, zone, medium):
+    def exchange(start, c, xm, xp, ym, yp, zm, zp, zones, medium):
         if not pairs:
             return second_difference(start, c, xm, xp, ym, yp, zm, zp, medium.rx, medium.ry, medium.rz)
-        one, plane = uint32(1), uint32(shape.ny * shape.nx)
-        px = uint32(zone * medium.count)
+        px = uint32(zones.c * medium.count)
         py = uint32(px + medium.count * medium.count)
         pz = uint32(py + medium.count * medium.count)
-        rxm = medium.rates[px + zone_at(medium, below_x(i, x, shape.nx, one, wrap_x))]
-        rxp = medium.rates[px + zone_at(medium, above_x(i, x, shape.nx, one, wrap_x))]
-        rym = medium.rates[py + zone_at(medium, below_y(i, y, shape.ny, shape.nx, wrap_y))]
-        ryp = medium.rates[py + zone_at(medium, above_y(i, y, shape.ny, shape.nx, wrap_y))]
-        rzm = medium.rates[pz + zone_at(medium, below_z(i, z, shape.nz, plane, wrap_z))]
-        rzp = medium.rates[pz + zone_at(medium, above_z(i, z, shape.nz, plane, wrap_z))]
+        rxm, rxp = constant(medium.rates, px + zones.xm), constant(medium.rates, px + zones.xp)
+        rym, ryp = constant(medium.rates, py + zones.ym), constant(medium.rates, py + zones.yp)
+        rzm, rzp = constant(medium.rates, pz + zones.zm), constant(medium.rates, pz + zones.zp)
         return face_differences(start, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp)
 
     @inlined
-    def new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, walls, medium, heat):
-        one = uint32(1)
-        zone = zone_at(medium, i)
+    def new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, zones, shape, walls, medium, heat):
+        one, zone = uint32(1), zones.c
         if wall_x and x == 0:
             xm = beyond(c, walls, 0, zone, z * shape.ny + y)
         if wall_x and x == shape.nx - one:
@@ -144,6 +166,6 @@ def build(structure: Structure, ends: tuple[bool, bool, bool] = (True, True, Tru
             start = fma(heat.dt, heat.table[zone], start)
         if field:
             start = fma(heat.gain, heat.field[i], start)
-        return exchange(i, x, y, z, start, c, xm, xp, ym, yp, zm, zp, shape, zone, medium)
+        return exchange(start, c, xm, xp, ym, yp, zm, zp, zones, medium)
 
     return new_value

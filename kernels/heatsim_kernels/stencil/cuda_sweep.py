@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable
 from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..cuda_api import cuda
-from . import cuda_wall_flows, cuda_zone_sums
+from ..cuda_launch import Resources, kernel
+from ..cuda_memory import Array, Captures, Download, Table, Upload, empty, on_device
+from . import cuda_reads, cuda_wall_flows, cuda_zone_sums
 from .cuda_cell import Heat, Medium, Shape, Walls
 from .structure import Structure
 from .terms import Drive, Terms
 
+NOTHING = np.zeros((1, 1))  # in place of a table that a problem has not
 
-@lru_cache(maxsize=64)
-def _compiled(build, structure):
-    return cuda.jit(build(structure))
+
+class Batch(NamedTuple):
+    """What the steps of one `advance` have in common, on the device."""
+
+    structure: Structure
+    wall_a: Table
+    wall_b: Table
+    weights: Array
+    medium: Medium
+    heat_table: Table
+    dt: np.floating
+    heat_field: Array
+    gains: np.ndarray
 
 
 class CudaSweep:
@@ -30,40 +43,55 @@ class CudaSweep:
         self.name = movement.__name__.rpartition(".")[2]
         self._movement = movement
         cells = int(np.prod(terms.shape))
-        self._u, self._v = cuda.device_array(cells, self.dtype), cuda.device_array(cells, self.dtype)
-        nothing = np.zeros(1, np.uint8)
-        self._zones = cuda.to_device(nothing if terms.zones is None else terms.zones.reshape(-1))
-        self._walls = cuda.to_device(terms.wall_offsets)
-        self._open_faces = np.flatnonzero(~np.array(terms.closed))
-        self._faces = cuda.to_device(self._open_faces.astype(np.int32))
-        self._partial = cuda.to_device(np.zeros((6, cuda_wall_flows.BLOCKS)))
-        self._zone_partial = cuda.device_array(cuda_zone_sums.BLOCKS, np.float64)
+        self._u, self._v = empty(cells, self.dtype), empty(cells, self.dtype)
+        self._zones = on_device(np.zeros(1, np.uint8) if terms.zones is None else terms.zones.reshape(-1))
+        self._shape, self._zone_count = Shape(*(np.uint32(n) for n in terms.shape)), np.uint32(terms.zone_count)
+        self._offsets = on_device(terms.wall_offsets)
+        self._open_faces = np.flatnonzero(~np.array(terms.closed)).astype(np.int32)
+        self._faces = on_device(self._open_faces if self._open_faces.size else np.zeros(1, np.int32))
+        self._entered = on_device(np.zeros((6, cuda_wall_flows.BLOCKS)))
+        self._zone_partial = empty(cuda_zone_sums.BLOCKS, np.float64)
+        self._watch = Download(self._zone_partial)
+        self._uploads = {name: Upload() for name in ("a", "b", "table", "rates", "weights")}
+        self._captures = Captures(self._u)
+        self._dt = np.nan
+        self._heat_source: np.ndarray | None = None
+        self._heat_field: Array | None = None
+        self._done: Any = None
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from its planes (ny, nx), z upwards."""
         size = self.terms.shape[1] * self.terms.shape[2]
         for z, plane in zip(range(self.terms.shape[0]), planes, strict=True):
             values = np.ascontiguousarray(plane, self.dtype).reshape(-1)
-            self._u[z * size : (z + 1) * size].copy_to_device(values)
+            self._u.device[z * size : (z + 1) * size].copy_to_device(values)
 
     def field(self) -> np.ndarray:
         """A host copy of the field, (nz, ny, nx)."""
-        return self._u.copy_to_host().reshape(self.terms.shape)
+        return self._u.host().reshape(self.terms.shape)
+
+    def capture(self) -> Callable[[], np.ndarray] | None:
+        """A function that gives the field of now, (nz, ny, nx), later and from any thread; None if memory is short."""
+        fetch = self._captures.take(self._u)
+        return None if fetch is None else lambda: fetch().reshape(self.terms.shape)
 
     def plane(self, axis: int, index: int) -> np.ndarray:
         """A host copy of one plane; axis 0, 1, 2 is z, y, x of the array."""
-        cut = [slice(None)] * 3
-        cut[axis] = index
-        view = self._u.reshape(self.terms.shape)[tuple(cut)]
-        return _gathered(view)
+        strides = [self.terms.shape[1] * self.terms.shape[2], self.terms.shape[2], 1]
+        (rows, columns), first = np.delete(self.terms.shape, axis), index * strides.pop(axis)
+        out = empty(int(rows * columns), self.dtype)
+        args = (self._u, np.int64(first), np.int64(columns), *map(np.int64, strides), out)
+        kernel(cuda_reads.build_plane, None, args)(cuda_reads.grid(rows * columns), (cuda_reads.THREADS, 1, 1), args)
+        return out.host().reshape(rows, columns)
 
     def cells(self, indices: np.ndarray) -> np.ndarray:
         """The values of some cells, by flat index; any shape."""
-        chosen = np.asarray(indices)
-        out = cuda.device_array(chosen.size, self.dtype)
-        if chosen.size:
-            _gather[-(-chosen.size // 128), 128](self._u, cuda.to_device(chosen.reshape(-1).astype(np.int64)), out)
-        return out.copy_to_host().reshape(chosen.shape)
+        chosen = np.asarray(indices, np.int64)
+        if not chosen.size:
+            return np.empty(chosen.shape, self.dtype)
+        args = (self._u, on_device(chosen.reshape(-1)), empty(chosen.size, self.dtype))
+        kernel(cuda_reads.build_cells, None, args)(cuda_reads.grid(chosen.size), (cuda_reads.THREADS, 1, 1), args)
+        return args[2].host().reshape(chosen.shape)
 
     def zone_sums(self) -> np.ndarray:
         """(n,) sums of the field over each zone, float64."""
@@ -74,66 +102,103 @@ class CudaSweep:
         """Whether every value is a finite number."""
         return bool(np.isfinite(self._sum(0, zones=False)))
 
+    def was_finite(self) -> bool:
+        """Whether every value was finite at the last call; True at the first. Waits for nothing."""
+        before = self._watch.arrived()
+        self._start_sum(0, zones=False)
+        self._watch.start()
+        return before is None or bool(np.isfinite(before.sum()))
+
     def _sum(self, zone: int, zones: bool) -> float:
         """Sum of the cells of one zone, or of all."""
-        kernel = _compiled(cuda_zone_sums.build, zones)
-        kernel[cuda_zone_sums.BLOCKS, cuda_zone_sums.THREADS](self._u, self._zones, zone, self._zone_partial)
-        return float(self._zone_partial.copy_to_host().sum())
+        self._start_sum(zone, zones)
+        return float(self._zone_partial.host().sum())
+
+    def _start_sum(self, zone: int, zones: bool) -> None:
+        args = (self._u, self._zones, np.int64(zone), self._zone_partial)
+        summing = kernel(cuda_zone_sums.build, zones, args)
+        summing((cuda_zone_sums.BLOCKS, 1, 1), (cuda_zone_sums.THREADS, 1, 1), args)
 
     def heat_entered(self) -> np.ndarray:
         """(6,) heat that has entered through each of FACES since the start, J."""
-        return self._partial.copy_to_host().sum(axis=1)
+        return self._entered.host().sum(axis=1)
+
+    def synchronize(self) -> None:
+        """Wait until all steps taken so far are done."""
+        cuda.synchronize()
+
+    def resources(self, drive: Drive) -> Resources:
+        """What the kernel takes of the GPU."""
+        batch = self._batch(1.0, drive)
+        return self._sweep(batch).resources(self._movement.BLOCK)
 
     def advance(self, dt: float, steps: int, drive: Drive) -> None:
-        """Advance `steps` steps of `dt` seconds."""
-        terms, kind = self.terms, self.dtype
-        structure = Structure.of(terms, drive, kind)
-        rates = (dt * terms.exchange).astype(kind)
-        weights = (dt * terms.self_exchange()).astype(kind).astype(np.float64) * terms.capacity
-        nothing = np.zeros((1, 1), kind)
-        table = nothing if drive.heat_table is None else drive.heat_table
-        a, b, heat = (_rows_on_device(values.astype(kind)) for values in (drive.wall_a, drive.wall_b, table))
-        field = cuda.to_device((nothing if drive.heat_field is None else drive.heat_field).astype(kind).reshape(-1))
-        gains = (dt * drive.heat_scale).astype(kind)
-        wall_weights = cuda.to_device(weights.reshape(-1))
-        flows = _compiled(cuda_wall_flows.build, structure)[
-            (cuda_wall_flows.BLOCKS, max(1, len(self._open_faces))), cuda_wall_flows.THREADS
-        ]
-        sweep = _compiled(self._movement.build, structure)[self._movement.grid(terms.shape), self._movement.BLOCK]
-        shape, count = Shape(*(np.uint32(n) for n in terms.shape)), np.uint32(terms.zone_count)
-        uniform = rates.reshape(3, -1)[:, 0]
-        medium = Medium(*uniform, cuda.to_device(rates.reshape(-1)), self._zones, count)
+        """Advance `steps` steps of `dt` seconds. Returns when the steps of the call before are done: the host is one
+        batch ahead of the device, so neither waits for the other."""
+        batch = self._batch(dt, drive)
+        sweep = self._sweep(batch)
+        grid, block = self._movement.grid(self.terms.shape), self._movement.BLOCK
         for k in range(steps):
-            walls = Walls(a[min(k, len(a) - 1)], b[min(k, len(b) - 1)], self._walls)
-            if len(self._open_faces):
-                flows(self._u, *shape, self._faces, *walls, self._zones, count, wall_weights, self._partial)
-            sources = Heat(heat[min(k, len(heat) - 1)], kind.type(dt), field, gains[min(k, len(gains) - 1)])
-            sweep(self._u, self._v, shape, walls, medium, sources)
+            self._count_flows(batch, k)
+            sweep(grid, block, self._sweep_args(batch, k))
             self._u, self._v = self._v, self._u
+        self._wait_for_previous()
 
+    def _batch(self, dt: float, drive: Drive) -> Batch:
+        """Send what the steps need, unless it is there already."""
+        kind, send = self.dtype, self._uploads
+        if dt != self._dt:
+            self._dt = dt
+            self._rates = (dt * self.terms.exchange).astype(kind).reshape(1, -1)
+            weights = (dt * self.terms.self_exchange()).astype(kind).astype(np.float64) * self.terms.capacity
+            self._weights = weights.reshape(1, -1)
+        uniform = self._rates.reshape(3, -1)[:, 0]
+        rates = send["rates"].send(self._rates, kind).row(0)
+        return Batch(
+            Structure.of(self.terms, drive, kind),
+            send["a"].send(drive.wall_a, kind),
+            send["b"].send(drive.wall_b, kind),
+            send["weights"].send(self._weights, np.dtype(np.float64)).row(0),
+            Medium(*uniform, rates, self._zones, self._zone_count),
+            send["table"].send(NOTHING if drive.heat_table is None else drive.heat_table, kind),
+            kind.type(dt),
+            self._field_of(drive.heat_field),
+            (dt * drive.heat_scale).astype(kind),
+        )
 
-def _rows_on_device(rows: np.ndarray) -> list:
-    """The rows of a host array, as device arrays."""
-    copied = cuda.to_device(rows)
-    return [copied[i] for i in range(len(rows))]
+    def _field_of(self, source: np.ndarray | None) -> Array:
+        """A source by cell, flat, on the device; there already if it is the same object as last time."""
+        if self._heat_source is not source or self._heat_field is None:
+            self._heat_source = source
+            self._heat_field = on_device((NOTHING if source is None else source).astype(self.dtype).reshape(-1))
+        return self._heat_field
 
+    def _sweep(self, batch: Batch) -> Any:
+        return kernel(self._movement.build, batch.structure, self._sweep_args(batch, 0))
 
-@cuda.jit
-def _gather(u, indices, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = u[indices[i]]
+    def _walls(self, batch: Batch, k: int) -> Walls:
+        return Walls(batch.wall_a.row(k), batch.wall_b.row(k), self._offsets)
 
+    def _sweep_args(self, batch: Batch, k: int) -> tuple[Any, ...]:
+        """What the sweep is given in step k of a batch."""
+        gain = batch.gains[min(k, len(batch.gains) - 1)]
+        heat = Heat(batch.heat_table.row(k), batch.dt, batch.heat_field, gain)
+        return self._u, self._v, self._shape, self._walls(batch, k), batch.medium, heat
 
-@cuda.jit
-def _copy_plane(plane, out):
-    row, column = cuda.grid(2)
-    if row < out.shape[0] and column < out.shape[1]:
-        out[row, column] = plane[row, column]
+    def _count_flows(self, batch: Batch, k: int) -> None:
+        """Enter what passes the walls in step k of a batch into the ledger."""
+        if not self._open_faces.size:
+            return
+        medium = batch.medium
+        walls = self._walls(batch, k)
+        args = (self._u, *self._shape, self._faces, *walls, medium.zones, medium.count, batch.weights, self._entered)
+        flows = kernel(cuda_wall_flows.build, batch.structure, args)
+        flows((cuda_wall_flows.BLOCKS, self._open_faces.size, 1), (cuda_wall_flows.THREADS, 1, 1), args)
 
-
-def _gathered(plane) -> np.ndarray:
-    """A strided plane on the device, made contiguous there and copied to the host."""
-    out = cuda.device_array(plane.shape, plane.dtype)
-    _copy_plane[(-(-plane.shape[0] // 8), -(-plane.shape[1] // 32)), (8, 32)](plane, out)
-    return out.copy_to_host()
+    def _wait_for_previous(self) -> None:
+        """Wait until the steps of the call before are done."""
+        done = cuda.event()
+        done.record()
+        if self._done is not None:
+            self._done.synchronize()
+        self._done = done

@@ -14,18 +14,23 @@ a thread).
 
 Walls: at x they concern the outer two of a thread's cells alone, and are tested for; at y and z a whole row or plane
 has one, so that is decided once for a thread's 8 cells a plane, and nearly all take the path that has no tests for it.
+Several materials: the zones of 4 cells are read as one number. Where those of a thread's 8 cells and all their
+neighbours agree, as they do but at interfaces, three rates serve all; elsewhere each face has its own looked up.
 Rows that are no multiple of 4 cells would put vectors across 16-byte boundaries: there a thread marches four times,
 with one column of cells, and neighbouring threads read neighbouring cells.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
 from numba import uint32, uint64
 
 from ..cuda_api import SIMULATED, compiled_once, cuda, inlined
-from ..cuda_vectors import load4, store4
+from ..cuda_vectors import load4, load4_bytes, store4
 from . import cuda_cell
-from .cuda_cell import Shape, above, below
+from .cuda_cell import Shape, Zones, above, below
 from .cuda_tiles import blocks, first_cell
 from .structure import Structure
 
@@ -41,7 +46,7 @@ def build(structure: Structure):
     """
     lanes, chunk = BLOCK[0], CHUNK
     width, height = COLUMNS * BLOCK[0], ROWS * BLOCK[1]
-    march_four, march_one = (_march(structure, *cells) for cells in (_four_cells(), _one_cell()))
+    march_four, march_one = _march(structure, _four_cells()), _march(structure, _one_cell())
 
     def register(u, v, shape, walls, medium, heat):
         tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
@@ -68,28 +73,70 @@ def grid(shape: tuple[int, int, int]) -> tuple[int, int, int]:
     return blocks(shape, (COLUMNS * BLOCK[0], ROWS * BLOCK[1], CHUNK))
 
 
+class Cells(NamedTuple):
+    """What a march does with the cells that a thread has in a row."""
+
+    count: int
+    read: Callable[..., Any]
+    read_zones: Callable[..., Any]
+    all_of: Callable[..., Any]  # the zones of cells that are all of one
+    beside: Callable[..., Any]
+    write: Callable[..., Any]
+    renew: Callable[..., Any]
+
+
 def _four_cells():
-    """Rows of four cells from a multiple of four on: their number, and how to read, write and renew them."""
+    """Rows of four cells from a multiple of four on: their number, and how to read, write and renew them.
+
+    The zones of four cells are one number, a byte each.
+    """
 
     @inlined
     def beside(c, left, right):
         return (left, c[0], c[1], c[2]), (c[1], c[2], c[3], right)
 
-    def renew(new_value):
+    @inlined
+    def each(word):
+        byte = uint32(0xFF)
+        return word & byte, (word >> uint32(8)) & byte, (word >> uint32(16)) & byte, word >> uint32(24)
+
+    @inlined
+    def all_of(zone):
+        return uint32(zone * uint32(0x01010101))
+
+    @inlined
+    def split(zones):
+        c, (xm, xp) = each(zones.c), beside(each(zones.c), zones.xm, zones.xp)
+        ym, yp, zm, zp = each(zones.ym), each(zones.yp), each(zones.zm), each(zones.zp)
+        return (
+            Zones(c[0], xm[0], xp[0], ym[0], yp[0], zm[0], zp[0]),
+            Zones(c[1], xm[1], xp[1], ym[1], yp[1], zm[1], zp[1]),
+            Zones(c[2], xm[2], xp[2], ym[2], yp[2], zm[2], zp[2]),
+            Zones(c[3], xm[3], xp[3], ym[3], yp[3], zm[3], zp[3]),
+        )
+
+    @inlined
+    def repeat(zones):
+        return zones, zones, zones, zones
+
+    def renew(new_value, of_one_zone):
+        zones_of_each = repeat if of_one_zone else split
+
         @inlined
-        def row(i, x, y, z, c, xm, xp, ym, yp, zm, zp, terms):
+        def row(i, x, y, z, c, xm, xp, ym, yp, zm, zp, zones, terms):
+            of0, of1, of2, of3 = zones_of_each(zones)
             i1, i2, i3 = i + uint64(1), i + uint64(2), i + uint64(3)
             x1, x2, x3 = uint32(x + uint32(1)), uint32(x + uint32(2)), uint32(x + uint32(3))
             return (
-                new_value(i, x, y, z, c[0], xm[0], xp[0], ym[0], yp[0], zm[0], zp[0], *terms),
-                new_value(i1, x1, y, z, c[1], xm[1], xp[1], ym[1], yp[1], zm[1], zp[1], *terms),
-                new_value(i2, x2, y, z, c[2], xm[2], xp[2], ym[2], yp[2], zm[2], zp[2], *terms),
-                new_value(i3, x3, y, z, c[3], xm[3], xp[3], ym[3], yp[3], zm[3], zp[3], *terms),
+                new_value(i, x, y, z, c[0], xm[0], xp[0], ym[0], yp[0], zm[0], zp[0], of0, *terms),
+                new_value(i1, x1, y, z, c[1], xm[1], xp[1], ym[1], yp[1], zm[1], zp[1], of1, *terms),
+                new_value(i2, x2, y, z, c[2], xm[2], xp[2], ym[2], yp[2], zm[2], zp[2], of2, *terms),
+                new_value(i3, x3, y, z, c[3], xm[3], xp[3], ym[3], yp[3], zm[3], zp[3], of3, *terms),
             )
 
         return row
 
-    return 4, load4, beside, store4, renew
+    return Cells(4, load4, load4_bytes, all_of, beside, store4, renew)
 
 
 def _one_cell():
@@ -100,6 +147,14 @@ def _one_cell():
         return u[i]
 
     @inlined
+    def read_zones(zones, i):
+        return uint32(zones[i])
+
+    @inlined
+    def all_of(zone):
+        return zone
+
+    @inlined
     def beside(c, left, right):
         return left, right
 
@@ -107,24 +162,38 @@ def _one_cell():
     def write(v, i, value):
         v[i] = value
 
-    def renew(new_value):
+    def renew(new_value, of_one_zone):
         @inlined
-        def row(i, x, y, z, c, xm, xp, ym, yp, zm, zp, terms):
-            return new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, *terms)
+        def row(i, x, y, z, c, xm, xp, ym, yp, zm, zp, zones, terms):
+            return new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, zones, *terms)
 
         return row
 
-    return 1, read, beside, write, renew
+    return Cells(1, read, read_zones, all_of, beside, write, renew)
 
 
-def _march(structure, cells, read, beside, write, renew):
+def _march(structure, cells):
     """The march of a thread from plane z to `end`; its cells are the row from x on and the same of the row above."""
-    anywhere, within = (
-        renew(compiled_once(cuda_cell.build(structure, ends).py_func, like=4))
+    at_ends, inside = (
+        compiled_once(cuda_cell.build_given(structure, ends).py_func, like=4)
         for ends in ((True, True, True), (True, False, False))
     )
-    wrap_x, wrap_y, wrap_z = structure.periodic
-    last = cells - 1
+    anywhere, within, within_one_zone = (
+        cells.renew(at_ends, False),
+        cells.renew(inside, False),
+        cells.renew(inside, True),
+    )
+    has_zones, pairs, (wrap_x, wrap_y, wrap_z) = structure.zones, structure.pairs, structure.periodic
+    count, read, read_zones, all_of, beside, write, _ = cells
+    last = count - 1
+
+    @inlined
+    def zones_at(medium, i):
+        return read_zones(medium.zones, i) if has_zones else uint32(0)
+
+    @inlined
+    def zone_at(medium, i):
+        return uint32(medium.zones[i]) if has_zones else uint32(0)
 
     @inlined
     def march(x, y, z, end, u, v, shape, walls, medium, heat):
@@ -143,23 +212,42 @@ def _march(structure, cells, read, beside, write, renew):
         j = uint64(below(i, z, shape.nz, plane, wrap_z))
         low, low1 = read(u, j), read(u, j + second)
         here, here1 = read(u, i), read(u, i + second)
+        zlow, zlow1 = zones_at(medium, j), zones_at(medium, j + second)
+        zhere, zhere1 = zones_at(medium, i), zones_at(medium, i + second)
         while z < end:
             # The next plane's loads first: they come from afar.
             i1, j = i + second, uint64(above(i, z, shape.nz, plane, wrap_z))
             high, high1 = read(u, j), read(u, j + second)
+            zhigh, zhigh1 = zones_at(medium, j), zones_at(medium, j + second)
             ym, yp = read(u, i + before), read(u, i + after)
+            zym, zyp = zones_at(medium, i + before), zones_at(medium, i + after)
             xm, xp = beside(here, u[i + left], u[i + right])
             xm1, xp1 = beside(here1, u[i1 + left], u[i1 + right])
+            zxm, zxp = zone_at(medium, i + left), zone_at(medium, i + right)
+            zxm1, zxp1 = zone_at(medium, i1 + left), zone_at(medium, i1 + right)
+            zones = Zones(zhere, zxm, zxp, zym, zhere1, zlow, zhigh)
+            zones1 = Zones(zhere1, zxm1, zxp1, zhere, zyp, zlow1, zhigh1)
             if inner_rows and z > 0 and z + one < shape.nz:
-                new = within(i, x, y, z, here, xm, xp, ym, here1, low, high, terms)
-                new1 = within(i1, x, y1, z, here1, xm1, xp1, here, yp, low1, high1, terms)
+                same = all_of(zxm)
+                differ = (zhere ^ same) | (zym ^ same) | (zlow ^ same) | (zhigh ^ same) | (zxp ^ zxm)
+                differ |= (
+                    (zhere1 ^ same) | (zyp ^ same) | (zlow1 ^ same) | (zhigh1 ^ same) | (zxm1 ^ zxm) | (zxp1 ^ zxm)
+                )
+                if pairs and differ == 0:
+                    one_zone = Zones(zxm, zxm, zxm, zxm, zxm, zxm, zxm)
+                    new = within_one_zone(i, x, y, z, here, xm, xp, ym, here1, low, high, one_zone, terms)
+                    new1 = within_one_zone(i1, x, y1, z, here1, xm1, xp1, here, yp, low1, high1, one_zone, terms)
+                else:
+                    new = within(i, x, y, z, here, xm, xp, ym, here1, low, high, zones, terms)
+                    new1 = within(i1, x, y1, z, here1, xm1, xp1, here, yp, low1, high1, zones1, terms)
             else:
-                new = anywhere(i, x, y, z, here, xm, xp, ym, here1, low, high, terms)
-                new1 = anywhere(i1, x, y1, z, here1, xm1, xp1, here, yp, low1, high1, terms)
+                new = anywhere(i, x, y, z, here, xm, xp, ym, here1, low, high, zones, terms)
+                new1 = anywhere(i1, x, y1, z, here1, xm1, xp1, here, yp, low1, high1, zones1, terms)
             write(v, i, new)
             if two_rows:
                 write(v, i1, new1)
             low, low1, here, here1 = here, here1, high, high1
+            zlow, zlow1, zhere, zhere1 = zhere, zhere1, zhigh, zhigh1
             i = i + plane
             z = uint32(z + one)
 
