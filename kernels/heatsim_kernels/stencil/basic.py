@@ -6,17 +6,18 @@
       /  |   x+1             writes one result; the caches catch what
   y-1 o  o z-1               neighbouring threads share.
 
+Cells at no end of any axis, nearly all, take a path without tests for walls.
+
 13 operations for 28 bytes asked of the caches, 0.46 operations a byte; of device memory, 8 bytes a cell in float32 if
 every neighbour is caught in cache. Source: Kirk and Hwu, Programming Massively Parallel Processors, stencil chapter.
 """
 
 from __future__ import annotations
 
-from numba import uint32
+from numba import uint32, uint64
 
 from ..cuda_api import SIMULATED, cuda, inlined
 from . import cuda_cell
-from .cuda_cell import above, below
 from .structure import Structure
 
 BLOCK = (8, 2, 1) if SIMULATED else (64, 4, 1)
@@ -25,17 +26,22 @@ LARGEST_GRID = 65535  # blocks along y and along z, in every CUDA device so far
 
 def build(structure: Structure):
     """The kernel of a structure: `kernel[grid(shape), BLOCK](u, v, shape, walls, medium, heat)`; see `cuda_cell`."""
-    new_value = cuda_cell.build(structure)
-    wrap_x, wrap_y, wrap_z = structure.periodic
+    around_inner, around_any = (cuda_cell.neighbours(structure, inside=inside) for inside in (True, False))
+    new_inner, new_any = (cuda_cell.build(structure, inside=inside) for inside in (True, False))
 
     @inlined
     def update(x, y, z, u, v, shape, walls, medium, heat):
-        one, plane = uint32(1), uint32(shape.ny * shape.nx)
-        i = uint32(z * plane + y * shape.nx + x)
-        xm, xp = u[below(i, x, shape.nx, one, wrap_x)], u[above(i, x, shape.nx, one, wrap_x)]
-        ym, yp = u[below(i, y, shape.ny, shape.nx, wrap_y)], u[above(i, y, shape.ny, shape.nx, wrap_y)]
-        zm, zp = u[below(i, z, shape.nz, plane, wrap_z)], u[above(i, z, shape.nz, plane, wrap_z)]
-        v[i] = new_value(i, x, y, z, u[i], xm, xp, ym, yp, zm, zp, shape, walls, medium, heat)
+        one, two = uint32(1), uint32(2)
+        i = uint64(uint32(uint32(z * shape.ny + y) * shape.nx + x))
+        c = u[i]
+        # A number below zero wraps to a large one, so each comparison tests both ends of an axis.
+        inside = uint32(x - one) < uint32(shape.nx - two) and uint32(y - one) < uint32(shape.ny - two)
+        if inside and uint32(z - one) < uint32(shape.nz - two) and min(shape.nx, shape.ny, shape.nz) > two:
+            xm, xp, ym, yp, zm, zp = around_inner(i, x, y, z, shape)
+            v[i] = new_inner(i, x, y, z, c, u[xm], u[xp], u[ym], u[yp], u[zm], u[zp], shape, walls, medium, heat)
+        else:
+            xm, xp, ym, yp, zm, zp = around_any(i, x, y, z, shape)
+            v[i] = new_any(i, x, y, z, c, u[xm], u[xp], u[ym], u[yp], u[zm], u[zp], shape, walls, medium, heat)
 
     def basic(u, v, shape, walls, medium, heat):
         x = uint32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)

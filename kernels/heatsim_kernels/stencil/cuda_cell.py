@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from numba import uint32
+from numba import uint32, uint64
 
 from ..cuda_api import inlined
 from ..cuda_vectors import constant
@@ -70,7 +70,7 @@ def below(i, at, n, stride, wraps):
 @inlined
 def above(i, at, n, stride, wraps):
     """Index of the upper neighbour; see `below`."""
-    return uint32(i + stride) if at < n - uint32(1) else (uint32(i - (n - uint32(1)) * stride) if wraps else i)
+    return uint32(i + stride) if at < uint32(n - uint32(1)) else (uint32(i - (n - uint32(1)) * stride) if wraps else i)
 
 
 class Zones(NamedTuple):
@@ -85,14 +85,41 @@ class Zones(NamedTuple):
     zp: int
 
 
-def build(structure: Structure):
+def neighbours(structure: Structure, *, inside: bool = False):
+    """The device function around(i, x, y, z, shape): flat indices of the neighbours xm, xp, ym, yp, zm, zp of cell i.
+
+    Beyond a wall it is the cell itself. `inside` promises a cell at no end of any axis, which needs no tests.
+    """
+    wrap_x, wrap_y, wrap_z = structure.periodic
+
+    @inlined
+    def anywhere(i, x, y, z, shape):
+        one, row, plane = uint32(1), shape.nx, uint32(shape.ny * shape.nx)
+        return (
+            below(i, x, shape.nx, one, wrap_x),
+            above(i, x, shape.nx, one, wrap_x),
+            below(i, y, shape.ny, row, wrap_y),
+            above(i, y, shape.ny, row, wrap_y),
+            below(i, z, shape.nz, plane, wrap_z),
+            above(i, z, shape.nz, plane, wrap_z),
+        )
+
+    @inlined
+    def within(i, x, y, z, shape):
+        j, row, plane = uint64(i), uint64(shape.nx), uint64(shape.ny) * uint64(shape.nx)
+        return j - uint64(1), j + uint64(1), j - row, j + row, j - plane, j + plane
+
+    return within if inside else anywhere
+
+
+def build(structure: Structure, *, inside: bool = False):
     """The device function new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, walls, medium, heat) of a structure.
 
     `c` is the value of cell i at (x, y, z), `xm` ... `zp` are those of its neighbours; beyond a wall any value will do.
     """
-    given = build_given(structure)
+    given = build_given(structure, (not inside,) * 3)
+    around = neighbours(structure, inside=inside)
     zones, pairs = structure.zones, structure.pairs
-    wrap_x, wrap_y, wrap_z = structure.periodic
 
     @inlined
     def zone_at(medium, i):
@@ -100,23 +127,24 @@ def build(structure: Structure):
 
     @inlined
     def zones_around(i, x, y, z, shape, medium):
-        one, plane, own = uint32(1), uint32(shape.ny * shape.nx), zone_at(medium, i)
+        own = zone_at(medium, i)
         if not pairs:
             return Zones(own, own, own, own, own, own, own)
+        xm, xp, ym, yp, zm, zp = around(i, x, y, z, shape)
         return Zones(
             own,
-            zone_at(medium, below(i, x, shape.nx, one, wrap_x)),
-            zone_at(medium, above(i, x, shape.nx, one, wrap_x)),
-            zone_at(medium, below(i, y, shape.ny, shape.nx, wrap_y)),
-            zone_at(medium, above(i, y, shape.ny, shape.nx, wrap_y)),
-            zone_at(medium, below(i, z, shape.nz, plane, wrap_z)),
-            zone_at(medium, above(i, z, shape.nz, plane, wrap_z)),
+            zone_at(medium, xm),
+            zone_at(medium, xp),
+            zone_at(medium, ym),
+            zone_at(medium, yp),
+            zone_at(medium, zm),
+            zone_at(medium, zp),
         )
 
     @inlined
     def new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, walls, medium, heat):
-        around = zones_around(i, x, y, z, shape, medium)
-        return given(i, x, y, z, c, xm, xp, ym, yp, zm, zp, around, shape, walls, medium, heat)
+        zones = zones_around(i, x, y, z, shape, medium)
+        return given(i, x, y, z, c, xm, xp, ym, yp, zm, zp, zones, shape, walls, medium, heat)
 
     return new_value
 
@@ -151,15 +179,15 @@ def build_given(structure: Structure, ends: tuple[bool, bool, bool] = (True, Tru
         one, zone = uint32(1), zones.c
         if wall_x and x == 0:
             xm = beyond(c, walls, 0, zone, z * shape.ny + y)
-        if wall_x and x == shape.nx - one:
+        if wall_x and x == uint32(shape.nx - one):
             xp = beyond(c, walls, 1, zone, z * shape.ny + y)
         if wall_y and y == 0:
             ym = beyond(c, walls, 2, zone, z * shape.nx + x)
-        if wall_y and y == shape.ny - one:
+        if wall_y and y == uint32(shape.ny - one):
             yp = beyond(c, walls, 3, zone, z * shape.nx + x)
         if wall_z and z == 0:
             zm = beyond(c, walls, 4, zone, y * shape.nx + x)
-        if wall_z and z == shape.nz - one:
+        if wall_z and z == uint32(shape.nz - one):
             zp = beyond(c, walls, 5, zone, y * shape.nx + x)
         start = c
         if table:
