@@ -33,7 +33,11 @@ class Binary(NamedTuple):
 
 
 def binary(
-    build: Callable[..., Any], variant: Hashable, signature: Any, capability: tuple[int, int], bounds: Any = None
+    build: Callable[..., Any],
+    variant: Hashable,
+    signature: Any,
+    capability: tuple[int, int],
+    bounds: Any = None,
 ) -> Binary:
     """The kernel `build(variant)` for argument types and a compute capability, from disk or compiled.
 
@@ -52,7 +56,11 @@ def binary(
 
 
 def compiled(
-    build: Callable[..., Any], variant: Hashable, signature: Any, capability: tuple[int, int], bounds: Any = None
+    build: Callable[..., Any],
+    variant: Hashable,
+    signature: Any,
+    capability: tuple[int, int],
+    bounds: Any = None,
 ) -> Binary:
     """As `binary`, without the disk."""
     ptx = str(cuda.compile_ptx(build(variant), signature, cc=capability, launch_bounds=bounds)[0])

@@ -23,7 +23,7 @@ class Array:
     def __init__(self, device: Any) -> None:
         self.device = device
         self.shape, self.dtype = tuple(device.shape), np.dtype(device.dtype)
-        self.parameters = () if SIMULATED else _parameters(device.ptr, self.shape, self.dtype.itemsize)
+        self.parameters = () if SIMULATED else _parameters(_address(device), self.shape, self.dtype.itemsize)
 
     def row(self, k: int) -> Array:
         """Row k of a table, for kernels alone."""
@@ -38,6 +38,10 @@ class Array:
     def host(self) -> np.ndarray:
         """A copy on the host, when everything launched so far is done."""
         return np.asarray(self.device.copy_to_host())
+
+
+def _address(device: Any) -> int:
+    return int(device.__cuda_array_interface__["data"][0] or 0)
 
 
 def _parameters(address: int, shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
@@ -135,7 +139,7 @@ class Captures:
         self._spare: list[Array] = []
         self._lock = threading.Lock()
         self._buffers: list[np.ndarray] = []
-        self._stream: Any = None
+        self._stream = 0
 
     def take(self, array: Array) -> Callable[[], np.ndarray] | None:
         """A function that gives the host copy of what `array` holds now; call it once. None if the GPU has no room."""
@@ -162,18 +166,18 @@ class Captures:
 
     def _copy_out(self, copy: Array) -> np.ndarray:
         """Piece by piece: one crosses the bus while the last is copied from page-locked memory to the result."""
-        if self._stream is None:
+        if not self._stream:
             self._stream = _own_stream()
             self._buffers = [cuda.pinned_array(min(PIECE, _items(copy)), copy.dtype) for _ in range(2)]
         host, size = np.empty(_items(copy), copy.dtype), self._buffers[0].size
         arrived: list[tuple[slice, np.ndarray]] = []
         for number, first in enumerate(range(0, host.size, size)):
             piece, buffer = slice(first, min(first + size, host.size)), self._buffers[number % 2]
-            _copy_out(buffer, copy, piece, int(self._stream.handle))
+            _copy_out(buffer, copy, piece, self._stream)
             if arrived:
                 target, source = arrived.pop()
                 host[target] = source
-            self._stream.synchronize()
+            _wait_for(self._stream)
             arrived.append((piece, buffer[: piece.stop - first]))
         for target, source in arrived:
             host[target] = source
@@ -215,9 +219,14 @@ def _copy_out(target: np.ndarray, source: Array, piece: slice, stream: int) -> N
     driver_call(driver.cuMemcpyDtoHAsync(target.ctypes.data, address, size, stream))
 
 
-def _own_stream() -> Any:
+def _own_stream() -> int:
     """A stream that does not wait for the default stream, nor the default stream for it."""
     from cuda.bindings import driver
 
-    handle = driver_call(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING))
-    return cuda.external_stream(int(handle))
+    return int(driver_call(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING)))
+
+
+def _wait_for(stream: int) -> None:
+    from cuda.bindings import driver
+
+    driver_call(driver.cuStreamSynchronize(stream))

@@ -72,11 +72,12 @@ def sums_signature(precision: str) -> Any:
 
 
 @cache
-def ptx_of(module: str, variant: Any, signature: Any, capability: tuple[int, int]) -> str:
+def ptx_of(name: str, variant: Any, signature: Any, capability: tuple[int, int]) -> str:
     from heatsim_kernels.cuda_api import cuda
 
-    build = import_module(f"heatsim_kernels.stencil.{module}").build
-    return str(cuda.compile_ptx(build(variant), signature, cc=capability)[0])
+    module = import_module(f"heatsim_kernels.stencil.{name}")
+    chosen = (variant, module.TILES[0]) if hasattr(module, "TILES") else variant
+    return str(cuda.compile_ptx(module.build(chosen), signature, cc=capability)[0])
 
 
 @cache
@@ -119,7 +120,7 @@ def test_a_sweep_compiles_without_spills_and_a_block_fits(
     assert f".target sm_{capability[0]}{capability[1]}" in ptx
     assert not re.search(r"^\s*call\b", ptx, re.MULTILINE)  # all is inlined
     assert spilled_bytes(ptx, capability) == 0
-    threads = prod(import_module(f"heatsim_kernels.stencil.{movement}").BLOCK)
+    threads = prod(import_module(f"heatsim_kernels.stencil.{movement}").TILES[0].block)
     assert threads <= 1024
     assert registers(ptx, capability) * threads <= REGISTERS
 

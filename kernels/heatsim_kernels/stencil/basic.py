@@ -19,13 +19,15 @@ from numba import uint32, uint64
 from ..cuda_api import SIMULATED, cuda, inlined
 from . import cuda_cell
 from .structure import Structure
+from .tile import Tile
 
-BLOCK = (8, 2, 1) if SIMULATED else (64, 4, 1)
+TILES = (Tile(8, 2),) if SIMULATED else (Tile(64, 4), Tile(32, 8), Tile(128, 2), Tile(32, 4), Tile(128, 4))
 LARGEST_GRID = 65535  # blocks along y and along z, in every CUDA device so far
 
 
-def build(structure: Structure):
-    """The kernel of a structure: `kernel[grid(shape), BLOCK](u, v, shape, walls, medium, heat)`; see `cuda_cell`."""
+def build(variant: tuple[Structure, Tile]):
+    """The kernel of a structure and a tile: (u, v, shape, walls, medium, heat); see `cuda_cell`."""
+    structure, _ = variant
     around_inner, around_any = (cuda_cell.neighbours(structure, inside=inside) for inside in (True, False))
     new_inner, new_any = (cuda_cell.build(structure, inside=inside) for inside in (True, False))
 
@@ -58,7 +60,7 @@ def build(structure: Structure):
     return basic
 
 
-def grid(shape: tuple[int, int, int]) -> tuple[int, int, int]:
+def grid(shape: tuple[int, int, int], tile: Tile) -> tuple[int, int, int]:
     """Blocks that cover the cells."""
     nz, ny, nx = shape
-    return -(-nx // BLOCK[0]), min(-(-ny // BLOCK[1]), LARGEST_GRID), min(nz, LARGEST_GRID)
+    return -(-nx // tile.x), min(-(-ny // tile.y), LARGEST_GRID), min(nz, LARGEST_GRID)

@@ -8,9 +8,9 @@
             h o o o o h
 
 A tile that grows in z alone needs no halo there but at the ends of its march, so the overhead is that of two
-dimensions: 32 x 16 cells are read for 30 x 14 new ones, and two planes more for every CHUNK. In float32 that is 5.2
-bytes read a cell, 2.5 operations a byte, with 6 KB of shared memory whatever the length of the march. Source: Kirk and
-Hwu, Programming Massively Parallel Processors, stencil chapter (thread coarsening).
+dimensions: 32 x 16 cells are read for 30 x 14 new ones, and two planes more for every march of 32. In float32 that is
+5.2 bytes read a cell, 2.5 operations a byte, with 6 KB of shared memory whatever the length of the march. Source: Kirk
+and Hwu, Programming Massively Parallel Processors, stencil chapter (thread coarsening).
 
 One barrier a plane is enough, since the planes take turns and are not copied: a load overwrites the plane that was
 `here` two planes ago, and the barrier between has seen every thread through with it. (A thread reads `low` and `high`
@@ -26,21 +26,23 @@ from . import cuda_cell
 from .cuda_cell import above, below
 from .cuda_tiles import blocks, cell_behind, first_cell
 from .structure import Structure
+from .tile import Tile
 
-BLOCK = (6, 4, 1) if SIMULATED else (32, 16, 1)  # the input tile; the output tile is smaller by a halo
-CHUNK = 2 if SIMULATED else 32  # planes of a march
+# Input tiles; the output tile is smaller by a halo.
+TILES = (Tile(6, 4, planes=2),) if SIMULATED else tuple(Tile(32, 16, planes=n) for n in (32, 16, 64))
 
 
-def build(structure: Structure):
-    """The kernel of a structure: `kernel[grid(shape), BLOCK](u, v, shape, walls, medium, heat)`; see `cuda_cell`."""
+def build(variant: tuple[Structure, Tile]):
+    """The kernel of a structure and a tile: (u, v, shape, walls, medium, heat); see `cuda_cell`."""
+    structure, tile = variant
     new_value = cuda_cell.build(structure)
     real, (wrap_x, wrap_y, wrap_z) = getattr(types, structure.dtype), structure.periodic
-    width, height, chunk = BLOCK[0], BLOCK[1], CHUNK
+    width, height, chunk = tile.x, tile.y, tile.planes
     size, planes = width * height, 3 * width * height
 
     def coarsened(u, v, shape, walls, medium, heat):
         one, row, plane = uint64(1), uint64(width), uint64(shape.ny) * uint64(shape.nx)
-        tile = cuda.shared.array(planes, real)
+        cells = cuda.shared.array(planes, real)
         tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
         x0, y0, z = first_cell(shape, width - 2, height - 2, chunk)
         x = cell_behind(uint32(x0 + tx), shape.nx, wrap_x)
@@ -50,14 +52,14 @@ def build(structure: Structure):
         i = uint64(z) * plane + uint64(y) * uint64(shape.nx) + uint64(x)
         low = uint64(ty * uint32(width) + tx)
         here, high = low + uint64(size), low + uint64(2 * size)
-        tile[low] = u[below(i, z, shape.nz, plane, wrap_z)]
-        tile[here] = u[i]
+        cells[low] = u[below(i, z, shape.nz, plane, wrap_z)]
+        cells[here] = u[i]
         while z < end:
-            tile[high] = u[above(i, z, shape.nz, plane, wrap_z)]
+            cells[high] = u[above(i, z, shape.nz, plane, wrap_z)]
             cuda.syncthreads()
             if inner:
-                c, zm, zp = tile[here], tile[low], tile[high]
-                xm, xp, ym, yp = tile[here - one], tile[here + one], tile[here - row], tile[here + row]
+                c, zm, zp = cells[here], cells[low], cells[high]
+                xm, xp, ym, yp = cells[here - one], cells[here + one], cells[here - row], cells[here + row]
                 v[i] = new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, walls, medium, heat)
             low, here, high = here, high, low
             i = i + plane
@@ -66,6 +68,6 @@ def build(structure: Structure):
     return coarsened
 
 
-def grid(shape: tuple[int, int, int]) -> tuple[int, int, int]:
-    """A block for each output tile of CHUNK planes."""
-    return blocks(shape, (BLOCK[0] - 2, BLOCK[1] - 2, CHUNK))
+def grid(shape: tuple[int, int, int], tile: Tile) -> tuple[int, int, int]:
+    """A block for each output tile of so many planes."""
+    return blocks(shape, (tile.x - 2, tile.y - 2, tile.planes))

@@ -34,14 +34,16 @@ class Batch(NamedTuple):
 
 
 class CudaSweep:
-    """A field on the GPU: see `Sweep` in `stencil/__init__.py`. `movement` is a module such as `basic`."""
+    """A field on the GPU: see `Sweep` in `stencil/__init__.py`. `movement` is a module such as `basic`, `tile` one of
+    its TILES."""
 
     device = "cuda"
 
-    def __init__(self, terms: Terms, dtype: np.dtype, movement: ModuleType) -> None:
+    def __init__(self, terms: Terms, dtype: np.dtype, movement: ModuleType, tile: Any = None) -> None:
         self.terms, self.dtype = terms, np.dtype(dtype)
         self.name = movement.__name__.rpartition(".")[2]
         self._movement = movement
+        self._tile = tile or movement.TILES[0]
         cells = int(np.prod(terms.shape))
         self._u, self._v = empty(cells, self.dtype), empty(cells, self.dtype)
         self._zones = on_device(np.zeros(1, np.uint8) if terms.zones is None else terms.zones.reshape(-1))
@@ -130,14 +132,14 @@ class CudaSweep:
     def resources(self, drive: Drive) -> Resources:
         """What the kernel takes of the GPU."""
         batch = self._batch(1.0, drive)
-        return self._sweep(batch).resources(self._movement.BLOCK)
+        return self._sweep(batch).resources(self._tile.block)
 
     def advance(self, dt: float, steps: int, drive: Drive) -> None:
         """Advance `steps` steps of `dt` seconds. Returns when the steps of the call before are done: the host is one
         batch ahead of the device, so neither waits for the other."""
         batch = self._batch(dt, drive)
         sweep = self._sweep(batch)
-        grid, block = self._movement.grid(self.terms.shape), self._movement.BLOCK
+        grid, block = self._movement.grid(self.terms.shape, self._tile), self._tile.block
         for k in range(steps):
             self._count_flows(batch, k)
             sweep(grid, block, self._sweep_args(batch, k))
@@ -174,7 +176,7 @@ class CudaSweep:
         return self._heat_field
 
     def _sweep(self, batch: Batch) -> Any:
-        return kernel(self._movement.build, batch.structure, self._sweep_args(batch, 0))
+        return kernel(self._movement.build, (batch.structure, self._tile), self._sweep_args(batch, 0))
 
     def _walls(self, batch: Batch, k: int) -> Walls:
         return Walls(batch.wall_a.row(k), batch.wall_b.row(k), self._offsets)

@@ -8,7 +8,7 @@
 
 No shared memory and no barrier, so warps drift apart freely and loads of one hide behind the work of others. A cell
 asks the caches for 4 bytes of the next plane, 4 of rows beside and 2 of columns beside in float32, and device memory
-for 8 + 8 / CHUNK with its result: 13 operations for 10 bytes. Sources: Micikevicius, 3D finite difference computation
+for 8 + 8 / planes with its result: 13 operations for 10 bytes. Sources: Micikevicius, 3D finite difference computation
 on GPUs using CUDA, GPGPU-2, 2009 (the march); Volkov, Better performance at lower occupancy, GTC 2010 (several results
 a thread).
 
@@ -33,19 +33,21 @@ from . import cuda_cell
 from .cuda_cell import Shape, Zones, above, below
 from .cuda_tiles import blocks, first_cell
 from .structure import Structure
+from .tile import Tile
 
-BLOCK = (2, 2, 1) if SIMULATED else (32, 4, 1)  # a warp along x, so that all its threads are at the same y and z
-CHUNK = 2 if SIMULATED else 16  # planes of a march
+# A warp along x, so that all its threads are at the same y and z.
+TILES = (Tile(2, 2, planes=2),) if SIMULATED else tuple(Tile(32, y, planes=n) for n in (16, 32, 8) for y in (4, 2, 8))
 COLUMNS, ROWS = 4, 2  # cells of a thread in a plane
 
 
-def build(structure: Structure):
-    """The kernel of a structure: `kernel[grid(shape), BLOCK](u, v, shape, walls, medium, heat)`; see `cuda_cell`.
+def build(variant: tuple[Structure, Tile]):
+    """The kernel of a structure and a tile: (u, v, shape, walls, medium, heat); see `cuda_cell`.
 
     `u` and `v` start on a 16-byte boundary.
     """
-    lanes, chunk = BLOCK[0], CHUNK
-    width, height = COLUMNS * BLOCK[0], ROWS * BLOCK[1]
+    structure, tile = variant
+    lanes, chunk = tile.x, tile.planes
+    width, height = COLUMNS * tile.x, ROWS * tile.y
     march_four, march_one = _march(structure, _four_cells()), _march(structure, _one_cell())
 
     def register(u, v, shape, walls, medium, heat):
@@ -68,9 +70,9 @@ def build(structure: Structure):
     return register
 
 
-def grid(shape: tuple[int, int, int]) -> tuple[int, int, int]:
-    """A block for each tile of CHUNK planes."""
-    return blocks(shape, (COLUMNS * BLOCK[0], ROWS * BLOCK[1], CHUNK))
+def grid(shape: tuple[int, int, int], tile: Tile) -> tuple[int, int, int]:
+    """A block for each tile of so many planes."""
+    return blocks(shape, (COLUMNS * tile.x, ROWS * tile.y, tile.planes))
 
 
 class Cells(NamedTuple):

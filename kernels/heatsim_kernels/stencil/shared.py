@@ -24,20 +24,23 @@ from ..cuda_api import SIMULATED, cuda
 from . import cuda_cell
 from .cuda_tiles import blocks, cell_behind, first_cell
 from .structure import Structure
+from .tile import Tile
 
-BLOCK = (6, 4, 4) if SIMULATED else (16, 8, 8)  # the input tile; the output tile is smaller by a halo
+# Input tiles; the output tile is smaller by a halo.
+TILES = (Tile(6, 4, 4),) if SIMULATED else (Tile(16, 8, 8), Tile(32, 8, 4), Tile(8, 8, 8), Tile(16, 8, 6))
 
 
-def build(structure: Structure):
-    """The kernel of a structure: `kernel[grid(shape), BLOCK](u, v, shape, walls, medium, heat)`; see `cuda_cell`."""
+def build(variant: tuple[Structure, Tile]):
+    """The kernel of a structure and a tile: (u, v, shape, walls, medium, heat); see `cuda_cell`."""
+    structure, tile = variant
     new_value = cuda_cell.build(structure)
     real, (wrap_x, wrap_y, wrap_z) = getattr(types, structure.dtype), structure.periodic
-    width, height, depth = BLOCK
+    width, height, depth = tile.block
     size = width * height * depth
 
     def shared(u, v, shape, walls, medium, heat):
         one, row, plane = uint64(1), uint64(width), uint64(width * height)
-        tile = cuda.shared.array(size, real)
+        cells = cuda.shared.array(size, real)
         tx, ty, tz = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y), uint32(cuda.threadIdx.z)
         x0, y0, z0 = first_cell(shape, width - 2, height - 2, depth - 2)
         x = cell_behind(uint32(x0 + tx), shape.nx, wrap_x)
@@ -45,17 +48,17 @@ def build(structure: Structure):
         z = cell_behind(uint32(z0 + tz), shape.nz, wrap_z)
         i = uint32((z * shape.ny + y) * shape.nx + x)
         t = uint64((tz * uint32(height) + ty) * uint32(width) + tx)
-        tile[t] = u[i]
+        cells[t] = u[i]
         cuda.syncthreads()
         inner = 0 < tx < width - 1 and 0 < ty < height - 1 and 0 < tz < depth - 1
         if inner and x0 + tx <= shape.nx and y0 + ty <= shape.ny and z0 + tz <= shape.nz:
-            xm, xp, ym, yp = tile[t - one], tile[t + one], tile[t - row], tile[t + row]
-            zm, zp = tile[t - plane], tile[t + plane]
-            v[i] = new_value(i, x, y, z, tile[t], xm, xp, ym, yp, zm, zp, shape, walls, medium, heat)
+            xm, xp, ym, yp = cells[t - one], cells[t + one], cells[t - row], cells[t + row]
+            zm, zp = cells[t - plane], cells[t + plane]
+            v[i] = new_value(i, x, y, z, cells[t], xm, xp, ym, yp, zm, zp, shape, walls, medium, heat)
 
     return shared
 
 
-def grid(shape: tuple[int, int, int]) -> tuple[int, int, int]:
+def grid(shape: tuple[int, int, int], tile: Tile) -> tuple[int, int, int]:
     """A block for each output tile."""
-    return blocks(shape, (BLOCK[0] - 2, BLOCK[1] - 2, BLOCK[2] - 2))
+    return blocks(shape, (tile.x - 2, tile.y - 2, tile.z - 2))
