@@ -5,18 +5,22 @@ from __future__ import annotations
 import ctypes
 import os
 from dataclasses import dataclass
+from math import prod
 
-from heatsim.errors import HeatsimError, NoGpuError, ScenarioError
+from heatsim.errors import Flaw, HeatsimError, NoGpuError, ScenarioError
 from heatsim.scenario import Scenario
+
+WORTH_A_GPU = 2**17  # cells; a step of fewer takes the CPU no longer than a launch takes the GPU
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A device ("cpu" or "cuda"), its name, and the kernel that runs there."""
+    """A device ("cpu" or "cuda"), its name, the kernel that runs there, and why that one."""
 
     device: str
     device_name: str
     kernel: str
+    reason: str = ""
 
 
 def gpu_name() -> str:
@@ -64,8 +68,8 @@ def cpu_name() -> str:
 def choose(scenario: Scenario) -> Choice:
     """Pick device and kernel for a scenario.
 
-    "auto" takes a GPU if one works. Raises `NoGpuError` when a GPU is demanded and missing, `ScenarioError` when the
-    kernel named does not run on the device named.
+    "auto" takes a GPU if one works and the grid is worth it. Raises `NoGpuError` when a GPU is demanded and missing,
+    `ScenarioError` when the kernel named does not run on the device named, or does not fit the GPU there is.
     """
     from heatsim_kernels.stencil import CUDA_SWEEPS
 
@@ -74,14 +78,46 @@ def choose(scenario: Scenario) -> Choice:
     if (device == "cpu" and on_cuda) or (device == "cuda" and kernel == "cpu"):
         other = "cuda" if on_cuda else "cpu"
         message = f'"{kernel}" runs on device "{other}", found device "{device}"'
-        raise ScenarioError([scenario.problem_at(("compute", "kernel"), message, 'kernel = "auto" fits any device')])
-    # Measured on an H200 at 512^3: `register` has twice the rate of `basic` in one material, less in several.
-    fastest = "register" if len(scenario.materials) == 1 else "basic"
-    if device == "cuda" or on_cuda:
-        return Choice("cuda", gpu_name(), kernel if on_cuda else fastest)
-    if device == "auto" and kernel == "auto":
-        try:
-            return Choice("cuda", gpu_name(), fastest)
-        except NoGpuError:
-            pass
-    return Choice("cpu", cpu_name(), "cpu")
+        raise ScenarioError([_at_kernel(scenario, message)])
+    if on_cuda:
+        choice = Choice("cuda", gpu_name(), kernel, "named by the scenario")
+        _require_shared_memory(scenario, kernel)
+        return choice
+    if device == "cuda":
+        return Choice("cuda", gpu_name(), *_fastest(scenario))
+    if device == "cpu" or kernel == "cpu":
+        return Choice("cpu", cpu_name(), "cpu", "named by the scenario")
+    if prod(scenario.grid.cells) < WORTH_A_GPU:
+        return Choice("cpu", cpu_name(), "cpu", "so small a grid is no faster on a GPU")
+    try:
+        return Choice("cuda", gpu_name(), *_fastest(scenario))
+    except NoGpuError:
+        return Choice("cpu", cpu_name(), "cpu", "there is no GPU")
+
+
+def _fastest(scenario: Scenario) -> tuple[str, str]:
+    """The CUDA kernel to take, and why. Measured on an H200: docs/performance.md."""
+    needed, there = _shared_memory(scenario, "temporal")
+    if needed <= there:
+        return "temporal", "the fastest: several steps a sweep where they can be fused, else those of register"
+    return "register", "the fastest that fits this GPU"
+
+
+def _shared_memory(scenario: Scenario, kernel: str) -> tuple[int, int]:
+    """Bytes of shared memory that a block of the kernel needs at least, and that the GPU has for one."""
+    from heatsim_kernels.cuda_api import shared_memory
+    from heatsim_kernels.stencil.shared_memory import least_bytes
+
+    return least_bytes(kernel, scenario.compute.precision), shared_memory()
+
+
+def _require_shared_memory(scenario: Scenario, kernel: str) -> None:
+    """Refuse a kernel whose smallest tile is more than a block may have of the GPU's shared memory."""
+    needed, there = _shared_memory(scenario, kernel)
+    if needed > there:
+        message = f'"{kernel}" needs {needed} bytes of shared memory a block, and this GPU has {there}'
+        raise ScenarioError([_at_kernel(scenario, message)])
+
+
+def _at_kernel(scenario: Scenario, message: str) -> Flaw:
+    return scenario.problem_at(("compute", "kernel"), message, 'kernel = "auto" fits any device')

@@ -22,8 +22,17 @@ ROOMS = {
     "heatsim.store": {"h5py", "numpy", "PIL", "heatsim.grid"},
     "heatsim.plots": {"matplotlib", "numpy"},
     "heatsim.integrators": {"heatsim_kernels", "numpy"},
-    "heatsim.recorders": {"heatsim.store", "heatsim.plots", "heatsim.grid", "numpy"},
-    "heatsim_kernels": {"numpy", "numba", "llvmlite"},
+    "heatsim.hotspots": {"heatsim_kernels", "numpy"},
+    "heatsim.recorders": {
+        "heatsim.store",
+        "heatsim.plots",
+        "heatsim.hotspots",
+        "heatsim.grid",
+        "heatsim_kernels.bank",
+        "numpy",
+    },
+    "heatsim.bench": {"heatsim_kernels", "heatsim.devices", "heatsim.store", "heatsim.plots", "numpy", "rich"},
+    "heatsim_kernels": {"numpy", "numba", "llvmlite", "cuda"},
 }
 # What a room may name in annotations, that is under `if TYPE_CHECKING`.
 ANNOTATIONS = {
@@ -33,6 +42,7 @@ ANNOTATIONS = {
 # What one place alone imports, whatever else the importing module may do. The command line may import all but CUDA.
 OWNERS = {
     "numba.cuda": ("heatsim_kernels.cuda_api",),
+    "cuda": ("heatsim_kernels.cuda_api",),
     "h5py": ("heatsim.store", "heatsim.cli"),
     "matplotlib": ("heatsim.plots", "heatsim.cli"),
     "pydantic": ("heatsim.scenario", "heatsim.cli"),
@@ -149,6 +159,11 @@ def test_one_file_alone_imports_numba_cuda() -> None:
         ("heatsim.integrators.euler", "from numba import njit"),
         ("heatsim.recorders.probes", "from heatsim.state import State"),
         ("heatsim.recorders.probes", "import h5py"),
+        ("heatsim.hotspots.finder", "from heatsim.store import slice_frames"),
+        ("heatsim.hotspots.finder", "from heatsim.grid import Grid"),
+        ("heatsim.bench.stencil.timing", "from heatsim.problem import build"),
+        ("heatsim.bench.report", "import matplotlib.pyplot as plt"),
+        ("heatsim.bench.measure", "from numba import cuda"),
         ("heatsim.grid", "from heatsim.store import folder"),
         ("heatsim.simulation", "import h5py"),
         ("heatsim.simulation", "from heatsim.cli import main"),
@@ -174,6 +189,7 @@ def test_a_planted_violation_is_found(module: str, source: str) -> None:
         ("heatsim.integrators.euler", "if TYPE_CHECKING:\n    from heatsim.problem import Problem"),
         ("heatsim.integrators.euler", "if typing.TYPE_CHECKING:\n    from heatsim.problem.types import Problem"),
         ("heatsim.recorders.probes", "from heatsim.store.tables import CsvTable\nfrom heatsim.grid import Grid"),
+        ("heatsim.bench.measure", "from heatsim_kernels.cuda_api import cuda\nfrom heatsim.store import atomic"),
         ("heatsim.simulation", "from heatsim.problem import Problem\nfrom heatsim.recorders import probes"),
         ("heatsim.cli", "import click\nfrom heatsim.simulation import run\nimport h5py"),
         ("heatsim_kernels.stencil.basic", "from ..cuda_api import cuda\nfrom numba import njit"),

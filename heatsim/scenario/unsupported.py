@@ -19,7 +19,6 @@ NOT_YET = {
     "time.integrator=implicit": "the implicit integrator",
     "time.integrator=steady": "the steady solver",
     "time.tolerance": "integrators with error control",
-    "compute.kernel=temporal": "temporal blocking",
     "materials.*.conductivity=<table>": "properties that follow temperature",
     "materials.*.conductivity=<text>": "properties that follow temperature",
     "materials.*.heat_capacity=<table>": "properties that follow temperature",
@@ -33,9 +32,7 @@ NOT_YET = {
     "sources.*.region.stl": "surfaces from STL files",
     "sources.*.trace": "power traces",
     "sources.*.beam": "moving beams",
-    "smoothing": "convolution passes",
     "output.checkpoint": "checkpoints",
-    "hotspots": "the hot spot search",
 }
 
 

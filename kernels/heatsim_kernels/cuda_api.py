@@ -1,4 +1,4 @@
-"""The one door to `numba.cuda`: every CUDA kernel takes `cuda` from here.
+"""The one door to `numba.cuda` and `cuda.bindings`: all that is CUDA takes them from here.
 
 That package (numba-cuda) is in maintenance and will have a successor; a change of it must touch this file alone.
 Importing this module needs numba-cuda but no GPU: kernels compile for any device without one, and with
@@ -6,6 +6,8 @@ NUMBA_ENABLE_CUDASIM=1 they run on its simulator.
 """
 
 from __future__ import annotations
+
+from functools import cache
 
 from numba import config, cuda, types
 from numba.core import cgutils
@@ -59,13 +61,26 @@ def compiled_once(function, like):
     return call
 
 
-def driver_call(answer):
-    """The result of a function of `cuda.bindings.driver`; raises `RuntimeError` with the driver's reason."""
-    from cuda.bindings import driver
+@cache
+def driver():
+    """NVIDIA's binding of the CUDA driver, a module."""
+    from cuda.bindings import driver as module
 
+    return module
+
+
+def linker():
+    """NVIDIA's binding of nvJitLink, which assembles kernels; a module."""
+    from cuda.bindings import nvjitlink
+
+    return nvjitlink
+
+
+def driver_call(answer):
+    """The result of a function of `driver()`; raises `RuntimeError` with the driver's reason."""
     error, *result = answer
-    if error != driver.CUresult.CUDA_SUCCESS:
-        reason = driver.cuGetErrorString(error)[1]
+    if error != driver().CUresult.CUDA_SUCCESS:
+        reason = driver().cuGetErrorString(error)[1]
         raise RuntimeError(f"CUDA: {reason.decode() if isinstance(reason, bytes) else reason}")
     return result[0] if result else None
 
@@ -82,10 +97,30 @@ def device_name() -> str:
     return name.decode() if isinstance(name, bytes) else str(name)
 
 
+def shared_memory() -> int:
+    """Bytes of shared memory that a block may have on the current GPU."""
+    if SIMULATED:
+        return 2**16
+    kind = driver().CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+    return int(driver_call(driver().cuDeviceGetAttribute(kind, cuda.get_current_device().id)))
+
+
 def memory() -> tuple[int, int]:
     """Free and total memory of the current GPU, bytes."""
     info = cuda.current_context().get_memory_info()
     return int(info.free), int(info.total)
 
 
-__all__ = ["SIMULATED", "compiled_once", "cuda", "device_name", "driver_call", "inlined", "intrinsic", "memory"]
+__all__ = [
+    "SIMULATED",
+    "compiled_once",
+    "cuda",
+    "device_name",
+    "driver",
+    "driver_call",
+    "inlined",
+    "intrinsic",
+    "linker",
+    "memory",
+    "shared_memory",
+]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .cpu_jit import cache_folder
-from .cuda_api import cuda
+from .cuda_api import cuda, linker
 
 log = logging.getLogger("heatsim")
 
@@ -74,8 +74,7 @@ def _symbol(ptx: str) -> str:
 
 def _assembled(ptx: str, capability: tuple[int, int]) -> tuple[bytes, str]:
     """Machine code, and the assembler's report of registers and spills."""
-    from cuda.bindings import nvjitlink
-
+    nvjitlink = linker()
     options = [f"-arch=sm_{capability[0]}{capability[1]}", "-Xptxas=-v"]
     handle = nvjitlink.create(len(options), options)
     try:

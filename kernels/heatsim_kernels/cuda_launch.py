@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from numba import from_dtype, types
 
-from .cuda_api import SIMULATED, cuda, driver_call
+from .cuda_api import SIMULATED, cuda, driver, driver_call
 from .cuda_memory import Array
 
 Triple = tuple[int, int, int]
@@ -53,23 +53,19 @@ class Kernel:
 
     def __call__(self, grid: Triple, block: Triple, args: tuple[Any, ...], shared: int = 0) -> None:
         """Launch; the driver copies the arguments before it returns."""
-        from cuda.bindings import driver
-
         self._allow(shared)
         flat: list[Any] = []
         _flatten(args, flat)
         self._pack.pack_into(self._values, 0, *flat)
         addresses = ctypes.addressof(self._addresses)
-        driver_call(driver.cuLaunchKernel(self._function, *grid, *block, shared, 0, addresses, 0))
+        driver_call(driver().cuLaunchKernel(self._function, *grid, *block, shared, 0, addresses, 0))
 
     def resources(self, block: Triple, shared: int = 0) -> Resources:
         """What a block of this kernel takes on the current GPU."""
-        from cuda.bindings import driver
-
         self._allow(shared)
-        kinds = driver.CUfunction_attribute
+        kinds = driver().CUfunction_attribute
         registers, local, static = (
-            driver_call(driver.cuFuncGetAttribute(kind, self._function))
+            driver_call(driver().cuFuncGetAttribute(kind, self._function))
             for kind in (
                 kinds.CU_FUNC_ATTRIBUTE_NUM_REGS,
                 kinds.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
@@ -77,17 +73,15 @@ class Kernel:
             )
         )
         threads = block[0] * block[1] * block[2]
-        fitting = driver_call(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(self._function, threads, shared))
+        fitting = driver_call(driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(self._function, threads, shared))
         return Resources(registers, local, static + shared, threads, fitting)
 
     def _allow(self, shared: int) -> None:
         """Ask for more dynamic shared memory than the 48 KiB that a kernel may use unasked."""
         if shared <= max(self._dynamic, 48 * 1024):
             return
-        from cuda.bindings import driver
-
-        kind = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        driver_call(driver.cuFuncSetAttribute(self._function, kind, shared))
+        kind = driver().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        driver_call(driver().cuFuncSetAttribute(self._function, kind, shared))
         self._dynamic = shared
 
 
@@ -171,7 +165,5 @@ def _bare(value: Any) -> Any:
 
 
 def _loaded(made: Any) -> Any:
-    from cuda.bindings import driver
-
-    module = driver_call(driver.cuModuleLoadData(made.code))
-    return driver_call(driver.cuModuleGetFunction(module, made.symbol.encode()))
+    module = driver_call(driver().cuModuleLoadData(made.code))
+    return driver_call(driver().cuModuleGetFunction(module, made.symbol.encode()))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cuda_api import SIMULATED, cuda, driver_call
+from .cuda_api import SIMULATED, cuda, driver, driver_call
 
 PIECE = 8 * 2**20  # items fetched at once
 RESERVE = 2**30  # bytes of the GPU's memory left to others
@@ -202,9 +202,7 @@ def _copy_in(target: Array, source: np.ndarray, rows: int) -> None:
     if SIMULATED:
         target.device.copy_to_device(source)
         return
-    from cuda.bindings import driver
-
-    driver_call(driver.cuMemcpyHtoDAsync(target.parameters[4], source.ctypes.data, source[:rows].nbytes, 0))
+    driver_call(driver().cuMemcpyHtoDAsync(target.parameters[4], source.ctypes.data, source[:rows].nbytes, 0))
 
 
 def _copy_out(target: np.ndarray, source: Array, piece: slice, stream: int) -> None:
@@ -212,21 +210,15 @@ def _copy_out(target: np.ndarray, source: Array, piece: slice, stream: int) -> N
     if SIMULATED:
         target[: piece.stop - piece.start] = source.host()[piece]
         return
-    from cuda.bindings import driver
-
     item = source.dtype.itemsize
     address, size = source.parameters[4] + piece.start * item, (piece.stop - piece.start) * item
-    driver_call(driver.cuMemcpyDtoHAsync(target.ctypes.data, address, size, stream))
+    driver_call(driver().cuMemcpyDtoHAsync(target.ctypes.data, address, size, stream))
 
 
 def _own_stream() -> int:
     """A stream that does not wait for the default stream, nor the default stream for it."""
-    from cuda.bindings import driver
-
-    return int(driver_call(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING)))
+    return int(driver_call(driver().cuStreamCreate(driver().CUstream_flags.CU_STREAM_NON_BLOCKING)))
 
 
 def _wait_for(stream: int) -> None:
-    from cuda.bindings import driver
-
-    driver_call(driver.cuStreamSynchronize(stream))
+    driver_call(driver().cuStreamSynchronize(stream))

@@ -13,7 +13,7 @@ import numpy as np
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
 from kernel_cases import FLOATS, KINDS, STEP, Case, Kind, outcome, random_case
 
-STEPS = 2
+STEPS = 3  # `temporal` fuses two of them on the simulator
 PLACES = (
     ((3, 3, 9), (False, False, False), False),
     ((2, 3, 5), (True, False, True), True),
@@ -40,10 +40,19 @@ def cases(movement: str) -> Iterator[tuple[str, type, Case]]:
             place = PLACES[(number + 2 * turn) % len(PLACES)]
             if movement == "basic":
                 yield f"{name}, {np.dtype(dtype).name}", dtype, case_at(place, kind, number)
-            elif number % 2 == turn:
+            elif number % 2 == turn and movement != "temporal":
                 yield f"{name}, {np.dtype(dtype).name}", dtype, without_ledger(case_at(place, kind, number))
     if movement == "basic":
         yield "one material as a table of pairs", np.float64, random_case((2, 3, 5), Kind(pairs=True))
+    if movement == "temporal":  # large enough for its tile; what it cannot fuse; too small
+        yield "fused, then one", np.float32, random_case((4, 7, 12), KINDS["uniform"], rows=3)
+        yield (
+            "a heat a zone, periodic",
+            np.float64,
+            random_case((3, 6, 10), Kind(table=True), periodic=(True, False, False)),
+        )
+        yield "materials", np.float32, case_at(PLACES[0], KINDS["materials"], 3)
+        yield "a grid smaller than a tile", np.float32, case_at(PLACES[3], KINDS["uniform"], 4)
     if movement == "register":
         for number, place in enumerate(MARCHES):
             kind = KINDS["materials with heat a cell"]
@@ -60,9 +69,9 @@ def without_ledger(case: Case) -> Case:
 
 
 def results(movement: str, dtype: type, case: Case) -> dict[str, np.ndarray]:
-    """What a movement makes of a case; the field alone but for `basic`, since all read it by the same kernels."""
+    """What a movement makes of a case; the field alone where others are read by the same kernels."""
     sweep = SWEEPS[movement](case.terms, np.dtype(dtype))
-    if movement == "basic":
+    if movement in ("basic", "temporal"):
         return {**outcome(sweep, case, STEPS)._asdict(), "is_finite": np.array(sweep.is_finite())}
     sweep.put(case.start)
     sweep.advance(STEP, STEPS, case.drive)

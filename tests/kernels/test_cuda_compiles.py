@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 import pytest
-from heatsim_kernels.stencil import CUDA_SWEEPS
+from heatsim_kernels.stencil import MOVEMENTS
 from heatsim_kernels.stencil.structure import Structure
 from numba import config, types
 
@@ -58,10 +58,11 @@ def sweep_signature(precision: str) -> Any:
 
 
 def flows_signature(precision: str) -> Any:
-    """u, nz, ny, nx, faces, a, b, walls, zone_of, count, weights, partial."""
-    reals, count = getattr(types, precision)[::1], types.uint32
+    """u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, zone_of, count, weights, partial."""
+    real, count, number = getattr(types, precision), types.uint32, types.int32
     return types.void(
-        reals, count, count, count, types.int32[::1], reals, reals, types.int64[::1], types.uint8[::1], count,
+        real[::1], real[::1], types.int64[::1], number, number, count, count, count, number[::1],
+        real[:, ::1], real[:, ::1], number, types.int64[::1], types.uint8[::1], count,
         types.float64[::1], types.float64[:, ::1],
     )  # fmt: skip
 
@@ -112,7 +113,7 @@ def registers(ptx: str, capability: tuple[int, int]) -> int:
 
 @pytest.mark.parametrize(("name", "capability"), [*((name, (9, 0)) for name in STRUCTURES), (LARGEST, (8, 0))], ids=str)
 @pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("movement", CUDA_SWEEPS)
+@pytest.mark.parametrize("movement", MOVEMENTS)
 def test_a_sweep_compiles_without_spills_and_a_block_fits(
     movement: str, name: str, precision: str, capability: tuple[int, int]
 ) -> None:
@@ -126,7 +127,7 @@ def test_a_sweep_compiles_without_spills_and_a_block_fits(
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
-@pytest.mark.parametrize("movement", CUDA_SWEEPS)
+@pytest.mark.parametrize("movement", MOVEMENTS)
 def test_a_float32_sweep_computes_nothing_in_float64(movement: str, name: str) -> None:
     ptx = ptx_of(movement, structure(name, "float32"), sweep_signature("float32"), (9, 0))
     assert ".f32" in ptx
@@ -135,7 +136,7 @@ def test_a_float32_sweep_computes_nothing_in_float64(movement: str, name: str) -
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("name", STRUCTURES)
-@pytest.mark.parametrize("movement", CUDA_SWEEPS)
+@pytest.mark.parametrize("movement", MOVEMENTS)
 def test_every_multiply_add_of_a_sweep_is_one_that_was_written_out(movement: str, name: str, precision: str) -> None:
     """Nothing flushed, approximated or left for the assembler to fuse or not: the grounds for equal bits."""
     ptx = ptx_of(movement, structure(name, precision), sweep_signature(precision), (9, 0))

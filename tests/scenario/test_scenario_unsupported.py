@@ -25,7 +25,6 @@ SAMPLES = {
     "time.integrator=implicit": ("[time] -> [time]\nintegrator = 'implicit'", "5:1: time.integrator"),
     "time.integrator=steady": ("[time] -> [time]\nintegrator = 'steady'", "5:1: time.integrator"),
     "time.tolerance": ("[time] -> [time]\ntolerance = 1e-3", "5:1: time.tolerance"),
-    "compute.kernel=temporal": ("[compute]\nkernel = 'temporal'", "15:1: compute.kernel"),
     "materials.*.conductivity=<table>": (f"398.0 -> {TABLE}", "7:1: materials.copper.conductivity"),
     "materials.*.conductivity=<text>": ("398.0 -> '400 - 0.1*T'", "7:1: materials.copper.conductivity"),
     "materials.*.heat_capacity=<table>": (f"385.0 -> {TABLE}", "9:1: materials.copper.heat_capacity"),
@@ -54,9 +53,7 @@ SAMPLES = {
         "[[sources]]\nbeam = { kind = 'gaussian', power = 1, radius = 1, depth = 1, path = 'scan.csv' }",
         "15:1: sources.0.beam",
     ),
-    "smoothing": ("[[smoothing]]\ntarget = 'initial'\nfilter = 'gaussian'\nsigma = 2e-4", "14:3: smoothing"),
     "output.checkpoint": ("[output]\ncheckpoint = { every_minutes = 10 }", "15:1: output.checkpoint"),
-    "hotspots": ("[hotspots]\nscales = [2e-4, 4e-4]\nthreshold = 5.0", "14:2: hotspots"),
 }
 
 
@@ -85,8 +82,8 @@ def test_deleting_its_line_is_all_that_the_scenario_room_needs_for_a_feature(
 
 
 def test_mistakes_inside_what_is_not_built_are_not_told_too(messages: Messages, minimal: str) -> None:
-    text = minimal + "[hotspots]\nscale = 3\n[[smoothing]]\ntarget = 'all'\n"
+    text = minimal + "[ambients.room]\ntemperatur = 3\n[[contacts]]\nbetween = 'all'\n"
     assert messages(text) == [
-        "14:2: hotspots: not supported yet, waits for the hot spot search",
-        "16:3: smoothing: not supported yet, waits for convolution passes",
+        "14:2: ambients: not supported yet, waits for ambient regions",
+        "16:3: contacts: not supported yet, waits for contact resistances",
     ]

@@ -47,7 +47,8 @@ class Sweep(Protocol):
         """Whether every value is a finite number."""
 
     def was_finite(self) -> bool:
-        """`is_finite` without waiting for the device, which may answer for the state at the last call; then True first."""
+        """`is_finite` without waiting for the device, which may answer for the state at the last call; then True at
+        the first."""
 
     def heat_entered(self) -> np.ndarray:
         """(6,) heat that has entered through each of `terms.FACES` since the start, J."""
@@ -62,6 +63,13 @@ def _cpu(terms: Terms, dtype: np.dtype) -> Sweep:
     return CpuSweep(terms, dtype)
 
 
+def _temporal(terms: Terms, dtype: np.dtype) -> Sweep:
+    from . import register, temporal
+    from .cuda_sweep import CudaSweep
+
+    return CudaSweep(terms, dtype, register, fused=temporal.TILES[dtype.name])
+
+
 def _on_cuda(movement: str) -> Callable[[Terms, np.dtype], Sweep]:
     def build(terms: Terms, dtype: np.dtype) -> Sweep:
         from .cuda_sweep import CudaSweep
@@ -71,9 +79,11 @@ def _on_cuda(movement: str) -> Callable[[Terms, np.dtype], Sweep]:
     return build
 
 
-CUDA_SWEEPS = ("basic", "shared", "coarsened", "register")
+MOVEMENTS = ("basic", "shared", "coarsened", "register")  # of CUDA, that take a single step
+CUDA_SWEEPS = (*MOVEMENTS, "temporal")
 # Name -> builder(terms, dtype) -> Sweep, in reading order. Builders import late: CUDA need not be installed.
 SWEEPS: dict[str, Callable[[Terms, np.dtype], Sweep]] = {
     "cpu": _cpu,
-    **{movement: _on_cuda(movement) for movement in CUDA_SWEEPS},
+    **{movement: _on_cuda(movement) for movement in MOVEMENTS},
+    "temporal": _temporal,
 }

@@ -21,7 +21,8 @@ from . import cuda_cell
 from .structure import Structure
 from .tile import Tile
 
-TILES = (Tile(8, 2),) if SIMULATED else (Tile(64, 4), Tile(32, 8), Tile(128, 2), Tile(32, 4), Tile(128, 4))
+# Blocks with some depth fetch fewer neighbours that lie in other blocks.
+TILES = (Tile(6, 2, 2),) if SIMULATED else (Tile(32, 4, 4), Tile(32, 8), Tile(64, 4), Tile(32, 8, 4), Tile(32, 4, 8))
 LARGEST_GRID = 65535  # blocks along y and along z, in every CUDA device so far
 
 
@@ -48,13 +49,15 @@ def build(variant: tuple[Structure, Tile]):
     def basic(u, v, shape, walls, medium, heat):
         x = uint32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
         y = uint32(cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y)
-        z = uint32(cuda.blockIdx.z)
-        rows, planes = uint32(cuda.gridDim.y * cuda.blockDim.y), uint32(cuda.gridDim.z)
-        while x < shape.nx and y < shape.ny:  # one round, unless an axis is longer than a launch allows
+        first = uint32(cuda.blockIdx.z * cuda.blockDim.z + cuda.threadIdx.z)
+        rows, planes = uint32(cuda.gridDim.y * cuda.blockDim.y), uint32(cuda.gridDim.z * cuda.blockDim.z)
+        z = first
+        # One round, unless an axis is longer than a launch allows.
+        while x < shape.nx and y < shape.ny and z < shape.nz:
             update(x, y, z, u, v, shape, walls, medium, heat)
             z = uint32(z + planes)
             if z >= shape.nz:
-                z = uint32(cuda.blockIdx.z)
+                z = first
                 y = uint32(y + rows)
 
     return basic
@@ -63,4 +66,4 @@ def build(variant: tuple[Structure, Tile]):
 def grid(shape: tuple[int, int, int], tile: Tile) -> tuple[int, int, int]:
     """Blocks that cover the cells."""
     nz, ny, nx = shape
-    return -(-nx // tile.x), min(-(-ny // tile.y), LARGEST_GRID), min(nz, LARGEST_GRID)
+    return -(-nx // tile.x), min(-(-ny // tile.y), LARGEST_GRID), min(-(-nz // tile.z), LARGEST_GRID)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cuda_api import cuda
+from ..cuda_api import cuda, device_name
 from ..cuda_launch import Resources, kernel
 from ..cuda_memory import Array, Captures, Download, Table, Upload, empty, on_device
 from . import cuda_reads, cuda_wall_flows, cuda_zone_sums
 from .cuda_cell import Heat, Medium, Shape, Walls
 from .structure import Structure
+from .temporal import Rates, fuses
+from .temporal_launch import FusedSteps, tables_of
 from .terms import Drive, Terms
+from .tuning import tile_for
 
 NOTHING = np.zeros((1, 1))  # in place of a table that a problem has not
 
@@ -34,27 +37,33 @@ class Batch(NamedTuple):
 
 
 class CudaSweep:
-    """A field on the GPU: see `Sweep` in `stencil/__init__.py`. `movement` is a module such as `basic`, `tile` one of
-    its TILES."""
+    """A field on the GPU: see `Sweep` in `stencil/__init__.py`.
+
+    movement: a module such as `basic`, which takes single steps; `tile` one of its TILES (default: see `tuning`).
+    fused: tiles of `temporal`, the best first, with which it takes several steps at once where these can be fused.
+    """
 
     device = "cuda"
 
-    def __init__(self, terms: Terms, dtype: np.dtype, movement: ModuleType, tile: Any = None) -> None:
+    def __init__(
+        self, terms: Terms, dtype: np.dtype, movement: ModuleType, tile: Any = None, fused: Sequence[Any] = ()
+    ) -> None:
         self.terms, self.dtype = terms, np.dtype(dtype)
-        self.name = movement.__name__.rpartition(".")[2]
-        self._movement = movement
-        self._tile = tile or movement.TILES[0]
+        self.name = "temporal" if fused else movement.__name__.rpartition(".")[2]
+        self._movement, self._given_tile, self._tiles_of_fused = movement, tile, fused
+        self._fused: dict[Structure, FusedSteps | None] = {}
         cells = int(np.prod(terms.shape))
         self._u, self._v = empty(cells, self.dtype), empty(cells, self.dtype)
         self._zones = on_device(np.zeros(1, np.uint8) if terms.zones is None else terms.zones.reshape(-1))
         self._shape, self._zone_count = Shape(*(np.uint32(n) for n in terms.shape)), np.uint32(terms.zone_count)
-        self._offsets = on_device(terms.wall_offsets)
+        self._offsets, self._places = on_device(terms.wall_offsets), on_device(terms.cell_offsets)
         self._open_faces = np.flatnonzero(~np.array(terms.closed)).astype(np.int32)
         self._faces = on_device(self._open_faces if self._open_faces.size else np.zeros(1, np.int32))
         self._entered = on_device(np.zeros((6, cuda_wall_flows.BLOCKS)))
         self._zone_partial = empty(cuda_zone_sums.BLOCKS, np.float64)
         self._watch = Download(self._zone_partial)
         self._uploads = {name: Upload() for name in ("a", "b", "table", "rates", "weights")}
+        self._device_name = device_name()
         self._captures = Captures(self._u)
         self._dt = np.nan
         self._heat_source: np.ndarray | None = None
@@ -132,19 +141,39 @@ class CudaSweep:
     def resources(self, drive: Drive) -> Resources:
         """What the kernel takes of the GPU."""
         batch = self._batch(1.0, drive)
-        return self._sweep(batch).resources(self._tile.block)
+        return self._sweep(batch).resources(self._tile(batch).block)
 
     def advance(self, dt: float, steps: int, drive: Drive) -> None:
         """Advance `steps` steps of `dt` seconds. Returns when the steps of the call before are done: the host is one
         batch ahead of the device, so neither waits for the other."""
         batch = self._batch(dt, drive)
         sweep = self._sweep(batch)
-        grid, block = self._movement.grid(self.terms.shape, self._tile), self._tile.block
-        for k in range(steps):
-            self._count_flows(batch, k)
-            sweep(grid, block, self._sweep_args(batch, k))
+        tile = self._tile(batch)
+        grid, block = self._movement.grid(self.terms.shape, tile), tile.block
+        fused, k = self._fused_for(batch.structure), 0
+        while k < steps:
+            if fused is not None and k + fused.steps <= steps:
+                tables = tables_of(batch.wall_a, batch.wall_b, batch.heat_table)
+                fused.launch(self._u, self._v, k, tables, Rates(*batch.medium[:3], batch.dt))
+                self._count_flows(batch, k, fused.steps, fused.trace)
+                taken = fused.steps
+            else:
+                self._count_flows(batch, k, 1, self._v)
+                sweep(grid, block, self._sweep_args(batch, k))
+                taken = 1
             self._u, self._v = self._v, self._u
+            k += taken
         self._wait_for_previous()
+
+    def _fused_for(self, structure: Structure) -> FusedSteps | None:
+        """The means to take several steps of such problems at once, if this sweep is to and they can be."""
+        if self._tiles_of_fused and structure not in self._fused:
+            open_walls = bool(self._open_faces.size)
+            fitting = [tile for tile in self._tiles_of_fused if fuses(structure, tile, self.terms.shape)]
+            self._fused[structure] = (
+                FusedSteps(structure, fitting[0], self.terms.shape, traced=open_walls) if fitting else None
+            )
+        return self._fused.get(structure)
 
     def _batch(self, dt: float, drive: Drive) -> Batch:
         """Send what the steps need, unless it is there already."""
@@ -175,8 +204,11 @@ class CudaSweep:
             self._heat_field = on_device((NOTHING if source is None else source).astype(self.dtype).reshape(-1))
         return self._heat_field
 
+    def _tile(self, batch: Batch) -> Any:
+        return self._given_tile or tile_for(self._movement, batch.structure, self.terms.shape, self._device_name)
+
     def _sweep(self, batch: Batch) -> Any:
-        return kernel(self._movement.build, (batch.structure, self._tile), self._sweep_args(batch, 0))
+        return kernel(self._movement.build, (batch.structure, self._tile(batch)), self._sweep_args(batch, 0))
 
     def _walls(self, batch: Batch, k: int) -> Walls:
         return Walls(batch.wall_a.row(k), batch.wall_b.row(k), self._offsets)
@@ -187,13 +219,13 @@ class CudaSweep:
         heat = Heat(batch.heat_table.row(k), batch.dt, batch.heat_field, gain)
         return self._u, self._v, self._shape, self._walls(batch, k), batch.medium, heat
 
-    def _count_flows(self, batch: Batch, k: int) -> None:
-        """Enter what passes the walls in step k of a batch into the ledger."""
+    def _count_flows(self, batch: Batch, k: int, steps: int, trace: Array) -> None:
+        """Enter what passes the walls in some steps of a batch, from step k on, into the ledger."""
         if not self._open_faces.size:
             return
-        medium = batch.medium
-        walls = self._walls(batch, k)
-        args = (self._u, *self._shape, self._faces, *walls, medium.zones, medium.count, batch.weights, self._entered)
+        walls = (batch.wall_a.array, batch.wall_b.array, np.int32(batch.wall_a.rows), self._offsets)
+        cells = (self._u, trace, self._places, np.int32(steps), np.int32(k), *self._shape, self._faces)
+        args = (*cells, *walls, self._zones, self._zone_count, batch.weights, self._entered)
         flows = kernel(cuda_wall_flows.build, batch.structure, args)
         flows((cuda_wall_flows.BLOCKS, self._open_faces.size, 1), (cuda_wall_flows.THREADS, 1, 1), args)
 

@@ -1,7 +1,8 @@
-"""CUDA: the heat that enters through the boundary faces in one step, for the energy ledger.
+"""CUDA: the heat that enters through the boundary faces in one or several steps, for the energy ledger.
 
-A kernel of its own, so that no sweep has to know of the ledger: it reads the boundary cells of the field before the
-step. Each block owns one slot of partial sums and always adds in the same order, so the result has no races in it.
+A kernel of its own, so that no sweep has to add it up: it reads the boundary cells of the field before a step. Where
+several steps are fused, those before the second and later ones come from the trace that the sweep left. Each block owns
+one slot of partial sums and always adds in the same order, so the result has no races in it.
 """
 
 from __future__ import annotations
@@ -13,47 +14,48 @@ from . import physics
 from .cuda_block_sum import THREADS, block_sum
 from .structure import Structure
 
-BLOCKS = 2 if SIMULATED else 64  # a face
+BLOCKS = 2 if SIMULATED else 256  # a face; many, since each waits for memory between its few rounds
 
 ghost = inlined(physics.ghost)
 
 
 def build(structure: Structure):
-    """The kernel of a structure: `kernel[(BLOCKS, faces), THREADS](u, ..., partial)`; partial (6, BLOCKS) sums in J."""
+    """The kernel of a structure: (u, trace, places, steps, k, shape, faces, walls..., partial), on (BLOCKS, faces).
+
+    u: the field before step k. trace: (steps - 1, boundary cells) flat, the cells beside walls before the later steps;
+    `places` is where each face starts in a row of it. a, b: (rows, wall values), of which the last row serves all later
+    steps. partial: (6, BLOCKS) sums in J, added to.
+    """
     zones, per_cell = structure.zones, structure.wall_per_cell
 
-    def wall_flows(u, nz, ny, nx, faces, a, b, walls, zone_of, count, weights, partial):
+    @inlined
+    def first_and_strides(face, nz, ny, nx):
+        """The first cell of a face, its columns, and the way from row to row and from column to column."""
+        plane, upper = int64(ny) * int64(nx), face % 2 == 1
+        if face < 2:
+            return int64(nx - 1) if upper else int64(0), int64(nz), int64(ny), plane, int64(nx)
+        if face < 4:
+            return plane - nx if upper else int64(0), int64(nz), int64(nx), plane, int64(1)
+        return plane * (nz - 1) if upper else int64(0), int64(ny), int64(nx), int64(nx), int64(1)
+
+    def wall_flows(
+        u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, zone_of, count, weights, partial
+    ):
         face = int32(faces[cuda.blockIdx.y])
-        axis, upper = face // 2, face % 2
-        plane = int64(ny) * int64(nx)
-        if axis == 0:
-            rows, columns, row_stride, column_stride, far = (
-                int64(nz),
-                int64(ny),
-                plane,
-                int64(nx),
-                int64(nx - 1),
-            )
-        elif axis == 1:
-            rows, columns, row_stride, column_stride, far = int64(nz), int64(nx), plane, int64(1), plane - nx
-        else:
-            rows, columns, row_stride, column_stride, far = (
-                int64(ny),
-                int64(nx),
-                int64(nx),
-                int64(1),
-                plane * (nz - 1),
-            )
-        first = far if upper == 1 else int64(0)
+        first, lines, columns, line_stride, column_stride = first_and_strides(face, nz, ny, nx)
+        boundary = int64(2) * (int64(nz) * ny + int64(nz) * nx + int64(ny) * nx)
         total = float64(0.0)
         position = int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
-        while position < rows * columns:
-            i = first + (position // columns) * row_stride + (position % columns) * column_stride
+        while position < lines * columns:
+            i = first + (position // columns) * line_stride + (position % columns) * column_stride
             zone = int64(zone_of[i]) if zones else int64(0)
-            w = walls[face] + (position if per_cell else zone)
-            c = u[i]
-            beyond = ghost(c, a[w], b[w])
-            total += weights[face * count + zone] * (float64(beyond) - float64(c))
+            w = offsets[face] + (position if per_cell else zone)
+            weight = weights[face * count + zone]
+            for step in range(steps):
+                row = min(k + step, rows - 1)
+                c = u[i] if step == 0 else trace[(step - 1) * boundary + places[face] + position]
+                beyond = ghost(c, a[row, w], b[row, w])
+                total += weight * (float64(beyond) - float64(c))
             position += int64(BLOCKS) * THREADS
         total = block_sum(total)
         if cuda.threadIdx.x == 0:

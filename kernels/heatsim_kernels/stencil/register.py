@@ -6,6 +6,9 @@
                  ym   . . . .        x neighbours mostly (3 of 4); what is missing was just loaded by a
                                      neighbouring thread and comes from the L1 cache
 
+To keep the memory busy, bytes must be under way: by Little's law 4.8 TB/s times 0.7 us, 25 KB a multiprocessor. So a
+plane is loaded two rounds before it is the middle one: a thread has 64 bytes or more under way, 400 threads suffice.
+
 No shared memory and no barrier, so warps drift apart freely and loads of one hide behind the work of others. A cell
 asks the caches for 4 bytes of the next plane, 4 of rows beside and 2 of columns beside in float32, and device memory
 for 8 + 8 / planes with its result: 13 operations for 10 bytes. Sources: Micikevicius, 3D finite difference computation
@@ -15,7 +18,8 @@ a thread).
 Walls: at x they concern the outer two of a thread's cells alone, and are tested for; at y and z a whole row or plane
 has one, so that is decided once for a thread's 8 cells a plane, and nearly all take the path that has no tests for it.
 Several materials: the zones of 4 cells are read as one number. Where those of a thread's 8 cells and all their
-neighbours agree, as they do but at interfaces, three rates serve all; elsewhere each face has its own looked up.
+neighbours agree, as they do but at interfaces, three rates serve all; elsewhere each face has its own looked up, on the
+path of the walls.
 Rows that are no multiple of 4 cells would put vectors across 16-byte boundaries: there a thread marches four times,
 with one column of cells, and neighbouring threads read neighbouring cells.
 """
@@ -35,8 +39,8 @@ from .cuda_tiles import blocks, first_cell
 from .structure import Structure
 from .tile import Tile
 
-# A warp along x, so that all its threads are at the same y and z.
-TILES = (Tile(2, 2, planes=2),) if SIMULATED else tuple(Tile(32, y, planes=n) for n in (16, 32, 8) for y in (4, 2, 8))
+# A warp along x, so that all its threads are at the same y and z; short marches give small grids blocks enough.
+TILES = (Tile(2, 2, planes=2),) if SIMULATED else tuple(Tile(32, y, planes=n) for n in (16, 32, 8, 4) for y in (4, 2))
 COLUMNS, ROWS = 4, 2  # cells of a thread in a plane
 
 
@@ -127,7 +131,7 @@ def _four_cells():
         @inlined
         def row(i, x, y, z, c, xm, xp, ym, yp, zm, zp, zones, terms):
             of0, of1, of2, of3 = zones_of_each(zones)
-            i1, i2, i3 = i + uint64(1), i + uint64(2), i + uint64(3)
+            i1, i2, i3 = uint32(i + uint32(1)), uint32(i + uint32(2)), uint32(i + uint32(3))
             x1, x2, x3 = uint32(x + uint32(1)), uint32(x + uint32(2)), uint32(x + uint32(3))
             return (
                 new_value(i, x, y, z, c[0], xm[0], xp[0], ym[0], yp[0], zm[0], zp[0], of0, *terms),
@@ -176,18 +180,18 @@ def _one_cell():
 
 def _march(structure, cells):
     """The march of a thread from plane z to `end`; its cells are the row from x on and the same of the row above."""
-    at_ends, inside = (
+    at_ends, inner = (
         compiled_once(cuda_cell.build_given(structure, ends).py_func, like=4)
         for ends in ((True, True, True), (True, False, False))
     )
-    anywhere, within, within_one_zone = (
-        cells.renew(at_ends, False),
-        cells.renew(inside, False),
-        cells.renew(inside, True),
-    )
+    anywhere, within = cells.renew(at_ends, False), cells.renew(inner, structure.pairs)
     has_zones, pairs, (wrap_x, wrap_y, wrap_z) = structure.zones, structure.pairs, structure.periodic
     count, read, read_zones, all_of, beside, write, _ = cells
-    last = count - 1
+    last = uint32(count - 1)
+
+    @inlined
+    def at(i, way):
+        return uint64(uint32(i + way))
 
     @inlined
     def zones_at(medium, i):
@@ -199,58 +203,61 @@ def _march(structure, cells):
 
     @inlined
     def march(x, y, z, end, u, v, shape, walls, medium, heat):
-        one, row, plane = uint32(1), uint64(shape.nx), uint64(shape.ny) * uint64(shape.nx)
+        one, row, plane = uint32(1), shape.nx, uint32(shape.ny * shape.nx)
         terms = shape, walls, medium, heat
-        i = uint64(z) * plane + uint64(y) * row + uint64(x)
+        i = uint32(uint32(uint32(z * shape.ny) + y) * shape.nx + x)
         # The way to neighbours, as differences of indices. Where there is no second row another one stands in for it.
-        left = uint64(below(i, x, shape.nx, one, wrap_x)) - i
-        right = uint64(above(i + uint64(last), x + uint32(last), shape.nx, one, wrap_x)) - i
+        left = uint32(below(i, x, shape.nx, one, wrap_x) - i)
+        right = uint32(above(uint32(i + last), uint32(x + last), shape.nx, one, wrap_x) - i)
         two_rows = y + one < shape.ny
         y1 = uint32(y + one) if two_rows else (uint32(0) if wrap_y else y)
-        second = uint64(above(i, y, shape.ny, row, wrap_y)) - i
-        before = uint64(below(i, y, shape.ny, row, wrap_y)) - i
-        after = uint64(above(i + second, y1, shape.ny, row, wrap_y)) - i
+        second = uint32(above(i, y, shape.ny, row, wrap_y) - i)
+        before = uint32(below(i, y, shape.ny, row, wrap_y) - i)
+        after = uint32(above(uint32(i + second), y1, shape.ny, row, wrap_y) - i)
         inner_rows = y > 0 and y + uint32(2) < shape.ny
-        j = uint64(below(i, z, shape.nz, plane, wrap_z))
-        low, low1 = read(u, j), read(u, j + second)
-        here, here1 = read(u, i), read(u, i + second)
-        zlow, zlow1 = zones_at(medium, j), zones_at(medium, j + second)
-        zhere, zhere1 = zones_at(medium, i), zones_at(medium, i + second)
+        j, k = below(i, z, shape.nz, plane, wrap_z), above(i, z, shape.nz, plane, wrap_z)
+        low, low1 = read(u, uint64(j)), read(u, at(j, second))
+        here, here1 = read(u, uint64(i)), read(u, at(i, second))
+        high, high1 = read(u, uint64(k)), read(u, at(k, second))
+        zlow, zlow1 = zones_at(medium, uint64(j)), zones_at(medium, at(j, second))
+        zhere, zhere1 = zones_at(medium, uint64(i)), zones_at(medium, at(i, second))
+        zhigh, zhigh1 = zones_at(medium, uint64(k)), zones_at(medium, at(k, second))
         while z < end:
-            # The next plane's loads first: they come from afar.
-            i1, j = i + second, uint64(above(i, z, shape.nz, plane, wrap_z))
-            high, high1 = read(u, j), read(u, j + second)
-            zhigh, zhigh1 = zones_at(medium, j), zones_at(medium, j + second)
-            ym, yp = read(u, i + before), read(u, i + after)
-            zym, zyp = zones_at(medium, i + before), zones_at(medium, i + after)
-            xm, xp = beside(here, u[i + left], u[i + right])
-            xm1, xp1 = beside(here1, u[i1 + left], u[i1 + right])
-            zxm, zxp = zone_at(medium, i + left), zone_at(medium, i + right)
-            zxm1, zxp1 = zone_at(medium, i1 + left), zone_at(medium, i1 + right)
+            # The plane after next comes from afar: it is asked for here and used in the next round.
+            i1, k = uint32(i + second), i
+            if z + one < end:
+                k = above(uint32(i + plane), uint32(z + one), shape.nz, plane, wrap_z)
+            coming, coming1 = read(u, uint64(k)), read(u, at(k, second))
+            zcoming, zcoming1 = zones_at(medium, uint64(k)), zones_at(medium, at(k, second))
+            ym, yp = read(u, at(i, before)), read(u, at(i, after))
+            zym, zyp = zones_at(medium, at(i, before)), zones_at(medium, at(i, after))
+            xm, xp = beside(here, u[at(i, left)], u[at(i, right)])
+            xm1, xp1 = beside(here1, u[at(i1, left)], u[at(i1, right)])
+            zxm, zxp = zone_at(medium, at(i, left)), zone_at(medium, at(i, right))
+            zxm1, zxp1 = zone_at(medium, at(i1, left)), zone_at(medium, at(i1, right))
             zones = Zones(zhere, zxm, zxp, zym, zhere1, zlow, zhigh)
             zones1 = Zones(zhere1, zxm1, zxp1, zhere, zyp, zlow1, zhigh1)
-            if inner_rows and z > 0 and z + one < shape.nz:
+            inside = inner_rows and z > 0 and z + one < shape.nz
+            if pairs:
                 same = all_of(zxm)
                 differ = (zhere ^ same) | (zym ^ same) | (zlow ^ same) | (zhigh ^ same) | (zxp ^ zxm)
-                differ |= (
-                    (zhere1 ^ same) | (zyp ^ same) | (zlow1 ^ same) | (zhigh1 ^ same) | (zxm1 ^ zxm) | (zxp1 ^ zxm)
-                )
-                if pairs and differ == 0:
-                    one_zone = Zones(zxm, zxm, zxm, zxm, zxm, zxm, zxm)
-                    new = within_one_zone(i, x, y, z, here, xm, xp, ym, here1, low, high, one_zone, terms)
-                    new1 = within_one_zone(i1, x, y1, z, here1, xm1, xp1, here, yp, low1, high1, one_zone, terms)
-                else:
-                    new = within(i, x, y, z, here, xm, xp, ym, here1, low, high, zones, terms)
-                    new1 = within(i1, x, y1, z, here1, xm1, xp1, here, yp, low1, high1, zones1, terms)
+                differ |= (zhere1 ^ same) | (zyp ^ same) | (zlow1 ^ same) | (zhigh1 ^ same)
+                differ |= (zxm1 ^ zxm) | (zxp1 ^ zxm)
+                inside = inside and differ == 0
+            if inside:
+                if pairs:
+                    zones = zones1 = Zones(zxm, zxm, zxm, zxm, zxm, zxm, zxm)
+                new = within(i, x, y, z, here, xm, xp, ym, here1, low, high, zones, terms)
+                new1 = within(i1, x, y1, z, here1, xm1, xp1, here, yp, low1, high1, zones1, terms)
             else:
                 new = anywhere(i, x, y, z, here, xm, xp, ym, here1, low, high, zones, terms)
                 new1 = anywhere(i1, x, y1, z, here1, xm1, xp1, here, yp, low1, high1, zones1, terms)
-            write(v, i, new)
+            write(v, uint64(i), new)
             if two_rows:
-                write(v, i1, new1)
-            low, low1, here, here1 = here, here1, high, high1
-            zlow, zlow1, zhere, zhere1 = zhere, zhere1, zhigh, zhigh1
-            i = i + plane
+                write(v, uint64(i1), new1)
+            low, low1, here, here1, high, high1 = here, here1, high, high1, coming, coming1
+            zlow, zlow1, zhere, zhere1, zhigh, zhigh1 = zhere, zhere1, zhigh, zhigh1, zcoming, zcoming1
+            i = uint32(i + plane)
             z = uint32(z + one)
 
     return march

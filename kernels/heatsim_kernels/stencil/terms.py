@@ -47,13 +47,13 @@ class Terms:
     @property
     def wall_offsets(self) -> np.ndarray:
         """(6,) where each face starts in the flat wall values."""
+        return self.cell_offsets if self.wall_per_cell else self.zone_count * np.arange(6)
+
+    @property
+    def cell_offsets(self) -> np.ndarray:
+        """(6,) where each face starts if boundary cells, (nz, ny), (nz, nx), (ny, nx), are laid one after another."""
         nz, ny, nx = self.shape
-        sizes = (
-            np.array([nz * ny, nz * ny, nz * nx, nz * nx, ny * nx, ny * nx])
-            if self.wall_per_cell
-            else np.full(6, self.zone_count)
-        )
-        return np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
+        return np.concatenate(([0], np.cumsum(np.repeat([nz * ny, nz * nx, ny * nx], 2))[:-1])).astype(np.int64)
 
     @property
     def wall_size(self) -> int:

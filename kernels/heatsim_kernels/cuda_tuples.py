@@ -1,0 +1,215 @@
+"""CUDA: operations on tuples, whose loops run while code is generated.
+
+A kernel that names each of its registers has Numba infer a type for each name: minutes for a few hundred cells in
+registers. Here a whole tuple is one name, and the compiler behind Numba sees plain scalars, with no loop left.
+
+Each factory takes what is known beforehand and returns a device function; on the simulator, a Python function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from .cuda_api import SIMULATED, intrinsic
+
+
+def rows_of(cells: Any, columns: int) -> list[Any]:
+    """A flat tuple or list cut into rows of `columns`."""
+    return [cells[start : start + columns] for start in range(0, len(cells), columns)]
+
+
+def _entered_left(cells: Any, entering: Any, columns: int) -> list[Any]:
+    rows = zip(entering, rows_of(cells, columns), strict=True)
+    return list(chain.from_iterable([new, *row[:-1]] for new, row in rows))
+
+
+def _entered_right(cells: Any, entering: Any, columns: int) -> list[Any]:
+    rows = zip(entering, rows_of(cells, columns), strict=True)
+    return list(chain.from_iterable([*row[1:], new] for new, row in rows))
+
+
+if SIMULATED:
+
+    def once(function, result):
+        """See below, as for all of these: they are what the CUDA simulator runs."""
+        return function
+
+    def each(function):
+        """Of tuples, item by item."""
+
+        def call(*args):
+            count = max(len(a) for a in args if isinstance(a, tuple))
+            lists = [a if isinstance(a, tuple) else (a,) * count for a in args]
+            return tuple(function(*one) for one in zip(*lists, strict=True))
+
+        return call
+
+    def cascade(function):
+        """Through all states."""
+
+        def call(states, value, *others):
+            done = []
+            for number, state in enumerate(states):
+                state, value = function(number, state, value, *others)
+                done.append(state)
+            return tuple(done), value
+
+        return call
+
+    def part(cut):
+        """A slice."""
+        return lambda cells: cells[cut]
+
+    def repeated(count):
+        """So many times."""
+        return lambda value: (value,) * count
+
+    def counted(count):
+        """An arithmetic sequence."""
+        return lambda first, step: tuple(type(first)(first + step * k) for k in range(count))
+
+    def _shift(columns, moved):
+        return lambda cells, entering: tuple(moved(cells, entering, columns))
+
+else:
+
+    def once(function: Callable[..., Any], result: Callable[..., Any]):
+        """The device function itself, but typed once for its argument types rather than at each place of call.
+
+        `result` gives the type of what it returns from the types of its arguments. All of it is inlined in the end.
+        """
+
+        @intrinsic
+        def call(typing_context, *args):
+            def codegen(context, builder, signature, values):
+                unpacked = cgutils.unpack_tuple(builder, values[0], len(args))
+                return context.compile_internal(builder, function, result(*args)(*args), unpacked)
+
+            return result(*args)(types.StarArgTuple.from_types(args)), codegen
+
+        return call
+
+    def each(function: Callable[..., Any]):
+        """call(*args): the tuple of `function` of the first items, of the second items, ...; a scalar serves all.
+
+        The result has the item type of the first tuple.
+        """
+
+        @intrinsic
+        def call(typing_context, *args):
+            first = next(a for a in args if isinstance(a, types.BaseTuple))
+            result, one = first, first.dtype(*(_item(a) for a in args))
+
+            def codegen(context, builder, signature, values):
+                unpacked = cgutils.unpack_tuple(builder, values[0], len(args))
+                lists = [_items(builder, a, value, len(first)) for a, value in zip(args, unpacked, strict=True)]
+                found = [context.compile_internal(builder, function, one, items) for items in zip(*lists, strict=True)]
+                return context.make_tuple(builder, result, found)
+
+            return result(types.StarArgTuple.from_types(args)), codegen
+
+        return call
+
+    def _item(typ):
+        return typ.dtype if isinstance(typ, types.BaseTuple) else typ
+
+    def _items(builder, typ, value, count):
+        return cgutils.unpack_tuple(builder, value, count) if isinstance(typ, types.BaseTuple) else [value] * count
+
+    def cascade(function: Callable[..., Any]):
+        """call(states, value, *others): the new states, and the value that comes out at the end of
+
+        `state, value = function(number, state, value, *others)` for each state in turn, `number` counting them.
+        """
+
+        @intrinsic
+        def call(typing_context, *args):
+            states, value, *others = args
+            result, both = types.Tuple((states, value)), types.Tuple((states.dtype, value))
+            one = both(types.int32, states.dtype, value, *others)
+
+            def codegen(context, builder, signature, values):
+                old, now, *rest = cgutils.unpack_tuple(builder, values[0], len(args))
+                new = []
+                for number, state in enumerate(cgutils.unpack_tuple(builder, old, len(states))):
+                    count = ir.Constant(ir.IntType(32), number)
+                    pair = context.compile_internal(builder, function, one, [count, state, now, *rest])
+                    state, now = cgutils.unpack_tuple(builder, pair, 2)
+                    new.append(state)
+                return context.make_tuple(builder, result, [context.make_tuple(builder, states, new), now])
+
+            return result(types.StarArgTuple.from_types(args)), codegen
+
+        return call
+
+    def part(cut: slice):
+        """call(cells): cells[cut]."""
+
+        @intrinsic
+        def call(typing_context, cells):
+            result = types.UniTuple(cells.dtype, len(range(len(cells))[cut]))
+
+            def codegen(context, builder, signature, args):
+                return context.make_tuple(builder, result, cgutils.unpack_tuple(builder, args[0])[cut])
+
+            return result(cells), codegen
+
+        return call
+
+    def repeated(count: int):
+        """call(value): the value, `count` times."""
+
+        @intrinsic
+        def call(typing_context, value):
+            result = types.UniTuple(value, count)
+
+            def codegen(context, builder, signature, args):
+                return context.make_tuple(builder, result, [args[0]] * count)
+
+            return result(value), codegen
+
+        return call
+
+    def counted(count: int):
+        """call(first, step): first, first + step, ..., `count` of them; integers of one type."""
+
+        @intrinsic
+        def call(typing_context, first, step):
+            result = types.UniTuple(first, count)
+
+            def codegen(context, builder, signature, args):
+                found = [args[0]]
+                while len(found) < count:
+                    found.append(builder.add(found[-1], args[1]))
+                return context.make_tuple(builder, result, found)
+
+            return result(first, first), codegen
+
+        return call
+
+    def _shift(columns, moved):
+        @intrinsic
+        def call(typing_context, cells, entering):
+            def codegen(context, builder, signature, args):
+                old, new = (cgutils.unpack_tuple(builder, a) for a in args)
+                return context.make_tuple(builder, cells, moved(old, new, columns))
+
+            return cells(cells, entering), codegen
+
+        return call
+
+
+def entering_left(columns: int):
+    """call(cells, entering): rows of `columns` moved right by one, with one value for each row entering at its left."""
+    return _shift(columns, _entered_left)
+
+
+def entering_right(columns: int):
+    """call(cells, entering): rows moved left by one, with one value for each row entering at its right."""
+    return _shift(columns, _entered_right)

@@ -1,0 +1,75 @@
+"""Which device and kernel a scenario gets, and that it is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_cases import SMALL
+
+from heatsim import devices
+from heatsim.errors import NoGpuError, ScenarioError
+from heatsim.scenario import load
+
+pytest.importorskip("numba_cuda")
+Write = Callable[..., Path]
+LARGE = SMALL.replace("[8, 8, 8]", "[64, 64, 64]")
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Make believe that there is a GPU with so many bytes of shared memory."""
+
+    def believe(shared: int) -> None:
+        monkeypatch.setattr(devices, "gpu_name", lambda: "GPU")
+        monkeypatch.setattr("heatsim_kernels.cuda_api.shared_memory", lambda: shared)
+
+    return believe
+
+
+def test_auto_takes_the_gpu_and_its_fastest_kernel(write: Write, gpu: Callable[[int], None]) -> None:
+    gpu(227 * 1024)
+    choice = devices.choose(load(write(LARGE)))
+    assert (choice.device, choice.kernel) == ("cuda", "temporal")
+    assert "fastest" in choice.reason
+
+
+def test_auto_leaves_a_small_grid_on_the_cpu_unless_told(write: Write, gpu: Callable[[int], None]) -> None:
+    gpu(227 * 1024)
+    path = write(SMALL)
+    assert devices.choose(load(path)).device == "cpu"
+    assert "small" in devices.choose(load(path)).reason
+    assert devices.choose(load(path, ["compute.device=cuda"])).device == "cuda"
+    assert devices.choose(load(path, ["compute.kernel=basic"])).device == "cuda"
+
+
+def test_auto_takes_no_kernel_whose_tile_the_gpu_cannot_hold(write: Write, gpu: Callable[[int], None]) -> None:
+    gpu(1024)
+    assert devices.choose(load(write(LARGE))).kernel == "register"
+
+
+def test_a_kernel_named_that_the_gpu_cannot_hold_is_refused(write: Write, gpu: Callable[[int], None]) -> None:
+    gpu(1024)
+    with pytest.raises(ScenarioError, match=r"compute.kernel.*bytes of shared memory a block, and this GPU has 1024"):
+        devices.choose(load(write(LARGE), ["compute.kernel=temporal"]))
+
+
+def test_without_a_gpu_auto_says_so(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> str:
+        raise NoGpuError("none")
+
+    monkeypatch.setattr(devices, "gpu_name", none)
+    choice = devices.choose(load(write(LARGE)))
+    assert (choice.device, choice.kernel, choice.reason) == ("cpu", "cpu", "there is no GPU")
+
+
+def test_the_choice_and_its_reason_are_in_the_summary_and_in_run_json(
+    write: Write, invoke: Callable[..., object], tmp_path: Path
+) -> None:
+    write(SMALL)
+    done = invoke("run", "case.toml", "--kernel", "cpu")
+    assert "cpu (named by the scenario)" in done.stdout  # type: ignore[attr-defined]
+    info = json.loads((tmp_path / "outputs" / "case" / "run.json").read_text())
+    assert (info["kernel"], info["kernel_reason"]) == ("cpu", "named by the scenario")

@@ -1,0 +1,98 @@
+"""Run `temporal` and `basic` on the CUDA simulator: `NUMBA_ENABLE_CUDASIM=1 python simulate_temporal.py RESULT.npz`.
+
+A process of its own, because the simulator is chosen once, when Numba is imported. It compiles nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from heatsim_kernels.cuda_memory import Table, empty, on_device
+from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.temporal import Rates
+from heatsim_kernels.stencil.temporal_launch import FusedSteps, tables_of
+from heatsim_kernels.stencil.temporal_plan import Tile
+from kernel_cases import STEP, Case, Kind, random_case, row_of
+
+
+class Trial(NamedTuple):
+    """A problem for a tile; the tiles of the tests are tiny, since the simulator is slow."""
+
+    shape: tuple[int, int, int]
+    tile: Tile
+    dtype: type
+    periodic: tuple[bool, bool, bool] = (False, False, False)
+    heat: bool = False
+
+
+SMALL, LATE = Tile(2, 2, 3, 2), Tile(2, 2, 3, 2, ahead=2, early=False)
+TRIALS = {
+    "a march long enough for its loop beside walls, rows of odd length": Trial((8, 6, 9), SMALL, np.float64, heat=True),
+    "one plane": Trial((1, 8, 12), SMALL, np.float32, heat=True),
+    "a tile with no wall at x and y": Trial((7, 9, 13), SMALL, np.float32),
+    "three steps, four columns a lane": Trial((2, 9, 20), Tile(3, 4, 4, 2), np.float32),
+    "periodic in x": Trial((3, 6, 8), SMALL, np.float32, (True, False, False)),
+    "periodic in y and z, planes loaded late": Trial((4, 5, 8), LATE, np.float32, (False, True, True)),
+    "periodic all around": Trial((3, 3, 6), SMALL, np.float64, (True, True, True)),
+}
+
+
+def case_of(trial: Trial) -> Case:
+    """A random problem whose walls and source are other ones in each step."""
+    kind = Kind(table=trial.heat)
+    case = random_case(trial.shape, kind, periodic=trial.periodic, rows=trial.tile.steps, seed=7)
+    return case._replace(terms=replace(case.terms, closed=(True,) * 6))
+
+
+def beside_walls(field: np.ndarray, periodic: tuple[bool, bool, bool]) -> np.ndarray:
+    """The cells beside the FACES that have walls, flat."""
+    faces = (field[:, :, 0], field[:, :, -1], field[:, 0], field[:, -1], field[0], field[-1])
+    walled = [face.ravel() for face, wraps in zip(faces, np.repeat(periodic, 2), strict=True) if not wraps]
+    return np.concatenate([np.zeros(0, field.dtype), *walled])
+
+
+def step_by_step(trial: Trial) -> dict[str, np.ndarray]:
+    """What `basic` makes of a problem, and the cells beside walls after each step but the last."""
+    case = case_of(trial)
+    sweep = SWEEPS["basic"](case.terms, np.dtype(trial.dtype))
+    sweep.put(case.start)
+    traces: list[np.ndarray] = [np.zeros(0, trial.dtype)]
+    for k in range(trial.tile.steps):
+        if k:
+            traces.append(beside_walls(np.array(sweep.field()), trial.periodic))
+        sweep.advance(STEP, 1, row_of(case.drive, k))
+    return {"field": np.array(sweep.field()), "trace": np.concatenate(traces)}
+
+
+def at_once(trial: Trial) -> dict[str, np.ndarray]:
+    """The same by one sweep of `temporal`."""
+    case, kind = case_of(trial), np.dtype(trial.dtype)
+    fused = FusedSteps(Structure.of(case.terms, case.drive, kind), trial.tile, trial.shape, traced=True)
+    u, v = on_device(case.start.astype(kind).ravel()), empty(case.start.size, kind)
+    heat = np.zeros((1, 1)) if case.drive.heat_table is None else case.drive.heat_table
+    tables = (Table(on_device(rows.astype(kind)), len(rows)) for rows in (case.drive.wall_a, case.drive.wall_b, heat))
+    rx, ry, rz = (STEP * case.terms.exchange).astype(kind)
+    fused.launch(u, v, 0, tables_of(*tables), Rates(rx, ry, rz, kind.type(STEP)))
+    nz, ny, nx = trial.shape
+    written = np.repeat(~np.repeat(trial.periodic, 2), [nz * ny, nz * ny, nz * nx, nz * nx, ny * nx, ny * nx])
+    trace = fused.trace.host().reshape(trial.tile.steps - 1, -1)[:, written]
+    return {"field": v.host().reshape(trial.shape), "trace": trace.ravel()}
+
+
+def main(target: str) -> None:
+    ways = {"temporal": at_once, "basic": step_by_step}
+    parts = {
+        f"{way}: {name}: {part}": values
+        for name, trial in TRIALS.items()
+        for way, run in ways.items()
+        for part, values in run(trial).items()
+    }
+    np.savez(target, allow_pickle=False, **parts)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,66 @@
+"""`temporal` compiles without a GPU, and what it compiles to."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+
+import pytest
+from heatsim_kernels.stencil.structure import Structure
+from numba import config
+from test_cuda_compiles import REGISTERS, registers, spilled_bytes
+
+pytestmark = [
+    pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
+    pytest.mark.skipif(bool(config.ENABLE_CUDASIM), reason="the CUDA simulator compiles nothing"),
+]
+WALLED, PERIODIC = (False, False, False), (True, True, True)
+
+
+@pytest.mark.parametrize(
+    ("precision", "heat", "periodic", "aligned", "traced", "capability"),
+    [
+        ("float32", True, WALLED, True, True, (9, 0)),
+        ("float32", False, PERIODIC, False, False, (9, 0)),
+        ("float64", True, WALLED, True, True, (9, 0)),
+        ("float64", False, WALLED, True, False, (8, 0)),
+    ],
+)
+def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # type: ignore[no-untyped-def]
+    precision, heat, periodic, aligned, traced, capability
+) -> None:
+    from heatsim_kernels.cuda_api import cuda
+    from heatsim_kernels.stencil import temporal
+
+    tile = temporal.TILES[precision][0 if capability >= (9, 0) else -1]
+    structure = Structure(precision, False, False, heat, False, False, periodic)
+    kernel = temporal.build(temporal.Variant(structure, tile, aligned, traced))
+    ptx = str(
+        cuda.compile_ptx(kernel, temporal.signature(precision), cc=capability, launch_bounds=temporal.bounds(tile))[0]
+    )
+    assert not re.search(r"^\s*call\b", ptx, re.MULTILINE)  # all is inlined
+    assert spilled_bytes(ptx, capability) == 0
+    assert registers(ptx, capability) * temporal.bounds(tile)[0] <= REGISTERS
+    real, other = ("f32", "f64") if precision == "float32" else ("f64", "f32")
+    assert f".{other}" not in ptx
+    assert not re.findall(rf"(?:mul|mad|div|rcp)\S*\.{real}\b|\.ftz|\.approx", ptx)
+    assert "shfl.sync" in ptx
+    assert len(re.findall(rf"ld\.global\.v2\.{real}", ptx)) > tile.rows or not aligned
+
+
+def test_what_is_not_fused_is_refused() -> None:
+    from heatsim_kernels.stencil.temporal import TILES, fuses
+
+    tile = TILES["float32"][0]
+    large = (1, 300, 300)
+    plain = Structure("float32", False, False, True, False, False, WALLED)
+    assert fuses(plain, tile, large)
+    assert not fuses(plain, tile, (300, tile.height - 1, 300))
+    assert not fuses(plain, tile, (300, 300, tile.width - 1))
+    assert not fuses(plain._replace(pairs=True), tile, large)
+    assert not fuses(plain._replace(zones=True), tile, large)
+    assert not fuses(plain._replace(heat_field=True), tile, large)
+    assert not fuses(plain._replace(wall_per_cell=True), tile, large)
+    around = plain._replace(periodic=PERIODIC)
+    assert not fuses(around, tile, large)  # a march around one plane
+    assert fuses(around, tile, (tile.steps + 1, tile.height, tile.width))

@@ -1,0 +1,41 @@
+"""`temporal` on the CUDA simulator, in one process of its own, against `basic` step by step."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+import simulate_temporal
+from kernel_cases import same_bits
+
+pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
+    target = tmp_path_factory.mktemp("simulator") / "results.npz"
+    script = Path(simulate_temporal.__file__)
+    path = os.pathsep.join([str(ROOT / "kernels"), str(script.parent)])
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": path}
+    done = subprocess.run(
+        [sys.executable, str(script), str(target)], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    with np.load(target) as file:
+        return dict(file)
+
+
+@pytest.mark.parametrize("name", simulate_temporal.TRIALS)
+def test_several_steps_at_once_give_the_bits_of_single_steps(name: str, simulated: dict[str, np.ndarray]) -> None:
+    assert same_bits(simulated[f"temporal: {name}: field"], simulated[f"basic: {name}: field"])
+
+
+@pytest.mark.parametrize("name", simulate_temporal.TRIALS)
+def test_the_trace_holds_the_cells_beside_walls_after_each_step(name: str, simulated: dict[str, np.ndarray]) -> None:
+    assert same_bits(simulated[f"temporal: {name}: trace"], simulated[f"basic: {name}: trace"])
