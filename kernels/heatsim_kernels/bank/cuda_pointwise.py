@@ -1,0 +1,64 @@
+"""ReLU and max pooling on CUDA, as kernels of their own: one thread a result.
+
+    relu        thread i:  out[i] = max(x[i], 0)                     8 bytes a value in float32
+    max_pool    thread i:  out[i] = the largest of its window        4 bytes a cell and 4 a result; windows that
+                                                                     overlap share their cells in the caches
+
+Blocks are numbered in one row, so that no array is too long for a launch. Behind a filter bank both cost nothing: there
+they are applied before the response is written (see `cuda_block`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numba import types, uint32, uint64
+
+from ..cuda_api import SIMULATED, cuda, inlined
+from .geometry import Pool
+from .pointwise import larger, rectified
+
+THREADS = 8 if SIMULATED else 256
+
+
+class Extents(NamedTuple):
+    """Rows and columns of the images and of the output, and results in all; uint32 but for the last, uint64."""
+
+    ny: int
+    nx: int
+    rows: int
+    columns: int
+    count: int
+
+
+def build_relu(dtype: str):
+    """`kernel(x, out)` for flat arrays of a type."""
+    rectify, zero = inlined(rectified), getattr(types, dtype)
+
+    def relu(x, out):
+        i = uint64(cuda.blockIdx.x) * uint64(THREADS) + uint64(cuda.threadIdx.x)
+        if i < uint64(out.size):
+            out[i] = rectify(x[i], zero(0))
+
+    return relu
+
+
+def build_max_pool(pool: Pool):
+    """`kernel(images, out, extents)` for flat arrays of (planes, y, x). A window is cut off where the image ends."""
+    (wide_y, wide_x), (step_y, step_x) = pool
+    pick = inlined(larger)
+
+    def max_pool(images, out, extents):
+        i = uint64(cuda.blockIdx.x) * uint64(THREADS) + uint64(cuda.threadIdx.x)
+        if i < extents.count:
+            columns, rows = uint64(extents.columns), uint64(extents.rows)
+            line, x = uint64(i // columns), uint32(uint32(i % columns) * uint32(step_x))
+            plane, y = uint64(line // rows), uint32(uint32(line % rows) * uint32(step_y))
+            first = (plane * uint64(extents.ny) + uint64(y)) * uint64(extents.nx) + uint64(x)
+            best = images[first]
+            for right in range(min(uint32(wide_x), uint32(extents.nx - x))):
+                for down in range(min(uint32(wide_y), uint32(extents.ny - y))):
+                    best = pick(best, images[first + uint64(down) * uint64(extents.nx) + uint64(right)])
+            out[i] = best
+
+    return max_pool

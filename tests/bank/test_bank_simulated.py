@@ -1,0 +1,51 @@
+"""The CUDA kernels of filter banks on the simulator, in one process of its own, against the CPU."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+import simulate_banks
+from bank_cases import same_bits
+from heatsim_kernels.bank import filter_bank, max_pool, relu
+from simulate_banks import BANKS, IMAGES, ON_CUDA, POOL
+
+pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
+    target = tmp_path_factory.mktemp("simulator") / "banks.npz"
+    script = Path(simulate_banks.__file__)
+    environment = {
+        **os.environ,
+        "NUMBA_ENABLE_CUDASIM": "1",
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "kernels"), str(script.parent)]),
+        "PYTHONWARNINGS": "ignore::RuntimeWarning",  # NumPy tells of unsigned sums that wrap, as they are meant to
+    }
+    done = subprocess.run(
+        [sys.executable, str(script), str(target)], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    with np.load(target) as file:
+        return dict(file)
+
+
+@pytest.mark.parametrize("name", BANKS)
+@pytest.mark.parametrize("kernel", ON_CUDA)
+def test_a_simulated_bank_gives_the_bits_of_the_cpu(kernel: str, name: str, simulated: dict[str, np.ndarray]) -> None:
+    bank, dtype = BANKS[name]
+    images, filters, bias = bank.data(dtype)
+    assert same_bits(simulated[f"{kernel}: {name}"], filter_bank(images, filters, bias=bias, **bank.options()))
+
+
+def test_simulated_relu_and_max_pooling_give_the_bits_of_the_cpu(simulated: dict[str, np.ndarray]) -> None:
+    assert same_bits(simulated["relu"], relu(IMAGES))
+    for keep in (False, True):
+        assert same_bits(simulated[f"max_pool {keep}"], max_pool(IMAGES, *POOL, keep_edge=keep))
