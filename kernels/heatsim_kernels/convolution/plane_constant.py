@@ -1,0 +1,43 @@
+"""`constant`, 2-D: as `basic`, with the mask in constant memory.
+
+    c[3][ w w w ]            the constant cache hands a weight to all threads of a warp at once, so only elements come
+        [ w w w ]            from global memory: 0.5 operations a byte in float32
+        [ w w w ]
+
+As in `line_constant`, a kernel is loaded with its mask. Source: Kirk and Hwu, Programming Massively Parallel
+Processors, convolution chapter (constant memory and caching).
+"""
+
+from __future__ import annotations
+
+from numba import int64, types, uint64
+
+from ..cuda_api import cuda
+from ..fma import fma
+from .cuda_constant import weights_of
+from .cuda_field import Variant, element, first_element, plane_reader
+from .plane_basic import BLOCK, block, grid
+
+MASK = "compiled in"
+__all__ = ["BLOCK", "MASK", "block", "build", "grid"]
+
+
+def build(variant: Variant):
+    """The kernel `constant(u, v, geometry)`; arrays are flat."""
+    real, height, width = getattr(types, variant.dtype), variant.height, variant.width
+    above, left = height // 2, width // 2
+    read, (columns, rows) = plane_reader(variant.edge, real), BLOCK
+    weight = weights_of(variant)
+
+    def constant(u, v, geometry):
+        x, y, z = first_element(geometry, columns, rows)
+        x, y = x + int64(cuda.threadIdx.x), y + int64(cuda.threadIdx.y)
+        if x < int64(geometry.nx) and y < int64(geometry.ny):
+            total = real(0)
+            for j in range(height):
+                for k in range(width):
+                    value = read(u, geometry, z, y + j - above, x + k - left)
+                    total = fma(weight(j * width + k), value, total)
+            v[uint64(element(geometry, z, y, x))] = total
+
+    return constant

@@ -1,0 +1,47 @@
+"""What the kernels' theory promises: accesses saved by tiles, and operations for a byte.
+
+A mask is m = 2n + 1 wide. A halo element of a tile is an inner element of a neighbouring tile; a ghost element lies
+outside the array, and is never read from memory. Source of all formulas: Kirk and Hwu, Programming Massively Parallel
+Processors, convolution chapter. Its second edition's example mixes the formulas of inner and end blocks: for blocks of
+128 and 32 elements and n = 5 it has 10.13 and 8.14, where inner blocks save 10.20 and 8.38.
+"""
+
+from __future__ import annotations
+
+OPERATIONS = 2  # a multiply-add
+
+
+def ghost_accesses(n: int) -> int:
+    """Accesses that the threads at one end of a line are spared, since what they would read is missing."""
+    return n * (n + 1) // 2
+
+
+def line_ratio(block: int, n: int) -> float:
+    """1-D: global accesses of `basic` over those of `tiled`, for a block of elements away from the ends."""
+    return block * (2 * n + 1) / (block + 2 * n)
+
+
+def line_ratio_at_end(block: int, n: int) -> float:
+    """1-D: the same for the first or last block of a line."""
+    return (block * (2 * n + 1) - ghost_accesses(n)) / (block + n)
+
+
+def plane_ratio(tile: int, m: int) -> float:
+    """2-D: global accesses of `basic` over those of the tiled kernels, for an output tile of tile x tile elements away
+    from the ends, under a mask of m x m; m^2 for large tiles."""
+    return m**2 * tile**2 / (tile + m - 1) ** 2
+
+
+def plane_intensity(tile: int, m: int, itemsize: int = 4) -> float:
+    """2-D: operations for a byte read from global memory by the tiled kernels, as in `plane_ratio`."""
+    return OPERATIONS * tile**2 * m**2 / (itemsize * (tile + m - 1) ** 2)
+
+
+def greatest_plane_intensity(m: int, itemsize: int = 4) -> float:
+    """2-D: the limit of `plane_intensity` for large tiles."""
+    return OPERATIONS * m**2 / itemsize
+
+
+def untiled_intensity(mask_in_constant_memory: bool, itemsize: int = 4) -> float:
+    """Operations for a byte asked of global memory by `basic`, or by `constant`: two values a multiply-add, or one."""
+    return OPERATIONS / (itemsize if mask_in_constant_memory else 2 * itemsize)
