@@ -1,0 +1,8 @@
+"""Multigrid: the linear systems of implicit and steady heat conduction.
+
+- `operator`: the system A T = b as face conductances and ties to the outside, and how a problem's `Terms` give them
+- `solver`: conjugate gradients in float64, preconditioned by a V cycle in float32
+- `hierarchy`: the V cycle; `grids` says which cells coarse levels keep, `coarsest` solves the last level
+- `cpu`: the kernels on the CPU (`cpu_rows` relaxation and residuals, `cpu_transfers`, `cpu_galerkin`, `cpu_vectors`);
+  a module of the same functions is all that another device needs
+"""

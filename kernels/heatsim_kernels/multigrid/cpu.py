@@ -1,0 +1,73 @@
+"""The kernels of multigrid on the CPU, under the names by which `hierarchy` and `solver` call them.
+
+Fields are flat arrays that know their shape: (nz, ny, nx) views of padded memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..cpu_memory import padded
+from .coarsest import multiply as _multiply
+from .cpu_galerkin import galerkin, interpolation, strong_cells
+from .cpu_rows import LATER, sweep
+from .cpu_transfers import interpolate, restrict
+from .cpu_vectors import direction, dot, dots, step
+from .grids import Shape
+
+
+def field(shape: tuple[int, ...], dtype: type = np.float32) -> np.ndarray:
+    """A field of zeros."""
+    return padded(int(np.prod(shape)), dtype).reshape(shape)
+
+
+def conductances(shape: Shape) -> np.ndarray:
+    """Room for the 13 conductances a cell of a coarse level."""
+    nz, ny, nx = shape
+    return field((nz, ny, LATER, nx))
+
+
+def single(values: np.ndarray) -> np.ndarray:
+    """The values in float32; float32 arrays are taken as they are."""
+    return np.ascontiguousarray(values, np.float32)
+
+
+def put(values: np.ndarray) -> np.ndarray:
+    """Bring values to the device."""
+    return values
+
+
+def get(values: np.ndarray) -> np.ndarray:
+    """Values as an array of the host."""
+    return values
+
+
+def assign(target: np.ndarray, values: np.ndarray | float) -> None:
+    """target = values, rounded to its type."""
+    target[...] = values
+
+
+def multiply(matrix: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """out = matrix b, small and dense."""
+    _multiply(matrix, b.reshape(-1), out.reshape(-1))
+
+
+__all__ = [
+    "assign",
+    "conductances",
+    "direction",
+    "dot",
+    "dots",
+    "field",
+    "galerkin",
+    "get",
+    "interpolate",
+    "interpolation",
+    "multiply",
+    "put",
+    "restrict",
+    "single",
+    "step",
+    "strong_cells",
+    "sweep",
+]

@@ -1,0 +1,140 @@
+"""The multigrid preconditioner: one V cycle in float32.
+
+    level 0   gx gy gz, 7 points          relax, restrict b - A x          add the correction, relax
+    level 1   27 points, ~1/8 the cells       \\ relax, restrict ...        / add, relax
+    ...                                            \\ dense inverse        /
+
+Relaxation is Jacobi's with two factors, the reciprocals of the roots of the Chebyshev polynomial on the upper part of
+the spectrum of D^-1 A, which the diagonal D = s + sum |g| keeps within 0..2; it needs no colours, gives the same bits
+in any order of cells, and with the same factors before and after makes the cycle a symmetric operator (Adams, Brezina,
+Hu and Tuminaro 2003). A level is coarsened only along axes that are strong in nearly as many cells as the strongest
+(semicoarsening: thin cells, fins, layers). Coarse operators are Galerkin products, see `cpu_galerkin`.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+
+from . import coarsest
+from .grids import Coarsening, Shape, coarsening
+from .operator import Operator
+
+SMOOTHED = (0.3, 2.0)  # part of the spectrum of D^-1 A that relaxation reduces
+STRONG = 0.25  # share of a cell's largest conductance along an axis that counts as strong
+STRONG_CELLS = 0.8  # an axis is coarsened if it has this share of the strong cells of the strongest axis
+SWEEPS_A_CYCLE = 5  # passes over the conductances of level 0: four relaxations and a residual
+
+
+def relaxation_factors(count: int = 2) -> tuple[np.float32, ...]:
+    """Factors on D^-1 (b - A x) whose error polynomial is Chebyshev's on `SMOOTHED`."""
+    low, high = SMOOTHED
+    angles = (2 * np.arange(count) + 1) * np.pi / (2 * count)
+    return tuple((2 / (high + low + (high - low) * np.cos(angles))).astype(np.float32))
+
+
+FACTORS = relaxation_factors()
+RESIDUAL = np.float32(0)  # the factor that stands for no relaxation: the residual itself
+
+
+class Level:
+    """A grid of the hierarchy: its conductances, how it is coarsened, and room for fields."""
+
+    def __init__(self, kernels: ModuleType, shape: Shape, g: object) -> None:
+        """g: (gx, gy, gz) on level 0, and 13 conductances a cell on the others."""
+        self.shape, self.g = shape, g
+        self.steps: list[tuple[Coarsening, object, object]] = []  # coarsening, weights, field on its coarse grid
+        self.inverse: np.ndarray | None = None
+        self.x, self.y, self.b = (kernels.field(shape) for _ in range(3))
+        self.s = None
+
+
+class Hierarchy:
+    """Levels of an operator and the V cycle over them; `kernels` is the module of a device, `cpu` or `cuda`."""
+
+    def __init__(self, operator: Operator, kernels: ModuleType) -> None:
+        self._kernels = kernels
+        faces = tuple(kernels.single(g) for g in (operator.gx, operator.gy, operator.gz))
+        self.levels = [Level(kernels, operator.shape, faces)]
+        while coarse := self._coarser(self.levels[-1], operator.periodic):
+            self.levels.append(coarse)
+        self.set_outside(operator)
+
+    @property
+    def b(self) -> object:
+        """What the cycle is to be applied to: fill it first."""
+        return self.levels[0].b
+
+    def set_outside(self, operator: Operator) -> None:
+        """Take over another `s`; the conductances of all levels stay."""
+        kernels = self._kernels
+        self.levels[0].s = kernels.single(operator.s)
+        for level, coarse in zip(self.levels, self.levels[1:], strict=False):
+            coarse.s = kernels.field(coarse.shape)
+            self._restrict(level, level.s, coarse.s)
+        last = self.levels[-1]
+        last.inverse = kernels.put(coarsest.inverse(self._columns(last), kernels.get(last.s).reshape(-1)))
+
+    def cycle(self) -> object:
+        """One V cycle: an approximation of A^-1 b, in a field that the next call overwrites."""
+        for level, coarse in zip(self.levels, self.levels[1:], strict=False):
+            self._relax(level, None, level.b, level.y, FACTORS[0])
+            self._relax(level, level.y, level.b, level.x, FACTORS[1])
+            self._kernels.sweep(level.g, level.s, level.x, level.b, RESIDUAL, level.y)
+            self._restrict(level, level.y, coarse.b)
+        last = self.levels[-1]
+        self._kernels.multiply(last.inverse, last.b, last.x)
+        for level, coarse in zip(self.levels[-2::-1], self.levels[:0:-1], strict=True):
+            self._correct(level, coarse.x)
+            self._relax(level, level.x, level.b, level.y, FACTORS[1])
+            self._relax(level, level.y, level.b, level.x, FACTORS[0])
+        return self.levels[0].x
+
+    def _relax(self, level: Level, x: object, b: object, out: object, factor: np.float32) -> None:
+        self._kernels.sweep(level.g, level.s, x, b, factor, out)
+
+    def _restrict(self, level: Level, field: object, coarse: object) -> None:
+        """From a level to the next, axis by axis."""
+        for number, (step, weights, between) in enumerate(level.steps):
+            target = coarse if number == len(level.steps) - 1 else between
+            self._kernels.restrict(step, weights, field, target)
+            field = target
+
+    def _correct(self, level: Level, field: object) -> None:
+        """Add the interpolated field of the next level to x."""
+        for number, (step, weights, _) in reversed(list(enumerate(level.steps))):
+            target = level.x if number == 0 else level.steps[number - 1][2]
+            self._kernels.interpolate(step, weights, field, number == 0, target)
+            field = target
+
+    def _coarser(self, level: Level, periodic: tuple[bool, bool, bool]) -> Level | None:
+        """The next level, one axis after another; None if this one can be solved directly."""
+        kernels = self._kernels
+        if int(np.prod(level.shape)) <= coarsest.LARGEST:
+            return None
+        strong = kernels.strong_cells(level.g, level.shape, STRONG)
+        axes = [axis for axis in (2, 1, 0) if level.shape[axis] > 2 and strong[axis] >= STRONG_CELLS * strong.max()]
+        if not axes:
+            return None
+        shape, g = level.shape, level.g
+        for axis in axes:
+            step = coarsening(shape, axis, periodic[2 - axis])
+            weights, coarse = kernels.field(step.weights), kernels.conductances(step.coarse)
+            kernels.interpolation(step, g, weights)
+            kernels.galerkin(step, g, weights, coarse)
+            level.steps.append((step, weights, None if axis == axes[-1] else kernels.field(step.coarse)))
+            shape, g = step.coarse, coarse
+        return Level(kernels, shape, g)
+
+    def _columns(self, level: Level) -> np.ndarray:
+        """(n, n) the operator of a small level, applied to each unit vector."""
+        kernels = self._kernels
+        n = int(np.prod(level.shape))
+        columns = np.zeros((n, n), np.float32)
+        kernels.assign(level.b, 0.0)
+        for j, unit in enumerate(np.eye(n, dtype=np.float32)):
+            kernels.assign(level.x, -unit.reshape(level.shape))
+            kernels.sweep(level.g, level.s, level.x, level.b, RESIDUAL, level.y)
+            columns[:, j] = kernels.get(level.y).reshape(-1)
+        return columns

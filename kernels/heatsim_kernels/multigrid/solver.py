@@ -1,0 +1,116 @@
+"""Conjugate gradients in float64, preconditioned by a multigrid V cycle in float32.
+
+The preconditioner is symmetric but for float32 rounding, so the direction is made orthogonal by Polak and Ribiere's
+formula, beta = z . (r - r_old) / z_old . r_old, which stands that (Golub and Ye 1999); r - r_old is -alpha A p, so it
+costs no further field. The preconditioner is given r over the norm of the last r, which float32 holds however small r
+gets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, sqrt
+from types import ModuleType
+
+import numpy as np
+
+from . import cpu
+from .hierarchy import SWEEPS_A_CYCLE, Hierarchy
+from .operator import Operator
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solve came to.
+
+    x: (nz, ny, nx) float64.
+    converged: whether one of the two tolerances was met.
+    residuals: |b - A x| / |b| (2-norms) at the start and after each iteration.
+    corrections: the largest change that one V cycle would make anywhere, K, before each iteration: close to the largest
+        error of x, as a cycle removes most of it.
+    sweeps: passes over the finest grid that apply A, the preconditioner's included.
+    """
+
+    x: np.ndarray
+    converged: bool
+    residuals: tuple[float, ...]
+    corrections: tuple[float, ...]
+    sweeps: int
+
+    @property
+    def iterations(self) -> int:
+        """Iterations of the conjugate gradient."""
+        return len(self.residuals) - 1
+
+
+class Solver:
+    """Solves A x = b for an operator and many right-hand sides; `kernels` is the module of a device."""
+
+    def __init__(self, operator: Operator, kernels: ModuleType = cpu) -> None:
+        """Raises `ValueError` for a singular operator: one whose temperatures are tied to nothing outside."""
+        _require_grounded(operator)
+        self.operator, self._kernels = operator, kernels
+        self._hierarchy = Hierarchy(operator, kernels)
+        self._faces = tuple(kernels.put(g) for g in (operator.gx, operator.gy, operator.gz))
+        self._s = kernels.put(operator.s)
+        self._p, self._q, self._r = (kernels.field(operator.shape, np.float64) for _ in range(3))
+
+    def set_outside(self, s: np.ndarray) -> None:
+        """Take another `s` (another time step, other wall coefficients); far cheaper than another solver."""
+        operator = self.operator.with_outside(s)
+        _require_grounded(operator)
+        self._hierarchy.set_outside(operator)
+        self.operator, self._s = operator, self._kernels.put(operator.s)
+
+    def solve(
+        self,
+        b: np.ndarray,
+        guess: np.ndarray | None = None,
+        *,
+        tolerance: float = 1e-8,
+        accuracy: float = 0.0,
+        max_iterations: int = 200,
+    ) -> Solution:
+        """Solve A x = b from a guess (0 by default); arrays (nz, ny, nx), W and K.
+
+        Ends when |b - A x| <= tolerance |b|, or when another V cycle would change x by at most `accuracy` K, or after
+        `max_iterations`; it ends early, not converged, where numbers are no longer finite.
+        """
+        kernels, p, q, r = self._kernels, self._p, self._q, self._r
+        x = kernels.field(self.operator.shape, np.float64)
+        if guess is not None:
+            kernels.assign(x, guess)
+        kernels.assign(r, b)
+        size = sqrt(kernels.dot(r, r)) or 1.0
+        kernels.assign(p, 0.0)
+        self._apply(x, q)
+        alpha, zr_before, unit = 1.0, 1.0, size  # r = b - 1 q, and x += 1 p with p = 0
+        norm = sqrt(kernels.step(alpha, 1.0 / unit, p, q, x, r, self._hierarchy.b))
+        residuals, corrections = [norm / size], []
+        while isfinite(norm) and residuals[-1] > tolerance and len(residuals) <= max_iterations:
+            z = self._hierarchy.cycle()
+            zr, zq, largest = (unit * value for value in kernels.dots(z, r, q))
+            corrections.append(largest)
+            if largest <= accuracy or not zr > 0:
+                break
+            beta = -alpha * zq / zr_before if len(residuals) > 1 else 0.0
+            kernels.direction(z, beta, unit, p)
+            self._apply(p, q)
+            curvature = kernels.dot(p, q)
+            if not curvature > 0:
+                break
+            alpha, zr_before, unit = zr / curvature, zr, norm
+            norm = sqrt(kernels.step(alpha, 1.0 / unit, p, q, x, r, self._hierarchy.b))
+            residuals.append(norm / size)
+        converged = residuals[-1] <= tolerance or (bool(corrections) and corrections[-1] <= accuracy)
+        sweeps = len(residuals) + SWEEPS_A_CYCLE * len(corrections)
+        return Solution(np.asarray(kernels.get(x)), converged, tuple(residuals), tuple(corrections), sweeps)
+
+    def _apply(self, x: object, out: object) -> None:
+        """out = A x, in float64."""
+        self._kernels.sweep(self._faces, self._s, x, None, None, out)
+
+
+def _require_grounded(operator: Operator) -> None:
+    if not operator.grounded:
+        raise ValueError("singular: no temperature is tied to anything, so any constant may be added to a solution")

@@ -1,0 +1,81 @@
+"""Operators for the multigrid tests: blocks of materials on any grid, and what SciPy makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sparse
+from heatsim_kernels.multigrid import cpu
+from heatsim_kernels.multigrid.operator import Operator, operator_of
+from heatsim_kernels.stencil.terms import Terms
+
+Shape = tuple[int, int, int]
+NO_PERIOD = (False, False, False)
+FIXED, INSULATED = -2.0, 0.0  # the a of a wall
+
+
+def terms_of(
+    k: np.ndarray,
+    *,
+    size: Sequence[float] = (1.0, 1.0, 1.0),
+    periodic: tuple[bool, bool, bool] = NO_PERIOD,
+    capacity: float = 1.0,
+) -> Terms:
+    """A box of materials by conductivity `k` (nz, ny, nx), W/(m K); `size` of a cell along x, y, z, m."""
+    values, zones = np.unique(k, return_inverse=True)
+    mean = 2 * values[:, None] * values[None, :] / (values[:, None] + values[None, :])
+    exchange = np.array([mean * np.prod(size) / h**2 for h in size]) / capacity
+    ids = zones.reshape(k.shape).astype(np.uint8)
+    nz, ny, nx = k.shape
+    return Terms((nz, ny, nx), exchange, np.full(len(values), capacity), ids, periodic)
+
+
+def steady(
+    k: np.ndarray,
+    *,
+    walls: Sequence[float] = (FIXED,) * 6,
+    dtype: type = np.float64,
+    size: Sequence[float] = (1.0, 1.0, 1.0),
+    periodic: tuple[bool, bool, bool] = NO_PERIOD,
+    time_step: float = np.inf,
+) -> Operator:
+    """The operator of a box with one a for each of its walls x_min, x_max, y_min, ..."""
+    terms = terms_of(k, size=size, periodic=periodic)
+    return operator_of(terms, np.repeat(walls, terms.zone_count), np.dtype(dtype), time_step)
+
+
+def applied(operator: Operator, T: np.ndarray) -> np.ndarray:
+    """A T by the kernel, float64."""
+    out = cpu.field(T.shape, np.float64)
+    cpu.sweep((operator.gx, operator.gy, operator.gz), operator.s, T, None, None, out)
+    return np.asarray(out)
+
+
+def matrix(operator: Operator) -> sparse.csr_matrix:
+    """A as a sparse matrix, made from the meaning of the arrays."""
+    index = np.arange(operator.s.size).reshape(operator.shape)
+    total = sparse.diags(operator.s.reshape(-1).astype(np.float64))
+    for axis, g in ((2, operator.gx), (1, operator.gy), (0, operator.gz)):
+        i, j, value = index.reshape(-1), np.roll(index, -1, axis).reshape(-1), g.reshape(-1).astype(np.float64)
+        rows, columns = np.concatenate([i, j, i, j]), np.concatenate([i, j, j, i])
+        values = np.concatenate([value, value, -value, -value])
+        total = total + sparse.coo_matrix((values, (rows, columns)), total.shape)
+    return sparse.csr_matrix(total)
+
+
+def noise(shape: Sequence[int], seed: int = 0, low: float = -1.0, high: float = 1.0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(low, high, tuple(shape))
+
+
+def random_operator(shape: Shape, periodic: tuple[bool, bool, bool] = NO_PERIOD, seed: int = 0) -> Operator:
+    """Conductances of their own for every face, and ties to the outside here and there."""
+    rng = np.random.default_rng(seed)
+    faces = []
+    for axis in (2, 1, 0):
+        g = rng.uniform(0.1, 1, shape)
+        if not periodic[2 - axis]:
+            g.swapaxes(0, axis)[-1] = 0
+        faces.append(g)
+    s = np.where(rng.uniform(size=shape) < 0.2, rng.uniform(0, 1, shape), 0)
+    return Operator(faces[0], faces[1], faces[2], s, periodic)
