@@ -1,0 +1,9 @@
+"""Benchmarks: verify kernels, then time them, and say on what machine and by which command.
+
+- `measure`: interleaved rounds by the device's clock, best and median
+- `copying`: the copy limit, which everything is measured against
+- `machine`: device, versions, load
+- `children`: processes that compile with an empty cache, or run under a profiler; `counters`: NVIDIA Nsight Compute
+- `report`: tables for the terminal and for Markdown, sections of a document between markers
+- `stencil/`: `heatsim bench stencil`
+"""

@@ -1,0 +1,118 @@
+"""What a measurement was made on: device, versions, load."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from heatsim import devices
+from heatsim.errors import HeatsimError, NoGpuError
+
+PACKAGES = ("heatsim", "numpy", "numba", "llvmlite", "numba-cuda", "cuda-bindings", "nvidia-cuda-nvvm", "nvidia-nvvm")
+NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
+
+
+def pick(asked: str) -> str:
+    """ "cpu" or "cuda"; "auto" takes a GPU if one works. Raises `NoGpuError` if one is demanded and missing."""
+    if asked == "cpu":
+        return "cpu"
+    try:
+        devices.gpu_name()
+    except NoGpuError:
+        if asked == "cuda":
+            raise
+        return "cpu"
+    return "cuda"
+
+
+def require_memory(device: str, needed: int, what: str) -> None:
+    """Raise `HeatsimError` if the device has not the bytes that are needed; nothing has been allocated by then."""
+    try:
+        devices.require_memory(devices.Choice(device, "", ""), needed)
+    except HeatsimError as error:
+        raise HeatsimError(f"{what}: {error}") from None
+
+
+def name_of(device: str) -> str:
+    """The device in words, as tables are headed: a GPU's name, or the CPU and how many threads are used."""
+    return devices.gpu_name() if device == "cuda" else f"{_cpu_model()}, {devices.cpu_name()}"
+
+
+def describe(device: str) -> dict[str, Any]:
+    """All about this machine that a measurement may depend on, as it is now."""
+    found = {
+        "device": device,
+        "device_name": name_of(device),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "load_average": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "cpu": _cpu_model(),
+        "cpu_cores": os.cpu_count(),
+        "cpu_cores_allowed": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
+        "threads": _threads(),
+        "platform": platform.platform(),
+        "versions": _versions(),
+    }
+    return found | (_gpu() if device == "cuda" else {})
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, "") or platform.processor() or platform.machine()
+
+
+def _threads() -> int:
+    """Threads that CPU kernels use on a grid of any size worth it."""
+    from heatsim_kernels.cpu_threads import threads_for
+
+    return int(threads_for(sys.maxsize))
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _gpu() -> dict[str, Any]:
+    from heatsim_kernels.cuda_api import SIMULATED, cuda, memory
+
+    free, total = memory()
+    found: dict[str, Any] = {"gpu_memory_bytes": total, "gpu_memory_free_bytes": free}
+    if SIMULATED:
+        return found
+    gpu = cuda.get_current_device()
+    return found | {
+        "compute_capability": ".".join(map(str, gpu.compute_capability)),
+        "multiprocessors": int(gpu.MULTIPROCESSOR_COUNT),
+        "threads_a_multiprocessor": int(gpu.MAX_THREADS_PER_MULTI_PROCESSOR),
+        "driver": _driver(),
+        "driver_cuda": ".".join(map(str, cuda.cudadrv.driver.get_version())),
+    }
+
+
+def _driver() -> str:
+    """Version of the NVIDIA driver, or "unknown"."""
+    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        told = subprocess.run(query, capture_output=True, text=True, timeout=30, check=True)
+        return told.stdout.split()[0]
+    except (OSError, subprocess.SubprocessError, IndexError):
+        pass
+    try:
+        return NVIDIA_DRIVER.read_text(encoding="utf-8").partition("Kernel Module")[2].split()[0]
+    except (OSError, IndexError):
+        return "unknown"

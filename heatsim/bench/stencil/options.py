@@ -1,0 +1,126 @@
+"""What `heatsim bench stencil` was asked for."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from heatsim.bench import machine
+from heatsim.bench.errors import RequestError
+from heatsim.bench.stencil import contenders
+
+Shape = tuple[int, int, int]  # nz, ny, nx
+
+PRECISIONS = ("float32", "float64")
+DEFAULT_SIZE = {"cpu": "256", "cuda": "512"}
+DEFAULT_MATERIALS = (1, 3)
+MOST_MATERIALS = 255
+MOST_CELLS = 2**32 - 1  # in a CUDA kernel
+
+
+@dataclass(frozen=True)
+class Options:
+    """A request that has been checked: a device that is there, kernels that it has, sizes that make sense."""
+
+    device: str
+    sizes: tuple[Shape, ...]
+    precisions: tuple[str, ...]
+    kernels: tuple[str, ...]
+    materials: tuple[int, ...]
+    seconds: float
+    compile: bool = False
+    counters: bool = False
+    json: Path | None = None
+    write: Path | None = None
+    figure: Path | None = None
+
+    def command(self) -> str:
+        """The command that measures this again, with every default written out."""
+        threads = os.environ.get("NUMBA_NUM_THREADS") if self.device == "cpu" else None
+        words = [f"NUMBA_NUM_THREADS={threads}"] if threads else []
+        words += ["heatsim", "bench", "stencil", "--device", self.device]
+        words += [word for shape in self.sizes for word in ("--size", in_words(shape))]
+        words += ["--precision", self.precisions[0] if len(self.precisions) == 1 else "both"]
+        if self.kernels != tuple(contenders.names(self.device)):
+            words += [word for name in self.kernels for word in ("--kernel", name)]
+        words += [word for count in self.materials for word in ("--materials", str(count))]
+        words += ["--seconds", f"{self.seconds:g}"]
+        words += ["--compile"] * self.compile + ["--counters"] * self.counters
+        named = (("--json", self.json), ("--write", self.write), ("--figure", self.figure))
+        words += [word for name, path in named if path is not None for word in (name, path.as_posix())]
+        return " ".join(map(shlex.quote, words))
+
+
+def options(
+    device: str = "auto",
+    sizes: Sequence[str] = (),
+    precision: str = "float32",
+    kernels: Sequence[str] = (),
+    materials: Sequence[int] = (),
+    seconds: float = 0.2,
+    compile_times: bool = False,
+    counters: bool = False,
+    json: Path | None = None,
+    write: Path | None = None,
+    figure: Path | None = None,
+) -> Options:
+    """Check a request and fill in its defaults. Raises `RequestError`, and `NoGpuError` where one is demanded."""
+    picked = machine.pick(device)
+    known = tuple(contenders.names(picked))
+    for name in kernels:
+        if name not in known:
+            elsewhere = f'; "{name}" runs on another device' if name in contenders.all_names() else ""
+            raise RequestError(
+                f'--kernel {name}: not a kernel of device "{picked}", which has {", ".join(known)}{elsewhere}'
+            )
+    for count in materials:
+        if not 1 <= count <= MOST_MATERIALS:
+            raise RequestError(f"--materials {count}: between 1 and {MOST_MATERIALS} are possible")
+    if not 0 < seconds < float("inf"):
+        raise RequestError(f"--seconds {seconds:g}: a time above 0 is needed")
+    for path in (json, write, figure):
+        if path is not None and not path.parent.is_dir():
+            raise RequestError(f"{path}: there is no folder {path.parent}{os.sep} to write into")
+    return Options(
+        picked,
+        tuple(dict.fromkeys(parse_size(text, picked) for text in sizes or (DEFAULT_SIZE[picked],))),
+        PRECISIONS if precision == "both" else (precision,),
+        tuple(dict.fromkeys(kernels)) or known,
+        tuple(dict.fromkeys(materials)) or DEFAULT_MATERIALS,
+        seconds,
+        compile_times,
+        counters,
+        json,
+        write,
+        figure,
+    )
+
+
+def parse_size(text: str, device: str) -> Shape:
+    """(nz, ny, nx) of "n" or "nx,ny,nz"."""
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 3):
+        raise RequestError(f"--size {text}: expected cells an axis, such as 256 or 512,512,64 (nx,ny,nz)")
+    if min(numbers) <= 0:
+        raise RequestError(f"--size {text}: every axis needs at least one cell")
+    nx, ny, nz = numbers * (3 // len(numbers))
+    if device == "cuda" and nx * ny * nz > MOST_CELLS:
+        raise RequestError(f"--size {text}: CUDA kernels count cells in 32 bits, so {MOST_CELLS} at most")
+    return nz, ny, nx
+
+
+def in_words(shape: Shape) -> str:
+    """The size as the command line takes it."""
+    nz, ny, nx = shape
+    return str(nx) if nx == ny == nz else f"{nx},{ny},{nz}"
+
+
+def materials_in_words(count: int) -> str:
+    """ "1 material", "3 materials"."""
+    return f"{count} material" + "s" * (count > 1)

@@ -1,0 +1,148 @@
+"""Heat problems to verify kernels on, and to time them on.
+
+The temperatures are of order 1 and stay so: walls hold fixed temperatures, so that no field dies away into denormal
+numbers, which CPUs compute slowly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import cycle, islice
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+from heatsim_kernels.stencil.terms import Drive, Terms
+
+Shape = tuple[int, int, int]  # nz, ny, nx
+
+STEP = 1.0  # s; exchange rates stay below 0.1/s, so a cell with three fixed walls keeps 9 * 0.1 below 1
+BLOCK = 64  # cells an edge of the cubes of one material that are timed
+PERIOD = 7  # planes after which a timed field repeats
+FIXED, FLUX, CONVECTION, INSULATED = "fixed", "flux", "convection", "insulated"
+WALLS = (FIXED, CONVECTION, FLUX, FIXED, INSULATED, CONVECTION)  # of FACES; verification turns them round
+
+# (nz, ny, nx): one cell an axis in all combinations, primes, multiples of vectors and tiles and their neighbours.
+SHAPES: tuple[Shape, ...] = (
+    (1, 1, 1), (1, 1, 61), (1, 47, 1), (43, 1, 1),
+    (1, 23, 41), (29, 1, 37), (31, 13, 1), (2, 2, 2),
+    (7, 11, 13), (5, 3, 131), (17, 32, 64), (16, 33, 127), (23, 67, 260),
+)  # fmt: skip
+LARGE: Shape = (37, 131, 269)  # several tiles of every kernel along every axis
+
+
+class Case(NamedTuple):
+    """A problem to verify kernels on: some steps from a field of float32 values."""
+
+    name: str
+    terms: Terms
+    drive: Drive
+    field: np.ndarray
+    steps: int
+
+
+class Timed(NamedTuple):
+    """A problem to time: the field is given plane by plane."""
+
+    terms: Terms
+    drive: Drive
+    planes: np.ndarray  # (PERIOD, ny, nx), which repeat
+
+    def field(self) -> Iterable[np.ndarray]:
+        """Its planes (ny, nx), z upwards."""
+        return islice(cycle(self.planes), self.terms.shape[0])
+
+
+def cases(materials: int) -> Iterator[Case]:
+    """Linear walls of every kind on every face, in so many materials; every other case counts the heat through them."""
+    for number, shape in enumerate((*SHAPES, LARGE)):
+        rng = np.random.default_rng(number)
+        capacity, exchange, zones = _medium(rng, shape, materials, block=1 if number % 3 == 0 else 5)
+        terms = Terms(shape, exchange, capacity, zones, closed=(number % 2 == 0,) * 6)
+        rows = 1 + 2 * (number % 4 == 3)  # constant, or another row for each of three steps
+        drive = _walls(rng, terms, rows, turned=number % 6)
+        yield Case(
+            f"{_words(shape)}, {materials} material" + "s" * (materials > 1),
+            terms,
+            drive,
+            _field(rng, shape),
+            steps=5 + number % 3,
+        )
+
+
+def cases_with_everything() -> Iterator[Case]:
+    """Three materials, walls that differ from cell to cell, heat by zone and by cell, all of them changing in time."""
+    for number, shape in enumerate(((5, 3, 131), (1, 23, 41), (16, 33, 127))):
+        rng = np.random.default_rng(100 + number)
+        capacity, exchange, zones = _medium(rng, shape, 3, block=4)
+        periodic, closed = (False, False, True), (False, False, False, False, True, True)
+        terms = Terms(shape, exchange, capacity, zones, periodic, closed, wall_per_cell=True)
+        walls = _walls(rng, terms, 3, turned=number)
+        heat, scale = rng.uniform(-0.1, 0.1, (3, 3)), rng.uniform(0, 1, 3)
+        drive = Drive(walls.wall_a, walls.wall_b, heat, rng.uniform(-0.1, 0.1, shape), scale)
+        yield Case(f"{_words(shape)} with sources and a periodic axis", terms, drive, _field(rng, shape), steps=7)
+
+
+def timed(shape: Shape, materials: int) -> Timed:
+    """Walls of every linear kind; materials in cubes of BLOCK cells; no count of the heat through the walls."""
+    rng = np.random.default_rng(0)
+    capacity, exchange, _ = _medium(rng, (1, 1, 1), materials, block=1)
+    terms = Terms(shape, exchange, capacity, _cubes(shape, materials), closed=(True,) * 6)
+    planes = rng.random((PERIOD, *shape[1:]), dtype=np.float32)
+    return Timed(terms, _walls(rng, terms, 1, turned=0), planes)
+
+
+def _words(shape: Shape) -> str:
+    return " x ".join(map(str, reversed(shape)))
+
+
+def _field(rng: np.random.Generator, shape: Shape) -> np.ndarray:
+    """Values that float32 holds exactly, so that both precisions start alike."""
+    return rng.random(shape, dtype=np.float32).astype(np.float64)
+
+
+def _medium(
+    rng: np.random.Generator, shape: Shape, materials: int, block: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Capacity (n,), exchange (3,) or (3, n, n), and zones in blocks at random; conductances are symmetric."""
+    if materials == 1:
+        return np.array([2.0]), rng.uniform(0.05, 0.1, 3), None
+    capacity = rng.uniform(1, 2, materials)
+    conductance = rng.uniform(0.01, 0.1, (3, materials, materials))
+    exchange = (conductance + conductance.transpose(0, 2, 1)) / 2 / capacity[:, None]
+    zones = rng.integers(0, materials, [-(-n // block) for n in shape]).astype(np.uint8)
+    for axis in range(3):
+        zones = zones.repeat(block, axis)
+    return capacity, exchange, np.ascontiguousarray(zones[: shape[0], : shape[1], : shape[2]])
+
+
+def _cubes(shape: Shape, materials: int) -> np.ndarray | None:
+    """Zones of cubes that differ from the cubes beside them."""
+    if materials == 1:
+        return None
+    z, y, x = ((np.arange(n) // BLOCK % materials).astype(np.uint8) for n in shape)
+    plane = (y[:, None] + x[None, :].astype(np.uint16)) % materials
+    zones = np.empty(shape, np.uint8)
+    for target, shift in zip(zones, z, strict=True):
+        target[:] = (plane + shift) % materials
+    return zones
+
+
+def _walls(rng: np.random.Generator, terms: Terms, rows: int, turned: int) -> Drive:
+    """Wall values of `rows` steps; the kinds of WALLS, turned round by so many faces."""
+    a, b = np.zeros((2, rows, terms.wall_size))
+    ends = [*terms.wall_offsets[1:], terms.wall_size]
+    for face, (first, end) in enumerate(zip(terms.wall_offsets, ends, strict=True)):
+        kind, size = WALLS[(face + turned) % len(WALLS)], (rows, end - first)
+        if kind == FLUX:
+            b[:, first:end] = rng.uniform(-0.1, 0.1, size)
+        elif kind != INSULATED:
+            share = np.full(size, 2.0) if kind == FIXED else rng.uniform(0.01, 1.0, size)
+            a[:, first:end] = -share
+            b[:, first:end] = share * rng.uniform(0.5, 1.5, size)
+    return Drive(a, b)
+
+
+def bytes_needed(shape: Shape, precision: str, materials: int) -> int:
+    """Bytes on the device of the field, its next step, and the material of each cell."""
+    return prod(shape) * (2 * np.dtype(precision).itemsize + (materials > 1))

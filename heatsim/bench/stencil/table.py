@@ -1,0 +1,102 @@
+"""How the results of `heatsim bench stencil` are shown."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from heatsim.bench import copying, report
+from heatsim.bench.report import Column, Row, number
+from heatsim.bench.stencil.benchmark import NAME
+
+
+def _grid(row: Row) -> str:
+    nx, ny, nz = row["cells"]
+    return f"{nx}^3" if nx == ny == nz else f"{nx} x {ny} x {nz}"
+
+
+def _rate(row: Row) -> str:
+    return "FAILED" if "failed" in row else number("cells_per_second", ".2f", 1e9)(row)
+
+
+def _blocks(row: Row) -> str:
+    if "blocks_a_multiprocessor" not in row:
+        return ""
+    return f"{row['blocks_a_multiprocessor']} ({100 * row['occupancy']:.0f} %)"
+
+
+def _compile(row: Row) -> str:
+    if "compile_cold_seconds" not in row:
+        return ""
+    return f"{row['compile_cold_seconds']:.1f} / {row['compile_warm_seconds']:.1f}"
+
+
+COLUMNS = (
+    Column("grid", _grid),
+    Column("precision", lambda row: str(row["precision"])),
+    Column("materials", lambda row: str(row["materials"])),
+    Column("kernel", lambda row: str(row["kernel"])),
+    Column("G cells/s", _rate),
+    Column("best", number("cells_per_second_best", ".2f", 1e9)),
+    Column("T_eff GB/s", number("bytes_per_second", ".1f", 1e9)),
+    Column("of copy", number("of_copy", ".2f")),
+    Column("OP/B asked", number("intensity_asked", ".2f")),
+    Column("least", number("intensity_least", ".2f")),
+    Column("measured", number("intensity_measured", ".2f")),
+    Column("registers", number("registers", "d")),
+    Column("spilled B", number("spilled_bytes", "d")),
+    Column("shared B", number("shared_bytes", "d")),
+    Column("threads", number("threads", "d")),
+    Column("blocks/SM", _blocks),
+    Column("compile s", _compile),
+)
+
+
+def print_results(document: dict[str, Any]) -> None:
+    """The table on stdout."""
+    report.print_table(COLUMNS, document["rows"], group=lambda row: (row["cells"], row["precision"], row["materials"]))
+
+
+def flaws(document: dict[str, Any]) -> list[str]:
+    """What the verification found, a line for each kernel that failed."""
+    failed = (verdict for verdict in document["verification"] if verdict["flaw"])
+    return [f"{each['kernel']} in {each['precision']} FAILED the verification: {each['flaw']}" for each in failed]
+
+
+def write_section(path: Path, document: dict[str, Any], figure: Path | None) -> None:
+    """The section of this device in a Markdown document. Raises OSError."""
+    about, verdicts = document["machine"], document["verification"]
+    device = about["device_name"]
+    parts = [
+        f"### {device}",
+        f"    {document['command']}",
+        _circumstances(document),
+        report.markdown(COLUMNS, document["rows"]),
+        "\n".join(f"- {line}" for line in (*flaws(document), *document["notes"])),
+    ]
+    if not any(verdict["flaw"] for verdict in verdicts):
+        cases = min(verdict["cases"] for verdict in verdicts)
+        parts.append(f"Before it was timed, every kernel gave the bits of the reference on {cases} problems.")
+    if figure is not None:
+        link = Path(os.path.relpath(figure, path.parent)).as_posix()
+        parts.append(f"![Roofline of the stencil kernels on {device}]({link})")
+    report.write_section(path, NAME, device, "\n\n".join(part for part in parts if part))
+
+
+def _circumstances(document: dict[str, Any]) -> str:
+    about = document["machine"]
+    versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
+    parts = [about["date"], f"median and best of {document['rounds']} rounds"]
+    if about["device"] == "cuda":
+        parts.append(f"driver {about.get('driver', 'none')} (CUDA {about.get('driver_cuda', 'none')})")
+    else:
+        parts.append(f"{about['threads']} threads on {about['cpu_cores']} cores")
+    if about["load_average"] is not None:
+        parts.append(f"load average before the start {about['load_average']:.2f}")
+    return "; ".join([*parts, versions]) + "."
+
+
+def is_kernel(row: Row) -> bool:
+    """Whether a row is of a kernel that was timed."""
+    return "failed" not in row and not copying.is_copy(row["kernel"])

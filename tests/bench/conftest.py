@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import json
+import os
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+import numba
+import pytest
+from bench_cases import TINY, Invoke, Measured
+from click.testing import CliRunner, Result
+
+from heatsim.cli import main
+
+OTHER = "heatsim bench stencil: another device -->"
+PAGE = f"# Before\n\n<!-- {OTHER}\nkept\n<!-- end of {OTHER}\n"
+
+
+@pytest.fixture(autouse=True)
+def _two_threads() -> Iterator[None]:
+    numba.set_num_threads(min(2, os.cpu_count() or 1))
+    yield
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+
+
+def call(*arguments: object) -> Result:
+    result = CliRunner().invoke(main, ["bench", "stencil", *map(str, arguments)], prog_name="heatsim")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        pytest.fail("a traceback:\n" + "".join(traceback.format_exception(result.exception)))
+    return result
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    """Run `heatsim bench stencil` in this process, in `tmp_path`."""
+    monkeypatch.chdir(tmp_path)
+    return call
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    """A benchmark of a tiny grid, written twice into a page that holds another device's section."""
+    folder = tmp_path_factory.mktemp("bench")
+    page, figure, file = folder / "page.md", folder / "roofline.png", folder / "found.json"
+    page.write_text(PAGE)
+    for _ in range(2):
+        result = call(*TINY, "--json", file, "--figure", figure, "--write", page)
+    return Measured(result, json.loads(file.read_text()), page, figure)

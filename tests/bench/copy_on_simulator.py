@@ -1,0 +1,16 @@
+"""Copies of many sizes on the CUDA simulator: `NUMBA_ENABLE_CUDASIM=1 python copy_on_simulator.py`."""
+
+from __future__ import annotations
+
+import numpy as np
+from heatsim_kernels import cuda_copy
+from heatsim_kernels.cuda_memory import on_device
+
+for dtype in (np.float32, np.float64):
+    for count in (1, 3, cuda_copy.TILE - 1, cuda_copy.TILE, cuda_copy.TILE + 5):
+        values = np.arange(1, count + 1, dtype=dtype)
+        for way in (cuda_copy.by_kernel, cuda_copy.by_driver):
+            source, target = on_device(values), on_device(np.zeros(count, dtype))
+            way(source, target)()
+            np.testing.assert_array_equal(target.host(), values, err_msg=f"{way.__name__} of {count}")
+print("equal")

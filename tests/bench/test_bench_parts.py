@@ -1,0 +1,155 @@
+"""The parts that benchmarks are made of: theory, timing, counters, child processes, sections of a page."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from heatsim.bench import children, counters, measure
+from heatsim.bench.report import write_section
+from heatsim.bench.stencil import child, contenders, theory
+
+
+def test_intensities_are_those_of_the_textbook() -> None:
+    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
+    assert theory.asked_intensity("basic", "float32", 1) == pytest.approx(13 / 28)
+    assert theory.asked_intensity("basic", "float64", 1) == pytest.approx(13 / 56)
+    assert theory.asked_intensity("cpu", "float32", 1) is None
+    for edge, expected in ((8, 1.37), (16, 2.18)):
+        cube = SimpleNamespace(TILES=[SimpleNamespace(block=(edge, edge, edge))])
+        reads = theory._of_tile(cube)  # type: ignore[arg-type]
+        assert 13 / (4 * reads) == pytest.approx(expected, abs=0.005)
+
+
+def test_the_effective_throughput_counts_a_read_a_write_and_the_material() -> None:
+    assert theory.effective_throughput(5e11, "float32", 1) == 4e12
+    assert theory.effective_throughput(2e11, "float64", 1) == 3.2e12
+    assert theory.effective_throughput(1e11, "float32", 3) == 0.9e12
+    assert theory.least_intensity("float32", 1) == pytest.approx(13 / 8)
+    assert theory.least_intensity("float64", 4) == pytest.approx(18 / 17)
+
+
+def test_subjects_take_turns_and_repeat_in_whole_batches() -> None:
+    done: list[str] = []
+    now = 0.0
+
+    def subject(name: str, cost: float) -> measure.Subject:
+        def work(repetitions: int) -> None:
+            nonlocal now
+            now += cost * repetitions
+
+        def prepare() -> measure.Work:
+            done.append(name)
+            return work
+
+        return measure.Subject(name, prepare)
+
+    def clock(call: object) -> float:
+        begun = now
+        call()  # type: ignore[operator]
+        return now - begun
+
+    found = measure.interleaved([subject("slow", 1.0), subject("quick", 0.01)], clock, seconds=6.0, batch=4, rounds=3)
+    assert done == ["slow", "quick"] * 3
+    assert (found["slow"].repetitions, found["quick"].repetitions) == (8, 600)
+    assert found["quick"].best == pytest.approx(0.01)
+    assert len(found["slow"].seconds) == 3
+
+
+def test_best_and_median_are_of_the_rounds() -> None:
+    timing = measure.Timing((3.0, 1.0, 2.5), 4)
+    assert (timing.best, timing.median) == (1.0, 2.5)
+
+
+# As `ncu --csv --print-units base --log-file` writes it, columns left out.
+NCU = """\
+==PROF== Connected to process 4711 (/usr/bin/python3.11)
+==PROF== Profiling "basic" - 0: 0%....50%....100% - 2 passes
+"ID","Process ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value"
+"0","4711","basic","Command line profiler metrics","dram__bytes_read.sum","byte","4,096"
+"0","4711","basic","Command line profiler metrics","dram__bytes_write.sum","byte","4000"
+"0","4711","basic","Command line profiler metrics","smsp__sass_thread_inst_executed_op_fadd_pred_on.sum","inst","700"
+"0","4711","basic","Command line profiler metrics","smsp__sass_thread_inst_executed_op_ffma_pred_on.sum","inst","300"
+"1","4711","basic","Command line profiler metrics","dram__bytes_read.sum","byte","4096"
+"1","4711","basic","Command line profiler metrics","dram__bytes_write.sum","byte","4000"
+"1","4711","basic","Command line profiler metrics","smsp__sass_thread_inst_executed_op_fadd_pred_on.sum","inst","700"
+"1","4711","basic","Command line profiler metrics","smsp__sass_thread_inst_executed_op_ffma_pred_on.sum","inst","300"
+==PROF== Disconnected from process 4711
+"""
+
+
+def fake_ncu(folder: Path, monkeypatch: pytest.MonkeyPatch, log: str, code: int = 0) -> None:
+    """An `ncu` that writes a log, answers in the child's place, and ends with an exit code."""
+    (folder / "log").write_text(log)
+    script = folder / "ncu"
+    script.write_text(
+        '#!/bin/sh\nwhile [ "$1" != --log-file ]; do shift; done\n'
+        f"cat '{folder / 'log'}' > \"$2\"\necho '{{}}'\nexit {code}\n"
+    )
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_ncus_counts_are_summed_over_kernels_and_an_fma_is_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_ncu(tmp_path, monkeypatch, NCU)
+    assert counters.count("module", {}) == counters.Counted(bytes=16192, operations=2 * (700 + 2 * 300))
+
+
+def test_counters_that_are_not_permitted_or_not_told_are_said_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_ncu(tmp_path, monkeypatch, "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n", code=1)
+    with pytest.raises(counters.CountersError, match="not permitted"):
+        counters.count("module", {})
+    fake_ncu(tmp_path, monkeypatch, NCU.replace("dram__bytes_read", "l2__bytes_read"))
+    with pytest.raises(counters.CountersError, match="nothing of dram__bytes_read"):
+        counters.count("module", {})
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    with pytest.raises(counters.CountersError, match="not on the PATH"):
+        counters.count("module", {})
+
+
+def test_compiling_is_timed_with_an_empty_cache_and_then_with_a_filled_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "compiling.py").write_text(
+        "import json, os, pathlib, sys\n"
+        "assert json.loads(sys.argv[1]) != {'kernel': 'broken'}, 'no such kernel'\n"
+        "kept = pathlib.Path(os.environ['NUMBA_CACHE_DIR']) / 'kept'\n"
+        "print('noise')\n"
+        "print(json.dumps({'compile_seconds': 0.5 if kept.exists() else 9.0}))\n"
+        "kept.touch()\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    good, bad = children.compile_times("compiling", [{"kernel": "a"}, {"kernel": "broken"}])
+    assert good == {"compile_cold_seconds": 9.0, "compile_warm_seconds": 0.5}
+    assert bad == {"compile_error": "AssertionError: no such kernel"}
+    with pytest.raises(children.ChildError, match="no answer"):
+        children.ask("this", {}, {})  # prints the Zen of Python
+
+
+def test_the_child_of_the_stencil_benchmark_answers() -> None:
+    request = {"device": "cpu", "shape": [3, 4, 20], "precision": "float32", "materials": 1, "profiled": False}
+    for contender in contenders.contenders(("cpu",)):
+        assert child.main({**request, "contender": contender.name})["compile_seconds"] >= 0
+
+
+def test_a_section_takes_the_place_of_its_own_earlier_one_alone(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Title\n\nText.\n")
+    write_section(page, "bench a", "one", "first")
+    page.write_text(page.read_text() + "\n## Later\n")
+    write_section(page, "bench b", "one", "other")
+    write_section(page, "bench a", "two", "second")
+    write_section(page, "bench a", "one", "third\n\n")
+    assert page.read_text() == (
+        "# Title\n\nText.\n\n"
+        "<!-- bench a: one -->\nthird\n<!-- end of bench a: one -->\n\n"
+        "<!-- bench a: two -->\nsecond\n<!-- end of bench a: two -->\n\n"
+        "## Later\n\n"
+        "<!-- bench b: one -->\nother\n<!-- end of bench b: one -->\n"
+    )

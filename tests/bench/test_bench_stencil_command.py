@@ -1,0 +1,221 @@
+"""`heatsim bench stencil` on a tiny grid: what it tells, what it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+from os import environ
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from bench_cases import TINY, Invoke, Measured
+from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil.cpu import CpuSweep
+from heatsim_kernels.stencil.terms import Drive
+from PIL import Image
+
+from heatsim.bench import copying
+from heatsim.bench.errors import RequestError
+from heatsim.bench.stencil import contenders
+from heatsim.bench.stencil.options import options, parse_size
+from heatsim.cli import main
+
+CELLS = 20 * 9 * 7
+
+
+def kernels(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for row in document["rows"] if not copying.is_copy(row["kernel"])]
+
+
+def test_every_kernel_of_the_device_is_verified_and_timed(measured: Measured) -> None:
+    assert measured.result.exit_code == 0, measured.result.output
+    names = [each.name for each in contenders.contenders(tuple(contenders.names("cpu")))]
+    assert [row["kernel"] for row in kernels(measured.document)] == names
+    for verdict in measured.document["verification"]:
+        assert (verdict["flaw"], verdict["cases"] > 10) == ("", True)
+    for row in kernels(measured.document):
+        assert row["cells"] == [20, 9, 7]
+        assert row["cells_per_second"] == pytest.approx(CELLS / sorted(row["seconds_a_step"])[2])
+        assert row["cells_per_second_best"] == pytest.approx(CELLS / min(row["seconds_a_step"]))
+        assert row["bytes_per_second"] == pytest.approx(8 * row["cells_per_second"])
+        assert row["steps"] % 12 == 0
+        assert row["kernel"] in measured.result.stdout
+
+
+def test_fractions_are_of_the_copy_measured_beside(measured: Measured) -> None:
+    (copy,) = (row for row in measured.document["rows"] if copying.is_copy(row["kernel"]))
+    assert copy["of_copy"] == 1
+    for row in kernels(measured.document):
+        assert row["of_copy"] == pytest.approx(row["bytes_per_second"] / copy["bytes_per_second"])
+
+
+def test_the_json_says_on_what_machine_and_by_which_command(measured: Measured) -> None:
+    machine = measured.document["machine"]
+    assert {"python", "numpy", "numba", "heatsim"} <= machine["versions"].keys()
+    assert machine["threads"] >= 1
+    assert machine["load_average"] >= 0
+    assert machine["date"].startswith("20")
+    words = shlex.split(measured.document["command"].removeprefix(f"NUMBA_NUM_THREADS={environ['NUMBA_NUM_THREADS']} "))
+    assert words[:3] == ["heatsim", "bench", "stencil"]
+    asked = main.commands["bench"].commands["stencil"].make_context("stencil", words[3:]).params  # type: ignore[attr-defined]
+    again = options(**asked)
+    assert again.command() == measured.document["command"]
+    assert (again.device, again.sizes, again.materials, again.seconds) == ("cpu", ((7, 9, 20),), (1,), 0.001)
+
+
+def test_the_page_has_one_section_a_device_with_the_command_above_its_table(measured: Measured) -> None:
+    text = measured.page.read_text()
+    device = measured.document["machine"]["device_name"]
+    assert text.startswith("# Before\n")
+    assert "another device -->\nkept\n" in text
+    assert text.count(f"<!-- heatsim bench stencil: {device} -->") == 1
+    assert text.count(f"<!-- end of heatsim bench stencil: {device} -->") == 1
+    command, table = text.index(measured.document["command"]), text.index("| grid |")
+    assert text.index(f"### {device}") < command < table
+    assert "(roofline.png)" in text
+    assert text.endswith("-->\n")
+
+
+def test_the_figure_is_drawn(measured: Measured) -> None:
+    with Image.open(measured.figure) as image:
+        assert min(image.size) > 400
+        assert len(set(np.asarray(image.convert("RGB")).reshape(-1, 3).view("u1,u1,u1").ravel().tolist())) > 20
+
+
+class OneBitOff(CpuSweep):
+    """Right but for the last bit of one cell, where there are more than a thousand."""
+
+    def advance(self, dt: float, steps: int, drive: Drive) -> None:
+        super().advance(dt, steps, drive)
+        if self.field().size > 1000:
+            cell = self.field()[-1, -1, -2:-1]
+            cell[:] = np.nextafter(cell, np.float32(9))
+
+
+class Forgetful(CpuSweep):
+    """Right but for the heat through the walls."""
+
+    def heat_entered(self) -> np.ndarray:
+        return super().heat_entered() * 1.001
+
+
+class Broken(CpuSweep):
+    def advance(self, dt: float, steps: int, drive: Drive) -> None:
+        raise RuntimeError("out of registers")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (OneBitOff, "1 of 19812 cells differ"),
+        (Forgetful, "the heat through"),
+        (Broken, "RuntimeError: out of registers"),
+    ],
+)
+def test_a_kernel_that_is_wrong_is_reported_and_not_timed(
+    bench: Invoke, monkeypatch: pytest.MonkeyPatch, kernel: type, words: str
+) -> None:
+    monkeypatch.setitem(SWEEPS, "wrong", kernel)
+    monkeypatch.setattr("heatsim.bench.stencil.problems.SHAPES", ((1, 1, 61), (2, 3, 5)))
+    monkeypatch.setattr("heatsim.bench.stencil.problems.LARGE", (12, 13, 127))
+    done = bench(*TINY, "--kernel", "wrong", "--kernel", "cpu", "--json", "found.json", "--write", "page.md")
+    assert done.exit_code == 1
+    assert "wrong in float32 FAILED the verification: " in done.stderr
+    assert words in done.stderr
+    rows = {row["kernel"]: row for row in json.loads(Path("found.json").read_text())["rows"]}
+    assert rows["wrong"]["failed"]
+    assert "cells_per_second" not in rows["wrong"]
+    assert all("cells_per_second" in row for name, row in rows.items() if name != "wrong")
+    assert "| wrong | FAILED |" in Path("page.md").read_text()
+
+
+def test_nothing_is_trusted_when_the_reference_itself_is_wrong(bench: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = contenders.reference()
+    monkeypatch.setattr(contenders, "reference", lambda: replace_terms(right))
+    monkeypatch.setattr("heatsim.bench.stencil.problems.LARGE", (3, 4, 5))
+    done = bench(*TINY, "--kernel", "cpu")
+    assert done.exit_code == 1
+    assert "the reference itself differs from NumPy on 1 x 1 x 1, 1 material" in done.stderr
+
+
+def replace_terms(right: contenders.Contender) -> contenders.Contender:
+    """A contender that takes every exchange to be a percent larger."""
+    return contenders.Contender(
+        "cpu", lambda terms, dtype: right.build(replace(terms, exchange=1.01 * terms.exchange), dtype)
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--device", "cpu", "--kernel", "fastest"], 2, 'not a kernel of device "cpu", which has cpu'),
+        (["--device", "cpu", "--kernel", "basic"], 2, '"basic" runs on another device'),
+        (["--device", "cpu", "--size", "0"], 2, "every axis needs at least one cell"),
+        (["--device", "cpu", "--size", "8,8"], 2, "nx,ny,nz"),
+        (["--device", "cpu", "--size", "large"], 2, "nx,ny,nz"),
+        (["--device", "cpu", "--materials", "0"], 2, "between 1 and 255"),
+        (["--device", "cpu", "--seconds", "-1"], 2, "a time above 0"),
+        (["--device", "cpu", "--write", "nowhere/page.md"], 2, "there is no folder nowhere"),
+        (["--device", "cpu", "--write"], 2, "docs/performance.md: there is no folder docs"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_one_message(
+    bench: Invoke, arguments: list[str], code: int, words: str
+) -> None:
+    done = bench(*arguments)
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_gpu_grid_holds_no_more_cells_than_its_kernels_can_count() -> None:
+    assert parse_size("65536,65536,1", "cpu") == (1, 65536, 65536)
+    assert parse_size("65535,65537,1", "cuda") == (1, 65537, 65535)
+    with pytest.raises(RequestError, match="4294967295 at most"):
+        parse_size("65536,65536,1", "cuda")
+
+
+def test_a_grid_that_does_not_fit_is_told_with_bytes_before_anything_is_done(
+    bench: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.sysconf", lambda name: 2**16 if name == "SC_PHYS_PAGES" else 2**12)
+    done = bench("--device", "cpu", "--size", "512")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "--size 512 in float32: the run needs 1.1 GB, and there are 0.3 GB" in done.stderr
+    assert "verifying" not in done.stderr
+
+
+def test_a_gpu_that_is_demanded_and_missing_has_an_exit_code_of_its_own(
+    bench: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_driver(name: str) -> None:
+        raise OSError
+
+    monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
+    monkeypatch.setattr("ctypes.CDLL", no_driver)
+    done = bench("--device", "cuda")
+    assert (done.exit_code, done.stdout) == (4, "")
+    assert "no CUDA GPU" in done.stderr
+
+
+def test_counters_on_the_cpu_are_said_not_to_exist(bench: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heatsim.bench.stencil.verify.verify", lambda *arguments: [])
+    done = bench(*TINY, "--counters")
+    assert done.exit_code == 0
+    assert "--counters: there are none for the CPU" in done.stderr
+
+
+@pytest.mark.gpu
+def test_a_gpu_kernel_is_timed_and_its_resources_are_read(bench: Invoke) -> None:
+    done = bench("--device", "cuda", "--size", "64", "--kernel", "basic", "--materials", "1", "--json", "found.json")
+    assert done.exit_code == 0, done.output
+    document = json.loads(Path("found.json").read_text())
+    (row,) = kernels(document)
+    assert row["registers"] > 0
+    assert row["spilled_bytes"] == 0
+    assert 0 < row["occupancy"] <= 1
+    assert {row["kernel"] for row in document["rows"]} == {"copy (kernel)", "copy (memcpy)", "basic"}
+    assert document["machine"]["driver"] != "unknown"

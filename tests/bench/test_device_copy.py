@@ -1,0 +1,49 @@
+"""The copies that GPU kernels are measured against."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import config, types
+
+pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+
+
+def test_copies_of_any_size_are_whole() -> None:
+    script = Path(__file__).with_name("copy_on_simulator.py")
+    simulated = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=simulated, check=False)
+    assert done.stdout.strip() == "equal", done.stderr
+
+
+@pytest.mark.skipif(bool(config.ENABLE_CUDASIM), reason="the CUDA simulator compiles nothing")
+@pytest.mark.parametrize(("real", "vector"), [(types.float32, "v4.f32"), (types.float64, "v2.f64")], ids=str)
+def test_the_copy_kernel_loads_all_its_pieces_of_16_bytes_before_it_stores_one(real: types.Float, vector: str) -> None:
+    from heatsim_kernels import cuda_copy
+    from heatsim_kernels.cuda_api import cuda
+
+    signature = types.void(real[::1], real[::1])
+    ptx = str(cuda.compile_ptx(cuda_copy.build(cuda_copy.THREADS), signature, cc=(9, 0))[0])
+    order = "".join(re.findall(rf"^\s*(ld|st)\.global\.{re.escape(vector)}", ptx, re.MULTILINE))
+    pieces = cuda_copy.PIECES * real.bitwidth // 32
+    assert order == "ld" * pieces + "st" * pieces
+
+
+@pytest.mark.gpu
+def test_both_copies_are_whole_on_a_gpu() -> None:
+    from heatsim_kernels import cuda_copy
+    from heatsim_kernels.cuda_memory import on_device
+
+    values = np.random.default_rng(1).random(5 * cuda_copy.TILE + 3)
+    for dtype in (np.float32, np.float64):
+        for way in (cuda_copy.by_kernel, cuda_copy.by_driver):
+            source, target = on_device(values.astype(dtype)), on_device(np.zeros(values.size, dtype))
+            way(source, target)()
+            np.testing.assert_array_equal(target.host(), values.astype(dtype))
