@@ -7,7 +7,7 @@ from typing import Any
 
 from heatsim.bench import machine
 from heatsim.bench.measure import ROUNDS, Tell
-from heatsim.bench.stencil import contenders, extras, problems, timing, verify
+from heatsim.bench.stencil import contenders, extras, problems, tiles, timing, verify
 from heatsim.bench.stencil.options import Options, in_words, materials_in_words
 from heatsim.bench.stencil.timing import Row, Setting
 
@@ -28,6 +28,9 @@ def benchmark(options: Options, tell: Tell) -> dict[str, Any]:
     chosen = contenders.contenders(options.kernels)
     verdicts = verify.verify(chosen, options.precisions, options.materials, tell)
     failed = {(verdict.kernel, verdict.precision): verdict.flaw for verdict in verdicts if verdict.flaw}
+    if options.tune:
+        for setting in settings:
+            tiles.tune(setting, options.kernels, options.seconds, tell)
     rows: list[Row] = []
     for setting in settings:
         fit = [each for each in chosen if (each.name, setting.precision) not in failed]

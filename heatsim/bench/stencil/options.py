@@ -31,6 +31,7 @@ class Options:
     kernels: tuple[str, ...]
     materials: tuple[int, ...]
     seconds: float
+    tune: bool = False
     compile: bool = False
     counters: bool = False
     json: Path | None = None
@@ -48,7 +49,7 @@ class Options:
             words += [word for name in self.kernels for word in ("--kernel", name)]
         words += [word for count in self.materials for word in ("--materials", str(count))]
         words += ["--seconds", f"{self.seconds:g}"]
-        words += ["--compile"] * self.compile + ["--counters"] * self.counters
+        words += ["--tune"] * self.tune + ["--compile"] * self.compile + ["--counters"] * self.counters
         named = (("--json", self.json), ("--write", self.write), ("--figure", self.figure))
         words += [word for name, path in named if path is not None for word in (name, path.as_posix())]
         return " ".join(map(shlex.quote, words))
@@ -61,6 +62,7 @@ def options(
     kernels: Sequence[str] = (),
     materials: Sequence[int] = (),
     seconds: float = 0.2,
+    tune: bool = False,
     compile_times: bool = False,
     counters: bool = False,
     json: Path | None = None,
@@ -81,6 +83,8 @@ def options(
             raise RequestError(f"--materials {count}: between 1 and {MOST_MATERIALS} are possible")
     if not 0 < seconds < float("inf"):
         raise RequestError(f"--seconds {seconds:g}: a time above 0 is needed")
+    if tune and picked == "cpu":
+        raise RequestError("--tune: only the CUDA kernels have tiles to choose from")
     for path in (json, write, figure):
         if path is not None and not path.parent.is_dir():
             raise RequestError(f"{path}: there is no folder {path.parent}{os.sep} to write into")
@@ -91,6 +95,7 @@ def options(
         tuple(dict.fromkeys(kernels)) or known,
         tuple(dict.fromkeys(materials)) or DEFAULT_MATERIALS,
         seconds,
+        tune,
         compile_times,
         counters,
         json,

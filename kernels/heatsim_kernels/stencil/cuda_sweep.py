@@ -14,7 +14,7 @@ from ..cuda_memory import Array, Captures, Download, Table, Upload, empty, on_de
 from . import cuda_reads, cuda_wall_flows, cuda_zone_sums
 from .cuda_cell import Heat, Medium, Shape, Walls
 from .structure import Structure
-from .temporal import Rates, fuses
+from .temporal import Rates, Tables, fuses
 from .temporal_launch import FusedSteps, tables_of
 from .terms import Drive, Terms
 from .tuning import tile_for
@@ -139,8 +139,11 @@ class CudaSweep:
         cuda.synchronize()
 
     def resources(self, drive: Drive) -> Resources:
-        """What the kernel takes of the GPU."""
+        """What the kernel takes of the GPU, the fused one where steps are fused."""
         batch = self._batch(1.0, drive)
+        fused = self._fused_for(batch.structure)
+        if fused is not None:
+            return fused.resources(self._u, *_for_fused(batch))
         return self._sweep(batch).resources(self._tile(batch).block)
 
     def advance(self, dt: float, steps: int, drive: Drive) -> None:
@@ -153,8 +156,7 @@ class CudaSweep:
         fused, k = self._fused_for(batch.structure), 0
         while k < steps:
             if fused is not None and k + fused.steps <= steps:
-                tables = tables_of(batch.wall_a, batch.wall_b, batch.heat_table)
-                fused.launch(self._u, self._v, k, tables, Rates(*batch.medium[:3], batch.dt))
+                fused.launch(self._u, self._v, k, *_for_fused(batch))
                 self._count_flows(batch, k, fused.steps, fused.trace)
                 taken = fused.steps
             else:
@@ -236,3 +238,8 @@ class CudaSweep:
         if self._done is not None:
             self._done.synchronize()
         self._done = done
+
+
+def _for_fused(batch: Batch) -> tuple[Tables, Rates]:
+    """What a fused sweep is given of a batch."""
+    return tables_of(batch.wall_a, batch.wall_b, batch.heat_table), Rates(*batch.medium[:3], batch.dt)

@@ -1,0 +1,63 @@
+"""Which tile a movement takes."""
+
+from __future__ import annotations
+
+from math import prod
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("numba_cuda")
+
+from heatsim_kernels.stencil import basic, register, tuning
+from heatsim_kernels.stencil.structure import Structure
+
+UNIFORM = Structure("float32", False, False, False, False, False, (False, False, False))
+MATERIALS = UNIFORM._replace(pairs=True, zones=True)
+LARGE, SMALL, TINY = (512, 512, 512), (64, 64, 64), (1, 4, 8)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(tuning, "cache_folder", lambda: tmp_path / "kernels-0")
+    return tmp_path
+
+
+def test_a_large_grid_takes_the_first_tile() -> None:
+    assert tuning.tile_for(register, UNIFORM, LARGE, "GPU") == register.TILES[0]
+
+
+@pytest.mark.parametrize("shape", [SMALL, TINY])
+def test_a_small_grid_takes_a_tile_that_gives_the_gpu_more_blocks(shape: tuple[int, int, int]) -> None:
+    tile = tuning.tile_for(register, UNIFORM, shape, "GPU")
+    assert prod(register.grid(shape, tile)) == max(prod(register.grid(shape, each)) for each in register.TILES)
+
+
+def test_what_was_found_fastest_is_taken_on_that_device_and_for_that_kind_of_problem_alone() -> None:
+    found = register.TILES[2]
+    tuning.remember(register, UNIFORM, "GPU", found)
+    tuning.remember(basic, UNIFORM, "GPU", basic.TILES[1])
+    assert tuning.tile_for(register, UNIFORM, LARGE, "GPU") == found
+    assert tuning.tile_for(basic, UNIFORM, LARGE, "GPU") == basic.TILES[1]
+    assert tuning.tile_for(register, UNIFORM, LARGE, "another GPU") == register.TILES[0]
+    assert tuning.tile_for(register, MATERIALS, LARGE, "GPU") == register.TILES[0]
+
+
+def test_a_tile_that_is_no_longer_there_is_forgotten(folder: Path) -> None:
+    tuning.remember(register, UNIFORM, "GPU", register.TILES[0]._replace(x=99))
+    assert tuning.tile_for(register, UNIFORM, LARGE, "GPU") == register.TILES[0]
+
+
+@pytest.mark.parametrize("text", ["", "[1, 2]", "{", '{"GPU": 3}', '{"GPU": {"register float32 uniform": "x"}}'])
+def test_a_damaged_file_counts_as_empty(folder: Path, text: str) -> None:
+    (folder / "tuning.json").write_text(text)
+    assert tuning.tile_for(register, UNIFORM, LARGE, "GPU") == register.TILES[0]
+    tuning.remember(register, UNIFORM, "GPU", register.TILES[1])
+    assert tuning.tile_for(register, UNIFORM, LARGE, "GPU") == register.TILES[1]
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "file").write_text("")
+    monkeypatch.setattr(tuning, "cache_folder", lambda: folder / "file" / "kernels-0")
+    tuning.remember(register, UNIFORM, "GPU", register.TILES[1])
+    assert tuning.tile_for(register, UNIFORM, LARGE, "GPU") == register.TILES[0]
