@@ -10,6 +10,7 @@ from math import prod
 from heatsim.errors import Flaw, HeatsimError, NoGpuError, ScenarioError
 from heatsim.scenario import Scenario
 
+MOST_ON_A_GPU = 2**32 - 1  # cells; the CUDA kernels count them in 32 bits
 WORTH_A_GPU = 2**17  # cells; a step of fewer takes the CPU no longer than a launch takes the GPU
 
 
@@ -79,6 +80,10 @@ def choose(scenario: Scenario) -> Choice:
         other = "cuda" if on_cuda else "cpu"
         message = f'"{kernel}" runs on device "{other}", found device "{device}"'
         raise ScenarioError([_at_kernel(scenario, message)])
+    cells = prod(scenario.grid.cells)
+    if (on_cuda or device == "cuda") and cells > MOST_ON_A_GPU:
+        message = f"expected at most {MOST_ON_A_GPU} cells on a GPU, found {cells}"
+        raise ScenarioError([scenario.problem_at(("grid", "cells"), message, "take fewer cells, or --device cpu")])
     if on_cuda:
         choice = Choice("cuda", gpu_name(), kernel, "named by the scenario")
         _require_shared_memory(scenario, kernel)
@@ -87,8 +92,10 @@ def choose(scenario: Scenario) -> Choice:
         return Choice("cuda", gpu_name(), *_fastest(scenario))
     if device == "cpu" or kernel == "cpu":
         return Choice("cpu", cpu_name(), "cpu", "named by the scenario")
-    if prod(scenario.grid.cells) < WORTH_A_GPU:
+    if cells < WORTH_A_GPU:
         return Choice("cpu", cpu_name(), "cpu", "so small a grid is no faster on a GPU")
+    if cells > MOST_ON_A_GPU:
+        return Choice("cpu", cpu_name(), "cpu", "the grid has more cells than a GPU kernel counts")
     try:
         return Choice("cuda", gpu_name(), *_fastest(scenario))
     except NoGpuError:

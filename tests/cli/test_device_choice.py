@@ -56,6 +56,16 @@ def test_a_kernel_named_that_the_gpu_cannot_hold_is_refused(write: Write, gpu: C
         devices.choose(load(write(LARGE), ["compute.kernel=temporal"]))
 
 
+def test_a_grid_of_more_cells_than_the_gpu_kernels_count_stays_on_the_cpu_or_is_refused(
+    write: Write, gpu: Callable[[int], None]
+) -> None:
+    gpu(227 * 1024)
+    path = write(SMALL.replace("[8, 8, 8]", "[2048, 2048, 1024]"))
+    assert devices.choose(load(path)).device == "cpu"
+    with pytest.raises(ScenarioError, match=r"grid\.cells: expected at most 4294967295 cells on a GPU"):
+        devices.choose(load(path, ["compute.device=cuda"]))
+
+
 def test_without_a_gpu_auto_says_so(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> str:
         raise NoGpuError("none")
