@@ -89,6 +89,7 @@ def run(
     from heatsim.scenario import load
 
     scenario = load(file, [*overrides, *chosen])
+    _warn(scenario)
     if dry_run:
         _estimate(scenario, as_json)
         return
@@ -108,6 +109,13 @@ def run(
         click.echo(summary.of_run(result.path, result.info))
     if caught and not result.finished:
         sys.exit(128 + caught[0])
+
+
+def _warn(scenario: Scenario) -> None:
+    from heatsim.scenario import cautions
+
+    for caution in cautions(scenario):
+        click.echo(f"warning: {caution}", err=True)
 
 
 def _estimate(scenario: Scenario, as_json: bool) -> None:
@@ -156,7 +164,9 @@ def validate(files: tuple[Path, ...]) -> None:
     codes = []
     for file in files:
         try:
-            problem = build(load(file))
+            scenario = load(file)
+            _warn(scenario)
+            problem = build(scenario)
         except HeatsimError as error:
             _tell(str(error))
             codes.append(error.exit_code)
@@ -226,6 +236,56 @@ def plot(folder: Path) -> None:
 
 
 @main.command()
+@_run_folder
+@click.option(
+    "--scale", "scales", multiple=True, metavar="M", help="A size to look for, m [hotspots.scales of the run]."
+)
+@click.option("--threshold", metavar="K", help="Least rise over the surroundings [hotspots.threshold of the run].")
+@click.option("--frames", metavar="N", help="Search the mean of the last N frames [hotspots.frames of the run].")
+@click.option("--slice", "names", multiple=True, metavar="NAME", help="A slice to search [all].")
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True, help="Where to filter.")
+@_json
+def hotspots(
+    folder: Path,
+    scales: tuple[str, ...],
+    threshold: str | None,
+    frames: str | None,
+    names: tuple[str, ...],
+    device: str,
+    as_json: bool,
+) -> None:
+    """Find the hot spots on the last frames of the slices of a RUN folder, in place of those found before.
+
+    Writes hotspots.csv and a picture of each slice. --scale and --slice may be repeated.
+    """
+    from heatsim import devices, runs
+    from heatsim.console import summary
+    from heatsim.recorders.hotspots import search
+    from heatsim.scenario import load
+    from heatsim.store.folder import RunFolder
+
+    opened = RunFolder.open(folder)
+    given = {"scales": f"[{', '.join(scales)}]" if scales else None, "threshold": threshold, "frames": frames}
+    scenario = load(opened.scenario, [f"hotspots.{key}={value}" for key, value in given.items() if value is not None])
+    if scenario.hotspots is None:
+        raise click.UsageError(f"{folder}: its scenario has no [hotspots]; give --scale and --threshold")
+    unknown = sorted(set(names) - set(opened.slice_names()))
+    if unknown:
+        known = ", ".join(opened.slice_names()) or "none"
+        raise click.UsageError(f"{folder}: has no slice {unknown[0]!r}; there are {known}")
+    if device == "cuda":
+        devices.gpu_name()  # or the reason why there is none
+    if not any(opened.slice_frame_paths(name) for name in names or opened.slice_names()):
+        raise RunFolderError(f"{folder}: the run has no frames of slices; ask for them with [[output.slices]]")
+    found = search(opened, scenario.hotspots, names or None, device)
+    opened.write_info({**opened.read_info(), "hotspots": runs.hotspots_json(opened)})
+    if as_json:
+        click.echo(jsonlib.dumps(runs.hotspots_json(opened), indent=2))
+    else:
+        click.echo(summary.of_hotspots(found, scenario.temperature_unit))
+
+
+@main.command()
 def doctor() -> None:
     """Say what this machine offers: versions, CPU threads, GPU."""
     from heatsim import devices, runs
@@ -233,6 +293,42 @@ def doctor() -> None:
 
     rows = [*runs.versions().items(), ("cpu", devices.cpu_name()), ("gpu", _or_reason(devices.gpu_name))]
     click.echo(table(rows))
+
+
+@main.group()
+def bench() -> None:
+    """Verify the kernels on this machine, then time them."""
+
+
+@bench.command()
+@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", help="Where to compute.")
+@click.option("--size", "sizes", multiple=True, metavar="N|NX,NY,NZ", help="Cells an axis [256; 512 on a GPU].")
+@click.option("--precision", type=click.Choice(["float32", "float64", "both"]), default="float32", show_default=True)
+@click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="A kernel of the device [all].")
+@click.option("--materials", multiple=True, type=int, metavar="N", help="Number of materials [1 and 3].")
+@click.option("--seconds", default=0.2, show_default=True, help="Time for one measurement; each has five rounds.")
+@click.option("--tune", is_flag=True, help="Time all tiles first and keep the fastest for later runs (GPU).")
+@click.option("--compile", "compile_times", is_flag=True, help="Time compiling too, cold and from the disk cache.")
+@click.option("--counters", is_flag=True, help="Have ncu count bytes and operations (NVIDIA GPUs).")
+@click.option("--json", type=click.Path(path_type=Path), metavar="FILE", help="Write all that was found.")
+@click.option(
+    "--write",
+    type=click.Path(path_type=Path),
+    is_flag=False,
+    flag_value=Path("docs/performance.md"),
+    metavar="[FILE]",
+    help="Put the table into a document, in place of this device's last one [docs/performance.md].",
+)
+@click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw a roofline (PNG).")
+def stencil(**asked: Any) -> None:
+    """Verify the stencil kernels against the reference, then time them against the copy limit.
+
+    --size, --kernel and --materials may be repeated. Exit code 1 if a kernel fails the verification; it is not timed
+    then.
+    """
+    from heatsim.bench.stencil import command
+
+    sys.exit(command.run(asked, lambda line: click.echo(line, err=True)))
 
 
 def _or_reason(name: Callable[[], str]) -> str:

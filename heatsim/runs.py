@@ -22,9 +22,11 @@ from heatsim.integrators import euler
 from heatsim.problem import Problem, build
 from heatsim.recorders import make_recorders
 from heatsim.recorders.writer import Writer
+from heatsim.scenario import cautions
 from heatsim.simulation import Progress, Timings, simulate
 from heatsim.state import State
 from heatsim.store.folder import RunFolder
+from heatsim.store.hotspots import read_hotspots
 
 if TYPE_CHECKING:
     import xarray
@@ -75,6 +77,8 @@ def run(
     handler = _log_to(folder.log)
     try:
         folder.scenario.write_text(scenario.to_toml(), encoding="utf-8")
+        for caution in cautions(scenario):
+            log.warning("%s", caution)
         return _run_in(folder, problem, choice, watch, started)
     finally:
         log.removeHandler(handler)
@@ -108,7 +112,7 @@ def _run_in(folder: RunFolder, problem: Problem, choice: devices.Choice, watch: 
         results = _results(state, timings, started) if state else {}
         folder.write_info({"state": "failed", "error": str(error) or type(error).__name__, **info, **results})
         raise
-    info = {"state": outcome, **info, **_results(state, timings, started)}
+    info = {"state": outcome, **info, **_results(state, timings, started), **_found(folder)}
     log.info("%s at t = %g s after %d steps", outcome, state.time, state.step)
     folder.write_info(info)
     return Run(folder.path, info)
@@ -144,6 +148,7 @@ def _describe(problem: Problem, choice: devices.Choice) -> dict[str, Any]:
         "device": choice.device,
         "device_name": choice.device_name,
         "kernel": choice.kernel,
+        "kernel_reason": choice.reason,
         "integrator": scenario.time.integrator,
         "precision": scenario.compute.precision,
         "cells": list(scenario.grid.cells),
@@ -175,6 +180,16 @@ def _results(state: State, timings: Timings, started: float) -> dict[str, Any]:
             "recording_seconds": timings.recording,
         },
     }
+
+
+def _found(folder: RunFolder) -> dict[str, Any]:
+    """The hot spots, where they were searched for."""
+    return {"hotspots": hotspots_json(folder)} if folder.hotspots.is_file() else {}
+
+
+def hotspots_json(folder: RunFolder) -> list[dict[str, Any]]:
+    """The table of hot spots as it stands in run.json."""
+    return [spot._asdict() for spot in read_hotspots(folder.hotspots)]
 
 
 def versions() -> dict[str, str]:

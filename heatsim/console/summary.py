@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
@@ -15,6 +15,7 @@ from heatsim.simulation import steps_between
 if TYPE_CHECKING:
     from heatsim.problem import Problem
     from heatsim.store.folder import RunFolder
+    from heatsim.store.hotspots import HotSpot
 
 COMPRESSION = 0.6  # of a snapshot, typical
 BASE_MEMORY = 250e6  # bytes of Python, NumPy, Numba and compiled kernels
@@ -33,7 +34,8 @@ def of_run(path: Path, info: dict[str, Any]) -> str:
     mean = info["time"] / steps if steps else 0.0
     rows = [
         ("state", f"{info['state']} at t = {info['time']:g} s"),
-        ("device", f"{info['device_name']}, kernel {info['kernel']}, {info['precision']}"),
+        ("device", f"{info['device_name']}, {info['precision']}"),
+        ("kernel", f"{info['kernel']} ({info['kernel_reason']})"),
         ("grid", " x ".join(map(str, info["cells"])) + " cells"),
         (
             "steps",
@@ -45,9 +47,33 @@ def of_run(path: Path, info: dict[str, Any]) -> str:
             "energy residual",
             f"{info['energy']['residual']:.3g} J, {info['energy']['relative_residual']:.1e} of the energy moved",
         ),
+        *([("hot spots", _hottest(info))] if "hotspots" in info else []),
         ("results", f"{path}{os.sep}"),
     ]
     return table(rows)
+
+
+def _hottest(info: dict[str, Any]) -> str:
+    spots = info["hotspots"]
+    if not spots:
+        return "none"
+    top = max(spots, key=lambda spot: spot["temperature"])
+    place = ", ".join(f"{top[axis]:.4g}" for axis in "xyz")
+    return f"{len(spots)}, the hottest {top['temperature']:.5g} {info['temperature_unit']} at ({place}) m"
+
+
+def of_hotspots(spots: Sequence[HotSpot], unit: str) -> str:
+    """The table of hot spots."""
+    if not spots:
+        return "no hot spots"
+    head = ("slice", "time [s]", "x [m]", "y [m]", "z [m]", "scale [m]", f"temperature [{unit}]", "rise [K]")
+    cells = [head] + [(spot.slice, *(f"{value:.5g}" for value in spot[1:])) for spot in spots]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = (
+        [row[0].ljust(widths[0]), *(text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True))]
+        for row in cells
+    )
+    return "\n".join("  ".join(line) for line in lines)
 
 
 def of_folder(folder: RunFolder, info: dict[str, Any]) -> str:
@@ -59,6 +85,7 @@ def of_folder(folder: RunFolder, info: dict[str, Any]) -> str:
         ("snapshots", f"{len(folder.snapshot_paths())} in {folder.series.name}"),
         ("slices", ", ".join(f"{name} ({count} frames)" for name, count in frames.items()) or "none"),
         ("probes", folder.probes.name if folder.probes.is_file() else "none"),
+        ("hot spots", folder.hotspots.name if folder.hotspots.is_file() else "none"),
         ("energy ledger", folder.energy.name if folder.energy.is_file() else "none"),
     ]
     return table(rows)

@@ -13,6 +13,10 @@ from heatsim.plots.pages import INK, Margins, Page, label_axes, space_ticks
 from heatsim.plots.profiles import draw_profile
 from heatsim.plots.units import length_unit, unit_symbol, value_label, widen
 
+DPI = 150
+
+Extent = tuple[float, float, float, float]  # left, right, bottom, top, m
+
 _WIDTH, _HEIGHT = 6.4, 5.0  # in, the largest box
 _LEAST = 0.45  # in, the shortest side of a box
 _GAP, _BAR = 0.14, 0.17  # in, between plane and colour bar, and its width
@@ -24,7 +28,7 @@ _CONTOUR_POINTS = 400  # an axis; finer fields are thinned out, which no eye see
 def draw_slice(
     path: Path,
     field: np.ndarray,
-    extent: tuple[float, float, float, float],
+    extent: Extent,
     *,
     labels: tuple[str, str],
     unit: str,
@@ -32,7 +36,7 @@ def draw_slice(
     title: str,
     subtitle: str = "",
     quantity: str = "Temperature",
-    dpi: int = 150,
+    dpi: int = DPI,
 ) -> None:
     """Draw `field` (rows, columns), row 0 at the bottom, into the PNG file `path`.
 
@@ -56,20 +60,44 @@ def draw_slice(
             dpi=dpi,
         )
         return
+    page, _ = slice_page(field, extent, labels, unit, limits, title, subtitle, quantity)
+    page.save(path, dpi)
+
+
+def slice_page(
+    field: np.ndarray,
+    extent: Extent,
+    labels: tuple[str, str],
+    unit: str,
+    limits: tuple[float, float],
+    title: str,
+    subtitle: str = "",
+    quantity: str = "Temperature",
+) -> tuple[Page, Axes]:
+    """The page that `draw_slice` saves for a plane of more than one cell along both axes, and the axes of the plane."""
     width, height = _box_size(extent)
     page = Page((width, height), _MARGINS, title, subtitle)
     axes = page.add_axes()
     low, high = widen(limits)
     colours = mpl.colormaps["inferno"].with_extremes(bad="#c9ced6")
-    image = axes.imshow(field, origin="lower", extent=extent, aspect="auto", cmap=colours, vmin=low, vmax=high)
+    nearest = "nearest"  # which loses no cell, where there is a pixel for each
+    image = axes.imshow(
+        field, colours, origin="lower", extent=extent, aspect="auto", vmin=low, vmax=high, interpolation=nearest
+    )
     bar = page.figure.colorbar(image, cax=page.add_axes(left=width + _GAP, width=_BAR))
     _finish_bar(bar, quantity, unit, height)
     _add_contours(axes, field, extent, bar)
     _label_lengths(axes, extent, labels, (width, height))
-    page.save(path, dpi)
+    return page, axes
 
 
-def _box_size(extent: tuple[float, float, float, float]) -> tuple[float, float]:
+def pixels(extent: Extent, dpi: int = DPI) -> tuple[int, int]:
+    """Rows and columns of pixels in which a plane is drawn; of more cells than that some would not be seen."""
+    width, height = _box_size(extent)
+    return int(height * dpi), int(width * dpi)
+
+
+def _box_size(extent: Extent) -> tuple[float, float]:
     """Width and height in inches in which the plane is in proportion, if it can be."""
     left, right, bottom, top = extent
     scale = min(_WIDTH / (right - left), _HEIGHT / (top - bottom))
@@ -78,7 +106,7 @@ def _box_size(extent: tuple[float, float, float, float]) -> tuple[float, float]:
 
 def _label_lengths(
     axes: Axes,
-    extent: tuple[float, float, float, float],
+    extent: Extent,
     labels: tuple[str, str],
     box: tuple[float, float],
 ) -> None:
@@ -105,7 +133,7 @@ def _finish_bar(bar: Colorbar, quantity: str, unit: str, height: float) -> None:
         bar.ax.set_title(unit_symbol(unit), size=9, color=INK, loc="left", pad=5)
 
 
-def _add_contours(axes: Axes, field: np.ndarray, extent: tuple[float, float, float, float], bar: Colorbar) -> None:
+def _add_contours(axes: Axes, field: np.ndarray, extent: Extent, bar: Colorbar) -> None:
     """Draw thin lines of equal value at the ticks of the colour bar, light on dark and dark on light."""
     finite = field[np.isfinite(field)]
     if finite.size == 0 or min(field.shape) < _CONTOUR_CELLS:

@@ -2,21 +2,26 @@
 
 A density is split into products space(x, y, z) * time(t). What does not depend on space goes into a table by zone;
 what does goes into a field, computed once, times a factor of time. Only a density that does not split (a moving spot,
-say) has its field computed anew each step.
+say) has its field computed anew each step. Smoothed sources all go into the field: the smoothed form of each factor of
+time is kept, and summed each step where there are several.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from heatsim.grid import Grid
 from heatsim.problem.painting import covered_cells, masks
+from heatsim.problem.smoothing import is_smoothed, smoothed
 from heatsim.problem.values import Value, depends_on, evaluate, planes, require_finite
 from heatsim.problem.zones import Zones
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.sources import Source
+
+_EVERYWHERE = Expression.parse("1", frozenset())
 
 
 @dataclass(frozen=True)
@@ -44,12 +49,13 @@ def _source_terms(scenario: Scenario, grid: Grid, number: int) -> list[Term]:
     cells = covered_cells(scenario, ("sources", number, "region"), source.region, grid)
     scale = 1.0 / (cells * grid.cell_volume) if source.power is not None else 1.0
     value = _amount(source)
+    uniform = _EVERYWHERE if is_smoothed(scenario, "sources") else None  # a smoothed zone is no zone any more
     if not isinstance(value, Expression):
-        return [Term(number, scale * value)]
+        return [Term(number, scale * value, uniform)]
     products = value.split_time()
     if products is None:
         return [Term(number, scale, space=value)]
-    return [Term(number, scale, space, time) for space, time in products]
+    return [Term(number, scale, space or uniform, time) for space, time in products]
 
 
 def _amount(source: Source) -> Value:
@@ -75,11 +81,16 @@ class Heating:
         self._scenario, self._grid, self._zones, self._capacities = scenario, grid, zones, capacities
         self._uniform = [term for term in terms if term.space is None]
         self._spatial = [term for term in terms if term.space is not None]
-        factors = {term.time for term in self._spatial}
+        factors = dict.fromkeys(term.time for term in self._spatial)
         self.moves = len(factors) > 1 or any(term.moves for term in self._spatial)
-        self._factor = None if self.moves or not factors else factors.pop()
+        self._factor = None if self.moves or not factors else next(iter(factors))
         self._field = np.zeros(grid.shape, dtype) if self._spatial else None
         self._field_power = 0.0
+        self._parts: dict[Expression | None, np.ndarray] = {}  # smoothed densities by their factor of time, if several
+        if len(factors) > 1 and is_smoothed(scenario, "sources") and not any(term.moves for term in self._spatial):
+            for factor in factors:
+                same = [term for term in self._spatial if term.time == factor]
+                self._parts[factor] = self._smoothed_density(same, 0.0, timed=False)
         if self._spatial and not self.moves:
             self._fill(0.0)
 
@@ -128,25 +139,52 @@ class Heating:
         return values
 
     def _fill(self, time: float) -> None:
-        """Compute the field at a time, plane by plane."""
+        """Compute the field at a time."""
         assert self._field is not None
         self._field[:] = 0.0
-        shape = self._grid.shape[1:]
-        for term in self._spatial:
-            region = self._scenario.sources[term.source].region
-            factor = float(self._in_time(term.time, term.source, np.array([time]))[0]) if self.moves else 1.0
-            inside = masks(self._scenario, ("sources", term.source, "region"), region, self._grid)
-            for z, (mask, point) in enumerate(zip(inside, planes(self._grid), strict=True)):
-                if region is not None and not mask.any():
-                    continue
-                density = term.scale * factor * evaluate(term.space or 1.0, shape, **point, t=time)
-                require_finite(self._scenario, ("sources", term.source), density[mask], f"at t = {time:g} s")
-                rate = density / self._plane_capacity(z)
-                self._field[z] += np.where(mask, rate, 0.0).astype(self._field.dtype)
+        if is_smoothed(self._scenario, "sources"):
+            for z, density in enumerate(self._whole_density(time)):
+                self._field[z] = density / self._plane_capacity(z)
+        else:
+            for term in self._spatial:
+                for z, density in self._densities(term, time, self.moves):
+                    self._field[z] += (density / self._plane_capacity(z)).astype(self._field.dtype)
         self._field_power = sum(
             float((plane * (self._plane_capacity(z) * self._grid.cell_volume)).sum(dtype=np.float64))
             for z, plane in enumerate(self._field)
         )
+
+    def _densities(self, term: Term, time: float, timed: bool) -> Iterator[tuple[int, np.ndarray]]:
+        """Number and power density (ny, nx), W/m3, of each plane that a term may heat; `timed`: times its factor."""
+        region = self._scenario.sources[term.source].region
+        factor = self._factor_at(term, time) if timed else 1.0
+        inside = masks(self._scenario, ("sources", term.source, "region"), region, self._grid)
+        for z, (mask, point) in enumerate(zip(inside, planes(self._grid), strict=True)):
+            if region is not None and not mask.any():
+                continue
+            density = term.scale * factor * evaluate(term.space or 1.0, self._grid.shape[1:], **point, t=time)
+            require_finite(self._scenario, ("sources", term.source), density[mask], f"at t = {time:g} s")
+            yield z, np.where(mask, density, 0.0)
+
+    def _whole_density(self, time: float) -> np.ndarray:
+        """Smoothed power density (nz, ny, nx), W/m3, before `scale`."""
+        if not self._parts:
+            return self._smoothed_density(self._spatial, time, timed=self.moves)
+        density = np.zeros(self._grid.shape)
+        for factor, part in self._parts.items():
+            source = next(term for term in self._spatial if term.time == factor)
+            density += self._factor_at(source, time) * part
+        return density
+
+    def _smoothed_density(self, terms: Sequence[Term], time: float, timed: bool) -> np.ndarray:
+        density = np.zeros(self._grid.shape)
+        for term in terms:
+            for z, plane in self._densities(term, time, timed):
+                density[z] += plane
+        return smoothed(self._scenario, "sources", density, self._grid.spacing[::-1])
+
+    def _factor_at(self, term: Term, time: float) -> float:
+        return float(self._in_time(term.time, term.source, np.array([time]))[0])
 
     def _plane_capacity(self, z: int) -> np.ndarray | float:
         """Heat capacity of the cells of a plane, J/(m3 K)."""

@@ -10,9 +10,10 @@ from heatsim_kernels.stencil.limits import stable_step
 from heatsim_kernels.stencil.terms import Drive, Terms
 
 from heatsim.errors import ScenarioError
-from heatsim.grid import Grid
+from heatsim.grid import AXES, Grid
 from heatsim.problem.heating import Heating, make_terms
 from heatsim.problem.initial import InitialField
+from heatsim.problem.smoothing import smoothed
 from heatsim.problem.walls import Walls
 from heatsim.problem.zones import Zones, conductivity, make_zones, volumetric_capacity
 from heatsim.scenario import Scenario
@@ -67,6 +68,11 @@ class Problem:
             gains = _spread((dt * drive.heat_scale).astype(self.dtype).astype(np.float64), steps)
             energy += gains * self.heating.field_power()
         return energy
+
+    def smoothed_slice(self, axis: str, plane: np.ndarray) -> np.ndarray:
+        """A plane normal to "x", "y" or "z", in the scenario's unit, after the passes that slices are to have."""
+        spacing = [size for other, size in zip(AXES, self.grid.spacing, strict=True) if other != axis]
+        return smoothed(self.scenario, "slices", plane, spacing[::-1])
 
     def materials(self) -> np.ndarray | None:
         """Material of each cell as an index into the scenario's materials, (nz, ny, nx) uint8; None if all are one."""

@@ -29,6 +29,7 @@ class Recorder(Protocol):
 def make_recorders(problem: Problem, folder: RunFolder, writer: Writer) -> list[Recorder]:
     """The recorders that the scenario asks for."""
     from heatsim.recorders.energy import EnergyRecorder
+    from heatsim.recorders.hotspots import HotspotRecorder
     from heatsim.recorders.probes import ProbeRecorder
     from heatsim.recorders.slices import SliceRecorder
     from heatsim.recorders.snapshots import SnapshotRecorder
@@ -40,4 +41,6 @@ def make_recorders(problem: Problem, folder: RunFolder, writer: Writer) -> list[
         recorders.append(ProbeRecorder(problem, folder))
     if output.energy is not None:
         recorders.append(EnergyRecorder(problem, folder))
+    if problem.scenario.hotspots is not None:
+        recorders.append(HotspotRecorder(folder, writer, problem.scenario.hotspots))  # after the slices, which it reads
     return recorders

@@ -39,7 +39,7 @@ class SliceRecorder:
         grid, axis = self._problem.grid, self._wanted.axis
         rows, columns = (other for other in reversed(AXES) if other != axis)
         frame = SliceFrame(
-            field=state.plane(axis, self._index),
+            field=self._problem.smoothed_slice(axis, state.plane(axis, self._index)),
             axes=(rows, columns),
             extent=(*grid.span(columns), *grid.span(rows)),
             normal=axis,

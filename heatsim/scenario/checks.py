@@ -7,10 +7,17 @@ elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from heatsim.scenario.boundary import Boundary, FaceName
 from heatsim.scenario.control import Time
+from heatsim.scenario.field_checks import (
+    filters_fit_their_fields,
+    hot_spots_have_slices_that_show_them,
+    smoothing_has_a_device_for_its_kernel,
+    smoothing_has_something_to_smooth,
+)
+from heatsim.scenario.findings import Finding
 from heatsim.scenario.grid import Grid
 from heatsim.scenario.output import Output, Probe, Slice
 from heatsim.scenario.scanner import Key
@@ -20,14 +27,6 @@ from heatsim.scenario.sources import Source
 from heatsim.scenario.wording import quote
 
 ROUNDING = 1e-9  # of the grid's size: a place on the upper face is inside
-
-
-class Finding(NamedTuple):
-    """Something wrong: where, what, and what may help."""
-
-    key: Key
-    message: str
-    hint: str = ""
 
 
 def run_checks(sections: dict[str, Any]) -> list[Finding]:
@@ -131,4 +130,8 @@ CHECKS: tuple[tuple[Callable[..., Iterator[Finding]], tuple[str, ...]], ...] = (
     (records_have_their_own_names, ("output",)),
     (periodic_faces_come_in_pairs, ("boundary",)),
     (schedules_fit_the_run, ("time", "output")),
+    (smoothing_has_something_to_smooth, ("sources", "output", "smoothing")),
+    (smoothing_has_a_device_for_its_kernel, ("compute", "smoothing")),
+    (filters_fit_their_fields, ("grid", "output", "smoothing")),
+    (hot_spots_have_slices_that_show_them, ("grid", "output", "hotspots")),
 )

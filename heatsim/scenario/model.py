@@ -13,8 +13,9 @@ from heatsim.scenario.boundary import Boundary
 from heatsim.scenario.context import Context
 from heatsim.scenario.control import Compute, Time
 from heatsim.scenario.grid import Grid
+from heatsim.scenario.hotspots import Hotspots
 from heatsim.scenario.materials import MOST_MATERIALS, Ambient, Contact, Material, MaterialName
-from heatsim.scenario.output import Hotspots, Output
+from heatsim.scenario.output import Output
 from heatsim.scenario.part import Part
 from heatsim.scenario.places import Places
 from heatsim.scenario.scanner import Key

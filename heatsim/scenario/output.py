@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from heatsim.scenario.part import Part
 from heatsim.scenario.schedule import Recorded, Schedule
 from heatsim.scenario.shapes import Point
-from heatsim.scenario.values import NAME, Number, numbers, quantity
+from heatsim.scenario.values import NAME, Number, quantity
 
 Name = Annotated[str, NAME]
 
@@ -55,14 +55,3 @@ class Output(Part):
     checkpoint: Checkpoint | None = Field(None, description="How often the run is saved to be resumed")
     slices: tuple[Slice, ...] = Field((), description="Planes to draw and keep")
     probes: tuple[Probe, ...] = Field((), description="Points to record in probes.csv")
-
-
-class Hotspots(Part):
-    """Search for hot spots on the slices."""
-
-    scales: Annotated[tuple[float, ...], numbers(Number("m", above=0))] = Field(
-        description="Sizes of the spots to look for [m]"
-    )
-    threshold: Annotated[float, quantity(Number("K", above=0))] = Field(
-        description="Least rise over the surroundings [K]"
-    )

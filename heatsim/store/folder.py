@@ -18,8 +18,8 @@ LAYOUT = 1
 
 _FOLDERS = ("snapshots", "slices")
 _OWN_FILES = re.compile(
-    r"run\.(vtkhdf|json|log) | geometry\.h5 | scenario\.toml | (probes|energy)\.csv"
-    r"| snapshots/\d{6,}\.h5 | slices/[^/]+_\d{6,}\.png | slices/[^/]+/\d{6,}\.h5",
+    r"run\.(vtkhdf|json|log) | geometry\.h5 | scenario\.toml | (probes|energy|hotspots)\.csv"
+    r"| snapshots/\d{6,}\.h5 | slices/[^/]+_(\d{6,}|hotspots)\.png | slices/[^/]+/\d{6,}\.h5",
     re.VERBOSE,
 )
 _TEMPORARY = re.compile(r"(.*/)?\.([^/]+)\.tmp")
@@ -90,6 +90,11 @@ class RunFolder:
         return self.path / "energy.csv"
 
     @property
+    def hotspots(self) -> Path:
+        """Hot spots on the slices."""
+        return self.path / "hotspots.csv"
+
+    @property
     def scenario(self) -> Path:
         """The scenario as run, with defaults filled."""
         return self.path / "scenario.toml"
@@ -119,6 +124,10 @@ class RunFolder:
     def slice_picture(self, name: str, number: int) -> Path:
         """Picture of one frame of a slice. Raises RunFolderError when `name` cannot be a file name."""
         return self.slices / f"{_slice_name(name)}_{number:06d}.png"
+
+    def hotspot_picture(self, name: str) -> Path:
+        """Picture of the hot spots on a slice. Raises RunFolderError when `name` cannot be a file name."""
+        return self.slices / f"{_slice_name(name)}_hotspots.png"
 
     def slice_names(self) -> list[str]:
         """Names of the slices with frames, sorted."""

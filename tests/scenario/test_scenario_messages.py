@@ -113,7 +113,7 @@ def test_everything_that_is_wrong_is_told_at_once_in_the_order_of_the_file(messa
         "5:1: time.end: expected a number > 0 (s), found -1",
         "7:1: materials.copper.conductivity: expected a number > 0 or an expression in T (W/(m K)), found true",
         "15:1: boundary.x_min: periodic needs both faces of x, but x_max is insulated",
-        "16:2: hotspots: not supported yet, waits for the hot spot search",
+        "16:2: hotspots.threshold: missing (Least rise over the surroundings [K])",
         '18:2: bondary: unknown key (did you mean "boundary"?)',
     ]
 

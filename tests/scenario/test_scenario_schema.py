@@ -52,7 +52,7 @@ def test_every_key_is_described_and_every_number_has_a_unit(name: str, field: di
 
 def test_the_schema_says_what_is_not_supported_yet() -> None:
     tables = schema()["$defs"]
-    assert schema()["properties"]["hotspots"]["description"].endswith("Not supported yet.")
+    assert schema()["properties"]["contacts"]["description"].endswith("Not supported yet.")
     assert tables["Radiation"]["properties"]["kind"]["description"].endswith("radiation: not supported yet.")
     assert "not supported" not in tables["Fixed"]["properties"]["kind"]["description"]
     assert "rkl2: not supported yet." in tables["Time"]["properties"]["integrator"]["description"]

@@ -11,9 +11,14 @@ from heatsim.store.folder import RunFolder
 
 def fill(folder: RunFolder) -> list[Path]:
     """Write one of everything that a run leaves behind, and files of the user among it."""
-    own = [folder.series, folder.geometry, folder.scenario, folder.probes, folder.energy, folder.log]
+    own = [folder.series, folder.geometry, folder.scenario, folder.probes, folder.energy, folder.hotspots, folder.log]
     own += [folder.snapshot(0), folder.snapshot(12), folder.slice_picture("mid plane".replace(" ", "_"), 3)]
-    own += [folder.slice_frame("mid", 3), temporary_name(folder.series), temporary_name(folder.snapshot(13))]
+    own += [
+        folder.hotspot_picture("mid"),
+        folder.slice_frame("mid", 3),
+        temporary_name(folder.series),
+        temporary_name(folder.snapshot(13)),
+    ]
     for path in own:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("old")

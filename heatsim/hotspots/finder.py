@@ -1,0 +1,76 @@
+"""From frames to spots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, log
+from typing import NamedTuple
+
+import numpy as np
+
+from heatsim.hotspots.layers import Layer, Peak, make_layer, sample
+from heatsim.hotspots.noise import deviations_by_chance, noise_of
+
+RESPONSE = 0.5  # of a spot at its own scale, in its rise
+
+
+class Spot(NamedTuple):
+    """A hot spot: place in cells (row, column) from the centre of the first cell; scale, its standard deviation, m;
+    temperature at its place, and rise over the surroundings, in the unit of the frames."""
+
+    row: float
+    column: float
+    scale: float
+    temperature: float
+    rise: float
+
+
+def find_spots(
+    frames: np.ndarray, spacing: tuple[float, float], scales: Sequence[float], threshold: float, device: str = "cpu"
+) -> list[Spot]:
+    """The hot spots in the mean of some frames, hottest rise first; see the package for what is found and what is not.
+
+    frames: (n, ny, nx), float32 or float64, at least two cells a side. spacing: of cells along y and x, m. scales:
+    standard deviations to look for, m; between three given ones the size of a spot is interpolated. threshold: least
+    rise, in the unit of the frames. device: "cpu" or "cuda", on which the filters run.
+    """
+    level = frames.mean(dtype=np.float64)
+    rises = np.ascontiguousarray(frames - level, frames.dtype)  # so that float32 resolves them
+    noise = noise_of(rises.mean(axis=0, dtype=frames.dtype), device)
+    sizes = [(scale, (scale / spacing[0], scale / spacing[1])) for scale in sorted(set(scales))]
+    layers = [make_layer(rises, sigma, scale, noise, device) for scale, sigma in sizes]
+    chance = deviations_by_chance(sum(layer.noise.size for layer in layers))
+    peaks = [(peak, layer) for layer in layers for peak in layer.peaks(RESPONSE * threshold, chance, device)]
+    mean = frames.mean(axis=0, dtype=np.float64)
+    spots = []
+    for peak, layer in _strongest(peaks, spacing):
+        scale, response = _refined(layers, layers.index(layer), peak)
+        spots.append(Spot(peak.row, peak.column, scale, sample(mean, peak.row, peak.column), response / RESPONSE))
+    return sorted(spots, key=lambda spot: -spot.rise)
+
+
+def _strongest(peaks: list[tuple[Peak, Layer]], spacing: tuple[float, float]) -> list[tuple[Peak, Layer]]:
+    """One peak for each place: a spot of scale s can itself answer as far away as r^2 = 2 (s^2 + scale^2)."""
+    kept: list[tuple[Peak, Layer]] = []
+    for peak, layer in sorted(peaks, key=lambda each: -each[0].response):
+        if all(
+            ((peak.row - other.row) * spacing[0]) ** 2 + ((peak.column - other.column) * spacing[1]) ** 2
+            >= 2.0 * (layer.scale**2 + stronger.scale**2)
+            for other, stronger in kept
+        ):
+            kept.append((peak, layer))
+    return kept
+
+
+def _refined(layers: list[Layer], best: int, peak: Peak) -> tuple[float, float]:
+    """Scale and response at the top of the parabola over log(scale) through a layer and its two neighbours, if any."""
+    if not 0 < best < len(layers) - 1:
+        return layers[best].scale, peak.response
+    below, above = (layers[best + side] for side in (-1, 1))
+    x = [log(layer.scale / layers[best].scale) for layer in (below, above)]
+    y = [layer.at(peak.row, peak.column) - peak.response for layer in (below, above)]
+    bend, slope = np.linalg.solve([[x[0] ** 2, x[0]], [x[1] ** 2, x[1]]], y)
+    if bend >= 0.0:
+        return layers[best].scale, peak.response
+    top = min(max(-0.5 * slope / bend, x[0]), x[1])
+    return layers[best].scale * exp(top), peak.response + float(bend * top**2 + slope * top)

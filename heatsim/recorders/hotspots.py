@@ -1,0 +1,98 @@
+"""Hot spots on the last frames of the slices: `hotspots.csv`, and a picture of each slice with its spots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from heatsim.hotspots import Spot, find_spots
+from heatsim.recorders.pictures import preview
+from heatsim.store.hotspots import HotSpot, write_hotspots
+from heatsim.store.slice_frames import SliceFrame, read_slice_frame
+
+if TYPE_CHECKING:
+    from heatsim.recorders.writer import Writer
+    from heatsim.scenario.hotspots import Hotspots
+    from heatsim.state import State
+    from heatsim.store.folder import RunFolder
+
+
+class HotspotRecorder:
+    """Searches when the run ends, on the slices that were kept till then; it has to be closed after their recorders."""
+
+    times: tuple[float, ...] = ()
+
+    def __init__(self, folder: RunFolder, writer: Writer, wanted: Hotspots) -> None:
+        self._folder, self._writer, self._wanted = folder, writer, wanted
+
+    def record(self, state: State) -> None:
+        """Nothing is due before the end."""
+
+    def close(self, finished: bool) -> None:
+        """Have the slices searched."""
+        self._writer.wait_for_room()
+        self._writer.submit(lambda: search(self._folder, self._wanted))
+
+
+def search(
+    folder: RunFolder, wanted: Hotspots, names: Sequence[str] | None = None, device: str = "cpu"
+) -> list[HotSpot]:
+    """Find the hot spots on the slices of a run (all, or those named), write their table and draw them.
+
+    The mean of the last `wanted.frames` frames of a slice is searched, and reported under the time of the last. Slices
+    one cell wide are passed over. Raises `OSError`, `InputFileError`.
+    """
+    found: list[HotSpot] = []
+    units: set[str] = set()
+    for name in folder.slice_names() if names is None else names:
+        frames = [read_slice_frame(path) for path in folder.slice_frame_paths(name)[-wanted.frames :]]
+        if frames and min(frames[-1].field.shape) > 1:
+            fields = np.stack([frame.field for frame in frames])
+            spots = find_spots(fields, spacing(frames[-1]), wanted.scales, wanted.threshold, device)
+            here = [_placed(name, frames[-1], spot) for spot in spots]
+            _draw(folder, name, frames[-1], fields.mean(axis=0), here)
+            found += here
+            units.add(frames[-1].unit)
+    if units:  # a run that came to no frame has no table
+        write_hotspots(folder.hotspots, found, units.pop())
+    return found
+
+
+def spacing(frame: SliceFrame) -> tuple[float, float]:
+    """Size of the cells of a frame along its rows and columns (vertically, horizontally), m."""
+    left, right, bottom, top = frame.extent
+    rows, columns = frame.field.shape
+    return (top - bottom) / rows, (right - left) / columns
+
+
+def _placed(name: str, frame: SliceFrame, spot: Spot) -> HotSpot:
+    height, width = spacing(frame)
+    place = {
+        frame.axes[0]: frame.extent[2] + (spot.row + 0.5) * height,
+        frame.axes[1]: frame.extent[0] + (spot.column + 0.5) * width,
+        frame.normal: frame.position,
+    }
+    return HotSpot(name, frame.time, place["x"], place["y"], place["z"], spot.scale, spot.temperature, spot.rise)
+
+
+def _draw(folder: RunFolder, name: str, frame: SliceFrame, field: np.ndarray, spots: Sequence[HotSpot]) -> None:
+    from heatsim.plots.hotspots import Mark, draw_hotspots
+    from heatsim.plots.slices import pixels
+    from heatsim.plots.units import format_length, format_time
+
+    vertical, horizontal = frame.axes
+    marks = [Mark(getattr(spot, horizontal), getattr(spot, vertical), spot.scale, spot.rise) for spot in spots]
+    count = "1 hot spot" if len(spots) == 1 else f"{len(spots) or 'no'} hot spots"
+    where = f"{frame.normal} = {format_length(frame.position)}"
+    draw_hotspots(
+        folder.hotspot_picture(name),
+        preview(field, pixels(frame.extent)),
+        frame.extent,
+        marks,
+        labels=(horizontal, vertical),
+        unit=frame.unit,
+        title=frame.title or "Temperature",
+        subtitle=f"t = {format_time(frame.time)},  {where}:  {count}",
+    )

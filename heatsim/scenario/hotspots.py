@@ -1,0 +1,26 @@
+"""The search for hot spots on the slices."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from heatsim.scenario.part import Part
+from heatsim.scenario.values import Number, numbers, quantity
+
+MOST_FRAMES = 100
+
+
+class Hotspots(Part):
+    """Search for hot spots on the slices, at the end of the run."""
+
+    scales: Annotated[tuple[float, ...], numbers(Number("m", above=0))] = Field(
+        description="Sizes of the spots to look for, as standard deviations [m]"
+    )
+    threshold: Annotated[float, quantity(Number("K", above=0))] = Field(
+        description="Least rise over the surroundings [K]"
+    )
+    frames: Annotated[int, quantity(Number("1", least=1, most=MOST_FRAMES, whole=True))] = Field(
+        1, description="Number of last frames of a slice of which the mean is searched [1]"
+    )

@@ -1,0 +1,124 @@
+"""[[smoothing]] and [hotspots] in a scenario: what is taken, what is refused, what is warned of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import get_args
+
+import pytest
+from heatsim_kernels.convolution import EDGES, LINE_KERNELS, PLANE_KERNELS, masks
+
+from heatsim.scenario import cautions, loads
+from heatsim.scenario.smoothing import WIDEST, Kernel, Smoothing
+
+Messages = Callable[..., list[str]]
+
+SLICE = "[[output.slices]]\naxis = 'z'\nat = 0.05\nevery = 1\n"
+
+
+def smoothing(**keys: object) -> str:
+    given = {"target": "'initial'", "filter": "'gaussian'", "sigma": 0.02, **keys}
+    return "[[smoothing]]\n" + "".join(f"{key} = {value}\n" for key, value in given.items() if value is not None)
+
+
+def mask(rows: str, **keys: object) -> str:
+    return smoothing(filter=None, sigma=None, mask=rows, **keys)
+
+
+def test_a_scenario_names_the_kernels_the_edges_and_the_widest_mask_that_there_are() -> None:
+    assert set(get_args(Kernel)) == {"auto", *LINE_KERNELS, *PLANE_KERNELS}
+    assert set(PLANE_KERNELS) - set(LINE_KERNELS) == {"output_tiled"}
+    assert get_args(Smoothing.model_fields["edges"].annotation) == EDGES
+    assert masks.WIDEST == WIDEST
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        smoothing(),
+        smoothing(filter="'box'", edges="'wrap'", kernel="'tiled'"),
+        smoothing(filter="'binomial'", target="'slices'") + SLICE,
+        mask("[[1, 2, 1], [2, 4, 2], [1, 2, 1]]", kernel="'output_tiled'"),
+        mask("[[1, 2, 1]]") + smoothing(),
+        "[hotspots]\nscales = [0.0125, 0.05]\nthreshold = 5\nframes = 3\n" + SLICE,
+    ],
+)
+def test_what_scenarios_say_of_smoothing_and_hot_spots_is_taken_and_written_out_again(minimal: str, text: str) -> None:
+    scenario = loads(minimal + text)
+    assert loads(scenario.to_toml()) == scenario
+    assert cautions(scenario) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (smoothing(filter="'gausian'"), '16:1: smoothing.0.filter: expected "gaussian", "box" or "binomial"'),
+        (smoothing(edges="'mirror'"), '18:1: smoothing.0.edges: expected "zero", "nearest", "reflect" or "wrap"'),
+        (smoothing(kernel="'tild'"), '18:1: smoothing.0.kernel: expected "auto", "cpu"'),
+        (smoothing(sigma=-0.02), "17:1: smoothing.0.sigma: expected a number > 0 (m), found -0.02"),
+        (smoothing(sigma=None), "14:3: smoothing.0: expected sigma (m) with a filter, found none"),
+        (smoothing(mask="[[1]]"), "14:3: smoothing.0: expected one of filter and mask, found both"),
+        (smoothing(filter=None, mask="[[1]]"), "14:3: smoothing.0: expected a mask without sigma (m), found both"),
+        (mask("[[1, 2], [3, 4], [5, 6]]"), "16:1: smoothing.0.mask: expected an odd number of rows and of columns"),
+        (mask("[[1], [2]]"), "16:1: smoothing.0.mask: expected an odd number of rows and of columns"),
+        (mask("[[1, 1, 1], [1]]"), "16:1: smoothing.0.mask: expected rows of one length, found 1 and 3"),
+        (
+            mask(f"[[{'1, ' * 33}]]"),
+            "16:1: smoothing.0.mask: expected an odd number of rows and of columns, at most 31",
+        ),
+        (mask("[[1, -2, 1]]"), "16:1: smoothing.0.mask: expected weights with a sum > 0, found 0"),
+        (mask("[[1, 1, 1, 1, 1, 1, 1, 1, 1]]"), "16:1: smoothing.0.mask: expected at most the 8 cells of the field"),
+        (smoothing(sigma=0.2), "17:1: smoothing.0.sigma: expected at most the longest side of the field, 0.1 m"),
+        (smoothing(target="'sources'"), "15:1: smoothing.0.target: expected [[sources]] to smooth, found none"),
+        (smoothing(target="'slices'"), "15:1: smoothing.0.target: expected [[output.slices]] to smooth, found none"),
+        (smoothing(kernel="'output_tiled'"), '14:3: smoothing.0: "output_tiled" is a kernel for masks'),
+        (
+            "[compute]\ndevice = 'cpu'\n" + smoothing(kernel="'tiled'"),
+            '20:1: smoothing.0.kernel: "tiled" runs on device "cuda", found device "cpu"',
+        ),
+        (
+            "[compute]\ndevice = 'cuda'\n" + smoothing(kernel="'cpu'"),
+            '20:1: smoothing.0.kernel: "cpu" runs on device "cpu", found device "cuda"',
+        ),
+        ("[hotspots]\nscales = [0.02]\nthreshold = 5\n", "14:2: hotspots: expected [[output.slices]] to search"),
+        ("[hotspots]\nscales = [0.02]\nthreshold = 0\n" + SLICE, "16:1: hotspots.threshold: expected a number > 0 (K)"),
+        (
+            "[hotspots]\nscales = [1e-3]\nthreshold = 5\n" + SLICE,
+            "15:11: hotspots.scales.0: expected a scale from half",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_its_place(
+    messages: Messages, minimal: str, text: str, message: str
+) -> None:
+    (told,) = messages(minimal + text)
+    assert told.startswith(message)
+
+
+def test_a_filter_may_have_many_cells_but_not_any_number(messages: Messages, minimal: str) -> None:
+    fine = minimal.replace("[8, 8, 8]", "[800, 1, 1]")
+    assert loads(fine + smoothing(sigma=64 * 0.1 / 800))
+    (told,) = messages(fine + smoothing(sigma=0.01))
+    assert "expected at most 64 cells along x, 0.008 m, found 0.01" in told
+    (told,) = messages(fine + smoothing(filter="'box'", sigma=0.002))
+    assert told.endswith("(a gaussian may be wider)")
+
+
+def test_a_mask_lies_in_the_axes_that_a_flat_problem_has(messages: Messages, minimal: str) -> None:
+    """Five columns fit the eight cells along z or x, not the three along the other axis of the field."""
+    upright = minimal.replace("[8, 8, 8]", "[8, 1, 3]")
+    assert loads(upright + mask("[[1, 1, 1, 1, 1], [1, 1, 1, 1, 1], [1, 1, 1, 1, 1]]"))
+    (told,) = messages(upright + mask("[[1], [1], [1], [1], [1]]"))
+    assert "at most the 3 cells of the field along z, found 5" in told
+    line = minimal.replace("[8, 8, 8]", "[1, 8, 1]")
+    (told,) = messages(line + mask("[[1], [1], [1]]"))
+    assert "expected one row for a line along y, found 3" in told
+
+
+def test_a_sigma_below_a_third_of_a_cell_is_warned_of(minimal: str) -> None:
+    thin = minimal.replace("[8, 8, 8]", "[8, 80, 1]")
+    (told,) = cautions(loads(thin + smoothing(sigma=0.004), "plate.toml"))
+    assert str(told) == (
+        "plate.toml:17:1: smoothing.0.sigma: 0.004 m is 0.32 of a cell along x, below a third: "
+        "it hardly reaches the next cell"
+    )
