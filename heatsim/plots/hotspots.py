@@ -61,15 +61,16 @@ def draw_hotspots(
 
 
 def _write(axes: Axes, extent: Extent, spot: Mark, radius: float, text: str) -> None:
-    """Beside the circle, on the side where there is more room."""
+    """Beside the circle, on the side where there is more room; below its middle if above it would leave the plane."""
     side = 1 if spot.x < 0.5 * (extent[0] + extent[1]) else -1
+    level = 1 if spot.y + 1.2 * radius < extent[3] else -1
     written = axes.annotate(
         text,
-        (spot.x + side * 0.75 * radius, spot.y + 0.75 * radius),
-        xytext=(side * 3, 2),
+        (spot.x + side * 0.75 * radius, spot.y + level * 0.75 * radius),
+        xytext=(side * 3, level * 2),
         textcoords="offset points",
         ha="left" if side > 0 else "right",
-        va="bottom",
+        va="bottom" if level > 0 else "top",
         size=8.5,
         color=_MARK,
         annotation_clip=True,
