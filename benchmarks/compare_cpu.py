@@ -13,11 +13,13 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 HERE = Path(__file__).parent
+DTYPES = ["float32", "float64"]
 PEERS = {
     "heatsim": "heatsim_",
     "c_openmp": "c_openmp",
@@ -27,6 +29,8 @@ PEERS = {
     "numpy": "numpy_",
     "pypde": "pypde_",
 }
+SINGLE_SWEEPS = ("c_openmp", "devito", "pystencils")
+TARGET = 2.0  # heatsim over the fastest of these
 SECONDS_A_ROUND = 1.0
 WARM_UP_STEPS = 8
 COLUMNS = "{:<12}{:<10}{:<9}{:>10}{:>8}{:>8}{:>14}"
@@ -40,6 +44,7 @@ class PeerError(Exception):
 class Row:
     """What is known of one peer; `rates` in G cell updates/s, one a round."""
 
+    key: str
     name: str
     version: str | None = None
     boundary: str = ""
@@ -59,7 +64,7 @@ class Peer:
     """A peer's process; `log` receives all that it prints."""
 
     def __init__(self, key: str, python: str, cores: list[int], environment: dict[str, str], log: Path):
-        self.row = Row(key)
+        self.row = Row(key, key)
         self.log = log
         with log.open("w") as stderr:
             self.process = subprocess.Popen(
@@ -98,19 +103,22 @@ def main() -> int:
     if len(cores) < options.threads:
         sys.exit(f"--threads {options.threads}: only {len(cores)} cores may be used")
     load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as folder:
-        rows = _compare(options, cores, Path(folder))
-    report = _report(options, cores, load, rows)
-    print(_table(report, rows))
+    reports, failed = [], False
+    for dtype in options.dtype:
+        with tempfile.TemporaryDirectory() as folder:
+            rows = _compare(options, dtype, cores, Path(folder))
+        reports.append(_report(options, dtype, cores, load, rows))
+        failed = failed or any(row.failed for row in rows)
+        print(_table(reports[-1], rows), end="\n\n")
     if options.json:
-        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    return 1 if any(row.failed for row in rows) else 0
+        options.json.write_text(json.dumps(reports, indent=2) + "\n", encoding="utf-8")
+    return 1 if failed else 0
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=256, help="cells along each axis (default 256)")
-    parser.add_argument("--dtype", choices=["float32", "float64"], default="float32")
+    parser.add_argument("--dtype", nargs="+", choices=DTYPES, default=DTYPES, help="default: both, one after the other")
     parser.add_argument("--steps", type=int, help="sweeps a round (default: as many as take about 1 s)")
     parser.add_argument("--threads", type=int, default=2, help="threads, on as many cores (default 2)")
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS), help="default: all")
@@ -122,18 +130,18 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _compare(options: argparse.Namespace, cores: list[int], folder: Path) -> list[Row]:
+def _compare(options: argparse.Namespace, dtype: str, cores: list[int], folder: Path) -> list[Row]:
     environment = _environment(options.threads, folder)
     peers = []
     try:
         for key in options.peers:
             python = sys.executable if key == "heatsim" else options.peers_python
             peers.append(Peer(key, python, cores, environment, folder / f"{key}.log"))
-            _attempt(peers[-1], _make_ready, options)
+            _attempt(peers[-1], partial(_make_ready, options=options, dtype=dtype))
         for number in range(options.rounds):
             _say(f"round {number + 1} of {options.rounds}")
             for peer in peers:
-                _attempt(peer, _time, options.n)
+                _attempt(peer, partial(_time, n=options.n))
     finally:
         for peer in peers:
             peer.close()
@@ -154,18 +162,18 @@ def _environment(threads: int, folder: Path) -> dict[str, str]:
     }
 
 
-def _attempt(peer: Peer, action: Callable[[Peer, Any], None], argument: Any) -> None:
+def _attempt(peer: Peer, action: Callable[[Peer], None]) -> None:
     """Do an action with a peer that is still in the race; record the failure if it raises PeerError."""
     if peer.row.skipped or peer.row.failed:
         return
     try:
-        action(peer, argument)
+        action(peer)
     except PeerError as error:
         peer.row.failed, peer.row.rates = str(error), []
         _say(f"{peer.row.name}: FAILED, not timed: {error}\n{peer.log.read_text(errors='replace')}")
 
 
-def _make_ready(peer: Peer, options: argparse.Namespace) -> None:
+def _make_ready(peer: Peer, options: argparse.Namespace, dtype: str) -> None:
     """Describe, verify, prepare, warm up, and choose the steps of a round."""
     row = peer.row
     about = peer.ask("describe")
@@ -175,9 +183,9 @@ def _make_ready(peer: Peer, options: argparse.Namespace) -> None:
     if row.skipped:
         _say(f"{row.name}: skipped, {row.skipped}")
         return
-    if difference := peer.ask("verify", options.dtype):
+    if difference := peer.ask("verify", dtype):
         raise PeerError(difference)
-    peer.ask("prepare", options.n, options.dtype)
+    peer.ask("prepare", options.n, dtype)
     peer.ask("advance", WARM_UP_STEPS)
     row.steps = options.steps or WARM_UP_STEPS
     for _ in range(0 if options.steps else 2):  # twice, since a short run is mostly its own start and end
@@ -190,14 +198,14 @@ def _time(peer: Peer, n: int) -> None:
     peer.row.rates.append(peer.row.steps * n**3 / peer.ask("advance", peer.row.steps) / 1e9)
 
 
-def _report(options: argparse.Namespace, cores: list[int], load: float, rows: list[Row]) -> dict[str, Any]:
+def _report(options: argparse.Namespace, dtype: str, cores: list[int], load: float, rows: list[Row]) -> dict[str, Any]:
     return {
         "machine": _processor(),
         "python": platform.python_version(),
         "cores": cores,
         "load_before": load,
         "n": options.n,
-        "dtype": options.dtype,
+        "dtype": dtype,
         "rounds": options.rounds,
         "peers": [{**asdict(row), "rate": row.rate} for row in rows],
     }
@@ -219,10 +227,19 @@ def _table(report: dict[str, Any], rows: list[Row]) -> str:
             f"{report['machine']}, {cores}, load before the start {report['load_before']:.2f}",
             COLUMNS.format("peer", "version", "boundary", "G cells/s", "min", "max", "heatsim/peer"),
             *(_line(row, own) for row in rows),
+            *_verdict(rows, own),
             "boundary: zero temperature, ghost = in the layer outside the cells, face = on the cells' faces",
             *(f"{row.name}: {row.settings}" for row in rows if row.rates),
         ]
     )
+
+
+def _verdict(rows: list[Row], own: float | None) -> list[str]:
+    """heatsim against the fastest single sweep, if both were timed."""
+    rates = [row.rate for row in rows if row.key in SINGLE_SWEEPS and row.rate]
+    if not (own and rates):
+        return []
+    return [f"heatsim over the fastest single sweep (C, Devito, pystencils): {own / max(rates):.2f}, target {TARGET}"]
 
 
 def _line(row: Row, own: float | None) -> str:

@@ -19,15 +19,25 @@ def jit(function):
     return _kept(function, parallel=False)
 
 
+def inlined(function):
+    """Compile into its callers: for the small functions of a row loop, whose calls would cost as much as the row."""
+    return _kept(function, parallel=False, forceinline=True)
+
+
+def inlined_sum(function):
+    """As `inlined`, with sums in the order that vectors take them in; it is fixed when the function is compiled."""
+    return _kept(function, parallel=False, forceinline=True, fastmath={"reassoc"})
+
+
 def parallel_jit(function):
     """Compile with `prange` shared out among threads."""
     return _kept(function, parallel=True)
 
 
-def _kept(function, parallel):
+def _kept(function, **options):
     usual, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder())
     try:
-        return njit(cache=True, nogil=True, parallel=parallel, error_model="numpy")(function)
+        return njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     finally:
         config.CACHE_DIR = usual
 

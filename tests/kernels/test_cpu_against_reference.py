@@ -5,7 +5,7 @@ import numpy as np
 import plain_reference
 import pytest
 from heatsim_kernels import cpu_threads
-from heatsim_kernels.stencil import SWEEPS, cpu
+from heatsim_kernels.stencil import SWEEPS, cpu, cpu_tiling
 from heatsim_kernels.stencil.terms import Drive, Terms
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -124,7 +124,7 @@ def test_neither_threads_nor_tiles_change_the_bits(
     monkeypatch.setattr(cpu_threads, "CELLS_A_THREAD", 1)  # small grids would have one thread only
     first: np.ndarray | None = None
     for budget in (1, 3 * 7 * 17 * 4, 2**30):
-        monkeypatch.setattr(cpu, "L2_BUDGET", budget)
+        monkeypatch.setattr(cpu_tiling, "L2_BUDGET", budget)
         ledger: np.ndarray | None = None
         for threads in (1, 2, 4):
             numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
@@ -133,19 +133,6 @@ def test_neither_threads_nor_tiles_change_the_bits(
             ledger = found.heat_entered if ledger is None else ledger
             assert same_bits(found.field, first)
             assert same_bits(found.heat_entered, ledger)  # bands, and so sums, depend on the tiles but on no thread
-
-
-def test_tiles_cover_every_row_of_every_plane_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    for budget in (1, 4000, 2**30):
-        monkeypatch.setattr(cpu, "L2_BUDGET", budget)
-        for shape in ((1, 1, 1), (1, 40, 9), (7, 3, 5), (9, 23, 17), (64, 5, 100)):
-            for threads in (1, 2, 3, 4, 64):
-                tiles, bands = cpu.tiling(shape, 4, threads)
-                covered = np.zeros(shape[:2], int)
-                for z0, z1, y0, y1, band in tiles:
-                    covered[z0:z1, y0:y1] += 1
-                    assert 0 <= band < bands
-                assert (covered == 1).all()
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -1,0 +1,196 @@
+"""CPU: several time steps in one pass over memory (overlapped tiles, planes streamed through rings).
+
+    planes of a tile that a thread holds in its L2 cache while it marches upwards in z, T = 3 steps at once:
+
+    level 0 (the field)                z-1   z  z+1     read once, asked for a plane ahead
+    level 1 (a ring)              z-2  z-1   z          z is made from planes z-1, z, z+1 of level 0,
+    level 2 (a ring)         z-3  z-2  z-1              then z-1 from planes z-2, z-1, z of level 1,
+    level 3 (the new field)       z-2                   then z-2: written once, past the cache
+
+The grid is cut into bands of rows and slabs of planes. A tile is computed with an overlap of T - 1 rows and planes, one
+less at each level, so tiles need nothing from each other: T steps read a cell from memory once and write it once, 8/T
+bytes a cell update in float32 and 16/T in float64 (non-temporal stores spare reading the target), for 13 operations.
+The price: what overlaps is computed twice. A wall ends the overlap, a period does not.
+
+A level follows the one below a few rows at a time, so the rows just made are still in L1 when they serve as upper
+neighbours, and a ring need not hold three planes but two and those few rows. One step at once is the case T = 1, with
+neither rings nor overlap. Every row of every level goes through `cpu_rows.advance_row`: the bits do not depend on T.
+
+Source: Nguyen, Satish, Chhugani, Kim, Dubey: 3.5-D Blocking Optimization for Stencil Computations on Modern CPUs and
+GPUs, SC 2010; here without barriers between threads, each of which has tiles of its own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import prange
+
+from ..cpu_jit import inlined, jit, parallel_jit
+from ..cpu_memory import elements_to_line, pointer, prefetch, row_pointer, shifted, stream_lines, widest_vectors
+from .cpu_places import Ring, place_of, row_in_ring, rows_in_field, rows_in_ring, turned, widened
+from .cpu_rows import Medium, RowHeat, Rows, advance_row
+from .cpu_walls import X_MAX, X_MIN, Y_MAX, Y_MIN, Z_MAX, Z_MIN, Walls, face_at, ghost_cell, ghost_row
+
+ROWS_AT_ONCE = 8  # rows by which a level is ahead of the next: they and what they are made from stay in L1
+SCRATCH_ROWS = 5  # of each thread, before its rings: ghosts beyond y_min, y_max, z_min and z_max, a finished row
+
+
+class Heat(NamedTuple):
+    """Sources: `table` (rows, n) by zone, times `dt`, and `field` by cell, times `gain` (rows). Arrays, or pointers in
+    compiled code."""
+
+    table: np.ndarray | None
+    table_rows: int
+    dt: float
+    field: np.ndarray | None
+    gain: np.ndarray
+    gain_rows: int
+
+
+class Buffers(NamedTuple):
+    """Scratch rows are `pitch` elements apart; `per_line` elements make a cache line; whether results bypass the cache
+    on their way to the field."""
+
+    pitch: int
+    per_line: int
+    stream: bool
+
+
+class Tile(NamedTuple):
+    """Planes z0..z1 and rows y0..y1, which are the `band`-th of the bands in y."""
+
+    z0: int
+    z1: int
+    y0: int
+    y1: int
+    band: int
+
+
+class Run(NamedTuple):
+    """Rows y0..y1 of plane z in step number `step` of a batch: from the field or a ring, to the next ring or the new
+    field."""
+
+    z: int
+    y0: int
+    y1: int
+    step: int
+    from_field: bool
+    to_field: bool
+
+
+@parallel_jit
+def advance(u, v, steps, fused, grid, buffers, tiles, scratch, m, h, w, flows):
+    """`steps` time steps, at most `fused` a pass; they end in u after an even number of passes, in v after an odd.
+
+    u, v, scratch (threads, elements): see `cpu_memory.padded`. tiles (count, 5): see Tile; shared out among threads.
+    m, h, w: Medium, Heat and Walls. flows (bands, nz, 6): heat that entered through the walls of each plane of each
+    band, J, added to.
+    """
+    threads, count, passes = scratch.shape[0], tiles.shape[0], -(-steps // fused)
+    for number in range(passes):
+        first, end = steps * number // passes, steps * (number + 1) // passes
+        old, new = (u, v) if number % 2 == 0 else (v, u)
+        for index in prange(threads):
+            thread = np.int64(index)  # prange counts in unsigned numbers
+            # Pointers from here on: functions would count references to arrays, row by row.
+            runs = pointer(m.starts), pointer(m.ends), pointer(m.run_zones)
+            medium = Medium(m.rx, m.ry, m.rz, pointer(m.pairs), pointer(m.zones), *runs, m.count)
+            heat = Heat(pointer(h.table), h.table_rows, h.dt, pointer(h.field), pointer(h.gain), h.gain_rows)
+            tables = pointer(w.offsets), pointer(w.closed), pointer(w.weights)
+            walls = Walls(pointer(w.a), pointer(w.b), w.rows, w.size, w.per_cell, *tables, w.count)
+            source, target, own, flow = pointer(old), pointer(new), row_pointer(scratch, thread), pointer(flows)
+            for t in range(thread * count // threads, (thread + 1) * count // threads):
+                tile = Tile(tiles[t, 0], tiles[t, 1], tiles[t, 2], tiles[t, 3], tiles[t, 4])
+                _tile(source, target, tile, first, end - first, grid, buffers, own, medium, heat, walls, flow)
+
+
+@jit
+def _tile(u, v, tile, first, steps, grid, buffers, scratch, medium, heat, walls, flows):
+    """`steps` time steps of a tile, a few rows of a plane at a time, level by level."""
+    widest_vectors()
+    overlap = steps - 1
+    z0, z1 = widened(tile.z0, tile.z1, overlap, grid.nz, grid.wrap_z)
+    y0, y1 = widened(tile.y0, tile.y1, overlap, grid.ny, grid.wrap_y)
+    height = y1 - y0
+    slots = 2 * height + ROWS_AT_ONCE
+    for top in range(z0, z1 + overlap):
+        for y in range(y0, y1, ROWS_AT_ONCE):
+            for level in range(steps):
+                z = top - level
+                first_z, end_z = widened(tile.z0, tile.z1, overlap - level, grid.nz, grid.wrap_z)
+                first_y, end_y = widened(tile.y0, tile.y1, overlap - level, grid.ny, grid.wrap_y)
+                first_y, end_y = max(first_y, y), min(end_y, y + ROWS_AT_ONCE)
+                if first_z <= z < end_z and first_y < end_y:
+                    rows = SCRATCH_ROWS + (level - 1) * slots
+                    below = Ring(shifted(scratch, rows * buffers.pitch), height, slots, buffers.pitch)
+                    slot = ((z - z0) * height + first_y - y0) % slots
+                    run = Run(z, first_y, end_y, first + level, level == 0, level == overlap)
+                    _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, walls, flows)
+
+
+@inlined
+def _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, walls, flows):
+    """One time step of a run of rows, the first of them in a slot of the rings."""
+    table = shifted(heat.table, min(run.step, heat.table_rows - 1) * medium.count)
+    gain = heat.gain[min(run.step, heat.gain_rows - 1)]
+    above = Ring(shifted(below.start, below.slots * below.pitch), below.height, below.slots, below.pitch)
+    streams = run.to_field and buffers.stream
+    spare = heat.field is None and (streams or not run.to_field)  # cells behind the row may be read and written
+    room = -(-grid.nx // buffers.per_line) * buffers.per_line if spare else grid.nx
+    for y in range(run.y0, run.y1):
+        place = place_of(run.z, y, grid)
+        counted = tile.z0 <= run.z < tile.z1 and tile.y0 <= y < tile.y1
+        flow = shifted(flows, (tile.band * grid.nz + place.z) * 6)
+        zones = rows_in_field(medium.zones, place)
+        values = rows_in_field(u, place) if run.from_field else rows_in_ring(below, slot)
+        values, low, high = _with_ghosts(values, zones.c, place, grid, buffers, scratch, walls, run.step, flow, counted)
+        sources = RowHeat(table, heat.dt, shifted(heat.field, place.c), gain)
+        out = shifted(v, place.c) if run.to_field else row_in_ring(above, slot)
+        done = shifted(scratch, 4 * buffers.pitch) if streams else out
+        if run.from_field:
+            for i in range(0, grid.nx, buffers.per_line):  # the row needed one plane later
+                prefetch(values.c, 2 * grid.ny * grid.nx + i)
+        advance_row(
+            done, grid.nx, room, low, high, grid.wrap_x, values, zones, medium, place.z * grid.ny + place.y, sources
+        )
+        if streams:
+            _stream_row(out, done, grid.nx, buffers.per_line)
+        slot = turned(slot + 1, below.slots)
+
+
+@inlined
+def _with_ghosts(values, zones, place, grid, buffers, scratch, walls, step, flow, counted):
+    """The rows with ghosts where a row beside lies beyond a wall, and the values beyond the two ends of the row."""
+    c, ym, yp, zm, zp = values
+    y, z, nx, pitch = place.y, place.z, grid.nx, buffers.pitch
+    if y == 0 and not grid.wrap_y:
+        ym = ghost_row(scratch, nx, c, zones, face_at(walls, Y_MIN, step, z * nx, flow, counted))
+    if y == grid.ny - 1 and not grid.wrap_y:
+        out = shifted(scratch, pitch)
+        yp = ghost_row(out, nx, c, zones, face_at(walls, Y_MAX, step, z * nx, flow, counted))
+    if z == 0 and not grid.wrap_z:
+        out = shifted(scratch, 2 * pitch)
+        zm = ghost_row(out, nx, c, zones, face_at(walls, Z_MIN, step, y * nx, flow, counted))
+    if z == grid.nz - 1 and not grid.wrap_z:
+        out = shifted(scratch, 3 * pitch)
+        zp = ghost_row(out, nx, c, zones, face_at(walls, Z_MAX, step, y * nx, flow, counted))
+    low, high = c[nx - 1], c[0]
+    if not grid.wrap_x:
+        at = z * grid.ny + y
+        low = ghost_cell(c, 0, zones, face_at(walls, X_MIN, step, at, flow, counted))
+        high = ghost_cell(c, nx - 1, zones, face_at(walls, X_MAX, step, at, flow, counted))
+    return Rows(c, ym, yp, zm, zp), low, high
+
+
+@inlined
+def _stream_row(out, line, n, per_line):
+    """Copy a finished row to its place past the cache; what is not a whole cache line goes the ordinary way."""
+    head = min(n, elements_to_line(out))
+    lines = (n - head) // per_line
+    for i in range(head):
+        out[i] = line[i]
+    stream_lines(shifted(out, head), shifted(line, head), lines)
+    for i in range(head + lines * per_line, n):
+        out[i] = line[i]

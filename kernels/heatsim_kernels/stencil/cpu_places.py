@@ -1,0 +1,96 @@
+"""CPU: where rows of cells lie: in a field, around its periods, or in a ring that holds a level's last planes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..cpu_jit import inlined
+from ..cpu_memory import shifted
+from .cpu_rows import Rows
+
+
+class Grid(NamedTuple):
+    """Cells by axis, and whether the index wraps. (Flat, since Numba passes no tuples within tuples to threads.)"""
+
+    nz: int
+    ny: int
+    nx: int
+    wrap_x: bool
+    wrap_y: bool
+    wrap_z: bool
+
+
+class Place(NamedTuple):
+    """A row of the grid: plane, row, and where it and the rows beside it start in the field (itself at a wall)."""
+
+    z: int
+    y: int
+    c: int
+    ym: int
+    yp: int
+    zm: int
+    zp: int
+
+
+class Ring(NamedTuple):
+    """Rows of the last planes of a level, `pitch` elements apart: `height` rows a plane, `slots` rows in all."""
+
+    start: int
+    height: int
+    slots: int
+    pitch: int
+
+
+@inlined
+def widened(first, end, margin, n, wraps):
+    """A range of planes or rows widened by a margin, which ends at walls."""
+    if wraps:
+        return first - margin, end + margin
+    return max(0, first - margin), min(n, end + margin)
+
+
+@inlined
+def place_of(z, y, grid):
+    """Row y of plane z, which may lie around a period."""
+    nz, ny, nx = grid.nz, grid.ny, grid.nx
+    if grid.wrap_z:
+        z = z % nz
+    if grid.wrap_y:
+        y = y % ny
+    plane = ny * nx
+    c = z * plane + y * nx
+    ym = c - nx if y > 0 else (c + plane - nx if grid.wrap_y else c)
+    yp = c + nx if y < ny - 1 else (c + nx - plane if grid.wrap_y else c)
+    zm = c - plane if z > 0 else (c + (nz - 1) * plane if grid.wrap_z else c)
+    zp = c + plane if z < nz - 1 else (c - (nz - 1) * plane if grid.wrap_z else c)
+    return Place(z, y, c, ym, yp, zm, zp)
+
+
+@inlined
+def rows_in_field(u, p):
+    """A row and those beside it, in a whole field or its zones."""
+    return Rows(shifted(u, p.c), shifted(u, p.ym), shifted(u, p.yp), shifted(u, p.zm), shifted(u, p.zp))
+
+
+@inlined
+def rows_in_ring(ring, slot):
+    """The row in a slot of a ring and those beside it."""
+    return Rows(
+        row_in_ring(ring, slot),
+        row_in_ring(ring, turned(slot - 1, ring.slots)),
+        row_in_ring(ring, turned(slot + 1, ring.slots)),
+        row_in_ring(ring, turned(slot - ring.height, ring.slots)),
+        row_in_ring(ring, turned(slot + ring.height, ring.slots)),
+    )
+
+
+@inlined
+def row_in_ring(ring, slot):
+    """The row in a slot of a ring."""
+    return shifted(ring.start, slot * ring.pitch)
+
+
+@inlined
+def turned(slot, slots):
+    """A slot of a ring, at most once around it."""
+    return slot + slots if slot < 0 else (slot - slots if slot >= slots else slot)

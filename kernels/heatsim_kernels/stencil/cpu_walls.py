@@ -1,0 +1,91 @@
+"""CPU: ghosts beyond the boundary faces, and the heat they bring."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..cpu_jit import inlined, inlined_sum, jit
+from ..cpu_memory import load, shifted, store
+from . import physics
+from .cpu_rows import zone_of
+
+# NumPy's numbers, since Numba compiles a function anew for each Python number that is passed to it.
+X_MIN, X_MAX, Y_MIN, Y_MAX, Z_MIN, Z_MAX = (np.int64(face) for face in range(6))
+
+ghost = inlined(physics.ghost)
+
+
+class Walls(NamedTuple):
+    """Boundary faces: values a and b, `size` of them a step and `rows` steps of them, where each face starts among the
+    values of a step, whether it is closed, and the heat moved by a kelvin beyond it, (6, n) J flat, n being the `count`
+    of zones. Arrays, or pointers in compiled code."""
+
+    a: np.ndarray
+    b: np.ndarray
+    rows: int
+    size: int
+    per_cell: bool
+    offsets: np.ndarray
+    closed: np.ndarray
+    weights: np.ndarray
+    count: int
+
+
+class Face(NamedTuple):
+    """A run of boundary cells of one face in one step: pointers to their values (or those of the zones), to the weights
+    of the zones and to the heat that entered, and whether this is to be counted."""
+
+    a: int
+    b: int
+    per_cell: bool
+    weights: int
+    heat: int
+    counted: bool
+
+
+@inlined
+def face_at(walls, face, step, position, flows, counted):
+    """The cells of a face from the `position`-th on, at one step of a batch; the last row of values stays. `flows` are
+    the heats that entered through the six faces."""
+    start = min(step, walls.rows - 1) * walls.size + walls.offsets[face] + (position if walls.per_cell else 0)
+    return Face(
+        shifted(walls.a, start),
+        shifted(walls.b, start),
+        walls.per_cell,
+        shifted(walls.weights, face * walls.count),
+        shifted(flows, face),
+        counted and walls.closed[face] == 0,
+    )
+
+
+@jit
+def ghost_row(out, n, row, zones, face):
+    """The n ghosts beyond a row of boundary cells."""
+    for i in range(n):
+        w = i if face.per_cell else zone_of(zones, i)
+        store(out, i, ghost(load(row, i), load(face.a, w), load(face.b, w)))
+    if face.counted:
+        face.heat[0] += _heat_of_row(out, n, row, zones, face.weights)
+    return out
+
+
+@inlined
+def ghost_cell(row, i, zones, face):
+    """The ghost beyond cell i of a row, the first cell of a face."""
+    zone, cell = zone_of(zones, i), load(row, i)
+    w = 0 if face.per_cell else zone
+    beyond = ghost(cell, load(face.a, w), load(face.b, w))
+    if face.counted:
+        face.heat[0] += load(face.weights, zone) * (np.float64(beyond) - np.float64(cell))
+    return beyond
+
+
+@inlined_sum
+def _heat_of_row(ghosts, n, row, zones, weights):
+    """Heat that enters a row of boundary cells in a step, J."""
+    heat = 0.0
+    for i in range(n):
+        heat += load(weights, zone_of(zones, i)) * (np.float64(ghosts[i]) - np.float64(row[i]))
+    return heat

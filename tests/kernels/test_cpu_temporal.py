@@ -1,0 +1,147 @@
+"""Several steps a pass over memory against one step a pass: the same bits, whatever the problem."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+from heatsim_kernels import cpu_threads
+from heatsim_kernels.stencil import cpu, cpu_tiling
+from heatsim_kernels.stencil.cpu import CpuSweep
+from heatsim_kernels.stencil.terms import Drive, Terms
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_cases import FLOATS, KINDS, STEP, Case, Outcome, outcome, random_case, same_bits
+
+SHAPES = ((1, 1, 1), (1, 9, 1), (7, 1, 1), (2, 2, 2), (1, 40, 17), (9, 23, 7), (20, 30, 33), (37, 3, 16), (12, 13, 130))
+PERIODS = (
+    (False, False, False),
+    (True, False, False),
+    (False, True, False),
+    (False, False, True),
+    (True, True, True),
+)
+BUDGETS = (1, 30_000, 2**30)  # bytes of L2: bands of four rows, of some, all rows in one
+
+
+def run(case: Case, dtype: type, fused: int, steps: int) -> Outcome:
+    return outcome(CpuSweep(case.terms, np.dtype(dtype), fused), case, steps)
+
+
+def assert_equal(found: Outcome, single: Outcome) -> None:
+    assert same_bits(found.field, single.field)
+    np.testing.assert_allclose(found.heat_entered, single.heat_entered, rtol=1e-12, atol=1e-12 * single.field.size)
+
+
+@pytest.fixture
+def _a_thread_for_every_slab(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu_threads, "CELLS_A_THREAD", 1)  # small grids would have one thread only
+    monkeypatch.setattr(cpu_tiling, "SLAB", 5)  # and one slab
+
+
+@pytest.mark.usefixtures("_a_thread_for_every_slab")
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", KINDS)
+def test_fused_steps_have_the_bits_of_single_sweeps(name: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, shape in enumerate(SHAPES):
+        for periodic in PERIODS:
+            rows = (1, 3, 9)[number % 3]  # wall values, heating and its scale that change every step, some or none
+            case = random_case(shape, KINDS[name], periodic=periodic, per_cell=number % 2 == 0, rows=rows, seed=number)
+            single = run(case, dtype, 1, 7)
+            for fused, budget in ((2, BUDGETS[0]), (4, BUDGETS[1]), (5, BUDGETS[2])):
+                monkeypatch.setattr(cpu_tiling, "L2_BUDGET", budget)
+                assert_equal(run(case, dtype, fused, 7), single)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    shape=st.tuples(st.integers(1, 40), st.integers(1, 40), st.integers(1, 70)),
+    name=st.sampled_from(sorted(KINDS)),
+    periodic=st.tuples(st.booleans(), st.booleans(), st.booleans()),
+    per_cell=st.booleans(),
+    dtype=st.sampled_from(FLOATS),
+    rows=st.integers(1, 4),
+    steps=st.integers(1, 9),
+    fused=st.integers(2, 8),
+    seed=st.integers(0, 2**16),
+)
+def test_fused_steps_have_the_bits_of_single_sweeps_on_random_problems(
+    shape: tuple[int, int, int],
+    name: str,
+    periodic: tuple[bool, bool, bool],
+    per_cell: bool,
+    dtype: type,
+    rows: int,
+    steps: int,
+    fused: int,
+    seed: int,
+) -> None:
+    case = random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=rows, seed=seed)
+    assert_equal(run(case, dtype, fused, steps), run(case, dtype, 1, steps))
+
+
+@pytest.mark.parametrize("steps", range(10))
+def test_any_number_of_steps_may_be_asked_for(steps: int) -> None:
+    case = random_case((9, 12, 20), KINDS["uniform"], rows=4, seed=1)
+    single = run(case, np.float64, 1, steps)
+    for fused in (2, 3, 4, 8):
+        assert_equal(run(case, np.float64, fused, steps), single)
+
+
+@pytest.mark.usefixtures("_a_thread_for_every_slab")
+@pytest.mark.parametrize("name", ["uniform", "materials"])
+def test_the_ledger_depends_neither_on_threads_nor_on_batches(name: str) -> None:
+    case = random_case((31, 23, 17), KINDS[name], periodic=(False, True, False), per_cell=True, rows=11, seed=5)
+    first: np.ndarray | None = None
+    for threads in (1, 2, 3, 4):
+        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+        for batches in ((11,), (4, 7), (1, 2, 3, 5)):
+            sweep = CpuSweep(case.terms, np.dtype(np.float32), 4)
+            sweep.put(case.start)
+            for start, steps in zip(np.cumsum((0, *batches)), batches, strict=False):
+                sweep.advance(STEP, steps, Drive(case.drive.wall_a[start:], case.drive.wall_b[start:]))
+            first = sweep.heat_entered() if first is None else first
+            assert same_bits(sweep.heat_entered(), first)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_fused_results_that_bypass_the_cache_have_the_same_bits(dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, shape in enumerate((*SHAPES, (3, 5, 32), (2, 3, 65))):
+        case = random_case(shape, KINDS["uniform"], periodic=PERIODS[number % len(PERIODS)], seed=number)
+        monkeypatch.setattr(cpu, "STREAM_FROM", 0)
+        streamed = run(case, dtype, 3, 6)
+        monkeypatch.setattr(cpu, "STREAM_FROM", 2**60)
+        stored = run(case, dtype, 3, 6)
+        assert same_bits(streamed.field, stored.field)
+        assert same_bits(streamed.heat_entered, stored.heat_entered)
+
+
+def test_several_steps_are_fused_where_the_planes_of_a_tile_fit_into_cache() -> None:
+    def chosen(shape: tuple[int, int, int], periodic: bool = False) -> int:
+        terms = Terms(shape, np.ones(3), np.ones(1), periodic=(periodic,) * 3)
+        return CpuSweep(terms, np.dtype(np.float32)).fused
+
+    assert chosen((64, 64, 64)) > 1
+    assert chosen((40, 300, 300)) > 1
+    assert chosen((1, 9, 9), periodic=True) == 1  # around such short periods most of the work would be overlap
+    assert chosen((4, 4, 200_000)) == 1  # four rows of three planes fill the cache
+
+
+@pytest.mark.parametrize("fused", [1, 4])
+def test_tiles_cover_every_row_of_every_plane_once(fused: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for budget in BUDGETS:
+        monkeypatch.setattr(cpu_tiling, "L2_BUDGET", budget)
+        for cells in ((1, 1, 1), (1, 40, 9), (7, 3, 5), (9, 23, 17), (64, 5, 100)):
+            shape = cpu_tiling.Shape(cells, False, False, 4 * cells[2])
+            bands = {threads: _covered_bands(shape, fused, threads) for threads in (1, 2, 3, 4, 64)}
+            assert len(set(bands.values())) == 1  # the sums of the energy ledger must not depend on the threads
+
+
+def _covered_bands(shape: cpu_tiling.Shape, fused: int, threads: int) -> tuple[tuple[int, int, int], ...]:
+    """The bands of a tiling, (band, first row, end)."""
+    covered = np.zeros(shape.cells[:2], int)
+    tiles = cpu_tiling.tiling(shape, fused, threads)
+    for z0, z1, y0, y1, _ in tiles:
+        covered[z0:z1, y0:y1] += 1
+    assert (covered == 1).all()
+    return tuple(sorted({(int(band), int(y0), int(y1)) for _, _, y0, y1, band in tiles}))
