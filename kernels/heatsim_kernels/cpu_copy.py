@@ -15,8 +15,8 @@ from numba import get_num_threads, prange
 from .cpu_jit import inlined, parallel_jit
 from .cpu_memory import CACHE_LINE, elements_to_line, load, pointer, prefetch, shifted, store, stream_lines
 
-AHEAD = 32  # lines asked for ahead of the one that is copied; 8 to 128 were equal on Zen 4
-BLOCK = 16  # lines a block; 4 to 64 were equal
+AHEAD = 16  # lines asked for ahead of the one that is copied; 32 and 64 were slower on Zen 4
+BLOCK = 16  # lines a block
 
 
 def copy(source: np.ndarray, target: np.ndarray) -> None:

@@ -93,3 +93,8 @@ def start(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
 def contents(folder: Path) -> dict[str, bytes]:
     """All files under a folder with their bytes, by relative name."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def messages(stderr: str) -> list[str]:
+    """The lines on stderr, without that which announces a compilation: it depends on what was compiled before."""
+    return [line for line in stderr.splitlines() if not line.startswith("compiling the kernels")]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_cases import ENDLESS, SMALL, Invoke
+from cli_cases import ENDLESS, SMALL, Invoke, messages
 
 import heatsim as api
 from heatsim.store.snapshots import read_snapshot
@@ -83,7 +83,7 @@ def test_stderr_holds_the_message_and_no_warnings_of_numpy(write: Write, launch:
     process = launch("run", "case.toml")
     _, err = process.communicate(timeout=60)
     assert process.returncode == 3, err
-    assert len(err.splitlines()) == 1, err
+    assert len(messages(err)) == 1, err
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
@@ -183,7 +183,7 @@ def test_a_full_disk_is_one_message_and_no_hang(
     full_after(suffix, number)
     done = invoke("run", "case.toml")
     assert (done.exit_code, done.stdout) == (1, "")
-    (line,) = done.stderr.splitlines()
+    (line,) = messages(done.stderr)
     assert os.strerror(errno.ENOSPC) in line
     told = info(tmp_path / "outputs" / "case")
     assert told["state"] == "failed"

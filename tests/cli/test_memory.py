@@ -1,4 +1,7 @@
-"""Peak memory of a run: two states, one byte a cell, two snapshots on their way to the disk, and 250 MB."""
+"""Peak memory of a run: two states, one byte a cell, two snapshots on their way to the disk, and 250 MB.
+
+The compiler is not counted: it takes some 130 MB more in the first run of a new combination of features.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ BOUND = (4 + 4 + 1 + 2 * 4) * CELLS + 250e6
 SCRIPT = """
 from pathlib import Path
 from heatsim.cli import main
-main(["run", "case.toml", "--quiet"], standalone_mode=False)
+main(["run", "case.toml", "--quiet", "--force"], standalone_mode=False)
 print(next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")))
 """
 TWO_MATERIALS = (
@@ -43,10 +46,12 @@ CASES = {
     ],
 )
 def test_a_run_stays_within_its_memory(tmp_path: Path, write: Callable[..., Path], case: str) -> None:
-    text = CASES[case].replace("[8, 8, 8]", "[256, 256, 256]").replace("end = 1.0", "end = 0.001")
-    write(text + "[output]\nsnapshots = { count = 2 }\nenergy = { count = 2 }\n")
+    text = CASES[case].replace("end = 1.0", "end = 0.001")
+    text += "[output]\nsnapshots = { count = 2 }\nenergy = { count = 2 }\n"
     command = [sys.executable, "-c", SCRIPT]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True)
+    for cells in ("[8, 8, 8]", "[256, 256, 256]"):  # the first compiles
+        write(text.replace("[8, 8, 8]", cells))
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True)
     assert len(list((tmp_path / "outputs" / "case" / "snapshots").iterdir())) == 3
     peak = 1024 * int(done.stdout.split()[1])
     assert peak <= BOUND, f"{peak / 1e6:.0f} MB, {BOUND / 1e6:.0f} MB are allowed"

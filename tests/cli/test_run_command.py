@@ -116,7 +116,6 @@ def test_the_cpu_can_be_asked_for_by_device_and_by_kernel(invoke: Invoke, write:
         (("--kernel", "basic", "--device", "cpu"), '"basic" runs on device "cuda"'),
         (("--kernel", "cpu", "--device", "cuda"), '"cpu" runs on device "cpu"'),
         (("--kernel", "turbo"), '"turbo"'),
-        (("--kernel", "temporal"), "not supported yet"),
         (("--device", "gpu"), "'gpu'"),
     ],
 )
