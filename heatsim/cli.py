@@ -171,7 +171,9 @@ def validate(files: tuple[Path, ...]) -> None:
             _tell(str(error))
             codes.append(error.exit_code)
         else:
-            click.echo(f"{file}: valid, {problem.grid.cells} cells, step at most {problem.largest_step:.4g} s")
+            steady = scenario.time.integrator == "steady"
+            steps = "to the steady state" if steady else f"step at most {problem.largest_step:.4g} s"
+            click.echo(f"{file}: valid, {problem.grid.cells} cells, {steps}")
     if codes:
         sys.exit(max(codes))
 
@@ -327,6 +329,42 @@ def stencil(**asked: Any) -> None:
     then.
     """
     from heatsim.bench.stencil import command
+
+    sys.exit(command.run(asked, lambda line: click.echo(line, err=True)))
+
+
+@bench.command()
+@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", help="Where to compute.")
+@click.option("--size", "sizes", multiple=True, metavar="N|NX,NY", help="Cells an axis [4096; 8192 on a GPU].")
+@click.option("--precision", type=click.Choice(["float32", "float64", "both"]), default="float32", show_default=True)
+@click.option(
+    "--problem",
+    "problems",
+    multiple=True,
+    type=click.Choice(["planes", "lines", "separable", "banks", "relu", "pool"]),
+    help="What to verify and time [all].",
+)
+@click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="A kernel of the device [all].")
+@click.option("--mask", "masks", multiple=True, metavar="M|XxY", help="A 2-D mask, in cells [3, 5, 7 and 9].")
+@click.option("--seconds", default=0.05, show_default=True, help="Time for one measurement; each has five rounds.")
+@click.option("--peers/--no-peers", default=True, help="Time SciPy, OpenCV, PyTorch and CuPy too, where they are.")
+@click.option("--peers-python", type=click.Path(path_type=Path), metavar="FILE", help="The Python that has them.")
+@click.option("--json", type=click.Path(path_type=Path), metavar="FILE", help="Write all that was found.")
+@click.option(
+    "--write",
+    type=click.Path(path_type=Path),
+    is_flag=False,
+    flag_value=Path("docs/performance.md"),
+    metavar="[FILE]",
+    help="Put the table into a document, in place of this device's last one [docs/performance.md].",
+)
+def convolution(**asked: Any) -> None:
+    """Verify the smoothing, filter bank and pooling kernels, then time them against the copy limit and other programs.
+
+    --size, --problem, --kernel and --mask may be repeated. Exit code 1 if a kernel or another program fails the
+    verification; it is not timed then.
+    """
+    from heatsim.bench.convolution import command
 
     sys.exit(command.run(asked, lambda line: click.echo(line, err=True)))
 

@@ -5,5 +5,6 @@
 - `machine`: device, versions, load
 - `children`: processes that compile with an empty cache, or run under a profiler; `counters`: NVIDIA Nsight Compute
 - `report`: tables for the terminal and for Markdown, sections of a document between markers
-- `stencil/`: `heatsim bench stencil`
+- `asked`: what all benchmarks are asked alike
+- `stencil/`: `heatsim bench stencil`; `convolution/`: `heatsim bench convolution`
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from functools import partial
+from math import inf
 from statistics import median
 from typing import NamedTuple
 
@@ -12,7 +12,8 @@ ROUNDS = 5
 MANY = 5  # batches
 SETTLED = 0.25  # share of the wanted time that a trial must take to be scaled up from
 
-Work = Callable[[int], None]  # does something so many times; a device may still be at it when it returns
+# Does something so many times; a device may still be at it when it returns. What times itself returns the seconds.
+Work = Callable[[int], float | None]
 Clock = Callable[[Callable[[], None]], float]  # seconds that a call takes, a device's part included
 Tell = Callable[[str], None]  # shows a line of progress
 
@@ -70,32 +71,45 @@ def clock_of(device: str) -> Clock:
 
 
 def interleaved(
-    subjects: Iterable[Subject], clock: Clock, seconds: float, batch: int, rounds: int = ROUNDS
+    subjects: Iterable[Subject], clock: Clock, seconds: float, batch: int, rounds: int = ROUNDS, patience: float = inf
 ) -> dict[str, Timing]:
     """Time each subject once a round, for about `seconds`, after a warm-up of `batch` repetitions.
 
     The number of repetitions, found in the first round, is a multiple of `batch`, and of MANY batches where it is more:
-    what a kernel does once for several repetitions is then hardly ever done for fewer.
+    what a kernel does once for several repetitions is then hardly ever done for fewer. A subject that has taken more
+    than `patience` seconds in all sits out the rounds that are left.
     """
     subjects = list(subjects)
     counts: dict[str, int] = {}
     found: dict[str, list[float]] = {subject.name: [] for subject in subjects}
+    spent = dict.fromkeys(found, 0.0)
     for _ in range(rounds):
         for name, prepare in subjects:
+            if spent[name] > patience:
+                continue
+            begun = time.perf_counter()
             work = prepare()
             work(batch)
             if name not in counts:
                 counts[name] = _repetitions(work, clock, seconds, batch)
-            found[name].append(clock(partial(work, counts[name])) / counts[name])
+            found[name].append(_taken(work, clock, counts[name]) / counts[name])
             del work
+            spent[name] += time.perf_counter() - begun
     return {name: Timing(tuple(values), counts[name]) for name, values in found.items()}
 
 
 def _repetitions(work: Work, clock: Clock, seconds: float, batch: int) -> int:
     """Repetitions that take about `seconds`, at least `batch`."""
     tried = batch
-    while (taken := clock(partial(work, tried))) < SETTLED * seconds:
+    while (taken := _taken(work, clock, tried)) < SETTLED * seconds:
         tried *= 2
     wanted = tried * seconds / taken
     whole = MANY * batch if wanted >= MANY * batch else batch
     return whole * max(1, round(wanted / whole))
+
+
+def _taken(work: Work, clock: Clock, repetitions: int) -> float:
+    """Seconds of so many repetitions, by the work's own clock if it has one."""
+    told: list[float | None] = []
+    taken = clock(lambda: told.append(work(repetitions)))
+    return taken if told[0] is None else told[0]

@@ -31,6 +31,25 @@ def number(key: str, form: str, unit: float = 1.0) -> Callable[[Row], str]:
     return show
 
 
+def digits(key: str, unit: float) -> Callable[[Row], str]:
+    """Show `row[key] / unit` with three significant digits at least and no exponent, or nothing."""
+
+    def show(row: Row) -> str:
+        value = row.get(key)
+        if value is None:
+            return ""
+        return f"{value / unit:.0f}" if value / unit >= 1000 else f"{value / unit:.3g}"
+
+    return show
+
+
+def blocks(row: Row) -> str:
+    """Blocks that a multiprocessor holds at once, and the share of its threads that they fill."""
+    if "blocks_a_multiprocessor" not in row:
+        return ""
+    return f"{row['blocks_a_multiprocessor']} ({100 * row['occupancy']:.0f} %)"
+
+
 def filled(columns: Sequence[Column], rows: Sequence[Row]) -> list[Column]:
     """The columns that have something to tell of some row."""
     return [column for column in columns if any(column.show(row) for row in rows)]
@@ -65,6 +84,20 @@ def markdown(columns: Sequence[Column], rows: Sequence[Row]) -> str:
 def write_json(path: Path, document: dict[str, Any]) -> None:
     """Write everything that is known of a measurement. Raises OSError."""
     write_atomically(path, (json.dumps(document, indent=2) + "\n").encode())
+
+
+def circumstances(document: dict[str, Any]) -> str:
+    """When, how and on what a benchmark was measured, in a sentence."""
+    about = document["machine"]
+    versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
+    parts = [about["date"], f"median and best of {document['rounds']} rounds"]
+    if about["device"] == "cuda":
+        parts.append(f"driver {about.get('driver', 'none')} (CUDA {about.get('driver_cuda', 'none')})")
+    else:
+        parts.append(f"{about['threads']} threads on {about['cpu_cores']} cores")
+    if about["load_average"] is not None:
+        parts.append(f"load average before the start {about['load_average']:.2f}")
+    return "; ".join([*parts, versions]) + "."
 
 
 def write_section(path: Path, benchmark: str, device: str, body: str) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from click.testing import Result
+import pytest
+from click.testing import CliRunner, Result
+
+from heatsim.cli import main
 
 Invoke = Callable[..., Result]
 
@@ -21,3 +25,11 @@ class Measured(NamedTuple):
     document: dict[str, Any]
     page: Path
     figure: Path
+
+
+def call(*arguments: object, command: str = "stencil") -> Result:
+    """Run a benchmark's command in this process; a traceback fails the test."""
+    result = CliRunner().invoke(main, ["bench", command, *map(str, arguments)], prog_name="heatsim")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        pytest.fail("a traceback:\n" + "".join(traceback.format_exception(result.exception)))
+    return result

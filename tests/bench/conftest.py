@@ -2,16 +2,12 @@ from __future__ import annotations
 
 import json
 import os
-import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
 import numba
 import pytest
-from bench_cases import TINY, Invoke, Measured
-from click.testing import CliRunner, Result
-
-from heatsim.cli import main
+from bench_cases import TINY, Invoke, Measured, call
 
 OTHER = "heatsim bench stencil: another device -->"
 PAGE = f"# Before\n\n<!-- {OTHER}\nkept\n<!-- end of {OTHER}\n"
@@ -22,13 +18,6 @@ def _two_threads() -> Iterator[None]:
     numba.set_num_threads(min(2, os.cpu_count() or 1))
     yield
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-
-
-def call(*arguments: object) -> Result:
-    result = CliRunner().invoke(main, ["bench", "stencil", *map(str, arguments)], prog_name="heatsim")
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        pytest.fail("a traceback:\n" + "".join(traceback.format_exception(result.exception)))
-    return result
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def test_the_worked_example_of_the_book_mixes_its_two_formulas(block: int, right
     counted = basic_accesses(inner, 5, length) / tile_accesses(inner, 5, length)
     assert round(counted, 2) == round(theory.line_ratio(block, 5), 2) == right
     assert abs(counted - printed) > 0.05
-    # What the book prints is neither block's: ten accesses fewer, as at two ends with n = 4, over 2n halo elements.
+    # What the book prints is neither block's: ten accesses fewer, as at one end with n = 4, over 2n halo elements.
     assert (block * 11 - 10) / (block + 10) == pytest.approx(printed, abs=0.01)
 
 

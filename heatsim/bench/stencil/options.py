@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from heatsim.bench import machine
+from heatsim.bench import asked, machine
 from heatsim.bench.errors import RequestError
 from heatsim.bench.stencil import contenders
 
 Shape = tuple[int, int, int]  # nz, ny, nx
 
-PRECISIONS = ("float32", "float64")
 DEFAULT_SIZE = {"cpu": "256", "cuda": "512"}
 DEFAULT_MATERIALS = (1, 3)
 MOST_MATERIALS = 255
@@ -40,8 +38,7 @@ class Options:
 
     def command(self) -> str:
         """The command that measures this again, with every default written out."""
-        threads = os.environ.get("NUMBA_NUM_THREADS") if self.device == "cpu" else None
-        words = [f"NUMBA_NUM_THREADS={threads}"] if threads else []
+        words = asked.threads_in_words(self.device)
         words += ["heatsim", "bench", "stencil", "--device", self.device]
         words += [word for shape in self.sizes for word in ("--size", in_words(shape))]
         words += ["--precision", self.precisions[0] if len(self.precisions) == 1 else "both"]
@@ -81,17 +78,14 @@ def options(
     for count in materials:
         if not 1 <= count <= MOST_MATERIALS:
             raise RequestError(f"--materials {count}: between 1 and {MOST_MATERIALS} are possible")
-    if not 0 < seconds < float("inf"):
-        raise RequestError(f"--seconds {seconds:g}: a time above 0 is needed")
+    asked.check_seconds(seconds)
     if tune and picked == "cpu":
         raise RequestError("--tune: only the CUDA kernels have tiles to choose from")
-    for path in (json, write, figure):
-        if path is not None and not path.parent.is_dir():
-            raise RequestError(f"{path}: there is no folder {path.parent}{os.sep} to write into")
+    asked.check_folders((json, write, figure))
     return Options(
         picked,
         tuple(dict.fromkeys(parse_size(text, picked) for text in sizes or (DEFAULT_SIZE[picked],))),
-        PRECISIONS if precision == "both" else (precision,),
+        asked.precisions(precision),
         tuple(dict.fromkeys(kernels)) or known,
         tuple(dict.fromkeys(materials)) or DEFAULT_MATERIALS,
         seconds,

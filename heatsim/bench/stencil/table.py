@@ -20,12 +20,6 @@ def _rate(row: Row) -> str:
     return "FAILED" if "failed" in row else number("cells_per_second", ".2f", 1e9)(row)
 
 
-def _blocks(row: Row) -> str:
-    if "blocks_a_multiprocessor" not in row:
-        return ""
-    return f"{row['blocks_a_multiprocessor']} ({100 * row['occupancy']:.0f} %)"
-
-
 def _compile(row: Row) -> str:
     if "compile_cold_seconds" not in row:
         return ""
@@ -48,7 +42,7 @@ COLUMNS = (
     Column("spilled B", number("spilled_bytes", "d")),
     Column("shared B", number("shared_bytes", "d")),
     Column("threads", number("threads", "d")),
-    Column("blocks/SM", _blocks),
+    Column("blocks/SM", report.blocks),
     Column("compile s", _compile),
 )
 
@@ -71,7 +65,7 @@ def write_section(path: Path, document: dict[str, Any], figure: Path | None) -> 
     parts = [
         f"### {device}",
         f"    {document['command']}",
-        _circumstances(document),
+        report.circumstances(document),
         report.markdown(COLUMNS, document["rows"]),
         "\n".join(f"- {line}" for line in (*flaws(document), *document["notes"])),
     ]
@@ -82,19 +76,6 @@ def write_section(path: Path, document: dict[str, Any], figure: Path | None) -> 
         link = Path(os.path.relpath(figure, path.parent)).as_posix()
         parts.append(f"![Roofline of the stencil kernels on {device}]({link})")
     report.write_section(path, NAME, device, "\n\n".join(part for part in parts if part))
-
-
-def _circumstances(document: dict[str, Any]) -> str:
-    about = document["machine"]
-    versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
-    parts = [about["date"], f"median and best of {document['rounds']} rounds"]
-    if about["device"] == "cuda":
-        parts.append(f"driver {about.get('driver', 'none')} (CUDA {about.get('driver_cuda', 'none')})")
-    else:
-        parts.append(f"{about['threads']} threads on {about['cpu_cores']} cores")
-    if about["load_average"] is not None:
-        parts.append(f"load average before the start {about['load_average']:.2f}")
-    return "; ".join([*parts, versions]) + "."
 
 
 def is_kernel(row: Row) -> bool:

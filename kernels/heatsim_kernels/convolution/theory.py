@@ -45,3 +45,29 @@ def greatest_plane_intensity(m: int, itemsize: int = 4) -> float:
 def untiled_intensity(mask_in_constant_memory: bool, itemsize: int = 4) -> float:
     """Operations for a byte asked of global memory by `basic`, or by `constant`: two values a multiply-add, or one."""
     return OPERATIONS / (itemsize if mask_in_constant_memory else 2 * itemsize)
+
+
+def tile_reads(tile: tuple[int, int], mask: tuple[int, int]) -> float:
+    """Elements that the tiled kernels ask global memory for, for a result of an output tile of (rows, columns) away
+    from the ends: an input tile for an output tile. A line is one row."""
+    (rows, columns), (height, width) = tile, mask
+    return (rows + height - 1) * (columns + width - 1) / (rows * columns)
+
+
+def cached_reads(tile: tuple[int, int], mask: tuple[int, int]) -> float:
+    """The same for `cached`: the tile itself, and what every mask finds outside it. Along an axis of N elements a mask
+    of 2n+1 finds N (2n+1) - n (n+1) elements of the tile inside, for N > n."""
+    inside, taps = 1, 1
+    for length, m in zip(tile, mask, strict=True):
+        n = m // 2
+        inside, taps = inside * (length * m - n * (n + 1)), taps * length * m
+    results = tile[0] * tile[1]
+    return (results + taps - inside) / results
+
+
+def march_reads(rows: int, columns: int, mask: tuple[int, int]) -> float:
+    """The same for `register`: a thread's `columns` of neighbouring results in each of `rows`, which takes the rows of
+    the mask more, and of each row whole vectors of `columns` elements wherever the mask reaches."""
+    height, width = mask
+    reach = columns * -(-(width // 2) // columns)
+    return (rows + height - 1) * (columns + 2 * reach) / (rows * columns)

@@ -1,0 +1,121 @@
+"""heatsim's CUDA kernels on fields that are on the GPU: launches without copies, and what a kernel takes of the GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from heatsim_kernels.bank import cuda_bank, cuda_pointwise
+from heatsim_kernels.bank.cuda_block import Structure
+from heatsim_kernels.bank.geometry import geometry, pool_pair
+from heatsim_kernels.convolution import EDGES, cuda_pass
+from heatsim_kernels.cuda_api import SIMULATED, cuda
+from heatsim_kernels.cuda_launch import kernel as launcher
+from heatsim_kernels.cuda_memory import Array, empty, on_device
+
+from heatsim.bench.convolution.problems import BANKS, LINES, PLANES, POOL, RELU, Problem
+
+
+class Ready(NamedTuple):
+    """Launches that solve a problem once, the first kernel among them with its block, and where the result will be."""
+
+    launches: list[Callable[[], None]]
+    kernel: Any
+    block: tuple[int, int, int]
+    target: Array
+
+    def work(self, repetitions: int) -> None:
+        """Launch that many times; returns at once."""
+        for _ in range(repetitions):
+            for launch in self.launches:
+                launch()
+
+    def resources(self) -> dict[str, float]:
+        """What the kernel takes of a multiprocessor; nothing on the simulator, which compiles nothing."""
+        if SIMULATED:
+            return {}
+        registers, local_bytes, shared_bytes, threads, blocks = self.kernel.resources(self.block)
+        return {
+            "registers": registers,
+            "spilled_bytes": local_bytes,
+            "shared_bytes": shared_bytes,
+            "threads": threads,
+            "blocks_a_multiprocessor": blocks,
+            "occupancy": blocks * threads / cuda.get_current_device().MAX_THREADS_PER_MULTI_PROCESSOR,
+        }
+
+
+def ready(kernel: str, problem: Problem, field: Array, weights: np.ndarray) -> Ready:
+    """A kernel compiled, its result allocated and its launches prepared."""
+    if problem.family == BANKS:
+        return _bank(kernel, problem, field, weights)
+    if problem.family in (RELU, POOL):
+        return _pointwise(problem, field)
+    return _passes(kernel, problem, field, weights)
+
+
+def on_gpu(problem: Problem, field: np.ndarray) -> Array:
+    """The input on the GPU, its rows as far apart as kernels want them."""
+    if problem.family in (BANKS, RELU, POOL):
+        return on_device(field.reshape(-1))
+    layout = _layout(problem)
+    padded = np.zeros((*field.shape[:-1], layout.pitch), field.dtype)
+    padded[..., : field.shape[-1]] = field
+    return on_device(padded.reshape(-1))
+
+
+def _layout(problem: Problem) -> cuda_pass.Layout:
+    rows, columns = problem.shape
+    return cuda_pass.Layout.of((1, rows, columns))
+
+
+def _passes(kernel: str, problem: Problem, field: Array, weights: np.ndarray) -> Ready:
+    layout, edge, mask = _layout(problem), EDGES.index(problem.edge), np.ascontiguousarray(np.flip(weights))
+    if problem.family == PLANES:
+        passes = [cuda_pass.plane_pass(layout, mask, edge, kernel)]
+    else:
+        axes = (problem.axis + 1,) if problem.family == LINES else (1, 2)  # the layout has an axis more
+        passes = [cuda_pass.line_pass(layout, mask, axis, edge, kernel) for axis in axes]
+    arrays = [field, *(empty(layout.items, field.dtype) for _ in passes)]
+    made = [_launch(each, *pair) for each, pair in zip(passes, pairwise(arrays), strict=True)]
+    return Ready([launch for launch, _, _ in made], made[0][1], made[0][2], arrays[-1])
+
+
+def _launch(each: cuda_pass.Pass, source: Array, target: Array) -> tuple[Callable[[], None], Any, tuple[int, int, int]]:
+    """As `Pass.run`, with everything looked up once."""
+    args = (source, target, each.geometry, *each.weights)
+    across, down = each.movement.block(each.variant)
+    grid = each.movement.grid(
+        tuple(int(n) for n in (each.geometry.nz, each.geometry.ny, each.geometry.nx)), each.variant
+    )
+    made = launcher(each.movement.build, each.variant, args, (across * down, 1))
+    return partial(made, grid, (across, down, 1), args), made, (across, down, 1)
+
+
+def _bank(kernel: str, problem: Problem, field: Array, weights: np.ndarray) -> Ready:
+    shape = geometry(problem.shape, weights.shape, problem.stride, problem.padding, None)
+    made = cuda_bank.Bank(weights, np.zeros(len(weights), weights.dtype), shape, False, kernel)
+    out = empty(prod(problem.output), weights.dtype)
+    block = cuda_bank.movement(kernel).block(Structure.of(shape, weights.dtype.name, False))
+
+    def launch() -> None:
+        made.respond(field, out)
+
+    return Ready([launch], made.kernel, block.threads, out)
+
+
+def _pointwise(problem: Problem, field: Array) -> Ready:
+    count, threads = prod(problem.output), (cuda_pointwise.THREADS, 1, 1)
+    args: tuple[Any, ...] = (field, empty(count, field.dtype))
+    build: Any = cuda_pointwise.build_relu
+    variant: Any = field.dtype.name
+    if problem.family == POOL:
+        sizes: Any = (*map(np.uint32, (*problem.shape[-2:], *problem.output[-2:])), np.uint64(count))
+        args = (*args, cuda_pointwise.Extents(*sizes))
+        build, variant = cuda_pointwise.build_max_pool, pool_pair((problem.mask[0], problem.mask[1]), None)
+    made = launcher(build, variant, args)
+    return Ready([partial(made, (-(-count // threads[0]), 1, 1), threads, args)], made, threads, args[1])

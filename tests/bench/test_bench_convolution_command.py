@@ -1,0 +1,210 @@
+"""`heatsim bench convolution` on tiny fields: what it tells, what it writes, what it catches and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pytest
+from bench_cases import call
+from click.testing import Result
+from heatsim_kernels.bank import cpu_direct
+from heatsim_kernels.convolution import cpu
+
+from heatsim.bench import copying
+from heatsim.bench.convolution.options import options, parse_mask, parse_size
+from heatsim.bench.convolution.problems import FAMILIES
+from heatsim.bench.errors import RequestError
+
+TINY = ("--device", "cpu", "--size", "40,23", "--seconds", "0.0005")
+QUICK = (*TINY, "--no-peers")
+
+
+def convolution(*arguments: object) -> Result:
+    return call(*arguments, command="convolution")
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, dict[str, Any], str]:
+    """A benchmark with the peers that there are, twice into one page."""
+    folder = tmp_path_factory.mktemp("convolution")
+    page, file = folder / "page.md", folder / "found.json"
+    page.write_text("# Before\n")
+    masks = ("--mask", "3", "--mask", "7x5")
+    for more in (("--no-peers", "--problem", "relu"), ()):
+        result = convolution(*TINY, *masks, *more, "--json", file, "--write", page)
+    return result, json.loads(file.read_text()), page.read_text()
+
+
+def rows(document: dict[str, Any], family: str) -> list[dict[str, Any]]:
+    return [row for row in document["rows"] if row["family"] == family and not copying.is_copy(row["kernel"])]
+
+
+def test_every_family_is_verified_and_timed_against_the_copy(measured: tuple[Result, dict[str, Any], str]) -> None:
+    result, document, _ = measured
+    assert result.exit_code == 0, result.output
+    assert {verdict["family"] for verdict in document["verification"]} == set(FAMILIES)
+    assert all(verdict["cases"] > 3 and not verdict["flaw"] for verdict in document["verification"])
+    ours = {(row["problem"], row["kernel"]) for row in document["rows"] if "intensity_least" in row}
+    assert {("3 x 3", "cpu"), ("5 x 7", "cpu"), ("5 along rows", "cpu"), ("Gaussian, 17 + 17", "cpu")} <= ours
+    assert {("bank 4 to 16, 5 x 5", kernel) for kernel in ("direct", "im2col", "register")} <= ours
+    for problem in {row["problem"] for row in document["rows"]}:
+        copies = [row for row in document["rows"] if row["problem"] == problem and copying.is_copy(row["kernel"])]
+        assert [row["of_copy"] for row in copies] == [pytest.approx(1)]
+
+
+def test_a_row_counts_bytes_and_operations_as_theory_does(measured: tuple[Result, dict[str, Any], str]) -> None:
+    _, document, _ = measured
+    row = next(row for row in rows(document, "planes") if (row["problem"], row["kernel"]) == ("5 x 7", "cpu"))
+    seconds = median(row["seconds"])
+    assert row["results_per_second"] == pytest.approx(40 * 23 / seconds)
+    assert row["bytes_per_second"] == pytest.approx(8 * 40 * 23 / seconds)
+    assert row["operations_per_second"] == pytest.approx(70 * 40 * 23 / seconds)
+    assert row["intensity_least"] == 70 / 8
+    limit = document["operations_a_second"]["float32"]
+    assert row["of_fma_limit"] == pytest.approx(row["operations_per_second"] / limit)
+    bank = next(row for row in rows(document, "banks") if row["problem"] == "bank 4 to 16, 5 x 5")
+    assert bank["intensity_least"] == 40
+    assert bank["results_per_second"] * bank["median_seconds"] == pytest.approx(16 * 40 * 23)
+
+
+def test_peers_are_timed_or_the_reason_is_told(measured: tuple[Result, dict[str, Any], str]) -> None:
+    result, document, page = measured
+    for name, module in (("SciPy", "scipy"), ("OpenCV", "cv2"), ("PyTorch", "torch")):
+        if find_spec(module) is None:
+            reason = f"{name} was not measured: No module named '{module}'"
+            assert reason in result.stderr
+            assert f"- {reason}" in page
+        else:
+            assert any(row["kernel"].startswith(name) and row["times_best"] > 0 for row in rows(document, "planes"))
+
+
+def test_the_page_has_one_section_with_the_command_that_measures_it_again(
+    measured: tuple[Result, dict[str, Any], str],
+) -> None:
+    _, document, page = measured
+    assert page.startswith("# Before\n")
+    assert page.count("<!-- heatsim bench convolution: ") == page.count("<!-- end of heatsim bench convolution: ") == 1
+    assert page.index(document["command"]) < page.index("| problem |")
+    words = shlex.split(document["command"])
+    words = words[words.index("convolution") + 1 :]
+    again = options("cpu", ["40,23"], masks=["3", "7x5"], seconds=0.0005)
+    assert words[:-4] == shlex.split(again.command())[-len(words) + 4 :]
+
+
+@pytest.mark.parametrize("kernel", ["planes", "separable"])
+def test_a_wrong_cpu_kernel_is_reported_and_not_timed(monkeypatch: pytest.MonkeyPatch, kernel: str) -> None:
+    right = cpu.convolve
+
+    def wrong(source: Any, target: Any, *rest: Any) -> None:
+        right(source, target, *rest)
+        if target.values.size > 4000:
+            target.values[0, -1, -1] *= np.float32(1 + 1e-4)
+
+    monkeypatch.setattr(cpu, "convolve", wrong)
+    done = convolution(*QUICK, "--problem", kernel, "--json", "found.json", "--write", "page.md")
+    assert done.exit_code == 1
+    assert f"cpu ({kernel}) in float32 FAILED the verification: mask" in done.stderr
+    assert "1 of 4191 values differ" in done.stderr
+    found = rows(json.loads(Path("found.json").read_text()), kernel)
+    assert found
+    assert all("failed" in row and "results_per_second" not in row for row in found)
+    assert "| cpu |  | FAILED |" in Path("page.md").read_text()
+
+
+def test_a_bank_kernel_with_other_bits_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = cpu_direct.run
+
+    def wrong(*arguments: Any) -> np.ndarray:
+        found = right(*arguments)
+        found[-1, -1, -1, -1] = np.nextafter(found[-1, -1, -1, -1], np.float32(9))
+        return found
+
+    monkeypatch.setattr(cpu_direct, "run", wrong)
+    done = convolution(
+        *QUICK, "--problem", "banks", "--kernel", "direct", "--kernel", "register", "--json", "found.json"
+    )
+    assert done.exit_code == 1
+    assert "direct (banks) in float32 FAILED the verification" in done.stderr
+    assert "values differ from the CPU's" in done.stderr
+    found = rows(json.loads(Path("found.json").read_text()), "banks")
+    assert all(("failed" in row) == (row["kernel"] == "direct") for row in found)
+
+
+def test_a_wrong_peer_is_reported_and_not_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "scipy").mkdir()
+    (tmp_path / "scipy" / "__init__.py").write_text("__version__ = '0.wrong'\n")
+    (tmp_path / "scipy" / "ndimage.py").write_text(
+        "def convolve(field, mask, output, mode):\n    output[...] = field\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = convolution(*TINY, "--problem", "planes", "--mask", "3", "--json", "found.json")
+    assert done.exit_code == 1
+    assert "SciPy 0.wrong, 3 x 3 in float32 FAILED" in done.stderr
+    found = {row["kernel"]: row for row in rows(json.loads(Path("found.json").read_text()), "planes")}
+    assert "results_per_second" in found["cpu"]
+    assert "results_per_second" not in found["SciPy 0.wrong"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--kernel", "fastest"], 2, 'not a kernel of device "cpu"'),
+        (["--problem", "planes", "--kernel", "direct"], 2, "for these problems; there are cpu"),
+        (["--mask", "4"], 2, "masks are odd"),
+        (["--mask", "33"], 2, "at most 31 wide"),
+        (["--mask", "wide"], 2, "expected a width"),
+        (["--size", "1"], 2, "two cells at least"),
+        (["--size", "8,8,8"], 2, "nx,ny"),
+        (["--seconds", "0"], 2, "a time above 0"),
+        (["--peers-python", "nowhere/python"], 2, "there is no such file"),
+        (["--json", "nowhere/found.json"], 2, "there is no folder nowhere"),
+    ],
+)
+def test_a_convolution_request_that_makes_no_sense_is_one_message(arguments: list[str], code: int, words: str) -> None:
+    done = convolution("--device", "cpu", *arguments)
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_sizes_and_masks_are_columns_first() -> None:
+    assert parse_size("40,23", "cpu") == (23, 40)
+    assert parse_mask("7x5") == (5, 7)
+    with pytest.raises(RequestError, match="4294967295 at most"):
+        parse_size("65536", "cuda")
+
+
+@pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+def test_the_launches_that_are_timed_on_a_gpu_solve_the_problems_named() -> None:
+    script = Path(__file__).with_name("bench_convolution_on_simulator.py")
+    simulated = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=simulated, check=False)
+    assert done.stdout.strip() == "equal", done.stderr
+
+
+@pytest.mark.gpu
+def test_gpu_kernels_of_every_family_are_verified_and_timed() -> None:
+    done = convolution(
+        "--device", "cuda", "--size", "512", "--mask", "5", "--seconds", "0.002", "--no-peers", "--json", "found.json",
+        "--problem", "planes", "--problem", "relu",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    document = json.loads(Path("found.json").read_text())
+    timed = {row["kernel"]: row for row in rows(document, "planes")}
+    assert set(timed) == {"basic", "constant", "tiled", "output_tiled", "cached", "register"}
+    assert timed["tiled"]["accesses_saved"] == pytest.approx(19.14, abs=0.01)
+    assert all(row["registers"] > 0 for row in timed.values())

@@ -1,0 +1,138 @@
+"""Theory beside measured convolutions: accesses counted one by one, and what docs/convolution.md says of them."""
+
+from __future__ import annotations
+
+import re
+import time
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from heatsim_kernels.convolution import theory as formulas
+
+from heatsim.bench import measure
+from heatsim.bench.convolution import limits, theory
+from heatsim.bench.convolution.problems import BANKS, LINES, PLANES, Problem
+
+PAGE = (Path(__file__).parents[2] / "docs" / "convolution.md").read_text(encoding="utf-8")
+
+
+def offsets(m: int) -> range:
+    return range(-(m // 2), m // 2 + 1)
+
+
+@pytest.mark.parametrize(("tile", "mask"), [((1, 16), (1, 17)), ((8, 12), (3, 9)), ((9, 9), (5, 1))])
+def test_accesses_of_tiled_and_cached_are_those_counted(tile: tuple[int, int], mask: tuple[int, int]) -> None:
+    asked = [(y + j, x + k) for y, x in product(*map(range, tile)) for j, k in product(*map(offsets, mask))]
+    outside = [each for each in asked if not (0 <= each[0] < tile[0] and 0 <= each[1] < tile[1])]
+    results = tile[0] * tile[1]
+    assert formulas.tile_reads(tile, mask) == pytest.approx(len(set(asked)) / results)
+    assert formulas.cached_reads(tile, mask) == pytest.approx((results + len(outside)) / results)
+
+
+@pytest.mark.parametrize("mask", [(3, 3), (5, 5), (9, 9), (1, 5), (5, 1), (7, 11)])
+def test_accesses_of_a_march_are_those_counted(mask: tuple[int, int]) -> None:
+    rows, columns = 16, 4
+    vectors = {
+        (y + j, (x + k) // columns)
+        for y, x in product(range(rows), range(columns))
+        for j, k in product(*map(offsets, mask))
+    }
+    assert formulas.march_reads(rows, columns, mask) == len(vectors) * columns / (rows * columns)
+
+
+def test_the_roof_is_the_lower_of_the_two_limits() -> None:
+    small, large = (Problem(PLANES, (100, 100), "float32", (m, m)) for m in (3, 9))
+    assert theory.roof(small, copy_rate=4e12, limit=60e12) == 1
+    assert theory.roof(large, copy_rate=4e12, limit=60e12) == pytest.approx(60 / (4 * 20.25))
+    assert theory.roof(large, copy_rate=4e12, limit=None) == 1
+
+
+def row_of(page: str, name: str, heading: str) -> str:
+    """A kernel's row of the table under a heading."""
+    section = page.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return next(line for line in section.splitlines() if line.startswith(f"| `{name}` |"))
+
+
+@pytest.mark.parametrize("kernel", ["basic", "constant", "tiled", "output_tiled", "cached", "register"])
+def test_the_page_says_of_planes_what_theory_counts(kernel: str) -> None:
+    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
+    numbers = [float(cell) for cell in row_of(PAGE, kernel, "Two dimensions").split("|")[4:8]]
+    found = [theory.row(kernel, "cuda", Problem(PLANES, (64, 64), "float32", (m, m))) for m in (5, 9)]
+    counted = [value for row in found for value in (row["accesses_saved"], row["intensity_asked"])]
+    assert numbers == pytest.approx(counted, abs=0.0051)
+
+
+@pytest.mark.parametrize("kernel", ["direct", "shared", "im2col", "hnmtp", "register"])
+def test_the_page_says_of_banks_what_theory_counts(kernel: str) -> None:
+    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
+    numbers = [float(cell) for cell in row_of(PAGE, kernel, "Filter banks").split("|")[3:5]]
+    found = theory.row(kernel, "cuda", Problem(BANKS, (1, 4, 512, 512), "float32", (5, 5), edge="zero", filters=64))
+    assert numbers == pytest.approx([found["accesses_saved"], found["intensity_asked"]], rel=0.01)
+
+
+def test_the_page_says_of_lines_what_theory_counts() -> None:
+    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
+    rows, columns = (theory.row("tiled", "cuda", Problem(LINES, (64, 64), "float32", (5,), axis)) for axis in (1, 0))
+    wide = [theory.row(name, "cuda", Problem(LINES, (64, 64), "float32", (17,), 1)) for name in ("cached", "tiled")]
+    assert (
+        f"{rows['accesses_saved']:.2f} along rows (B = 128) and {columns['accesses_saved']:.2f} along columns"
+        in words(PAGE)
+    )
+    assert f"{wide[0]['accesses_saved']:.1f} against {wide[1]['accesses_saved']:.1f} for m = 17" in words(PAGE)
+
+
+def words(page: str) -> str:
+    return re.sub(r"\s+", " ", page)
+
+
+def test_the_page_tabulates_tiles_as_they_are_counted() -> None:
+    for m in (5, 9):
+        saved = [formulas.plane_ratio(tile, m) for tile in (8, 16, 32, 64)]
+        line = next(
+            line for line in PAGE.splitlines() if line.startswith(f"| m = {m} |") and line.endswith(f"{m * m} |")
+        )
+        assert [float(cell) for cell in line.split("|")[2:6]] == pytest.approx(saved, abs=0.051)
+
+
+def test_the_worked_example_of_the_page_is_the_code_beside_it() -> None:
+    code = PAGE.split("```python\n")[1].split("```")[0]
+    space: dict[str, object] = {}
+    for line in code.splitlines():
+        call, _, told = line.partition("#")
+        if told and call.startswith("accesses"):
+            exec(code.split("\n\n")[0], space)
+            reads, once, ratio = re.fullmatch(r" \((\d+), (\d+)\), .*: ([\d.]+)", told).groups()  # type: ignore[union-attr]
+            found = eval(call, space)
+            assert found == (int(reads), int(once))
+            assert f"{found[0] / found[1]:.2f}" == ratio
+
+
+def test_the_unsigned_test_of_the_cached_listing_is_redundant_and_its_result_right() -> None:
+    tile, radius = 32, 2
+    for thread, f in product(range(tile), range(2 * radius + 1)):
+        with np.errstate(over="ignore"):
+            unsigned = np.uint32(thread) - np.uint32(radius) + np.uint32(f)
+        assert unsigned >= 0  # always, which is the error
+        assert (unsigned < tile) == (0 <= thread - radius + f < tile)  # and this makes up for it
+
+
+def test_the_arithmetic_limit_of_the_cpu_is_measured_in_a_child() -> None:
+    limit, told = limits.operations_a_second("cpu", "float32", 1)
+    assert limit is not None
+    assert limit > 1e8
+    assert "with 1 threads" in told
+
+
+def test_what_is_slow_sits_out_rounds_and_a_work_that_times_itself_is_believed() -> None:
+    def slow() -> measure.Work:
+        time.sleep(0.3)
+        return lambda repetitions: 2.0 * repetitions
+
+    quick = measure.Subject("quick", lambda: lambda repetitions: time.sleep(1e-4 * repetitions))
+    subjects = [measure.Subject("slow", slow), quick]
+    found = measure.interleaved(subjects, measure.host_clock, 1e-5, 1, rounds=3, patience=0.25)
+    assert found["slow"].seconds == (2.0,)
+    assert len(found["quick"].seconds) == 3
+    assert 0 < found["quick"].best < 1
