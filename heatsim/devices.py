@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 from heatsim.errors import Flaw, HeatsimError, NoGpuError, ScenarioError
+from heatsim.integrators import SOLVING
 from heatsim.scenario import Scenario
 
 MOST_ON_A_GPU = 2**32 - 1  # cells; the CUDA kernels count them in 32 bits
@@ -76,6 +77,8 @@ def choose(scenario: Scenario) -> Choice:
 
     device, kernel = scenario.compute.device, scenario.compute.kernel
     on_cuda = kernel in CUDA_SWEEPS
+    if scenario.time.integrator in SOLVING:
+        return _for_solving(scenario, device == "cuda" or on_cuda)
     if (device == "cpu" and on_cuda) or (device == "cuda" and kernel == "cpu"):
         other = "cuda" if on_cuda else "cpu"
         message = f'"{kernel}" runs on device "{other}", found device "{device}"'
@@ -100,6 +103,16 @@ def choose(scenario: Scenario) -> Choice:
         return Choice("cuda", gpu_name(), *_fastest(scenario))
     except NoGpuError:
         return Choice("cpu", cpu_name(), "cpu", "there is no GPU")
+
+
+def _for_solving(scenario: Scenario, cuda_demanded: bool) -> Choice:
+    """Integrators that solve linear systems run on the CPU."""
+    name = scenario.time.integrator
+    if cuda_demanded:
+        key = ("compute", "device" if scenario.compute.device == "cuda" else "kernel")
+        message = f'integrator "{name}" is not supported on a GPU yet'
+        raise ScenarioError([scenario.problem_at(key, message, 'device = "cpu" or "auto" runs it on the CPU')])
+    return Choice("cpu", cpu_name(), "multigrid", f"{name} runs on the CPU only, so far")
 
 
 def _fastest(scenario: Scenario) -> tuple[str, str]:

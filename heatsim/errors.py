@@ -65,6 +65,17 @@ class NotFiniteError(HeatsimError):
     exit_code = 3
 
 
+class NotConvergedError(HeatsimError):
+    """A linear solver did not reach its tolerance; holds the relative residual before each iteration and at the end."""
+
+    def __init__(self, what: str, residuals: Sequence[float]) -> None:
+        super().__init__(
+            f"{what} did not converge: the relative residual went from {residuals[0]:.2e} to {residuals[-1]:.2e}; "
+            "earlier results are kept. A larger time.tolerance, or precision float64, may help"
+        )
+        self.residuals = tuple(residuals)
+
+
 class NoGpuError(HeatsimError):
     """A GPU was demanded and there is none that works."""
 

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from heatsim_kernels.stencil import SWEEPS
 
 from heatsim import __version__, devices
 from heatsim.errors import RunFolderError
-from heatsim.integrators import euler
+from heatsim.integrators import SOLVING, euler, make_field
 from heatsim.problem import Problem, build
 from heatsim.recorders import make_recorders
 from heatsim.recorders.writer import Writer
@@ -56,7 +55,9 @@ def default_folder(scenario: Scenario) -> Path:
 
 
 def state_bytes(scenario: Scenario) -> int:
-    """Bytes that the two copies of the state and the ids of the cells take."""
+    """Bytes that the two copies of the state and the ids of the cells take, or all that a solver needs."""
+    if scenario.time.integrator in SOLVING:
+        return prod(scenario.grid.cells) * SOLVING[scenario.time.integrator]
     return prod(scenario.grid.cells) * (2 * np.dtype(scenario.compute.precision).itemsize + 1)
 
 
@@ -104,7 +105,7 @@ def _run_in(folder: RunFolder, problem: Problem, choice: devices.Choice, watch: 
     timings = Timings()
     state: State | None = None
     try:
-        state = State(problem, SWEEPS[choice.kernel](problem.terms, problem.dtype))
+        state = State(problem, make_field(problem, choice.kernel))
         _warm_up(state)
         outcome = _compute(folder, problem, state, watch, timings)
     except BaseException as error:
@@ -120,7 +121,8 @@ def _run_in(folder: RunFolder, problem: Problem, choice: devices.Choice, watch: 
 
 def _warm_up(state: State) -> None:
     """Take no step, which compiles whatever is not compiled yet, so that the time loop's rate is the kernels' own."""
-    euler.advance(state, 0.0, state.problem.largest_step, 0, 0)
+    if state.problem.scenario.time.integrator not in SOLVING:
+        euler.advance(state, 0.0, state.problem.largest_step, 0, 0)
     state.sweep.is_finite()
 
 
@@ -163,8 +165,11 @@ def _results(state: State, timings: Timings, started: float) -> dict[str, Any]:
     energy = state.energy
     updates = state.step * state.problem.grid.cells
     return {
-        "time": state.time,
+        "time": state.time if np.isfinite(state.time) else None,
         "steps": state.step,
+        "rejected_steps": state.effort.rejected,
+        "iterations": state.effort.iterations,
+        "residuals": state.effort.residuals,
         "cell_updates": updates,
         "cell_updates_per_second": updates / timings.loop if timings.loop > 0 else 0.0,
         "energy": {

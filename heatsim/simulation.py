@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import inf
 
 import numpy as np
 
-from heatsim.errors import NotFiniteError, ScenarioError
-from heatsim.integrators import euler
+from heatsim.errors import NotConvergedError
 from heatsim.recorders import Recorder
 from heatsim.state import State
-
-CHECK_EVERY = {"cpu": 100, "cuda": 50}  # steps between looks for values that are not finite; a GPU answers one late
-RESPONSE = 0.1  # s of computing between looks at the clock and at signals
+from heatsim.stepping import advancing, require_finite
 
 
 @dataclass(frozen=True)
@@ -42,77 +39,44 @@ def simulate(
     timings: Timings,
     watch: Callable[[Progress], bool] = lambda progress: True,
 ) -> bool:
-    """Run from state.time to the end of the scenario; returns whether the end was reached.
+    """Run from state.time to the end of the scenario, or to the steady state; returns whether it was reached.
 
     `watch` is told of progress about ten times a second and may end the run early by returning False; `timings` is
-    filled in. Raises `NotFiniteError` before anything not finite is recorded.
+    filled in. Raises `NotFiniteError` before anything not finite is recorded, `NotConvergedError` after the last good
+    state was recorded.
     """
-    end, cells = state.problem.scenario.time.end, state.problem.grid.cells
-    due = [(recorder, frozenset(recorder.times)) for recorder in recorders]
+    control, cells = state.problem.scenario.time, state.problem.grid.cells
+    end = inf if control.integrator == "steady" else control.end
     begun = time.perf_counter()
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by `_require`
-            for event in _events(recorders, end):
-                for _ in _advance_to(state, event):
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by `require_finite`
+            advance = advancing(state)
+            for event, due in _agenda(recorders, end):
+                for _ in advance(event):
                     if not watch(Progress(state.time, end, state.step, cells)):
                         return False
-                _require(state.sweep.is_finite(), state)
-                recording = time.perf_counter()
-                for recorder, times in due:
-                    if event in times:
-                        recorder.record(state)
-                timings.recording += time.perf_counter() - recording
+                require_finite(state.sweep.is_finite(), state)
+                _record(state, due, timings)
+    except NotConvergedError:
+        _record(state, [recorder for recorder in recorders if recorder.times], timings)
+        raise
     finally:
         timings.loop = time.perf_counter() - begun
     return True
 
 
-def _events(recorders: Sequence[Recorder], end: float) -> list[float]:
-    """All times at which something is due, and the end."""
-    return sorted({end}.union(*(recorder.times for recorder in recorders)))
+def _agenda(recorders: Sequence[Recorder], end: float) -> list[tuple[float, list[Recorder]]]:
+    """All times at which something is due, with the recorders that it is due for, and the end; without an end all
+    recorders are due once, at the limit."""
+    if end == inf:
+        return [(inf, [recorder for recorder in recorders if recorder.times])]
+    due = [(recorder, frozenset(recorder.times)) for recorder in recorders]
+    events = sorted({end}.union(*(recorder.times for recorder in recorders)))
+    return [(event, [recorder for recorder, times in due if event in times]) for event in events]
 
 
-def steps_between(start: float, target: float, largest_step: float) -> int:
-    """Number of equal steps, none larger than allowed, from one event to the next."""
-    return max(1, ceil((target - start) / largest_step * (1 - 1e-12)))
-
-
-def _advance_to(state: State, target: float) -> Iterator[None]:
-    """Advance to a time exactly, in equal steps no larger than allowed; yields after each batch of steps."""
-    start = state.time
-    if target <= start:
-        return
-    total = steps_between(start, target, state.problem.largest_step)
-    dt = (target - start) / total
-    check_every = CHECK_EVERY[state.sweep.device]
-    most = min(check_every, state.problem.batch)
-    done, batch, unchecked = 0, 1, 0
-    while done < total:
-        count = min(batch, total - done)
-        begun = time.perf_counter()
-        try:
-            euler.advance(state, start, dt, done, count)
-        except ScenarioError as error:  # a value of the scenario that was finite at t = 0
-            raise NotFiniteError(f"the run is no longer finite; earlier results are kept. {error}") from None
-        batch = _next_batch(count, time.perf_counter() - begun, most)
-        done += count
-        unchecked += count
-        if unchecked + batch > check_every:
-            _require(state.sweep.was_finite(), state)
-            unchecked = 0
-        yield
-    state.time = target
-
-
-def _next_batch(count: int, seconds: float, most: int) -> int:
-    """As many steps as take about RESPONSE s, at most twice as many as last time."""
-    fitting = int(count * RESPONSE / max(seconds, 1e-6))
-    return max(1, min(fitting, 2 * count, most))
-
-
-def _require(finite: bool, state: State) -> None:
-    if not finite:
-        raise NotFiniteError(
-            f"the temperature is no longer finite at step {state.step}, t = {state.time:g} s; "
-            "earlier results are kept. A source or boundary value may grow without bound"
-        )
+def _record(state: State, due: Sequence[Recorder], timings: Timings) -> None:
+    begun = time.perf_counter()
+    for recorder in due:
+        recorder.record(state)
+    timings.recording += time.perf_counter() - begun

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,12 +13,13 @@ from heatsim.grid import AXES, FACES
 if TYPE_CHECKING:
     from heatsim_kernels.stencil import Sweep
 
+    from heatsim.integrators.host_field import HostField
     from heatsim.problem import Problem
 
 
 @dataclass(frozen=True)
 class EnergyBalance:
-    """Where heat went since t = 0, in J.
+    """Where heat went since t = 0, in J; in a steady state where it goes, in W, with nothing stored.
 
     stored: rise of the energy in the box; sources: released inside; faces: entered through each face;
     residual = stored - sources - sum of faces, zero but for rounding; moved: what passed sources and faces, plus what
@@ -41,13 +42,30 @@ class EnergyBalance:
         return self.residual / self.moved if self.moved > 0 else 0.0
 
 
-class State:
-    """A field on its device at a time (s), `step` steps in. Temperatures come out in the scenario's unit."""
+@dataclass
+class Effort:
+    """What an integrator spent beside steps.
 
-    def __init__(self, problem: Problem, sweep: Sweep) -> None:
+    rejected: steps computed and not taken; iterations: of linear solvers, in all; residuals: relative, from iteration
+    to iteration of the solve of a steady state, or of a solve that failed.
+    """
+
+    rejected: int = 0
+    iterations: int = 0
+    residuals: list[float] = field(default_factory=list)
+
+
+class State:
+    """A field on its device at a time (s), `step` steps in; the time of a steady state is infinite.
+
+    Temperatures come out in the scenario's unit.
+    """
+
+    def __init__(self, problem: Problem, sweep: Sweep | HostField) -> None:
         """Start from the initial temperature of the problem."""
         self.problem, self.sweep = problem, sweep
         self.time, self.step, self.source_energy = 0.0, 0, 0.0
+        self.effort = Effort()
         least = np.inf
 
         def watched() -> object:
@@ -82,11 +100,17 @@ class State:
 
     @property
     def energy(self) -> EnergyBalance:
-        """The energy balance since t = 0."""
+        """The energy balance since t = 0, or of the steady state."""
+        if np.isinf(self.time):
+            return self._steady_balance()
         stored = float(self.problem.terms.capacity @ (self.sweep.zone_sums() - self._initial))
         faces = dict(zip(FACES, self.sweep.heat_entered().tolist(), strict=True))
         moved = sum(abs(heat) for heat in faces.values()) + abs(self.source_energy) + self._initial_contrast
         return EnergyBalance(stored, self.source_energy, faces, moved)
+
+    def _steady_balance(self) -> EnergyBalance:
+        faces = dict(zip(FACES, self.sweep.heat_entered().tolist(), strict=True))
+        return EnergyBalance(0.0, self.source_energy, faces, sum(map(abs, faces.values())) + abs(self.source_energy))
 
     def _absolute(self, rise: np.ndarray) -> np.ndarray:
         return np.asarray(rise + self.problem.dtype.type(self.problem.reference))

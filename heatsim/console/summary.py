@@ -6,11 +6,12 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heatsim.simulation import steps_between
+from heatsim.integrators import SOLVING
+from heatsim.stepping import steps_between
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from heatsim.store.hotspots import HotSpot
 
 COMPRESSION = 0.6  # of a snapshot, typical
+STEADY_ITERATIONS = 15  # of the steady solver, typically; strong contrasts take twice as many
+STEP_ITERATIONS = 6  # of all solves of an implicit step, typically
 BASE_MEMORY = 250e6  # bytes of Python, NumPy, Numba and compiled kernels
 
 
@@ -30,27 +33,41 @@ def table(rows: Iterable[tuple[str, str]]) -> str:
 
 def of_run(path: Path, info: dict[str, Any]) -> str:
     """The closing summary of a run."""
-    steps, timings = info["steps"], info["timings"]
-    mean = info["time"] / steps if steps else 0.0
+    timings, steady = info["timings"], info["integrator"] == "steady"
+    reached = "the steady state" if info["time"] is None else f"t = {info['time']:g} s"
     rows = [
-        ("state", f"{info['state']} at t = {info['time']:g} s"),
+        ("state", f"{info['state']} at {reached}"),
         ("device", f"{info['device_name']}, {info['precision']}"),
         ("kernel", f"{info['kernel']} ({info['kernel_reason']})"),
         ("grid", " x ".join(map(str, info["cells"])) + " cells"),
-        (
-            "steps",
-            f"{steps}, mean {mean:.4g} s (stability limit {info['stability_limit_seconds'] or float('inf'):.4g} s)",
-        ),
+        *([] if steady else [("steps", _steps(info))]),
+        *([("solver", _solver(info))] if info["integrator"] in SOLVING else []),
         ("wall time", f"{timings['total_seconds']:.2f} s, of this {timings['loop_seconds']:.2f} s in the time loop"),
-        ("rate", f"{info['cell_updates_per_second'] / 1e9:.3f} G cell updates/s"),
+        *([] if steady else [("rate", f"{info['cell_updates_per_second'] / 1e9:.3f} G cell updates/s")]),
         (
             "energy residual",
-            f"{info['energy']['residual']:.3g} J, {info['energy']['relative_residual']:.1e} of the energy moved",
+            f"{info['energy']['residual']:.3g} {'W' if steady else 'J'}, "
+            f"{info['energy']['relative_residual']:.1e} of the energy moved",
         ),
         *([("hot spots", _hottest(info))] if "hotspots" in info else []),
         ("results", f"{path}{os.sep}"),
     ]
     return table(rows)
+
+
+def _steps(info: dict[str, Any]) -> str:
+    steps = info["steps"]
+    mean = info["time"] / steps if steps else 0.0
+    rejected = f" and {info['rejected_steps']} rejected" if info.get("rejected_steps") else ""
+    limit = info["stability_limit_seconds"] or float("inf")
+    of = "of explicit Euler " if info["integrator"] in SOLVING else ""
+    return f"{steps}{rejected}, mean {mean:.4g} s (stability limit {of}{limit:.4g} s)"
+
+
+def _solver(info: dict[str, Any]) -> str:
+    iterations, residuals = info["iterations"], info["residuals"]
+    last = f", relative residual {residuals[-1]:.1e}" if residuals else ""
+    return f"{info['integrator']}, {iterations} iterations{last}"
 
 
 def _hottest(info: dict[str, Any]) -> str:
@@ -102,24 +119,31 @@ def step_count(problem: Problem) -> int:
 
 
 def estimate(problem: Problem, device: str, kernel: str) -> dict[str, Any]:
-    """What a run would take: steps, memory, disk, and time by timing a few steps."""
-    steps, cells = step_count(problem), problem.grid.cells
+    """What a run would take: steps, memory, disk, and time by timing a few steps.
+
+    Steps and time are None where error control finds the steps on the way.
+    """
+    scenario, cells = problem.scenario, problem.grid.cells
+    integrator = scenario.time.integrator
+    adaptive = integrator == "implicit" and (scenario.time.step == "auto" or scenario.time.tolerance is not None)
+    steps = None if adaptive else 1 if integrator == "steady" else step_count(problem)
     state_bytes = cells * problem.dtype.itemsize
-    scenario = problem.scenario
-    snapshots = len(scenario.output.snapshots.times(scenario.time.end))
+    snapshots = 1 if integrator == "steady" else len(scenario.output.snapshots.times(scenario.time.end))
+    seconds = _seconds_a_step(problem, kernel) if integrator not in SOLVING else _seconds_to_solve(problem)
+    fields = cells * SOLVING[integrator] if integrator in SOLVING else (4 + problem.heating.holds_field) * state_bytes
     return {
         "device": device,
         "kernel": kernel,
+        "integrator": integrator,
         "cells": list(scenario.grid.cells),
         "stability_limit_seconds": problem.stability_limit if isfinite(problem.stability_limit) else None,
         "largest_step_seconds": problem.largest_step,
         "steps": steps,
-        "cell_updates": steps * cells,
-        "memory_bytes": (4 + problem.heating.holds_field) * state_bytes
-        + cells * (problem.zones.ids is not None)
-        + BASE_MEMORY,
+        "cell_updates": None if steps is None else steps * cells,
+        "memory_bytes": fields + cells * (problem.zones.ids is not None) + BASE_MEMORY,
         "disk_bytes": snapshots * state_bytes * COMPRESSION,
-        "seconds": steps * _seconds_a_step(problem, kernel),
+        "seconds_a_step": seconds,
+        "seconds": None if steps is None else steps * seconds,
     }
 
 
@@ -140,17 +164,35 @@ def _seconds_a_step(problem: Problem, kernel: str) -> float:
     return (time.perf_counter() - begun) / count
 
 
+def _seconds_to_solve(problem: Problem) -> float:
+    """Seconds that a step of an integrator that solves will take, or a whole steady state, from one short solve."""
+    import numpy as np
+
+    from heatsim.integrators.balance import Balance
+
+    steady = problem.scenario.time.integrator == "steady"
+    balance = Balance(problem)
+    inputs, rhs = balance.inputs(0.0), np.ones(problem.grid.shape)
+    balance.prepare(inputs, inf if steady else 0.01 * problem.largest_step)
+    balance.solve(rhs, None, tolerance=0.0, accuracy=0.0, iterations=1)  # compiles
+    begun = time.perf_counter()
+    balance.solve(rhs, None, tolerance=0.0, accuracy=0.0, iterations=3)
+    seconds = (time.perf_counter() - begun) / 3
+    return seconds * (STEADY_ITERATIONS if steady else STEP_ITERATIONS)
+
+
 def of_estimate(numbers: dict[str, Any]) -> str:
     """An estimate for people."""
-    limit = numbers["stability_limit_seconds"]
-    return table(
-        [
-            ("device", f"{numbers['device']}, kernel {numbers['kernel']}"),
-            ("stability limit", f"{limit:.6g} s" if limit else "none"),
-            ("step", f"at most {numbers['largest_step_seconds']:.6g} s"),
-            ("steps", f"{numbers['steps']}, {numbers['cell_updates']:.3g} cell updates"),
-            ("memory", f"about {numbers['memory_bytes'] / 1e6:.0f} MB"),
-            ("disk", f"about {numbers['disk_bytes'] / 1e6:.1f} MB of snapshots"),
-            ("time", f"about {numbers['seconds']:.3g} s"),
-        ]
-    )
+    limit, steps = numbers["stability_limit_seconds"], numbers["steps"]
+    steady = numbers["integrator"] == "steady"
+    found = f"found on the way; about {numbers['seconds_a_step']:.3g} s of computing each"
+    rows = [
+        ("device", f"{numbers['device']}, kernel {numbers['kernel']}"),
+        ("stability limit", f"{limit:.6g} s" if limit else "none"),
+        ("step", f"at most {numbers['largest_step_seconds']:.6g} s"),
+        ("steps", found if steps is None else f"{steps}, {numbers['cell_updates']:.3g} cell updates"),
+        ("memory", f"about {numbers['memory_bytes'] / 1e6:.0f} MB"),
+        ("disk", f"about {numbers['disk_bytes'] / 1e6:.1f} MB of snapshots"),
+        ("time", "depends on the number of steps" if steps is None else f"about {numbers['seconds']:.3g} s"),
+    ]
+    return table([row for row in rows if not (steady and row[0] in ("stability limit", "step", "steps"))])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from heatsim_kernels.stencil import Sweep
+
     from heatsim.state import State
 
 ORDER = 1
@@ -21,7 +23,7 @@ def advance(state: State, start: float, dt: float, first: int, count: int) -> No
     varies = problem.walls.varies or problem.heating.varies
     steps = first + np.arange(max(1, count if varies else 1))
     drive = problem.drive(start + dt * steps)
-    state.sweep.advance(dt, count, drive)
+    cast("Sweep", state.sweep).advance(dt, count, drive)
     for energy in problem.source_energy(drive, dt, count).tolist():  # one by one: the sum must not depend on batches
         state.source_energy += energy
     state.step += count

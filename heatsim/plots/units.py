@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isinf
+
 _LENGTHS = ((1.0, "m"), (1e-3, "mm"), (1e-6, "µm"), (1e-9, "nm"))
 _TIMES = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
@@ -18,6 +20,8 @@ def format_length(metres: float) -> str:
 
 def format_time(seconds: float, whole: float | None = None) -> str:
     """A time with its unit, the one that suits the time `whole` (s) so that it stays the same over a run."""
+    if isinf(seconds):
+        return "∞"
     span = abs(seconds if whole is None else whole)
     return _format(seconds, _unit(span or 1.0, _TIMES, least=3.0 if span >= 60.0 else 1.0))
 

@@ -13,6 +13,7 @@ from heatsim.errors import ScenarioError
 from heatsim.grid import AXES, Grid
 from heatsim.problem.heating import Heating, make_terms
 from heatsim.problem.initial import InitialField
+from heatsim.problem.limit import require_limit
 from heatsim.problem.smoothing import smoothed
 from heatsim.problem.walls import Walls
 from heatsim.problem.zones import Zones, conductivity, make_zones, volumetric_capacity
@@ -109,9 +110,11 @@ def build(scenario: Scenario) -> Problem:
     )
     limit = stable_step(terms, walls.least_a())
     heating = Heating(scenario, grid, zones, capacities, sources, dtype)
+    if scenario.time.integrator == "steady":
+        require_limit(scenario, walls, heating)
     heating.table(np.zeros(1))  # a source that is not finite from the start is refused here
     heating.scale(np.zeros(1))
-    step = _largest_step(scenario, limit)
+    step = _largest_step(scenario, limit, walls.varies or heating.varies)
     return Problem(scenario, grid, zones, terms, walls, heating, initial, reference, limit, step, dtype)
 
 
@@ -141,12 +144,21 @@ def _reference(initial: InitialField, walls: Walls) -> float:
     return 0.5 * (min(values) + max(values))
 
 
-def _largest_step(scenario: Scenario, limit: float) -> float:
-    """The step asked for, or 0.9 of the limit. Raises `ScenarioError` if over the limit."""
-    step = scenario.time.step
-    if isinstance(step, str):
-        return SAFETY * limit if np.isfinite(limit) else scenario.time.end / STEPS_WITHOUT_LIMIT
-    if step > limit * (1 + 1e-12):
-        message = f"expected at most {limit:.6g} s, the stability limit of explicit Euler here, found {step:g} s"
-        raise ScenarioError([scenario.problem_at(("time", "step"), message, 'step = "auto" stays below it')])
-    return float(step)
+def _largest_step(scenario: Scenario, limit: float, varies: bool) -> float:
+    """The step asked for, or 0.9 of the limit. Raises `ScenarioError` if over the limit.
+
+    Implicit steps have no limit; where inputs vary in time they are kept short enough to see it.
+    """
+    control = scenario.time
+    explicit = control.integrator == "euler"
+    if isinstance(control.step, str):
+        if explicit and np.isfinite(limit):
+            return SAFETY * limit
+        return control.end / STEPS_WITHOUT_LIMIT if explicit or varies else control.end
+    if explicit and control.step > limit * (1 + 1e-12):
+        message = (
+            f"expected at most {limit:.6g} s, the stability limit of explicit Euler here, found {control.step:g} s"
+        )
+        hint = 'step = "auto" stays below it, integrator = "implicit" has no limit'
+        raise ScenarioError([scenario.problem_at(("time", "step"), message, hint)])
+    return float(control.step)

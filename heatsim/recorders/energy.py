@@ -12,23 +12,21 @@ if TYPE_CHECKING:
     from heatsim.state import State
     from heatsim.store.folder import RunFolder
 
-HEADER = (
-    "time [s]",
-    "stored [J]",
-    "sources [J]",
-    *(f"{face} [J]" for face in FACES),
-    "residual [J]",
-    "residual / moved [1]",
-)
+PARTS = ("stored", "sources", *FACES, "residual")
 
 
 class EnergyRecorder:
-    """Stored energy, heat released and heat that entered through each face, all since t = 0, and what is left over."""
+    """Stored energy, heat released and heat that entered through each face, all since t = 0, and what is left over.
+
+    Of a steady state these are rates, in W.
+    """
 
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         schedule = problem.scenario.output.energy
         self.times = schedule.times(problem.scenario.time.end) if schedule else ()
-        self._table = CsvTable(folder.energy, HEADER)
+        unit = "W" if problem.scenario.time.integrator == "steady" else "J"
+        header = ["time [s]", *(f"{part} [{unit}]" for part in PARTS), "residual / moved [1]"]
+        self._table = CsvTable(folder.energy, header)
 
     def record(self, state: State) -> None:
         """Add a row."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
 
 from heatsim.scenario.part import Part
 from heatsim.scenario.values import Number, quantity
@@ -12,20 +12,37 @@ from heatsim.scenario.values import Number, quantity
 SECONDS = Number("s", above=0)
 
 
+def _end_is_optional_for_steady(schema: dict[str, Any]) -> None:
+    steady = {"properties": {"integrator": {"const": "steady"}}, "required": ["integrator"]}
+    schema["anyOf"] = [{"required": schema.pop("required")}, steady]
+
+
 class Time(Part):
     """The time span and the way through it."""
 
+    model_config = ConfigDict(json_schema_extra=_end_is_optional_for_steady)
+
     end: Annotated[float, quantity(SECONDS)] = Field(description="End of the run, which starts at 0 [s]")
     step: Annotated[Literal["auto"] | float, quantity(SECONDS, words=("auto",))] = Field(
-        "auto", description='Time step [s], or "auto": the largest stable one'
+        "auto",
+        description='Largest time step [s], or "auto": as large as stability (euler) or tolerance (implicit) allows',
     )
     integrator: Literal["euler", "rkl2", "implicit", "steady"] = Field(
         "euler",
-        description="Method in time: explicit Euler, super time stepping, implicit, or to steady",
+        description="Method in time: explicit Euler, super time stepping, implicit, or to the steady state (no end)",
     )
-    tolerance: Annotated[float | None, quantity(Number("K", above=0))] = Field(
-        None, description="Error allowed: in a step (rkl2, implicit) or from the limit (steady) [K]"
+    tolerance: Annotated[float | None, quantity(Number("1", least=1e-10, most=0.1))] = Field(
+        None,
+        description="Error allowed, of the range of temperatures: in time (implicit), from the limit (steady) [1]",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _steady_needs_no_end(cls, data: Any) -> Any:
+        match data:
+            case {"integrator": "steady"} if "end" not in data:
+                return {**data, "end": 1.0}
+        return data
 
 
 class Compute(Part):

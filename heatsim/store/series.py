@@ -94,7 +94,14 @@ class Series:
             data = _add_virtual(file, name, variable, _stack(name, variable, layout.grid.shape, sources))
             attach_scales(file, data, _ALL_AXES)
             data.attrs["coordinates"] = "step"
-            cells[name] = data
+            if len(times) > 1:
+                cells[name] = data
+            else:
+                attach_scales(
+                    file,
+                    _add_virtual(cells, name, variable, _single(name, variable, layout.grid.shape, sources[0])),
+                    AXES,
+                )
         if self._folder.geometry.is_file():
             _add_material(file, cells, self._folder.geometry, len(times))
 
@@ -131,11 +138,12 @@ def _add_vtk(file: h5py.File, grid: Grid, times: list[float]) -> h5py.Group:
     vtk.attrs["Origin"] = np.array(grid.origin, dtype=np.float64)
     vtk.attrs["Spacing"] = np.array(grid.spacing, dtype=np.float64)
     vtk.attrs["Direction"] = np.eye(3).ravel()
-    steps = vtk.create_group("Steps")
-    steps.attrs["NSteps"] = np.int64(len(times))
-    # A copy: as a hard link to the scale "time" it would give h5netcdf a dimension of a second name.
-    values = steps.create_dataset("Values", data=np.asarray(times, dtype=np.float64))
-    attach_scales(file, values, ("time",))
+    if len(times) > 1:  # VTK takes what has a single step for a file without time
+        steps = vtk.create_group("Steps")
+        steps.attrs["NSteps"] = np.int64(len(times))
+        # A copy: as a hard link to the scale "time" it would give h5netcdf a dimension of a second name.
+        values = steps.create_dataset("Values", data=np.asarray(times, dtype=np.float64))
+        attach_scales(file, values, ("time",))
     return vtk.create_group("CellData")
 
 
@@ -143,11 +151,20 @@ def _add_material(file: h5py.File, cells: h5py.Group, geometry: Path, count: int
     """Add the material ids: (z, y, x) for CF readers, and the same at each of `count` times for VTK."""
     with open_own(geometry, "geometry file") as static:
         variable, shape = _read_variable(static, "material"), static["material"].shape
-    single = h5py.VirtualLayout(shape, variable.dtype)
-    single[...] = h5py.VirtualSource(geometry.name, "material", shape=shape)
+    single = _single("material", variable, shape, geometry.name)
     attach_scales(file, _add_virtual(file, "material", variable, single), AXES)
-    repeated = _stack("material", variable, shape, [geometry.name] * count)
-    attach_scales(file, _add_virtual(cells, "material", variable, repeated), _ALL_AXES)
+    if count > 1:
+        repeated = _stack("material", variable, shape, [geometry.name] * count)
+        attach_scales(file, _add_virtual(cells, "material", variable, repeated), _ALL_AXES)
+    else:
+        attach_scales(file, _add_virtual(cells, "material", variable, single), AXES)
+
+
+def _single(name: str, variable: _Variable, shape: tuple[int, ...], source: str) -> h5py.VirtualLayout:
+    """Lay out (z, y, x), the dataset `name` of a source file."""
+    layout = h5py.VirtualLayout(shape, variable.dtype)
+    layout[...] = h5py.VirtualSource(source, name, shape=shape)
+    return layout
 
 
 def _stack(name: str, variable: _Variable, shape: tuple[int, ...], sources: list[str]) -> h5py.VirtualLayout:

@@ -78,6 +78,28 @@ def test_vtk_reads_the_same_times_and_values(
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+def test_vtk_and_xarray_read_a_single_snapshot(
+    folder: RunFolder, snapshot_of: MakeSnapshot, shape: tuple[int, int, int]
+) -> None:
+    """VTK takes a single step for a file without time."""
+    pytest.importorskip("vtkmodules")
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+    from vtkmodules.vtkIOHDF import vtkHDFReader
+
+    snapshot = snapshot_of(shape, 1)
+    material = fill(folder, [snapshot])
+    reader = vtkHDFReader()
+    reader.SetFileName(str(folder.series))
+    reader.Update()
+    cells = reader.GetOutputDataObject(0).GetCellData()
+    for name, expected in (("temperature", snapshot.temperature), ("material", material)):
+        assert np.array_equal(vtk_to_numpy(cells.GetArray(name)).reshape(shape), expected)
+    with xarray.open_dataset(folder.series, engine="h5netcdf") as data:
+        assert data.temperature.dims == ("time", "z", "y", "x")
+        assert np.array_equal(data.temperature, [snapshot.temperature])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])
 def test_xarray_reads_the_same_times_and_values(
     folder: RunFolder, snapshot_of: MakeSnapshot, shape: tuple[int, int, int], engine: str

@@ -1,0 +1,164 @@
+"""Implicit Runge-Kutta steps, each stage solved by multigrid.
+
+With d = a_ii and the rates F_j = G(t_j, T_j) of the earlier stages, stage i is solved for its increment:
+
+    (C/(d dt) + A) (T_i - T) = sum over j < i of a_ij/d F_j + G(t_i, T)
+    F_i = C/(d dt) (T_i - T) - sum over j < i of a_ij/d F_j
+
+F_i from the increment, not from A T_i: where cells are stiff A would multiply what error the solver left (Shampine,
+ACM Trans. Math. Software 6 (1980), section 4). G(t, T) of the old state is computed anew each step, so these errors do
+not add up. The heat of a step is dt sum b_i (sources + walls of stage i), which is what the cells store, to rounding.
+
+The error of a step is estimated by the difference from the embedded method, with the matrix of the stages applied to it
+once more: without that it would be far too large in stiff cells (Hosea and Shampine 1996, section 4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from heatsim.errors import NotConvergedError
+from heatsim.integrators.balance import Balance, Inputs
+from heatsim.integrators.host_field import HostField
+from heatsim.integrators.tableaus import TR_BDF2, Tableau
+
+if TYPE_CHECKING:
+    from heatsim_kernels.multigrid.solver import Solution
+
+    from heatsim.state import State
+
+MOST_ITERATIONS = 100
+LEAST_RESIDUAL = 1e-9  # |b - A x| / |b| at which a stage is solved at any rate
+RESIDUAL_OF_ESTIMATE = 0.05  # the error need not be known to more than a digit
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A step that was computed and not taken yet. error: the largest estimated error of a cell, K, or nan where the
+    method has no estimate; low, high: the least and greatest value of the new field."""
+
+    field: np.ndarray
+    inputs: Inputs
+    error: float
+    low: float
+    high: float
+    entered: np.ndarray
+    released: float
+
+
+class Present(NamedTuple):
+    """The state that a step starts from: its time, s, and the heat exchanged between its cells and flowing into them,
+    (nz, ny, nx) W."""
+
+    time: float
+    inputs: Inputs
+    exchange: np.ndarray
+    flow: np.ndarray
+
+
+class Stage(NamedTuple):
+    """inputs at its time; field, K; rate: heat that flows into each cell, W; entering: (6,) through each face, W."""
+
+    inputs: Inputs
+    field: np.ndarray
+    rate: np.ndarray
+    entering: np.ndarray
+
+
+class Implicit:
+    """Steps of one method on a state."""
+
+    def __init__(self, state: State, tableau: Tableau = TR_BDF2) -> None:
+        self._state, self.tableau = state, tableau
+        held = state.sweep
+        if not isinstance(held, HostField):
+            raise TypeError("an implicit integrator works on a HostField")
+        self._held, self._balance = held, Balance(state.problem)
+        self._present = self._look(self._balance.inputs(state.time))
+        self._slope: np.ndarray | None = None  # K/s, of the last step: what the next is guessed from
+
+    def attempt(self, dt: float, accuracy: float) -> Attempt:
+        """Compute a step of `dt` s, its stages to about `accuracy` K; the state stays.
+
+        Raises `NotConvergedError` where the solver does not get there.
+        """
+        tableau, present, old = self.tableau, self._present, self._held.values
+        stages: list[Stage] = []
+        slope = self._slope
+        for c, row in zip(tableau.c, tableau.a, strict=True):
+            if row[-1] == 0.0:
+                entering = self._balance.entering(present.inputs, old)
+                stages.append(Stage(present.inputs, old, present.flow, entering))
+            else:
+                stages.append(self._stage(c, row[:-1], stages, dt, slope, accuracy))
+                slope = (stages[-1].field - old) / (c * dt)
+        error, last = self._error(stages), stages[-1]
+        weights = np.array(tableau.weights) * dt
+        entered = weights @ np.array([stage.entering for stage in stages])
+        released = float(weights @ np.array([stage.inputs.power for stage in stages]))
+        return Attempt(
+            last.field, last.inputs, error, float(last.field.min()), float(last.field.max()), entered, released
+        )
+
+    def _stage(
+        self,
+        c: float,
+        weights: tuple[float, ...],
+        stages: list[Stage],
+        dt: float,
+        slope: np.ndarray | None,
+        accuracy: float,
+    ) -> Stage:
+        """Solve a stage at c dt, guessed from a slope, K/s; `weights`: of the stages before it."""
+        balance, present, old, diagonal = self._balance, self._present, self._held.values, self.tableau.diagonal
+        inputs = balance.inputs(present.time + c * dt)
+        balance.prepare(inputs, diagonal * dt)
+        same = inputs is present.inputs
+        flow = present.flow if same else balance.flow(inputs, old, present.exchange)
+        earlier = _combined(weights, stages, diagonal)
+        guess = None if slope is None else c * dt * slope
+        found = self._solve(earlier + flow, guess, accuracy, LEAST_RESIDUAL)
+        field = old + found.x
+        rate = balance.capacity / (diagonal * dt) * found.x - earlier
+        return Stage(inputs, field, rate, balance.entering(inputs, field))
+
+    def take(self, attempt: Attempt, time: float) -> None:
+        """Make the attempted step the state of `time` s."""
+        state, held = self._state, self._held
+        self._slope = (attempt.field - held.values) / (time - state.time)
+        held.values[...] = attempt.field
+        held.entered += attempt.entered
+        state.source_energy += attempt.released
+        state.time, state.step = time, state.step + 1
+        self._present = self._look(attempt.inputs)
+
+    def _look(self, inputs: Inputs) -> Present:
+        values = self._held.values
+        exchange = self._balance.exchange(values)
+        return Present(self._state.time, inputs, exchange, self._balance.flow(inputs, values, exchange))
+
+    def _error(self, stages: list[Stage]) -> float:
+        if not self.tableau.embedded:
+            return float("nan")
+        difference = _combined(self.tableau.error_weights, stages, self.tableau.diagonal)
+        return float(np.abs(self._solve(difference, None, 0.0, RESIDUAL_OF_ESTIMATE).x).max())
+
+    def _solve(self, rhs: np.ndarray, guess: np.ndarray | None, accuracy: float, residual: float) -> Solution:
+        found = self._balance.solve(rhs, guess, tolerance=residual, accuracy=accuracy, iterations=MOST_ITERATIONS)
+        self._state.effort.iterations += found.iterations
+        if not found.converged:
+            self._state.effort.residuals = list(found.residuals)
+            when = f"the implicit step from t = {self._state.time:g} s, in {found.iterations} iterations,"
+            raise NotConvergedError(when, found.residuals)
+        return found
+
+
+def _combined(weights: tuple[float, ...], stages: list[Stage], diagonal: float) -> np.ndarray:
+    """Sum of weight/diagonal times rate, W."""
+    total = np.zeros(())
+    for weight, stage in zip(weights, stages, strict=True):
+        total = total + (weight / diagonal) * stage.rate
+    return total

@@ -1,0 +1,70 @@
+"""The steady state: the limit in which no cell gains heat, solved for directly by multigrid.
+
+A T = sources + walls is solved for a correction of the state there is, and again for a correction of that (iterative
+refinement), until another cycle would change no cell by more than the tolerance. The ledger is one of rates, in W.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from heatsim.errors import NotConvergedError, NotFiniteError
+from heatsim.integrators.balance import Balance
+from heatsim.integrators.host_field import HostField
+
+if TYPE_CHECKING:
+    from heatsim.state import State
+
+MOST_ITERATIONS = 300
+AT_ONCE = 20  # iterations between looks at the range of temperatures, and at the clock
+FIRST_RESIDUAL = 1e-3  # enough to know the range
+SHARE = 0.1  # of the tolerance that the last correction of a cycle may be
+ROUNDING = 1e-14  # of the temperatures: corrections below are none
+
+
+def solve(state: State, tolerance: float) -> Iterator[None]:
+    """Bring the state to its limit, to `tolerance` times the range of its temperatures; yields as it goes.
+
+    The time is then infinite, and `HostField.entered` and `State.source_energy` are in W. Raises `NotConvergedError`;
+    the state then holds the last iterate.
+    """
+    held = state.sweep
+    if not isinstance(held, HostField):
+        raise TypeError("the steady solver works on a HostField")
+    balance = Balance(state.problem)
+    inputs, T = balance.inputs(0.0), held.values
+    balance.prepare(inputs, np.inf)
+    driving = _norm(balance.flow(inputs, np.zeros_like(T), np.zeros_like(T)))
+    history = state.effort.residuals
+    accuracy, done, stuck = 0.0, False, False
+    while not (done or stuck) and state.effort.iterations < MOST_ITERATIONS:
+        flow = balance.flow(inputs, T, balance.exchange(T))
+        residual = 0.0 if accuracy else FIRST_RESIDUAL
+        found = balance.solve(flow, None, tolerance=residual, accuracy=accuracy, iterations=AT_ONCE)
+        if not np.isfinite(found.x.sum()):
+            raise NotFiniteError("the steady state is not finite: a source or boundary value is too large")
+        T += found.x
+        driving = driving or _norm(flow) or 1.0
+        history += [each * _norm(flow) / driving for each in found.residuals]
+        state.effort.iterations += found.iterations
+        done = found.converged and accuracy > 0.0
+        stuck = not found.converged and found.iterations == 0  # a matrix so close to singular that rounding hides it
+        accuracy = _accuracy(T, tolerance)
+        yield
+    held.entered[:] = balance.entering(inputs, T)
+    state.source_energy = inputs.power
+    state.time, state.step = np.inf, 1
+    if not done:
+        raise NotConvergedError(f"the steady solver, in {state.effort.iterations} iterations,", history)
+
+
+def _accuracy(T: np.ndarray, tolerance: float) -> float:
+    low, high = float(T.min()), float(T.max())
+    return max(SHARE * tolerance * (high - low), ROUNDING * max(abs(low), abs(high)), np.finfo(float).tiny)
+
+
+def _norm(values: np.ndarray) -> float:
+    return float(np.linalg.norm(values))

@@ -1,0 +1,170 @@
+"""How far each step goes: equal steps, steps under error control, or the one leap to the steady state.
+
+Each way is built on a state and gives `advance(target)`, a generator that brings the state to a time exactly and yields
+now and then. Integrators only step; here are step sizes, rejected steps, and the time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from math import ceil, isfinite
+from typing import TYPE_CHECKING
+
+from heatsim.errors import NotConvergedError, NotFiniteError, ScenarioError
+from heatsim.integrators import euler
+
+if TYPE_CHECKING:
+    from heatsim.integrators.implicit import Attempt, Implicit
+    from heatsim.state import State
+
+CHECK_EVERY = {"cpu": 100, "cuda": 50}  # steps between looks for values that are not finite; a GPU answers one late
+RESPONSE = 0.1  # s of computing between looks at the clock and at signals
+
+TOLERANCE = {"implicit": 1e-3, "steady": 1e-6}  # time.tolerance, where it is left out
+SHARE_OF_A_STEP = 0.2  # of the tolerance that the estimated error of a step may be: errors of steps add up
+SOLVED_TO = 0.02  # of the error allowed in a step: accuracy of the linear solver
+LEAST_RISE = 1e-9  # K; what is so small is rounding
+SAFETY, LEAST_FACTOR, MOST_FACTOR = 0.9, 0.2, 5.0  # on the step that the error estimate asks for
+WORTH_GROWING = 1.25  # a step that would grow by less stays: another size makes another matrix
+LEAST_STEP = 1e-9  # of the end time: so short a step is taken whatever its error, as where an input jumps
+_KEPT = "earlier results are kept"
+
+
+def advancing(state: State) -> Callable[[float], Iterator[None]]:
+    """The way in which the scenario of a state asks to go through time."""
+    control = state.problem.scenario.time
+    if control.integrator == "steady":
+        from heatsim.integrators import steady
+
+        return lambda target: steady.solve(state, control.tolerance or TOLERANCE["steady"])
+    if control.integrator == "implicit":
+        from heatsim.integrators.implicit import Implicit
+
+        integrator = Implicit(state)
+        if isinstance(control.step, float) and control.tolerance is None:
+            return lambda target: equal_implicit_steps(state, integrator, target)
+        return ErrorControl(state, integrator, control.tolerance or TOLERANCE["implicit"]).advance
+    return lambda target: explicit_steps(state, target)
+
+
+def steps_between(start: float, target: float, largest_step: float) -> int:
+    """Number of equal steps, none larger than allowed, from one event to the next."""
+    return max(1, ceil((target - start) / largest_step * (1 - 1e-12)))
+
+
+def explicit_steps(state: State, target: float) -> Iterator[None]:
+    """Explicit steps of equal size, no larger than allowed; yields after each batch of them."""
+    start = state.time
+    if target <= start:
+        return
+    total = steps_between(start, target, state.problem.largest_step)
+    dt = (target - start) / total
+    check_every = CHECK_EVERY[state.sweep.device]
+    most = min(check_every, state.problem.batch)
+    done, batch, unchecked = 0, 1, 0
+    while done < total:
+        count = min(batch, total - done)
+        begun = time.perf_counter()
+        try:
+            euler.advance(state, start, dt, done, count)
+        except ScenarioError as error:
+            raise _no_longer_finite(error) from None
+        batch = _next_batch(count, time.perf_counter() - begun, most)
+        done += count
+        unchecked += count
+        if unchecked + batch > check_every:
+            require_finite(state.sweep.was_finite(), state)
+            unchecked = 0
+        yield
+    state.time = target
+
+
+def _next_batch(count: int, seconds: float, most: int) -> int:
+    """As many steps as take about RESPONSE s, at most twice as many as last time."""
+    fitting = int(count * RESPONSE / max(seconds, 1e-6))
+    return max(1, min(fitting, 2 * count, most))
+
+
+def equal_implicit_steps(state: State, integrator: Implicit, target: float) -> Iterator[None]:
+    """Implicit steps of equal size, no larger than asked for, without error control."""
+    start = state.time
+    if target <= start:
+        return
+    total = steps_between(start, target, state.problem.largest_step)
+    for number in range(1, total + 1):
+        end = target if number == total else start + (target - start) * number / total
+        attempt = _attempt(integrator, (target - start) / total, 0.0)
+        require_finite(isfinite(attempt.high - attempt.low), state)
+        integrator.take(attempt, end)
+        yield
+
+
+class ErrorControl:
+    """Implicit steps as large as the tolerance allows.
+
+    The estimated error of a step, the largest of any cell, is kept below SHARE_OF_A_STEP * tolerance * rise, where rise
+    is the hottest less the coldest temperature of any cell so far, in K. Steps between two events are equal; a step
+    grows only if that is worth another matrix.
+    """
+
+    def __init__(self, state: State, integrator: Implicit, tolerance: float) -> None:
+        self._state, self._integrator, self._share = state, integrator, SHARE_OF_A_STEP * tolerance
+        field, problem = state.sweep.field(), state.problem
+        self._low, self._high = float(field.min()), float(field.max())
+        self._least = LEAST_STEP * problem.scenario.time.end  # s
+        self._size = min(problem.stability_limit, problem.largest_step)  # s, what the error allows
+
+    def advance(self, target: float) -> Iterator[None]:
+        """Bring the state to a time; yields after each step."""
+        state = self._state
+        while state.time < target:
+            count = steps_between(state.time, target, self._size)
+            dt = (target - state.time) / count
+            attempt, factor = self._try(dt)
+            if attempt is None:
+                state.effort.rejected += 1
+                self._size = dt * factor
+                continue
+            self._integrator.take(attempt, target if count == 1 else state.time + dt)
+            self._low, self._high = min(self._low, attempt.low), max(self._high, attempt.high)
+            if factor >= WORTH_GROWING:
+                self._size = min(max(self._size, dt * factor), state.problem.largest_step)
+            yield
+
+    def _try(self, dt: float) -> tuple[Attempt | None, float]:
+        """An attempt, or None if it is rejected, and by what factor the step should change."""
+        accuracy = SOLVED_TO * self._share * max(self._high - self._low, LEAST_RISE)
+        try:
+            attempt = _attempt(self._integrator, dt, accuracy)
+        except NotConvergedError:
+            if dt <= self._least:
+                raise
+            return None, LEAST_FACTOR
+        require_finite(isfinite(attempt.error + attempt.high - attempt.low), self._state)
+        rise = max(self._high, attempt.high) - min(self._low, attempt.low)
+        error = attempt.error / (self._share * max(rise, LEAST_RISE))
+        order = self._integrator.tableau.embedded_order
+        factor = min(max(SAFETY * max(error, 1e-12) ** (-1 / order), LEAST_FACTOR), MOST_FACTOR)
+        return (attempt if error <= 1.0 or dt <= self._least else None), factor
+
+
+def _attempt(integrator: Implicit, dt: float, accuracy: float) -> Attempt:
+    try:
+        return integrator.attempt(dt, accuracy)
+    except ScenarioError as error:
+        raise _no_longer_finite(error) from None
+
+
+def _no_longer_finite(error: ScenarioError) -> NotFiniteError:
+    """Of a value of the scenario that was finite at t = 0."""
+    return NotFiniteError(f"the run is no longer finite; {_KEPT}. {error}")
+
+
+def require_finite(finite: bool, state: State) -> None:
+    """Raise `NotFiniteError` if the state is not finite."""
+    if not finite:
+        raise NotFiniteError(
+            f"the temperature is no longer finite at step {state.step}, t = {state.time:g} s; "
+            f"{_KEPT}. A source or boundary value may grow without bound"
+        )

@@ -1,0 +1,158 @@
+"""Error control keeps the error near the tolerance, whatever the problem, and steps only as short as that takes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from integrator_cases import (
+    PERIODIC,
+    Watcher,
+    box,
+    case,
+    convection,
+    equal_steps,
+    field,
+    fixed,
+    flux,
+    material,
+    run,
+    state_of,
+)
+
+from heatsim.integrators.implicit import Implicit
+from heatsim.integrators.tableaus import TR_BDF2
+
+CONTRAST = {"a": material(50.0), "b": material(0.05)}
+PERIODS = {f"{axis}_{end}": PERIODIC for axis in "xy" for end in ("min", "max")}
+PROBLEMS = {
+    "a mode": case([32, 1, 1], 0.1, initial="100*cos(pi*x)"),
+    "a surface that is suddenly hot": case([48, 1, 1], 0.05, boundary={"x_min": fixed(100.0)}),
+    "a thin insulating layer": case(
+        [40, 1, 1],
+        20.0,
+        size=[0.04, 0.01, 0.01],
+        materials={"metal": material(200.0, 1.0, 1e4), "glue": material(0.2, 1.0, 1e4)},
+        regions=[{"material": "glue", "where": "x > 0.019 and x < 0.021"}],
+        initial=20.0,
+        boundary={"x_min": fixed(100.0), "x_max": convection(500.0, 20.0)},
+    ),
+    "a source in an insulated body": case(
+        [12, 12, 1], 0.5, initial=20.0, sources=[{"power": 50.0, "region": box([0.2, 0.2, 0], [0.5, 0.5, 1])}]
+    ),
+    "convection": case(
+        [16, 6, 6], 1.0, initial=100.0, boundary={"x_min": convection(5.0, 0.0), "z_max": convection(50.0, 20.0)}
+    ),
+    "a wall that swings": case(
+        [32, 1, 1], 0.4, boundary={"x_min": fixed("10*sin(20*pi*t)"), "x_max": convection(3.0, "5*cos(6*t)")}
+    ),
+    "a coefficient that swings": case(
+        [24, 1, 1], 0.5, initial=100.0, boundary={"x_min": convection("5 + 4*sin(10*t)", 0.0)}
+    ),
+    "a pulse": case(
+        [24, 1, 1],
+        1.0,
+        sources=[{"power": "100*exp(-((t - 0.5)/0.05)**2)", "region": box([0, 0, 0], [0.3, 1, 1])}],
+        boundary={"x_max": fixed(0.0)},
+    ),
+    "periods": case([24, 24, 1], 0.05, initial="sin(2*pi*x)*cos(2*pi*y) + 0.1*sin(8*pi*x)", boundary=PERIODS),
+    "contrast in three dimensions": case(
+        [8, 8, 8],
+        0.5,
+        materials=CONTRAST,
+        regions=[{"material": "b", "where": "x > 0.5"}, {"material": "a", "where": "x > 0.75 and y > 0.5"}],
+        initial="10*x",
+        boundary={"z_min": flux(30.0), "z_max": convection(10.0, 5.0)},
+    ),
+}
+
+
+def fields_at(text: str, parts: int, **time: object) -> tuple[list[np.ndarray], int]:
+    """The field at equal parts of the time, and the number of steps."""
+    end = state_of(text).problem.scenario.time.end
+    watcher = Watcher([end * (i + 1) / parts for i in range(parts)], field)
+    state = run(text, [watcher], **time)
+    return watcher.seen, state.step
+
+
+@pytest.mark.parametrize("text", PROBLEMS.values(), ids=PROBLEMS)
+def test_the_error_stays_within_three_times_the_tolerance(text: str) -> None:
+    start = state_of(text)
+    exact, _ = fields_at(text, 6, step=start.problem.scenario.time.end / 300)
+    everything = [field(start), *exact]
+    rise = max(each.max() for each in everything) - min(each.min() for each in everything)
+    steps = []
+    for tolerance in (1e-2, 1e-3):
+        fields, count = fields_at(text, 6, tolerance=tolerance)
+        error = max(np.abs(mine - theirs).max() for mine, theirs in zip(fields, exact, strict=True))
+        assert error <= 3 * tolerance * rise
+        steps.append(count)
+    assert steps[0] <= steps[1] < 300
+
+
+def test_without_a_limit_steps_grow_by_orders_of_magnitude() -> None:
+    """Explicit Euler would take 1.3 million steps here."""
+    state = run(PROBLEMS["a thin insulating layer"])
+    assert state.step + state.effort.rejected < 150
+    assert state.problem.scenario.time.end / state.problem.stability_limit > 1e6
+
+
+def test_the_estimate_is_near_the_error_of_a_step() -> None:
+    text = case([24, 1, 1], 0.05, initial="cos(pi*x) + cos(2*pi*x)")
+    for count in (5, 20):
+        state = state_of(text, end=0.05 / count)
+        estimate = Implicit(state).attempt(0.05 / count, 0.0).error
+        one, many = (
+            field(equal_steps(text.replace("end = 0.05", f"end = {0.05 / count}"), n, TR_BDF2)) for n in (1, 50)
+        )
+        assert estimate == pytest.approx(np.abs(one - many).max(), rel=0.5)
+
+
+def test_events_are_hit_exactly_and_in_order() -> None:
+    times = [0.0, 0.1, 0.3, 1 / 3, 0.7, 1.0]
+    watcher = Watcher(times, lambda state: state.time)
+    run(case([16, 1, 1], 1.0, initial="x", boundary={"x_min": fixed(3.0)}), [watcher])
+    assert watcher.seen == times
+
+
+def test_a_step_given_is_the_largest_and_without_tolerance_the_only_one() -> None:
+    text = case([16, 1, 1], 1.0, initial="x", boundary={"x_min": fixed(3.0)})
+    assert run(text, step=0.03).step == 34
+    assert run(text, step=0.03).effort.rejected == 0
+    assert run(text, step=0.03, tolerance=1e-2).step >= 34
+    assert run(text, tolerance=1e-2).step < 34
+
+
+def test_a_source_that_begins_late_is_not_missed() -> None:
+    """Nothing happens before, so the step would grow without end; and no step is short enough for a jump."""
+    source = {"power": "100 if t > 0.31 and t < 0.36 else 0", "region": box([0, 0, 0], [0.3, 1, 1])}
+    state = run(case([16, 1, 1], 1.0, sources=[source]))
+    assert state.energy.stored == pytest.approx(100 * 0.05, rel=1e-2)
+
+
+def test_the_same_run_gives_the_same_bits() -> None:
+    text = PROBLEMS["contrast in three dimensions"]
+    first, second = run(text), run(text)
+    assert field(first).tobytes() == field(second).tobytes()
+    assert (first.step, first.effort) == (second.step, second.effort)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("tolerance", [1e-1, 1e-3])
+def test_the_energy_ledger_closes_however_loose_the_tolerance(precision: str, tolerance: float) -> None:
+    """Also where a capacity is tiny: heat/(C/dt) of the solver's residual would be large there."""
+    text = case(
+        [12, 10, 6],
+        50.0,
+        materials={"a": material(50.0, 1000.0, 1.0), "foil": material(0.05, 1e-3, 1e-3)},
+        regions=[{"material": "foil", "where": "z > 0.4 and z < 0.6"}],
+        initial="300 + 10*x",
+        boundary={"z_min": flux(900.0), "z_max": convection("10 + 5*sin(t)", "5*cos(t)"), "x_min": fixed(290.0)},
+        sources=[{"power": "40*sin(t)**2*x"}, {"power": 3.0, "region": box([0, 0, 0], [1, 1, 0.3])}],
+        precision=precision,
+    )
+    watcher = Watcher([10.0, 20.0, 50.0], lambda state: state.energy)
+    run(text, [watcher], tolerance=tolerance)
+    for energy in watcher.seen:
+        assert abs(energy.relative_residual) < 1e-9
+        assert energy.sources > 0
+        assert abs(energy.faces["z_min"]) > 0

@@ -1,0 +1,65 @@
+"""Errors fall with the power of the step that the methods promise."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from integrator_cases import box, case, convection, equal_steps, field, fixed, flux, material
+
+from heatsim.integrators.tableaus import BACKWARD_EULER, TR_BDF2, Tableau
+
+PROBLEMS = {
+    "a mode": case([24, 1, 1], 0.1, initial="cos(pi*x)"),
+    "two materials, a source that follows time, convection": case(
+        [8, 6, 5],
+        0.2,
+        materials={"a": material(1.0), "b": material(0.1)},
+        regions=[{"material": "b", **box([0.5, 0, 0], [1, 1, 1])}],
+        initial="x*(1 - x) + y",
+        boundary={"x_min": convection(2.0, "sin(9*t)"), "z_max": flux(0.5), "y_max": fixed("1 + 3*t*t")},
+        sources=[{"power": "5*cos(8*t)", "region": box([0, 0, 0], [0.5, 0.5, 0.5])}],
+    ),
+    "a coefficient that follows time": case(
+        [16, 1, 1], 0.3, initial="1 + x*x", boundary={"x_min": convection("3 + 2*sin(10*t)", 0.5)}
+    ),
+}
+
+
+@cache
+def exact(text: str) -> np.ndarray:
+    return field(equal_steps(text, 400, TR_BDF2))
+
+
+@pytest.mark.parametrize("tableau", [BACKWARD_EULER, TR_BDF2], ids=lambda tableau: tableau.name)
+@pytest.mark.parametrize("text", PROBLEMS.values(), ids=PROBLEMS)
+def test_the_error_falls_with_the_order_of_the_method(text: str, tableau: Tableau) -> None:
+    counts = (16, 32) if tableau.order == 2 else (40, 80)
+    errors = [np.abs(field(equal_steps(text, count, tableau)) - exact(text)).max() for count in counts]
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert orders[-1] == pytest.approx(tableau.order, abs=0.1)
+
+
+@pytest.mark.parametrize("tableau", [BACKWARD_EULER, TR_BDF2], ids=lambda tableau: tableau.name)
+def test_a_tableau_meets_the_conditions_of_its_order(tableau: Tableau) -> None:
+    """Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, section II.2."""
+    b, c = np.array(tableau.weights), np.array(tableau.c)
+    a = np.array([[*row, *[0.0] * (len(c) - len(row))] for row in tableau.a])
+    np.testing.assert_allclose(a.sum(axis=1), c, atol=1e-15)
+    conditions = [b.sum() - 1, b @ c - 1 / 2, b @ c**2 - 1 / 3, b @ a @ c - 1 / 6]
+    met = [abs(each) < 1e-14 for each in conditions]
+    assert met[: tableau.order] == [True] * tableau.order
+    assert not met[tableau.order]
+    if tableau.embedded:
+        b = np.array(tableau.embedded)
+        embedded = [b.sum() - 1, b @ c - 1 / 2, b @ c**2 - 1 / 3, b @ a @ c - 1 / 6]
+        assert np.abs(embedded).max() < 1e-14
+        assert tableau.embedded_order == 3
+
+
+@pytest.mark.parametrize("tableau", [BACKWARD_EULER, TR_BDF2], ids=lambda tableau: tableau.name)
+def test_what_a_step_cannot_resolve_is_gone_after_it(tableau: Tableau) -> None:
+    """L-stable: one step of a million times the stability limit leaves nothing of a mode."""
+    rough = case([32, 1, 1], 500.0, initial="where(floor(32*x) - 2*floor(16*x) > 0, 1, -1)")
+    assert np.abs(field(equal_steps(rough, 1, tableau))).max() < 1e-4
