@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from heatsim.scenario import Scenario
 
+CLASSES = 2  # bytes a cell that `temporal` keeps of the materials and sources around it, at most
 Watch = Callable[[Progress], bool]
 log = logging.getLogger("heatsim")
 
@@ -72,7 +73,8 @@ def run(
     """
     started = time.perf_counter()
     choice = devices.choose(scenario)
-    devices.require_memory(choice, state_bytes(scenario))
+    classes = CLASSES if choice.kernel == "temporal" and (len(scenario.materials) > 1 or scenario.sources) else 0
+    devices.require_memory(choice, state_bytes(scenario) + classes * prod(scenario.grid.cells))
     problem = build(scenario)
     folder = RunFolder.create(Path(output) if output is not None else default_folder(scenario), force)
     handler = _log_to(folder.log)

@@ -40,9 +40,21 @@ if SIMULATED:
 
         return call
 
-    def prefetch_rows(columns):
-        """Nothing to do."""
-        return lambda array, start, offsets: None
+    def load_bytes(count):
+        """One from each element; what was never written may be no byte."""
+
+        def byte(value):
+            return np.uint32(value if 0 <= value < 256 else 0)
+
+        return lambda board, at: tuple(byte(board[at + np.uint64(k)]) for k in range(count))
+
+    def unequal_rows(columns):
+        """As it says."""
+        return lambda cells: np.uint32(cells[columns:] != cells[:-columns])
+
+    def everywhere(flag):
+        """A lane may go its own way."""
+        return flag
 
     @inlined
     def thread_anew():
@@ -79,7 +91,7 @@ else:
             def codegen(context, builder, signature, args):
                 found = []
                 for offset in cgutils.unpack_tuple(builder, args[2]):
-                    for piece, width, align in _pieces(context, builder, array, args, offset, columns, aligned):
+                    for piece, width, align in row_pieces(context, builder, array, args, offset, columns, aligned):
                         vector = builder.load(piece, align=align)
                         found += [builder.extract_element(vector, _int32(k)) for k in range(width)]
                 return context.make_tuple(builder, result, found)
@@ -99,7 +111,7 @@ else:
                     bit = builder.and_(args[4], _int32(1 << number))
                     with builder.if_then(builder.icmp_unsigned("!=", bit, _int32(0))):
                         row = iter(rows[number])
-                        for piece, width, align in _pieces(context, builder, array, args, offset, columns, aligned):
+                        for piece, width, align in row_pieces(context, builder, array, args, offset, columns, aligned):
                             vector = ir.Constant(piece.type.pointee, ir.Undefined)
                             for k in range(width):
                                 vector = builder.insert_element(vector, next(row), _int32(k))
@@ -110,25 +122,54 @@ else:
 
         return call
 
-    def prefetch_rows(columns: int):
-        """call(array, start, offsets): have these rows brought into the L2 cache."""
+    def load_bytes(count: int):
+        """call(board, at): `count` bytes from board[at] on, uint32, whatever the type of its elements; a multiple of 8
+        of them is read."""
 
         @intrinsic
-        def call(typing_context, array, start, offsets):
-            def codegen(context, builder, signature, args):
-                address = ir.IntType(64)
-                kind = ir.FunctionType(ir.VoidType(), [address])
-                prefetch = ir.InlineAsm(kind, "prefetch.global.L2 [$0];", "l", side_effect=True)
-                for offset in cgutils.unpack_tuple(builder, args[2]):
-                    piece, _, _ = next(_pieces(context, builder, array, args, offset, columns, aligned=False))
-                    builder.call(prefetch, [builder.ptrtoint(piece, address)])
-                return context.get_dummy_value()
+        def call(typing_context, board, at):
+            result = types.UniTuple(types.uint32, count)
 
-            return types.void(array, types.uint64, offsets), codegen
+            def codegen(context, builder, signature, args):
+                start = builder.gep(context.make_array(board)(context, builder, args[0]).data, [args[1]])
+                word = ir.IntType(32)
+                vector = ir.VectorType(word, 2)
+                pairs = builder.bitcast(start, vector.as_pointer(start.type.addrspace))
+                words = []
+                for number in range(-(-count // 8)):
+                    pair = builder.load(builder.gep(pairs, [_int32(number)]), align=8)
+                    words += [builder.extract_element(pair, _int32(k)) for k in range(2)]
+                found = [
+                    builder.and_(builder.lshr(words[k // 4], _int32(8 * (k % 4))), _int32(0xFF)) for k in range(count)
+                ]
+                return context.make_tuple(builder, result, found)
+
+            return result(board, types.uint64), codegen
 
         return call
 
-    def _pieces(context, builder, array_type, args, offset, columns, aligned):
+    def unequal_rows(columns: int):
+        """call(cells): not 0 where the rows of a flat tuple of integers are not all the same."""
+
+        @intrinsic
+        def call(typing_context, cells):
+            def codegen(context, builder, signature, args):
+                items = cgutils.unpack_tuple(builder, args[0])
+                differ = ir.Constant(items[0].type, 0)
+                for one, other in zip(items, items[columns:], strict=False):
+                    differ = builder.or_(differ, builder.xor(one, other))
+                return differ
+
+            return cells.dtype(cells), codegen
+
+        return call
+
+    @inlined
+    def everywhere(flag):
+        """Whether it is true in all lanes of a warp, which must call it together."""
+        return cuda.all_sync(0xFFFFFFFF, flag)
+
+    def row_pieces(context, builder, array_type, args, offset, columns, aligned):
         """The accesses of a row of `array`, given (array, start, ...): pointer to a vector, its length, its bytes."""
         data = context.make_array(array_type)(context, builder, args[0]).data
         size = array_type.dtype.bitwidth // 8

@@ -70,6 +70,10 @@ if SIMULATED:
         """So many times."""
         return lambda value: (value,) * count
 
+    def cycled(count):
+        """One after another."""
+        return lambda cells: cells * count
+
     def counted(count):
         """An arithmetic sequence."""
         return lambda first, step: tuple(type(first)(first + step * k) for k in range(count))
@@ -173,6 +177,20 @@ else:
                 return context.make_tuple(builder, result, [args[0]] * count)
 
             return result(value), codegen
+
+        return call
+
+    def cycled(count: int):
+        """call(cells): the items of a tuple, one after another, `count` times."""
+
+        @intrinsic
+        def call(typing_context, cells):
+            result = types.UniTuple(cells.dtype, count * len(cells))
+
+            def codegen(context, builder, signature, args):
+                return context.make_tuple(builder, result, cgutils.unpack_tuple(builder, args[0]) * count)
+
+            return result(cells), codegen
 
         return call
 

@@ -51,7 +51,9 @@ def cases(movement: str) -> Iterator[tuple[str, type, Case]]:
             np.float64,
             random_case((3, 6, 10), Kind(table=True), periodic=(True, False, False)),
         )
-        yield "materials", np.float32, case_at(PLACES[0], KINDS["materials"], 3)
+        heated = KINDS["materials with heat a zone"]
+        yield "materials, fused, then one", np.float64, random_case((4, 7, 12), heated, rows=3, seed=1)
+        yield "materials in a grid smaller than a tile", np.float32, case_at(PLACES[0], KINDS["materials"], 3)
         yield "a grid smaller than a tile", np.float32, case_at(PLACES[3], KINDS["uniform"], 4)
     if movement == "register":
         for number, place in enumerate(MARCHES):

@@ -14,9 +14,9 @@ from heatsim_kernels.cuda_memory import Table, empty, on_device
 from heatsim_kernels.stencil import SWEEPS
 from heatsim_kernels.stencil.structure import Structure
 from heatsim_kernels.stencil.temporal import Rates
-from heatsim_kernels.stencil.temporal_launch import FusedSteps, tables_of
+from heatsim_kernels.stencil.temporal_launch import FusedSteps, classes_of, tables_of
 from heatsim_kernels.stencil.temporal_plan import Tile
-from kernel_cases import STEP, Case, Kind, random_case, row_of
+from kernel_cases import STEP, Case, Kind, random_case, random_zones, row_of
 
 
 class Trial(NamedTuple):
@@ -26,26 +26,41 @@ class Trial(NamedTuple):
     tile: Tile
     dtype: type
     periodic: tuple[bool, bool, bool] = (False, False, False)
-    heat: bool = False
+    kind: Kind = Kind()
+    block: tuple[int, int, int] = (3, 4, 70)
 
 
-SMALL, LATE = Tile(2, 2, 3, 2), Tile(2, 2, 3, 2, ahead=2, early=False)
+HEATED, MATERIALS = Kind(table=True), Kind(zones=3, pairs=True, table=True)
+SMALL, NEAR = Tile(2, 2, 3, 2), Tile(2, 2, 3, 2, ahead=1)
 TRIALS = {
-    "a march long enough for its loop beside walls, rows of odd length": Trial((8, 6, 9), SMALL, np.float64, heat=True),
-    "one plane": Trial((1, 8, 12), SMALL, np.float32, heat=True),
-    "a tile with no wall at x and y": Trial((7, 9, 13), SMALL, np.float32),
-    "three steps, four columns a lane": Trial((2, 9, 20), Tile(3, 4, 4, 2), np.float32),
-    "periodic in x": Trial((3, 6, 8), SMALL, np.float32, (True, False, False)),
-    "periodic in y and z, planes loaded late": Trial((4, 5, 8), LATE, np.float32, (False, True, True)),
-    "periodic all around": Trial((3, 3, 6), SMALL, np.float64, (True, True, True)),
+    "a march long enough for its loop beside walls, rows of odd length": Trial(
+        (8, 6, 9), SMALL, np.float64, kind=HEATED
+    ),
+    "one plane": Trial((1, 8, 12), SMALL, np.float32, kind=HEATED),
+    "a tile with no wall at x and y": Trial(
+        (6, 2, 13), SMALL._replace(unrolled=True), np.float32, (False, True, False)
+    ),
+    "three steps, four columns a lane": Trial((2, 8, 20), Tile(3, 4, 4, 2), np.float32),
+    "periodic in y and z, one plane on its way": Trial((4, 5, 8), NEAR, np.float32, (False, True, True)),
+    "periodic all around": Trial((3, 3, 6), NEAR, np.float64, (True, True, True)),
+    "materials in layers": Trial((6, 6, 9), SMALL, np.float32, kind=MATERIALS, block=(2, 70, 70)),
+    "materials in blocks, periodic in x": Trial(
+        (5, 6, 9), NEAR, np.float64, (True, False, False), Kind(zones=2, pairs=True), (2, 4, 5)
+    ),
+    "zones that differ in heat alone": Trial(
+        (3, 6, 8), SMALL, np.float32, kind=Kind(zones=3, table=True), block=(2, 2, 3)
+    ),
+    "one material as a table of pairs": Trial((2, 6, 8), NEAR, np.float32, kind=Kind(pairs=True)),
 }
 
 
 def case_of(trial: Trial) -> Case:
     """A random problem whose walls and source are other ones in each step."""
-    kind = Kind(table=trial.heat)
-    case = random_case(trial.shape, kind, periodic=trial.periodic, rows=trial.tile.steps, seed=7)
-    return case._replace(terms=replace(case.terms, closed=(True,) * 6))
+    case = random_case(trial.shape, trial.kind, periodic=trial.periodic, rows=trial.tile.steps, seed=7)
+    zones = case.terms.zones
+    if zones is not None:
+        zones = random_zones(np.random.default_rng(3), trial.shape, trial.kind.zones, trial.block)
+    return case._replace(terms=replace(case.terms, closed=(True,) * 6, zones=zones))
 
 
 def beside_walls(field: np.ndarray, periodic: tuple[bool, bool, bool]) -> np.ndarray:
@@ -71,16 +86,28 @@ def step_by_step(trial: Trial) -> dict[str, np.ndarray]:
 def at_once(trial: Trial) -> dict[str, np.ndarray]:
     """The same by one sweep of `temporal`."""
     case, kind = case_of(trial), np.dtype(trial.dtype)
-    fused = FusedSteps(Structure.of(case.terms, case.drive, kind), trial.tile, trial.shape, traced=True)
+    structure, zones = Structure.of(case.terms, case.drive, kind), case.terms.zones
+    given = on_device(np.zeros(1, np.uint8) if zones is None else zones.ravel())
+    classes = classes_of(structure, trial.tile, trial.shape, given, case.terms.zone_count)
+    fused = FusedSteps(structure, trial.tile, trial.shape, traced=True, classes=classes)
     u, v = on_device(case.start.astype(kind).ravel()), empty(case.start.size, kind)
     heat = np.zeros((1, 1)) if case.drive.heat_table is None else case.drive.heat_table
     tables = (Table(on_device(rows.astype(kind)), len(rows)) for rows in (case.drive.wall_a, case.drive.wall_b, heat))
-    rx, ry, rz = (STEP * case.terms.exchange).astype(kind)
-    fused.launch(u, v, 0, tables_of(*tables), Rates(rx, ry, rz, kind.type(STEP)))
+    rates = (STEP * case.terms.exchange).astype(kind).ravel()
+    rx, ry, rz = rates.reshape(3, -1)[:, 0]
+    first = Rates(rx, ry, rz, kind.type(STEP))
+    fused.launch(u, v, 0, tables_of(*tables), first, on_device(rates) if structure.pairs else None)
     nz, ny, nx = trial.shape
     written = np.repeat(~np.repeat(trial.periodic, 2), [nz * ny, nz * ny, nz * nx, nz * nx, ny * nx, ny * nx])
     trace = fused.trace.host().reshape(trial.tile.steps - 1, -1)[:, written]
     return {"field": v.host().reshape(trial.shape), "trace": trace.ravel()}
+
+
+def has_classes(zone_count: int) -> bool:
+    """Whether a grid with that many zones, each cell's at random, has few enough classes."""
+    shape, structure = (5, 8, 8), Structure("float32", True, True, False, False, False, (False, False, False))
+    zones = on_device(np.random.default_rng(0).integers(0, zone_count, 320).astype(np.uint8))
+    return classes_of(structure, SMALL, shape, zones, zone_count) is not None
 
 
 def main(target: str) -> None:
@@ -91,6 +118,7 @@ def main(target: str) -> None:
         for way, run in ways.items()
         for part, values in run(trial).items()
     }
+    parts |= {f"classes of {zones} zones": np.array(has_classes(zones)) for zones in (1, 100)}
     np.savez(target, allow_pickle=False, **parts)
 
 

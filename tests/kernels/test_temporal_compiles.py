@@ -14,26 +14,30 @@ pytestmark = [
     pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
     pytest.mark.skipif(bool(config.ENABLE_CUDASIM), reason="the CUDA simulator compiles nothing"),
 ]
+PLAIN, HEATED, MATERIALS = (False, False, False), (False, False, True), (True, True, True)  # pairs, zones, heat by zone
 WALLED, PERIODIC = (False, False, False), (True, True, True)
 
 
 @pytest.mark.parametrize(
-    ("precision", "heat", "periodic", "aligned", "traced", "capability"),
+    ("precision", "terms", "periodic", "aligned", "traced", "capability"),
     [
-        ("float32", True, WALLED, True, True, (9, 0)),
-        ("float32", False, PERIODIC, False, False, (9, 0)),
-        ("float64", True, WALLED, True, True, (9, 0)),
-        ("float64", False, WALLED, True, False, (8, 0)),
+        ("float32", HEATED, WALLED, True, True, (9, 0)),
+        ("float64", HEATED, WALLED, True, True, (9, 0)),
+        ("float32", MATERIALS, PERIODIC, False, False, (9, 0)),
+        ("float64", MATERIALS, PERIODIC, True, False, (9, 0)),
+        ("float64", PLAIN, PERIODIC, False, False, (8, 0)),
     ],
 )
 def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # type: ignore[no-untyped-def]
-    precision, heat, periodic, aligned, traced, capability
+    precision, terms, periodic, aligned, traced, capability
 ) -> None:
     from heatsim_kernels.cuda_api import cuda
     from heatsim_kernels.stencil import temporal
 
-    tile = temporal.TILES[precision][0 if capability >= (9, 0) else -1]
-    structure = Structure(precision, False, False, heat, False, False, periodic)
+    pairs, zones, heat = terms
+    structure = Structure(precision, pairs, zones, heat, False, False, periodic)
+    tiles = (temporal.ZONED_TILES if structure.zones else temporal.TILES)[precision]
+    tile = tiles[0 if capability >= (9, 0) else -1]
     kernel = temporal.build(temporal.Variant(structure, tile, aligned, traced))
     ptx = str(
         cuda.compile_ptx(kernel, temporal.signature(precision), cc=capability, launch_bounds=temporal.bounds(tile))[0]
@@ -45,7 +49,8 @@ def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # t
     assert f".{other}" not in ptx
     assert not re.findall(rf"(?:mul|mad|div|rcp)\S*\.{real}\b|\.ftz|\.approx", ptx)
     assert "shfl.sync" in ptx
-    assert len(re.findall(rf"ld\.global\.v2\.{real}", ptx)) > tile.rows or not aligned
+    bytes_ = tile.columns * (4 if precision == "float32" else 8) if aligned else (4 if precision == "float32" else 8)
+    assert re.search(rf"cp\.async\.ca\.shared\.global [^;]*, {bytes_};", ptx)
 
 
 def test_what_is_not_fused_is_refused() -> None:
@@ -59,8 +64,10 @@ def test_what_is_not_fused_is_refused() -> None:
     assert not fuses(plain, tile, (300, 300, tile.width - 1))
     assert not fuses(plain._replace(pairs=True), tile, large)
     assert not fuses(plain._replace(zones=True), tile, large)
+    assert fuses(plain._replace(pairs=True, zones=True), tile, large, zones=True)
+    assert not fuses(plain._replace(zones=True, heat_field=True), tile, large, zones=True)
     assert not fuses(plain._replace(heat_field=True), tile, large)
     assert not fuses(plain._replace(wall_per_cell=True), tile, large)
     around = plain._replace(periodic=PERIODIC)
     assert not fuses(around, tile, large)  # a march around one plane
-    assert fuses(around, tile, (tile.steps + 1, tile.height, tile.width))
+    assert fuses(around, tile, (tile.steps + tile.ahead, tile.height, tile.width))

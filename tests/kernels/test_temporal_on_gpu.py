@@ -6,28 +6,32 @@ import numpy as np
 import pytest
 import simulate_temporal
 from heatsim_kernels.stencil.temporal_plan import Tile
-from kernel_cases import FLOATS, same_bits
+from kernel_cases import FLOATS, Kind, same_bits
 from simulate_temporal import Trial
 
 pytestmark = pytest.mark.gpu
+HEATED, MATERIALS = Kind(table=True), Kind(zones=2, pairs=True, table=True)
 PLACES = (
-    ((37, 203, 328), (False, False, False), False),
-    ((9, 130, 131), (False, False, False), True),
-    ((1, 128, 300), (False, False, False), True),
-    ((37, 131, 200), (True, False, True), False),
-    ((21, 100, 133), (True, True, True), True),
+    ((37, 203, 328), (False, False, False), Kind()),
+    ((9, 130, 131), (False, False, False), HEATED),
+    ((1, 128, 300), (False, False, False), HEATED),
+    ((37, 131, 200), (True, False, True), Kind()),
+    ((21, 100, 133), (True, True, True), HEATED),
+    ((37, 131, 200), (False, False, False), MATERIALS),
+    ((21, 100, 133), (True, True, True), Kind(zones=2, pairs=True)),
+    ((9, 130, 131), (False, False, False), Kind(zones=5, table=True)),
 )
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize(("shape", "periodic", "heat"), PLACES)
+@pytest.mark.parametrize(("shape", "periodic", "kind"), PLACES)
 def test_several_steps_at_once_give_the_bits_and_the_trace_of_single_steps_on_a_gpu(
-    shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], heat: bool, dtype: type
+    shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], kind: Kind, dtype: type
 ) -> None:
-    from heatsim_kernels.stencil.temporal import TILES
+    from heatsim_kernels.stencil.temporal import TILES, ZONED_TILES
 
-    tile: Tile = TILES[np.dtype(dtype).name][0]
-    trial = Trial(shape, tile, dtype, periodic, heat)
+    tile: Tile = (ZONED_TILES if kind.zones > 1 else TILES)[np.dtype(dtype).name][0]
+    trial = Trial(shape, tile, dtype, periodic, kind, block=(5, 16, 40))
     found, expected = simulate_temporal.at_once(trial), simulate_temporal.step_by_step(trial)
     assert same_bits(found["field"], expected["field"])
     assert same_bits(found["trace"], expected["trace"])

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil.temporal_plan import Tile, fits, plan
+from heatsim_kernels.stencil.temporal_plan import WALL_COST, Tile, fits, plan
 
 TILES = (Tile(4, 2, 4, 4), Tile(3, 1, 5, 3), Tile(2, 4, 3, 5))
 SHAPES = ((1, 16, 128), (13, 31, 129), (40, 57, 200))
@@ -28,33 +28,54 @@ def test_every_cell_is_owned_and_no_tile_with_walls_leaves_the_grid(
     assert (np.diff(firsts) >= 0).all()
     assert len(firsts) <= blocks + 1
     owned = np.zeros(shape, int)
-    for x, y, first, end in pieces:
-        cuts = [
-            _owned(int(start), width, halo, n, wraps)
-            for start, width, halo, n, wraps in (
-                (y, tile.height, tile.steps, shape[1], periodic[1]),
-                (x, tile.width, tile.halo, shape[2], periodic[0]),
-            )
-        ]
+    for x, y, first, end, left, right, top, bottom, _ in pieces:
         assert 0 <= first < end <= shape[0]
-        owned[(slice(first, end), *cuts)] += 1
+        _check(int(x), int(left), int(right), tile.width, tile.halo, shape[2], periodic[0], tile.columns)
+        _check(int(y), int(top), int(bottom), tile.height, tile.steps, shape[1], periodic[1], 1)
+        owned[first:end, top:bottom, left:right] += 1
     assert (owned >= 1).all()
+    assert owned.mean() < 1.05  # next to nothing is written twice
 
 
-def _owned(start: int, width: int, halo: int, n: int, wraps: bool) -> slice:
-    """The cells that a tile owns along an axis: all but its halo, which it does not need at a wall."""
+def _check(start: int, left: int, right: int, width: int, halo: int, n: int, wraps: bool, step: int) -> None:
+    """A tile owns what is right after all its steps: all but its halo, which it does not need at a wall."""
+    assert wraps or 0 <= start <= n - width
+    assert left >= (0 if start == 0 and not wraps else start + halo)
+    assert right <= (n if start + width == n and not wraps else start + width - halo)
+    assert (left - start) % step == 0  # whole lanes
     if wraps:
-        assert -halo <= start <= n + halo - width
-        return slice(start + halo, start + width - halo)
-    assert 0 <= start <= n - width
-    return slice(start if start == 0 else start + halo, start + width if start + width == n else start + width - halo)
+        assert -halo <= start < n
+        assert start >= 0 or -start % step == 0  # the ends of the grid are not within a lane
+        assert start + width <= n or (n - start) % step == 0
 
 
 @pytest.mark.parametrize("n", [512, 768])
 def test_blocks_have_equal_work(n: int) -> None:
     tile = Tile(4, 2, 4, 16)
     pieces, firsts = plan(tile, (n, n, n), (False, False, False), 132)
-    planes = np.array([sum(end - first for _, _, first, end in pieces[a:b]) for a, b in pairwise(firsts)])
-    assert len(planes) == 132
-    assert planes.min() > 0.75 * planes.max()  # those beside walls have fewer planes, which take longer
+    # Planes that a march takes in: its own, those before it to start with (none below the grid), those after it.
+    turns = [
+        sum(end - first + tile.steps + min(first, tile.steps) for first, end in pieces[a:b, 2:4])
+        for a, b in pairwise(firsts)
+    ]
+    assert len(turns) == 132
+    assert min(turns) > 0.95 / WALL_COST * max(turns)  # those beside walls have fewer planes, which take longer
     assert (pieces[:, 3] - pieces[:, 2]).min() >= tile.steps
+
+
+def test_tiles_inside_meet_at_whole_sectors_of_memory() -> None:
+    pieces, _ = plan(Tile(4, 2, 4, 16), (768, 768, 768), (False, False, False), 132)
+    assert (pieces[:, 4] % 8 == 0).all()
+
+
+def test_most_blocks_march_beside_each_other() -> None:
+    pieces, firsts = plan(Tile(4, 2, 4, 16), (512, 512, 512), (False, False, False), 132)
+    starting = pieces[firsts[:-1]]
+    assert (starting[:81, 2] == 0).all()  # 81 columns of tiles
+    assert len(np.unique(starting[:81, :2], axis=0)) == 81
+
+
+def test_rows_of_odd_length_around_a_periodic_axis_need_room_for_a_halo_more() -> None:
+    tile = Tile(2, 2, 3, 2)
+    assert fits(tile, (4, 6, tile.width - 2 * tile.halo), (True, False, False))
+    assert not fits(tile, (4, 6, tile.width - 2 * tile.halo + 1), (True, False, False))

@@ -64,10 +64,10 @@ def _cpu(terms: Terms, dtype: np.dtype) -> Sweep:
 
 
 def _temporal(terms: Terms, dtype: np.dtype) -> Sweep:
-    from . import register, temporal
+    from . import register
     from .cuda_sweep import CudaSweep
 
-    return CudaSweep(terms, dtype, register, fused=temporal.TILES[dtype.name])
+    return CudaSweep(terms, dtype, register, fused=True)
 
 
 def _on_cuda(movement: str) -> Callable[[Terms, np.dtype], Sweep]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cuda_api import cuda, device_name
+from ..cuda_api import cuda, device_name, shared_memory
 from ..cuda_launch import Resources, kernel
 from ..cuda_memory import Array, Captures, Download, Table, Upload, empty, on_device
-from . import cuda_reads, cuda_wall_flows, cuda_zone_sums
+from . import cuda_reads, cuda_wall_flows, cuda_zone_sums, temporal
 from .cuda_cell import Heat, Medium, Shape, Walls
 from .structure import Structure
-from .temporal import Rates, Tables, fuses
-from .temporal_launch import FusedSteps, tables_of
+from .temporal import Rates, Tables
+from .temporal_launch import FusedSteps, classes_of, tables_of
 from .terms import Drive, Terms
 from .tuning import tile_for
 
@@ -40,17 +40,17 @@ class CudaSweep:
     """A field on the GPU: see `Sweep` in `stencil/__init__.py`.
 
     movement: a module such as `basic`, which takes single steps; `tile` one of its TILES (default: see `tuning`).
-    fused: tiles of `temporal`, the best first, with which it takes several steps at once where these can be fused.
+    fused: whether to take several steps at once, by `temporal`, where these can be fused.
     """
 
     device = "cuda"
 
     def __init__(
-        self, terms: Terms, dtype: np.dtype, movement: ModuleType, tile: Any = None, fused: Sequence[Any] = ()
+        self, terms: Terms, dtype: np.dtype, movement: ModuleType, tile: Any = None, fused: bool = False
     ) -> None:
         self.terms, self.dtype = terms, np.dtype(dtype)
         self.name = "temporal" if fused else movement.__name__.rpartition(".")[2]
-        self._movement, self._given_tile, self._tiles_of_fused = movement, tile, fused
+        self._movement, self._given_tile, self._to_fuse = movement, tile, fused
         self._fused: dict[Structure, FusedSteps | None] = {}
         cells = int(np.prod(terms.shape))
         self._u, self._v = empty(cells, self.dtype), empty(cells, self.dtype)
@@ -156,7 +156,7 @@ class CudaSweep:
         fused, k = self._fused_for(batch.structure), 0
         while k < steps:
             if fused is not None and k + fused.steps <= steps:
-                fused.launch(self._u, self._v, k, *_for_fused(batch))
+                fused.launch(self._u, self._v, k, *_for_fused(batch), batch.medium.rates)
                 self._count_flows(batch, k, fused.steps, fused.trace)
                 taken = fused.steps
             else:
@@ -169,13 +169,21 @@ class CudaSweep:
 
     def _fused_for(self, structure: Structure) -> FusedSteps | None:
         """The means to take several steps of such problems at once, if this sweep is to and they can be."""
-        if self._tiles_of_fused and structure not in self._fused:
-            open_walls = bool(self._open_faces.size)
-            fitting = [tile for tile in self._tiles_of_fused if fuses(structure, tile, self.terms.shape)]
-            self._fused[structure] = (
-                FusedSteps(structure, fitting[0], self.terms.shape, traced=open_walls) if fitting else None
-            )
+        if self._to_fuse and structure not in self._fused:
+            self._fused[structure] = self._make_fused(structure)
         return self._fused.get(structure)
+
+    def _make_fused(self, structure: Structure) -> FusedSteps | None:
+        shape, several = self.terms.shape, structure.pairs or structure.zones
+        tiles = (temporal.ZONED_TILES if several else temporal.TILES)[structure.dtype]
+        room = shared_memory()
+        for tile in tiles:
+            if temporal.fuses(structure, tile, shape, zones=True) and temporal.shared_bytes(tile, structure) <= room:
+                classes = classes_of(structure, tile, shape, self._zones, int(self._zone_count)) if several else None
+                if several and classes is None:
+                    return None
+                return FusedSteps(structure, tile, shape, traced=bool(self._open_faces.size), classes=classes)
+        return None
 
     def _batch(self, dt: float, drive: Drive) -> Batch:
         """Send what the steps need, unless it is there already."""

@@ -15,8 +15,12 @@ So arithmetic, not memory, sets the pace. Sources: Nguyen et al., 3.5-D blocking
 on modern CPUs and GPUs, SC 2010; Matsumura et al., AN5D: automated stencil framework for high-degree temporal
 blocking, CGO 2020 (planes of all levels in registers, one barrier a plane).
 
-What it fuses: uniform materials with all boundary kinds, whose values may differ from step to step, and a heating
-rate. Everything else goes to a single sweep: see `fuses`.
+Planes come from memory by way of a ring in shared memory (`cp.async`), several planes ahead: registers have room for
+one at most, and a load that is needed a turn later is waited for. A lane fetches the very cells it then takes, so the
+ring needs no barrier.
+
+What it fuses: materials, one or several (`temporal_classes`), with all boundary kinds, whose values may differ from
+step to step, and a heating rate by zone. Everything else goes to a single sweep: see `fuses`.
 """
 
 from __future__ import annotations
@@ -27,19 +31,27 @@ import numpy as np
 from numba import float32, float64, int32, types, uint32, uint64
 
 from ..cuda_api import SIMULATED, cuda, inlined
-from ..cuda_lanes import WARP, load_rows, prefetch_rows, store_rows, thread_anew
-from ..cuda_tuples import counted, each, once, repeated
-from . import temporal_level
+from ..cuda_fetch import end_fetch, fetch_bytes, fetch_rows, wait_for_fetches
+from ..cuda_lanes import WARP, load_rows, store_rows, thread_anew
+from ..cuda_tuples import counted, once, repeated
+from . import temporal_level, temporal_numbers, temporal_place
 from .structure import Structure
-from .temporal_level import NUMBERS, Board, Lane, Walls
+from .temporal_classes import Classes, class_slots, lane_bytes
+from .temporal_level import Board, Walls
+from .temporal_place import thread
 from .temporal_plan import Tile, fits
+from .temporal_step import Media
 
 ALIGNMENT = 16  # bytes
 STATIC_LIMIT = 48 * 1024  # bytes of shared memory that a kernel may declare
 _FOR_SIMULATOR = (Tile(2, 2, 3, 2),)
 TILES = {  # by precision, the best first; the last spills nothing on capability 8.0 either
     "float32": _FOR_SIMULATOR if SIMULATED else (Tile(4, 2, 4, 16), Tile(4, 2, 4, 8)),
-    "float64": _FOR_SIMULATOR if SIMULATED else (Tile(3, 2, 4, 8), Tile(3, 2, 2, 8)),
+    "float64": _FOR_SIMULATOR if SIMULATED else (Tile(4, 2, 4, 8), Tile(3, 2, 2, 8)),
+}
+ZONED_TILES = {  # the same for several zones
+    "float32": _FOR_SIMULATOR if SIMULATED else (Tile(4, 2, 4, 12), Tile(4, 2, 4, 8)),
+    "float64": _FOR_SIMULATOR if SIMULATED else (Tile(4, 2, 4, 8), Tile(3, 2, 2, 8)),
 }
 
 
@@ -59,7 +71,7 @@ class Variant(NamedTuple):
 class Tables(NamedTuple):
     """Boundary values and heating rates of a batch of steps; of each, the row of a step or the last one holds.
 
-    a, b: (rows, 6), FACES in order. heat: (rows, 1), K/s, any where there is none.
+    a, b: (rows, 6 n), FACES in order, n zones. heat: (rows, n), K/s, any where there is none.
     """
 
     a: object
@@ -70,7 +82,7 @@ class Tables(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """Rates a step along x, y, z, and the step, s."""
+    """Rates a step along x, y, z, any where they differ by zone, and the step, s."""
 
     rx: float
     ry: float
@@ -78,255 +90,172 @@ class Rates(NamedTuple):
     dt: float
 
 
-class Span(NamedTuple):
-    """What a block marches through: planes first <= z < end of a grid, and sizes.
-
-    rows: offsets of a lane's rows from the first one; side: the same, counted in rows. plane, grid, trace: cells of a
-    plane, of the grid, and of a level of the trace.
-    """
-
-    first: int
-    end: int
-    nz: int
-    ny: int
-    nx: int
-    rows: object
-    side: object
-    plane: int
-    grid: int
-    trace: int
-
-
-def fuses(structure: Structure, tile: Tile, shape: tuple[int, int, int]) -> bool:
-    """Whether the kernel can take several steps of such a problem at once."""
-    simple = not (structure.pairs or structure.zones or structure.heat_field or structure.wall_per_cell)
-    return simple and fits(tile, shape, structure.periodic)
+def fuses(structure: Structure, tile: Tile, shape: tuple[int, int, int], *, zones: bool = False) -> bool:
+    """Whether the kernel can take several steps of such a problem at once; `zones`: whether it will be given them."""
+    several = structure.pairs or structure.zones
+    unfit = structure.heat_field or structure.wall_per_cell or (several and not zones)
+    return not unfit and fits(tile, shape, structure.periodic)
 
 
 def bounds(tile: Tile) -> tuple[int, int]:
-    """Threads of a block, and blocks that a multiprocessor should hold at once: all its registers for one."""
-    return WARP * tile.bands, 1
+    """Threads of a block, and blocks that a multiprocessor should hold at once, which caps the registers."""
+    return WARP * tile.bands, tile.resident
 
 
-def shared_bytes(tile: Tile, dtype: str) -> int:
+def shared_bytes(tile: Tile, structure: Structure) -> int:
     """Bytes of dynamic shared memory to launch with; 0 where the kernel declares what it needs itself."""
-    size = Board.of(tile).size * np.dtype(dtype).itemsize
+    size = Board.of(tile, structure).size * np.dtype(structure.dtype).itemsize
     return 0 if size <= STATIC_LIMIT else size
 
 
 def build(variant: Variant):
-    """The kernel of a variant: (u, v, trace, shape, pieces, firsts, k, tables, rates), one block for each share of
-    `temporal_plan.plan`; step k of the tables is the first it takes. `u` and `v` start on a 16-byte boundary.
+    """The kernel of a variant: (u, v, trace, shape, pieces, firsts, k, tables, rates, classes, pairs), one block for
+    each share of `temporal_plan.plan`; step k of the tables is the first it takes. `u` and `v` start on a 16-byte
+    boundary. pairs: rates by the zones of two neighbours, flat (3, n, n); any where there are none.
 
     trace: (steps - 1, boundary cells), flat, for each level the FACES one after another, each in C order of its axes.
     """
     structure, tile = variant.structure, variant.tile
     real = float32 if structure.dtype == "float32" else float64
-    steps, threads = tile.steps, WARP * tile.bands
-    march = _march(variant)
-    size, numbers = Board.of(tile).size, Board.of(tile).numbers
-    dynamic = shared_bytes(tile, structure.dtype) > 0
-    with_heat = structure.heat_table
+    march, take_numbers, size = _march(variant), temporal_numbers.build(structure, tile), Board.of(tile, structure).size
+    dynamic = shared_bytes(tile, structure) > 0
 
-    @inlined
-    def take_numbers(board, k, tables):
-        """Copy what walls and sources are like in each level."""
-        t = int32(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
-        while t < int32(6 * steps):
-            level, face = int32(t // int32(6)), int32(t % int32(6))
-            at = uint64(numbers) + uint64(level * int32(NUMBERS))
-            row = min(int32(k + level), int32(tables.wall_rows - int32(1)))
-            board[at + uint64(face * int32(2))] = tables.a[row, face]
-            board[at + uint64(face * int32(2) + int32(1))] = tables.b[row, face]
-            if with_heat and face == 0:
-                row = min(int32(k + level), int32(tables.heat_rows - int32(1)))
-                board[at + uint64(temporal_level.HEAT)] = tables.heat[row, 0]
-            t = int32(t + int32(threads))
-        cuda.syncthreads()
-
-    def temporal(u, v, trace, shape, pieces, firsts, k, tables, rates):
+    def temporal(u, v, trace, shape, pieces, firsts, k, tables, rates, classes, pairs):
         if SIMULATED:
             board = cuda.shared.array(size, real)
         else:
             board = cuda.shared.array(0 if dynamic else size, real, ALIGNMENT)
-        take_numbers(board, k, tables)
+        take_numbers(board, k, tables, classes, pairs)
+        media = Media(tables.a, tables.b, tables.wall_rows, k, classes.members, classes.zones)
         share = cuda.blockIdx.x
         for piece in range(firsts[share], firsts[share + 1]):
-            march(pieces, piece, u, v, trace, shape, board, rates)
+            march(pieces, piece, u, v, trace, shape, board, rates, media, classes.of_cells)
 
     return temporal
 
 
 def _march(variant):
-    """The march of a block through planes first <= z < end of the tile at (x0, y0)."""
+    """The march of a block through the planes of a piece."""
     structure, tile = variant.structure, variant.tile
-    steps, columns, rows = tile.steps, tile.columns, tile.rows
+    steps, columns, rows, ahead = tile.steps, tile.columns, tile.rows, tile.ahead
     _, _, wrap_z = structure.periodic
-    start, buffer = Board.of(tile).start, Board.of(tile).buffer
-    place = _place(variant, thread)
+    place = temporal_place.build(structure, tile, thread)
     inner, edge, general = (_turn(variant, Walls(xy, z)) for xy, z in ((False, False), (True, False), (True, True)))
     cells, pair, levels = repeated(columns * rows), repeated(2), repeated(steps)
-    load = load_rows(columns, variant.aligned)
-    zero = np.dtype(structure.dtype).type(0)
-    early = tile.early
+    fetch = _fetch(variant)
+    zero, unrolled, more = np.dtype(structure.dtype).type(0), tile.unrolled, int(tile.unrolled)
 
     @inlined
-    def march(pieces, piece, u, v, trace, shape, board, rates):
-        x0, y0, first, end = pieces[piece, 0], pieces[piece, 1], pieces[piece, 2], pieces[piece, 3]
-        lane, span, begin, at_wall = place(x0, y0, first, end, shape)
+    def march(pieces, piece, u, v, trace, shape, board, rates, media, of_cells):
+        lane, span, begin, at_wall = place(pieces, piece, shape)
         # Plane `last` has been taken in when plane end - 1 leaves; what is beyond the grid is any value.
-        k, last = int32(first - int32(steps)), int32(end - int32(1) + int32(steps))
+        k, last = int32(span.first - int32(steps)), int32(span.end - int32(1) + int32(steps))
         if not wrap_z:
             k = max(k, int32(0))
         source = begin + uint64(int32(k + span.nz) if k < 0 else k) * span.plane
-        plane = load(u, source, span.rows)
-        if early:
-            source = uint64(source + span.plane)
-        moving = levels(pair(cells(zero))), plane, source
-        # In between, no level is at a wall of z, nor is the plane to load.
-        free, bound = (k, last) if wrap_z else (int32(steps + 1), min(last, int32(span.nz - int32(2))))
-        args = lane, span, rates, trace, shape, pieces, piece
+        for j in range(ahead):
+            source = fetch(board, int32(k + j), u, source, lane, span, pieces, piece, of_cells)
+        moving = levels(pair(cells(zero))), source
+        # In between, no level is at a wall of z, nor is the plane to take in.
+        free, bound = (k, last) if wrap_z else (int32(steps + 1), min(last, int32(span.nz - int32(1))))
+        args = u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_cells
         while k <= last:
-            if k < free or k >= bound or k & int32(1) == 1:
-                read = uint64(start + buffer) if k & int32(1) == 1 else uint64(start)
-                moving = general(moving, k, u, v, board, read, uint64(2 * start + buffer) - read, *args)
+            if k < free or k > bound or (not at_wall and k + more > bound):
+                moving = general(moving, k, *args)
                 k = int32(k + int32(1))
             elif at_wall:
-                while k < bound:
-                    moving = edge(moving, k, u, v, board, uint64(start), uint64(start + buffer), *args)
-                    k = int32(k + int32(1))
-                    moving = edge(moving, k, u, v, board, uint64(start + buffer), uint64(start), *args)
+                while k <= bound:
+                    moving = edge(moving, k, *args)
                     k = int32(k + int32(1))
             else:
-                while k < bound:
-                    moving = inner(moving, k, u, v, board, uint64(start), uint64(start + buffer), *args)
+                while k + more <= bound:
+                    moving = inner(moving, k, *args)
                     k = int32(k + int32(1))
-                    moving = inner(moving, k, u, v, board, uint64(start + buffer), uint64(start), *args)
-                    k = int32(k + int32(1))
+                    if unrolled:
+                        moving = inner(moving, k, *args)
+                        k = int32(k + int32(1))
 
     return march
+
+
+def _fetch(variant):
+    """call(board, k, u, source, lane, span, pieces, piece, of_cells) sends for plane k, which starts at `source`, and
+    gives the next source."""
+    structure, tile = variant.structure, variant.tile
+    zones, (_, _, wrap_z), layout = structure.zones, structure.periodic, Board.of(tile, structure)
+    size, slots, steps, threads, stride = layout.plane, tile.slots, tile.steps, WARP * tile.bands, lane_bytes(tile)
+    fetch_cells, fetch_classes = fetch_rows(tile.columns, variant.aligned, tile.width), fetch_bytes(stride)
+    class_size, class_slots_ = layout.classes, class_slots(tile)
+
+    @inlined
+    def send_for_classes(board, k, lane, span, column, of_cells):
+        t = uint64(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
+        z = int32(k + span.nz) if k < 0 else (int32(k - span.nz) if k >= span.nz else k)
+        plane = uint64(column) * uint64(span.nz) + uint64(z)
+        slot = uint32(k + int32(2 * steps)) % uint32(class_slots_)
+        to = lane.classes + uint64(slot) * uint64(class_size)
+        fetch_classes(board, to, of_cells, (plane * uint64(threads) + t) * uint64(stride))
+
+    @inlined
+    def fetch(board, k, u, source, lane, span, pieces, piece, of_cells):
+        if wrap_z and source >= span.grid:
+            source = uint64(source - span.grid)
+        if k <= span.stop:
+            slot = uint32(k + int32(steps)) % uint32(slots)
+            fetch_cells(board, lane.ring + uint64(slot) * uint64(size), u, source, span.rows)
+            if zones:
+                send_for_classes(board, k, lane, span, pieces[piece, 8], of_cells)
+        end_fetch()
+        return uint64(source + span.plane)
+
+    return fetch
 
 
 def _turn(variant, walls):
     """One turn of the march: a plane comes in, all levels take their steps, a plane leaves."""
     tile, (_, _, wrap_z) = variant.tile, variant.structure.periodic
+    layout = Board.of(tile, variant.structure)
     advance = temporal_level.build(variant.structure, tile, walls)
     leave_trace = temporal_level.build_trace(variant.structure, tile, walls)
-    traced, z_walls, place = variant.traced and (walls.xy or walls.z), walls.z, _place(variant, thread_anew)
-    load, store = (move(tile.columns, variant.aligned) for move in (load_rows, store_rows))
-    fetch = prefetch_rows(tile.columns)
-    steps, early, ahead = tile.steps, tile.early, tile.ahead
+    traced, z_walls = variant.traced and (walls.xy or walls.z), walls.z
+    place = temporal_place.build(variant.structure, tile, thread_anew)
+    take, store = load_rows(tile.columns, True), store_rows(tile.columns, variant.aligned)
+    fetch, wait = _fetch(variant), wait_for_fetches(tile.ahead - 1)
+    row_of, width = counted(tile.rows), tile.width
+    steps, ahead, slots = tile.steps, tile.ahead, tile.slots
+    start, buffer, size = layout.start, layout.buffer, layout.plane
 
-    def turn(moving, k, u, v, board, read, write, lane, span, rates, trace, shape, pieces, piece):
-        states, plane, source = moving
+    def turn(moving, k, u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_cells):
+        states, source = moving
         if traced and (z_walls or lane.at_left or lane.at_right or lane.at_top or lane.at_bottom):
             # Found anew, so that what is needed here alone takes no registers elsewhere.
-            x, y, first, end = pieces[piece, 0], pieces[piece, 1], pieces[piece, 2], pieces[piece, 3]
-            here, there, _, _ = place(x, y, first, end, shape)
+            here, there, _, _ = place(pieces, piece, shape)
             leave_trace(states, k, here, there, trace)
-        if wrap_z and source >= span.grid:
-            source = uint64(source - span.grid)
-        wanted = source
-        if z_walls and not wrap_z:
-            beyond = int32(k + int32(early) - span.nz + int32(1))  # planes past the last one, loaded again instead
-            wanted = uint64(source - uint64(max(beyond, int32(0))) * span.plane)
-        coming = load(u, wanted, span.rows)
-        if not early:
-            plane = coming
-        if ahead > 0 and k + int32(ahead + early) < span.nz:
-            fetch(u, source + uint64(ahead) * span.plane, span.rows)
-        states, new = advance(states, plane, k, board, read, write, lane, span, rates)
+        wait()
+        slot = uint32(k + int32(steps)) % uint32(slots)
+        plane = take(board, lane.ring + uint64(slot) * uint64(size), row_of(uint32(0), uint32(width)))
+        source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, pieces, piece, of_cells)
+        odd = uint64(k & int32(1)) * uint64(buffer)
+        read, write = uint64(start) + odd, uint64(start + buffer) - odd
+        states, new = advance(states, plane, k, board, read, write, lane, span, rates, media)
         p = int32(k - int32(steps))
         if p >= span.first and p < span.end:
-            target = source - uint64(steps + early) * span.plane
-            if wrap_z and source < uint64(steps + early) * span.plane:
+            back = uint64(steps + ahead + 1) * span.plane
+            target = uint64(source - back)
+            if wrap_z and source < back:
                 target = uint64(target + span.grid)
             store(v, target, span.rows, new, lane.owned)
         cuda.syncthreads()
-        return states, coming, uint64(source + span.plane)
+        return states, source
 
     return once(turn, lambda moving, *others: moving)
-
-
-@inlined
-def thread():
-    """threadIdx.x and .y, int32."""
-    return int32(cuda.threadIdx.x), int32(cuda.threadIdx.y)
-
-
-def _place(variant, thread_index):
-    """Where a lane is: call(x0, y0, first, end, shape) gives its Lane, its Span, the index of its first cell in plane
-    0, and whether its tile touches a wall at x or y."""
-    tile = variant.tile
-    wrap_x, wrap_y, _ = variant.structure.periodic
-    steps, columns, rows, bands = tile.steps, tile.columns, tile.rows, tile.bands
-    width, height, halo_lanes, numbers = tile.width, tile.height, tile.halo // tile.columns, Board.of(tile).numbers
-    count_rows = counted(rows)
-
-    def within(i, n):
-        return uint32(i - n) if i >= n else uint32(i)
-
-    wrapped = each(within)
-
-    @inlined
-    def into(i, n):
-        """An index at most one period away from the grid."""
-        return int32(i + n) if i < 0 else (int32(i - n) if i >= n else i)
-
-    @inlined
-    def place(x0, y0, first, end, shape):
-        tx, band = thread_index()
-        nz, ny, nx = int32(shape.nz), int32(shape.ny), int32(shape.nx)
-        plane = uint64(ny) * uint64(nx)
-        x, y = int32(x0 + tx * int32(columns)), int32(y0 + band * int32(rows))
-        wall_left, wall_right = not wrap_x and x0 == 0, not wrap_x and x0 + int32(width) == nx
-        wall_top, wall_bottom = not wrap_y and y0 == 0, not wrap_y and y0 + int32(height) == ny
-        at_left, at_right = wall_left and tx == 0, wall_right and tx == int32(WARP - 1)
-        at_top, at_bottom = wall_top and band == 0, wall_bottom and band == int32(bands - 1)
-        owned = uint32(0)
-        if (wall_left or tx >= int32(halo_lanes)) and (wall_right or tx < int32(WARP - halo_lanes)):
-            row = int32(y - y0)
-            for r in range(rows):
-                if (wall_top or row + r >= steps) and (wall_bottom or row + r < height - steps):
-                    owned = uint32(owned | uint32(uint32(1) << uint32(r)))
-        if wrap_x:
-            x = into(x, nx)
-        if wrap_y:
-            y = into(y, ny)
-            side = wrapped(count_rows(uint32(y), uint32(1)), uint32(ny))
-            offsets = wrapped(count_rows(uint32(y * nx), uint32(nx)), uint32(plane))
-            begin, y = uint64(x), int32(0)
-        else:
-            side, offsets = count_rows(uint32(0), uint32(1)), count_rows(uint32(0), uint32(nx))
-            begin = uint64(y) * uint64(nx) + uint64(x)
-        ends = uint64(band * int32(2 * width) + tx * int32(columns))
-        # Faces follow one another in the trace: x_min, x_max, y_min, y_max, z_min, z_max.
-        x_face, y_face = uint32(nz * ny), uint32(nz * nx)
-        lane = Lane(
-            at_left,
-            at_right,
-            at_top,
-            at_bottom,
-            owned,
-            ends,
-            uint64(numbers + 2 if at_right else numbers),
-            uint64(numbers + 6 if at_bottom else numbers + 4),
-            uint32((x_face if at_right else uint32(0)) + uint32(y)),
-            uint32(uint32(2) * x_face + (y_face if at_bottom else uint32(0)) + uint32(x)),
-            uint32(uint32(2) * (x_face + y_face) + uint32(begin)),
-        )
-        trace = uint64(2) * uint64(x_face + y_face) + uint64(2) * plane
-        span = Span(first, end, nz, ny, nx, offsets, side, plane, uint64(nz) * plane, trace)
-        return lane, span, begin, wall_left or wall_right or wall_top or wall_bottom
-
-    return place
 
 
 def signature(dtype: str):
     """The types of the kernel's arguments."""
     from .cuda_cell import Shape
 
-    real, rows, integers = getattr(types, dtype), types.Array, types.int32
+    real, rows, integers, bytes_ = getattr(types, dtype), types.Array, types.int32, types.uint8[::1]
     table = rows(real, 2, "C")
     return types.void(
         *(rows(real, 1, "C"),) * 3,
@@ -336,4 +265,6 @@ def signature(dtype: str):
         integers,
         types.NamedTuple((table, table, integers, table, integers), Tables),
         types.NamedUniTuple(real, 4, Rates),
+        types.NamedTuple((bytes_, bytes_, integers, integers), Classes),
+        rows(real, 1, "C"),
     )

@@ -16,22 +16,25 @@ from typing import NamedTuple
 import numpy as np
 from numba import int32, uint32, uint64
 
-from ..cuda_lanes import from_neighbours, load_rows, store_rows
-from ..cuda_tuples import cascade, each, entering_left, entering_right, part
-from ..fma import fma
-from . import physics
+from ..cuda_api import SIMULATED, inlined
+from ..cuda_lanes import WARP, from_neighbours, load_bytes, load_rows, store_rows
+from ..cuda_tuples import cascade, each, entering_left, entering_right, part, repeated
+from . import temporal_step
 from .structure import Structure
+from .temporal_classes import MAX_CLASSES, class_slots, lane_bytes
 from .temporal_plan import Tile
+from .temporal_step import RATES
 
-NUMBERS = 16  # shared numbers of a level: a and b for each of six walls, then the heating rate
-HEAT = 12
+NUMBERS = (
+    16  # shared numbers of a level: a and b for each of six walls, then heating rates of the classes, from HEAT on
+)
 
 
 class Lane(NamedTuple):
     """The place of a lane in its tile: which walls its outer cells touch; bit r of `owned` is set where it owns row r.
 
-    ends: where on the board the ends of its rows go; wall_x, wall_y: where its walls' numbers are; trace_x, trace_y,
-    trace_z: where the cells beside its walls go in the trace, at plane 0.
+    ends, ring, classes: where on the board the ends of its rows go, and the first of what it fetches; face_x, face_y:
+    which of FACES it may touch; trace_x, trace_y, trace_z: where cells beside its walls go in the trace, at plane 0.
     """
 
     at_left: bool
@@ -40,33 +43,53 @@ class Lane(NamedTuple):
     at_bottom: bool
     owned: int
     ends: int
-    wall_x: int
-    wall_y: int
+    ring: int
+    classes: int
+    face_x: int
+    face_y: int
     trace_x: int
     trace_y: int
     trace_z: int
 
 
 class Board(NamedTuple):
-    """Shared memory, in elements: of each band its first and its last row, for each level, in two buffers; numbers.
+    """Shared memory, in elements: of each band its first and its last row, for each level, in two buffers; numbers of
+    the levels; rates of the classes; and rings of what is fetched: planes, and classes of their cells.
 
     start: where the first buffer begins, after room for a row above the first band, which may be read but means
-    nothing. So does the row below the last band of a level.
+    nothing. So does the row below the last band of a level. level, buffer, count, plane, lane, classes: sizes of these,
+    of a level's numbers, of a plane, and of the classes of a lane and a plane.
     """
 
     start: int
     level: int
     buffer: int
     numbers: int
+    count: int
+    rates: int
+    ring: int
+    plane: int
+    class_ring: int
+    lane: int
+    classes: int
     size: int
 
     @classmethod
-    def of(cls, tile: Tile) -> Board:
-        """The board of a tile."""
+    def of(cls, tile: Tile, structure: Structure | None = None) -> Board:
+        """The board of a tile for problems of a structure; None is that of a uniform material."""
+        structure = structure or Structure("float32", False, False, False, False, False, (False,) * 3)
         level = 2 * tile.bands * tile.width
         buffer = tile.steps * level
         numbers = tile.width + 2 * buffer
-        return cls(tile.width, level, buffer, numbers, numbers + tile.steps * NUMBERS)
+        count = NUMBERS + (MAX_CLASSES if structure.zones and structure.heat_table else 0)
+        rates = numbers + tile.steps * count
+        ring = rates + (RATES * (MAX_CLASSES if structure.zones else 1) if structure.pairs else 0)
+        plane = tile.width * tile.height
+        class_ring = ring + tile.slots * plane
+        lane = lane_bytes(tile) // (1 if SIMULATED else np.dtype(structure.dtype).itemsize)
+        classes = lane * WARP * tile.bands
+        size = class_ring + (class_slots(tile) * classes if structure.zones else 0)
+        return cls(tile.width, level, buffer, numbers, count, rates, ring, plane, class_ring, lane, classes, size)
 
 
 class Walls(NamedTuple):
@@ -77,73 +100,86 @@ class Walls(NamedTuple):
 
 
 def build(structure: Structure, tile: Tile, walls: Walls):
-    """call(states, plane, k, board, read, write, lane, span, rates): all steps of a sweep, each on its plane.
+    """call(states, plane, k, board, read, write, lane, span, rates, media): all steps of a sweep, each on its plane.
 
     Level n, counting from 0, takes step n + 1 of plane k - 1 - n; `plane` is plane k before the sweep, and the result
-    is plane k - steps after it. A state is (zm - 2c, c) of a level.
+    is plane k - steps after it. A state is (low, c) of a level; see `temporal_step`.
     """
     wrap_x, wrap_y, wrap_z = structure.periodic
     wall_x, wall_y, wall_z = walls.xy and not wrap_x, walls.xy and not wrap_y, walls.z and not wrap_z
-    columns = tile.columns
-    skip, numbers, width = Board.of(tile).level, Board.of(tile).numbers, tile.width
-    minus_two = np.dtype(structure.dtype).type(-2)
-    with_heat = structure.heat_table
-
-    def new_value(start, c, xm, xp, ym, yp, curvature, zp, rx, ry, rz):
-        """`physics.second_difference`, with zm - 2c at hand; fma(-2, c, s) rounds as s - (c + c) does."""
-        dx, dy = fma(minus_two, c, xm + xp), fma(minus_two, c, ym + yp)
-        return fma(rz, curvature + zp, fma(ry, dy, fma(rx, dx, start)))
-
-    def less_twice(c, zm):
-        return fma(minus_two, c, zm)
-
-    def heated(c, dt, rate):
-        return fma(dt, rate, c)
+    columns, layout, zoned = tile.columns, Board.of(tile, structure), structure.zones
+    skip, numbers, count, width = layout.level, layout.numbers, layout.count, tile.width
+    lowered, stepped = temporal_step.build_low(structure), temporal_step.build(structure, tile, layout.rates)
+    beyond, classes_of = temporal_step.build_ghost(structure), _classes(structure, tile)
 
     def either(flag, one, other):
         return one if flag else other
 
-    stepped, lessened, warmed, chosen = each(new_value), each(less_twice), each(heated), each(either)
-    beyond = each(physics.ghost)
+    chosen = each(either)
     first_column, last_column = part(slice(0, None, columns)), part(slice(columns - 1, None, columns))
     top, bottom = part(slice(0, columns)), part(slice(-columns, None))
     but_bottom, but_top = part(slice(0, -columns)), part(slice(columns, None))
     from_lanes, to_right, to_left = from_neighbours(columns), entering_left(columns), entering_right(columns)
     read_ends, write_ends = load_rows(columns, True), store_rows(columns, True)
 
-    def level(n, state, above, k, board, read, write, lane, span, rates):
-        curvature, cells = state
-        shift, at = uint64(n * int32(skip)), uint64(n * int32(NUMBERS))
+    def level(n, state, above, k, board, read, write, lane, span, rates, media):
+        low, cells = state
+        shift, at = uint64(n * int32(skip)), uint64(numbers + n * int32(count))
         beside = read_ends(board, read + shift + lane.ends - uint64(width), (uint32(0), uint32(3 * width)))
         up, down = top(beside), bottom(beside)
         left, right = from_lanes(cells)
-        if wall_x:
-            a, b = board[lane.wall_x + at], board[lane.wall_x + at + uint64(1)]
-            left = chosen(lane.at_left, beyond(first_column(cells), a, b), left)
-            right = chosen(lane.at_right, beyond(last_column(cells), a, b), right)
-        if wall_y:
-            a, b = board[lane.wall_y + at], board[lane.wall_y + at + uint64(1)]
-            up = chosen(lane.at_top, beyond(top(cells), a, b), up)
-            down = chosen(lane.at_bottom, beyond(bottom(cells), a, b), down)
-        at = at + uint64(numbers)
-        zp, start = above, cells
+        classes = classes_of(board, lane, k, n)
         p = int32(k - int32(1) - n)
+        if wall_x and zoned:
+            # Few warps are at a wall, and what their cells need is far away.
+            if lane.at_left:
+                left = beyond(first_column(cells), first_column(classes), int32(0), n, board, at, media)
+            if lane.at_right:
+                right = beyond(last_column(cells), last_column(classes), int32(1), n, board, at, media)
+        elif wall_x:
+            first, last = first_column(cells), last_column(cells)
+            left = chosen(lane.at_left, beyond(first, first_column(classes), lane.face_x, n, board, at, media), left)
+            right = chosen(lane.at_right, beyond(last, last_column(classes), lane.face_x, n, board, at, media), right)
+        if wall_y and zoned:
+            if lane.at_top:
+                up = beyond(top(cells), top(classes), int32(2), n, board, at, media)
+            if lane.at_bottom:
+                down = beyond(bottom(cells), bottom(classes), int32(3), n, board, at, media)
+        elif wall_y:
+            first, last = top(cells), bottom(cells)
+            up = chosen(lane.at_top, beyond(first, top(classes), lane.face_y, n, board, at, media), up)
+            down = chosen(lane.at_bottom, beyond(last, bottom(classes), lane.face_y, n, board, at, media), down)
+        zp = above
         if wall_z:
             if p == int32(0):
-                zm = beyond(cells, board[at + uint64(8)], board[at + uint64(9)])
-                curvature = lessened(cells, zm)
+                low = lowered(cells, beyond(cells, classes, int32(4), n, board, at, media))
             if p == int32(span.nz - int32(1)):
-                zp = beyond(cells, board[at + uint64(10)], board[at + uint64(11)])
-        if with_heat:
-            start = warmed(cells, rates.dt, board[at + uint64(HEAT)])
+                zp = beyond(cells, classes, int32(5), n, board, at, media)
         xm, xp = to_right(cells, left), to_left(cells, right)
         ym, yp = up + but_bottom(cells), but_top(cells) + down
-        new = stepped(start, cells, xm, xp, ym, yp, curvature, zp, rates.rx, rates.ry, rates.rz)
+        new = stepped(cells, xm, xp, ym, yp, low, zp, classes, rates, board, at)
         ends = uint32(0), uint32(width)
         write_ends(board, write + shift + lane.ends, ends, top(above) + bottom(above), uint32(3))
-        return (lessened(above, cells), above), new
+        return (lowered(above, cells), above), new
 
     return cascade(level)
+
+
+def _classes(structure, tile):
+    """call(board, lane, k, n): the classes of a lane's cells in the plane of level n."""
+    cells, layout, slots, steps = tile.columns * tile.rows, Board.of(tile, structure), class_slots(tile), tile.steps
+    read, repeat = load_bytes(cells), repeated(cells)
+
+    @inlined
+    def fetched(board, lane, k, n):
+        slot = uint32(k - int32(1) - n + int32(2 * steps)) % uint32(slots)
+        return read(board, lane.classes + uint64(slot) * uint64(layout.classes))
+
+    @inlined
+    def of_one(board, lane, k, n):
+        return repeat(uint32(0))
+
+    return fetched if structure.zones else of_one
 
 
 def build_trace(structure: Structure, tile: Tile, walls: Walls):

@@ -6,8 +6,10 @@
                     |     |<--- owned -->|            ends of the grid are always ends of a tile; what two tiles own
                                                       is written twice, with the same bits.
 
-The columns, one after another, are cut into equal shares of work, one for each block that runs at once: a share may be
-the rest of one column, a whole one, and the beginning of the next. Every piece costs a few planes more than it owns.
+The columns are dealt out to the blocks that run at once, each of which has equal work. In a round every block takes as
+much of a column as it can; a column that is not finished, or a block that has time left, goes on to the next round. So
+most blocks march beside their neighbours, plane by plane, and find in the L2 cache what these have read just before,
+and parts of memory sectors written by two of them meet there. Every piece costs a few planes more than it owns.
 """
 
 from __future__ import annotations
@@ -19,23 +21,26 @@ import numpy as np
 
 from ..cuda_lanes import WARP
 
-WALL_COST = 1.2  # of a plane in a tile that touches a wall at x or y, against 1 inside
-SHORTEST = 4  # planes of a share, in units of the steps
+WALL_COST = 1.3  # of a plane in a tile that touches a wall at x or y, against 1 inside
+SHORTEST = 2  # planes of a piece, in units of the steps
+GRAIN = 8  # cells; where tiles meet at multiples of it they share no sector of memory, 32 bytes
 
 
 class Tile(NamedTuple):
     """What a block of `temporal` works on; `bands` warps, one below the other.
 
-    steps: time steps of a sweep. columns, rows: cells of a lane in a plane. ahead: how many planes before it is needed
-    a plane is brought into the L2 cache; 0 for never. early: whether a plane is loaded one plane before it is needed.
+    steps: time steps of a sweep. columns, rows: cells of a lane in a plane. ahead: how many planes are on their way
+    from memory. resident: blocks that a multiprocessor holds at once. unrolled: whether the code of a march inside
+    takes two planes before it repeats, which spares moves between registers and is longer.
     """
 
     steps: int
     columns: int
     rows: int
     bands: int
-    ahead: int = 0
-    early: bool = True
+    ahead: int = 3
+    resident: int = 1
+    unrolled: bool = False
 
     @property
     def block(self) -> tuple[int, int, int]:
@@ -53,6 +58,11 @@ class Tile(NamedTuple):
         return self.rows * self.bands
 
     @property
+    def slots(self) -> int:
+        """Planes in shared memory: those on their way and the one in use."""
+        return self.ahead + 1
+
+    @property
     def halo(self) -> int:
         """Cells at the left and the right that other tiles own, whole lanes; along y and z it is `steps`."""
         return -(-self.steps // self.columns) * self.columns
@@ -62,52 +72,84 @@ def fits(tile: Tile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bo
     """Whether a grid is large enough to be cut into such tiles."""
     nz, ny, nx = shape
     wrap_x, wrap_y, wrap_z = periodic
+    both = 2 if nx % tile.columns == 0 else 1  # ends of a row that may lie within a tile
     return (
-        nx >= tile.width - (2 * tile.halo if wrap_x else 0)
+        nx >= tile.width - (both * tile.halo if wrap_x else 0)
         and ny >= tile.height - (2 * tile.steps if wrap_y else 0)
-        and nz >= (tile.steps + 1 if wrap_z else 1)
+        and nz >= (tile.steps + tile.ahead if wrap_z else 1)
     )
+
+
+class Column(NamedTuple):
+    """A tile's column: where its first cell is, which may lie before the grid where an axis is periodic; what it owns,
+    left <= x < right and top <= y < bottom; and what a plane of it costs."""
+
+    x: int
+    y: int
+    left: int
+    right: int
+    top: int
+    bottom: int
+    cost: float
 
 
 def plan(
     tile: Tile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], blocks: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(pieces, firsts): block b marches through pieces[firsts[b]:firsts[b + 1]], rows of x, y, first plane, end; int32.
+    """(pieces, firsts): block b marches through pieces[firsts[b]:firsts[b + 1]], int32.
 
-    x and y are those of a tile's first cell, which may lie before the grid where an axis is periodic.
+    Rows of pieces are x, y, first plane, end, left, right, top, bottom, number of the column; see `Column`.
     """
-    nz = shape[0]
     columns = _columns(tile, shape, periodic)
-    costs = np.array([WALL_COST if at_wall else 1.0 for _, _, at_wall in columns])
-    before = np.concatenate(([0.0], np.cumsum(costs) * nz))  # the cost of all columns before one
-    blocks = max(1, min(blocks, len(columns) * nz // (SHORTEST * tile.steps)))
-    pieces: list[tuple[int, int, int, int]] = []
-    firsts = [0]
-    column = z = 0
-    for share in range(1, blocks + 1):
-        while column < len(columns):
-            x, y, _ = columns[column]
-            end = _cut(before[-1] * share / blocks - before[column], costs[column], tile.steps, z, nz)
+    plane = sum(column.cost for column in columns)
+    low, high = plane * shape[0] / blocks, plane * (shape[0] + 2 * tile.steps) + 1  # more than one block needs for all
+    shares = _deal(tile.steps, columns, shape[0], periodic[2], blocks, high)
+    while high - low > 1e-3 * high:
+        middle = (low + high) / 2
+        found = _deal(tile.steps, columns, shape[0], periodic[2], blocks, middle)
+        low, high, shares = (low, middle, found) if found else (middle, high, shares)
+    shares = [share for share in shares if share]
+    pieces = [
+        (*columns[number][:2], first, end, *columns[number][2:6], number)
+        for share in shares
+        for number, first, end in share
+    ]
+    return np.array(pieces, np.int32), np.cumsum([0, *map(len, shares)]).astype(np.int32)
+
+
+def _deal(
+    steps: int, columns: list[Column], nz: int, wraps: bool, blocks: int, budget: float
+) -> list[list[tuple[int, int, int]]]:
+    """Of each block its pieces (column, first plane, end), none of which costs more than the budget; [] if it is too
+    small for all columns."""
+    shares: list[list[tuple[int, int, int]]] = [[] for _ in range(blocks)]
+    open_columns, idle = [(number, 0) for number in range(len(columns))], [(block, budget) for block in range(blocks)]
+    while open_columns and idle:
+        unfinished, free = [], []
+        for (number, z), (block, left) in zip(open_columns, idle, strict=False):
+            extra = steps + (steps if wraps else min(z, steps))  # planes to start with and to end with
+            end = _end(z, int(left / columns[number].cost) - extra, nz, SHORTEST * steps)
             if end > z:
-                pieces.append((x, y, z, end))
-            z = end
-            if z < nz:
-                break
-            column, z = column + 1, 0
-        firsts.append(len(pieces))
-    return np.array(pieces, np.int32), np.array(firsts, np.int32)
+                shares[block].append((number, z, end))
+            if end < nz:
+                unfinished.append((number, end))
+            else:
+                free.append((block, left - columns[number].cost * (end - z + extra)))
+        paired = min(len(open_columns), len(idle))
+        open_columns, idle = unfinished + open_columns[paired:], free + idle[paired:]
+    return [] if open_columns else shares
 
 
-def _cut(cost: float, plane_cost: float, steps: int, z: int, nz: int) -> int:
-    """Where in a column a share that reaches so far ends: not just after z, nor just before the column's end."""
-    end = max(z, min(nz, round(cost / plane_cost)))
-    if nz - end < steps:
+def _end(z: int, room: int, nz: int, shortest: int) -> int:
+    """Where a piece from plane z ends that has room for so many: not just after z, nor just before the column's end."""
+    if room >= nz - z:
         return nz
-    return z if end - z < steps else end
+    end = min(z + room, nz - shortest)
+    return end if end - z >= shortest else z
 
 
-def _columns(tile: Tile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool]) -> list[tuple[int, int, bool]]:
-    """x and y of each tile and whether it touches a wall there, x fastest."""
+def _columns(tile: Tile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool]) -> list[Column]:
+    """The columns of a grid, x fastest."""
     _, ny, nx = shape
     wrap_x, wrap_y, _ = periodic
 
@@ -115,18 +157,48 @@ def _columns(tile: Tile, shape: tuple[int, int, int], periodic: tuple[bool, bool
         return not wraps and (start == 0 or start + width == n)
 
     return [
-        (x, y, at_wall(x, tile.width, nx, wrap_x) or at_wall(y, tile.height, ny, wrap_y))
-        for y in _starts(ny, tile.height, tile.steps, wrap_y)
-        for x in _starts(nx, tile.width, tile.halo, wrap_x)
-    ]
+        Column(
+            x, y, left, right, top, bottom,
+            WALL_COST if at_wall(x, tile.width, nx, wrap_x) or at_wall(y, tile.height, ny, wrap_y) else 1.0,
+        )
+        for y, top, bottom in _cuts(ny, tile.height, tile.steps, wrap_y, 1)
+        for x, left, right in _cuts(nx, tile.width, tile.halo, wrap_x, tile.columns)
+    ]  # fmt: skip
 
 
-def _starts(n: int, width: int, halo: int, wraps: bool) -> list[int]:
-    """Where tiles start along an axis of n cells."""
-    owned = width - 2 * halo
+def _cuts(n: int, width: int, halo: int, wraps: bool, step: int) -> list[tuple[int, int, int]]:
+    """Of each tile along an axis of n cells its start and what it owns, whole `step`s from its start on."""
     if wraps:
-        return [min(start, n - owned) - halo for start in range(0, n, owned)]
-    return [min(start, n - width) for start in range(0, n - width + owned, owned)]
+        return _around(n, width - 2 * halo, halo, step)
+    tight = _walled(n, width, halo, step, step)
+    if step >= GRAIN or width - 2 * halo < GRAIN:
+        return tight
+    aligned = _walled(n, width, halo, step, GRAIN)
+    return tight if len(tight) < len(aligned) else aligned
+
+
+def _around(n: int, owned: int, halo: int, step: int) -> list[tuple[int, int, int]]:
+    """`_cuts` of a periodic axis; the end of the grid is never within a step."""
+    cuts, first = [], 0
+    while first < n:
+        start = min(first, n - owned) - halo
+        if start + owned + 2 * halo > n:
+            start -= (n - start) % step
+        end = min(start + halo + owned, n)
+        cuts.append((start, first - (first - start) % step, end))
+        first = end
+    return cuts
+
+
+def _walled(n: int, width: int, halo: int, step: int, grain: int) -> list[tuple[int, int, int]]:
+    """`_cuts` between walls; tiles meet at multiples of `grain`."""
+    cuts, start, first = [], 0, 0
+    while start + width < n:
+        end = (start + width - halo) // grain * grain
+        cuts.append((start, first, end))
+        start, first = end - halo, end
+    start = n - width
+    return [*cuts, (start, first - (first - start) % step, n)]
 
 
 def trace_size(tile: Tile, shape: tuple[int, int, int]) -> int:

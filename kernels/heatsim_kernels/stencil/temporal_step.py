@@ -1,0 +1,153 @@
+"""CUDA: the physics of a level of `temporal`, for all cells of a lane in a plane; see `physics`.
+
+A level keeps of the plane below what a step needs of it, `low`: zm - 2c of a uniform material, zm - c where each face
+has a rate of its own. Where there are several zones, cells come with their classes (`temporal_classes`). Mostly the
+rows of a lane are alike, inside a material as at its ends in x and z: then the rates of one row serve all; at ends in y
+and at corners each cell has its own looked up. Both are in shared memory.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import int32, uint32, uint64
+
+from ..cuda_api import inlined
+from ..cuda_lanes import everywhere, load_rows, unequal_rows
+from ..cuda_tuples import cycled, each, part
+from ..fma import fma
+from . import physics
+from .structure import Structure
+from .temporal_plan import Tile
+
+RATES = 8  # room for the six rates of a class
+HEAT = 12  # where the heating rates of the classes begin in the numbers of a level, after a and b of six walls
+
+
+class Media(NamedTuple):
+    """What levels need to know of zones: the walls of a batch of steps, the first step, and the zones of classes.
+
+    a, b: (rows, 6 n), FACES in order. members: of each class the zones of a cell and its six neighbours, flat.
+    """
+
+    a: object
+    b: object
+    rows: int
+    first: int
+    members: object
+    zones: int
+
+
+def build_low(structure: Structure):
+    """call(c, zm): `low` of a plane and the one below."""
+    minus_two = np.dtype(structure.dtype).type(-2)
+
+    def less_twice(c, zm):
+        return fma(minus_two, c, zm)
+
+    def less(c, zm):
+        return zm - c
+
+    return each(less if structure.pairs else less_twice)
+
+
+def build(structure: Structure, tile: Tile, rates_at: int):
+    """call(cells, xm, xp, ym, yp, low, zp, classes, rates, board, at): the cells one step later. On the board the
+    numbers of the level begin at `at`, the rates of the classes at `rates_at`."""
+    minus_two = np.dtype(structure.dtype).type(-2)
+    pairs, zones, with_heat = structure.pairs, structure.zones, structure.heat_table
+    four, two = load_rows(4, True), load_rows(2, True)
+
+    def second_difference(start, c, xm, xp, ym, yp, low, zp, rx, ry, rz):
+        """`physics.second_difference`, with zm - 2c at hand; fma(-2, c, s) rounds as s - (c + c) does."""
+        dx, dy = fma(minus_two, c, xm + xp), fma(minus_two, c, ym + yp)
+        return fma(rz, low + zp, fma(ry, dy, fma(rx, dx, start)))
+
+    def face_differences(start, c, xm, xp, ym, yp, low, zp, rxm, rxp, rym, ryp, rzm, rzp):
+        """`physics.face_differences`, with zm - c at hand."""
+        start = fma(rxp, xp - c, fma(rxm, xm - c, start))
+        start = fma(ryp, yp - c, fma(rym, ym - c, start))
+        return fma(rzp, zp - c, fma(rzm, low, start))
+
+    def heated(c, dt, rate):
+        return fma(dt, rate, c)
+
+    differences = inlined(face_differences)
+
+    def own_differences(start, c, xm, xp, ym, yp, low, zp, of, board):
+        at = uint64(rates_at) + uint64(of) * uint64(RATES)
+        rxm, rxp, rym, ryp = four(board, at, (uint32(0),))
+        rzm, rzp = two(board, at, (uint32(4),))
+        return differences(start, c, xm, xp, ym, yp, low, zp, rxm, rxp, rym, ryp, rzm, rzp)
+
+    uniform, of_faces, of_each = each(second_difference), each(face_differences), each(own_differences)
+    every_row, first_row = cycled(tile.rows), part(slice(0, tile.columns))
+    rate_of = [each(_rate(rates_at, face)) for face in range(6)]
+    rate_xm, rate_xp, rate_ym, rate_yp, rate_zm, rate_zp = rate_of
+    heat_of, warmed = each(_heat), each(heated)
+    unequal = unequal_rows(tile.columns)
+
+    @inlined
+    def of_equal_rows(cells, xm, xp, ym, yp, low, zp, classes, rates, board, at):
+        some, of, start = first_row(cells), first_row(classes), cells
+        if with_heat:
+            start = warmed(cells, rates.dt, every_row(heat_of(some, of, board, at)))
+        if not pairs:
+            return uniform(start, cells, xm, xp, ym, yp, low, zp, rates.rx, rates.ry, rates.rz)
+        rxm, rxp = every_row(rate_xm(some, of, board)), every_row(rate_xp(some, of, board))
+        rym, ryp = every_row(rate_ym(some, of, board)), every_row(rate_yp(some, of, board))
+        rzm, rzp = every_row(rate_zm(some, of, board)), every_row(rate_zp(some, of, board))
+        return of_faces(start, cells, xm, xp, ym, yp, low, zp, rxm, rxp, rym, ryp, rzm, rzp)
+
+    @inlined
+    def of_any(cells, xm, xp, ym, yp, low, zp, classes, rates, board, at):
+        start = warmed(cells, rates.dt, heat_of(cells, classes, board, at)) if with_heat else cells
+        if not pairs:
+            return uniform(start, cells, xm, xp, ym, yp, low, zp, rates.rx, rates.ry, rates.rz)
+        return of_each(start, cells, xm, xp, ym, yp, low, zp, classes, board)
+
+    @inlined
+    def anywhere(cells, xm, xp, ym, yp, low, zp, classes, rates, board, at):
+        if everywhere(unequal(classes) == uint32(0)):
+            return of_equal_rows(cells, xm, xp, ym, yp, low, zp, classes, rates, board, at)
+        return of_any(cells, xm, xp, ym, yp, low, zp, classes, rates, board, at)
+
+    return anywhere if zones and (pairs or with_heat) else of_equal_rows
+
+
+def _rate(rates_at, face):
+    def rate(cell, of, board):
+        return board[uint64(rates_at + face) + uint64(of) * uint64(RATES)]
+
+    return rate
+
+
+def _heat(cell, of, board, at):
+    return board[at + uint64(HEAT) + uint64(of)]
+
+
+def build_ghost(structure: Structure):
+    """call(cells, classes, face, n, board, at, media): what is beyond a wall, FACES number `face`, of cells beside it
+    in the step of level n, whose numbers begin at `at`."""
+    by_zone, uniform = each(_ghost_by_zone), each(physics.ghost)
+
+    @inlined
+    def of_zones(cells, classes, face, n, board, at, media):
+        row = uint32(min(int32(media.first + n), int32(media.rows - int32(1))))
+        return by_zone(cells, classes, uint32(face * media.zones), row, media.a, media.b, media.members)
+
+    @inlined
+    def of_one(cells, classes, face, n, board, at, media):
+        where = at + uint64(face) * uint64(2)
+        return uniform(cells, board[where], board[where + uint64(1)])
+
+    return of_zones if structure.zones else of_one
+
+
+_ghost = inlined(physics.ghost)
+
+
+def _ghost_by_zone(c, of, first, row, a, b, members):
+    zone = uint32(first + uint32(members[uint32(of * uint32(7))]))
+    return _ghost(c, a[row, zone], b[row, zone])
