@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_cases import SMALL, Heatsim, Invoke, contents
+from cli_cases import SMALL, Heatsim, Invoke, contents, messages
 
 Write = Callable[..., Path]
 Refused = Callable[..., list[str]]
@@ -26,7 +26,7 @@ def refused(invoke: Invoke, write: Write, tmp_path: Path) -> Refused:
         assert "Traceback" not in done.stderr
         assert contents(tmp_path) == before
         assert not (tmp_path / "outputs").exists()
-        return [line.removeprefix("error: ").removeprefix("case.toml:") for line in done.stderr.splitlines()]
+        return [line.removeprefix("error: ").removeprefix("case.toml:") for line in messages(done.stderr)]
 
     return call
 
@@ -223,7 +223,7 @@ def test_a_scenario_that_is_not_there_is_one_message(invoke: Invoke, write: Writ
     (tmp_path / "folder").mkdir()
     done = invoke("run", name)
     assert (done.exit_code, done.stdout) == (2, "")
-    (line,) = done.stderr.splitlines()
+    (line,) = messages(done.stderr)
     assert line.startswith(f"error: {name}: ")
 
 
@@ -239,7 +239,7 @@ def test_a_place_that_cannot_hold_a_run_is_one_message(
     write(SMALL)
     done = invoke("run", "case.toml", "--output", output)
     assert (done.exit_code, done.stdout) == (2, "")
-    (line,) = done.stderr.splitlines()
+    (line,) = messages(done.stderr)
     assert output in line
     assert contents(tmp_path) == {"case.toml": SMALL.encode()}
 
@@ -255,7 +255,7 @@ def test_a_real_process_ends_the_same_way(heatsim: Heatsim, write: Write, tmp_pa
     write(SMALL.replace("end = 1.0", "end = -1.0").replace("398.0", '"warm"'))
     done = heatsim("run", "case.toml", "--json")
     assert (done.returncode, done.stdout) == (2, "")
-    assert len(done.stderr.splitlines()) == 2
+    assert len(messages(done.stderr)) == 2
     assert contents(tmp_path).keys() == {"case.toml"}
 
 

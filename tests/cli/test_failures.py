@@ -47,7 +47,7 @@ def test_a_run_that_is_no_longer_finite_keeps_all_earlier_results(invoke: Invoke
     write(GROWING)
     done = invoke("run", "case.toml")
     assert (done.exit_code, done.stdout) == (3, "")
-    assert "no longer finite" in done.stderr.splitlines()[-1]
+    assert "no longer finite" in messages(done.stderr)[-1]
     run = tmp_path / "outputs" / "case"
     told = info(run)
     assert told["state"] == "failed"
@@ -202,7 +202,7 @@ def test_a_limit_on_the_size_of_files_is_one_message(write: Write, tmp_path: Pat
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (1, ""), done.stderr
-    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert len(messages(done.stderr)) == 1, done.stderr
     assert "File too large" in done.stderr
     run = tmp_path / "outputs" / "case"
     assert info(run)["state"] == "failed"
@@ -225,7 +225,7 @@ def test_a_table_that_cannot_be_written_is_one_message(
     write(SMALL + "[output]\nenergy = { every = 0.25 }\nsnapshots = { every = 0.25 }\n")
     done = invoke("run", "case.toml")
     assert done.exit_code == 1
-    assert len(done.stderr.splitlines()) == 1
+    assert len(messages(done.stderr)) == 1
     run = tmp_path / "outputs" / "case"
     assert info(run)["state"] == "failed"
     assert len(rows(run / "energy.csv")) == 2
@@ -238,7 +238,7 @@ def test_a_fault_that_shows_only_in_time_says_so_and_keeps_what_was_reached(
     write(SMALL + "[[sources]]\npower_density = '1/(t - 0.5)'\n[output]\nsnapshots = { every = 0.1 }\n")
     done = invoke("run", "case.toml")
     assert done.exit_code == 3
-    (line,) = done.stderr.splitlines()
+    (line,) = messages(done.stderr)
     assert "sources.0" in line
     assert "at t = 0.5 s" in line
     run = tmp_path / "outputs" / "case"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_cases import SMALL, Invoke, contents
+from cli_cases import SMALL, Invoke, contents, messages
 
 Write = Callable[..., Path]
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -22,7 +22,7 @@ def test_validate_tells_all_faults_of_all_files(invoke: Invoke, write: Write, tm
     done = invoke("validate", "good.toml", "two.toml", "one.toml", "absent.toml")
     assert done.exit_code == 2
     assert done.stdout.startswith("good.toml: valid")
-    assert [line.split(": ")[1] for line in done.stderr.splitlines()] == [
+    assert [line.split(": ")[1] for line in messages(done.stderr)] == [
         "two.toml:5:1",
         "two.toml:7:1",
         "one.toml:2:16",
@@ -60,7 +60,7 @@ def test_init_writes_a_file_that_runs(invoke: Invoke, tmp_path: Path) -> None:
 def test_init_in_a_folder_that_is_not_there_is_one_message(invoke: Invoke) -> None:
     done = invoke("init", "nowhere/plate")
     assert done.exit_code != 0
-    assert len(done.stderr.splitlines()) == 1
+    assert len(messages(done.stderr)) == 1
     assert "nowhere/plate.toml" in done.stderr
 
 
@@ -97,7 +97,7 @@ def test_a_folder_that_is_no_run_is_refused(invoke: Invoke, tmp_path: Path, comm
     (tmp_path / "file.txt").write_text("")
     done = invoke(command, place)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert len(done.stderr.splitlines()) == 1
+    assert len(messages(done.stderr)) == 1
     assert place in done.stderr
 
 
@@ -126,7 +126,7 @@ def test_plot_of_a_damaged_frame_is_one_message(invoke: Invoke, finished: Path, 
     (tmp_path / "run" / "slices" / "z_0.016" / "000001.h5").write_bytes(b"junk")
     done = invoke("plot", "run")
     assert done.exit_code == 2
-    assert len(done.stderr.splitlines()) == 1
+    assert len(messages(done.stderr)) == 1
     assert "000001.h5" in done.stderr
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_cases import BLOCK, SMALL, Heatsim, Invoke, contents
+from cli_cases import BLOCK, SMALL, Heatsim, Invoke, contents, messages
 
 Write = Callable[..., Path]
 
@@ -60,7 +60,7 @@ def test_an_earlier_run_is_left_as_it_is_unless_forced(invoke: Invoke, write: Wr
     before = contents(folder)
     refused = invoke("run", "case.toml", "--set", "time.end=2")
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert len(refused.stderr.splitlines()) == 1
+    assert len(messages(refused.stderr)) == 1
     assert "--force" in refused.stderr
     assert contents(folder) == before
     assert invoke("run", "case.toml", "--quiet", "--force", "--set", "time.end=2").exit_code == 0
@@ -141,7 +141,7 @@ def test_a_gpu_that_is_missing_is_exit_code_4_with_the_way_out(
     write(SMALL)
     done = invoke("run", "case.toml", *options)
     assert (done.exit_code, done.stdout) == (4, "")
-    assert len(done.stderr.splitlines()) == 1
+    assert len(messages(done.stderr)) == 1
     assert "--device cpu" in done.stderr
     assert "pip install heatsim[cu1" in done.stderr
     assert not (tmp_path / "outputs").exists()
