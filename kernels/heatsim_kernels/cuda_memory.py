@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cuda_api import SIMULATED, cuda, driver, driver_call
+from .cuda_api import SIMULATED, cuda, driver, driver_call, memory
 
 PIECE = 8 * 2**20  # items fetched at once
 RESERVE = 2**30  # bytes of the GPU's memory left to others
@@ -134,8 +134,7 @@ class Captures:
     Fetching runs beside the computation, on a stream of its own and through page-locked memory.
     """
 
-    def __init__(self, like: Array) -> None:
-        self._like = like
+    def __init__(self) -> None:
         self._spare: list[Array] = []
         self._lock = threading.Lock()
         self._buffers: list[np.ndarray] = []
@@ -146,7 +145,7 @@ class Captures:
         with self._lock:
             copy = self._spare.pop() if self._spare else None
         if copy is None:
-            if free_bytes() < 2 * _bytes(array) + RESERVE:
+            if memory()[0] < 2 * _bytes(array) + RESERVE:
                 return None
             copy = empty(array.shape, array.dtype)
         copy.device.copy_to_device(array.device)
@@ -182,11 +181,6 @@ class Captures:
         for target, source in arrived:
             host[target] = source
         return host.reshape(copy.shape)
-
-
-def free_bytes() -> int:
-    """Bytes of memory that the current GPU has left."""
-    return int(cuda.current_context().get_memory_info().free)
 
 
 def _items(array: Array) -> int:

@@ -64,7 +64,7 @@ class CudaSweep:
         self._watch = Download(self._zone_partial)
         self._uploads = {name: Upload() for name in ("a", "b", "table", "rates", "weights")}
         self._device_name = device_name()
-        self._captures = Captures(self._u)
+        self._captures = Captures()
         self._dt = np.nan
         self._heat_source: np.ndarray | None = None
         self._heat_field: Array | None = None
