@@ -24,7 +24,7 @@ def padded(count: int, dtype: np.dtype) -> np.ndarray:
     return raw[start : start + count]
 
 
-def _alias_scopes(module):
+def alias_scopes(module):
     """Two alias scopes, one for what kernels read and one for what they write."""
     domain = module.add_metadata(["heatsim"])
     return (module.add_metadata([module.add_metadata([name, domain])]) for name in ("read", "written"))
@@ -80,7 +80,7 @@ def load(typing_context, start, index):
 
     def codegen(context, builder, signature, args):
         value = builder.load(builder.gep(args[0], [args[1]]))
-        read, written = _alias_scopes(builder.module)
+        read, written = alias_scopes(builder.module)
         value.set_metadata("alias.scope", read)
         value.set_metadata("noalias", written)
         return value
@@ -94,7 +94,7 @@ def store(typing_context, start, index, value):
 
     def codegen(context, builder, signature, args):
         instruction = builder.store(args[2], builder.gep(args[0], [args[1]]))
-        read, written = _alias_scopes(builder.module)
+        read, written = alias_scopes(builder.module)
         instruction.set_metadata("alias.scope", written)
         instruction.set_metadata("noalias", read)
         return context.get_dummy_value()

@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
-from ..cpu_memory import CACHE_LINE
+from ..cpu_memory import CACHE_LINE, alias_scopes
 
 VECTOR_BYTES = 64 if llvmlite.binding.get_host_cpu_features().get("avx512f") else 32
 
@@ -40,12 +40,6 @@ def _vector_at(builder, kind, start, offset):
     """A pointer to the vector at start[offset]."""
     element = start.type.pointee
     return builder.bitcast(builder.gep(start, [offset]), _vector(element, kind.lanes).as_pointer())
-
-
-def _scopes(module):
-    """Alias scopes of what kernels read and of what they write, as in `cpu_memory`."""
-    domain = module.add_metadata(["heatsim"])
-    return (module.add_metadata([module.add_metadata([name, domain])]) for name in ("read", "written"))
 
 
 def zeros(count):
@@ -77,7 +71,7 @@ def taps(rows, columns, first, last):
 
         def codegen(context, builder, signature, args):
             values, start, weights, step = args
-            read, written = _scopes(builder.module)
+            read, written = alias_scopes(builder.module)
             vectors = []
             for column in range(columns):
                 vector = builder.load(_vector_at(builder, kind, start, _word(column * kind.lanes)), align=_align(kind))
@@ -111,7 +105,7 @@ def puts(columns, row):
         def codegen(context, builder, signature, args):
             vectors = [builder.extract_value(args[0], row * columns + column) for column in range(columns)]
             hint = builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)])
-            read, written = _scopes(builder.module)
+            read, written = alias_scopes(builder.module)
             with builder.if_else(cgutils.as_bool_bit(builder, args[2])) as (streamed, stored):
                 for branch, streaming in ((streamed, True), (stored, False)):
                     with branch:
