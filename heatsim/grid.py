@@ -63,7 +63,7 @@ class Grid(NamedTuple):
         if self.edges[i] is None:
             return self.origin[i] + (np.arange(self.shape[2 - i]) + 0.5) * self.spacing[i]
         faces = self.faces(axis)
-        return 0.5 * (faces[:-1] + faces[1:])
+        return np.asarray(0.5 * (faces[:-1] + faces[1:]))
 
     def sizes(self, axis: str) -> np.ndarray:
         """Cell sizes along an axis, m, (n,)."""
