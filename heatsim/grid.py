@@ -49,6 +49,12 @@ class Grid(NamedTuple):
         dx, dy, dz = self.spacing
         return dx * dy * dz
 
+    def volumes(self, z: int) -> np.ndarray:
+        """Volumes of the cells of plane z, m3: (ny, nx), or () where all are equal."""
+        if self.equal:
+            return np.asarray(self.cell_volume)
+        return np.asarray(self.measure("z")[z] * np.outer(self.measure("y"), self.measure("x")))
+
     def faces(self, axis: str) -> np.ndarray:
         """Places of the cell faces along "x", "y" or "z" in m, (n + 1,)."""
         i = AXES.index(axis)

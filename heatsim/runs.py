@@ -178,6 +178,7 @@ def _results(state: State, timings: Timings, started: float) -> dict[str, Any]:
             "stored": energy.stored,
             "sources": energy.sources,
             "faces": energy.faces,
+            "ambients": energy.ambients,
             "residual": energy.residual,
             "relative_residual": energy.relative_residual,
         },

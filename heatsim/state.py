@@ -21,20 +21,22 @@ if TYPE_CHECKING:
 class EnergyBalance:
     """Where heat went since t = 0, in J; in a steady state where it goes, in W, with nothing stored.
 
-    stored: rise of the energy in the box; sources: released inside; faces: entered through each face;
-    residual = stored - sources - sum of faces, zero but for rounding; moved: what passed sources and faces, plus what
-    the initial temperature differences held, the scale that the residual is to be judged by.
+    stored: rise of the energy in the solids; sources: released inside; faces, ambients: entered through each face, and
+    from each ambient; residual = stored - sources - sum of faces and ambients, zero but for rounding; moved: what
+    passed all of these, plus what the initial temperature differences held, the scale that the residual is to be judged
+    by.
     """
 
     stored: float
     sources: float
     faces: dict[str, float]
+    ambients: dict[str, float]
     moved: float
 
     @property
     def residual(self) -> float:
         """Energy that appeared from nowhere, J."""
-        return self.stored - self.sources - sum(self.faces.values())
+        return self.stored - self.sources - sum(self.faces.values()) - sum(self.ambients.values())
 
     @property
     def relative_residual(self) -> float:
@@ -75,9 +77,8 @@ class State:
                 yield plane
 
         sweep.put(watched())  # type: ignore[arg-type]
-        self._initial = sweep.zone_sums()
-        above_coldest = self._initial - least * np.array(problem.zones.cells)
-        self._initial_contrast = float(problem.terms.capacity @ above_coldest)
+        self._initial = sweep.stored()
+        self._initial_contrast = self._initial - least * problem.whole_capacity
 
     def temperature(self) -> np.ndarray:
         """The whole field, (nz, ny, nx), a fresh copy in the run's precision."""
@@ -102,15 +103,17 @@ class State:
     def energy(self) -> EnergyBalance:
         """The energy balance since t = 0, or of the steady state."""
         if np.isinf(self.time):
-            return self._steady_balance()
-        stored = float(self.problem.terms.capacity @ (self.sweep.zone_sums() - self._initial))
-        faces = dict(zip(FACES, self.sweep.heat_entered().tolist(), strict=True))
-        moved = sum(abs(heat) for heat in faces.values()) + abs(self.source_energy) + self._initial_contrast
-        return EnergyBalance(stored, self.source_energy, faces, moved)
+            return self._balance(0.0, 0.0)
+        stored = self.sweep.stored() - self._initial
+        return self._balance(stored, self._initial_contrast)
 
-    def _steady_balance(self) -> EnergyBalance:
-        faces = dict(zip(FACES, self.sweep.heat_entered().tolist(), strict=True))
-        return EnergyBalance(0.0, self.source_energy, faces, sum(map(abs, faces.values())) + abs(self.source_energy))
+    def _balance(self, stored: float, contrast: float) -> EnergyBalance:
+        entered = self.sweep.heat_entered().tolist()
+        faces = dict(zip(FACES, entered, strict=False))
+        ambients = dict.fromkeys(self.problem.scenario.ambients, 0.0)
+        ambients |= dict(zip(ambients, entered[len(FACES) :], strict=False))
+        moved = sum(map(abs, entered)) + abs(self.source_energy) + contrast
+        return EnergyBalance(stored, self.source_energy, faces, ambients, moved)
 
     def _absolute(self, rise: np.ndarray) -> np.ndarray:
         return np.asarray(rise + self.problem.dtype.type(self.problem.reference))

@@ -140,11 +140,15 @@ def estimate(problem: Problem, device: str, kernel: str) -> dict[str, Any]:
         "largest_step_seconds": problem.largest_step,
         "steps": steps,
         "cell_updates": None if steps is None else steps * cells,
-        "memory_bytes": fields + cells * (problem.zones.ids is not None) + BASE_MEMORY,
+        "memory_bytes": fields + _kinds_bytes(problem) + BASE_MEMORY,
         "disk_bytes": snapshots * state_bytes * COMPRESSION,
         "seconds_a_step": seconds,
         "seconds": None if steps is None else steps * seconds,
     }
+
+
+def _kinds_bytes(problem: Problem) -> int:
+    return 0 if problem.terms.kinds is None else problem.terms.kinds.nbytes
 
 
 def _seconds_a_step(problem: Problem, kernel: str) -> float:

@@ -3,7 +3,8 @@
     C dT/dt = G(t, T) = sources(t) + walls(t, T) - exchange(T)        W
 
 exchange is between neighbours, so its sum over all cells is zero to rounding; a wall passes g (a T + b) to the cell
-beside it, with the a and b of `Drive` and g the conductance of a face inside.
+beside it, with the a and b of `Drive` and g the conductance of the face. Ambients are walls inside the box: a is -1, b
+their temperature. Cells that are held take no part.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from heatsim_kernels.multigrid import cpu
-from heatsim_kernels.multigrid.operator import heat_input, operator_of, outside
+from heatsim_kernels.multigrid.operator import boundary_cells, heat_input, operator_of, outside, wall_entries
 from heatsim_kernels.multigrid.solver import Solution, Solver
+from heatsim_kernels.stencil.taps import tapped_faces
 
 if TYPE_CHECKING:
+    from heatsim_kernels.stencil.taps import TappedFaces
     from heatsim_kernels.stencil.terms import Terms
 
     from heatsim.problem import Problem
@@ -25,19 +28,20 @@ if TYPE_CHECKING:
 SAME_STEP = 1e-9  # relative: less than the solver leaves
 
 
-class OpenFace(NamedTuple):
-    """A face of the box that passes heat: its number, the cells beside it, their conductance to it (W/K), and where
-    their values stand among the wall values."""
+class Way(NamedTuple):
+    """A way for heat out of the cells: a face of the box, or an ambient. Its number in the ledger, the cells beside it,
+    their conductance to it (W/K), and where their values stand among those of `Inputs`."""
 
     number: int
-    beside: tuple[slice | int, ...]
+    beside: tuple[slice | int | np.ndarray, ...]
     conductance: np.ndarray
     values: np.ndarray
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Sources and walls at a time. sources: (nz, ny, nx) W, or () if there are none; power: their sum; a, b: (m,)."""
+    """Sources and ways out at a time. sources: (nz, ny, nx) W, or () if there are none; power: their sum; a, b: (m,) of
+    the walls, as in `Drive`, then of the ambients."""
 
     sources: np.ndarray
     power: float
@@ -51,15 +55,17 @@ class Balance:
     def __init__(self, problem: Problem) -> None:
         terms = problem.terms
         self._problem, self._terms = problem, terms
-        self._faces = [_open_face(terms, number) for number in range(6) if not terms.closed[number]]
+        taps = tapped_faces(terms)
+        self._ways = [_open_face(terms, number) for number in range(6) if not terms.closed[number]]
+        self._ways += [_ambient(terms, taps, owner) for owner in range(terms.ledger_size - 6)]
         self._still: Inputs | None = None
         self._sources: tuple[np.ndarray, float] | None = None
-        self.capacity = terms.capacity[0] if terms.zones is None else terms.capacity[terms.zones]  # J/K of each cell
+        self.capacity = terms.of_kinds(terms.capacity)  # J/K of each cell
+        self._held = None if terms.taps is None else self.capacity == 0
         self._operator = operator_of(terms, self.inputs(0.0).a, problem.dtype)
         self._nothing_outside = np.zeros_like(self._operator.s)
         self._solver: Solver | None = None
-        self._time_step, self._matrix_step, self._a, self._ties_of_walls = 0.0, 0.0, np.zeros(0), 0.0
-        self._whole_capacity = float(terms.capacity @ np.array(problem.zones.cells))
+        self._time_step, self._matrix_step, self._a, self._ties_of_ways = 0.0, 0.0, np.zeros(0), 0.0
 
     def inputs(self, time: float) -> Inputs:
         """Sources and walls at a time, s. Raises `ScenarioError` for a value that is not finite then."""
@@ -72,7 +78,9 @@ class Balance:
             unlit = replace(drive, wall_b=np.zeros_like(drive.wall_b))
             sources = heat_input(self._terms, unlit) if heated else np.zeros(())
             self._sources = sources, float(sources.sum())
-        inputs = Inputs(*self._sources, drive.wall_a[0], drive.wall_b[0])
+        rises = problem.ambient_rises[: self._terms.ledger_size - 6]
+        a, b = np.append(drive.wall_a[0], -np.ones_like(rises)), np.append(drive.wall_b[0], rises)
+        inputs = Inputs(*self._sources, a, b)
         if not (problem.walls.varies or problem.heating.varies):
             self._still = inputs
         return inputs
@@ -87,15 +95,15 @@ class Balance:
     def flow(self, inputs: Inputs, T: np.ndarray, exchange: np.ndarray) -> np.ndarray:
         """(nz, ny, nx) G: heat that flows into each cell, W; `exchange` is that of T."""
         flow = np.asarray(inputs.sources - exchange)
-        for face in self._faces:
-            flow[face.beside] += _passed(face, inputs, T)
+        for way in self._ways:
+            flow[way.beside] += _passed(way, inputs, T)
         return flow
 
     def entering(self, inputs: Inputs, T: np.ndarray) -> np.ndarray:
-        """(6,) heat that enters through each face, W."""
-        heat = np.zeros(6)
-        for face in self._faces:
-            heat[face.number] = _passed(face, inputs, T).sum()
+        """Heat that enters through each face and from each ambient, W."""
+        heat = np.zeros(self._terms.ledger_size)
+        for way in self._ways:
+            heat[way.number] = _passed(way, inputs, T).sum()
         return heat
 
     def prepare(self, inputs: Inputs, time_step: float) -> None:
@@ -113,7 +121,7 @@ class Balance:
         else:
             self._solver.set_outside(s)
         self._matrix_step, self._a = time_step, inputs.a
-        self._ties_of_walls = -sum(float((face.conductance * self._a[face.values]).sum()) for face in self._faces)
+        self._ties_of_ways = -sum(float((way.conductance * self._a[way.values]).sum()) for way in self._ways)
 
     def solve(
         self, rhs: np.ndarray, guess: np.ndarray | None, *, tolerance: float, accuracy: float, iterations: int
@@ -127,28 +135,34 @@ class Balance:
         if self._solver is None:
             raise RuntimeError("prepare comes first")
         found = self._solver.solve(rhs, guess, tolerance=tolerance, accuracy=accuracy, max_iterations=iterations)
-        ties_of_all = self._whole_capacity / self._time_step + self._ties_of_walls
+        ties_of_all = self._problem.whole_capacity / self._time_step + self._ties_of_ways
         found.x[...] += (float(rhs.sum()) - self._ties(found.x)) / ties_of_all
+        if self._held is not None:
+            found.x[self._held] = 0.0
         return found
 
     def _ties(self, x: np.ndarray) -> float:
         """Sum of (C/time_step + A) x over all cells, W."""
-        walls = sum(float((face.conductance * self._a[face.values] * x[face.beside]).sum()) for face in self._faces)
+        walls = sum(float((way.conductance * self._a[way.values] * x[way.beside]).sum()) for way in self._ways)
         return float((self.capacity * x).sum()) / self._time_step - walls
 
 
-def _passed(face: OpenFace, inputs: Inputs, T: np.ndarray) -> np.ndarray:
-    """Heat that a face passes to each cell beside it, W."""
-    return np.asarray(face.conductance * (inputs.a[face.values] * T[face.beside] + inputs.b[face.values]))
+def _passed(way: Way, inputs: Inputs, T: np.ndarray) -> np.ndarray:
+    """Heat that a way passes to each cell beside it, W."""
+    return np.asarray(way.conductance * (inputs.a[way.values] * T[way.beside] + inputs.b[way.values]))
 
 
-def _open_face(terms: Terms, number: int) -> OpenFace:
-    along = 2 - number // 2
-    at: list[slice | int] = [slice(None)] * 3
-    at[along] = -1 if number % 2 else 0
-    beside = tuple(at)
-    shape = tuple(n for axis, n in enumerate(terms.shape) if axis != along)
-    zones = np.zeros(shape, np.intp) if terms.zones is None else terms.zones[beside].astype(np.intp)
-    conductance = (terms.self_exchange()[number] * terms.capacity)[zones]
-    order = np.arange(zones.size).reshape(shape) if terms.wall_per_cell else zones
-    return OpenFace(number, beside, conductance, terms.wall_offsets[number] + order)
+def _open_face(terms: Terms, number: int) -> Way:
+    beside = boundary_cells(number)
+    entries = wall_entries(terms, number)
+    kinds = np.zeros(entries.shape, np.intp) if terms.kinds is None else terms.kinds[beside]
+    return Way(number, beside, terms.conductances()[number][kinds], entries)
+
+
+def _ambient(terms: Terms, taps: TappedFaces, owner: int) -> Way:
+    """The way to an ambient: a cell with several faces to it is there once."""
+    mine = taps.owners == owner
+    cells, face = np.unique(taps.cells[mine], return_inverse=True)
+    conductance = np.bincount(face, terms.conductances().reshape(-1)[taps.entries[mine]])
+    values = np.full(len(cells), terms.wall_size + owner)
+    return Way(6 + owner, np.unravel_index(cells, terms.shape), conductance, values)

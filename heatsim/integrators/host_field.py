@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from heatsim_kernels.multigrid import cpu
-from heatsim_kernels.stencil.zone_sums import zone_sums
+from heatsim_kernels.stencil.weighted_sum import weighted_sum
 
 if TYPE_CHECKING:
     from heatsim_kernels.stencil.terms import Terms
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class HostField:
     """`values` (nz, ny, nx) float64, the rise over the reference in K; read in the ways of a stencil `Sweep`.
 
-    `entered`: (6,) heat that has entered through each face of the box since the start, J; of a steady state, W.
+    `entered`: heat that has entered through each face of the box and from each ambient since the start, J; of a steady
+    state, W.
     """
 
     name = "multigrid"
@@ -26,7 +27,7 @@ class HostField:
         """`dtype` is that of the copies given out."""
         self.terms, self.dtype = terms, np.dtype(dtype)
         self.values: np.ndarray = cpu.field(terms.shape, np.float64)
-        self.entered = np.zeros(6)
+        self.entered = np.zeros(terms.ledger_size)
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from its planes (ny, nx), z upwards."""
@@ -48,9 +49,9 @@ class HostField:
         """The values of some cells, by flat index; any shape."""
         return np.asarray(self.values.reshape(-1)[indices])
 
-    def zone_sums(self) -> np.ndarray:
-        """(n,) sums of the field over each zone."""
-        return np.asarray(zone_sums(self.values, self.terms.zones, self.terms.zone_count))
+    def stored(self) -> float:
+        """Sum of heat capacity times the field, J."""
+        return weighted_sum(self.values, self.terms.capacity, self.terms.kinds)
 
     def is_finite(self) -> bool:
         """Whether every value is a finite number."""
@@ -61,5 +62,5 @@ class HostField:
         return self.is_finite()
 
     def heat_entered(self) -> np.ndarray:
-        """(6,) a copy of `entered`."""
+        """A copy of `entered`."""
         return self.entered.copy()

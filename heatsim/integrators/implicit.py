@@ -60,7 +60,8 @@ class Present(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """inputs at its time; field, K; rate: heat that flows into each cell, W; entering: (6,) through each face, W."""
+    """inputs at its time; field, K; rate: heat that flows into each cell, W; entering: through each face and from
+    each ambient, W."""
 
     inputs: Inputs
     field: np.ndarray

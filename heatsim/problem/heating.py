@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from heatsim.grid import Grid
-from heatsim.problem.painting import covered_cells, masks
+from heatsim.problem.painting import covered_volume, masks
 from heatsim.problem.smoothing import is_smoothed, smoothed
 from heatsim.problem.values import Value, depends_on, evaluate, planes, require_finite
 from heatsim.problem.zones import Zones
@@ -39,15 +39,16 @@ class Term:
         return self.space is not None and depends_on(self.space, "t")
 
 
-def make_terms(scenario: Scenario, grid: Grid) -> tuple[Term, ...]:
-    """The terms of all sources. Raises `ScenarioError` for a region that covers no cell centre."""
-    return tuple(term for n in range(len(scenario.sources)) for term in _source_terms(scenario, grid, n))
+def make_terms(scenario: Scenario, grid: Grid, solid: np.ndarray | None) -> tuple[Term, ...]:
+    """The terms of all sources, which heat cells that are `solid` (None: all). Raises `ScenarioError` for a region
+    that covers no centre of such a cell."""
+    return tuple(term for n in range(len(scenario.sources)) for term in _source_terms(scenario, grid, solid, n))
 
 
-def _source_terms(scenario: Scenario, grid: Grid, number: int) -> list[Term]:
+def _source_terms(scenario: Scenario, grid: Grid, solid: np.ndarray | None, number: int) -> list[Term]:
     source = scenario.sources[number]
-    cells = covered_cells(scenario, ("sources", number, "region"), source.region, grid)
-    scale = 1.0 / (cells * grid.cell_volume) if source.power is not None else 1.0
+    volume = covered_volume(scenario, ("sources", number, "region"), source.region, grid, solid)
+    scale = 1.0 / volume if source.power is not None else 1.0
     value = _amount(source)
     uniform = _EVERYWHERE if is_smoothed(scenario, "sources") else None  # a smoothed zone is no zone any more
     if not isinstance(value, Expression):
@@ -77,7 +78,7 @@ class Heating:
         terms: tuple[Term, ...],
         dtype: np.dtype,
     ) -> None:
-        """`capacities`: (n,) J/(m3 K) of each zone."""
+        """`capacities`: (n,) J/(m3 K) of each zone, 0 of those that are not solved and stay unheated."""
         self._scenario, self._grid, self._zones, self._capacities = scenario, grid, zones, capacities
         self._uniform = [term for term in terms if term.space is None]
         self._spatial = [term for term in terms if term.space is not None]
@@ -111,7 +112,9 @@ class Heating:
         table = np.zeros((len(times), len(self._zones)))
         for term in self._uniform:
             heated = np.array([term.source in sources for sources in self._zones.sources])
-            table += np.outer(term.scale * self._in_time(term.time, term.source, times), heated / self._capacities)
+            table += np.outer(
+                term.scale * self._in_time(term.time, term.source, times), _rate(heated, self._capacities)
+            )
         return table
 
     def scale(self, times: np.ndarray) -> np.ndarray:
@@ -144,13 +147,13 @@ class Heating:
         self._field[:] = 0.0
         if is_smoothed(self._scenario, "sources"):
             for z, density in enumerate(self._whole_density(time)):
-                self._field[z] = density / self._plane_capacity(z)
+                self._field[z] = _rate(density, self._plane_capacity(z))
         else:
             for term in self._spatial:
                 for z, density in self._densities(term, time, self.moves):
-                    self._field[z] += (density / self._plane_capacity(z)).astype(self._field.dtype)
+                    self._field[z] += _rate(density, self._plane_capacity(z)).astype(self._field.dtype)
         self._field_power = sum(
-            float((plane * (self._plane_capacity(z) * self._grid.cell_volume)).sum(dtype=np.float64))
+            float((plane * (self._plane_capacity(z) * self._grid.volumes(z))).sum(dtype=np.float64))
             for z, plane in enumerate(self._field)
         )
 
@@ -186,8 +189,12 @@ class Heating:
     def _factor_at(self, term: Term, time: float) -> float:
         return float(self._in_time(term.time, term.source, np.array([time]))[0])
 
-    def _plane_capacity(self, z: int) -> np.ndarray | float:
+    def _plane_capacity(self, z: int) -> np.ndarray:
         """Heat capacity of the cells of a plane, J/(m3 K)."""
-        if self._zones.ids is None:
-            return float(self._capacities[0])
-        return np.asarray(self._capacities[self._zones.ids[z]])
+        return self._zones.plane(self._capacities, z)
+
+
+def _rate(density: np.ndarray, capacity: np.ndarray) -> np.ndarray:
+    """Heating rate, K/s; 0 where the capacity is."""
+    rate: np.ndarray = np.divide(density, capacity, out=np.zeros(np.shape(density)), where=capacity > 0)
+    return rate

@@ -12,16 +12,18 @@ from heatsim.scenario import Scenario
 _KEY = ("time", "integrator")
 
 
-def require_limit(scenario: Scenario, walls: Walls, heating: Heating) -> None:
-    """Raise `ScenarioError` unless inputs are constant and some wall ties the temperature to a given one.
+def require_limit(scenario: Scenario, walls: Walls, heating: Heating, ambient: bool) -> None:
+    """Raise `ScenarioError` unless inputs are constant and something ties the temperature to a given one: a wall, or
+    an `ambient` in the grid.
 
-    One such wall is enough: conductivities are positive, so heat gets from every cell to every other.
+    One such tie is enough: conductivities are positive, so heat gets from every cell to every other, or, where ambients
+    keep them apart, to an ambient.
     """
     if walls.varies or heating.varies:
         message = "a steady state needs boundary values and sources that do not depend on t"
         raise ScenarioError([scenario.problem_at(_KEY, message, 'integrator = "implicit" follows them')])
     a, _ = walls.at(np.zeros(1))
-    if not (a < 0).any():
+    if not (ambient or (a < 0).any()):
         message = "no steady state, or any number of them: no face has a temperature to settle at"
         hint = "give a face a fixed temperature, or convection with a coefficient > 0"
         raise ScenarioError([scenario.problem_at(_KEY, message, hint)])

@@ -93,12 +93,18 @@ def _covers_nothing(scenario: Scenario, key: Key, shape: Shape) -> Flaw:
     return scenario.problem_at((*key, *shape.forms), "covers no cell centre", "make it larger, or the cells smaller")
 
 
-def covered_cells(scenario: Scenario, key: Key, shape: Shape | None, grid: Grid) -> int:
-    """Number of cells in a shape; raises `ScenarioError` if there are none."""
-    count = sum(int(mask.sum()) for mask in masks(scenario, key, shape, grid))
-    if count == 0 and shape is not None:
+def covered_volume(
+    scenario: Scenario, key: Key, shape: Shape | None, grid: Grid, solid: np.ndarray | None = None
+) -> float:
+    """Volume of the cells in a shape, m3, or of those of them that are `solid`; raises `ScenarioError` if there are
+    none."""
+    volume = 0.0
+    for z, mask in enumerate(masks(scenario, key, shape, grid)):
+        inside = mask if solid is None else mask & solid[z]
+        volume += float(inside.sum() if grid.equal else grid.volumes(z)[inside].sum())
+    if volume == 0 and shape is not None:
         raise ScenarioError([_covers_nothing(scenario, key, shape)])
-    return count
+    return volume * grid.cell_volume if grid.equal else volume
 
 
 def _paint_labels(scenario: Scenario, key: Key, labels: Labels, names: list[str], material: np.ndarray) -> None:

@@ -6,22 +6,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from heatsim_kernels.multigrid.operator import boundary_cells
 from heatsim_kernels.stencil.limits import stable_step
 from heatsim_kernels.stencil.terms import Drive, Terms
 
-from heatsim.errors import ScenarioError
+from heatsim.errors import Flaw, ScenarioError
 from heatsim.grid import AXES, Grid
+from heatsim.problem.geometry import make_grid
 from heatsim.problem.heating import Heating, make_terms
 from heatsim.problem.initial import InitialField
+from heatsim.problem.kinds import Kinds, make_kinds
 from heatsim.problem.limit import require_limit
-from heatsim.problem.smoothing import smoothed
-from heatsim.problem.walls import Walls
-from heatsim.problem.zones import Zones, conductivity, make_zones, volumetric_capacity
+from heatsim.problem.media import Media, make_media
+from heatsim.problem.smoothing import require_smoothable, smoothed
+from heatsim.problem.walls import Walls, periodic_axes
+from heatsim.problem.zones import Zones, make_zones, paint_media
 from heatsim.scenario import Scenario
 
 SAFETY = 0.9  # of the stability limit, for step = "auto": at the limit itself the shortest waves do not decay
 STEPS_WITHOUT_LIMIT = 100  # where no heat moves there is no limit, but sources may vary in time
-_MOST_VALUES = 2**20  # wall values in one batch of steps
+MOST_KINDS_IN_WALLS = 4096  # beyond that wall values come one a boundary cell: fewer than six a kind
+_MOST_VALUES = 2**20  # values of walls or heat in one batch of steps
 
 
 @dataclass(frozen=True)
@@ -30,9 +35,12 @@ class Problem:
 
     scenario: Scenario
     grid: Grid
+    media: Media
     zones: Zones
+    kinds: Kinds
     terms: Terms
     walls: Walls
+    wall_entries: np.ndarray | None  # which wall value of the zones serves each of the terms; None: they are the same
     heating: Heating
     initial: InitialField
     reference: float
@@ -41,22 +49,39 @@ class Problem:
     dtype: np.dtype
 
     def initial_planes(self) -> Iterator[np.ndarray]:
-        """The initial rise, plane by plane (ny, nx), z upwards."""
-        for plane in self.initial.planes():
-            yield (plane - self.reference).astype(self.dtype)
+        """The initial rise, plane by plane (ny, nx), z upwards; ambients have their own temperature."""
+        of_media = np.concatenate((np.full(self.media.solids, np.nan), self.media.temperature))
+        for z, plane in enumerate(self.initial.planes()):
+            given = self.zones.plane(of_media[list(self.zones.media)], z)
+            yield (np.where(np.isnan(given), plane, given) - self.reference).astype(self.dtype)
+
+    @property
+    def ambient_rises(self) -> np.ndarray:
+        """(m,) temperature of each ambient over the reference, K."""
+        return self.media.temperature - self.reference
+
+    @property
+    def whole_capacity(self) -> float:
+        """Heat capacity of all solids, J/K."""
+        return float(self.terms.capacity @ self.kinds.count)
 
     @property
     def batch(self) -> int:
         """The most steps for which one `drive` can be made."""
         if self.heating.moves:
             return 1
-        return max(1, _MOST_VALUES // self.terms.wall_size) if self.walls.varies else 2**30
+        walls = self.terms.wall_size if self.walls.varies else 0
+        return max(1, _MOST_VALUES // max(walls, self.terms.kind_count if self.heating.varies else 0, 1))
 
     def drive(self, times: np.ndarray) -> Drive:
         """Boundary values and sources at the start of each of a batch of steps; `times` (k,) in s."""
         a, b = self.walls.at(times)
+        if self.wall_entries is not None:
+            a, b = a.take(self.wall_entries, axis=1), b.take(self.wall_entries, axis=1)
         when = times if self.heating.varies else times[:1]
-        return Drive(a, b, self.heating.table(when), self.heating.field(float(times[0])), self.heating.scale(when))
+        table = self.heating.table(when)
+        table = None if table is None else table.take(self.kinds.zone, axis=1)
+        return Drive(a, b, table, self.heating.field(float(times[0])), self.heating.scale(when))
 
     def source_energy(self, drive: Drive, dt: float, steps: int) -> np.ndarray:
         """(steps,) heat released in each step of `dt`, J, with the numbers as the sweep rounds them."""
@@ -64,7 +89,7 @@ class Problem:
         energy = np.zeros(steps)
         if drive.heat_table is not None:
             rates = _spread(drive.heat_table.astype(self.dtype).astype(np.float64), steps)
-            energy += float(kind(dt)) * (rates @ (self.terms.capacity * np.array(self.zones.cells)))
+            energy += float(kind(dt)) * (rates @ (self.terms.capacity * self.kinds.count))
         if drive.heat_field is not None:
             gains = _spread((dt * drive.heat_scale).astype(self.dtype).astype(np.float64), steps)
             energy += gains * self.heating.field_power()
@@ -76,10 +101,23 @@ class Problem:
         return smoothed(self.scenario, "slices", plane, spacing[::-1])
 
     def materials(self) -> np.ndarray | None:
-        """Material of each cell as an index into the scenario's materials, (nz, ny, nx) uint8; None if all are one."""
-        if self.zones.ids is None or len(set(self.zones.materials)) == 1:
+        """Material of each cell as an index into the scenario's materials and then its ambients, (nz, ny, nx) uint8;
+        None if all are one."""
+        if self.zones.ids is None or len(set(self.zones.media)) == 1:
             return None
-        return np.asarray(np.array(self.zones.materials, np.uint8)[self.zones.ids])
+        return np.asarray(np.array(self.zones.media, np.uint8)[self.zones.ids])
+
+    def cautions(self) -> list[Flaw]:
+        """What the scenario says and arrays show to be hardly meant: contacts between materials that never touch."""
+        own = np.array(self.zones.media)[self.kinds.zone]
+        pairs = np.unique(np.stack((np.repeat(own, 6), self.kinds.beyond.reshape(-1))), axis=1).T.tolist()
+        names, touching = [*self.scenario.materials, *self.scenario.ambients], {frozenset(pair) for pair in pairs}
+        message = "these materials never touch, so the contact has no effect"
+        return [
+            self.scenario.problem_at(("contacts", i, "between"), message)
+            for i, contact in enumerate(self.scenario.contacts)
+            if frozenset(names.index(name) for name in contact.between) not in touching
+        ]
 
 
 def _spread(rows: np.ndarray, steps: int) -> np.ndarray:
@@ -89,58 +127,59 @@ def _spread(rows: np.ndarray, steps: int) -> np.ndarray:
 
 def build(scenario: Scenario) -> Problem:
     """Make a scenario concrete. Raises `ScenarioError` for what only arrays can tell."""
-    grid = make_grid(scenario)
+    grid, media = make_grid(scenario), make_media(scenario)
+    require_smoothable(scenario, grid)
     dtype = np.dtype(scenario.compute.precision)
-    sources = make_terms(scenario, grid)
-    zones = make_zones(scenario, grid, frozenset(term.source for term in sources if term.space is None))
-    materials = list(scenario.materials.values())
-    conductivities = np.array([conductivity(materials[i]) for i in zones.materials]).T
-    capacities = np.array([volumetric_capacity(materials[i]) for i in zones.materials])
+    painted = paint_media(scenario, grid)
+    sources = make_terms(scenario, grid, painted < media.solids if scenario.ambients else None)
+    zones = make_zones(scenario, grid, painted, frozenset(term.source for term in sources if term.space is None))
+    of_zones = np.array(zones.media)
+    kinds = make_kinds(grid, zones, media, periodic_axes(scenario, grid))
     initial = InitialField(scenario, grid)
-    reference = _reference(initial, Walls(scenario, grid, zones.ids, conductivities, 0.0))
-    walls = Walls(scenario, grid, zones.ids, conductivities, reference)
-    terms = Terms(
-        grid.shape,
-        _exchange(grid, zones, conductivities, capacities),
-        capacities * grid.cell_volume,
-        zones.ids,
-        walls.periodic,
-        walls.closed,
-        walls.per_cell,
-    )
-    limit = stable_step(terms, walls.least_a())
-    heating = Heating(scenario, grid, zones, capacities, sources, dtype)
+    conductivity = media.conductivity[:, of_zones]
+    reference = _reference(initial, Walls(scenario, grid, zones.ids, conductivity, 0.0), media)
+    walls = Walls(scenario, grid, zones.ids, conductivity, reference)
+    terms = _terms(scenario, grid, kinds, walls)
+    spread = None if walls.per_cell else _wall_entries(terms, kinds, zones)
+    least = walls.least_a()
+    limit = stable_step(terms, least if spread is None else least[spread])
+    heating = Heating(scenario, grid, zones, media.capacity[of_zones], sources, dtype)
     if scenario.time.integrator == "steady":
-        require_limit(scenario, walls, heating)
+        require_limit(scenario, walls, heating, terms.taps is not None)
     heating.table(np.zeros(1))  # a source that is not finite from the start is refused here
     heating.scale(np.zeros(1))
     step = _largest_step(scenario, limit, walls.varies or heating.varies)
-    return Problem(scenario, grid, zones, terms, walls, heating, initial, reference, limit, step, dtype)
+    return Problem(
+        scenario, grid, media, zones, kinds, terms, walls, spread, heating, initial, reference, limit, step, dtype
+    )
 
 
-def make_grid(scenario: Scenario) -> Grid:
-    """The grid of a scenario."""
-    (nx, ny, nz), size = scenario.grid.cells, scenario.grid.size
-    return Grid((nz, ny, nx), scenario.grid.origin, (size[0] / nx, size[1] / ny, size[2] / nz))
+def _terms(scenario: Scenario, grid: Grid, kinds: Kinds, walls: Walls) -> Terms:
+    return Terms(
+        grid.shape,
+        kinds.rates,
+        kinds.capacity,
+        kinds.ids,
+        periodic_axes(scenario, grid),
+        walls.closed,
+        walls.per_cell or len(kinds.zone) > MOST_KINDS_IN_WALLS,
+        kinds.taps,
+    )
 
 
-def _exchange(grid: Grid, zones: Zones, conductivities: np.ndarray, capacities: np.ndarray) -> np.ndarray:
-    """Face conductance over heat capacity, 1/s: (3,), or (3, n, n) for several materials.
-
-    The conductance is the harmonic mean of the two half cells, which makes the flux through a composite wall exact
-    (Patankar 1980, section 4.2-3).
-    """
-    squares = np.array(grid.spacing)[:, None] ** 2
-    if len(set(zones.materials)) == 1:
-        return np.asarray((conductivities[:, :1] / capacities[:1] / squares)[:, 0])
-    k = conductivities
-    mean = 2.0 * k[:, :, None] * k[:, None, :] / (k[:, :, None] + k[:, None, :])
-    return np.asarray(mean / capacities[None, :, None] / squares[:, :, None])
+def _wall_entries(terms: Terms, kinds: Kinds, zones: Zones) -> np.ndarray:
+    """(wall_size,) which of the values (6, zones) of walls that have one a zone stands at each place of the terms'."""
+    if not terms.wall_per_cell:
+        return np.concatenate([face * len(zones) + kinds.zone for face in range(6)])
+    beside = [np.zeros(terms.shape)[boundary_cells(face)] for face in range(6)]
+    if zones.ids is not None:
+        beside = [zones.ids[boundary_cells(face)] for face in range(6)]
+    return np.concatenate([face * len(zones) + ids.reshape(-1).astype(np.intp) for face, ids in enumerate(beside)])
 
 
-def _reference(initial: InitialField, walls: Walls) -> float:
-    """The middle of the initial and boundary temperatures, in the scenario's unit."""
-    values = [*initial.range(), *walls.temperatures()]
+def _reference(initial: InitialField, walls: Walls, media: Media) -> float:
+    """The middle of the initial, boundary and ambient temperatures, in the scenario's unit."""
+    values: list[float] = [*initial.range(), *walls.temperatures(), *media.temperature.tolist()]
     return 0.5 * (min(values) + max(values))
 
 

@@ -1,6 +1,7 @@
 """Boundary faces: the affine map `ghost = T + (a*T + b)` beyond each, at any time.
 
-With k the conductivity of the cell beside the face, h its size normal to it and T the rise over the reference, (a, b)
+With k the conductivity of the cell beside the face, h its size normal to it (in cylindrical coordinates 2 r_face
+|ln(r_face/r_centre)|) and T the rise over the reference, (a, b)
 is (-2, 2 Tw) at a fixed temperature; (0, q h/k) at a heat flux q into the body; (-s, s Tinf) at convection, s = U h/k
 with U = 1/(1/hc + h/(2k)) through the half cell; (0, 0) where insulated. Half a cell of its own conductivity lies
 between the centre and the face, so a stencil that exchanges k/h with the ghost moves exactly the heat that the face
@@ -56,12 +57,6 @@ class Walls:
         kinds = [face_of(self._scenario, self._grid, name).kind for name in FACES]
         return tuple(kind in ("insulated", "periodic") for kind in kinds)
 
-    @property
-    def periodic(self) -> tuple[bool, bool, bool]:
-        """For axes x, y, z, whether the index wraps."""
-        x, y, z = (face_of(self._scenario, self._grid, name).kind == "periodic" for name in FACES[::2])
-        return x, y, z
-
     def at(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(k, m) values of a and b at each time; k = 1 if nothing depends on time."""
         rows = times if self.varies else times[:1]
@@ -95,7 +90,7 @@ class Walls:
 
     def _half_cell(self, name: FaceName, zones: np.ndarray | None, conductivities: np.ndarray) -> np.ndarray:
         axis = AXES.index(name[0])
-        spacing, of_zone = self._grid.spacing[axis], conductivities[axis]
+        spacing, of_zone = self._size_beside(name), conductivities[axis]
         if not self.per_cell:
             return np.asarray(spacing / of_zone)
         rows, columns = (self._grid.shape[2 - AXES.index(other)] for other in _PLANE[name[0]])
@@ -103,6 +98,15 @@ class Walls:
             return np.full(rows * columns, spacing / of_zone[0])
         beside = zones.take(0 if name.endswith("min") else -1, axis=2 - axis)
         return np.asarray(spacing / of_zone[beside.reshape(-1)])
+
+    def _size_beside(self, name: FaceName) -> float:
+        """Twice the half length of the cells beside a face, times the area of the face over the measures of the axes
+        along it; 0 for a face that is none, r = 0."""
+        axis, upper = name[0], name.endswith("max")
+        half = float(self._grid.halves(axis)[upper][-1 if upper else 0])
+        radial = self._grid.coordinates == "cylindrical" and axis == "x"
+        place = self._grid.span(axis)[upper]
+        return 2.0 * half * (place if radial else 1.0) if np.isfinite(half) else 0.0
 
     def _face_at(self, i: int, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values of a and b on face i, (k, cells or zones) at k times."""
@@ -153,11 +157,19 @@ class Walls:
         return {rows: grid_rows.reshape(-1), columns: grid_columns.reshape(-1), normal: place}
 
 
+def periodic_axes(scenario: Scenario, grid: Grid) -> tuple[bool, bool, bool]:
+    """For axes x, y, z, whether the index wraps."""
+    x, y, z = (face_of(scenario, grid, name).kind == "periodic" for name in FACES[::2])
+    return x, y, z
+
+
 def face_of(scenario: Scenario, grid: Grid, name: FaceName) -> Face:
-    """What holds on a face; a period of a single cell is no exchange at all, hence insulated."""
+    """What holds on a face; a period of a single cell is no exchange at all, hence insulated. So are faces that are
+    none: in cylindrical coordinates those along phi, and r = 0."""
     face = scenario.boundary.face(name)
     single = grid.shape[2 - AXES.index(name[0])] == 1
-    return Insulated() if face.kind == "periodic" and single else face
+    around = grid.coordinates == "cylindrical" and (name[0] == "y" or (name == "x_min" and grid.span("x")[0] == 0.0))
+    return Insulated() if around or (face.kind == "periodic" and single) else face
 
 
 def _resolved(grid: Grid, name: FaceName) -> str:

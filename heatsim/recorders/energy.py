@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     from heatsim.state import State
     from heatsim.store.folder import RunFolder
 
-PARTS = ("stored", "sources", *FACES, "residual")
-
 
 class EnergyRecorder:
-    """Stored energy, heat released and heat that entered through each face, all since t = 0, and what is left over.
+    """Stored energy, heat released and heat that entered through each face and from each ambient, all since t = 0, and
+    what is left over.
 
     Of a steady state these are rates, in W.
     """
@@ -25,14 +24,15 @@ class EnergyRecorder:
         schedule = problem.scenario.output.energy
         self.times = schedule.times(problem.scenario.time.end) if schedule else ()
         unit = "W" if problem.scenario.time.integrator == "steady" else "J"
-        header = ["time [s]", *(f"{part} [{unit}]" for part in PARTS), "residual / moved [1]"]
+        parts = ["stored", "sources", *FACES, *problem.scenario.ambients, "residual"]
+        header = ["time [s]", *(f"{part} [{unit}]" for part in parts), "residual / moved [1]"]
         self._table = CsvTable(folder.energy, header)
 
     def record(self, state: State) -> None:
         """Add a row."""
         e = state.energy
-        faces = [e.faces[name] for name in FACES]
-        self._table.append([state.time, e.stored, e.sources, *faces, e.residual, e.relative_residual])
+        entered = [*(e.faces[name] for name in FACES), *e.ambients.values()]
+        self._table.append([state.time, e.stored, e.sources, *entered, e.residual, e.relative_residual])
 
     def close(self, finished: bool) -> None:
         """Close the table."""

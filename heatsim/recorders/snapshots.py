@@ -34,7 +34,8 @@ class SnapshotRecorder:
         self._count = 0
         materials = problem.materials()
         if materials is not None:
-            write_geometry(folder.geometry, problem.grid, materials, tuple(scenario.materials), scenario.title)
+            names = (*scenario.materials, *scenario.ambients)
+            write_geometry(folder.geometry, problem.grid, materials, names, scenario.title)
 
     def record(self, state: State) -> None:
         """Copy the field and have it written; a copy on a GPU waits there until its turn comes."""

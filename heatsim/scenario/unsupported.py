@@ -11,19 +11,13 @@ from heatsim.scenario.wording import quote
 # key pattern -> what it waits for. "*" stands for any name or index. With "=" only that value is
 # refused, <table> being any table and <text> any string.
 NOT_YET = {
-    "grid.coordinates=cylindrical": "cylindrical coordinates",
-    "grid.x": "unequal cells",
-    "grid.y": "unequal cells",
-    "grid.z": "unequal cells",
     "time.integrator=rkl2": "super time stepping",
     "materials.*.conductivity=<table>": "properties that follow temperature",
     "materials.*.conductivity=<text>": "properties that follow temperature",
     "materials.*.heat_capacity=<table>": "properties that follow temperature",
     "materials.*.heat_capacity=<text>": "properties that follow temperature",
     "materials.*.latent": "melting",
-    "ambients": "ambient regions",
     "regions.*.stl": "surfaces from STL files",
-    "contacts": "contact resistances",
     "boundary.*.kind=radiation": "radiating faces",
     "boundary.*.patches": "patches on faces",
     "sources.*.region.stl": "surfaces from STL files",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Hashable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from numba import from_dtype, types
@@ -46,19 +46,28 @@ class Kernel:
         self._function = _loaded(binary(build, variant, signature, capability, bounds))
         codes = "".join(_codes(signature.args))
         self._pack = struct.Struct("=" + "".join(_SLOTS[code] for code in codes))
-        self._values = ctypes.create_string_buffer(self._pack.size)
-        start = ctypes.addressof(self._values)
-        self._addresses = (ctypes.c_void_p * len(codes))(*range(start, start + self._pack.size, 8))
-        self._dynamic = 0
+        self._parameters, self._dynamic = len(codes), 0
 
     def __call__(self, grid: Triple, block: Triple, args: tuple[Any, ...], shared: int = 0) -> None:
         """Launch; the driver copies the arguments before it returns."""
+        self.bound(grid, block, args, shared)()
+
+    def bound(self, grid: Triple, block: Triple, args: tuple[Any, ...], shared: int = 0) -> Callable[[], None]:
+        """A function that launches with these arguments, packed now; the arrays must outlive it."""
         self._allow(shared)
         flat: list[Any] = []
         _flatten(args, flat)
-        self._pack.pack_into(self._values, 0, *flat)
-        addresses = ctypes.addressof(self._addresses)
-        driver_call(driver().cuLaunchKernel(self._function, *grid, *block, shared, 0, addresses, 0))
+        values = ctypes.create_string_buffer(self._pack.pack(*flat), self._pack.size)
+        start = ctypes.addressof(values)
+        pointers = (ctypes.c_void_p * self._parameters)(*range(start, start + self._pack.size, 8))
+        kept = values, pointers  # as long as there may be launches
+        given = self._function, *grid, *block, shared, 0, ctypes.addressof(kept[1]), 0
+        start_kernel = driver().cuLaunchKernel
+
+        def launch(kept: Any = kept) -> None:
+            driver_call(start_kernel(*given))
+
+        return launch
 
     def resources(self, block: Triple, shared: int = 0) -> Resources:
         """What a block of this kernel takes on the current GPU."""
@@ -94,10 +103,15 @@ class _SimulatedKernel:
     def __call__(self, grid: Triple, block: Triple, args: tuple[Any, ...], shared: int = 0) -> None:
         self._kernel[grid, block, 0, shared](*_bare(args))
 
+    def bound(self, *given: Any) -> Callable[[], None]:
+        return partial(self, *given)
+
 
 @lru_cache(maxsize=256)
-def _kernel(build: Callable[..., Any], variant: Hashable, signature: Any, bounds: Any) -> Any:
-    return _SimulatedKernel(build, variant) if SIMULATED else Kernel(build, variant, signature, bounds)
+def _kernel(build: Callable[..., Any], variant: Hashable, forms: tuple[Any, ...], bounds: Any) -> Any:
+    if SIMULATED:
+        return _SimulatedKernel(build, variant)
+    return Kernel(build, variant, types.void(*map(_type, forms)), bounds)
 
 
 def kernel(build: Callable[..., Any], variant: Hashable, args: tuple[Any, ...], bounds: Any = None) -> Any:
@@ -106,17 +120,27 @@ def kernel(build: Callable[..., Any], variant: Hashable, args: tuple[Any, ...], 
     `build` is a function of a module, and depends on its one argument and on sources alone; `bounds` is None or
     (threads a block, least blocks a multiprocessor).
     """
-    return _kernel(build, variant, types.void(*map(_type, args)), bounds)
+    return _kernel(build, variant, tuple(map(_form, args)), bounds)
 
 
-def _type(value: Any) -> Any:
-    """The Numba type of an argument."""
-    if isinstance(value, Array):
-        return types.Array(from_dtype(value.dtype), len(value.shape), "C")
+def _form(value: Any) -> Any:
+    """What an argument's type depends on: (Array, dtype, axes), (tuple or its class, forms...), or the dtype of a
+    scalar. Made at every launch, where Numba's types would take longer than the launch."""
+    if type(value) is Array:
+        return Array, value.dtype, len(value.shape)
     if isinstance(value, tuple):
-        named = type(value) if hasattr(value, "_fields") else None
-        return types.BaseTuple.from_types(tuple(map(_type, value)), named)
-    return from_dtype(value.dtype)
+        return (type(value), *map(_form, value))
+    return value.dtype
+
+
+def _type(form: Any) -> Any:
+    """The Numba type of an argument of such a form."""
+    if not isinstance(form, tuple):
+        return from_dtype(form)
+    kind, *rest = form
+    if kind is Array:
+        return types.Array(from_dtype(rest[0]), rest[1], "C")
+    return types.BaseTuple.from_types(tuple(map(_type, rest)), kind if hasattr(kind, "_fields") else None)
 
 
 _SLOTS = {"i": "i4x", "I": "I4x", "q": "q", "Q": "Q", "f": "f4x", "d": "d"}  # eight bytes for each parameter

@@ -40,15 +40,24 @@ if SIMULATED:
         """See below, as for all of these: they are what the CUDA simulator runs."""
         return function
 
-    def each(function):
+    def each(function, whole=0):
         """Of tuples, item by item."""
 
         def call(*args):
-            count = max(len(a) for a in args if isinstance(a, tuple))
-            lists = [a if isinstance(a, tuple) else (a,) * count for a in args]
-            return tuple(function(*one) for one in zip(*lists, strict=True))
+            own, given = args[: len(args) - whole], args[len(args) - whole :]
+            count = max(len(a) for a in own if isinstance(a, tuple))
+            lists = [a if isinstance(a, tuple) else (a,) * count for a in own]
+            return tuple(function(*one, *given) for one in zip(*lists, strict=True))
 
         return call
+
+    def zipped(one, other):
+        """As Python's zip."""
+        return tuple(zip(one, other, strict=True))
+
+    def unzipped(pairs):
+        """Two tuples."""
+        return tuple(zip(*pairs, strict=True))
 
     def cascade(function):
         """Through all states."""
@@ -99,26 +108,57 @@ else:
 
         return call
 
-    def each(function: Callable[..., Any]):
-        """call(*args): the tuple of `function` of the first items, of the second items, ...; a scalar serves all.
+    def each(function: Callable[..., Any], whole: int = 0):
+        """call(*args): the tuple of `function` of the first items, of the second items, ...; a scalar serves all, and
+        so do the last `whole` arguments, whatever they are.
 
         The result has the item type of the first tuple.
         """
 
         @intrinsic
         def call(typing_context, *args):
-            first = next(a for a in args if isinstance(a, types.BaseTuple))
-            result, one = first, first.dtype(*(_item(a) for a in args))
+            own, given = args[: len(args) - whole], args[len(args) - whole :]
+            first = next(a for a in own if isinstance(a, types.BaseTuple))
+            result, one = first, first.dtype(*(_item(a) for a in own), *given)
 
             def codegen(context, builder, signature, values):
                 unpacked = cgutils.unpack_tuple(builder, values[0], len(args))
-                lists = [_items(builder, a, value, len(first)) for a, value in zip(args, unpacked, strict=True)]
-                found = [context.compile_internal(builder, function, one, items) for items in zip(*lists, strict=True)]
+                lists = [_items(builder, a, value, len(first)) for a, value in zip(own, unpacked, strict=False)]
+                rest = unpacked[len(own) :]
+                found = [
+                    context.compile_internal(builder, function, one, [*items, *rest])
+                    for items in zip(*lists, strict=True)
+                ]
                 return context.make_tuple(builder, result, found)
 
             return result(types.StarArgTuple.from_types(args)), codegen
 
         return call
+
+    @intrinsic
+    def zipped(typing_context, one, other):
+        """The tuple of pairs of items of two tuples of one type."""
+        pair = types.UniTuple(one.dtype, 2)
+        result = types.UniTuple(pair, len(one))
+
+        def codegen(context, builder, signature, args):
+            items = zip(*(cgutils.unpack_tuple(builder, a) for a in args), strict=True)
+            return context.make_tuple(builder, result, [context.make_tuple(builder, pair, each) for each in items])
+
+        return result(one, other), codegen
+
+    @intrinsic
+    def unzipped(typing_context, pairs):
+        """Two tuples, of the first and of the second items of pairs."""
+        one = types.UniTuple(pairs.dtype.dtype, len(pairs))
+        result = types.UniTuple(one, 2)
+
+        def codegen(context, builder, signature, args):
+            items = [cgutils.unpack_tuple(builder, pair) for pair in cgutils.unpack_tuple(builder, args[0])]
+            both = [context.make_tuple(builder, one, values) for values in zip(*items, strict=True)]
+            return context.make_tuple(builder, result, both)
+
+        return result(pairs), codegen
 
     def _item(typ):
         return typ.dtype if isinstance(typ, types.BaseTuple) else typ

@@ -1,12 +1,15 @@
 """CUDA: memory access that Numba's indexing does not give.
 
-Four neighbouring cells of a flat array move 16 bytes at a time: `ld.global.v4.f32` or two `ld.global.v2.f64`, and the
-same for stores, so a warp asks for 512 bytes with one instruction. `constant` reads what the kernel never writes
-(`ld.global.nc`): the compiler may then read it once for several uses, whatever is stored in between.
+Neighbouring cells of a flat array move 16 bytes at a time: `ld.global.v4.f32` or `ld.global.v2.f64`, and the same for
+stores, so a warp asks for 512 bytes with one instruction. What a kernel never writes is read as such (`ld.global.nc`):
+the compiler may then read it early, and once for several uses, whatever is stored in between.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 from llvmlite import ir
 from numba import types, uint32
 
@@ -14,6 +17,12 @@ from .cuda_api import SIMULATED, inlined, intrinsic
 
 CELLS = 4
 ACCESS = 16  # bytes
+
+
+def vector_length(dtype: Any) -> int:
+    """Elements of 16 bytes."""
+    return ACCESS // np.dtype(dtype).itemsize
+
 
 if SIMULATED:
 
@@ -34,14 +43,26 @@ if SIMULATED:
         return array[i]
 
     @inlined
-    def load4_bytes(array, i):
-        """The four bytes from array[i] on as one number, the first lowest."""
-        return uint32(
-            uint32(array[i])
-            | uint32(array[i + 1]) << uint32(8)
-            | uint32(array[i + 2]) << uint32(16)
-            | uint32(array[i + 3]) << uint32(24)
-        )
+    def constant6(array, i):
+        """The six elements from array[i] on, as a tuple."""
+        return array[i], array[i + 1], array[i + 2], array[i + 3], array[i + 4], array[i + 5]
+
+    def load_vector(array, i):
+        """The elements from array[i] on that make 16 bytes, as a tuple."""
+        return tuple(array[i + k] for k in range(vector_length(array.dtype)))
+
+    def store_vector(array, i, values):
+        """Write a tuple to array[i] on."""
+        for k, value in enumerate(values):
+            array[i + k] = value
+
+    def integers(count):
+        """load(array, i) and parted(words): so many integers from array[i] on, and each of them."""
+        return lambda array, i: tuple(array[i + k] for k in range(count)), lambda words, like: tuple(map(uint32, words))
+
+    def store_streaming(array, i, value):
+        """array[i] = value."""
+        array[i] = value
 
 else:
 
@@ -106,13 +127,106 @@ else:
         return array.dtype(array, i), codegen
 
     @intrinsic
-    def load4_bytes(typing_context, array, i):
-        """The four bytes from array[i] on as one number, the first lowest; a 4-byte boundary, never written; i is
-        uint64."""
+    def constant6(typing_context, array, i):
+        """The six elements from array[i] on, of an array that the kernel does not write; i, uint64, is a multiple of
+        eight."""
+        result = types.UniTuple(array.dtype, 6)
 
         def codegen(context, builder, signature, args):
-            address = builder.gep(_data(context, builder, signature.args[0], args[0]), [args[1]])
-            word = ir.IntType(32).as_pointer(address.type.addrspace)
-            return _invariant(builder, builder.load(builder.bitcast(address, word), align=CELLS))
+            first = builder.gep(_data(context, builder, array, args[0]), [args[1]])
+            width = ACCESS * 8 // array.dtype.bitwidth
+            values = []
+            for k in range(0, 6, width):
+                vector = ir.VectorType(first.type.pointee, min(width, 6 - k)).as_pointer(first.type.addrspace)
+                piece = builder.bitcast(builder.gep(first, [ir.Constant(ir.IntType(64), k)]), vector)
+                loaded = _invariant(builder, builder.load(piece, align=min(width, 6 - k) * ACCESS // width))
+                values += [builder.extract_element(loaded, _lane(n)) for n in range(vector.pointee.count)]
+            return context.make_tuple(builder, result, values)
 
-        return types.uint32(array, types.uint64), codegen
+        return result(array, types.uint64), codegen
+
+    @intrinsic
+    def load_vector(typing_context, array, i):
+        """The elements from array[i] on that make 16 bytes, of an array that the kernel does not write, as a tuple; i,
+        uint64, is a multiple of their number."""
+        result = types.UniTuple(array.dtype, vector_length(array.dtype.name))
+
+        def codegen(context, builder, signature, args):
+            pieces, width = _pieces(context, builder, array, *args)
+            vector = _invariant(builder, builder.load(pieces[0], align=ACCESS))
+            return context.make_tuple(
+                builder, result, [builder.extract_element(vector, _lane(k)) for k in range(width)]
+            )
+
+        return result(array, types.uint64), codegen
+
+    @intrinsic
+    def store_vector(typing_context, array, i, values):
+        """Write a tuple of 16 bytes to array[i] on, which is not read again soon: caches give it up first. i, uint64,
+        is a multiple of their number."""
+
+        def codegen(context, builder, signature, args):
+            pieces, width = _pieces(context, builder, array, args[0], args[1])
+            _streamed(builder, pieces[0], [builder.extract_value(args[2], k) for k in range(width)])
+            return context.get_dummy_value()
+
+        return types.void(array, types.uint64, values), codegen
+
+    def integers(count: int):
+        """load(array, i) and parted(words): so many unsigned integers from array[i] on, of an array that the kernel
+        does not write, packed into registers as they are in memory, and each of them as uint32. i, uint64, is a
+        multiple of `count`."""
+
+        @intrinsic
+        def load(typing_context, array, i):
+            bits = array.dtype.bitwidth * count
+            result = types.UniTuple(types.uint32, -(-bits // 32))
+
+            def codegen(context, builder, signature, args):
+                first = builder.gep(_data(context, builder, array, args[0]), [args[1]])
+                if bits < 32:
+                    word = builder.bitcast(first, ir.IntType(bits).as_pointer(first.type.addrspace))
+                    loaded = _invariant(builder, builder.load(word, align=bits // 8))
+                    return context.make_tuple(builder, result, [builder.zext(loaded, ir.IntType(32))])
+                vector = ir.VectorType(ir.IntType(32), bits // 32).as_pointer(first.type.addrspace)
+                loaded = _invariant(builder, builder.load(builder.bitcast(first, vector), align=bits // 8))
+                words = [builder.extract_element(loaded, _lane(k)) for k in range(bits // 32)]
+                return context.make_tuple(builder, result, words)
+
+            return result(array, types.uint64), codegen
+
+        @intrinsic
+        def parted(typing_context, words, like):
+            bits, result = like.dtype.bitwidth, types.UniTuple(types.uint32, count)
+
+            def codegen(context, builder, signature, args):
+                found = []
+                for k in range(count):
+                    word, shift = divmod(k * bits, 32)
+                    value = builder.lshr(builder.extract_value(args[0], word), _lane(shift))
+                    found.append(builder.and_(value, _lane(2**bits - 1)))
+                return context.make_tuple(builder, result, found)
+
+            return result(words, like), codegen
+
+        return load, parted
+
+    def _streamed(builder, pointer, values):
+        """Store of a vector that the caches are to give up first."""
+        kind, letter = ("f32", "f") if values[0].type == ir.FloatType() else ("f64", "d")
+        names = ", ".join(f"${k}" for k in range(1, len(values) + 1))
+        vector = f".v{len(values)}" if len(values) > 1 else ""
+        text = f"st.global.cs{vector}.{kind} [$0], {{{names}}};" if vector else f"st.global.cs.{kind} [$0], $1;"
+        form = ir.FunctionType(ir.VoidType(), [ir.IntType(64), *(value.type for value in values)])
+        assembly = ir.InlineAsm(form, text, ",".join(["l", *[letter] * len(values)]), side_effect=True)
+        builder.call(assembly, [builder.ptrtoint(pointer, ir.IntType(64)), *values])
+
+    @intrinsic
+    def store_streaming(typing_context, array, i, value):
+        """array[i] = value, for what is not read again soon; i is uint64."""
+
+        def codegen(context, builder, signature, args):
+            _streamed(builder, builder.gep(_data(context, builder, array, args[0]), [args[1]]), [args[2]])
+            return context.get_dummy_value()
+
+        return types.void(array, types.uint64, array.dtype), codegen

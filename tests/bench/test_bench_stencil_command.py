@@ -144,7 +144,7 @@ def test_nothing_is_trusted_when_the_reference_itself_is_wrong(bench: Invoke, mo
 def replace_terms(right: contenders.Contender) -> contenders.Contender:
     """A contender that takes every exchange to be a percent larger."""
     return contenders.Contender(
-        "cpu", lambda terms, dtype: right.build(replace(terms, exchange=1.01 * terms.exchange), dtype)
+        "cpu", lambda terms, dtype: right.build(replace(terms, rates=1.01 * terms.rates), dtype)
     )
 
 

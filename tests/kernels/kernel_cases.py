@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from heatsim_kernels.stencil import Sweep
-from heatsim_kernels.stencil.terms import Drive, Terms
+from heatsim_kernels.stencil.terms import Drive, Taps, Terms
 
 FLOATS = (np.float32, np.float64)
 STEP = 0.05  # s; with exchange rates below 1/s and six faces that double them at most, well inside the stable step
 
 
 class Kind(NamedTuple):
-    """Which terms a problem has; each compiles a kernel of its own."""
+    """Which terms a problem has; each compiles a kernel of its own.
+
+    zones: materials, of which `held` are ambients; pairs: conductances that differ from pair to pair of them; table:
+    heat by kind; field: heat by cell; skew: a single kind whose six faces differ, which no cells that exchange heat
+    with each other can have.
+    """
 
     zones: int = 1
     pairs: bool = False
     table: bool = False
     field: bool = False
+    held: int = 0
+    skew: bool = False
 
 
 KINDS = {
     "uniform": Kind(),
     "uniform with both sources": Kind(table=True, field=True),
     "zones that differ in heat alone": Kind(zones=3, table=True, field=True),
-    "materials": Kind(zones=3, pairs=True),
-    "materials with heat a zone": Kind(zones=3, pairs=True, table=True),
-    "materials with heat a cell": Kind(zones=3, pairs=True, field=True),
+    # Two materials are of 2 * 2**6 kinds at most, in one byte: those of two bytes compile kernels of their own.
+    "materials": Kind(zones=2, pairs=True),
+    "materials with heat a zone": Kind(zones=2, pairs=True, table=True),
+    "materials with heat a cell": Kind(zones=2, pairs=True, field=True),
+    "a rate a face": Kind(skew=True),
+    "more than 256 kinds": Kind(zones=30, pairs=True, table=True),  # where each cell is at random: even seeds
+    "ambients": Kind(zones=4, pairs=True, table=True, held=2),
 }
 
 
@@ -53,6 +65,62 @@ def random_zones(
     return np.ascontiguousarray(zones[:nz, :ny, :nx], np.uint8)
 
 
+def neighbours(values: np.ndarray, periodic: tuple[bool, bool, bool]) -> np.ndarray:
+    """(6, nz, ny, nx) the values of the cells beyond each of FACES; at a wall the cell's own."""
+    found = []
+    for face in range(6):
+        axis, upper = 2 - face // 2, face % 2
+        beyond = np.roll(values, -1 if upper else 1, axis)
+        if not periodic[face // 2]:
+            edge: list[slice | int] = [slice(None)] * 3
+            edge[axis] = -1 if upper else 0
+            beyond[tuple(edge)] = values[tuple(edge)]
+        found.append(beyond)
+    return np.array(found)
+
+
+def terms_of_zones(
+    zones: np.ndarray,
+    conductance: np.ndarray,
+    capacity: np.ndarray,
+    *,
+    held: int = 0,
+    periodic: tuple[bool, bool, bool] = (False, False, False),
+    per_cell: bool = False,
+) -> Terms:
+    """The terms of zones (nz, ny, nx), of which the last `held` are ambients, in the slow and plain way.
+
+    conductance: (3, n, n) W/K of a face along x, y, z between two zones, symmetric; capacity: (n,) J/K. The kinds are
+    numbered so that the zone of a kind does not fall.
+    """
+    n = len(capacity)
+    solid = n - held
+    beyond = neighbours(zones, periodic)
+    axes = np.repeat(np.arange(3), 2)[:, None, None, None]
+    rates = conductance[axes, zones, beyond] / capacity[zones]
+    rates[:, zones >= solid] = 0.0
+    rows = np.concatenate((zones[None], rates)).reshape(7, -1).T
+    kinds_of, kinds = np.unique(rows, axis=0, return_inverse=True)
+    of_zone = kinds_of[:, 0].astype(int)
+    taps = None
+    if held:
+        faces, *at = np.nonzero((zones < solid) & (beyond >= solid))
+        owners = beyond[(faces, *at)].astype(np.int64) - solid
+        cells = np.ravel_multi_index(tuple(at), zones.shape).astype(np.int64)
+        taps = Taps(cells, faces.astype(np.uint8), owners, held)
+    single_kind = len(kinds_of) == 1
+    return Terms(
+        (zones.shape[0], zones.shape[1], zones.shape[2]),
+        np.ascontiguousarray(kinds_of[:, 1:]),
+        np.where(of_zone < solid, capacity[of_zone], 0.0),
+        None if single_kind else kinds.reshape(zones.shape).astype(np.min_scalar_type(len(kinds_of) - 1)),
+        periodic,
+        tuple(bool(wraps) for wraps in np.repeat(periodic, 2)),
+        per_cell,
+        taps,
+    )
+
+
 def random_case(
     shape: tuple[int, int, int],
     kind: Kind,
@@ -70,19 +138,18 @@ def random_case(
     n = kind.zones
     # One rate for all zones means one capacity for all, or the heat that leaves a cell would not enter the next.
     capacity = rng.uniform(1, 2, n) if kind.pairs else np.full(n, rng.uniform(1, 2))
-    if kind.pairs:
-        conductance = rng.uniform(0.1, 1, (3, n, n))
-        exchange = (conductance + conductance.transpose(0, 2, 1)) / 2 / capacity[:, None]
-    else:
-        exchange = rng.uniform(0.1, 1, 3)
-    zones = random_zones(rng, shape, n, block=(3, 4, 70) if seed % 2 else (1, 1, 1)) if n > 1 else None
-    closed = tuple(bool(wraps) for wraps in np.repeat(periodic, 2))
-    terms = Terms(shape, exchange, capacity, zones, periodic, closed, per_cell)
+    conductance = rng.uniform(0.1, 1, (3, n, n) if kind.pairs else (3, 1, 1)) * np.ones((n, n))
+    conductance = (conductance + conductance.transpose(0, 2, 1)) / 2
+    zones = random_zones(rng, shape, n, block=(3, 4, 70) if seed % 2 else (1, 1, 1))
+    terms = terms_of_zones(zones, conductance, capacity, held=kind.held, periodic=periodic, per_cell=per_cell)
+    if kind.skew:
+        terms = replace(terms, rates=rng.uniform(0.1, 1, (1, 6)))
+    solved = terms.capacity > 0
     drive = Drive(
         rng.uniform(-2, 0, (rows, terms.wall_size)),
         rng.uniform(-1, 1, (rows, terms.wall_size)),
-        rng.uniform(-1, 1, (rows, n)) if kind.table else None,
-        rng.uniform(-1, 1, shape) if kind.field else None,
+        rng.uniform(-1, 1, (rows, terms.kind_count)) * solved if kind.table else None,
+        rng.uniform(-1, 1, shape) * terms.of_kinds(solved) if kind.field else None,
         rng.uniform(0, 2, rows),
     )
     return Case(terms, drive, single(rng.uniform(-1, 1, shape)))
@@ -102,14 +169,14 @@ def row_of(drive: Drive, step: int) -> Drive:
 class Outcome(NamedTuple):
     field: np.ndarray
     heat_entered: np.ndarray
-    zone_sums: np.ndarray
+    stored: float
 
 
 def outcome(sweep: Sweep, case: Case, steps: int = 3, dt: float = STEP) -> Outcome:
     """Run a case and copy out what came of it."""
     sweep.put(case.start)
     sweep.advance(dt, steps, case.drive)
-    return Outcome(np.array(sweep.field()), sweep.heat_entered(), sweep.zone_sums())
+    return Outcome(np.array(sweep.field()), sweep.heat_entered(), sweep.stored())
 
 
 def same_bits(one: np.ndarray, other: np.ndarray) -> bool:

@@ -18,13 +18,18 @@ class Face(NamedTuple):
     """All cells' faces on one side: arrays (nz, ny, nx); `wall` is true where the face is part of the boundary."""
 
     neighbour: np.ndarray
-    exchange: np.ndarray  # 1/s
+    rate: np.ndarray  # 1/s
     wall: np.ndarray
     gain: np.ndarray  # g of neighbour = g*T + b at the wall, 0 elsewhere
 
 
-def zone_map(terms: Terms) -> np.ndarray:
-    return np.zeros(terms.shape, int) if terms.zones is None else terms.zones.astype(int)
+def kind_map(terms: Terms) -> np.ndarray:
+    return np.zeros(terms.shape, int) if terms.kinds is None else terms.kinds.astype(int)
+
+
+def is_held(terms: Terms) -> np.ndarray:
+    """(nz, ny, nx) whether a cell is not solved."""
+    return np.asarray(terms.capacity[kind_map(terms)] == 0)
 
 
 def wall_plane(terms: Terms, values: np.ndarray, face: int) -> np.ndarray:
@@ -32,8 +37,8 @@ def wall_plane(terms: Terms, values: np.ndarray, face: int) -> np.ndarray:
     axis = 2 - face // 2
     extent = [n for i, n in enumerate(terms.shape) if i != axis]
     if not terms.wall_per_cell:
-        beside = zone_map(terms).take(-1 if face % 2 else 0, axis)
-        return values.reshape(6, terms.zone_count)[face][beside]
+        beside = kind_map(terms).take(-1 if face % 2 else 0, axis)
+        return values.reshape(6, terms.kind_count)[face][beside]
     sizes = [terms.shape[0] * terms.shape[1]] * 2
     sizes += [terms.shape[0] * terms.shape[2]] * 2 + [terms.shape[1] * terms.shape[2]] * 2
     first = sum(sizes[:face])
@@ -42,49 +47,55 @@ def wall_plane(terms: Terms, values: np.ndarray, face: int) -> np.ndarray:
 
 def faces(T: np.ndarray, terms: Terms, wall_a: np.ndarray, wall_b: np.ndarray) -> Iterator[Face]:
     """The faces x_min, x_max, y_min, y_max, z_min, z_max of every cell."""
-    zone = zone_map(terms)
+    kinds = kind_map(terms)
     for face in range(6):
-        direction, axis, upper = face // 2, 2 - face // 2, face % 2
-        neighbour, beside = np.roll(T, -1 if upper else 1, axis), np.roll(zone, -1 if upper else 1, axis)
+        axis, upper = 2 - face // 2, face % 2
+        neighbour = np.roll(T, -1 if upper else 1, axis)
         wall, gain = np.zeros(T.shape, bool), np.zeros(T.shape)
-        if not terms.periodic[direction]:
+        if not terms.periodic[face // 2]:
             edge = [slice(None)] * 3
             edge[axis] = -1 if upper else 0
             at = tuple(edge)
             a, b = wall_plane(terms, wall_a, face), wall_plane(terms, wall_b, face)
-            neighbour[at], beside[at] = (1 + a) * T[at] + b, zone[at]
+            neighbour[at] = (1 + a) * T[at] + b
             wall[at], gain[at] = True, 1 + a
-        if terms.exchange.ndim == 1:
-            exchange = np.full(T.shape, terms.exchange[direction])
-        else:
-            exchange = terms.exchange[direction][zone, beside]
-        yield Face(neighbour, exchange, wall, gain)
+        yield Face(neighbour, terms.rates[kinds, face], wall, gain)
 
 
 def heating(terms: Terms, drive: Drive) -> np.ndarray:
     """(nz, ny, nx) K/s of a drive's first row."""
     heat = np.zeros(terms.shape)
     if drive.heat_table is not None:
-        heat += drive.heat_table[0][zone_map(terms)]
+        heat += drive.heat_table[0][kind_map(terms)]
     if drive.heat_field is not None:
         heat += drive.heat_scale[0] * drive.heat_field
     return heat
 
 
 def explicit_step(T: np.ndarray, terms: Terms, dt: float, drive: Drive) -> tuple[np.ndarray, np.ndarray]:
-    """The field after a step with a drive's first row, and the (6,) heat that entered through each boundary face, J."""
+    """The field after a step with a drive's first row, and the heat that entered through each boundary face and from
+    each ambient, J."""
     new = T + dt * heating(terms, drive)
-    entered = np.zeros(6)
-    capacity = terms.capacity[zone_map(terms)]
+    entered = np.zeros(terms.ledger_size)
+    capacity = terms.capacity[kind_map(terms)]
     for number, face in enumerate(faces(T, terms, drive.wall_a[0], drive.wall_b[0])):
-        change = dt * face.exchange * (face.neighbour - T)
+        change = dt * face.rate * (face.neighbour - T)
         new += change
         entered[number] = (capacity * change)[face.wall].sum()
+        if terms.taps is not None:
+            here = terms.taps.faces == number
+            heat = (capacity * change).ravel()[terms.taps.cells[here]]
+            entered[6:] += np.bincount(terms.taps.owners[here], heat, terms.taps.count)
     return new, entered
+
+
+def stored(T: np.ndarray, terms: Terms) -> float:
+    """Sum of capacity * T, J."""
+    return float((terms.capacity[kind_map(terms)] * T).sum(dtype=np.float64))
 
 
 def stable_step(terms: Terms, wall_a: np.ndarray) -> float:
     """1 / the largest sum of exchange rates over a cell's faces; a boundary face exchanges -a times its rate."""
     T = np.zeros(terms.shape)
-    total = sum(face.exchange * (1 - face.gain) for face in faces(T, terms, wall_a, np.zeros_like(wall_a)))
-    return float(1 / np.max(total))
+    total = sum(face.rate * (1 - face.gain) for face in faces(T, terms, wall_a, np.zeros_like(wall_a)))
+    return float(1 / np.max(total)) if np.max(total) > 0 else np.inf

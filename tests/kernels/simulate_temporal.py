@@ -12,11 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from heatsim_kernels.cuda_memory import Table, empty, on_device
 from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil.cuda_cell import RATES
 from heatsim_kernels.stencil.structure import Structure
 from heatsim_kernels.stencil.temporal import Rates
-from heatsim_kernels.stencil.temporal_launch import FusedSteps, classes_of, tables_of
+from heatsim_kernels.stencil.temporal_kinds import Kinds
+from heatsim_kernels.stencil.temporal_launch import FusedSteps, tables_of
 from heatsim_kernels.stencil.temporal_plan import Tile
-from kernel_cases import STEP, Case, Kind, random_case, random_zones, row_of
+from kernel_cases import STEP, Case, Kind, random_case, row_of
 
 
 class Trial(NamedTuple):
@@ -27,7 +29,7 @@ class Trial(NamedTuple):
     dtype: type
     periodic: tuple[bool, bool, bool] = (False, False, False)
     kind: Kind = Kind()
-    block: tuple[int, int, int] = (3, 4, 70)
+    seed: int = 7
 
 
 HEATED, MATERIALS = Kind(table=True), Kind(zones=3, pairs=True, table=True)
@@ -37,30 +39,23 @@ TRIALS = {
         (8, 6, 9), SMALL, np.float64, kind=HEATED
     ),
     "one plane": Trial((1, 8, 12), SMALL, np.float32, kind=HEATED),
-    "a tile with no wall at x and y": Trial(
-        (6, 2, 13), SMALL._replace(unrolled=True), np.float32, (False, True, False)
-    ),
+    "a tile with no wall at x and y": Trial((6, 2, 13), SMALL, np.float32, (False, True, False)),
     "three steps, four columns a lane": Trial((2, 8, 20), Tile(3, 4, 4, 2), np.float32),
     "periodic in y and z, one plane on its way": Trial((4, 5, 8), NEAR, np.float32, (False, True, True)),
     "periodic all around": Trial((3, 3, 6), NEAR, np.float64, (True, True, True)),
-    "materials in layers": Trial((6, 6, 9), SMALL, np.float32, kind=MATERIALS, block=(2, 70, 70)),
-    "materials in blocks, periodic in x": Trial(
-        (5, 6, 9), NEAR, np.float64, (True, False, False), Kind(zones=2, pairs=True), (2, 4, 5)
+    "materials in blocks": Trial((6, 6, 9), SMALL, np.float32, kind=MATERIALS),
+    "a material of its own to every cell, periodic in x": Trial(
+        (5, 6, 9), NEAR, np.float64, (True, False, False), Kind(zones=2, pairs=True), seed=8
     ),
-    "zones that differ in heat alone": Trial(
-        (3, 6, 8), SMALL, np.float32, kind=Kind(zones=3, table=True), block=(2, 2, 3)
-    ),
-    "one material as a table of pairs": Trial((2, 6, 8), NEAR, np.float32, kind=Kind(pairs=True)),
+    "kinds that differ in heat alone": Trial((3, 6, 8), SMALL, np.float32, kind=Kind(zones=3, table=True), seed=8),
+    "a rate a face": Trial((2, 6, 8), NEAR, np.float32, kind=Kind(skew=True)),
 }
 
 
 def case_of(trial: Trial) -> Case:
     """A random problem whose walls and source are other ones in each step."""
-    case = random_case(trial.shape, trial.kind, periodic=trial.periodic, rows=trial.tile.steps, seed=7)
-    zones = case.terms.zones
-    if zones is not None:
-        zones = random_zones(np.random.default_rng(3), trial.shape, trial.kind.zones, trial.block)
-    return case._replace(terms=replace(case.terms, closed=(True,) * 6, zones=zones))
+    case = random_case(trial.shape, trial.kind, periodic=trial.periodic, rows=trial.tile.steps, seed=trial.seed)
+    return case._replace(terms=replace(case.terms, closed=(True,) * 6))
 
 
 def beside_walls(field: np.ndarray, periodic: tuple[bool, bool, bool]) -> np.ndarray:
@@ -86,28 +81,20 @@ def step_by_step(trial: Trial) -> dict[str, np.ndarray]:
 def at_once(trial: Trial) -> dict[str, np.ndarray]:
     """The same by one sweep of `temporal`."""
     case, kind = case_of(trial), np.dtype(trial.dtype)
-    structure, zones = Structure.of(case.terms, case.drive, kind), case.terms.zones
-    given = on_device(np.zeros(1, np.uint8) if zones is None else zones.ravel())
-    classes = classes_of(structure, trial.tile, trial.shape, given, case.terms.zone_count)
-    fused = FusedSteps(structure, trial.tile, trial.shape, traced=True, classes=classes)
+    structure, terms = Structure.of(case.terms, case.drive, kind), case.terms
+    kinds = Kinds(on_device(np.zeros(1, np.uint8) if terms.kinds is None else terms.kinds.ravel()), terms.kind_count)
+    fused = FusedSteps(structure, trial.tile, trial.shape, traced=True, kinds=kinds)
     u, v = on_device(case.start.astype(kind).ravel()), empty(case.start.size, kind)
     heat = np.zeros((1, 1)) if case.drive.heat_table is None else case.drive.heat_table
     tables = (Table(on_device(rows.astype(kind)), len(rows)) for rows in (case.drive.wall_a, case.drive.wall_b, heat))
-    rates = (STEP * case.terms.exchange).astype(kind).ravel()
-    rx, ry, rz = rates.reshape(3, -1)[:, 0]
-    first = Rates(rx, ry, rz, kind.type(STEP))
-    fused.launch(u, v, 0, tables_of(*tables), first, on_device(rates) if structure.pairs else None)
+    rates = (STEP * terms.rates).astype(kind)
+    of_kinds = on_device(np.pad(rates, ((0, 0), (0, RATES - 6))).ravel())
+    rx, ry, rz = rates[0, ::2]
+    fused.bound(u, v, 0, tables_of(*tables), Rates(rx, ry, rz, kind.type(STEP)), of_kinds)()
     nz, ny, nx = trial.shape
     written = np.repeat(~np.repeat(trial.periodic, 2), [nz * ny, nz * ny, nz * nx, nz * nx, ny * nx, ny * nx])
     trace = fused.trace.host().reshape(trial.tile.steps - 1, -1)[:, written]
     return {"field": v.host().reshape(trial.shape), "trace": trace.ravel()}
-
-
-def has_classes(zone_count: int) -> bool:
-    """Whether a grid with that many zones, each cell's at random, has few enough classes."""
-    shape, structure = (5, 8, 8), Structure("float32", True, True, False, False, False, (False, False, False))
-    zones = on_device(np.random.default_rng(0).integers(0, zone_count, 320).astype(np.uint8))
-    return classes_of(structure, SMALL, shape, zones, zone_count) is not None
 
 
 def main(target: str) -> None:
@@ -118,7 +105,6 @@ def main(target: str) -> None:
         for way, run in ways.items()
         for part, values in run(trial).items()
     }
-    parts |= {f"classes of {zones} zones": np.array(has_classes(zones)) for zones in (1, 100)}
     np.savez(target, allow_pickle=False, **parts)
 
 

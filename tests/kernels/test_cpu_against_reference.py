@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numba
 import numpy as np
 import plain_reference
@@ -9,7 +11,7 @@ from heatsim_kernels.stencil import SWEEPS, cpu, cpu_tiling
 from heatsim_kernels.stencil.terms import Drive, Terms
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_cases import FLOATS, KINDS, STEP, Case, Kind, outcome, random_case, row_of, same_bits
+from kernel_cases import FLOATS, KINDS, STEP, Case, outcome, random_case, row_of, same_bits
 
 SHAPES = (
     (1, 1, 1), (1, 1, 2), (1, 1, 40), (1, 9, 1), (7, 1, 1),  # 1-D
@@ -24,16 +26,17 @@ NEVER = 2**60
 
 def assert_agrees_with_reference(case: Case, dtype: type, steps: int = 3) -> None:
     found = outcome(SWEEPS["cpu"](case.terms, np.dtype(dtype)), case, steps)
-    expected, entered = case.start, np.zeros(6)
+    expected, entered = case.start, np.zeros(case.terms.ledger_size)
+    counted = ~np.array([*case.terms.closed, *[False] * (entered.size - 6)])
     for k in range(steps):
         expected, more = plain_reference.explicit_step(expected, case.terms, STEP, row_of(case.drive, k))
-        entered += more * ~np.array(case.terms.closed)
+        entered += more * counted
     tolerance = TOLERANCE[dtype]
-    sums = np.bincount(plain_reference.zone_map(case.terms).ravel(), expected.ravel(), case.terms.zone_count)
+    stored = plain_reference.stored(expected, case.terms)
     assert found.field.dtype == dtype
     np.testing.assert_allclose(found.field, expected, rtol=0, atol=tolerance)
     np.testing.assert_allclose(found.heat_entered, entered, rtol=0, atol=tolerance * expected.size)
-    np.testing.assert_allclose(found.zone_sums, sums, rtol=0, atol=tolerance * expected.size)
+    np.testing.assert_allclose(found.stored, stored, rtol=0, atol=tolerance * expected.size)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -69,11 +72,24 @@ def test_steps_agree_with_a_plain_reference_on_random_problems(
     assert_agrees_with_reference(case, dtype)
 
 
-def test_all_256_zones_may_be_used() -> None:
-    case = random_case((6, 11, 13), Kind(zones=256, pairs=True, table=True), rows=2, seed=4)
-    assert case.terms.zones is not None
-    assert case.terms.zones.max() > 250
-    assert_agrees_with_reference(case, np.float64)
+@pytest.mark.parametrize("count", [np.uint8, np.uint16, np.uint32])
+def test_kinds_may_be_counted_in_one_byte_or_more(count: type) -> None:
+    case = random_case((6, 11, 40), KINDS["more than 256 kinds"], rows=2, seed=5 if count is np.uint8 else 4)
+    assert case.terms.kinds is not None
+    assert case.terms.kinds.dtype == (np.uint8 if count is np.uint8 else np.uint16)
+    kinds = case.terms.kinds.astype(count)
+    assert_agrees_with_reference(case._replace(terms=replace(case.terms, kinds=kinds)), np.float64)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_cells_that_are_held_keep_their_temperature_to_the_bit(dtype: type) -> None:
+    case = random_case((6, 9, 40), KINDS["ambients"], periodic=(True, False, False), rows=3, seed=6)
+    held = plain_reference.is_held(case.terms)
+    assert 0.2 < held.mean() < 0.8
+    found = outcome(SWEEPS["cpu"](case.terms, np.dtype(dtype)), case, steps=9)
+    assert same_bits(found.field[held], case.start[held].astype(dtype))
+    assert (found.field[~held] != case.start[~held]).all()
+    assert abs(found.heat_entered[6:]).min() > 0.01
 
 
 @pytest.mark.parametrize("wall", ["fixed", "flux", "convection"])
@@ -88,7 +104,7 @@ def test_each_kind_of_wall_agrees_with_its_physical_formula(wall: str) -> None:
         "convection": (-whole * h / k, whole * h / k * outside, area * whole * (outside - cell)),
     }[wall]
     closed = (False, True, True, True, True, True)
-    terms = Terms((1, 1, 1), np.full(3, k * area / h / capacity), np.array([capacity]), closed=closed)
+    terms = Terms((1, 1, 1), np.full((1, 6), k * area / h / capacity), np.array([capacity]), closed=closed)
     insulated = Drive.insulated(terms)
     wall_a, wall_b = insulated.wall_a.copy(), insulated.wall_b.copy()
     wall_a[0, 0], wall_b[0, 0] = a, b
@@ -116,7 +132,7 @@ def test_results_that_bypass_the_cache_have_the_same_bits(
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("shape", [(9, 23, 17), (3, 41, 150), (1, 40, 40), (20, 1, 9)])
-@pytest.mark.parametrize("name", ["uniform", "materials"])
+@pytest.mark.parametrize("name", ["uniform", "materials", "ambients"])
 def test_neither_threads_nor_tiles_change_the_bits(
     name: str, shape: tuple[int, int, int], dtype: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,7 +153,7 @@ def test_neither_threads_nor_tiles_change_the_bits(
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(
-    "name", ["uniform with both sources", "materials with heat a zone", "materials with heat a cell"]
+    "name", ["uniform with both sources", "materials with heat a zone", "materials with heat a cell", "ambients"]
 )
 def test_several_steps_at_once_equal_single_steps(name: str, dtype: type) -> None:
     for rows in (1, 3, 5):  # with fewer rows than steps the last one stays

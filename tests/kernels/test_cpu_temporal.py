@@ -118,7 +118,7 @@ def test_fused_results_that_bypass_the_cache_have_the_same_bits(dtype: type, mon
 
 def test_several_steps_are_fused_where_the_planes_of_a_tile_fit_into_cache() -> None:
     def chosen(shape: tuple[int, int, int], periodic: bool = False) -> int:
-        terms = Terms(shape, np.ones(3), np.ones(1), periodic=(periodic,) * 3)
+        terms = Terms(shape, np.ones((1, 6)), np.ones(1), periodic=(periodic,) * 3)
         return CpuSweep(terms, np.dtype(np.float32)).fused
 
     assert chosen((64, 64, 64)) > 1

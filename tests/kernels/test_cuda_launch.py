@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib.util import find_spec
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ if find_spec("numba_cuda") is None or config.ENABLE_CUDASIM:
 from heatsim_kernels import cuda_compile, cuda_launch
 from heatsim_kernels.cuda_api import cuda
 from heatsim_kernels.cuda_memory import Captures, Upload, empty, on_device
-from heatsim_kernels.stencil import cuda_reads, cuda_zone_sums
+from heatsim_kernels.stencil import cuda_reads, cuda_sums, register
+from heatsim_kernels.stencil.cuda_sweep import CudaSweep
 
 CAPABILITY = (9, 0)
 READS = types.void(types.float32[::1], types.int64[::1], types.float32[::1])
@@ -86,9 +88,9 @@ def test_a_bound_on_blocks_caps_the_registers() -> None:
     [
         (cuda_reads.build_cells, None, READS),
         (
-            cuda_zone_sums.build,
+            cuda_sums.build,
             True,
-            types.void(types.float64[::1], types.uint8[::1], types.int64, types.float64[::1]),
+            types.void(types.float32[::1], types.uint8[::1], types.float64[::1], types.float64[::1]),
         ),
         (
             cuda_reads.build_plane,
@@ -145,9 +147,9 @@ def test_tables_of_any_length_arrive_rounded_and_their_last_row_serves_later_ste
 @pytest.mark.gpu
 def test_a_kernel_tells_what_it_takes() -> None:
     case = random_case((20, 33, 70), KINDS["uniform"], seed=3)
-    sweep: Any = SWEEPS["register"](case.terms, np.dtype(np.float32))
-    found = sweep.resources(case.drive)
+    tile = register.TILES[0]
+    found = CudaSweep(case.terms, np.dtype(np.float32), register, tile).resources(case.drive)
     assert found.local_bytes == 0
     assert 32 <= found.registers <= 255
-    assert found.threads == 128
+    assert found.threads == prod(tile.block)
     assert found.blocks_a_multiprocessor >= 1

@@ -6,12 +6,13 @@ import pytest
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS, Sweep
 from heatsim_kernels.stencil.terms import FACES, Drive, Terms
 from kernel_cases import FLOATS, KINDS, random_case, same_bits
+from plain_reference import stored
 
 SHAPE = (4, 5, 19)
 
 
 def sweep_of(values: np.ndarray, dtype: type = np.float64) -> Sweep:
-    sweep = SWEEPS["cpu"](Terms(values.shape, np.ones(3), np.ones(1)), np.dtype(dtype))
+    sweep = SWEEPS["cpu"](Terms(values.shape, np.ones((1, 6)), np.ones(1)), np.dtype(dtype))
     sweep.put(values)
     return sweep
 
@@ -79,18 +80,17 @@ def test_large_float32_values_are_finite_though_their_sum_is_beyond_float32() ->
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_zone_sums_are_taken_in_float64(dtype: type) -> None:
-    case = random_case((5, 6, 31), KINDS["materials"], seed=3)
+@pytest.mark.parametrize("name", ["uniform", "materials", "ambients"])
+def test_stored_energy_is_summed_in_float64(name: str, dtype: type) -> None:
+    case = random_case((5, 6, 31), KINDS[name], seed=3)
     sweep = SWEEPS["cpu"](case.terms, np.dtype(dtype))
     sweep.put(case.start + 1e4)
-    field = np.array(sweep.field(), np.float64)
-    expected = [field[case.terms.zones == zone].sum() for zone in range(3)]
-    assert sweep.zone_sums().dtype == np.float64
-    np.testing.assert_allclose(sweep.zone_sums(), expected, rtol=1e-13)
+    expected = stored(np.array(sweep.field(), np.float64), case.terms)
+    assert sweep.stored() == pytest.approx(expected, rel=1e-13)
 
 
 def test_a_sweep_says_what_it_is() -> None:
-    terms = Terms(SHAPE, np.ones(3), np.ones(1))
+    terms = Terms(SHAPE, np.ones((1, 6)), np.ones(1))
     sweep = SWEEPS["cpu"](terms, np.dtype(np.float32))
     assert (sweep.name, sweep.device, sweep.dtype, sweep.terms) == ("cpu", "cpu", np.float32, terms)
     assert set(SWEEPS) == {"cpu", *CUDA_SWEEPS}
@@ -106,9 +106,9 @@ def test_the_number_of_threads_is_the_same_after_an_advance(values: np.ndarray) 
 
 def test_the_caller_s_arrays_are_left_alone(values: np.ndarray) -> None:
     case = random_case(SHAPE, KINDS["materials with heat a cell"], rows=2, seed=1)
-    kept = [case.start.copy(), case.drive.wall_a.copy(), np.copy(case.drive.heat_field), case.terms.exchange.copy()]
+    kept = [case.start.copy(), case.drive.wall_a.copy(), np.copy(case.drive.heat_field), case.terms.rates.copy()]
     sweep = SWEEPS["cpu"](case.terms, np.dtype(np.float64))
     sweep.put(case.start)
     sweep.advance(0.05, 2, case.drive)
-    now = [case.start, case.drive.wall_a, np.asarray(case.drive.heat_field), case.terms.exchange]
+    now = [case.start, case.drive.wall_a, np.asarray(case.drive.heat_field), case.terms.rates]
     assert all(same_bits(one, other) for one, other in zip(now, kept, strict=True))

@@ -23,7 +23,7 @@ def step_matrix(terms: Terms, dt: float, wall_a: np.ndarray) -> np.ndarray:
 @settings(deadline=None, max_examples=60)
 @given(
     shape=st.tuples(st.integers(1, 6), st.integers(1, 7), st.integers(1, 9)),
-    name=st.sampled_from(["uniform", "materials"]),
+    name=st.sampled_from(["uniform", "materials", "a rate a face", "ambients"]),
     periodic=st.tuples(st.booleans(), st.booleans(), st.booleans()),
     per_cell=st.booleans(),
     seed=st.integers(0, 2**16),
@@ -52,7 +52,7 @@ def test_no_weight_is_negative_at_the_stable_step_and_one_is_beyond(
 
 def test_the_wall_decides_where_it_conducts_best() -> None:
     """A cell between two fixed walls loses heat at 2 + 2 times the exchange rate of the inside."""
-    terms = Terms((1, 1, 1), np.array([2.0, 3.0, 5.0]), np.ones(1))
+    terms = Terms((1, 1, 1), np.array([[2.0, 2.0, 3.0, 3.0, 5.0, 5.0]]), np.ones(1))
     wall_a = np.array([-2.0, -2.0, 0.0, 0.0, 0.0, 0.0])
     assert stable_step(terms, wall_a) == pytest.approx(1 / 8)
     assert stable_step(terms, wall_a[[2, 3, 0, 1, 4, 5]]) == pytest.approx(1 / 12)
@@ -60,7 +60,7 @@ def test_the_wall_decides_where_it_conducts_best() -> None:
 
 
 def test_where_no_heat_moves_any_step_is_stable() -> None:
-    terms = Terms((1, 1, 1), np.ones(3), np.ones(1))
+    terms = Terms((1, 1, 1), np.ones((1, 6)), np.ones(1))
     assert stable_step(terms, np.ones(6)) == float("inf")
-    still = replace(terms, shape=(3, 4, 5), exchange=np.zeros(3))
+    still = replace(terms, shape=(3, 4, 5), rates=np.zeros((1, 6)))
     assert stable_step(still, np.ones(6)) == float("inf")

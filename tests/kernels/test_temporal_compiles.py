@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
     pytest.mark.skipif(bool(config.ENABLE_CUDASIM), reason="the CUDA simulator compiles nothing"),
 ]
-PLAIN, HEATED, MATERIALS = (False, False, False), (False, False, True), (True, True, True)  # pairs, zones, heat by zone
+PLAIN, HEATED, MATERIALS = (True, "", False), (True, "", True), (False, "uint8", True)  # uniform, kinds, heat by kind
 WALLED, PERIODIC = (False, False, False), (True, True, True)
 
 
@@ -34,10 +34,9 @@ def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # t
     from heatsim_kernels.cuda_api import cuda
     from heatsim_kernels.stencil import temporal
 
-    pairs, zones, heat = terms
-    structure = Structure(precision, pairs, zones, heat, False, False, periodic)
-    tiles = (temporal.ZONED_TILES if structure.zones else temporal.TILES)[precision]
-    tile = tiles[0 if capability >= (9, 0) else -1]
+    uniform, kinds, heat = terms
+    structure = Structure(precision, uniform, kinds, heat, False, False, periodic)
+    tile = temporal.tiles_for(structure)[0 if capability >= (9, 0) else -1]
     kernel = temporal.build(temporal.Variant(structure, tile, aligned, traced))
     ptx = str(
         cuda.compile_ptx(kernel, temporal.signature(precision), cc=capability, launch_bounds=temporal.bounds(tile))[0]
@@ -58,14 +57,15 @@ def test_what_is_not_fused_is_refused() -> None:
 
     tile = TILES["float32"][0]
     large = (1, 300, 300)
-    plain = Structure("float32", False, False, True, False, False, WALLED)
+    plain = Structure("float32", True, "", True, False, False, WALLED)
     assert fuses(plain, tile, large)
     assert not fuses(plain, tile, (300, tile.height - 1, 300))
     assert not fuses(plain, tile, (300, 300, tile.width - 1))
-    assert not fuses(plain._replace(pairs=True), tile, large)
-    assert not fuses(plain._replace(zones=True), tile, large)
-    assert fuses(plain._replace(pairs=True, zones=True), tile, large, zones=True)
-    assert not fuses(plain._replace(zones=True, heat_field=True), tile, large, zones=True)
+    kinds = plain._replace(uniform=False, kinds="uint8")
+    assert fuses(plain._replace(uniform=False), tile, large)
+    assert fuses(kinds, tile, large)
+    assert not fuses(kinds._replace(kinds="uint16"), tile, large)
+    assert not fuses(kinds._replace(heat_field=True), tile, large)
     assert not fuses(plain._replace(heat_field=True), tile, large)
     assert not fuses(plain._replace(wall_per_cell=True), tile, large)
     around = plain._replace(periodic=PERIODIC)

@@ -20,6 +20,7 @@ PLACES = (
     ((37, 131, 200), (False, False, False), MATERIALS),
     ((21, 100, 133), (True, True, True), Kind(zones=2, pairs=True)),
     ((9, 130, 131), (False, False, False), Kind(zones=5, table=True)),
+    ((9, 130, 131), (False, False, False), Kind(skew=True)),
 )
 
 
@@ -28,10 +29,10 @@ PLACES = (
 def test_several_steps_at_once_give_the_bits_and_the_trace_of_single_steps_on_a_gpu(
     shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], kind: Kind, dtype: type
 ) -> None:
-    from heatsim_kernels.stencil.temporal import TILES, ZONED_TILES
+    from heatsim_kernels.stencil.temporal import TILES, TILES_OF_FACES
 
-    tile: Tile = (ZONED_TILES if kind.zones > 1 else TILES)[np.dtype(dtype).name][0]
-    trial = Trial(shape, tile, dtype, periodic, kind, block=(5, 16, 40))
+    tile: Tile = (TILES_OF_FACES if kind.zones > 1 or kind.skew else TILES)[np.dtype(dtype).name][0]
+    trial = Trial(shape, tile, dtype, periodic, kind)
     found, expected = simulate_temporal.at_once(trial), simulate_temporal.step_by_step(trial)
     assert same_bits(found["field"], expected["field"])
     assert same_bits(found["trace"], expected["trace"])

@@ -24,7 +24,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]
     path = os.pathsep.join([str(ROOT / "kernels"), str(script.parent)])
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": path}
     done = subprocess.run(
-        [sys.executable, str(script), str(target)], env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, str(script), str(target)], env=environment, capture_output=True, text=True, timeout=240
     )
     assert done.returncode == 0, done.stderr
     with np.load(target) as file:
@@ -39,8 +39,3 @@ def test_several_steps_at_once_give_the_bits_of_single_steps(name: str, simulate
 @pytest.mark.parametrize("name", simulate_temporal.TRIALS)
 def test_the_trace_holds_the_cells_beside_walls_after_each_step(name: str, simulated: dict[str, np.ndarray]) -> None:
     assert same_bits(simulated[f"temporal: {name}: trace"], simulated[f"basic: {name}: trace"])
-
-
-def test_more_classes_of_cells_than_a_byte_can_tell_are_refused(simulated: dict[str, np.ndarray]) -> None:
-    assert simulated["classes of 1 zones"]
-    assert not simulated["classes of 100 zones"]

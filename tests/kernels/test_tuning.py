@@ -12,8 +12,8 @@ pytest.importorskip("numba_cuda")
 from heatsim_kernels.stencil import basic, register, tuning
 from heatsim_kernels.stencil.structure import Structure
 
-UNIFORM = Structure("float32", False, False, False, False, False, (False, False, False))
-MATERIALS = UNIFORM._replace(pairs=True, zones=True)
+UNIFORM = Structure("float32", True, "", False, False, False, (False, False, False))
+KINDS = UNIFORM._replace(uniform=False, kinds="uint8")
 LARGE, SMALL, TINY = (512, 512, 512), (64, 64, 64), (1, 4, 8)
 
 
@@ -30,7 +30,8 @@ def test_a_large_grid_takes_the_first_tile() -> None:
 @pytest.mark.parametrize("shape", [SMALL, TINY])
 def test_a_small_grid_takes_a_tile_that_gives_the_gpu_more_blocks(shape: tuple[int, int, int]) -> None:
     tile = tuning.tile_for(register, UNIFORM, shape, "GPU")
-    assert prod(register.grid(shape, tile)) == max(prod(register.grid(shape, each)) for each in register.TILES)
+    blocks = {each: prod(register.grid(shape, each, UNIFORM.dtype)) for each in register.TILES}
+    assert blocks[tile] == max(blocks.values())
 
 
 def test_what_was_found_fastest_is_taken_on_that_device_and_for_that_kind_of_problem_alone() -> None:
@@ -40,7 +41,7 @@ def test_what_was_found_fastest_is_taken_on_that_device_and_for_that_kind_of_pro
     assert tuning.tile_for(register, UNIFORM, LARGE, "GPU") == found
     assert tuning.tile_for(basic, UNIFORM, LARGE, "GPU") == basic.TILES[1]
     assert tuning.tile_for(register, UNIFORM, LARGE, "another GPU") == register.TILES[0]
-    assert tuning.tile_for(register, MATERIALS, LARGE, "GPU") == register.TILES[0]
+    assert tuning.tile_for(register, KINDS, LARGE, "GPU") == register.TILES[0]
 
 
 def test_a_tile_that_is_no_longer_there_is_forgotten(folder: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sparse
 from heatsim_kernels.multigrid import cpu
-from heatsim_kernels.multigrid.operator import Operator, operator_of
+from heatsim_kernels.multigrid.operator import Operator, boundary_cells, operator_of
 from heatsim_kernels.stencil.terms import Terms
 
 Shape = tuple[int, int, int]
@@ -23,12 +23,18 @@ def terms_of(
     capacity: float = 1.0,
 ) -> Terms:
     """A box of materials by conductivity `k` (nz, ny, nx), W/(m K); `size` of a cell along x, y, z, m."""
-    values, zones = np.unique(k, return_inverse=True)
-    mean = 2 * values[:, None] * values[None, :] / (values[:, None] + values[None, :])
-    exchange = np.array([mean * np.prod(size) / h**2 for h in size]) / capacity
-    ids = zones.reshape(k.shape).astype(np.uint8)
+    rates = []
+    for face in range(6):
+        axis = 2 - face // 2
+        beyond = np.roll(k, -1 if face % 2 else 1, axis)
+        if not periodic[face // 2]:
+            beyond[boundary_cells(face)] = k[boundary_cells(face)]
+        rates.append(2 * k * beyond / (k + beyond) * np.prod(size) / size[face // 2] ** 2 / capacity)
+    of_kinds, kinds = np.unique(np.reshape(rates, (6, -1)).T, axis=0, return_inverse=True)
     nz, ny, nx = k.shape
-    return Terms((nz, ny, nx), exchange, np.full(len(values), capacity), ids, periodic)
+    count = len(of_kinds)
+    several = kinds.reshape(k.shape).astype(np.min_scalar_type(count - 1)) if count > 1 else None
+    return Terms((nz, ny, nx), of_kinds, np.full(count, capacity), several, periodic)
 
 
 def steady(
@@ -42,7 +48,7 @@ def steady(
 ) -> Operator:
     """The operator of a box with one a for each of its walls x_min, x_max, y_min, ..."""
     terms = terms_of(k, size=size, periodic=periodic)
-    return operator_of(terms, np.repeat(walls, terms.zone_count), np.dtype(dtype), time_step)
+    return operator_of(terms, np.repeat(walls, terms.kind_count), np.dtype(dtype), time_step)
 
 
 def applied(operator: Operator, T: np.ndarray) -> np.ndarray:

@@ -6,57 +6,76 @@ import numpy as np
 import pytest
 from heatsim_kernels.multigrid.operator import heat_input, operator_of
 from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil.taps import tapped_faces
 from heatsim_kernels.stencil.terms import Drive, Terms
+from kernel_cases import terms_of_zones
 from multigrid_cases import applied, matrix, noise, random_operator
 
 STEP = 0.05  # s
 
 
 def random_terms(
-    shape: tuple[int, int, int], zones: int, periodic: tuple[bool, bool, bool], per_cell: bool, seed: int
+    shape: tuple[int, int, int], zones: int, held: int, periodic: tuple[bool, bool, bool], per_cell: bool
 ) -> tuple[Terms, Drive]:
-    rng = np.random.default_rng(seed)
-    capacity = rng.uniform(1, 2, zones)
+    rng = np.random.default_rng(sum(shape))
     conductance = rng.uniform(0.1, 1, (3, zones, zones))
-    pairs = (conductance + conductance.transpose(0, 2, 1)) / 2 / capacity[:, None]
-    ids = rng.integers(0, zones, shape).astype(np.uint8) if zones > 1 else None
-    closed = tuple(bool(wraps) for wraps in np.repeat(periodic, 2))
-    terms = Terms(shape, pairs if zones > 1 else pairs[:, 0, 0], capacity, ids, periodic, closed, per_cell)
+    conductance += conductance.transpose(0, 2, 1)
+    capacity, ids = rng.uniform(1, 2, zones), rng.integers(0, zones, shape)
+    terms = terms_of_zones(ids, conductance, capacity, held=held, periodic=periodic, per_cell=per_cell)
     wall_a, wall_b = rng.uniform(-2, 0, (1, terms.wall_size)), rng.uniform(-1, 1, (1, terms.wall_size))
-    heat = rng.uniform(-1, 1, (1, zones)), rng.uniform(-1, 1, shape)
-    return terms, Drive(wall_a, wall_b, *heat, rng.uniform(1, 2, 1))
+    heat = rng.uniform(-1, 1, (1, terms.kind_count)), rng.uniform(-1, 1, shape) * terms.of_kinds(terms.capacity > 0)
+    return terms, Drive(wall_a, wall_b, heat[0] * (terms.capacity > 0), heat[1], rng.uniform(1, 2, 1))
+
+
+def from_ambients(terms: Terms, T: np.ndarray) -> np.ndarray:
+    """Heat that each cell gets from the held cells beside it were it at zero itself, W."""
+    power = np.zeros(T.size)
+    taps = tapped_faces(terms)
+    np.add.at(power, taps.cells, terms.conductances().ravel()[taps.entries] * T.ravel()[taps.beyond])
+    return power.reshape(T.shape)
 
 
 @pytest.mark.parametrize(
-    ("shape", "zones", "periodic", "per_cell"),
+    ("shape", "zones", "held", "periodic", "per_cell"),
     [
-        ((5, 6, 7), 1, (False, False, False), False),
-        ((5, 6, 7), 3, (False, True, False), True),
-        ((4, 3, 2), 4, (True, True, True), False),
-        ((1, 5, 9), 2, (True, False, False), False),
-        ((1, 1, 8), 3, (False, False, False), True),
-        ((6, 2, 1), 2, (False, True, True), True),
+        ((5, 6, 7), 1, 0, (False, False, False), False),
+        ((5, 6, 7), 3, 0, (False, True, False), True),
+        ((4, 3, 2), 4, 1, (True, True, True), False),
+        ((1, 5, 9), 2, 1, (True, False, False), False),
+        ((1, 1, 8), 3, 1, (False, False, False), True),
+        ((6, 2, 1), 2, 0, (False, True, False), True),
+        ((5, 6, 7), 4, 2, (False, False, False), False),
     ],
 )
 def test_an_explicit_step_is_the_operator_and_the_heat_input(
-    shape: tuple[int, int, int], zones: int, periodic: tuple[bool, bool, bool], per_cell: bool
+    shape: tuple[int, int, int], zones: int, held: int, periodic: tuple[bool, bool, bool], per_cell: bool
 ) -> None:
-    single = tuple(wraps and n > 1 for wraps, n in zip(periodic, shape[::-1], strict=True))
-    terms, drive = random_terms(shape, zones, (single[0], single[1], single[2]), per_cell, seed=sum(shape))
+    terms, drive = random_terms(shape, zones, held, periodic, per_cell)
     T = noise(shape)
     sweep = SWEEPS["cpu"](terms, np.dtype(np.float64))
     sweep.put(T)
     sweep.advance(STEP, 1, drive)
     operator = operator_of(terms, drive.wall_a[0], np.dtype(np.float64))
-    capacity = terms.capacity[0 if terms.zones is None else terms.zones]
-    new = T + STEP * (heat_input(terms, drive) - applied(operator, T)) / capacity
+    capacity = terms.of_kinds(terms.capacity)
+    flow = heat_input(terms, drive) + from_ambients(terms, T) - applied(operator, T)
+    new = np.where(capacity > 0, T + STEP * flow / np.where(capacity > 0, capacity, 1), T)
     np.testing.assert_allclose(new, sweep.field(), rtol=0, atol=1e-14)
 
 
+def test_a_cell_that_is_held_is_alone_in_its_row() -> None:
+    terms, drive = random_terms((4, 5, 6), 3, 1, (True, False, False), False)
+    held = np.broadcast_to(terms.of_kinds(terms.capacity == 0), terms.shape).reshape(-1)
+    dense = matrix(operator_of(terms, drive.wall_a[0], np.dtype(np.float64), 0.1)).toarray()
+    assert 0 < held.sum() < held.size
+    assert not dense[np.ix_(held, ~held)].any()
+    assert not dense[np.ix_(~held, held)].any()
+    assert np.array_equal(dense[np.ix_(held, held)] != 0, np.eye(held.sum(), dtype=bool))
+
+
 def test_a_time_step_adds_the_heat_capacity_over_it() -> None:
-    terms, drive = random_terms((3, 4, 5), 3, (False, False, True), False, seed=1)
+    terms, drive = random_terms((3, 4, 5), 3, 0, (False, False, True), False)
     at_rest, moving = (operator_of(terms, drive.wall_a[0], np.dtype(np.float64), dt) for dt in (np.inf, 0.1))
-    np.testing.assert_allclose(moving.s - at_rest.s, terms.capacity[terms.zones] / 0.1, rtol=1e-14)
+    np.testing.assert_allclose(moving.s - at_rest.s, terms.of_kinds(terms.capacity) / 0.1, rtol=1e-14)
 
 
 @pytest.mark.parametrize("periodic", [(False, False, False), (True, True, True)])

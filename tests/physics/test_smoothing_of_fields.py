@@ -144,12 +144,11 @@ def heaters(scenario: Scenario, time: float) -> tuple[float, np.ndarray]:
     problem = build(scenario)
     drive = problem.drive(np.array([time]))
     rate = np.zeros(problem.grid.shape)
-    ids = np.zeros(problem.grid.shape, int) if problem.zones.ids is None else problem.zones.ids
     if drive.heat_table is not None:
-        rate += drive.heat_table[0][ids]
+        rate += problem.terms.of_kinds(drive.heat_table[0])
     if drive.heat_field is not None:
         rate += drive.heat_field * drive.heat_scale[0]
-    density = rate * (problem.terms.capacity / problem.grid.cell_volume)[ids]
+    density = rate * problem.terms.of_kinds(problem.terms.capacity / problem.grid.cell_volume)
     assert problem.source_energy(drive, 1.0, 1)[0] == pytest.approx(density.sum() * problem.grid.cell_volume)
     return float(density.sum() * problem.grid.cell_volume), density
 

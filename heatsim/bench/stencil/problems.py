@@ -7,11 +7,13 @@ numbers, which CPUs compute slowly.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import cycle, islice
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
+from heatsim_kernels.stencil.kinds import BESIDE, OWN, find_kinds
 from heatsim_kernels.stencil.terms import Drive, Terms
 
 Shape = tuple[int, int, int]  # nz, ny, nx
@@ -57,8 +59,8 @@ def cases(materials: int) -> Iterator[Case]:
     """Linear walls of every kind on every face, in so many materials; every other case counts the heat through them."""
     for number, shape in enumerate((*SHAPES, LARGE)):
         rng = np.random.default_rng(number)
-        capacity, exchange, zones = _medium(rng, shape, materials, block=1 if number % 3 == 0 else 5)
-        terms = Terms(shape, exchange, capacity, zones, closed=(number % 2 == 0,) * 6)
+        zones = _blocks(rng, shape, materials, block=1 if number % 3 == 0 else 5)
+        terms = replace(_terms(rng, zones, materials), closed=(number % 2 == 0,) * 6)
         rows = 1 + 2 * (number % 4 == 3)  # constant, or another row for each of three steps
         drive = _walls(rng, terms, rows, turned=number % 6)
         yield Case(
@@ -71,14 +73,14 @@ def cases(materials: int) -> Iterator[Case]:
 
 
 def cases_with_everything() -> Iterator[Case]:
-    """Three materials, walls that differ from cell to cell, heat by zone and by cell, all of them changing in time."""
+    """Three materials, walls that differ from cell to cell, heat by kind and by cell, all of them changing in time."""
     for number, shape in enumerate(((5, 3, 131), (1, 23, 41), (16, 33, 127))):
         rng = np.random.default_rng(100 + number)
-        capacity, exchange, zones = _medium(rng, shape, 3, block=4)
         periodic, closed = (False, False, True), (False, False, False, False, True, True)
-        terms = Terms(shape, exchange, capacity, zones, periodic, closed, wall_per_cell=True)
+        terms = _terms(rng, _blocks(rng, shape, 3, block=4), 3, periodic)
+        terms = replace(terms, closed=closed, wall_per_cell=True)
         walls = _walls(rng, terms, 3, turned=number)
-        heat, scale = rng.uniform(-0.1, 0.1, (3, 3)), rng.uniform(0, 1, 3)
+        heat, scale = rng.uniform(-0.1, 0.1, (3, terms.kind_count)), rng.uniform(0, 1, 3)
         drive = Drive(walls.wall_a, walls.wall_b, heat, rng.uniform(-0.1, 0.1, shape), scale)
         yield Case(f"{_words(shape)} with sources and a periodic axis", terms, drive, _field(rng, shape), steps=7)
 
@@ -86,8 +88,7 @@ def cases_with_everything() -> Iterator[Case]:
 def timed(shape: Shape, materials: int) -> Timed:
     """Walls of every linear kind; materials in cubes of BLOCK cells; no count of the heat through the walls."""
     rng = np.random.default_rng(0)
-    capacity, exchange, _ = _medium(rng, (1, 1, 1), materials, block=1)
-    terms = Terms(shape, exchange, capacity, _cubes(shape, materials), closed=(True,) * 6)
+    terms = replace(_terms(rng, _cubes(shape, materials), materials), closed=(True,) * 6)
     planes = rng.random((PERIOD, *shape[1:]), dtype=np.float32)
     return Timed(terms, _walls(rng, terms, 1, turned=0), planes)
 
@@ -101,25 +102,34 @@ def _field(rng: np.random.Generator, shape: Shape) -> np.ndarray:
     return rng.random(shape, dtype=np.float32).astype(np.float64)
 
 
-def _medium(
-    rng: np.random.Generator, shape: Shape, materials: int, block: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Capacity (n,), exchange (3,) or (3, n, n), and zones in blocks at random; conductances are symmetric."""
-    if materials == 1:
-        return np.array([2.0]), rng.uniform(0.05, 0.1, 3), None
+def _terms(
+    rng: np.random.Generator,
+    zones: np.ndarray,
+    materials: int,
+    periodic: tuple[bool, bool, bool] = (False, False, False),
+) -> Terms:
+    """Capacities and conductances of materials at random, which lie where `zones` (nz, ny, nx) says."""
+    nz, ny, nx = zones.shape
     capacity = rng.uniform(1, 2, materials)
     conductance = rng.uniform(0.01, 0.1, (3, materials, materials))
-    exchange = (conductance + conductance.transpose(0, 2, 1)) / 2 / capacity[:, None]
+    conductance += conductance.transpose(0, 2, 1)
+    labels = (np.zeros(nx, np.int32), np.zeros(ny, np.int32), np.zeros(nz, np.int32))
+    kinds = find_kinds(zones, np.arange(materials), labels, periodic)
+    own = kinds.members[:, [OWN]]
+    rates = conductance[np.repeat(np.arange(3), 2), own, kinds.members[:, BESIDE]] / 2 / capacity[own]
+    return Terms((nz, ny, nx), rates, capacity[own[:, 0]], kinds.cells, periodic)
+
+
+def _blocks(rng: np.random.Generator, shape: Shape, materials: int, block: int) -> np.ndarray:
+    """Zones in blocks at random."""
     zones = rng.integers(0, materials, [-(-n // block) for n in shape]).astype(np.uint8)
     for axis in range(3):
         zones = zones.repeat(block, axis)
-    return capacity, exchange, np.ascontiguousarray(zones[: shape[0], : shape[1], : shape[2]])
+    return np.ascontiguousarray(zones[: shape[0], : shape[1], : shape[2]])
 
 
-def _cubes(shape: Shape, materials: int) -> np.ndarray | None:
+def _cubes(shape: Shape, materials: int) -> np.ndarray:
     """Zones of cubes that differ from the cubes beside them."""
-    if materials == 1:
-        return None
     z, y, x = ((np.arange(n) // BLOCK % materials).astype(np.uint8) for n in shape)
     plane = (y[:, None] + x[None, :].astype(np.uint16)) % materials
     zones = np.empty(shape, np.uint8)

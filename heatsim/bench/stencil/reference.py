@@ -1,6 +1,6 @@
 """Explicit Euler steps of heat conduction in float64 NumPy, written from the equation and from no kernel.
 
-    T_new = T + dt * (heat + sum over the six faces of exchange * (neighbour - T))
+    T_new = T + dt * (heat + sum over the six faces of rate * (neighbour - T))
 
 Beyond a boundary face the neighbour is T + (a*T + b), or the cell at the other end of a periodic axis.
 """
@@ -16,8 +16,7 @@ class Reference:
 
     def __init__(self, terms: Terms, field: np.ndarray) -> None:
         self.terms, self.field, self.heat_entered = terms, field.astype(np.float64), np.zeros(6)
-        self._zones = np.zeros(terms.shape, np.intp) if terms.zones is None else terms.zones.astype(np.intp)
-        self._exchange = [self._exchange_through(face) for face in range(6)]
+        self._kinds = np.zeros(terms.shape, np.intp) if terms.kinds is None else terms.kinds.astype(np.intp)
 
     def advance(self, dt: float, steps: int, drive: Drive) -> None:
         """Advance `steps` steps of `dt` seconds."""
@@ -25,21 +24,11 @@ class Reference:
             gained = self._heating(drive, step)
             for face in range(6):
                 edge, beyond = self._edge(face), self._beyond(face, drive, step)
-                flow = self._exchange[face] * (self._beside(self.field, face, beyond) - self.field)
+                flow = self.terms.rates[self._kinds, face] * (self._beside(self.field, face, beyond) - self.field)
                 if not self.terms.closed[face]:
-                    self.heat_entered[face] += dt * (flow[edge] * self.terms.capacity[self._zones[edge]]).sum()
+                    self.heat_entered[face] += dt * (flow[edge] * self.terms.capacity[self._kinds[edge]]).sum()
                 gained = gained + flow
             self.field = self.field + dt * gained
-
-    def _exchange_through(self, face: int) -> np.ndarray:
-        """1/s through one face of every cell; a boundary face has the rate of its zone with itself."""
-        exchange, axis = self.terms.exchange, face // 2
-        if exchange.ndim == 1:
-            return np.broadcast_to(exchange[axis], self.terms.shape)
-        opposite = self._zones[self._edge(face ^ 1)]
-        own = self._zones[self._edge(face)]
-        beyond = opposite if self.terms.periodic[axis] else own
-        return np.asarray(exchange[axis][self._zones, self._beside(self._zones, face, beyond)])
 
     def _edge(self, face: int) -> tuple[slice, ...]:
         """Index of the cells at a face, one thick along its axis."""
@@ -64,7 +53,7 @@ class Reference:
 
     def _wall(self, values: np.ndarray, face: int) -> np.ndarray:
         """The wall values of a face, shaped as its boundary cells."""
-        own, first = self._zones[self._edge(face)], self.terms.wall_offsets[face]
+        own, first = self._kinds[self._edge(face)], self.terms.wall_offsets[face]
         if self.terms.wall_per_cell:
             return values[first : first + own.size].reshape(own.shape)
         return np.asarray(values[first + own])
@@ -73,7 +62,7 @@ class Reference:
         """K/s of every cell."""
         heat = np.zeros(self.terms.shape)
         if drive.heat_table is not None:
-            heat += drive.heat_table[min(step, len(drive.heat_table) - 1)][self._zones]
+            heat += drive.heat_table[min(step, len(drive.heat_table) - 1)][self._kinds]
         if drive.heat_field is not None:
             heat += drive.heat_scale[min(step, len(drive.heat_scale) - 1)] * drive.heat_field
         return heat

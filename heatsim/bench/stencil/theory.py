@@ -51,8 +51,8 @@ def asked_intensity(kernel: str, precision: str, materials: int) -> float | None
     if kernel not in _READS:
         return None
     reads = _READS[kernel](import_module(f"heatsim_kernels.stencil.{kernel}"))
-    zones = 7 if materials > 1 else 0  # a byte of the cell and of each neighbour
-    return operations(materials) / (reads * np.dtype(precision).itemsize + zones)
+    kind = 1 if materials > 1 else 0  # a byte of the cell; those of its neighbours are not asked for
+    return operations(materials) / (reads * np.dtype(precision).itemsize + kind)
 
 
 def _of_tile(module: ModuleType) -> float:

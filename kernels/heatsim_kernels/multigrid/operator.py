@@ -3,10 +3,12 @@
     (A T)_i = sum over the six faces of g (T_i - T_j)  +  s_i T_i        W, for T in K
 
     g   W/K, conductance of the face between two cells
-    s   W/K, what ties a cell to something outside the grid: walls, and heat capacity over time step
+    s   W/K, what ties a cell to something given: walls, ambients, and heat capacity over time step
 
 A is symmetric, and positive definite as soon as one s is positive. Several materials, conductivity that depends on
 temperature, contact resistance, unequal cells, cells that are not solved: all of that is other numbers in g and s.
+A cell that is held exchanges nothing, and its row says s T = 0: the solver is to be asked for increments. Its s is
+small, so that the solver's coarse grids, which cannot tell it from the cells around, hardly feel it.
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ from math import inf
 
 import numpy as np
 
+from ..stencil.taps import tapped_faces
 from ..stencil.terms import Drive, Terms
+
+HELD = 1e-6  # of the largest conductance of a kind: what stands alone in the row of a cell that is held
 
 
 @dataclass(frozen=True)
@@ -54,83 +59,85 @@ class Operator:
 def operator_of(terms: Terms, wall_a: np.ndarray, dtype: np.dtype, time_step: float = inf) -> Operator:
     """The operator of a problem: of an implicit step of `time_step` s, or by default of its steady state.
 
-    `wall_a`: (wall_size,), a row of `Drive.wall_a`: a boundary face conducts -a times what a face inside does.
+    `wall_a`: (wall_size,), a row of `Drive.wall_a`: a boundary face conducts -a times its conductance.
     """
     faces = [_faces(terms, axis, np.dtype(dtype)) for axis in range(3)]
     return Operator(*faces, outside(terms, wall_a, dtype, time_step), terms.periodic)
 
 
 def outside(terms: Terms, wall_a: np.ndarray, dtype: np.dtype, time_step: float = inf) -> np.ndarray:
-    """(nz, ny, nx) conductance to the outside, W/K: `Operator.s`."""
+    """(nz, ny, nx) conductance to walls and ambients, and heat capacity over time step, W/K: `Operator.s`."""
     s = np.empty(terms.shape, dtype)
+    alone = np.where(terms.capacity > 0, terms.capacity / time_step, HELD * terms.conductances().max())
     for z, plane in enumerate(s):
-        plane[:] = _of_zones(terms, terms.capacity, z) / time_step
+        plane[:] = _plane_of(terms, alone, z)
     _add_walls(terms, s, -np.asarray(wall_a))
+    taps = tapped_faces(terms)
+    np.add.at(s.reshape(-1), taps.cells, terms.conductances().reshape(-1)[taps.entries].astype(dtype))
     return s
 
 
 def heat_input(terms: Terms, drive: Drive) -> np.ndarray:
     """(nz, ny, nx) heat that sources and walls bring to each cell with the first row of `drive`, W, float64.
 
-    The steady state solves A T = heat_input; backward Euler solves A T = heat_input + (C / dt) T_old.
+    Without ambients the steady state solves A T = heat_input, backward Euler A T = heat_input + (C / dt) T_old.
     """
     power = np.zeros(terms.shape)
     for z, plane in enumerate(power):
-        capacity = _of_zones(terms, terms.capacity, z)
+        capacity = _plane_of(terms, terms.capacity, z)
         if drive.heat_table is not None:
-            plane += capacity * _of_zones(terms, drive.heat_table[0], z)
+            plane += capacity * _plane_of(terms, drive.heat_table[0], z)
         if drive.heat_field is not None:
             plane += capacity * drive.heat_scale[0] * drive.heat_field[z]
     _add_walls(terms, power, np.asarray(drive.wall_b[0]))
     return power
 
 
-def _of_zones(terms: Terms, values: np.ndarray, z: int) -> np.ndarray | float:
-    """Values of the zones, spread over plane z."""
-    return float(values[0]) if terms.zones is None else np.asarray(values[terms.zones[z]])
-
-
-def _conductances(terms: Terms, axis: int) -> np.ndarray:
-    """(n, n) conductance of the face between two zones along an axis, W/K."""
-    n = terms.zone_count
-    exchange = terms.exchange[axis]
-    return np.asarray(np.broadcast_to(exchange, (n, n)) * terms.capacity[:, None])
+def _plane_of(terms: Terms, values: np.ndarray, z: int) -> np.ndarray | float:
+    """Values of the kinds, spread over plane z."""
+    return float(values[0]) if terms.kinds is None else np.asarray(values[terms.kinds[z]])
 
 
 def _faces(terms: Terms, axis: int, dtype: np.dtype) -> np.ndarray:
-    """(nz, ny, nx) conductance of each cell's upper face along an axis (0 is x)."""
+    """(nz, ny, nx) conductance of each cell's upper face along an axis (0 is x), as the cell itself sees it; 0 where
+    either cell is held."""
     along = 2 - axis
-    of_pairs = _conductances(terms, axis).astype(dtype)
-    of_pairs = 0.5 * (of_pairs + of_pairs.T)  # what leaves one cell enters the next, to the last bit
-    if terms.zones is None:
-        g = np.full(terms.shape, of_pairs[0, 0], dtype)
-    else:
-        g = np.empty(terms.shape, dtype)
-        for z, plane in enumerate(g):
-            above = terms.zones[(z + 1) % terms.shape[0]] if along == 0 else np.roll(terms.zones[z], -1, along - 1)
-            plane[:] = of_pairs[terms.zones[z], above]
+    of_kinds = terms.conductances()[2 * axis + 1].astype(dtype)
+    g = np.empty(terms.shape, dtype)
+    for z, plane in enumerate(g):
+        plane[:] = _plane_of(terms, of_kinds, z)
     if not terms.periodic[axis] or terms.shape[along] == 1:
         last = [slice(None)] * 3
         last[along] = -1
         g[tuple(last)] = 0
+    if terms.taps is not None:
+        g.reshape(-1)[terms.taps.cells[terms.taps.faces == 2 * axis + 1]] = 0
     return g
 
 
 def _add_walls(terms: Terms, values: np.ndarray, of_walls: np.ndarray) -> None:
-    """Add wall values, times the conductance of a face inside, to the cells beside the walls."""
+    """Add wall values, times the conductances of the walls, to the cells beside them."""
     for face in range(6):
-        axis = face // 2
-        along = 2 - axis
-        if terms.periodic[axis]:
+        if terms.periodic[face // 2]:
             continue
-        at = [slice(None)] * 3
-        at[along] = -1 if face % 2 else 0
-        beside = values[tuple(at)]
-        zones = np.zeros(beside.shape, np.uint8) if terms.zones is None else terms.zones[tuple(at)]
-        conductance = np.diagonal(_conductances(terms, axis))[zones]
-        first = terms.wall_offsets[face]
-        if terms.wall_per_cell:
-            wall = of_walls[first : first + beside.size].reshape(beside.shape)
-        else:
-            wall = of_walls[first : first + terms.zone_count][zones]
-        beside += (conductance * wall).astype(values.dtype)
+        beside = boundary_cells(face)
+        kinds = np.zeros_like(values[beside], np.intp) if terms.kinds is None else terms.kinds[beside]
+        wall = of_walls[wall_entries(terms, face)]
+        values[beside] += (terms.conductances()[face][kinds] * wall).astype(values.dtype)
+
+
+def boundary_cells(face: int) -> tuple[slice | int, ...]:
+    """Index of the cells beside a face of the box."""
+    at: list[slice | int] = [slice(None)] * 3
+    at[2 - face // 2] = -1 if face % 2 else 0
+    return tuple(at)
+
+
+def wall_entries(terms: Terms, face: int) -> np.ndarray:
+    """Where the values of the cells beside a face stand among the wall values, as the plane of these cells."""
+    shape = tuple(n for axis, n in enumerate(terms.shape) if axis != 2 - face // 2)
+    if terms.wall_per_cell:
+        entries = np.arange(shape[0] * shape[1]).reshape(shape)
+    else:
+        entries = np.zeros(shape, np.intp) if terms.kinds is None else terms.kinds[boundary_cells(face)].astype(np.intp)
+    return np.asarray(terms.wall_offsets[face] + entries)

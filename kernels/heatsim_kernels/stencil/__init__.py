@@ -9,10 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy as np
 
+    from .stages import Defect, Stage
     from .terms import Drive, Terms
 
 
@@ -40,8 +41,8 @@ class Sweep(Protocol):
     def cells(self, indices: np.ndarray) -> np.ndarray:
         """The values of some cells, by flat index; any shape."""
 
-    def zone_sums(self) -> np.ndarray:
-        """(n,) sums of the field over each zone, float64."""
+    def stored(self) -> float:
+        """Sum of heat capacity times the field, J, in float64."""
 
     def is_finite(self) -> bool:
         """Whether every value is a finite number."""
@@ -51,10 +52,21 @@ class Sweep(Protocol):
         the first."""
 
     def heat_entered(self) -> np.ndarray:
-        """(6,) heat that has entered through each of `terms.FACES` since the start, J."""
+        """Heat that has entered since the start through each of `terms.FACES`, then from each ambient, J."""
 
     def advance(self, dt: float, steps: int, drive: Drive) -> None:
         """Advance `steps` explicit Euler steps of `dt` seconds."""
+
+    def take_stages(self, dt: float, stages: Sequence[Stage], first: int, drive: Drive) -> None:
+        """Take stages number `first`, `first` + 1, ... of a step of `dt` seconds, each with its row of `drive`. Stage 0
+        begins a step from the field, and forgets one begun before. The field stays as it is until `accept`."""
+
+    def defect(self, dt: float, rate: float, drive: Drive) -> Defect:
+        """The `Defect` of the step whose stages were taken; `rate` is that of its first stage, `drive` that of its end.
+        Waits for the device."""
+
+    def accept(self) -> None:
+        """Make the last stage the field, and enter its heat in the ledger."""
 
 
 def _cpu(terms: Terms, dtype: np.dtype) -> Sweep:

@@ -22,7 +22,7 @@ from .structure import Structure
 from .tile import Tile
 
 # Blocks with some depth fetch fewer neighbours that lie in other blocks.
-TILES = (Tile(6, 2, 2),) if SIMULATED else (Tile(32, 4, 4), Tile(32, 8), Tile(64, 4), Tile(32, 8, 4), Tile(32, 4, 8))
+TILES = (Tile(6, 2, 2),) if SIMULATED else (Tile(32, 4, 2), Tile(32, 8), Tile(64, 4), Tile(32, 4, 4))
 LARGEST_GRID = 65535  # blocks along y and along z, in every CUDA device so far
 
 
@@ -46,24 +46,29 @@ def build(variant: tuple[Structure, Tile]):
             xm, xp, ym, yp, zm, zp = around_any(i, x, y, z, shape)
             v[i] = new_any(i, x, y, z, c, u[xm], u[xp], u[ym], u[yp], u[zm], u[zp], shape, walls, medium, heat)
 
+    @inlined
+    def others(x, first_y, first_z, u, v, shape, walls, medium, heat):
+        rows, planes = uint32(cuda.gridDim.y * cuda.blockDim.y), uint32(cuda.gridDim.z * cuda.blockDim.z)
+        y, z = first_y, uint32(first_z + planes)
+        while y < shape.ny:
+            while z < shape.nz:
+                update(x, y, z, u, v, shape, walls, medium, heat)
+                z = uint32(z + planes)
+            y, z = uint32(y + rows), first_z
+
     def basic(u, v, shape, walls, medium, heat):
         x = uint32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
         y = uint32(cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y)
-        first = uint32(cuda.blockIdx.z * cuda.blockDim.z + cuda.threadIdx.z)
-        rows, planes = uint32(cuda.gridDim.y * cuda.blockDim.y), uint32(cuda.gridDim.z * cuda.blockDim.z)
-        z = first
-        # One round, unless an axis is longer than a launch allows.
-        while x < shape.nx and y < shape.ny and z < shape.nz:
+        z = uint32(cuda.blockIdx.z * cuda.blockDim.z + cuda.threadIdx.z)
+        if x < shape.nx and y < shape.ny and z < shape.nz:
             update(x, y, z, u, v, shape, walls, medium, heat)
-            z = uint32(z + planes)
-            if z >= shape.nz:
-                z = first
-                y = uint32(y + rows)
+            if max(shape.ny, shape.nz) > uint32(LARGEST_GRID):  # then a launch may have too few threads
+                others(x, y, z, u, v, shape, walls, medium, heat)
 
     return basic
 
 
-def grid(shape: tuple[int, int, int], tile: Tile) -> tuple[int, int, int]:
+def grid(shape: tuple[int, int, int], tile: Tile, dtype: str) -> tuple[int, int, int]:
     """Blocks that cover the cells."""
     nz, ny, nx = shape
     return -(-nx // tile.x), min(-(-ny // tile.y), LARGEST_GRID), min(-(-nz // tile.z), LARGEST_GRID)

@@ -68,6 +68,6 @@ def build(variant: tuple[Structure, Tile]):
     return coarsened
 
 
-def grid(shape: tuple[int, int, int], tile: Tile) -> tuple[int, int, int]:
+def grid(shape: tuple[int, int, int], tile: Tile, dtype: str) -> tuple[int, int, int]:
     """A block for each output tile of so many planes."""
     return blocks(shape, (tile.x - 2, tile.y - 2, tile.planes))

@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ..cpu_memory import CACHE_LINE, padded
 from ..cpu_threads import limited, threads_for
+from .cpu_defect import defect
 from .cpu_pass import Buffers, Heat, advance
 from .cpu_places import Grid
-from .cpu_rows import Medium
+from .cpu_rows import EULER, Combination, Medium
 from .cpu_runs import find_runs
 from .cpu_tiling import Shape, scratch_rows, steps_to_fuse, tiling
 from .cpu_walls import Walls
+from .stages import Defect, Stage, StageFields, row_of
+from .taps import BLOCKS, tapped_faces
 from .terms import Drive, Terms
-from .zone_sums import zone_sums
+from .weighted_sum import weighted_sum
 
 STREAM_FROM = 12 * 2**20  # bytes of a field above which results bypass the cache
+
+
+class Plan(NamedTuple):
+    """How passes of `fused` steps go over the grid, their scratch, and the heat that entered in them, J, through the
+    walls of each band and plane and from ambients: see `cpu_pass.advance`."""
+
+    fused: int
+    tiles: np.ndarray
+    scratch: np.ndarray
+    flows: np.ndarray
+    tapped: np.ndarray
+
+    def entered(self) -> np.ndarray:
+        """Heat that has entered through each of FACES and from each ambient, J."""
+        return np.concatenate((self.flows.sum(axis=(0, 1)), self.tapped.sum(axis=0)))
+
+    def forget(self) -> None:
+        """Begin to count anew."""
+        self.flows[:], self.tapped[:] = 0.0, 0.0
 
 
 class CpuSweep:
@@ -34,20 +57,24 @@ class CpuSweep:
         self.terms, self.dtype = terms, np.dtype(dtype)
         cells = int(np.prod(terms.shape))
         self._u, self._v = padded(cells, dtype), padded(cells, dtype)
-        self._zones = None if terms.zones is None else np.ascontiguousarray(terms.zones).reshape(-1)
+        self._kinds = None if terms.kinds is None else np.ascontiguousarray(terms.kinds).reshape(-1)
         self._runs = find_runs(terms)
         self._threads = threads_for(cells)
         self._grid = Grid(*terms.shape, *terms.periodic)
         per_line = CACHE_LINE // self.dtype.itemsize
         # A line between rows: rows of a power of two would all fall on one set of the cache.
         pitch = (-(-terms.shape[2] // per_line) + 1) * per_line
-        shape = Shape(terms.shape, terms.periodic[2], terms.periodic[1], pitch * self.dtype.itemsize)
-        self.fused = fused or steps_to_fuse(shape)
-        self._tiles = tiling(shape, self.fused, self._threads)
+        self._shape = Shape(terms.shape, terms.periodic[2], terms.periodic[1], pitch * self.dtype.itemsize)
         self._buffers = Buffers(pitch, per_line, cells * self.dtype.itemsize > STREAM_FROM)
-        rows = scratch_rows(shape, self._tiles, self.fused)
-        self._scratch = padded(self._threads * rows * pitch, dtype).reshape(self._threads, -1)
-        self._flows = np.zeros((self._tiles[-1, 4] + 1, terms.shape[0], 6))
+        self._plan = self._make_plan((fused or steps_to_fuse(self._shape)) if terms.taps is None else 1)
+        self._taps = tapped_faces(terms)
+        self._spare: list[np.ndarray] | None = None  # two more fields, for those who take stages
+        self._entered_in_stages = np.zeros(terms.ledger_size)
+
+    @property
+    def fused(self) -> int:
+        """Steps that a pass over memory takes, at most."""
+        return self._plan.fused
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from its planes (ny, nx), z upwards."""
@@ -69,67 +96,115 @@ class CpuSweep:
         """The values of some cells, by flat index; any shape."""
         return self._u[indices]
 
-    def zone_sums(self) -> np.ndarray:
-        """(n,) sums of the field over each zone, float64."""
-        return zone_sums(self.field(), self.terms.zones, self.terms.zone_count)
+    def stored(self) -> float:
+        """Sum of heat capacity times the field, J, in float64."""
+        return weighted_sum(self.field(), self.terms.capacity, self._kinds)
 
     def is_finite(self) -> bool:
         """Whether every value is a finite number."""
-        return bool(np.isfinite(zone_sums(self.field(), None, 1)[0]))
+        return bool(np.isfinite(weighted_sum(self.field(), np.ones(1), None)))
 
     def was_finite(self) -> bool:
         """`is_finite`: the host has nothing to wait for."""
         return self.is_finite()
 
     def heat_entered(self) -> np.ndarray:
-        """(6,) heat that has entered through each of FACES since the start, J."""
-        return self._flows.sum(axis=(0, 1))
+        """Heat that has entered through each of FACES and from each ambient since the start, J."""
+        return self._plan.entered() + self._entered_in_stages
 
     def advance(self, dt: float, steps: int, drive: Drive) -> None:
         """Advance `steps` steps of `dt` seconds."""
-        with limited(self._threads):
-            advance(
-                self._u,
-                self._v,
-                steps,
-                self.fused,
-                self._grid,
-                self._buffers,
-                self._tiles,
-                self._scratch,
-                self._medium(dt),
-                self._heat(dt, drive),
-                self._walls(dt, drive),
-                self._flows,
-            )
+        self._pass(self._u, self._v, steps, self._plan, dt, drive)
         if -(-steps // self.fused) % 2:
             self._u, self._v = self._v, self._u
 
-    def _medium(self, dt: float) -> Medium:
-        rates = (dt * self.terms.exchange).astype(self.dtype)
-        rx, ry, rz = rates.reshape(3, -1)[:, 0]
-        pairs = rates.reshape(-1) if rates.ndim == 3 else None
-        return Medium(rx, ry, rz, pairs, self._zones, *self._runs, self.terms.zone_count)
+    def take_stages(self, dt: float, stages: Sequence[Stage], first: int, drive: Drive) -> None:
+        """Take stages of a step of `dt` seconds: see `Sweep`."""
+        if first == 0:
+            if self._spare is None:
+                self._spare = [padded(self._u.size, self.dtype) for _ in range(2)]
+                self._stage_plan = self._make_plan(1)
+            self._fields = StageFields(self._u, [self._v, *self._spare])
+            self._stage_plan.forget()
+        for k, stage in enumerate(stages):
+            self._stage(dt, stage, row_of(drive, k))
+            self._fields.taken()
+
+    def defect(self, dt: float, rate: float, drive: Drive) -> Defect:
+        """How far the step taken is from the trapezoidal rule: see `Sweep`."""
+        fields = self._fields
+        self._stage(dt, Stage(1.0, 0.0, 0.0, rate, weight=0.0), drive)
+        return defect(fields.start, fields.one, fields.last, fields.target, rate)
+
+    def accept(self) -> None:
+        """Make the last stage the field: see `Sweep`."""
+        self._u = self._fields.last
+        self._v, *self._spare = self._fields.others()
+        self._entered_in_stages += self._stage_plan.entered()
+        self._stage_plan.forget()
+
+    def _stage(self, dt: float, stage: Stage, drive: Drive) -> None:
+        """Put a stage into the target of the fields."""
+        fields, kind = self._fields, self.dtype.type
+        numbers = *(kind(value) for value in stage[:4]), kind(0)
+        others = (None, None) if stage.of_two else (fields.start, fields.one)
+        combined = Combination(fields.before, *others, *numbers)
+        self._pass(fields.last, fields.target, 1, self._stage_plan, dt, drive, stage.weight, combined)
+
+    def _pass(
+        self,
+        u: np.ndarray,
+        v: np.ndarray,
+        steps: int,
+        plan: Plan,
+        dt: float,
+        drive: Drive,
+        share: float = 1.0,
+        stage: Combination = EULER,
+    ) -> None:
+        """Sweep from u; `share` of the heat that enters goes into the ledger of the plan."""
+        rates = (dt * self.terms.rates).astype(self.dtype)
+        with limited(self._threads):
+            advance(
+                u,
+                v,
+                steps,
+                plan.fused,
+                self._grid,
+                self._buffers,
+                plan.tiles,
+                plan.scratch,
+                self._medium(rates),
+                self._heat(dt, drive),
+                self._walls(rates, drive, share),
+                self._taps,
+                plan.flows,
+                plan.tapped,
+                stage,
+            )
+
+    def _make_plan(self, fused: int) -> Plan:
+        tiles = tiling(self._shape, fused, self._threads)
+        rows = scratch_rows(self._shape, tiles, fused)
+        scratch = padded(self._threads * rows * self._buffers.pitch, self.dtype).reshape(self._threads, -1)
+        flows = np.zeros((tiles[-1, 4] + 1, self.terms.shape[0], 6))
+        return Plan(fused, tiles, scratch, flows, np.zeros((BLOCKS, self.terms.ledger_size - 6)))
+
+    def _medium(self, rates: np.ndarray) -> Medium:
+        table = None if self.terms.uniform else rates.reshape(-1)
+        return Medium(*rates[0, ::2], table, self._kinds, *self._runs, self.terms.kind_count)
 
     def _heat(self, dt: float, drive: Drive) -> Heat:
         kind = self.dtype
-        table = None if drive.heat_table is None else drive.heat_table.astype(kind)
+        table = None if drive.heat_table is None else np.ascontiguousarray(drive.heat_table, kind)
         field = None if drive.heat_field is None else drive.heat_field.astype(kind, copy=False).reshape(-1)
         gain = (dt * drive.heat_scale).astype(kind)
         return Heat(table, 1 if table is None else len(table), kind.type(dt), field, gain, len(gain))
 
-    def _walls(self, dt: float, drive: Drive) -> Walls:
+    def _walls(self, rates: np.ndarray, drive: Drive, share: float) -> Walls:
         terms, kind = self.terms, self.dtype
-        weights = (dt * terms.self_exchange()).astype(kind).astype(np.float64) * terms.capacity
-        a, b = drive.wall_a.astype(kind), drive.wall_b.astype(kind)
+        weights = share * (rates.T.astype(np.float64) * terms.capacity)
+        a, b = (np.ascontiguousarray(wall, kind) for wall in (drive.wall_a, drive.wall_b))
         closed = np.array(terms.closed, np.uint8)
-        return Walls(
-            a,
-            b,
-            *a.shape,
-            terms.wall_per_cell,
-            terms.wall_offsets,
-            closed,
-            weights.reshape(-1),
-            terms.zone_count,
-        )
+        per_cell, offsets = terms.wall_per_cell, terms.wall_offsets
+        return Walls(a, b, *a.shape, per_cell, offsets, closed, weights.reshape(-1), terms.kind_count)

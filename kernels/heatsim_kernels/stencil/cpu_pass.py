@@ -28,17 +28,18 @@ import numpy as np
 from numba import prange
 
 from ..cpu_jit import inlined, jit, parallel_jit
-from ..cpu_memory import elements_to_line, pointer, prefetch, row_pointer, shifted, stream_lines, widest_vectors
+from ..cpu_memory import elements_to_line, load, pointer, prefetch, row_pointer, shifted, store, stream_lines, widest_vectors
 from .cpu_places import Ring, place_of, row_in_ring, rows_in_field, rows_in_ring, turned, widened
-from .cpu_rows import Medium, RowHeat, Rows, advance_row
+from .cpu_rows import Combination, Medium, RowHeat, Rows, advance_row
 from .cpu_walls import X_MAX, X_MIN, Y_MAX, Y_MIN, Z_MAX, Z_MIN, Walls, face_at, ghost_cell, ghost_row
+from .taps import enter_taps
 
 ROWS_AT_ONCE = 8  # rows by which a level is ahead of the next: they and what they are made from stay in L1
 SCRATCH_ROWS = 5  # of each thread, before its rings: ghosts beyond y_min, y_max, z_min and z_max, a finished row
 
 
 class Heat(NamedTuple):
-    """Sources: `table` (rows, n) by zone, times `dt`, and `field` by cell, times `gain` (rows). Arrays, or pointers in
+    """Sources: `table` (rows, n) by kind, times `dt`, and `field` by cell, times `gain` (rows). Arrays, or pointers in
     compiled code."""
 
     table: np.ndarray | None
@@ -81,33 +82,45 @@ class Run(NamedTuple):
 
 
 @parallel_jit
-def advance(u, v, steps, fused, grid, buffers, tiles, scratch, m, h, w, flows):
+def advance(u, v, steps, fused, grid, buffers, tiles, scratch, m, h, w, taps, flows, tapped, stage):
     """`steps` time steps, at most `fused` a pass; they end in u after an even number of passes, in v after an odd.
 
     u, v, scratch (threads, elements): see `cpu_memory.padded`. tiles (count, 5): see Tile; shared out among threads.
-    m, h, w: Medium, Heat and Walls. flows (bands, nz, 6): heat that entered through the walls of each plane of each
-    band, J, added to.
+    m, h, w, taps: Medium, Heat, Walls and TappedFaces, which take one step a pass. flows (bands, nz, 6): heat that
+    entered through the walls of each plane of each band, J, added to; tapped: see `enter_taps`. stage: Combination, of
+    a single stage in place of a step, whose `before` may be v, or EULER.
     """
     threads, count, passes = scratch.shape[0], tiles.shape[0], -(-steps // fused)
     for number in range(passes):
         first, end = steps * number // passes, steps * (number + 1) // passes
         old, new = (u, v) if number % 2 == 0 else (v, u)
+        if taps.cells.size:
+            enter_taps(old, taps, w.weights, tapped)
         for index in prange(threads):
             thread = np.int64(index)  # prange counts in unsigned numbers
             # Pointers from here on: functions would count references to arrays, row by row.
-            runs = pointer(m.starts), pointer(m.ends), pointer(m.run_zones)
-            medium = Medium(m.rx, m.ry, m.rz, pointer(m.pairs), pointer(m.zones), *runs, m.count)
+            runs = pointer(m.starts), pointer(m.ends), pointer(m.run_kinds), pointer(m.odd_starts), pointer(m.odd)
+            medium = Medium(m.rx, m.ry, m.rz, pointer(m.rates), pointer(m.kinds), *runs, m.count)
             heat = Heat(pointer(h.table), h.table_rows, h.dt, pointer(h.field), pointer(h.gain), h.gain_rows)
             tables = pointer(w.offsets), pointer(w.closed), pointer(w.weights)
             walls = Walls(pointer(w.a), pointer(w.b), w.rows, w.size, w.per_cell, *tables, w.count)
+            fields = pointer(stage.before), pointer(stage.start), pointer(stage.one)
+            combined = Combination(*fields, stage.mu, stage.nu, stage.gamma, stage.rate, stage.zero)
             source, target, own, flow = pointer(old), pointer(new), row_pointer(scratch, thread), pointer(flows)
             for t in range(thread * count // threads, (thread + 1) * count // threads):
                 tile = Tile(tiles[t, 0], tiles[t, 1], tiles[t, 2], tiles[t, 3], tiles[t, 4])
-                _tile(source, target, tile, first, end - first, grid, buffers, own, medium, heat, walls, flow)
+                _tile(source, target, tile, first, end - first, grid, buffers, own, medium, heat, walls, flow, combined)
+
+
+@inlined
+def _at_row(stage, at):
+    """A Combination whose pointers are at a row."""
+    fields = shifted(stage.before, at), shifted(stage.start, at), shifted(stage.one, at)
+    return Combination(*fields, stage.mu, stage.nu, stage.gamma, stage.rate, stage.zero)
 
 
 @jit
-def _tile(u, v, tile, first, steps, grid, buffers, scratch, medium, heat, walls, flows):
+def _tile(u, v, tile, first, steps, grid, buffers, scratch, medium, heat, walls, flows, stage):
     """`steps` time steps of a tile, a few rows of a plane at a time, level by level."""
     widest_vectors()
     overlap = steps - 1
@@ -127,66 +140,75 @@ def _tile(u, v, tile, first, steps, grid, buffers, scratch, medium, heat, walls,
                     below = Ring(shifted(scratch, rows * buffers.pitch), height, slots, buffers.pitch)
                     slot = ((z - z0) * height + first_y - y0) % slots
                     run = Run(z, first_y, end_y, first + level, level == 0, level == overlap)
-                    _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, walls, flows)
+                    _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, walls, flows, stage)
 
 
 @inlined
-def _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, walls, flows):
+def _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, walls, flows, stage):
     """One time step of a run of rows, the first of them in a slot of the rings."""
     table = shifted(heat.table, min(run.step, heat.table_rows - 1) * medium.count)
     gain = heat.gain[min(run.step, heat.gain_rows - 1)]
     above = Ring(shifted(below.start, below.slots * below.pitch), below.height, below.slots, below.pitch)
-    streams = run.to_field and buffers.stream
-    spare = heat.field is None and (streams or not run.to_field)  # cells behind the row may be read and written
+    # A stage goes by scratch too: it may take the place of a field that it reads, and some cells are computed twice.
+    in_scratch = run.to_field and (buffers.stream or stage.before is not None)
+    spare = heat.field is None and (in_scratch or not run.to_field)  # cells behind the row may be read and written
     room = -(-grid.nx // buffers.per_line) * buffers.per_line if spare else grid.nx
     for y in range(run.y0, run.y1):
         place = place_of(run.z, y, grid)
         counted = tile.z0 <= run.z < tile.z1 and tile.y0 <= y < tile.y1
         flow = shifted(flows, (tile.band * grid.nz + place.z) * 6)
-        zones = rows_in_field(medium.zones, place)
+        kinds = shifted(medium.kinds, place.c)
         values = rows_in_field(u, place) if run.from_field else rows_in_ring(below, slot)
-        values, low, high = _with_ghosts(values, zones.c, place, grid, buffers, scratch, walls, run.step, flow, counted)
+        values, low, high = _with_ghosts(values, kinds, place, grid, buffers, scratch, walls, run.step, flow, counted)
         sources = RowHeat(table, heat.dt, shifted(heat.field, place.c), gain)
         out = shifted(v, place.c) if run.to_field else row_in_ring(above, slot)
-        done = shifted(scratch, 4 * buffers.pitch) if streams else out
+        done = shifted(scratch, 4 * buffers.pitch) if in_scratch else out
         if run.from_field:
             for i in range(0, grid.nx, buffers.per_line):  # the row needed one plane later
                 prefetch(values.c, 2 * grid.ny * grid.nx + i)
-        advance_row(
-            done, grid.nx, room, low, high, grid.wrap_x, values, zones, medium, place.z * grid.ny + place.y, sources
-        )
-        if streams:
-            _stream_row(out, done, grid.nx, buffers.per_line)
+        advance_row(done, grid.nx, room, low, high, values, kinds, medium, place.z * grid.ny + place.y, sources, _at_row(stage, place.c))
+        if in_scratch:
+            _put_row(out, done, grid.nx, buffers)
         slot = turned(slot + 1, below.slots)
 
 
 @inlined
-def _with_ghosts(values, zones, place, grid, buffers, scratch, walls, step, flow, counted):
+def _with_ghosts(values, kinds, place, grid, buffers, scratch, walls, step, flow, counted):
     """The rows with ghosts where a row beside lies beyond a wall, and the values beyond the two ends of the row."""
     c, ym, yp, zm, zp = values
     y, z, nx, pitch = place.y, place.z, grid.nx, buffers.pitch
     if y == 0 and not grid.wrap_y:
-        ym = ghost_row(scratch, nx, c, zones, face_at(walls, Y_MIN, step, z * nx, flow, counted))
+        ym = ghost_row(scratch, nx, c, kinds, face_at(walls, Y_MIN, step, z * nx, flow, counted))
     if y == grid.ny - 1 and not grid.wrap_y:
         out = shifted(scratch, pitch)
-        yp = ghost_row(out, nx, c, zones, face_at(walls, Y_MAX, step, z * nx, flow, counted))
+        yp = ghost_row(out, nx, c, kinds, face_at(walls, Y_MAX, step, z * nx, flow, counted))
     if z == 0 and not grid.wrap_z:
         out = shifted(scratch, 2 * pitch)
-        zm = ghost_row(out, nx, c, zones, face_at(walls, Z_MIN, step, y * nx, flow, counted))
+        zm = ghost_row(out, nx, c, kinds, face_at(walls, Z_MIN, step, y * nx, flow, counted))
     if z == grid.nz - 1 and not grid.wrap_z:
         out = shifted(scratch, 3 * pitch)
-        zp = ghost_row(out, nx, c, zones, face_at(walls, Z_MAX, step, y * nx, flow, counted))
+        zp = ghost_row(out, nx, c, kinds, face_at(walls, Z_MAX, step, y * nx, flow, counted))
     low, high = c[nx - 1], c[0]
     if not grid.wrap_x:
         at = z * grid.ny + y
-        low = ghost_cell(c, 0, zones, face_at(walls, X_MIN, step, at, flow, counted))
-        high = ghost_cell(c, nx - 1, zones, face_at(walls, X_MAX, step, at, flow, counted))
+        low = ghost_cell(c, 0, kinds, face_at(walls, X_MIN, step, at, flow, counted))
+        high = ghost_cell(c, nx - 1, kinds, face_at(walls, X_MAX, step, at, flow, counted))
     return Rows(c, ym, yp, zm, zp), low, high
 
 
 @inlined
+def _put_row(out, line, n, buffers):
+    """Copy a finished row to its place."""
+    if buffers.stream:
+        _stream_row(out, line, n, buffers.per_line)
+    else:
+        for i in range(n):
+            store(out, i, load(line, i))
+
+
+@inlined
 def _stream_row(out, line, n, per_line):
-    """Copy a finished row to its place past the cache; what is not a whole cache line goes the ordinary way."""
+    """Copy a row to its place past the cache; what is not a whole cache line goes the ordinary way."""
     head = min(n, elements_to_line(out))
     lines = (n - head) // per_line
     for i in range(head):

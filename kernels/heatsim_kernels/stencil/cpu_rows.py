@@ -14,14 +14,16 @@ from ..cpu_jit import inlined
 from ..cpu_memory import load, store
 from ..fma import fma
 from . import physics
-from .cpu_runs import BESIDE, MIXED
+from .cpu_runs import MIXED
 
 second_difference = inlined(physics.second_difference)
 face_differences = inlined(physics.face_differences)
+staged = inlined(physics.staged)
+staged_of_two = inlined(physics.staged_of_two)
 
 
 class Rows(NamedTuple):
-    """Pointers to a row and the rows beside it, of values or of zones (None where there is a single zone)."""
+    """Pointers to a row of values and the rows beside it."""
 
     c: int
     ym: int
@@ -31,23 +33,25 @@ class Rows(NamedTuple):
 
 
 class Medium(NamedTuple):
-    """Exchange: rates `rx, ry, rz` a step of a uniform material, or `pairs` flat (3, n, n) by the zones of two
-    neighbours; `starts`, `ends` and `run_zones` are the `cpu_runs.Runs` of the rows. Arrays, or pointers in compiled
-    code; None where there is a single zone."""
+    """Exchange: rates `rx, ry, rz` a step where they are the same everywhere, else `rates` flat (n, 6) of the kinds;
+    `kinds` of the cells, and from `starts` on the `cpu_runs.Runs` of the rows. Arrays, or pointers in compiled code;
+    None where there is a single kind."""
 
     rx: float
     ry: float
     rz: float
-    pairs: np.ndarray | None
-    zones: np.ndarray | None
+    rates: np.ndarray | None
+    kinds: np.ndarray | None
     starts: np.ndarray | None
     ends: np.ndarray | None
-    run_zones: np.ndarray | None
-    count: int  # of zones
+    run_kinds: np.ndarray | None
+    odd_starts: np.ndarray | None
+    odd: np.ndarray | None
+    count: int  # of kinds
 
 
 class RowHeat(NamedTuple):
-    """Sources of a row in one step: pointers to `table` by zone, to be multiplied by `dt`, and to `field` by cell, to
+    """Sources of a row in one step: pointers to `table` by kind, to be multiplied by `dt`, and to `field` by cell, to
     be multiplied by `gain`."""
 
     table: int | None
@@ -56,116 +60,98 @@ class RowHeat(NamedTuple):
     gain: float
 
 
+class Combination(NamedTuple):
+    """What a stage of several is made of besides the exchange (see `stages`): `before` Y_{j-2}, `start` Y_0, `one` Y_1,
+    None where they are not read, and the coefficients; `zero` has the field's precision. Arrays, or pointers in
+    compiled code."""
+
+    before: np.ndarray | None
+    start: np.ndarray | None
+    one: np.ndarray | None
+    mu: float
+    nu: float
+    gamma: float
+    rate: float
+    zero: float
+
+
+EULER = Combination(None, None, None, 0.0, 0.0, 0.0, 0.0, 0.0)  # an explicit step, which starts from the cell itself
+
+
 @inlined
-def zone_of(zones, i):
-    """The zone of cell i of a row."""
-    if zones is None:
+def kind_of(kinds, i):
+    """The kind of cell i of a row."""
+    if kinds is None:
         return 0
-    return np.int64(load(zones, i))
+    return np.int64(load(kinds, i))
 
 
 @inlined
-def _start(i, c, zone, table, field, heat):
-    """The cell itself plus its sources."""
-    start = c
-    if table is not None:
-        start = fma(heat.dt, load(table, zone), start)
-    if field is not None:
-        start = fma(heat.gain, load(field, i), start)
-    return start
-
-
-@inlined
-def _cell(i, im, ip, xm, xp, u, z, m, pairs, table, field, heat):
-    """The new value of cell i of a row; `im`, `ip` say whose zones lie beside it in x (its own at a wall)."""
-    c, zone = load(u.c, i), zone_of(z.c, i)
-    start = _start(i, c, zone, table, field, heat)
-    ym, yp, zm, zp = load(u.ym, i), load(u.yp, i), load(u.zm, i), load(u.zp, i)
-    if pairs is None:
-        return second_difference(start, c, xm, xp, ym, yp, zm, zp, m.rx, m.ry, m.rz)
-    x = zone * m.count
-    y = x + m.count * m.count
-    w = y + m.count * m.count
-    rxm, rxp = load(pairs, x + zone_of(z.c, im)), load(pairs, x + zone_of(z.c, ip))
-    rym, ryp = load(pairs, y + zone_of(z.ym, i)), load(pairs, y + zone_of(z.yp, i))
-    rzm, rzp = load(pairs, w + zone_of(z.zm, i)), load(pairs, w + zone_of(z.zp, i))
-    return face_differences(start, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp)
-
-
-@inlined
-def _calm_cell(i, u, zones, m, pairs, table, field, heat):
-    """`_cell` in a run of one zone beside runs of one zone each: the same bits without look-ups, unless a neighbour in
-    x is of another zone."""
+def _cell(i, xm, xp, kind, u, m, rates, table, field, heat, before, start, one, stage):
+    """The new value of cell i of a row, of a kind and between two others in x."""
     c = load(u.c, i)
-    start = _start(i, c, zones.c, table, field, heat)
-    xm, xp = load(u.c, i - 1), load(u.c, i + 1)
     ym, yp, zm, zp = load(u.ym, i), load(u.yp, i), load(u.zm, i), load(u.zp, i)
-    if pairs is None:
-        return second_difference(start, c, xm, xp, ym, yp, zm, zp, m.rx, m.ry, m.rz)
-    x = zones.c * m.count
-    y = x + m.count * m.count
-    w = y + m.count * m.count
-    rx, rym, ryp = load(pairs, x + zones.c), load(pairs, y + zones.ym), load(pairs, y + zones.yp)
-    rzm, rzp = load(pairs, w + zones.zm), load(pairs, w + zones.zp)
-    return face_differences(start, c, xm, xp, ym, yp, zm, zp, rx, rx, rym, ryp, rzm, rzp)
+    new = c
+    if before is not None:
+        new = stage.zero
+    if table is not None:
+        new = fma(heat.dt, load(table, kind), new)
+    if field is not None:
+        new = fma(heat.gain, load(field, i), new)
+    if rates is None:
+        new = second_difference(new, c, xm, xp, ym, yp, zm, zp, m.rx, m.ry, m.rz)
+    else:
+        at = 6 * kind
+        rxm, rxp, rym, ryp = load(rates, at), load(rates, at + 1), load(rates, at + 2), load(rates, at + 3)
+        rzm, rzp = load(rates, at + 4), load(rates, at + 5)
+        new = face_differences(new, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp)
+    if start is not None:
+        new = staged(
+            new, c, load(before, i), load(start, i), load(one, i), stage.mu, stage.nu, stage.gamma, stage.rate
+        )
+    elif before is not None:
+        new = staged_of_two(new, c, load(before, i), stage.nu, stage.rate)
+    return new
 
 
 @inlined
-def advance_row(out, n, room, low, high, wraps, u, z, m, row, heat):
-    """One step of a row of n cells; `low`, `high` are the values beyond its ends, which wrap or lie beyond a wall.
+def advance_row(out, n, room, low, high, u, kinds, m, row, heat, stage):
+    """One step of a row of n cells, or one stage; `low`, `high` are the values beyond its ends.
 
-    `u` and `z` are the Rows of values and of zones, `row` the row's number. What lies before and
-    behind row `u.c` in memory is read, and must be readable, but does not enter the result. `out` has room for more
-    than n cells: a row of whole vectors is faster than one with a remainder.
+    `u` are the Rows of values, `kinds` those of the row, which is number `row`. What lies before and behind row `u.c`
+    in memory is read, and must be readable, but does not enter the result. `out` has room for more than n cells: a row
+    of whole vectors is faster than one with a remainder.
     """
-    pairs, table, field = m.pairs, heat.table, heat.field  # Numba prunes branches on None for arguments alone
-    end, run = 0, _first_run(m.starts, row)
+    rates, table, field = m.rates, heat.table, heat.field  # Numba prunes branches on None for arguments alone
+    before, start, one = stage.before, stage.start, stage.one
+    end, run = 0, _entry(m.starts, row, 0)
     while end < n:
-        first, end, zones = end, _end_of(m.ends, run, room), _zones_of(m.run_zones, run)
+        first, end, kind = end, _entry(m.ends, run, n), _entry(m.run_kinds, run, 0)
         run += 1
-        if zones.c == MIXED:
-            # The row's two ends are put right below; zones have no padding.
+        if kind == MIXED:
+            # The row's two ends are put right below; kinds have no padding.
             for i in range(max(1, first), min(n - 1, end)):
                 xm, xp = load(u.c, i - 1), load(u.c, i + 1)
-                store(out, i, _cell(i, i - 1, i + 1, xm, xp, u, z, m, pairs, table, field, heat))
+                store(out, i, _cell(i, xm, xp, kind_of(kinds, i), u, m, rates, table, field, heat, before, start, one, stage))
         else:
-            for i in range(first, end):
-                store(out, i, _calm_cell(i, u, zones, m, pairs, table, field, heat))
-            left, right = max(1, first), min(n - 2, end - 1)
-            if pairs is not None and left <= right:
-                for i in (left, right):
-                    xm, xp = load(u.c, i - 1), load(u.c, i + 1)
-                    store(out, i, _cell(i, i - 1, i + 1, xm, xp, u, z, m, pairs, table, field, heat))
+            for i in range(first, end if end < n else room):
+                xm, xp = load(u.c, i - 1), load(u.c, i + 1)
+                store(out, i, _cell(i, xm, xp, kind, u, m, rates, table, field, heat, before, start, one, stage))
+    for number in range(_entry(m.odd_starts, row, 0), _entry(m.odd_starts, row + 1, 0)):
+        i = _entry(m.odd, number, 0)
+        xm, xp = load(u.c, i - 1), load(u.c, i + 1)
+        store(out, i, _cell(i, xm, xp, kind_of(kinds, i), u, m, rates, table, field, heat, before, start, one, stage))
     last = n - 1
-    before, after = (last, 0) if wraps else (0, last)
     right = load(u.c, 1) if n > 1 else high
-    store(out, 0, _cell(0, before, min(1, last), low, right, u, z, m, pairs, table, field, heat))
+    store(out, 0, _cell(0, low, right, kind_of(kinds, 0), u, m, rates, table, field, heat, before, start, one, stage))
     if n > 1:
         left = load(u.c, last - 1)
-        store(out, last, _cell(last, last - 1, after, left, high, u, z, m, pairs, table, field, heat))
+        store(out, last, _cell(last, left, high, kind_of(kinds, last), u, m, rates, table, field, heat, before, start, one, stage))
 
 
 @inlined
-def _first_run(starts, row):
-    """The first run of a row."""
-    if starts is None:
-        return 0
-    return load(starts, row)
-
-
-@inlined
-def _end_of(ends, run, room):
-    """Where a run ends; there is but one in a row where there are no zones."""
-    if ends is None:
-        return room
-    return np.int64(load(ends, run))
-
-
-@inlined
-def _zones_of(zones, run):
-    """The zones of a run and of those beside it."""
-    if zones is None:
-        return Rows(0, 0, 0, 0, 0)
-    at = BESIDE * run
-    c, ym, yp = np.int64(load(zones, at)), np.int64(load(zones, at + 1)), np.int64(load(zones, at + 2))
-    return Rows(c, ym, yp, np.int64(load(zones, at + 3)), np.int64(load(zones, at + 4)))
+def _entry(table, i, otherwise):
+    """Entry i of a table of runs; there is but one run a row, of kind 0, where there is a single kind."""
+    if table is None:
+        return np.int64(otherwise)
+    return np.int64(load(table, i))

@@ -9,7 +9,7 @@ import numpy as np
 from ..cpu_jit import inlined, inlined_sum, jit
 from ..cpu_memory import load, shifted, store
 from . import physics
-from .cpu_rows import zone_of
+from .cpu_rows import kind_of
 
 # NumPy's numbers, since Numba compiles a function anew for each Python number that is passed to it.
 X_MIN, X_MAX, Y_MIN, Y_MAX, Z_MIN, Z_MAX = (np.int64(face) for face in range(6))
@@ -20,7 +20,7 @@ ghost = inlined(physics.ghost)
 class Walls(NamedTuple):
     """Boundary faces: values a and b, `size` of them a step and `rows` steps of them, where each face starts among the
     values of a step, whether it is closed, and the heat moved by a kelvin beyond it, (6, n) J flat, n being the `count`
-    of zones. Arrays, or pointers in compiled code."""
+    of kinds. Arrays, or pointers in compiled code."""
 
     a: np.ndarray
     b: np.ndarray
@@ -34,8 +34,8 @@ class Walls(NamedTuple):
 
 
 class Face(NamedTuple):
-    """A run of boundary cells of one face in one step: pointers to their values (or those of the zones), to the weights
-    of the zones and to the heat that entered, and whether this is to be counted."""
+    """A run of boundary cells of one face in one step: pointers to their values (or those of the kinds), to the weights
+    of the kinds and to the heat that entered, and whether this is to be counted."""
 
     a: int
     b: int
@@ -61,31 +61,31 @@ def face_at(walls, face, step, position, flows, counted):
 
 
 @jit
-def ghost_row(out, n, row, zones, face):
+def ghost_row(out, n, row, kinds, face):
     """The n ghosts beyond a row of boundary cells."""
     for i in range(n):
-        w = i if face.per_cell else zone_of(zones, i)
+        w = i if face.per_cell else kind_of(kinds, i)
         store(out, i, ghost(load(row, i), load(face.a, w), load(face.b, w)))
     if face.counted:
-        face.heat[0] += _heat_of_row(out, n, row, zones, face.weights)
+        face.heat[0] += _heat_of_row(out, n, row, kinds, face.weights)
     return out
 
 
 @inlined
-def ghost_cell(row, i, zones, face):
+def ghost_cell(row, i, kinds, face):
     """The ghost beyond cell i of a row, the first cell of a face."""
-    zone, cell = zone_of(zones, i), load(row, i)
-    w = 0 if face.per_cell else zone
+    kind, cell = kind_of(kinds, i), load(row, i)
+    w = 0 if face.per_cell else kind
     beyond = ghost(cell, load(face.a, w), load(face.b, w))
     if face.counted:
-        face.heat[0] += load(face.weights, zone) * (np.float64(beyond) - np.float64(cell))
+        face.heat[0] += load(face.weights, kind) * (np.float64(beyond) - np.float64(cell))
     return beyond
 
 
 @inlined_sum
-def _heat_of_row(ghosts, n, row, zones, weights):
+def _heat_of_row(ghosts, n, row, kinds, weights):
     """Heat that enters a row of boundary cells in a step, J."""
     heat = 0.0
     for i in range(n):
-        heat += load(weights, zone_of(zones, i)) * (np.float64(ghosts[i]) - np.float64(row[i]))
+        heat += load(weights, kind_of(kinds, i)) * (np.float64(ghosts[i]) - np.float64(row[i]))
     return heat

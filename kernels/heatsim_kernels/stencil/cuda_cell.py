@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from numba import uint32, uint64
+from numba import int64, types, uint32, uint64
 
 from ..cuda_api import inlined
-from ..cuda_vectors import constant
+from ..cuda_vectors import constant, constant6
 from ..fma import fma
 from . import physics
 from .structure import Structure
 
+RATES = 8  # room for the six rates of a kind, so that they start on 16 bytes
+
 second_difference = inlined(physics.second_difference)
 face_differences = inlined(physics.face_differences)
 ghost = inlined(physics.ghost)
+staged = inlined(physics.staged)
+staged_of_two = inlined(physics.staged_of_two)
 
 
 class Shape(NamedTuple):
@@ -39,7 +43,7 @@ class Walls(NamedTuple):
 
 
 class Medium(NamedTuple):
-    """Rates a step of a uniform material, or `rates` flat (3, n, n) by the zones of two neighbours.
+    """Rates a step of a uniform medium, or `rates` of each kind, six for the FACES and room for RATES, flat.
 
     Arrays that a structure has not are any one-element array.
     """
@@ -48,17 +52,33 @@ class Medium(NamedTuple):
     ry: float
     rz: float
     rates: object
-    zones: object
-    count: int
+    kinds: object
 
 
 class Heat(NamedTuple):
-    """Sources of a step: `table` by zone times `dt`, `field` by cell times `gain`."""
+    """Sources of a step: `table` by kind times `dt`, `field` by cell times `gain`."""
 
     table: object
     dt: float
     field: object
     gain: float
+
+
+class StagedHeat(NamedTuple):
+    """`Heat`, and what a stage of several is made of besides (see `stages`): `before` Y_{j-2}, which may be the field
+    that is written; `start` Y_0 and `one` Y_1, any where a stage is of two fields; and the coefficients."""
+
+    table: object
+    dt: float
+    field: object
+    gain: float
+    before: object
+    start: object
+    one: object
+    mu: float
+    nu: float
+    gamma: float
+    rate: float
 
 
 @inlined
@@ -71,18 +91,6 @@ def below(i, at, n, stride, wraps):
 def above(i, at, n, stride, wraps):
     """Index of the upper neighbour; see `below`."""
     return uint32(i + stride) if at < uint32(n - uint32(1)) else (uint32(i - (n - uint32(1)) * stride) if wraps else i)
-
-
-class Zones(NamedTuple):
-    """The zones of a cell and its neighbours, uint32; of a neighbour beyond a wall, the cell's own."""
-
-    c: int
-    xm: int
-    xp: int
-    ym: int
-    yp: int
-    zm: int
-    zp: int
 
 
 def neighbours(structure: Structure, *, inside: bool = False):
@@ -112,88 +120,125 @@ def neighbours(structure: Structure, *, inside: bool = False):
     return within if inside else anywhere
 
 
+def build_kind(structure: Structure):
+    """The device function kind(medium, i) of cell i, uint32."""
+    several = structure.kinds != ""
+
+    @inlined
+    def kind(medium, i):
+        return uint32(constant(medium.kinds, i)) if several else uint32(0)
+
+    return kind
+
+
+def build_rates(structure: Structure):
+    """The device function rates(medium, kind): three of a uniform medium, for x, y, z, else six, for the FACES."""
+
+    @inlined
+    def of_axes(medium, kind):
+        return medium.rx, medium.ry, medium.rz
+
+    @inlined
+    def of_faces(medium, kind):
+        return constant6(medium.rates, uint64(kind) * uint64(RATES))
+
+    return of_axes if structure.uniform else of_faces
+
+
 def build(structure: Structure, *, inside: bool = False):
     """The device function new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, walls, medium, heat) of a structure.
 
     `c` is the value of cell i at (x, y, z), `xm` ... `zp` are those of its neighbours; beyond a wall any value will do.
+    `inside` promises a cell at no end of any axis.
     """
-    given = build_given(structure, (not inside,) * 3)
-    around = neighbours(structure, inside=inside)
-    zones, pairs = structure.zones, structure.pairs
-
-    @inlined
-    def zone_at(medium, i):
-        return uint32(medium.zones[i]) if zones else uint32(0)
-
-    @inlined
-    def zones_around(i, x, y, z, shape, medium):
-        own = zone_at(medium, i)
-        if not pairs:
-            return Zones(own, own, own, own, own, own, own)
-        xm, xp, ym, yp, zm, zp = around(i, x, y, z, shape)
-        return Zones(
-            own,
-            zone_at(medium, xm),
-            zone_at(medium, xp),
-            zone_at(medium, ym),
-            zone_at(medium, yp),
-            zone_at(medium, zm),
-            zone_at(medium, zp),
-        )
+    # Signed places are tested for being negative, and yet leave a thread a cell with 32 registers instead of 35, so
+    # that a multiprocessor holds 2048 threads.
+    given = build_given(structure, (not inside,) * 3, int64)
+    kind_of, rates_of = build_kind(structure), build_rates(structure)
 
     @inlined
     def new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, walls, medium, heat):
-        zones = zones_around(i, x, y, z, shape, medium)
-        return given(i, x, y, z, c, xm, xp, ym, yp, zm, zp, zones, shape, walls, medium, heat)
+        kind = kind_of(medium, i)
+        return given(i, x, y, z, c, xm, xp, ym, yp, zm, zp, kind, rates_of(medium, kind), shape, walls, heat)
 
     return new_value
 
 
-def build_given(structure: Structure, ends: tuple[bool, bool, bool] = (True, True, True)):
-    """As `build`, for movements that fetch the zones too: they come as `Zones` after the values.
+def _first_and_last(structure):
+    """The device functions first(c), from which a new value starts, and last(new, i, c, heat), which completes it."""
+    real = getattr(types, structure.dtype)
 
-    `ends` names the axes x, y, z at whose ends the cell may lie; along the others nothing is tested.
+    @inlined
+    def from_cell(c):
+        return c
+
+    @inlined
+    def from_nothing(c):
+        return real(0.0)
+
+    @inlined
+    def complete(new, i, c, heat):
+        return new
+
+    @inlined
+    def of_two(change, i, c, heat):
+        return staged_of_two(change, c, heat.before[i], heat.nu, heat.rate)
+
+    @inlined
+    def of_four(change, i, c, heat):
+        before, start, one = heat.before[i], heat.start[i], heat.one[i]
+        return staged(change, c, before, start, one, heat.mu, heat.nu, heat.gamma, heat.rate)
+
+    if not structure.stage:
+        return from_cell, complete
+    return from_nothing, of_two if structure.stage == "two" else of_four
+
+
+def build_given(structure: Structure, ends: tuple[bool, bool, bool] = (True, True, True), index: type = uint64):
+    """As `build`, for movements that look up the kind and its rates too: these come after the values.
+
+    `ends` names the axes x, y, z at whose ends the cell may lie; along the others nothing is tested. `index`: the type
+    of places in wall values.
     """
-    pairs, table, field, per_cell = structure.pairs, structure.heat_table, structure.heat_field, structure.wall_per_cell
+    table, field, per_cell = structure.heat_table, structure.heat_field, structure.wall_per_cell
+    first, last = _first_and_last(structure)
     wall_x, wall_y, wall_z = (end and not wraps for end, wraps in zip(ends, structure.periodic, strict=True))
 
     @inlined
-    def beyond(c, walls, face, zone, position):
-        w = walls.offsets[face] + (position if per_cell else zone)
+    def by_axis(start, c, xm, xp, ym, yp, zm, zp, r):
+        return second_difference(start, c, xm, xp, ym, yp, zm, zp, r[0], r[1], r[2])
+
+    @inlined
+    def by_face(start, c, xm, xp, ym, yp, zm, zp, r):
+        return face_differences(start, c, xm, xp, ym, yp, zm, zp, r[0], r[1], r[2], r[3], r[4], r[5])
+
+    exchange = by_axis if structure.uniform else by_face
+
+    @inlined
+    def beyond(c, walls, face, kind, position):
+        w = index(walls.offsets[face]) + index(position if per_cell else kind)
         return ghost(c, walls.a[w], walls.b[w])
 
     @inlined
-    def exchange(start, c, xm, xp, ym, yp, zm, zp, zones, medium):
-        if not pairs:
-            return second_difference(start, c, xm, xp, ym, yp, zm, zp, medium.rx, medium.ry, medium.rz)
-        px = uint32(zones.c * medium.count)
-        py = uint32(px + medium.count * medium.count)
-        pz = uint32(py + medium.count * medium.count)
-        rxm, rxp = constant(medium.rates, px + zones.xm), constant(medium.rates, px + zones.xp)
-        rym, ryp = constant(medium.rates, py + zones.ym), constant(medium.rates, py + zones.yp)
-        rzm, rzp = constant(medium.rates, pz + zones.zm), constant(medium.rates, pz + zones.zp)
-        return face_differences(start, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp)
-
-    @inlined
-    def new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, zones, shape, walls, medium, heat):
-        one, zone = uint32(1), zones.c
+    def new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, kind, rates, shape, walls, heat):
+        one = uint32(1)
         if wall_x and x == 0:
-            xm = beyond(c, walls, 0, zone, z * shape.ny + y)
+            xm = beyond(c, walls, 0, kind, z * shape.ny + y)
         if wall_x and x == uint32(shape.nx - one):
-            xp = beyond(c, walls, 1, zone, z * shape.ny + y)
+            xp = beyond(c, walls, 1, kind, z * shape.ny + y)
         if wall_y and y == 0:
-            ym = beyond(c, walls, 2, zone, z * shape.nx + x)
+            ym = beyond(c, walls, 2, kind, z * shape.nx + x)
         if wall_y and y == uint32(shape.ny - one):
-            yp = beyond(c, walls, 3, zone, z * shape.nx + x)
+            yp = beyond(c, walls, 3, kind, z * shape.nx + x)
         if wall_z and z == 0:
-            zm = beyond(c, walls, 4, zone, y * shape.nx + x)
+            zm = beyond(c, walls, 4, kind, y * shape.nx + x)
         if wall_z and z == uint32(shape.nz - one):
-            zp = beyond(c, walls, 5, zone, y * shape.nx + x)
-        start = c
+            zp = beyond(c, walls, 5, kind, y * shape.nx + x)
+        start = first(c)
         if table:
-            start = fma(heat.dt, heat.table[zone], start)
+            start = fma(heat.dt, heat.table[kind], start)
         if field:
             start = fma(heat.gain, heat.field[i], start)
-        return exchange(start, c, xm, xp, ym, yp, zm, zp, zones, medium)
+        return last(exchange(start, c, xm, xp, ym, yp, zm, zp, rates), i, c, heat)
 
     return new_value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -11,19 +11,24 @@ import numpy as np
 from ..cuda_api import cuda, device_name, shared_memory
 from ..cuda_launch import Resources, kernel
 from ..cuda_memory import Array, Captures, Download, Table, Upload, empty, on_device
-from . import cuda_reads, cuda_wall_flows, cuda_zone_sums, temporal
-from .cuda_cell import Heat, Medium, Shape, Walls
+from . import cuda_defect, cuda_reads, cuda_sums, temporal
+from .cuda_block_sum import THREADS
+from .cuda_cell import RATES, Heat, Medium, Shape, StagedHeat, Walls
+from .cuda_ledger import Entering, Ledger
+from .stages import Defect, Stage, StageFields
 from .structure import Structure
 from .temporal import Rates, Tables
-from .temporal_launch import FusedSteps, classes_of, tables_of
+from .temporal_kinds import Kinds
+from .temporal_launch import FusedSteps, tables_of
 from .terms import Drive, Terms
 from .tuning import tile_for
 
+Launch = Callable[[], None]
 NOTHING = np.zeros((1, 1))  # in place of a table that a problem has not
 
 
 class Batch(NamedTuple):
-    """What the steps of one `advance` have in common, on the device."""
+    """What the steps of one `advance` have in common, on the device. The first four fields are those of `Entering`."""
 
     structure: Structure
     wall_a: Table
@@ -34,6 +39,11 @@ class Batch(NamedTuple):
     dt: np.floating
     heat_field: Array
     gains: np.ndarray
+
+    @property
+    def rows(self) -> int:
+        """Steps after which all are alike."""
+        return max(self.wall_a.rows, self.wall_b.rows, self.heat_table.rows, len(self.gains))
 
 
 class CudaSweep:
@@ -54,14 +64,12 @@ class CudaSweep:
         self._fused: dict[Structure, FusedSteps | None] = {}
         cells = int(np.prod(terms.shape))
         self._u, self._v = empty(cells, self.dtype), empty(cells, self.dtype)
-        self._zones = on_device(np.zeros(1, np.uint8) if terms.zones is None else terms.zones.reshape(-1))
-        self._shape, self._zone_count = Shape(*(np.uint32(n) for n in terms.shape)), np.uint32(terms.zone_count)
-        self._offsets, self._places = on_device(terms.wall_offsets), on_device(terms.cell_offsets)
-        self._open_faces = np.flatnonzero(~np.array(terms.closed)).astype(np.int32)
-        self._faces = on_device(self._open_faces if self._open_faces.size else np.zeros(1, np.int32))
-        self._entered = on_device(np.zeros((6, cuda_wall_flows.BLOCKS)))
-        self._zone_partial = empty(cuda_zone_sums.BLOCKS, np.float64)
-        self._watch = Download(self._zone_partial)
+        self._kinds = on_device(np.zeros(1, np.uint8) if terms.kinds is None else terms.kinds.reshape(-1))
+        self._shape, self._offsets = Shape(*(np.uint32(n) for n in terms.shape)), on_device(terms.wall_offsets)
+        self._ledger = Ledger(terms, self._kinds)
+        self._capacity, self._one = on_device(np.asarray(terms.capacity, np.float64)), on_device(np.ones(1))
+        self._partial_sums = empty(cuda_sums.BLOCKS, np.float64)
+        self._watch = Download(self._partial_sums)
         self._uploads = {name: Upload() for name in ("a", "b", "table", "rates", "weights")}
         self._device_name = device_name()
         self._captures = Captures()
@@ -69,6 +77,8 @@ class CudaSweep:
         self._heat_source: np.ndarray | None = None
         self._heat_field: Array | None = None
         self._done: Any = None
+        self._spare: list[Array] | None = None  # two more fields, for those who take stages
+        self._defects: Array | None = None
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from its planes (ny, nx), z upwards."""
@@ -104,35 +114,34 @@ class CudaSweep:
         kernel(cuda_reads.build_cells, None, args)(cuda_reads.grid(chosen.size), (cuda_reads.THREADS, 1, 1), args)
         return args[2].host().reshape(chosen.shape)
 
-    def zone_sums(self) -> np.ndarray:
-        """(n,) sums of the field over each zone, float64."""
-        zones = self.terms.zones is not None
-        return np.array([self._sum(zone, zones) for zone in range(self.terms.zone_count)])
+    def stored(self) -> float:
+        """Sum of capacity times field over all cells, J."""
+        return self._sum(self._capacity, several=self.terms.kinds is not None)
 
     def is_finite(self) -> bool:
         """Whether every value is a finite number."""
-        return bool(np.isfinite(self._sum(0, zones=False)))
+        return bool(np.isfinite(self._sum(self._one, several=False)))
 
     def was_finite(self) -> bool:
         """Whether every value was finite at the last call; True at the first. Waits for nothing."""
         before = self._watch.arrived()
-        self._start_sum(0, zones=False)
+        self._start_sum(self._one, several=False)
         self._watch.start()
         return before is None or bool(np.isfinite(before.sum()))
 
-    def _sum(self, zone: int, zones: bool) -> float:
-        """Sum of the cells of one zone, or of all."""
-        self._start_sum(zone, zones)
-        return float(self._zone_partial.host().sum())
+    def _sum(self, weights: Array, several: bool) -> float:
+        """Sum of the field times a weight by kind, or times the only one."""
+        self._start_sum(weights, several)
+        return float(self._partial_sums.host().sum())
 
-    def _start_sum(self, zone: int, zones: bool) -> None:
-        args = (self._u, self._zones, np.int64(zone), self._zone_partial)
-        summing = kernel(cuda_zone_sums.build, zones, args)
-        summing((cuda_zone_sums.BLOCKS, 1, 1), (cuda_zone_sums.THREADS, 1, 1), args)
+    def _start_sum(self, weights: Array, several: bool) -> None:
+        args = (self._u, self._kinds, weights, self._partial_sums)
+        summing = kernel(cuda_sums.build, several, args)
+        summing((cuda_sums.BLOCKS, 1, 1), (cuda_sums.THREADS, 1, 1), args)
 
     def heat_entered(self) -> np.ndarray:
-        """(6,) heat that has entered through each of FACES since the start, J."""
-        return self._entered.host().sum(axis=1)
+        """(6 + ambients,) heat that has entered through each of FACES and from each ambient since the start, J."""
+        return self._ledger.entered()
 
     def synchronize(self) -> None:
         """Wait until all steps taken so far are done."""
@@ -143,29 +152,79 @@ class CudaSweep:
         batch = self._batch(1.0, drive)
         fused = self._fused_for(batch.structure)
         if fused is not None:
-            return fused.resources(self._u, *_for_fused(batch))
+            return fused.resources(self._u, *_for_fused(batch), batch.medium.rates)
         return self._sweep(batch).resources(self._tile(batch).block)
 
     def advance(self, dt: float, steps: int, drive: Drive) -> None:
         """Advance `steps` steps of `dt` seconds. Returns when the steps of the call before are done: the host is one
         batch ahead of the device, so neither waits for the other."""
         batch = self._batch(dt, drive)
-        sweep = self._sweep(batch)
-        tile = self._tile(batch)
-        grid, block = self._movement.grid(self.terms.shape, tile), tile.block
-        fused, k = self._fused_for(batch.structure), 0
+        single, fused, k = self._single(batch), self._fused_for(batch.structure), 0
+        known: dict[tuple[int, int, int], list[Launch]] = {}
         while k < steps:
-            if fused is not None and k + fused.steps <= steps:
-                fused.launch(self._u, self._v, k, *_for_fused(batch), batch.medium.rates)
-                self._count_flows(batch, k, fused.steps, fused.trace)
-                taken = fused.steps
-            else:
-                self._count_flows(batch, k, 1, self._v)
-                sweep(grid, block, self._sweep_args(batch, k))
-                taken = 1
+            taken = fused.steps if fused is not None and k + fused.steps <= steps else 1
+            # Steps that are alike are launched alike, from one field to the other and back.
+            alike = min(k, batch.rows - 1), taken, id(self._u)
+            if alike not in known:
+                first, trace = (single(k), self._v) if taken == 1 else self._fused_launch(batch, k, fused)
+                known[alike] = [first, *self._ledger.launches(Entering(*batch[:4]), self._u, k, taken, trace)]
+            for launch in known[alike]:
+                launch()
             self._u, self._v = self._v, self._u
             k += taken
         self._wait_for_previous()
+
+    def take_stages(self, dt: float, stages: Sequence[Stage], first: int, drive: Drive) -> None:
+        """Take stages of a step of `dt` seconds: see `Sweep`. Waits as `advance` does."""
+        if first == 0:
+            if self._spare is None:
+                self._spare = [empty(self._u.shape, self.dtype) for _ in range(2)]
+            self._fields = StageFields(self._u, [self._v, *self._spare])
+            self._ledger.begin()
+        batch = self._batch(dt, drive)
+        for k, stage in enumerate(stages):
+            self._stage(batch, k, stage)
+            for launch in self._ledger.launches(Entering(*batch[:4]), self._fields.last, k, 1, self._u, stage.weight):
+                launch()
+            self._fields.taken()
+        self._wait_for_previous()
+
+    def defect(self, dt: float, rate: float, drive: Drive) -> Defect:
+        """How far the step taken is from the trapezoidal rule: see `Sweep`."""
+        if self._defects is None:
+            self._defects = empty((3, cuda_defect.BLOCKS), np.float64)
+        fields = self._fields
+        self._stage(self._batch(dt, drive), 0, Stage(1.0, 0.0, 0.0, rate, weight=0.0))
+        args = (fields.start, fields.one, fields.last, fields.target, np.float64(-0.5 / rate), self._defects)
+        kernel(cuda_defect.build, None, args)((cuda_defect.BLOCKS, 1, 1), (THREADS, 1, 1), args)
+        most, low, high = self._defects.host().max(axis=1).tolist()
+        return Defect(most, -low, high)
+
+    def accept(self) -> None:
+        """Make the last stage the field: see `Sweep`."""
+        self._u = self._fields.last
+        self._v, *self._spare = self._fields.others()
+        self._ledger.accept()
+
+    def _stage(self, batch: Batch, k: int, stage: Stage) -> None:
+        """Put stage k of a batch into the target of the fields."""
+        fields, batch = self._fields, batch._replace(structure=batch.structure._replace(stage=stage.form))
+        others = (fields.before, fields.before) if stage.of_two else (fields.start, fields.one)
+        numbers = (self.dtype.type(value) for value in stage[:4])
+        heat = StagedHeat(*self._heat(batch, k), fields.before, *others, *numbers)
+        args = fields.last, fields.target, self._shape, self._walls(batch, k), batch.medium, heat
+        tile, sweep = self._tile(batch), self._kernel(batch, args)
+        sweep(self._movement.grid(self.terms.shape, tile, sweep.at_once(tile.block)), tile.block, args)
+
+    def _single(self, batch: Batch) -> Callable[[int], Launch]:
+        """What gives the launch of a step of a batch, from the field of now."""
+        tile, sweep = self._tile(batch), self._sweep(batch)
+        grid = self._movement.grid(self.terms.shape, tile, batch.structure.dtype)
+        return lambda k: sweep.bound(grid, tile.block, self._sweep_args(batch, k))
+
+    def _fused_launch(self, batch: Batch, k: int, fused: FusedSteps) -> tuple[Launch, Array]:
+        """The launch of several steps of a batch from step k on, and the trace that they leave."""
+        return fused.bound(self._u, self._v, k, *_for_fused(batch), batch.medium.rates), fused.trace
 
     def _fused_for(self, structure: Structure) -> FusedSteps | None:
         """The means to take several steps of such problems at once, if this sweep is to and they can be."""
@@ -174,15 +233,13 @@ class CudaSweep:
         return self._fused.get(structure)
 
     def _make_fused(self, structure: Structure) -> FusedSteps | None:
-        shape, several = self.terms.shape, structure.pairs or structure.zones
-        tiles = (temporal.ZONED_TILES if several else temporal.TILES)[structure.dtype]
+        terms = self.terms
         room = shared_memory()
-        for tile in tiles:
-            if temporal.fuses(structure, tile, shape, zones=True) and temporal.shared_bytes(tile, structure) <= room:
-                classes = classes_of(structure, tile, shape, self._zones, int(self._zone_count)) if several else None
-                if several and classes is None:
-                    return None
-                return FusedSteps(structure, tile, shape, traced=bool(self._open_faces.size), classes=classes)
+        for tile in temporal.tiles_for(structure):
+            fits = temporal.fuses(structure, tile, terms.shape) and temporal.shared_bytes(tile, structure) <= room
+            if fits and terms.taps is None:
+                kinds = Kinds(self._kinds, terms.kind_count)
+                return FusedSteps(structure, tile, terms.shape, traced=self._ledger.open_faces > 0, kinds=kinds)
         return None
 
     def _batch(self, dt: float, drive: Drive) -> Batch:
@@ -190,17 +247,16 @@ class CudaSweep:
         kind, send = self.dtype, self._uploads
         if dt != self._dt:
             self._dt = dt
-            self._rates = (dt * self.terms.exchange).astype(kind).reshape(1, -1)
-            weights = (dt * self.terms.self_exchange()).astype(kind).astype(np.float64) * self.terms.capacity
-            self._weights = weights.reshape(1, -1)
-        uniform = self._rates.reshape(3, -1)[:, 0]
-        rates = send["rates"].send(self._rates, kind).row(0)
+            rates = (dt * self.terms.rates).astype(kind)
+            self._rates = np.pad(rates, ((0, 0), (0, RATES - rates.shape[1]))).reshape(1, -1)
+            self._weights = (rates.T.astype(np.float64) * self.terms.capacity).reshape(1, -1)
+        rates_of_kinds = send["rates"].send(self._rates, kind).row(0)
         return Batch(
             Structure.of(self.terms, drive, kind),
             send["a"].send(drive.wall_a, kind),
             send["b"].send(drive.wall_b, kind),
             send["weights"].send(self._weights, np.dtype(np.float64)).row(0),
-            Medium(*uniform, rates, self._zones, self._zone_count),
+            Medium(*self._rates[0, 0:6:2], rates_of_kinds, self._kinds),
             send["table"].send(NOTHING if drive.heat_table is None else drive.heat_table, kind),
             kind.type(dt),
             self._field_of(drive.heat_field),
@@ -218,26 +274,22 @@ class CudaSweep:
         return self._given_tile or tile_for(self._movement, batch.structure, self.terms.shape, self._device_name)
 
     def _sweep(self, batch: Batch) -> Any:
-        return kernel(self._movement.build, (batch.structure, self._tile(batch)), self._sweep_args(batch, 0))
+        return self._kernel(batch, self._sweep_args(batch, 0))
+
+    def _kernel(self, batch: Batch, args: tuple[Any, ...]) -> Any:
+        variant = batch.structure, self._tile(batch)
+        return kernel(self._movement.build, variant, args)
 
     def _walls(self, batch: Batch, k: int) -> Walls:
         return Walls(batch.wall_a.row(k), batch.wall_b.row(k), self._offsets)
 
+    def _heat(self, batch: Batch, k: int) -> Heat:
+        gain = batch.gains[min(k, len(batch.gains) - 1)]
+        return Heat(batch.heat_table.row(k), batch.dt, batch.heat_field, gain)
+
     def _sweep_args(self, batch: Batch, k: int) -> tuple[Any, ...]:
         """What the sweep is given in step k of a batch."""
-        gain = batch.gains[min(k, len(batch.gains) - 1)]
-        heat = Heat(batch.heat_table.row(k), batch.dt, batch.heat_field, gain)
-        return self._u, self._v, self._shape, self._walls(batch, k), batch.medium, heat
-
-    def _count_flows(self, batch: Batch, k: int, steps: int, trace: Array) -> None:
-        """Enter what passes the walls in some steps of a batch, from step k on, into the ledger."""
-        if not self._open_faces.size:
-            return
-        walls = (batch.wall_a.array, batch.wall_b.array, np.int32(batch.wall_a.rows), self._offsets)
-        cells = (self._u, trace, self._places, np.int32(steps), np.int32(k), *self._shape, self._faces)
-        args = (*cells, *walls, self._zones, self._zone_count, batch.weights, self._entered)
-        flows = kernel(cuda_wall_flows.build, batch.structure, args)
-        flows((cuda_wall_flows.BLOCKS, self._open_faces.size, 1), (cuda_wall_flows.THREADS, 1, 1), args)
+        return self._u, self._v, self._shape, self._walls(batch, k), batch.medium, self._heat(batch, k)
 
     def _wait_for_previous(self) -> None:
         """Wait until the steps of the call before are done."""

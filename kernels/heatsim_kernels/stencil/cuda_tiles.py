@@ -31,6 +31,13 @@ def first_cell(shape, width, height, depth):
 
 
 @inlined
+def columns_of(shape, width, height):
+    """How many tiles cover a plane."""
+    one = uint32(1)
+    return uint32(((shape.nx - one) // uint32(width) + one) * ((shape.ny - one) // uint32(height) + one))
+
+
+@inlined
 def cell_behind(position, n, wraps):
     """The cell to fetch at a position that counts from the halo below cell 0; any cell where there is none."""
     if position == 0:

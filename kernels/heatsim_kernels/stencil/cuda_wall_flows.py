@@ -1,6 +1,7 @@
-"""CUDA: the heat that enters through the boundary faces in one or several steps, for the energy ledger.
+"""CUDA: the heat that enters in one or several steps, for the energy ledger: through the faces of the box, and from
+ambients inside it.
 
-A kernel of its own, so that no sweep has to add it up: it reads the boundary cells of the field before a step. Where
+Kernels of their own, so that no sweep has to add it up: they read the cells concerned of the field before a step. Where
 several steps are fused, those before the second and later ones come from the trace that the sweep left. Each block owns
 one slot of partial sums and always adds in the same order, so the result has no races in it.
 """
@@ -14,19 +15,26 @@ from . import physics
 from .cuda_block_sum import THREADS, block_sum
 from .structure import Structure
 
-BLOCKS = 2 if SIMULATED else 256  # a face; many, since each waits for memory between its few rounds
+BLOCKS = 2 if SIMULATED else 256  # a face, at most; many, since each waits for memory between its few rounds
 
 ghost = inlined(physics.ghost)
 
 
+def blocks_for(cells: int) -> int:
+    """Blocks for so many cells, or faces of cells."""
+    return max(1, min(BLOCKS, -(-cells // THREADS)))
+
+
 def build(structure: Structure):
-    """The kernel of a structure: (u, trace, places, steps, k, shape, faces, walls..., partial), on (BLOCKS, faces).
+    """The kernel of a structure: (u, trace, places, steps, k, shape, faces, walls..., partial), blocks (any, faces).
 
     u: the field before step k. trace: (steps - 1, boundary cells) flat, the cells beside walls before the later steps;
     `places` is where each face starts in a row of it. a, b: (rows, wall values), of which the last row serves all later
-    steps. partial: (6, BLOCKS) sums in J, added to.
+    steps. weights: J/K of a step through a face of each kind, (6, count) flat; share: the part of the heat that is
+    entered. partial: (6 or more, BLOCKS) sums in J,
+    added to.
     """
-    zones, per_cell = structure.zones, structure.wall_per_cell
+    several, per_cell = structure.kinds != "", structure.wall_per_cell
 
     @inlined
     def first_and_strides(face, nz, ny, nx):
@@ -39,7 +47,7 @@ def build(structure: Structure):
         return plane * (nz - 1) if upper else int64(0), int64(ny), int64(nx), int64(nx), int64(1)
 
     def wall_flows(
-        u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, zone_of, count, weights, partial
+        u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, kinds, count, weights, share, partial
     ):
         face = int32(faces[cuda.blockIdx.y])
         first, lines, columns, line_stride, column_stride = first_and_strides(face, nz, ny, nx)
@@ -48,17 +56,37 @@ def build(structure: Structure):
         position = int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
         while position < lines * columns:
             i = first + (position // columns) * line_stride + (position % columns) * column_stride
-            zone = int64(zone_of[i]) if zones else int64(0)
-            w = offsets[face] + (position if per_cell else zone)
-            weight = weights[face * count + zone]
+            kind = int64(kinds[i]) if several else int64(0)
+            w = offsets[face] + (position if per_cell else kind)
+            weight = weights[face * count + kind]
             for step in range(steps):
                 row = min(k + step, rows - 1)
                 c = u[i] if step == 0 else trace[(step - 1) * boundary + places[face] + position]
                 beyond = ghost(c, a[row, w], b[row, w])
                 total += weight * (float64(beyond) - float64(c))
-            position += int64(BLOCKS) * THREADS
+            position += int64(cuda.gridDim.x) * THREADS
         total = block_sum(total)
         if cuda.threadIdx.x == 0:
-            partial[face, cuda.blockIdx.x] += total
+            partial[face, cuda.blockIdx.x] += share * total
 
     return wall_flows
+
+
+def build_taps(variant):
+    """The kernel (u, cells, beyond, places, firsts, weights, share, row, partial), blocks (any, owners).
+
+    u: the field before a step. Tap j lets heat from cell beyond[j] into cells[j], flat indices, with weights[places[j]]
+    J/K; those of owner o are firsts[o] <= j < firsts[o + 1], and what they let in is added to row `row` + o of partial.
+    """
+
+    def tap_flows(u, cells, beyond, places, firsts, weights, share, row, partial):
+        owner, total = cuda.blockIdx.y, float64(0.0)
+        j = int64(firsts[owner]) + int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
+        while j < firsts[owner + 1]:
+            total += weights[places[j]] * (float64(u[beyond[j]]) - float64(u[cells[j]]))
+            j += int64(cuda.gridDim.x) * THREADS
+        total = block_sum(total)
+        if cuda.threadIdx.x == 0:
+            partial[row + owner, cuda.blockIdx.x] += share * total
+
+    return tap_flows

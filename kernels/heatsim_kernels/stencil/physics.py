@@ -32,6 +32,16 @@ def face_differences(start, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, 
     return fma(rzp, zp - c, fma(rzm, zm - c, start))
 
 
+def staged(change, c, before, start, one, mu, nu, gamma, rate):
+    """A stage of a step of several: `change` is dt L(c), see `stages`."""
+    return fma(rate, change, fma(gamma, one - start, fma(nu, before - start, fma(mu, c - start, start))))
+
+
+def staged_of_two(change, c, before, nu, rate):
+    """`staged` where mu + nu = 1 and gamma = 0."""
+    return fma(rate, change, fma(-nu, c - before, c))
+
+
 def ghost(c, a, b):
     """The value beyond a boundary face: c + (a*c + b), an affine map of the cell beside it.
 

@@ -59,6 +59,6 @@ def build(variant: tuple[Structure, Tile]):
     return shared
 
 
-def grid(shape: tuple[int, int, int], tile: Tile) -> tuple[int, int, int]:
+def grid(shape: tuple[int, int, int], tile: Tile, dtype: str) -> tuple[int, int, int]:
     """A block for each output tile."""
     return blocks(shape, (tile.x - 2, tile.y - 2, tile.z - 2))

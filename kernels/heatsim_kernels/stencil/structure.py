@@ -13,20 +13,21 @@ class Structure(NamedTuple):
     """Which terms a kernel holds; kernels are built once a structure."""
 
     dtype: str
-    pairs: bool  # rates by pairs of zones, or uniform
-    zones: bool  # zones exist
+    uniform: bool  # one rate an axis for all cells; else six for each kind
+    kinds: str  # the dtype of what tells the kind of each cell; "" where there is a single one
     heat_table: bool
     heat_field: bool
     wall_per_cell: bool
     periodic: tuple[bool, bool, bool]
+    stage: str = ""  # "two" or "four": the fields that a stage of several is made of; "" for an explicit step
 
     @classmethod
     def of(cls, terms: Terms, drive: Drive, dtype: np.dtype) -> Structure:
         """The structure of a problem with the sources of this drive."""
         return cls(
             np.dtype(dtype).name,
-            terms.exchange.ndim == 3,
-            terms.zones is not None,
+            terms.uniform,
+            "" if terms.kinds is None else terms.kinds.dtype.name,
             drive.heat_table is not None,
             drive.heat_field is not None,
             terms.wall_per_cell,

@@ -19,8 +19,8 @@ Planes come from memory by way of a ring in shared memory (`cp.async`), several 
 one at most, and a load that is needed a turn later is waited for. A lane fetches the very cells it then takes, so the
 ring needs no barrier.
 
-What it fuses: materials, one or several (`temporal_classes`), with all boundary kinds, whose values may differ from
-step to step, and a heating rate by zone. Everything else goes to a single sweep: see `fuses`.
+What it fuses: up to 256 kinds of cells (`temporal_kinds`), with all boundary kinds, whose values may differ from step
+to step, and a heating rate by kind. Everything else goes to a single sweep: see `fuses`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ..cuda_lanes import WARP, load_rows, store_rows, thread_anew
 from ..cuda_tuples import counted, once, repeated
 from . import temporal_level, temporal_numbers, temporal_place
 from .structure import Structure
-from .temporal_classes import Classes, class_slots, lane_bytes
+from .temporal_kinds import kind_slots, lane_bytes
 from .temporal_level import Board, Walls
 from .temporal_place import thread
 from .temporal_plan import Tile, fits
@@ -46,10 +46,10 @@ ALIGNMENT = 16  # bytes
 STATIC_LIMIT = 48 * 1024  # bytes of shared memory that a kernel may declare
 _FOR_SIMULATOR = (Tile(2, 2, 3, 2),)
 TILES = {  # by precision, the best first; the last spills nothing on capability 8.0 either
-    "float32": _FOR_SIMULATOR if SIMULATED else (Tile(4, 2, 4, 16), Tile(4, 2, 4, 8)),
+    "float32": _FOR_SIMULATOR if SIMULATED else (Tile(4, 2, 4, 16, ahead=2), Tile(4, 2, 4, 8)),
     "float64": _FOR_SIMULATOR if SIMULATED else (Tile(4, 2, 4, 8), Tile(3, 2, 2, 8)),
 }
-ZONED_TILES = {  # the same for several zones
+TILES_OF_FACES = {  # the same where each face has a rate of its own
     "float32": _FOR_SIMULATOR if SIMULATED else (Tile(4, 2, 4, 12), Tile(4, 2, 4, 8)),
     "float64": _FOR_SIMULATOR if SIMULATED else (Tile(4, 2, 4, 8), Tile(3, 2, 2, 8)),
 }
@@ -71,7 +71,7 @@ class Variant(NamedTuple):
 class Tables(NamedTuple):
     """Boundary values and heating rates of a batch of steps; of each, the row of a step or the last one holds.
 
-    a, b: (rows, 6 n), FACES in order, n zones. heat: (rows, n), K/s, any where there is none.
+    a, b: (rows, 6 n), FACES in order, n kinds. heat: (rows, n), K/s, any where there is none.
     """
 
     a: object
@@ -82,7 +82,7 @@ class Tables(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """Rates a step along x, y, z, any where they differ by zone, and the step, s."""
+    """Rates a step along x, y, z, any where there are several kinds, and the step, s."""
 
     rx: float
     ry: float
@@ -90,16 +90,29 @@ class Rates(NamedTuple):
     dt: float
 
 
-def fuses(structure: Structure, tile: Tile, shape: tuple[int, int, int], *, zones: bool = False) -> bool:
-    """Whether the kernel can take several steps of such a problem at once; `zones`: whether it will be given them."""
-    several = structure.pairs or structure.zones
-    unfit = structure.heat_field or structure.wall_per_cell or (several and not zones)
+class LaneKinds(NamedTuple):
+    """The kinds of cells, as `temporal_kinds` lays them out; the rates a step of each, RATES apart, flat; how many
+    there are. What is not needed may be any."""
+
+    of_lanes: object
+    rates: object
+    count: int
+
+
+def fuses(structure: Structure, tile: Tile, shape: tuple[int, int, int]) -> bool:
+    """Whether the kernel can take several steps of such a problem at once."""
+    unfit = structure.heat_field or structure.wall_per_cell or structure.kinds not in ("", "uint8")
     return not unfit and fits(tile, shape, structure.periodic)
 
 
+def tiles_for(structure: Structure) -> tuple[Tile, ...]:
+    """Tiles for problems of a structure, the best first."""
+    return (TILES if structure.uniform else TILES_OF_FACES)[structure.dtype]
+
+
 def bounds(tile: Tile) -> tuple[int, int]:
-    """Threads of a block, and blocks that a multiprocessor should hold at once, which caps the registers."""
-    return WARP * tile.bands, tile.resident
+    """Threads of a block, and blocks that a multiprocessor should hold at once, one."""
+    return WARP * tile.bands, 1
 
 
 def shared_bytes(tile: Tile, structure: Structure) -> int:
@@ -109,9 +122,9 @@ def shared_bytes(tile: Tile, structure: Structure) -> int:
 
 
 def build(variant: Variant):
-    """The kernel of a variant: (u, v, trace, shape, pieces, firsts, k, tables, rates, classes, pairs), one block for
-    each share of `temporal_plan.plan`; step k of the tables is the first it takes. `u` and `v` start on a 16-byte
-    boundary. pairs: rates by the zones of two neighbours, flat (3, n, n); any where there are none.
+    """The kernel of a variant: (u, v, trace, shape, pieces, firsts, k, tables, rates, kinds), one block for each
+    share of `temporal_plan.plan`; step k of the tables is the first it takes. `u` and `v` start on a 16-byte
+    boundary.
 
     trace: (steps - 1, boundary cells), flat, for each level the FACES one after another, each in C order of its axes.
     """
@@ -120,16 +133,16 @@ def build(variant: Variant):
     march, take_numbers, size = _march(variant), temporal_numbers.build(structure, tile), Board.of(tile, structure).size
     dynamic = shared_bytes(tile, structure) > 0
 
-    def temporal(u, v, trace, shape, pieces, firsts, k, tables, rates, classes, pairs):
+    def temporal(u, v, trace, shape, pieces, firsts, k, tables, rates, kinds):
         if SIMULATED:
             board = cuda.shared.array(size, real)
         else:
             board = cuda.shared.array(0 if dynamic else size, real, ALIGNMENT)
-        take_numbers(board, k, tables, classes, pairs)
-        media = Media(tables.a, tables.b, tables.wall_rows, k, classes.members, classes.zones)
+        take_numbers(board, k, tables, kinds)
+        media = Media(tables.a, tables.b, tables.wall_rows, k, kinds.count)
         share = cuda.blockIdx.x
         for piece in range(firsts[share], firsts[share + 1]):
-            march(pieces, piece, u, v, trace, shape, board, rates, media, classes.of_cells)
+            march(pieces, piece, u, v, trace, shape, board, rates, media, kinds.of_lanes)
 
     return temporal
 
@@ -143,10 +156,10 @@ def _march(variant):
     inner, edge, general = (_turn(variant, Walls(xy, z)) for xy, z in ((False, False), (True, False), (True, True)))
     cells, pair, levels = repeated(columns * rows), repeated(2), repeated(steps)
     fetch = _fetch(variant)
-    zero, unrolled, more = np.dtype(structure.dtype).type(0), tile.unrolled, int(tile.unrolled)
+    zero = np.dtype(structure.dtype).type(0)
 
     @inlined
-    def march(pieces, piece, u, v, trace, shape, board, rates, media, of_cells):
+    def march(pieces, piece, u, v, trace, shape, board, rates, media, of_lanes):
         lane, span, begin, at_wall = place(pieces, piece, shape)
         # Plane `last` has been taken in when plane end - 1 leaves; what is beyond the grid is any value.
         k, last = int32(span.first - int32(steps)), int32(span.end - int32(1) + int32(steps))
@@ -154,13 +167,13 @@ def _march(variant):
             k = max(k, int32(0))
         source = begin + uint64(int32(k + span.nz) if k < 0 else k) * span.plane
         for j in range(ahead):
-            source = fetch(board, int32(k + j), u, source, lane, span, pieces, piece, of_cells)
+            source = fetch(board, int32(k + j), u, source, lane, span, pieces, piece, of_lanes)
         moving = levels(pair(cells(zero))), source
         # In between, no level is at a wall of z, nor is the plane to take in.
         free, bound = (k, last) if wrap_z else (int32(steps + 1), min(last, int32(span.nz - int32(1))))
-        args = u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_cells
+        args = u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_lanes
         while k <= last:
-            if k < free or k > bound or (not at_wall and k + more > bound):
+            if k < free or k > bound:
                 moving = general(moving, k, *args)
                 k = int32(k + int32(1))
             elif at_wall:
@@ -168,43 +181,40 @@ def _march(variant):
                     moving = edge(moving, k, *args)
                     k = int32(k + int32(1))
             else:
-                while k + more <= bound:
+                while k <= bound:
                     moving = inner(moving, k, *args)
                     k = int32(k + int32(1))
-                    if unrolled:
-                        moving = inner(moving, k, *args)
-                        k = int32(k + int32(1))
 
     return march
 
 
 def _fetch(variant):
-    """call(board, k, u, source, lane, span, pieces, piece, of_cells) sends for plane k, which starts at `source`, and
+    """call(board, k, u, source, lane, span, pieces, piece, of_lanes) sends for plane k, which starts at `source`, and
     gives the next source."""
     structure, tile = variant.structure, variant.tile
-    zones, (_, _, wrap_z), layout = structure.zones, structure.periodic, Board.of(tile, structure)
+    several, (_, _, wrap_z), layout = structure.kinds != "", structure.periodic, Board.of(tile, structure)
     size, slots, steps, threads, stride = layout.plane, tile.slots, tile.steps, WARP * tile.bands, lane_bytes(tile)
-    fetch_cells, fetch_classes = fetch_rows(tile.columns, variant.aligned, tile.width), fetch_bytes(stride)
-    class_size, class_slots_ = layout.classes, class_slots(tile)
+    fetch_cells, fetch_kinds = fetch_rows(tile.columns, variant.aligned, tile.width), fetch_bytes(stride)
+    kind_size, slots_of_kinds = layout.kinds, kind_slots(tile)
 
     @inlined
-    def send_for_classes(board, k, lane, span, column, of_cells):
+    def send_for_kinds(board, k, lane, span, column, of_lanes):
         t = uint64(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
         z = int32(k + span.nz) if k < 0 else (int32(k - span.nz) if k >= span.nz else k)
         plane = uint64(column) * uint64(span.nz) + uint64(z)
-        slot = uint32(k + int32(2 * steps)) % uint32(class_slots_)
-        to = lane.classes + uint64(slot) * uint64(class_size)
-        fetch_classes(board, to, of_cells, (plane * uint64(threads) + t) * uint64(stride))
+        slot = uint32(k + int32(2 * steps)) % uint32(slots_of_kinds)
+        to = lane.kinds + uint64(slot) * uint64(kind_size)
+        fetch_kinds(board, to, of_lanes, (plane * uint64(threads) + t) * uint64(stride))
 
     @inlined
-    def fetch(board, k, u, source, lane, span, pieces, piece, of_cells):
+    def fetch(board, k, u, source, lane, span, pieces, piece, of_lanes):
         if wrap_z and source >= span.grid:
             source = uint64(source - span.grid)
         if k <= span.stop:
             slot = uint32(k + int32(steps)) % uint32(slots)
             fetch_cells(board, lane.ring + uint64(slot) * uint64(size), u, source, span.rows)
-            if zones:
-                send_for_classes(board, k, lane, span, pieces[piece, 8], of_cells)
+            if several:
+                send_for_kinds(board, k, lane, span, pieces[piece, 8], of_lanes)
         end_fetch()
         return uint64(source + span.plane)
 
@@ -225,7 +235,7 @@ def _turn(variant, walls):
     steps, ahead, slots = tile.steps, tile.ahead, tile.slots
     start, buffer, size = layout.start, layout.buffer, layout.plane
 
-    def turn(moving, k, u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_cells):
+    def turn(moving, k, u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_lanes):
         states, source = moving
         if traced and (z_walls or lane.at_left or lane.at_right or lane.at_top or lane.at_bottom):
             # Found anew, so that what is needed here alone takes no registers elsewhere.
@@ -234,7 +244,7 @@ def _turn(variant, walls):
         wait()
         slot = uint32(k + int32(steps)) % uint32(slots)
         plane = take(board, lane.ring + uint64(slot) * uint64(size), row_of(uint32(0), uint32(width)))
-        source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, pieces, piece, of_cells)
+        source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, pieces, piece, of_lanes)
         odd = uint64(k & int32(1)) * uint64(buffer)
         read, write = uint64(start) + odd, uint64(start + buffer) - odd
         states, new = advance(states, plane, k, board, read, write, lane, span, rates, media)
@@ -265,6 +275,5 @@ def signature(dtype: str):
         integers,
         types.NamedTuple((table, table, integers, table, integers), Tables),
         types.NamedUniTuple(real, 4, Rates),
-        types.NamedTuple((bytes_, bytes_, integers, integers), Classes),
-        rows(real, 1, "C"),
+        types.NamedTuple((bytes_, rows(real, 1, "C"), integers), LaneKinds),
     )

@@ -20,20 +20,18 @@ from ..cuda_api import SIMULATED, inlined
 from ..cuda_lanes import WARP, from_neighbours, load_bytes, load_rows, store_rows
 from ..cuda_tuples import cascade, each, entering_left, entering_right, part, repeated
 from . import temporal_step
+from .cuda_cell import RATES
 from .structure import Structure
-from .temporal_classes import MAX_CLASSES, class_slots, lane_bytes
+from .temporal_kinds import MAX_KINDS, kind_slots, lane_bytes
 from .temporal_plan import Tile
-from .temporal_step import RATES
 
-NUMBERS = (
-    16  # shared numbers of a level: a and b for each of six walls, then heating rates of the classes, from HEAT on
-)
+NUMBERS = 16  # shared numbers of a level: a and b for each of six walls, then heating rates of the kinds, from HEAT on
 
 
 class Lane(NamedTuple):
     """The place of a lane in its tile: which walls its outer cells touch; bit r of `owned` is set where it owns row r.
 
-    ends, ring, classes: where on the board the ends of its rows go, and the first of what it fetches; face_x, face_y:
+    ends, ring, kinds: where on the board the ends of its rows go, and the first of what it fetches; face_x, face_y:
     which of FACES it may touch; trace_x, trace_y, trace_z: where cells beside its walls go in the trace, at plane 0.
     """
 
@@ -44,7 +42,7 @@ class Lane(NamedTuple):
     owned: int
     ends: int
     ring: int
-    classes: int
+    kinds: int
     face_x: int
     face_y: int
     trace_x: int
@@ -54,11 +52,11 @@ class Lane(NamedTuple):
 
 class Board(NamedTuple):
     """Shared memory, in elements: of each band its first and its last row, for each level, in two buffers; numbers of
-    the levels; rates of the classes; and rings of what is fetched: planes, and classes of their cells.
+    the levels; rates of the kinds; and rings of what is fetched: planes, and kinds of their cells.
 
     start: where the first buffer begins, after room for a row above the first band, which may be read but means
-    nothing. So does the row below the last band of a level. level, buffer, count, plane, lane, classes: sizes of these,
-    of a level's numbers, of a plane, and of the classes of a lane and a plane.
+    nothing. So does the row below the last band of a level. level, buffer, count, plane, lane, kinds: sizes of these,
+    of a level's numbers, of a plane, and of the kinds of a lane and a plane.
     """
 
     start: int
@@ -69,27 +67,27 @@ class Board(NamedTuple):
     rates: int
     ring: int
     plane: int
-    class_ring: int
+    kind_ring: int
     lane: int
-    classes: int
+    kinds: int
     size: int
 
     @classmethod
     def of(cls, tile: Tile, structure: Structure | None = None) -> Board:
         """The board of a tile for problems of a structure; None is that of a uniform material."""
-        structure = structure or Structure("float32", False, False, False, False, False, (False,) * 3)
+        structure = structure or Structure("float32", True, "", False, False, False, (False,) * 3)
         level = 2 * tile.bands * tile.width
         buffer = tile.steps * level
         numbers = tile.width + 2 * buffer
-        count = NUMBERS + (MAX_CLASSES if structure.zones and structure.heat_table else 0)
+        count = NUMBERS + (MAX_KINDS if structure.kinds and structure.heat_table else 0)
         rates = numbers + tile.steps * count
-        ring = rates + (RATES * (MAX_CLASSES if structure.zones else 1) if structure.pairs else 0)
+        ring = rates + (0 if structure.uniform else RATES * (MAX_KINDS if structure.kinds else 1))
         plane = tile.width * tile.height
-        class_ring = ring + tile.slots * plane
+        kind_ring = ring + tile.slots * plane
         lane = lane_bytes(tile) // (1 if SIMULATED else np.dtype(structure.dtype).itemsize)
-        classes = lane * WARP * tile.bands
-        size = class_ring + (class_slots(tile) * classes if structure.zones else 0)
-        return cls(tile.width, level, buffer, numbers, count, rates, ring, plane, class_ring, lane, classes, size)
+        kinds = lane * WARP * tile.bands
+        size = kind_ring + (kind_slots(tile) * kinds if structure.kinds else 0)
+        return cls(tile.width, level, buffer, numbers, count, rates, ring, plane, kind_ring, lane, kinds, size)
 
 
 class Walls(NamedTuple):
@@ -107,10 +105,10 @@ def build(structure: Structure, tile: Tile, walls: Walls):
     """
     wrap_x, wrap_y, wrap_z = structure.periodic
     wall_x, wall_y, wall_z = walls.xy and not wrap_x, walls.xy and not wrap_y, walls.z and not wrap_z
-    columns, layout, zoned = tile.columns, Board.of(tile, structure), structure.zones
+    columns, layout, several = tile.columns, Board.of(tile, structure), structure.kinds != ""
     skip, numbers, count, width = layout.level, layout.numbers, layout.count, tile.width
     lowered, stepped = temporal_step.build_low(structure), temporal_step.build(structure, tile, layout.rates)
-    beyond, classes_of = temporal_step.build_ghost(structure), _classes(structure, tile)
+    beyond, kinds_of = temporal_step.build_ghost(structure), _kinds(structure, tile)
 
     def either(flag, one, other):
         return one if flag else other
@@ -128,36 +126,36 @@ def build(structure: Structure, tile: Tile, walls: Walls):
         beside = read_ends(board, read + shift + lane.ends - uint64(width), (uint32(0), uint32(3 * width)))
         up, down = top(beside), bottom(beside)
         left, right = from_lanes(cells)
-        classes = classes_of(board, lane, k, n)
+        kinds = kinds_of(board, lane, k, n)
         p = int32(k - int32(1) - n)
-        if wall_x and zoned:
+        if wall_x and several:
             # Few warps are at a wall, and what their cells need is far away.
             if lane.at_left:
-                left = beyond(first_column(cells), first_column(classes), int32(0), n, board, at, media)
+                left = beyond(first_column(cells), first_column(kinds), int32(0), n, board, at, media)
             if lane.at_right:
-                right = beyond(last_column(cells), last_column(classes), int32(1), n, board, at, media)
+                right = beyond(last_column(cells), last_column(kinds), int32(1), n, board, at, media)
         elif wall_x:
             first, last = first_column(cells), last_column(cells)
-            left = chosen(lane.at_left, beyond(first, first_column(classes), lane.face_x, n, board, at, media), left)
-            right = chosen(lane.at_right, beyond(last, last_column(classes), lane.face_x, n, board, at, media), right)
-        if wall_y and zoned:
+            left = chosen(lane.at_left, beyond(first, first_column(kinds), lane.face_x, n, board, at, media), left)
+            right = chosen(lane.at_right, beyond(last, last_column(kinds), lane.face_x, n, board, at, media), right)
+        if wall_y and several:
             if lane.at_top:
-                up = beyond(top(cells), top(classes), int32(2), n, board, at, media)
+                up = beyond(top(cells), top(kinds), int32(2), n, board, at, media)
             if lane.at_bottom:
-                down = beyond(bottom(cells), bottom(classes), int32(3), n, board, at, media)
+                down = beyond(bottom(cells), bottom(kinds), int32(3), n, board, at, media)
         elif wall_y:
             first, last = top(cells), bottom(cells)
-            up = chosen(lane.at_top, beyond(first, top(classes), lane.face_y, n, board, at, media), up)
-            down = chosen(lane.at_bottom, beyond(last, bottom(classes), lane.face_y, n, board, at, media), down)
+            up = chosen(lane.at_top, beyond(first, top(kinds), lane.face_y, n, board, at, media), up)
+            down = chosen(lane.at_bottom, beyond(last, bottom(kinds), lane.face_y, n, board, at, media), down)
         zp = above
         if wall_z:
             if p == int32(0):
-                low = lowered(cells, beyond(cells, classes, int32(4), n, board, at, media))
+                low = lowered(cells, beyond(cells, kinds, int32(4), n, board, at, media))
             if p == int32(span.nz - int32(1)):
-                zp = beyond(cells, classes, int32(5), n, board, at, media)
+                zp = beyond(cells, kinds, int32(5), n, board, at, media)
         xm, xp = to_right(cells, left), to_left(cells, right)
         ym, yp = up + but_bottom(cells), but_top(cells) + down
-        new = stepped(cells, xm, xp, ym, yp, low, zp, classes, rates, board, at)
+        new = stepped(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at)
         ends = uint32(0), uint32(width)
         write_ends(board, write + shift + lane.ends, ends, top(above) + bottom(above), uint32(3))
         return (lowered(above, cells), above), new
@@ -165,21 +163,21 @@ def build(structure: Structure, tile: Tile, walls: Walls):
     return cascade(level)
 
 
-def _classes(structure, tile):
-    """call(board, lane, k, n): the classes of a lane's cells in the plane of level n."""
-    cells, layout, slots, steps = tile.columns * tile.rows, Board.of(tile, structure), class_slots(tile), tile.steps
+def _kinds(structure, tile):
+    """call(board, lane, k, n): the kinds of a lane's cells in the plane of level n."""
+    cells, layout, slots, steps = tile.columns * tile.rows, Board.of(tile, structure), kind_slots(tile), tile.steps
     read, repeat = load_bytes(cells), repeated(cells)
 
     @inlined
     def fetched(board, lane, k, n):
         slot = uint32(k - int32(1) - n + int32(2 * steps)) % uint32(slots)
-        return read(board, lane.classes + uint64(slot) * uint64(layout.classes))
+        return read(board, lane.kinds + uint64(slot) * uint64(layout.kinds))
 
     @inlined
     def of_one(board, lane, k, n):
         return repeat(uint32(0))
 
-    return fetched if structure.zones else of_one
+    return fetched if structure.kinds else of_one
 
 
 def build_trace(structure: Structure, tile: Tile, walls: Walls):

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from numba import int32, uint32, uint64
+from numba import int32, uint64
 
 from ..cuda_api import cuda, inlined
 from ..cuda_lanes import WARP
+from .cuda_cell import RATES
 from .structure import Structure
-from .temporal_classes import AROUND
 from .temporal_level import Board
 from .temporal_plan import Tile
-from .temporal_step import HEAT, RATES
+from .temporal_step import HEAT
 
 
 def build(structure: Structure, tile: Tile):
-    """call(board, k, tables, classes, pairs) copies to the board what walls and sources are like in each level, and the
-    rates of each class."""
+    """call(board, k, tables, kinds) copies to the board what walls and sources are like in each level, and the rates of
+    each kind."""
     layout, steps, threads = Board.of(tile, structure), tile.steps, WARP * tile.bands
     numbers, count, rates_at = layout.numbers, layout.count, layout.rates
-    zones, pairs_given, with_heat = structure.zones, structure.pairs, structure.heat_table
+    several, own_rates, with_heat = structure.kinds != "", not structure.uniform, structure.heat_table
 
     @inlined
     def take_walls(board, k, t, tables):
@@ -29,27 +29,24 @@ def build(structure: Structure, tile: Tile):
         board[at + uint64(1)] = tables.b[row, face]
 
     @inlined
-    def take_class(board, k, number, tables, classes, pairs):
-        own = uint32(classes.members[number * int32(AROUND)])
-        if with_heat:
-            for level in range(steps):
-                at = uint64(numbers) + uint64(level) * uint64(count) + uint64(HEAT) + uint64(number)
-                row = min(int32(k + level), int32(tables.heat_rows - int32(1)))
-                board[at] = tables.heat[row, own]
-        if pairs_given:
-            for face in range(6):
-                other = uint32(classes.members[number * int32(AROUND) + face + 1])
-                where = (uint32(face // 2) * uint32(classes.zones) + own) * uint32(classes.zones) + other
-                board[uint64(rates_at) + uint64(number) * uint64(RATES) + uint64(face)] = pairs[where]
+    def take_heat(board, k, kind, tables):
+        for level in range(steps):
+            at = uint64(numbers) + uint64(level) * uint64(count) + uint64(HEAT) + uint64(kind)
+            row = min(int32(k + level), int32(tables.heat_rows - int32(1)))
+            board[at] = tables.heat[row, kind]
 
     @inlined
-    def take_numbers(board, k, tables, classes, pairs):
+    def take_numbers(board, k, tables, kinds):
         t = int32(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
-        if not zones:
+        if not several:
             for i in range(t, 6 * steps, threads):
                 take_walls(board, k, int32(i), tables)
-        for i in range(t, classes.count, threads):
-            take_class(board, k, int32(i), tables, classes, pairs)
+        if with_heat:
+            for kind in range(t, kinds.count, threads):
+                take_heat(board, k, int32(kind), tables)
+        if own_rates:
+            for i in range(t, kinds.count * int32(RATES), threads):
+                board[uint64(rates_at) + uint64(i)] = kinds.rates[uint64(i)]
         cuda.syncthreads()
 
     return take_numbers

@@ -46,7 +46,7 @@ def build(structure: Structure, tile: Tile, thread_index):
     wrap_x, wrap_y, wrap_z = structure.periodic
     steps, columns, rows, bands = tile.steps, tile.columns, tile.rows, tile.bands
     width, height, board = tile.width, tile.height, Board.of(tile, structure)
-    ring, classes, lane_size = board.ring, board.class_ring, board.lane
+    ring, kinds, lane_size = board.ring, board.kind_ring, board.lane
     count_rows = counted(rows)
 
     def within(i, n):
@@ -97,7 +97,7 @@ def build(structure: Structure, tile: Tile, thread_index):
             owned,
             ends,
             uint64(ring) + uint64(band * int32(rows * width) + tx * int32(columns)),
-            uint64(classes) + uint64((band * int32(WARP) + tx) * int32(lane_size)),
+            uint64(kinds) + uint64((band * int32(WARP) + tx) * int32(lane_size)),
             int32(1) if at_right else int32(0),
             int32(3) if at_bottom else int32(2),
             uint32((x_face if at_right else uint32(0)) + uint32(y)),

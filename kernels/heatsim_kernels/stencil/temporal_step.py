@@ -1,7 +1,7 @@
 """CUDA: the physics of a level of `temporal`, for all cells of a lane in a plane; see `physics`.
 
 A level keeps of the plane below what a step needs of it, `low`: zm - 2c of a uniform material, zm - c where each face
-has a rate of its own. Where there are several zones, cells come with their classes (`temporal_classes`). Mostly the
+has a rate of its own. Where there are several kinds, cells come with theirs (`temporal_kinds`). Mostly the
 rows of a lane are alike, inside a material as at its ends in x and z: then the rates of one row serve all; at ends in y
 and at corners each cell has its own looked up. Both are in shared memory.
 """
@@ -18,25 +18,24 @@ from ..cuda_lanes import everywhere, load_rows, unequal_rows
 from ..cuda_tuples import cycled, each, part
 from ..fma import fma
 from . import physics
+from .cuda_cell import RATES
 from .structure import Structure
 from .temporal_plan import Tile
 
-RATES = 8  # room for the six rates of a class
-HEAT = 12  # where the heating rates of the classes begin in the numbers of a level, after a and b of six walls
+HEAT = 12  # where the heating rates of the kinds begin in the numbers of a level, after a and b of six walls
 
 
 class Media(NamedTuple):
-    """What levels need to know of zones: the walls of a batch of steps, the first step, and the zones of classes.
+    """What levels need to know of walls: those of a batch of steps, the first step, and how many kinds there are.
 
-    a, b: (rows, 6 n), FACES in order. members: of each class the zones of a cell and its six neighbours, flat.
+    a, b: (rows, 6 n), FACES in order.
     """
 
     a: object
     b: object
     rows: int
     first: int
-    members: object
-    zones: int
+    kinds: int
 
 
 def build_low(structure: Structure):
@@ -49,14 +48,14 @@ def build_low(structure: Structure):
     def less(c, zm):
         return zm - c
 
-    return each(less if structure.pairs else less_twice)
+    return each(less_twice if structure.uniform else less)
 
 
 def build(structure: Structure, tile: Tile, rates_at: int):
-    """call(cells, xm, xp, ym, yp, low, zp, classes, rates, board, at): the cells one step later. On the board the
-    numbers of the level begin at `at`, the rates of the classes at `rates_at`."""
+    """call(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at): the cells one step later. On the board the
+    numbers of the level begin at `at`, the rates of the kinds at `rates_at`."""
     minus_two = np.dtype(structure.dtype).type(-2)
-    pairs, zones, with_heat = structure.pairs, structure.zones, structure.heat_table
+    same_rates, several, with_heat = structure.uniform, structure.kinds != "", structure.heat_table
     four, two = load_rows(4, True), load_rows(2, True)
 
     def second_difference(start, c, xm, xp, ym, yp, low, zp, rx, ry, rz):
@@ -89,11 +88,11 @@ def build(structure: Structure, tile: Tile, rates_at: int):
     unequal = unequal_rows(tile.columns)
 
     @inlined
-    def of_equal_rows(cells, xm, xp, ym, yp, low, zp, classes, rates, board, at):
-        some, of, start = first_row(cells), first_row(classes), cells
+    def of_equal_rows(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at):
+        some, of, start = first_row(cells), first_row(kinds), cells
         if with_heat:
             start = warmed(cells, rates.dt, every_row(heat_of(some, of, board, at)))
-        if not pairs:
+        if same_rates:
             return uniform(start, cells, xm, xp, ym, yp, low, zp, rates.rx, rates.ry, rates.rz)
         rxm, rxp = every_row(rate_xm(some, of, board)), every_row(rate_xp(some, of, board))
         rym, ryp = every_row(rate_ym(some, of, board)), every_row(rate_yp(some, of, board))
@@ -101,19 +100,19 @@ def build(structure: Structure, tile: Tile, rates_at: int):
         return of_faces(start, cells, xm, xp, ym, yp, low, zp, rxm, rxp, rym, ryp, rzm, rzp)
 
     @inlined
-    def of_any(cells, xm, xp, ym, yp, low, zp, classes, rates, board, at):
-        start = warmed(cells, rates.dt, heat_of(cells, classes, board, at)) if with_heat else cells
-        if not pairs:
+    def of_any(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at):
+        start = warmed(cells, rates.dt, heat_of(cells, kinds, board, at)) if with_heat else cells
+        if same_rates:
             return uniform(start, cells, xm, xp, ym, yp, low, zp, rates.rx, rates.ry, rates.rz)
-        return of_each(start, cells, xm, xp, ym, yp, low, zp, classes, board)
+        return of_each(start, cells, xm, xp, ym, yp, low, zp, kinds, board)
 
     @inlined
-    def anywhere(cells, xm, xp, ym, yp, low, zp, classes, rates, board, at):
-        if everywhere(unequal(classes) == uint32(0)):
-            return of_equal_rows(cells, xm, xp, ym, yp, low, zp, classes, rates, board, at)
-        return of_any(cells, xm, xp, ym, yp, low, zp, classes, rates, board, at)
+    def anywhere(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at):
+        if everywhere(unequal(kinds) == uint32(0)):
+            return of_equal_rows(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at)
+        return of_any(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at)
 
-    return anywhere if zones and (pairs or with_heat) else of_equal_rows
+    return anywhere if several else of_equal_rows
 
 
 def _rate(rates_at, face):
@@ -128,26 +127,27 @@ def _heat(cell, of, board, at):
 
 
 def build_ghost(structure: Structure):
-    """call(cells, classes, face, n, board, at, media): what is beyond a wall, FACES number `face`, of cells beside it
+    """call(cells, kinds, face, n, board, at, media): what is beyond a wall, FACES number `face`, of cells beside it
     in the step of level n, whose numbers begin at `at`."""
-    by_zone, uniform = each(_ghost_by_zone), each(physics.ghost)
+    by_kind, uniform = each(_ghost_by_kind), each(physics.ghost)
 
     @inlined
-    def of_zones(cells, classes, face, n, board, at, media):
+    def of_kinds(cells, kinds, face, n, board, at, media):
         row = uint32(min(int32(media.first + n), int32(media.rows - int32(1))))
-        return by_zone(cells, classes, uint32(face * media.zones), row, media.a, media.b, media.members)
+        return by_kind(cells, kinds, face, uint32(media.kinds), row, media.a, media.b)
 
     @inlined
-    def of_one(cells, classes, face, n, board, at, media):
+    def of_one(cells, kinds, face, n, board, at, media):
         where = at + uint64(face) * uint64(2)
         return uniform(cells, board[where], board[where + uint64(1)])
 
-    return of_zones if structure.zones else of_one
+    return of_kinds if structure.kinds else of_one
 
 
 _ghost = inlined(physics.ghost)
 
 
-def _ghost_by_zone(c, of, first, row, a, b, members):
-    zone = uint32(first + uint32(members[uint32(of * uint32(7))]))
-    return _ghost(c, a[row, zone], b[row, zone])
+def _ghost_by_kind(c, of, face, count, row, a, b):
+    # Of planes beyond the grid nothing was fetched, and the kind may be any byte.
+    place = uint32(uint32(face) * count + min(of, uint32(count - uint32(1))))
+    return _ghost(c, a[row, place], b[row, place])

@@ -17,16 +17,16 @@ from ..cpu_jit import cache_folder
 from .structure import Structure
 from .tile import Tile
 
-ENOUGH = 1000  # blocks; several for each multiprocessor of a large GPU
+ENOUGH = 600  # blocks; several for each multiprocessor of a large GPU
 
 
 def tile_for(movement: ModuleType, structure: Structure, shape: tuple[int, int, int], device: str) -> Tile:
     """The tile for a problem of `shape` (nz, ny, nx) on a device of that name."""
-    busy = [tile for tile in movement.TILES if prod(movement.grid(shape, tile)) >= ENOUGH]
+    busy = [tile for tile in movement.TILES if prod(movement.grid(shape, tile, structure.dtype)) >= ENOUGH]
     found = _read().get(device, {}).get(_key(movement, structure))
     if found in [list(tile) for tile in busy]:
         return Tile(*found)
-    return busy[0] if busy else max(movement.TILES, key=lambda tile: prod(movement.grid(shape, tile)))
+    return busy[0] if busy else max(movement.TILES, key=lambda tile: prod(movement.grid(shape, tile, structure.dtype)))
 
 
 def remember(movement: ModuleType, structure: Structure, device: str, tile: Tile) -> None:
@@ -46,7 +46,7 @@ def path() -> Path:
 
 
 def _key(movement: ModuleType, structure: Structure) -> str:
-    kind = "materials" if structure.pairs else "uniform"
+    kind = "uniform" if structure.uniform else "kinds"
     return f"{movement.__name__.rpartition('.')[2]} {structure.dtype} {kind}"
 
 

@@ -1,4 +1,4 @@
-"""CUDA: sums of a field over each zone, in float64 whatever the field; the twin of `zone_sums`.
+"""CUDA: weighted sums over a field, in float64 whatever the field.
 
 The partial sums are blocks in a fixed order, so the same field always gives the same number.
 """
@@ -13,18 +13,18 @@ from .cuda_block_sum import THREADS, block_sum
 BLOCKS = 2 if SIMULATED else 512
 
 
-def build(zones):
-    """CUDA kernel `kernel[BLOCKS, THREADS](u, zone_of, zone, partial)`: partial (BLOCKS,) sums of one zone's cells."""
+def build(several):
+    """The kernel (u, kinds, weights, partial), on (BLOCKS, THREADS): partial (BLOCKS,) sums of weights[kind] * u; where
+    there are not `several` kinds, all cells are of kind 0."""
 
-    def zone_sum(u, zone_of, zone, partial):
+    def weighted_sum(u, kinds, weights, partial):
         total = float64(0.0)
         i = int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
         while i < u.size:
-            if not zones or zone_of[i] == zone:
-                total += float64(u[i])
+            total += weights[kinds[i] if several else 0] * float64(u[i])
             i += int64(BLOCKS) * THREADS
         total = block_sum(total)
         if cuda.threadIdx.x == 0:
             partial[cuda.blockIdx.x] = total
 
-    return zone_sum
+    return weighted_sum

@@ -1,0 +1,79 @@
+"""The grid of a scenario, and what finite volumes need of it along each axis."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from heatsim.grid import AXES, Grid
+from heatsim.scenario import Scenario
+from heatsim.scenario.grid import Axis
+
+SAME_SIZE = 1e-9  # relative; cells of a layer differ by the rounding of their faces
+
+
+def make_grid(scenario: Scenario) -> Grid:
+    """The grid of a scenario."""
+    wanted = scenario.grid
+    (nx, ny, nz), size, origin = wanted.cells, wanted.size, wanted.origin
+    axes = zip((wanted.x, wanted.y, wanted.z), origin, strict=True)
+    edges = tuple(None if axis is None else _places(axis, start) for axis, start in axes)
+    return Grid((nz, ny, nx), origin, (size[0] / nx, size[1] / ny, size[2] / nz), edges, wanted.coordinates)
+
+
+def _places(axis: Axis, start: float) -> tuple[float, ...]:
+    """Places of the cell faces, m."""
+    if axis.edges is not None:
+        return axis.edges
+    places = [start]
+    for layer in axis.layers or ():
+        bottom = places[-1]
+        places += [bottom + layer.thickness * (i + 1) / layer.cells for i in range(layer.cells)]
+    return tuple(places)
+
+
+class Side(NamedTuple):
+    """Of a cell's face: its half length to it, that of the cell beyond, and the area of the face over the measures of
+    the two other axes. See `heatsim.grid`."""
+
+    half: np.ndarray
+    beyond: np.ndarray
+    area: np.ndarray
+
+
+class Places(NamedTuple):
+    """Classes of places along an axis: the label of each cell, and of each label the measure and the two sides."""
+
+    labels: np.ndarray
+    measure: np.ndarray
+    sides: tuple[Side, Side]
+
+
+def places_along(grid: Grid, axis: str, wraps: bool) -> Places:
+    """The classes of cells along "x", "y" or "z" that see the same on both sides; beyond a wall lies their mirror
+    image."""
+    measure, (lower, upper) = grid.measure(axis), grid.halves(axis)
+    area = np.ones(len(measure) + 1)
+    if grid.coordinates == "cylindrical" and axis == "x":
+        area = np.where(grid.faces("x") > 0, grid.faces("x"), 1.0)  # on the axis itself nothing passes
+    elif grid.edges[AXES.index(axis)] is not None:
+        measure = _alike(measure)
+        lower = upper = 0.5 * measure
+    below, above = np.roll(upper, 1), np.roll(lower, -1)
+    if not wraps:
+        below[0], above[-1] = lower[0], upper[-1]
+    table = np.array([measure, lower, below, area[:-1], upper, above, area[1:]])
+    classes, labels = np.unique(table, axis=1, return_inverse=True)
+    return Places(labels.reshape(-1), classes[0], (Side(*classes[1:4]), Side(*classes[4:7])))
+
+
+def _alike(sizes: np.ndarray) -> np.ndarray:
+    """Sizes with those that differ by rounding made equal."""
+    order = np.argsort(sizes)
+    ascending = sizes[order]
+    group = np.concatenate(([0], np.cumsum(np.diff(ascending) > SAME_SIZE * ascending[1:])))
+    means = np.bincount(group, ascending) / np.bincount(group)
+    result = np.empty_like(sizes)
+    result[order] = means[group]
+    return result

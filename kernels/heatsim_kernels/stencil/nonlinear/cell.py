@@ -1,0 +1,234 @@
+"""What one explicit step does to one cell, wherever it lies; the same source for the CPU and for CUDA.
+
+    u_new = u + sources + sum over the faces of  rate * difference
+
+    own material beyond:    rate = dt / (C V (own + other))                        difference of phi
+    another one beyond:     rate = dt / (C V (own w + contact + other w'))         difference of T
+    a wall:                 as own material, with area (own + other) J             J: see `surface`
+
+In a uniform problem the two differences of an axis are added before they are multiplied. The movements take shorter
+ways where all is own material, with the same operations in the same order: that gives equal bits. Quotients are IEEE's
+on both targets, and no product is added but by a multiply-add.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numba import int32, int64
+
+from ...fma import fma
+from . import surface
+from .terms import CLOSED, OTHER, OWN
+
+NUMBERS = 6  # for each face of each kind: see `Medium`
+
+
+class Box(NamedTuple):
+    """Cells along each axis, and whether its index wraps; int64."""
+
+    nz: int
+    ny: int
+    nx: int
+    wrap_x: int
+    wrap_y: int
+    wrap_z: int
+
+
+class Medium(NamedTuple):
+    """Materials and faces for steps of dt. What stands for arrays is flat, or a pointer.
+
+    scale, shift, last: the segment of u is u*scale + shift, between 0 and `last`; t_scale, t_shift: that of T.
+    zero, half, one, four: these numbers in the field's precision; a literal would be float64.
+    potentials, temperatures, resistivities: see `Tables`; segments: in a row of these.
+    material: (n,) of each kind. links: (n, 6) see `terms`.
+    numbers: (n, 6, NUMBERS) for each face: dt / (C V (own + other)); own, contact, other times C V / dt;
+        area (own + other) and area own, m2 K/W.
+    uniform: whether one rate serves both faces of an axis everywhere. several: whether there are several kinds.
+    """
+
+    scale: float
+    shift: float
+    t_scale: float
+    t_shift: float
+    last: float
+    zero: float
+    half: float
+    one: float
+    four: float
+    potentials: object
+    temperatures: object
+    resistivities: object
+    segments: int
+    material: object
+    links: object
+    numbers: object
+    uniform: int
+    several: int
+    kinds: object
+
+
+class Walls(NamedTuple):
+    """Values of a step, flat, from `start` on (5, size); where each face starts in such a row of them; which faces are
+    closed; whether there is a value a cell or one a kind; and T_ref, K."""
+
+    values: object
+    start: int
+    size: int
+    offsets: object
+    closed: object
+    per_cell: int
+    reference: float
+
+
+class Heat(NamedTuple):
+    """Sources of a step: `table` by kind, from `start` on, times `dt`; `field` by cell, times `gain`, if it exists."""
+
+    table: object
+    start: int
+    dt: float
+    has_field: int
+    field: object
+    gain: float
+
+
+class Functions(NamedTuple):
+    """The device functions of this file."""
+
+    segment: object
+    phi: object
+    temperature: object
+    resistivity: object
+    wall_heat: object
+    at_wall: object
+    between: object
+    sources: object
+    passing: object
+    new_value: object
+
+
+def build(inlined, called) -> Functions:
+    """The functions, compiled for a target by its `inlined`; by `called`, what is long and needed in few cells."""
+    heat_entering = inlined(surface.heat_entering)
+
+    @inlined
+    def segment(value, scale, shift, medium):
+        """The segment that a value lies in; what is not a number has one too."""
+        s = fma(value, scale, shift)
+        if not s > medium.zero:
+            s = medium.zero
+        if s > medium.last:
+            s = medium.last
+        return int32(s)
+
+    @inlined
+    def on_line(lines, row, j, value):
+        at = int64(2) * int64(row + j)
+        return fma(lines[at + 1], value, lines[at])
+
+    @inlined
+    def phi(u, row, medium):
+        """Kirchhoff's potential at u of the material whose lines start at `row`."""
+        return on_line(medium.potentials, row, segment(u, medium.scale, medium.shift, medium), u)
+
+    @inlined
+    def temperature(u, row, medium):
+        return on_line(medium.temperatures, row, segment(u, medium.scale, medium.shift, medium), u)
+
+    @inlined
+    def resistivity(T, row, medium):
+        return on_line(medium.resistivities, row, segment(T, medium.t_scale, medium.t_shift, medium), T)
+
+    @called
+    def wall_heat(T, row, kind, face, position, medium, walls):
+        """Heat that enters a cell at T through a wall, W/m2, and how much less of it a warmer one, W/(m2 K)."""
+        values, size = walls.values, walls.size
+        at = walls.start + walls.offsets[face] + (position if walls.per_cell != 0 else kind)
+        h, ambient, flux = values[at], values[at + size], values[at + 2 * size]
+        em, surroundings, reference = values[at + 3 * size], values[at + 4 * size], walls.reference
+        zero, one, four = medium.zero, medium.one, medium.four
+        half_cell = medium.numbers[(kind * 6 + face) * NUMBERS + 5]
+        # With k at the centre first, then midway between it and the surface.
+        r = resistivity(T, row, medium) * half_cell
+        entering, _ = heat_entering(T, r, h, ambient, flux, em, surroundings, reference, zero, one, four)
+        r = resistivity(fma(medium.half * r, entering, T), row, medium) * half_cell
+        return heat_entering(T, r, h, ambient, flux, em, surroundings, reference, zero, one, four)
+
+    @inlined
+    def at_wall(u, kind, face, position, medium, walls):
+        """The difference of phi that stands for a wall."""
+        difference = medium.zero
+        if walls.closed[face] == 0:
+            row = int64(medium.material[kind]) * medium.segments
+            entering, _ = wall_heat(temperature(u, row, medium), row, kind, face, position, medium, walls)
+            difference = fma(medium.numbers[(kind * 6 + face) * NUMBERS + 4], entering, difference)
+        return difference
+
+    @inlined
+    def sources(i, u, kind, heat):
+        """The cell itself plus its sources."""
+        value = fma(heat.dt, heat.table[heat.start + kind], u)
+        if heat.has_field != 0:
+            value = fma(heat.gain, heat.field[i], value)
+        return value
+
+    @inlined
+    def series(T, T1, row, row1, numbers, medium):
+        """Rate of exchange between cells at T and T1, with k midway between each centre and the interface."""
+        own, contact, other = medium.numbers[numbers + 1], medium.numbers[numbers + 2], medium.numbers[numbers + 3]
+        w, w1 = resistivity(T, row, medium), resistivity(T1, row1, medium)
+        halfway = medium.half * ((T1 - T) / fma(own, w, fma(other, w1, contact)))
+        w, w1 = (
+            resistivity(fma(halfway, own * w, T), row, medium),
+            resistivity(fma(-halfway, other * w1, T1), row1, medium),
+        )
+        return medium.one / fma(own, w, fma(other, w1, contact))
+
+    @inlined
+    def between(u, u1, kind, face, potential, medium):
+        """Rate and difference of two cells, of which the other one is at u1."""
+        link, row = int64(medium.links[kind * 6 + face]), int64(medium.material[kind]) * medium.segments
+        numbers = (kind * 6 + face) * NUMBERS
+        rate, difference = medium.numbers[numbers], medium.zero
+        if link == OWN:
+            difference = phi(u1, row, medium) - potential
+        elif link != CLOSED:
+            row1 = (link - OTHER) * medium.segments
+            T, T1 = temperature(u, row, medium), temperature(u1, row1, medium)
+            rate = series(T, T1, row, row1, numbers, medium)
+            difference = T1 - T
+        return rate, difference
+
+    @inlined
+    def passing(field, i, x, y, z, face, kind, potential, box, medium, walls):
+        """What a face brings to cell i at (x, y, z) in a step, as a rate and a difference."""
+        at, n, stride, wraps, position = x, box.nx, int64(1), box.wrap_x, z * box.ny + y
+        if face >= 4:
+            at, n, stride, wraps, position = z, box.nz, box.ny * box.nx, box.wrap_z, y * box.nx + x
+        elif face >= 2:
+            at, n, stride, wraps, position = y, box.ny, box.nx, box.wrap_y, z * box.nx + x
+        upper = face % 2 == 1
+        at_end = at == (n - 1 if upper else int64(0))
+        if at_end and wraps == 0:
+            rate = medium.numbers[(kind * 6 + face) * NUMBERS]
+            return rate, at_wall(field[i], kind, face, position, medium, walls)
+        step = stride * (1 - n if at_end else int64(1))
+        return between(field[i], field[i + step if upper else i - step], kind, face, potential, medium)
+
+    @inlined
+    def new_value(field, i, x, y, z, box, medium, walls, heat):
+        """The value of cell i at (x, y, z) after the step."""
+        u = field[i]
+        kind = int64(medium.kinds[i]) if medium.several != 0 else int64(0)
+        potential = phi(u, int64(medium.material[kind]) * medium.segments, medium)
+        value, lower = sources(i, u, kind, heat), medium.zero
+        for face in range(6):
+            rate, difference = passing(field, i, x, y, z, face, kind, potential, box, medium, walls)
+            if medium.uniform == 0:
+                value = fma(rate, difference, value)
+            elif face % 2 == 1:
+                value = fma(rate, lower + difference, value)
+            lower = difference
+        return value
+
+    return Functions(segment, phi, temperature, resistivity, wall_heat, at_wall, between, sources, passing, new_value)

@@ -1,0 +1,81 @@
+"""CUDA: what the movements share: the functions of `cell`, their arguments, and look-ups of 8 bytes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from llvmlite import ir
+from numba import int32, types, uint32, uint64
+
+from ...cuda_api import SIMULATED, inlined, intrinsic
+from ...fma import fma
+from . import cell
+
+NONE = 0xFFFFFFFF  # in place of the material of kinds that have another material beside them
+
+functions = cell.build(inlined, inlined)
+
+
+class Structure(NamedTuple):
+    """What a kernel is compiled for; all else is a matter of its arguments."""
+
+    uniform: bool
+    several: bool
+    fours: bool  # whether rows are whole vectors of four cells
+    periodic: tuple[bool, bool, bool]
+
+
+class Shape(NamedTuple):
+    """Cells along each axis, uint32; a grid holds fewer than 2**32 cells."""
+
+    nz: int
+    ny: int
+    nx: int
+
+
+class Smooth(NamedTuple):
+    """Kinds with no other material beside them: (n,) their material, or NONE for others; (n, 8) rates of exchange by
+    face, padded, so that four at a time can be loaded."""
+
+    material: object
+    rates: object
+
+
+if SIMULATED:
+
+    @inlined
+    def load2(array, first, k):
+        """The k-th pair of elements from array[first] on."""
+        i = first + uint64(k) * uint64(2)
+        return array[i], array[i + uint64(1)]
+
+else:
+
+    @intrinsic
+    def load2(typing_context, array, first, k):
+        """The k-th pair of elements from array[first] on, of an array that the kernel does not write; `first`, uint64,
+        is even, k is uint32. The address of array[first] is computed once for several k."""
+        result = types.UniTuple(array.dtype, 2)
+
+        def codegen(context, builder, signature, args):
+            data = context.make_array(array)(context, builder, args[0]).data
+            vector = ir.VectorType(data.type.pointee, 2).as_pointer(data.type.addrspace)
+            start = builder.bitcast(builder.gep(data, [args[1]]), vector)
+            pair = builder.load(
+                builder.gep(start, [builder.zext(args[2], ir.IntType(64))]), align=2 * array.dtype.bitwidth // 8
+            )
+            pair.set_metadata("invariant.load", builder.module.add_metadata([]))
+            items = [builder.extract_element(pair, ir.Constant(ir.IntType(32), k)) for k in range(2)]
+            return context.make_tuple(builder, result, items)
+
+        return result(array, types.uint64, types.uint32), codegen
+
+
+def potential(u, lines, first, scale, shift, last, zero):
+    """As `cell.phi`, in fewer instructions; `first`, uint64, is where the material's lines start.
+
+    What is not a number takes segment 0 here too: that is what the device's maximum makes of it.
+    """
+    segment = uint32(int32(min(max(fma(u, scale, shift), zero), last)))
+    a, b = load2(lines, first, segment)
+    return fma(b, u, a)

@@ -1,0 +1,171 @@
+"""CUDA sweep of materials that follow temperature; the movement of data is a choice of kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ...cuda_api import cuda
+from ...cuda_launch import Resources, kernel
+from ...cuda_memory import Array, Table, Upload, on_device
+from ..cuda_block_sum import THREADS
+from . import cuda_heat_entered
+from .cell import Box, Heat, Medium, Walls
+from .cuda_cell import Shape, Smooth, Structure
+from .cuda_field import DeviceField
+from .ledger import ledger_of
+from .numbers import face_numbers, heat_rows, is_uniform, look_of, smooth_material, wall_rows
+from .terms import NonlinearDrive, NonlinearTerms
+
+NOTHING = np.zeros((1, 1))  # in place of a table that a problem has not
+
+
+class NonlinearCudaSweep:
+    """A field on the GPU: see `Sweep` in `stencil/__init__.py`. The field is u, see `terms`.
+
+    movement: `cuda_basic` or `cuda_register`.
+    """
+
+    device = "cuda"
+
+    def __init__(self, terms: NonlinearTerms, dtype: np.dtype, movement: ModuleType) -> None:
+        self.terms, self.dtype, self._movement = terms, np.dtype(dtype), movement
+        self.name = movement.__name__.rpartition("cuda_")[2]
+        several = terms.kinds is not None
+        self._structure = Structure(is_uniform(terms), several, terms.shape[2] % 4 == 0, terms.periodic)
+        self._kinds = on_device(terms.kinds.reshape(-1) if several else np.zeros(1, np.uint8))
+        self._field = DeviceField(terms.shape, self.dtype, terms.capacity, self._kinds if several else None)
+        self._shape = Shape(*map(np.uint32, terms.shape))
+        self._box = Box(*map(np.int64, (*terms.shape, *terms.periodic)))
+        tables = terms.tables.potentials, terms.tables.temperatures, terms.tables.resistivities
+        self._tables = tuple(on_device(values.astype(self.dtype).reshape(-1)) for values in tables)
+        self._faces = on_device(terms.material.astype(np.uint32)), on_device(terms.links.reshape(-1))
+        self._smooth_material = on_device(smooth_material(terms))
+        self._capacity = on_device(np.asarray(terms.capacity, np.float64))
+        self._offsets = on_device(np.asarray(terms.wall_offsets, np.int64))
+        self._closed = on_device(np.array(terms.closed, np.uint8))
+        ledger = ledger_of(terms)
+        self._book = tuple(map(on_device, ledger)) if ledger.cells.size else None
+        self._entered = on_device(np.zeros((terms.ledger_size, cuda_heat_entered.BLOCKS)))
+        self._uploads = {name: Upload() for name in ("walls", "table")}
+        self._sent: tuple[Any, Any, np.ndarray, np.ndarray] = (None, None, NOTHING, NOTHING)
+        self._dt = np.nan
+        self._medium: Medium | None = None
+        self._smooth: Smooth | None = None
+        self._source: np.ndarray | None = None
+        self._source_array: Array | None = None
+        self._done: Any = None
+
+    def put(self, planes: Iterable[np.ndarray]) -> None:
+        """Set the field from its planes (ny, nx), z upwards."""
+        self._field.put(planes)
+
+    def field(self) -> np.ndarray:
+        """A host copy of the field, (nz, ny, nx)."""
+        return self._field.host()
+
+    def capture(self) -> Callable[[], np.ndarray] | None:
+        """A function that gives the field of now, later and from any thread; None if memory is short."""
+        return self._field.capture()
+
+    def plane(self, axis: int, index: int) -> np.ndarray:
+        """A host copy of one plane; axis 0, 1, 2 is z, y, x of the array."""
+        return self._field.plane(axis, index)
+
+    def cells(self, indices: np.ndarray) -> np.ndarray:
+        """The values of some cells, by flat index; any shape."""
+        return self._field.cells(indices)
+
+    def stored(self) -> float:
+        """Heat over that at the reference temperature, J, in float64."""
+        return self._field.stored()
+
+    def is_finite(self) -> bool:
+        """Whether every value is a finite number."""
+        return self._field.is_finite()
+
+    def was_finite(self) -> bool:
+        """Whether every value was finite at the last call; True at the first. Waits for nothing."""
+        return self._field.was_finite()
+
+    def heat_entered(self) -> np.ndarray:
+        """Heat that has entered through each of FACES and from each ambient since the start, J."""
+        return self._entered.host().sum(axis=1)
+
+    def synchronize(self) -> None:
+        """Wait until all steps taken so far are done."""
+        cuda.synchronize()
+
+    def resources(self, drive: NonlinearDrive) -> Resources:
+        """What the kernel takes of the GPU."""
+        args = self._step_args(*self._sources(1.0, drive), 1.0, 0)
+        return kernel(self._movement.build, self._structure, args).resources(self._movement.TILE.block)
+
+    def advance(self, dt: float, steps: int, drive: NonlinearDrive) -> None:
+        """Advance `steps` steps of `dt` seconds. Returns when the steps of the call before are done: the host is one
+        batch ahead of the device, so neither waits for the other."""
+        sources = self._sources(dt, drive)
+        for k in range(steps):
+            args = self._step_args(*sources, dt, k)
+            sweep = kernel(self._movement.build, self._structure, args)
+            self._enter_heat(args)
+            sweep(self._movement.grid(self.terms.shape), self._movement.TILE.block, args)
+            self._field.swap()
+        done = cuda.event()
+        done.record()
+        if self._done is not None:
+            self._done.synchronize()
+        self._done = done
+
+    def _sources(self, dt: float, drive: NonlinearDrive) -> tuple[Table, Table, np.ndarray, NonlinearDrive]:
+        """Send walls and sources, unless they are there already."""
+        if self._sent[0] is not drive.walls or self._sent[1] is not drive.heat_table:
+            rows = wall_rows(drive, self.dtype), heat_rows(self.terms, drive, self.dtype)
+            self._sent = drive.walls, drive.heat_table, *rows
+        walls = self._uploads["walls"].send(self._sent[2], self.dtype)
+        table = self._uploads["table"].send(self._sent[3], self.dtype)
+        if self._source is not drive.heat_field or self._source_array is None:
+            self._source = drive.heat_field
+            field = NOTHING if drive.heat_field is None else drive.heat_field
+            self._source_array = on_device(field.astype(self.dtype).reshape(-1))
+        gains = (dt * drive.heat_scale).astype(self.dtype)
+        return walls, table, gains, drive
+
+    def _step_args(
+        self, walls: Table, table: Table, gains: np.ndarray, drive: NonlinearDrive, dt: float, k: int
+    ) -> tuple[Any, ...]:
+        """What the sweep is given in step k of a batch."""
+        terms, zero, real = self.terms, np.int64(0), self.dtype.type
+        medium, smooth = self._medium_for(dt)
+        sizes = np.int64(terms.wall_size), self._offsets, self._closed, np.int64(terms.wall_per_cell)
+        wall = Walls(walls.row(k), zero, *sizes, real(terms.tables.reference))
+        by_kind = table.row(k), zero, real(dt)
+        gain = gains[min(k, len(gains) - 1)]
+        heat = Heat(*by_kind, np.int64(drive.heat_field is not None), self._source_array, gain)
+        return self._field.now, self._field.next, self._shape, self._box, smooth, medium, wall, heat
+
+    def _medium_for(self, dt: float) -> tuple[Medium, Smooth]:
+        if self._medium is None or dt != self._dt:
+            numbers = face_numbers(self.terms, dt, self.dtype)
+            rates = np.zeros((len(numbers), 8), self.dtype)
+            rates[:, :6] = numbers[..., 0]
+            flags = np.int64(self._structure.uniform), np.int64(self._structure.several)
+            tables = *self._tables, np.int64(self.terms.tables.segments)
+            look, faces = look_of(self.terms, self.dtype), (*self._faces, on_device(numbers.reshape(-1)))
+            self._medium = Medium(*look, *tables, *faces, *flags, self._kinds)
+            self._smooth = Smooth(self._smooth_material, on_device(rates.reshape(-1)))
+            self._dt = dt
+        return self._medium, self._smooth
+
+    def _enter_heat(self, step: tuple[Any, ...]) -> None:
+        """Enter what passes walls and taps in a step into the ledger."""
+        if self._book is None:
+            return
+        u, _, _, box, _, medium, walls, _ = step
+        args = (u, *self._book, self._capacity, box, medium, walls, self._entered)
+        accounts = self.terms.ledger_size
+        entering = kernel(cuda_heat_entered.build, None, args)
+        entering((cuda_heat_entered.BLOCKS, accounts, 1), (THREADS, 1, 1), args)

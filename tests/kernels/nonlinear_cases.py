@@ -1,0 +1,149 @@
+"""Heat problems with materials that follow temperature, for the kernel tests, and a step of them in plain NumPy."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from heatsim_kernels.stencil import Sweep
+from heatsim_kernels.stencil.nonlinear.material import Material
+from heatsim_kernels.stencil.nonlinear.tables import Tables, tabulate
+from heatsim_kernels.stencil.nonlinear.terms import (
+    FIXED,
+    NonlinearDrive,
+    NonlinearTerms,
+    equal_cells,
+    nonlinear_terms,
+    wall_values,
+)
+from heatsim_kernels.stencil.terms import Taps
+
+REFERENCE = 400.0  # K
+SPACING = (1e-3, 2e-3, 1.5e-3)
+STEEL = Material(np.array([250.0, 700.0, 1200.0]), np.array([60.0, 35.0, 25.0]), np.array([3.4e6, 4.5e6, 5.2e6]))
+ALLOY = Material(
+    np.array([250.0, 500.0, 1200.0]), np.array([100.0, 140.0, 60.0]), np.array([2.2e6, 2.5e6, 2.7e6]), 9e8, 500.0, 520.0
+)
+PURE = Material(
+    np.array([250.0, 450.0, 450.0, 1200.0]), np.array([80.0, 70.0, 30.0, 35.0]), np.full(4, 2e6), 4e8, 450.0, 450.0
+)
+GRADED = Material(np.array([250.0, 1200.0]), np.array([5.0, 60.0]), np.full(2, 2e6))
+GLASS = Material.constant(1.1, 1.8e6)
+MATERIALS = (STEEL, ALLOY, PURE, GLASS, GLASS)
+HELD = 4  # the number of the last material, which is that of ambients
+CONTACT = 2e-5  # m2 K/W, between different materials
+STEP = 2e-3  # s; a third of the stable step or less
+
+
+class Case(NamedTuple):
+    terms: NonlinearTerms
+    drive: NonlinearDrive
+    start: np.ndarray  # u, (nz, ny, nx), float64, values that float32 holds exactly
+
+
+def tables() -> Tables:
+    return tabulate(MATERIALS, REFERENCE, segments=300)
+
+
+def blocks(rng: np.random.Generator, shape: tuple[int, int, int], zones: int) -> np.ndarray:
+    """Zones at random, in blocks of 3 x 4 x 24 cells, and one cell held."""
+    size = (3, 4, 24)
+    found = rng.integers(0, zones, [-(-n // width) for n, width in zip(shape, size, strict=True)])
+    for axis, width in enumerate(size):
+        found = found.repeat(width, axis)
+    nz, ny, nx = shape
+    found = found[:nz, :ny, :nx].copy()
+    found[nz // 2, ny // 2, nx // 2] = HELD
+    return found
+
+
+def terms_of_zones(
+    zones: np.ndarray, of: Tables, spacing: tuple[float, float, float] = SPACING, **others: Any
+) -> NonlinearTerms:
+    """Equal cells, with a contact resistance between different materials."""
+    beside = [np.roll(zones, 1 if face % 2 == 0 else -1, 2 - face // 2) for face in range(6)]
+    for face, periodic in enumerate(np.repeat(others.get("periodic", (False,) * 3), 2)):
+        if not periodic:
+            at: list[Any] = [slice(None)] * 3
+            at[2 - face // 2] = -1 if face % 2 else 0
+            beside[face][tuple(at)] = zones[tuple(at)]
+    members, kinds = np.unique(np.stack([zones, *beside], axis=-1).reshape(-1, 7), axis=0, return_inverse=True)
+    own, beyond = members[:, 0], members[:, 1:]
+    dx, dy, dz = spacing
+    area = np.broadcast_to(np.repeat([dy * dz, dx * dz, dx * dy], 2), beyond.shape)
+    half = 0.5 * np.repeat(spacing, 2) / area
+    contact = np.where(beyond == own[:, None], 0.0, np.where(beyond == HELD, 1 / 5e3, CONTACT)) / area
+    volume = np.where(own == HELD, 0.0, dx * dy * dz)
+    resistances = half / of.conductivity[own][:, None], contact, half / of.conductivity[beyond]
+    resistances[2][beyond == HELD] = 0.0
+    grid = kinds.reshape(zones.shape).astype(np.uint8 if len(members) <= 256 else np.uint16)
+    found = np.argwhere((np.stack(beside) == HELD) & (zones != HELD))
+    cells = np.ravel_multi_index(tuple(found[:, 1:].T), zones.shape)
+    taps = Taps(cells, found[:, 0].astype(np.uint8), np.zeros(len(cells), np.int64), 1)
+    return nonlinear_terms(zones.shape, of, volume, own, beyond, *resistances, area, kinds=grid, taps=taps, **others)
+
+
+def random_walls(rng: np.random.Generator, terms: NonlinearTerms, rows: int) -> np.ndarray:
+    """Walls of every sort: some fixed, some radiating, all with a flux."""
+    size = (rows, terms.wall_size)
+    values = wall_values(terms, rows)
+    values[:, 0] = rng.uniform(0, 5e3, size)
+    values[:, 0][rng.random(size) < 0.2] = FIXED
+    values[:, 1], values[:, 2] = rng.uniform(0, 200, size), rng.uniform(-1e5, 1e5, size)
+    values[:, 3], values[:, 4] = rng.uniform(0, 1, size) * (rng.random(size) < 0.5), rng.uniform(-100, 1500, size)
+    return values
+
+
+def random_case(
+    shape: tuple[int, int, int],
+    *,
+    several: bool = True,
+    periodic: tuple[bool, bool, bool] = (False, False, False),
+    per_cell: bool = False,
+    closed: tuple[bool, ...] | None = None,
+    seed: int = 0,
+) -> Case:
+    rng = np.random.default_rng(seed)
+    of = tables()
+    shut = tuple(bool(each) for each in (np.repeat(periodic, 2) if closed is None else closed))
+    options: dict[str, Any] = {"periodic": periodic, "closed": shut, "wall_per_cell": per_cell}
+    if several:
+        terms = terms_of_zones(blocks(rng, shape, HELD), of, **options)
+    else:
+        one = tabulate([ALLOY], REFERENCE, segments=300)
+        terms = equal_cells(shape, one, SPACING, **options)
+    heated = terms.capacity > 0
+    drive = NonlinearDrive(
+        random_walls(rng, terms, 2),
+        rng.uniform(-100, 100, (2, terms.kind_count)) * heated,
+        rng.uniform(-100, 100, shape) * terms.of_kinds(heated),
+        rng.uniform(0, 2, 2),
+    )
+    start = rng.uniform(0, 300, shape).astype(np.float32).astype(np.float64)
+    return Case(terms, drive, start)
+
+
+class Outcome(NamedTuple):
+    field: np.ndarray
+    heat_entered: np.ndarray
+    stored: np.ndarray
+
+
+def outcome(sweep: Sweep, case: Case, steps: int = 3, dt: float = STEP) -> Outcome:
+    sweep.put(case.start)
+    sweep.advance(dt, steps, case.drive)  # type: ignore[arg-type]
+    return Outcome(np.array(sweep.field()), sweep.heat_entered(), np.array(sweep.stored()))
+
+
+def source_heat(case: Case, dt: float, steps: int) -> float:
+    """J that sources bring in some steps."""
+    terms, drive = case.terms, case.drive
+    assert drive.heat_table is not None
+    assert drive.heat_field is not None
+    capacity = terms.of_kinds(terms.capacity) * np.ones(terms.shape)
+    total = 0.0
+    for k in range(steps):
+        row = min(k, 1)
+        rate = terms.of_kinds(drive.heat_table[row]) + drive.heat_scale[row] * drive.heat_field
+        total += dt * float((capacity * rate).sum())
+    return total

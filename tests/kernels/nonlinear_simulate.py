@@ -1,0 +1,41 @@
+"""Run small problems on the CUDA simulator: `NUMBA_ENABLE_CUDASIM=1 python nonlinear_simulate.py RESULT.npz`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
+from nonlinear_cases import Case, outcome, random_case
+
+STEPS = 2
+# Rows of whole vectors and others; walls that are open, closed and periodic.
+PLACES: tuple[tuple[tuple[int, int, int], type, dict[str, Any]], ...] = (
+    ((3, 4, 8), np.float32, {"several": False, "closed": (False, False, True, True, True, False), "per_cell": True}),
+    ((4, 3, 8), np.float64, {"periodic": (True, False, True), "closed": (True, True, True, True, True, True)}),
+    ((3, 3, 26), np.float32, {"periodic": (False, True, False), "seed": 2}),
+    ((3, 3, 28), np.float32, {"closed": (False, False, True, True, True, True), "seed": 3}),
+)
+
+
+def cases() -> Iterator[tuple[str, type, Case]]:
+    for shape, dtype, options in PLACES:
+        yield f"{shape} {np.dtype(dtype).name}", dtype, random_case(shape, **options)
+
+
+def main(target: str) -> None:
+    parts = {
+        f"{movement}: {name}: {part}": values
+        for movement in ("basic", "register")
+        for name, dtype, case in list(cases())[: None if movement == "register" else 2]
+        for part, values in outcome(NONLINEAR_SWEEPS[movement](case.terms, np.dtype(dtype)), case, STEPS)
+        ._asdict()
+        .items()
+    }
+    np.savez(target, **parts)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

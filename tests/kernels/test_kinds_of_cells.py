@@ -1,0 +1,47 @@
+"""Kinds of cells, found by zones, media of neighbours and places along the axes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from heatsim_kernels.stencil.kinds import find_kinds
+from kernel_cases import neighbours
+
+Flags = tuple[bool, bool, bool]
+
+
+@pytest.mark.parametrize(
+    ("shape", "periodic"),
+    [
+        ((1, 1, 1), (False, False, False)),
+        ((20, 9, 13), (False, True, False)),
+        ((1, 1, 9), (True, False, False)),
+        ((33, 12, 15), (True, True, True)),
+        ((17, 2, 40), (False, False, True)),
+    ],
+)
+@pytest.mark.parametrize("count", [3, 400])
+def test_cells_are_of_one_kind_where_they_see_the_same(
+    shape: tuple[int, int, int], periodic: Flags, count: int
+) -> None:
+    rng = np.random.default_rng(sum(shape))
+    zones = rng.integers(0, count, shape).astype(np.min_scalar_type(count - 1))
+    media = rng.integers(0, 2, count)
+    labels = [rng.integers(0, 2, n) for n in shape[::-1]]
+    found = find_kinds(zones, media, (labels[0], labels[1], labels[2]), periodic)
+    z, y, x = np.meshgrid(*labels[::-1], indexing="ij")
+    seen = np.stack([zones, *media[neighbours(zones, periodic)], x, y, z], -1).reshape(-1, 10)
+    kinds = np.zeros(zones.size, int) if found.cells is None else found.cells.reshape(-1)
+    assert np.array_equal(found.members[kinds], seen)
+    assert len(found.members) == len(np.unique(seen, axis=0))  # and no two kinds are alike
+    assert np.array_equal(found.counts, np.bincount(kinds))
+    if found.cells is not None:
+        assert found.cells.dtype == np.min_scalar_type(len(found.members) - 1)
+
+
+def test_one_zone_on_equal_cells_is_one_kind() -> None:
+    zeros = np.zeros(5, int)
+    found = find_kinds(np.zeros((5, 5, 5), np.uint8), np.zeros(1), (zeros, zeros, zeros), (False, True, False))
+    assert found.cells is None
+    assert found.members.tolist() == [[0] * 10]
+    assert found.counts.tolist() == [125]

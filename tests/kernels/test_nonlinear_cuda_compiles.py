@@ -1,0 +1,93 @@
+"""The CUDA kernels of materials that follow temperature compile without a GPU; and what they compile to."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+from numba import config, types
+
+pytestmark = [
+    pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
+    pytest.mark.skipif(bool(config.ENABLE_CUDASIM), reason="the CUDA simulator compiles nothing"),
+]
+REGISTERS = 65536  # of a multiprocessor
+KERNELS = [
+    pytest.param("register", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
+    pytest.param("heat_entered", "float32", marks=pytest.mark.xdist_group("nonlinear ledger")),
+    pytest.param("register", "float64", marks=[pytest.mark.slow, pytest.mark.xdist_group("nonlinear register")]),
+]
+
+
+def arguments(precision: str) -> dict[str, Any]:
+    """The types of a kernel's arguments, by name."""
+    from heatsim_kernels.stencil.nonlinear.cell import Box, Heat, Medium, Walls
+    from heatsim_kernels.stencil.nonlinear.cuda_cell import Shape, Smooth
+
+    real, word, count = getattr(types, precision), types.int64, types.uint32
+    reals, counts, bytes_ = real[::1], count[::1], types.uint8[::1]
+    tables = reals, reals, reals, word, counts, counts, reals, word, word, bytes_
+    return {
+        "u": reals,
+        "shape": types.NamedUniTuple(count, 3, Shape),
+        "box": types.NamedUniTuple(word, 6, Box),
+        "smooth": types.NamedTuple((counts, reals), Smooth),
+        "medium": types.NamedTuple((*[real] * 9, *tables), Medium),
+        "walls": types.NamedTuple((reals, word, word, word[::1], bytes_, word, real), Walls),
+        "heat": types.NamedTuple((reals, word, real, word, reals, real), Heat),
+        "words": word[::1],
+        "bytes": bytes_,
+        "sums": types.float64[::1],
+        "partial": types.float64[:, ::1],
+    }
+
+
+@cache
+def compiled(name: str, precision: str) -> tuple[str, str]:
+    """PTX and the assembler's report."""
+    from importlib import import_module
+
+    from heatsim_kernels.cuda_api import cuda
+    from heatsim_kernels.cuda_compile import _assembled
+    from heatsim_kernels.stencil.nonlinear.cuda_cell import Structure
+
+    module = import_module(f"heatsim_kernels.stencil.nonlinear.cuda_{name}")
+    sweep = ("u", "u", "shape", "box", "smooth", "medium", "walls", "heat")
+    ledger = ("u", "words", "bytes", "words", "sums", "box", "medium", "walls", "partial")
+    signature = types.void(*(arguments(precision)[each] for each in (ledger if name == "heat_entered" else sweep)))
+    variant = Structure(uniform=False, several=True, fours=True, periodic=(False, False, False))
+    ptx = str(cuda.compile_ptx(module.build(variant), signature, cc=(9, 0))[0])
+    return ptx, _assembled(ptx, (9, 0))[1]
+
+
+@pytest.mark.parametrize(("name", "precision"), KERNELS)
+def test_a_nonlinear_kernel_spills_nothing_and_a_block_fits(name: str, precision: str) -> None:
+    ptx, report = compiled(name, precision)
+    assert not re.search(r"^\s*call\b", ptx, re.MULTILINE)  # all is inlined
+    used = re.findall(r"(\d+) bytes (?:stack frame|spill stores|spill loads)", report)
+    assert used
+    assert not sum(map(int, used))
+    registers = int(re.findall(r"Used (\d+) registers", report)[0])
+    assert registers * 256 <= REGISTERS
+    if (name, precision) == ("register", "float32"):
+        assert registers <= 128  # 16 warps a multiprocessor
+
+
+@pytest.mark.parametrize(("name", "precision"), KERNELS)
+def test_a_nonlinear_kernel_rounds_as_the_cpu_does(name: str, precision: str) -> None:
+    """IEEE quotients, no float64 among float32, and no product added but by a multiply-add that was written out: what
+    the assembler could fuse, or not, would not give the bits of the CPU."""
+    ptx, _ = compiled(name, precision)
+    real = "f32" if precision == "float32" else "f64"
+    assert f"div.rn.{real}" in ptx
+    assert not re.search(r"\.ftz|\.approx|div\.full", ptx)
+    if precision == "float32" and name != "heat_entered":
+        assert ".f64" not in ptx
+    products = set(re.findall(rf"mul(?:\.rn)?\.{real}\s+(%\w+)", ptx))
+    sums = re.findall(rf"(?:add|sub)(?:\.rn)?\.{real}\s+%\w+, (%\w+), (%\w+)", ptx)
+    assert products
+    assert sums
+    assert not [pair for pair in sums if products & set(pair)]

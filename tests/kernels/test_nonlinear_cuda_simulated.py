@@ -1,0 +1,50 @@
+"""CUDA sweeps of materials that follow temperature on the simulator, in one process of its own, against the CPU."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import nonlinear_simulate
+import numpy as np
+import pytest
+from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
+from kernel_cases import same_bits
+from nonlinear_cases import outcome
+
+pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
+    target = tmp_path_factory.mktemp("simulator") / "results.npz"
+    script = Path(nonlinear_simulate.__file__)
+    environment = {
+        **os.environ,
+        "NUMBA_ENABLE_CUDASIM": "1",
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "kernels"), str(script.parent)]),
+    }
+    done = subprocess.run(
+        [sys.executable, str(script), str(target)], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    with np.load(target) as file:
+        return dict(file)
+
+
+@pytest.mark.parametrize(("name", "dtype", "case"), list(nonlinear_simulate.cases()), ids=lambda each: str(each)[:30])
+def test_the_simulated_nonlinear_kernels_give_the_bits_of_the_cpu(name, dtype, case, simulated) -> None:  # type: ignore[no-untyped-def]
+    expected = outcome(NONLINEAR_SWEEPS["cpu"](case.terms, np.dtype(dtype)), case, nonlinear_simulate.STEPS)
+    assert np.abs(expected.heat_entered).max() > 0
+    runs = [
+        run for run in (f"{movement}: {name}" for movement in ("basic", "register")) if f"{run}: field" in simulated
+    ]
+    assert runs
+    for run in runs:
+        assert same_bits(simulated[f"{run}: field"], expected.field)
+        np.testing.assert_allclose(simulated[f"{run}: heat_entered"], expected.heat_entered, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(simulated[f"{run}: stored"], expected.stored, rtol=1e-12)

@@ -1,0 +1,48 @@
+"""The CUDA sweeps of materials that follow temperature on a real device against the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
+from kernel_cases import FLOATS, same_bits
+from nonlinear_cases import outcome, random_case
+
+pytestmark = pytest.mark.gpu
+PLACES: tuple[tuple[tuple[int, int, int], dict[str, Any]], ...] = (
+    ((37, 50, 132), {"several": False, "closed": (False, True, True, False, True, False), "per_cell": True}),
+    ((37, 50, 131), {"periodic": (True, False, True)}),
+    ((66, 21, 128), {"closed": (False, False, True, True, True, True)}),
+    ((1, 40, 260), {"several": False, "periodic": (False, True, False)}),
+)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(("shape", "options"), PLACES, ids=str)
+@pytest.mark.parametrize("movement", ["basic", "register"])
+def test_a_gpu_gives_the_bits_of_the_cpu_for_materials_that_follow_temperature(
+    movement: str, shape: tuple[int, int, int], options: dict[str, Any], dtype: type
+) -> None:
+    case = random_case(shape, seed=7, **options)
+    sweeps = [NONLINEAR_SWEEPS[name](case.terms, np.dtype(dtype)) for name in ("cpu", movement)]
+    expected, found = (outcome(sweep, case, steps=5) for sweep in sweeps)
+    assert same_bits(found.field, expected.field)
+    size = np.abs(expected.heat_entered).sum() + 1e-3
+    np.testing.assert_allclose(found.heat_entered, expected.heat_entered, rtol=0, atol=1e-9 * size)
+    np.testing.assert_allclose(found.stored, expected.stored, rtol=1e-12)
+    for axis in range(3):
+        assert same_bits(*(sweep.plane(axis, 0) for sweep in sweeps))
+    assert all(sweep.is_finite() and sweep.was_finite() for sweep in sweeps)
+
+
+def test_an_infinite_cell_is_noticed_on_a_gpu() -> None:
+    case = random_case((4, 6, 32), several=False)
+    sweep = NONLINEAR_SWEEPS["register"](case.terms, np.dtype(np.float32))
+    spoilt = case.start.copy()
+    spoilt[2, 3, 4] = np.nan
+    sweep.put(spoilt)
+    assert not sweep.is_finite()
+    sweep.advance(1e-3, 2, case.drive)  # type: ignore[arg-type]
+    assert not np.isfinite(np.array(sweep.field())[2, 3, 5])
