@@ -40,7 +40,7 @@ from .cuda_taps import collected, mapped, regrouped, row_adder
 MASK = "arguments"
 BLOCK = (2, 2) if SIMULATED else (32, 4)  # a warp along x
 # Rows of results of a thread by rows of the mask: few, so that blocks at work together read what lies side by side
-STRIPS = {1: 1, 3: 2, 5: 3} if SIMULATED else {1: 1, 3: 4, 5: 4, 7: 8, 9: 8}
+STRIPS = {1: 2, 3: 2, 5: 3} if SIMULATED else {1: 4, 3: 4, 5: 6, 7: 6, 9: 6}
 WIDEST = 9  # columns of such a mask
 CHUNK = 3 if SIMULATED else 16  # rows of results of a thread that marches in a loop
 AHEAD = 2  # rows whose own vectors are under way in the loop
