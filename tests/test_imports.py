@@ -39,6 +39,18 @@ ROOMS = {
         "numpy",
     },
     "heatsim.bench": {"heatsim_kernels", "heatsim.devices", "heatsim.store", "heatsim.plots", "numpy", "rich"},
+    "heatsim.verify": {
+        "heatsim",
+        "heatsim.runs",
+        "heatsim.devices",
+        "heatsim.scenario",
+        "heatsim.problem",
+        "heatsim.grid",
+        "heatsim.store",
+        "heatsim.plots",
+        "heatsim.bench",
+        "numpy",
+    },
     "heatsim_kernels": {"numpy", "numba", "llvmlite", "cuda"},
 }
 # What a room may name in annotations, that is under `if TYPE_CHECKING`.
