@@ -9,10 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy as np
 
+    from .stages import Defect, Stage
     from .terms import Drive, Terms
 
 
@@ -55,6 +56,17 @@ class Sweep(Protocol):
 
     def advance(self, dt: float, steps: int, drive: Drive) -> None:
         """Advance `steps` explicit Euler steps of `dt` seconds."""
+
+    def take_stages(self, dt: float, stages: Sequence[Stage], first: int, drive: Drive) -> None:
+        """Take stages number `first`, `first` + 1, ... of a step of `dt` seconds, each with its row of `drive`. Stage 0
+        begins a step from the field, and forgets one begun before. The field stays as it is until `accept`."""
+
+    def defect(self, dt: float, rate: float, drive: Drive) -> Defect:
+        """The `Defect` of the step whose stages were taken; `rate` is that of its first stage, `drive` that of its end.
+        Waits for the device."""
+
+    def accept(self) -> None:
+        """Make the last stage the field, and enter its heat in the ledger."""
 
 
 def _cpu(terms: Terms, dtype: np.dtype) -> Sweep:

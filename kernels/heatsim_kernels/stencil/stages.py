@@ -1,0 +1,74 @@
+"""Stages of a step of several sweeps: what a sweep is told of one, what it tells of a step, and where it keeps it.
+
+    Y_j = Y_0 + mu (Y_{j-1} - Y_0) + nu (Y_{j-2} - Y_0) + gamma (Y_1 - Y_0) + rate dt L(Y_{j-1}),    j = 1 ... s
+
+Y_0 is the field before the step, Y_s that after it, dt L(Y) what an explicit Euler step of dt would add to Y, and Y_{-1}
+stands for Y_0. All explicit stabilised methods with recurrences of three terms have this form (Verwer, Acta Numerica 5,
+1996). In differences, so that a constant stays constant to the bit.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Stage(NamedTuple):
+    """Coefficients of stage j, float64 numbers that the field's precision holds; weight: share of dt L(Y_{j-1}) in the
+    new field, by which the heat of this stage enters the ledger."""
+
+    mu: float
+    nu: float
+    gamma: float
+    rate: float
+    weight: float
+
+    @property
+    def of_two(self) -> bool:
+        """Whether Y_j = Y_{j-1} - nu (Y_{j-1} - Y_{j-2}) + ..., so that Y_0 and Y_1 need not be read."""
+        return self.gamma == 0.0 and abs(self.mu + self.nu - 1.0) < 1e-6
+
+
+class Defect(NamedTuple):
+    """Of a step of dt: the largest |Y_s - Y_0 - dt (L(Y_0) + L(Y_s))/2| of any cell, by which it differs from the
+    trapezoidal rule, K; the least and greatest value of Y_s. Not numbers where one value is none."""
+
+    largest: float
+    low: float
+    high: float
+
+
+class StageFields(Generic[T]):
+    """Which array holds what during a step: start Y_0, one Y_1, before Y_{j-2}, last Y_{j-1}.
+
+    Four arrays do: from the fourth stage on Y_j takes the place of Y_{j-2}, which each cell reads at its own place.
+    """
+
+    def __init__(self, start: T, spare: list[T]) -> None:
+        """`spare`: three arrays besides that of the field."""
+        self.start = self.one = self.before = self.last = start
+        self._spare = list(spare)
+
+    @property
+    def target(self) -> T:
+        """Where the next stage goes, or what else takes an array."""
+        return self._spare[-1] if self._spare else self.before
+
+    def taken(self) -> None:
+        """The target holds the next stage."""
+        done = self.target
+        if self._spare:
+            self._spare.pop()
+        if self.last is self.start:
+            self.one = done
+        self.before, self.last = self.last, done
+
+    def others(self) -> list[T]:
+        """The three arrays besides the last stage's."""
+        known = [self.start, self.one, self.before, *self._spare]
+        found: list[T] = []
+        for array in known:
+            if array is not self.last and all(array is not other for other in found):
+                found.append(array)
+        return found
