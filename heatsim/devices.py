@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 from heatsim.errors import Flaw, HeatsimError, NoGpuError, ScenarioError
-from heatsim.integrators import SOLVING
+from heatsim.integrators import ON_CUDA, SOLVING
 from heatsim.scenario import Scenario
 
 MOST_ON_A_GPU = 2**32 - 1  # cells; the CUDA kernels count them in 32 bits
@@ -77,8 +77,9 @@ def choose(scenario: Scenario) -> Choice:
 
     device, kernel = scenario.compute.device, scenario.compute.kernel
     on_cuda = kernel in CUDA_SWEEPS
-    if scenario.time.integrator in SOLVING:
-        return _for_solving(scenario, device == "cuda" or on_cuda)
+    if scenario.time.integrator in SOLVING and on_cuda:
+        message = f'"{kernel}" takes explicit steps, found integrator "{scenario.time.integrator}"'
+        raise ScenarioError([_at_kernel(scenario, message)])
     if (device == "cpu" and on_cuda) or (device == "cuda" and kernel == "cpu"):
         other = "cuda" if on_cuda else "cpu"
         message = f'"{kernel}" runs on device "{other}", found device "{device}"'
@@ -94,29 +95,26 @@ def choose(scenario: Scenario) -> Choice:
     if device == "cuda":
         return Choice("cuda", gpu_name(), *_fastest(scenario))
     if device == "cpu" or kernel == "cpu":
-        return Choice("cpu", cpu_name(), "cpu", "named by the scenario")
+        return _on_cpu(scenario, "named by the scenario")
     if cells < WORTH_A_GPU:
-        return Choice("cpu", cpu_name(), "cpu", "so small a grid is no faster on a GPU")
+        return _on_cpu(scenario, "so small a grid is no faster on a GPU")
     if cells > MOST_ON_A_GPU:
-        return Choice("cpu", cpu_name(), "cpu", "the grid has more cells than a GPU kernel counts")
+        return _on_cpu(scenario, "the grid has more cells than a GPU kernel counts")
     try:
         return Choice("cuda", gpu_name(), *_fastest(scenario))
     except NoGpuError:
-        return Choice("cpu", cpu_name(), "cpu", "there is no GPU")
+        return _on_cpu(scenario, "there is no GPU")
 
 
-def _for_solving(scenario: Scenario, cuda_demanded: bool) -> Choice:
-    """Integrators that solve linear systems run on the CPU."""
-    name = scenario.time.integrator
-    if cuda_demanded:
-        key = ("compute", "device" if scenario.compute.device == "cuda" else "kernel")
-        message = f'integrator "{name}" is not supported on a GPU yet'
-        raise ScenarioError([scenario.problem_at(key, message, 'device = "cpu" or "auto" runs it on the CPU')])
-    return Choice("cpu", cpu_name(), "multigrid", f"{name} runs on the CPU only, so far")
+def _on_cpu(scenario: Scenario, reason: str) -> Choice:
+    kernel = "multigrid" if scenario.time.integrator in SOLVING else "cpu"
+    return Choice("cpu", cpu_name(), kernel, reason)
 
 
 def _fastest(scenario: Scenario) -> tuple[str, str]:
     """The CUDA kernel to take, and why. Measured on an H200: docs/performance.md."""
+    if scenario.time.integrator in SOLVING:
+        return ON_CUDA, f"{scenario.time.integrator} solves linear systems"
     needed, there = _shared_memory(scenario, "temporal")
     if needed <= there:
         return "temporal", "the fastest: several steps a sweep where they can be fused, else those of register"

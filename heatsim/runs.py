@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from math import prod
 from pathlib import Path
@@ -15,15 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heatsim import __version__, devices
-from heatsim.errors import RunFolderError
+from heatsim import __version__, advice, devices
+from heatsim.errors import HeatsimError, RunFolderError
 from heatsim.integrators import SOLVING, euler, make_field
+from heatsim.integrators.rkl2 import Rkl2
 from heatsim.problem import Problem, build
 from heatsim.recorders import make_recorders
 from heatsim.recorders.writer import Writer
 from heatsim.scenario import cautions
 from heatsim.simulation import Progress, Timings, simulate
 from heatsim.state import State
+from heatsim.stepping import TOLERANCE
 from heatsim.store.folder import RunFolder
 from heatsim.store.hotspots import read_hotspots
 
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
     from heatsim.scenario import Scenario
 
+STAGE_FIELDS = 4  # of super time stepping
 CLASSES = 2  # bytes a cell that `temporal` keeps of the materials and sources around it, at most
 Watch = Callable[[Progress], bool]
 log = logging.getLogger("heatsim")
@@ -59,7 +63,35 @@ def state_bytes(scenario: Scenario) -> int:
     """Bytes that the two copies of the state and the ids of the cells take, or all that a solver needs."""
     if scenario.time.integrator in SOLVING:
         return prod(scenario.grid.cells) * SOLVING[scenario.time.integrator]
-    return prod(scenario.grid.cells) * (2 * np.dtype(scenario.compute.precision).itemsize + 1)
+    fields = STAGE_FIELDS if scenario.time.integrator == "rkl2" else 2
+    return prod(scenario.grid.cells) * (fields * np.dtype(scenario.compute.precision).itemsize + 1)
+
+
+def settle(
+    problem: Problem, choice: devices.Choice, *, full: bool = False
+) -> tuple[Problem, devices.Choice, advice.Advice | None]:
+    """The problem with an integrator in place of "auto", what it runs on, and the advice that was taken; `full`: the
+    advice looks at all integrators even if the first will do. As it was where the scenario names an integrator."""
+    if problem.scenario.time.integrator != "auto":
+        return problem, choice, None
+    taken = advised(problem, full=full)
+    tolerance = None if taken.integrator == "euler" else taken.tolerance
+    problem = problem.taking(taken.integrator, tolerance)
+    return problem, devices.choose(problem.scenario), taken
+
+
+def advised(problem: Problem, *, full: bool = True) -> advice.Advice:
+    """The advice for a problem, whatever integrator its scenario names but "steady"; `full` as in `settle`."""
+    open_problem = problem.taking("auto", problem.scenario.time.tolerance)
+    choice, refused = devices.choose(open_problem.scenario), {}
+    for name in advice.CONTROLLED:
+        scenario = problem.taking(name, None).scenario
+        try:
+            devices.require_memory(devices.choose(scenario), state_bytes(scenario))
+        except HeatsimError as error:
+            refused[name] = f"cannot be had: {error}"
+    timing = partial(advice.measure, open_problem, choice.kernel)
+    return advice.advise(open_problem, choice.device, timing, refused, full=full)
 
 
 def run(
@@ -75,14 +107,15 @@ def run(
     choice = devices.choose(scenario)
     classes = CLASSES if choice.kernel == "temporal" and (len(scenario.materials) > 1 or scenario.sources) else 0
     devices.require_memory(choice, state_bytes(scenario) + classes * prod(scenario.grid.cells))
-    problem = build(scenario)
+    problem, choice, taken = settle(build(scenario), choice)
+    scenario = problem.scenario
     folder = RunFolder.create(Path(output) if output is not None else default_folder(scenario), force)
     handler = _log_to(folder.log)
     try:
         folder.scenario.write_text(scenario.to_toml(), encoding="utf-8")
         for caution in cautions(scenario):
             log.warning("%s", caution)
-        return _run_in(folder, problem, choice, watch, started)
+        return _run_in(folder, problem, choice, taken, watch, started)
     finally:
         log.removeHandler(handler)
         handler.close()
@@ -98,8 +131,15 @@ def open_series(path: Path) -> xarray.Dataset:
     return xarray.open_dataset(folder.series, engine="h5netcdf")
 
 
-def _run_in(folder: RunFolder, problem: Problem, choice: devices.Choice, watch: Watch, started: float) -> Run:
-    info = _describe(problem, choice)
+def _run_in(
+    folder: RunFolder,
+    problem: Problem,
+    choice: devices.Choice,
+    taken: advice.Advice | None,
+    watch: Watch,
+    started: float,
+) -> Run:
+    info = _describe(problem, choice, taken)
     log.info(
         "%s: %s cells on %s (kernel %s)", problem.scenario.title, problem.grid.cells, choice.device_name, choice.kernel
     )
@@ -123,8 +163,12 @@ def _run_in(folder: RunFolder, problem: Problem, choice: devices.Choice, watch: 
 
 def _warm_up(state: State) -> None:
     """Take no step, which compiles whatever is not compiled yet, so that the time loop's rate is the kernels' own."""
-    if state.problem.scenario.time.integrator not in SOLVING:
+    integrator = state.problem.scenario.time.integrator
+    if integrator == "euler":
         euler.advance(state, 0.0, state.problem.largest_step, 0, 0)
+    elif integrator == "rkl2":
+        Rkl2(state, TOLERANCE["rkl2"]).attempt(0.0)
+        state.effort.stages = 0
     state.sweep.is_finite()
 
 
@@ -144,7 +188,7 @@ def _compute(folder: RunFolder, problem: Problem, state: State, watch: Watch, ti
     return "finished" if finished else "stopped"
 
 
-def _describe(problem: Problem, choice: devices.Choice) -> dict[str, Any]:
+def _describe(problem: Problem, choice: devices.Choice, taken: advice.Advice | None) -> dict[str, Any]:
     scenario = problem.scenario
     return {
         "title": scenario.title,
@@ -154,6 +198,7 @@ def _describe(problem: Problem, choice: devices.Choice) -> dict[str, Any]:
         "kernel": choice.kernel,
         "kernel_reason": choice.reason,
         "integrator": scenario.time.integrator,
+        "integrator_reason": taken.reason if taken else "named by the scenario",
         "precision": scenario.compute.precision,
         "cells": list(scenario.grid.cells),
         "temperature_unit": scenario.temperature_unit,
@@ -165,11 +210,12 @@ def _describe(problem: Problem, choice: devices.Choice) -> dict[str, Any]:
 
 def _results(state: State, timings: Timings, started: float) -> dict[str, Any]:
     energy = state.energy
-    updates = state.step * state.problem.grid.cells
+    updates = (state.effort.stages or state.step) * state.problem.grid.cells
     return {
         "time": state.time if np.isfinite(state.time) else None,
         "steps": state.step,
         "rejected_steps": state.effort.rejected,
+        "stages": state.effort.stages,
         "iterations": state.effort.iterations,
         "residuals": state.effort.residuals,
         "cell_updates": updates,

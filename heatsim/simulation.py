@@ -51,7 +51,7 @@ def simulate(
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by `require_finite`
             advance = advancing(state)
-            for event, due in _agenda(recorders, end):
+            for event, due in _agenda(recorders, end, state.problem.breaks):
                 for _ in advance(event):
                     if not watch(Progress(state.time, end, state.step, cells)):
                         return False
@@ -65,13 +65,13 @@ def simulate(
     return True
 
 
-def _agenda(recorders: Sequence[Recorder], end: float) -> list[tuple[float, list[Recorder]]]:
-    """All times at which something is due, with the recorders that it is due for, and the end; without an end all
-    recorders are due once, at the limit."""
+def _agenda(recorders: Sequence[Recorder], end: float, breaks: Sequence[float]) -> list[tuple[float, list[Recorder]]]:
+    """All times at which something is due, with the recorders that it is due for, the times at which steps have to end,
+    and the end; without an end all recorders are due once, at the limit."""
     if end == inf:
         return [(inf, [recorder for recorder in recorders if recorder.times])]
     due = [(recorder, frozenset(recorder.times)) for recorder in recorders]
-    events = sorted({end}.union(*(recorder.times for recorder in recorders)))
+    events = sorted({end, *breaks}.union(*(recorder.times for recorder in recorders)))
     return [(event, [recorder for recorder, times in due if event in times]) for event in events]
 
 

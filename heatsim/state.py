@@ -13,6 +13,7 @@ from heatsim.grid import AXES, FACES
 if TYPE_CHECKING:
     from heatsim_kernels.stencil import Sweep
 
+    from heatsim.integrators.device_field import DeviceField
     from heatsim.integrators.host_field import HostField
     from heatsim.problem import Problem
 
@@ -48,11 +49,13 @@ class EnergyBalance:
 class Effort:
     """What an integrator spent beside steps.
 
-    rejected: steps computed and not taken; iterations: of linear solvers, in all; residuals: relative, from iteration
-    to iteration of the solve of a steady state, or of a solve that failed.
+    rejected: steps computed and not taken; stages: sweeps of super time stepping, in all; iterations: of linear
+    solvers, in all; residuals: relative, from iteration to iteration of the solve of a steady state, or of a solve that
+    failed.
     """
 
     rejected: int = 0
+    stages: int = 0
     iterations: int = 0
     residuals: list[float] = field(default_factory=list)
 
@@ -63,7 +66,7 @@ class State:
     Temperatures come out in the scenario's unit.
     """
 
-    def __init__(self, problem: Problem, sweep: Sweep | HostField) -> None:
+    def __init__(self, problem: Problem, sweep: Sweep | HostField | DeviceField) -> None:
         """Start from the initial temperature of the problem."""
         self.problem, self.sweep = problem, sweep
         self.time, self.step, self.source_energy = 0.0, 0, 0.0

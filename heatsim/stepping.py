@@ -9,24 +9,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from math import ceil, isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from heatsim.errors import NotConvergedError, NotFiniteError, ScenarioError
 from heatsim.integrators import euler
 
 if TYPE_CHECKING:
-    from heatsim.integrators.implicit import Attempt, Implicit
+    from heatsim.integrators.implicit import Implicit
+    from heatsim.integrators.rkl2 import Rkl2
     from heatsim.state import State
 
 CHECK_EVERY = {"cpu": 100, "cuda": 50}  # steps between looks for values that are not finite; a GPU answers one late
 RESPONSE = 0.1  # s of computing between looks at the clock and at signals
 
-TOLERANCE = {"implicit": 1e-3, "steady": 1e-6}  # time.tolerance, where it is left out
+TOLERANCE = {"rkl2": 1e-3, "implicit": 1e-3, "steady": 1e-6}  # time.tolerance, where it is left out
 SHARE_OF_A_STEP = 0.2  # of the tolerance that the estimated error of a step may be: errors of steps add up
 SOLVED_TO = 0.02  # of the error allowed in a step: accuracy of the linear solver
 LEAST_RISE = 1e-9  # K; what is so small is rounding
 SAFETY, LEAST_FACTOR, MOST_FACTOR = 0.9, 0.2, 5.0  # on the step that the error estimate asks for
-WORTH_GROWING = 1.25  # a step that would grow by less stays: another size makes another matrix
+WORTH_GROWING = 1.25  # a step that would grow by less stays: another size makes another matrix, and a rejection is dear
 LEAST_STEP = 1e-9  # of the end time: so short a step is taken whatever its error, as where an input jumps
 _KEPT = "earlier results are kept"
 
@@ -34,18 +35,28 @@ _KEPT = "earlier results are kept"
 def advancing(state: State) -> Callable[[float], Iterator[None]]:
     """The way in which the scenario of a state asks to go through time."""
     control = state.problem.scenario.time
+    if control.integrator == "euler":
+        return lambda target: explicit_steps(state, target)
+    tolerance = control.tolerance or TOLERANCE[control.integrator]
+    equal = isinstance(control.step, float) and control.tolerance is None
     if control.integrator == "steady":
         from heatsim.integrators import steady
 
-        return lambda target: steady.solve(state, control.tolerance or TOLERANCE["steady"])
+        return lambda target: steady.solve(state, tolerance)
     if control.integrator == "implicit":
         from heatsim.integrators.implicit import Implicit
 
         integrator = Implicit(state)
-        if isinstance(control.step, float) and control.tolerance is None:
+        if equal:
             return lambda target: equal_implicit_steps(state, integrator, target)
-        return ErrorControl(state, integrator, control.tolerance or TOLERANCE["implicit"]).advance
-    return lambda target: explicit_steps(state, target)
+        order = integrator.tableau.embedded_order
+        return ErrorControl(state, integrator, tolerance, order, state.problem.largest_step).advance
+    from heatsim.integrators.rkl2 import ERROR_ORDER, Rkl2
+
+    super_steps = Rkl2(state, tolerance)
+    if equal:
+        return lambda target: equal_super_steps(state, super_steps, target)
+    return ErrorControl(state, super_steps, tolerance, ERROR_ORDER, super_steps.longest).advance
 
 
 def steps_between(start: float, target: float, largest_step: float) -> int:
@@ -100,20 +111,57 @@ def equal_implicit_steps(state: State, integrator: Implicit, target: float) -> I
         yield
 
 
+def equal_super_steps(state: State, integrator: Rkl2, target: float) -> Iterator[None]:
+    """Super steps of equal size, no larger than asked for, of as many stages as they need, without error control."""
+    start = state.time
+    if target <= start:
+        return
+    total = steps_between(start, target, integrator.longest)
+    unchecked = state.effort.stages
+    for number in range(1, total + 1):
+        end = target if number == total else start + (target - start) * number / total
+        integrator.advance((target - start) / total, end)
+        if state.effort.stages - unchecked >= CHECK_EVERY[state.sweep.device]:
+            require_finite(state.sweep.was_finite(), state)
+            unchecked = state.effort.stages
+        yield
+
+
+class Trial(Protocol):
+    """A step that was computed and not taken yet: the largest estimated error of a cell, K, and the least and greatest
+    value of the new field."""
+
+    error: float
+    low: float
+    high: float
+
+
+class Integrator(Protocol):
+    """Steps that are attempted before they are taken."""
+
+    def attempt(self, dt: float, accuracy: float) -> Any:
+        """A `Trial` of `dt` s, solved to about `accuracy` K where something is solved."""
+
+    def take(self, attempt: Any, time: float) -> None:
+        """Make the attempted step the state of `time` s."""
+
+
 class ErrorControl:
-    """Implicit steps as large as the tolerance allows.
+    """Steps as large as the tolerance allows.
 
     The estimated error of a step, the largest of any cell, is kept below SHARE_OF_A_STEP * tolerance * rise, where rise
     is the hottest less the coldest temperature of any cell so far, in K. Steps between two events are equal; a step
-    grows only if that is worth another matrix.
+    grows only if that is worth another matrix. `order`: power of the step with which its error falls; `longest`: step
+    allowed, s.
     """
 
-    def __init__(self, state: State, integrator: Implicit, tolerance: float) -> None:
+    def __init__(self, state: State, integrator: Integrator, tolerance: float, order: int, longest: float) -> None:
         self._state, self._integrator, self._share = state, integrator, SHARE_OF_A_STEP * tolerance
+        self._order, self._longest = order, longest
         field, problem = state.sweep.field(), state.problem
         self._low, self._high = float(field.min()), float(field.max())
         self._least = LEAST_STEP * problem.scenario.time.end  # s
-        self._size = min(problem.stability_limit, problem.largest_step)  # s, what the error allows
+        self._size = min(problem.stability_limit, longest)  # s, what the error allows
 
     def advance(self, target: float) -> Iterator[None]:
         """Bring the state to a time; yields after each step."""
@@ -129,10 +177,10 @@ class ErrorControl:
             self._integrator.take(attempt, target if count == 1 else state.time + dt)
             self._low, self._high = min(self._low, attempt.low), max(self._high, attempt.high)
             if factor >= WORTH_GROWING:
-                self._size = min(max(self._size, dt * factor), state.problem.largest_step)
+                self._size = min(max(self._size, dt * factor), self._longest)
             yield
 
-    def _try(self, dt: float) -> tuple[Attempt | None, float]:
+    def _try(self, dt: float) -> tuple[Trial | None, float]:
         """An attempt, or None if it is rejected, and by what factor the step should change."""
         accuracy = SOLVED_TO * self._share * max(self._high - self._low, LEAST_RISE)
         try:
@@ -144,12 +192,11 @@ class ErrorControl:
         require_finite(isfinite(attempt.error + attempt.high - attempt.low), self._state)
         rise = max(self._high, attempt.high) - min(self._low, attempt.low)
         error = attempt.error / (self._share * max(rise, LEAST_RISE))
-        order = self._integrator.tableau.embedded_order
-        factor = min(max(SAFETY * max(error, 1e-12) ** (-1 / order), LEAST_FACTOR), MOST_FACTOR)
+        factor = min(max(SAFETY * max(error, 1e-12) ** (-1 / self._order), LEAST_FACTOR), MOST_FACTOR)
         return (attempt if error <= 1.0 or dt <= self._least else None), factor
 
 
-def _attempt(integrator: Implicit, dt: float, accuracy: float) -> Attempt:
+def _attempt(integrator: Integrator, dt: float, accuracy: float) -> Any:
     try:
         return integrator.attempt(dt, accuracy)
     except ScenarioError as error:

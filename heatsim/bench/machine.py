@@ -98,7 +98,7 @@ def _gpu() -> dict[str, Any]:
     return found | {
         "compute_capability": ".".join(map(str, gpu.compute_capability)),
         "multiprocessors": int(gpu.MULTIPROCESSOR_COUNT),
-        "threads_a_multiprocessor": int(gpu.MAX_THREADS_PER_MULTI_PROCESSOR),
+        "threads_a_multiprocessor": int(gpu.MAX_THREADS_PER_MULTIPROCESSOR),
         "driver": _driver(),
         "driver_cuda": ".".join(map(str, cuda.cudadrv.driver.get_version())),
     }

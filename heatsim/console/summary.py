@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from dataclasses import asdict
 from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heatsim.advice import CONTROLLED, step_count
 from heatsim.integrators import SOLVING
-from heatsim.stepping import steps_between
 
 if TYPE_CHECKING:
+    from heatsim.advice import Advice
     from heatsim.problem import Problem
     from heatsim.store.folder import RunFolder
     from heatsim.store.hotspots import HotSpot
@@ -40,7 +41,9 @@ def of_run(path: Path, info: dict[str, Any]) -> str:
         ("device", f"{info['device_name']}, {info['precision']}"),
         ("kernel", f"{info['kernel']} ({info['kernel_reason']})"),
         ("grid", " x ".join(map(str, info["cells"])) + " cells"),
+        ("integrator", f"{info['integrator']} ({info['integrator_reason']})"),
         *([] if steady else [("steps", _steps(info))]),
+        *([("stages", f"{info['stages']}, with those of steps rejected")] if info["integrator"] == "rkl2" else []),
         *([("solver", _solver(info))] if info["integrator"] in SOLVING else []),
         ("wall time", f"{timings['total_seconds']:.2f} s, of this {timings['loop_seconds']:.2f} s in the time loop"),
         *([] if steady else [("rate", f"{info['cell_updates_per_second'] / 1e9:.3f} G cell updates/s")]),
@@ -60,7 +63,7 @@ def _steps(info: dict[str, Any]) -> str:
     mean = info["time"] / steps if steps else 0.0
     rejected = f" and {info['rejected_steps']} rejected" if info.get("rejected_steps") else ""
     limit = info["stability_limit_seconds"] or float("inf")
-    of = "of explicit Euler " if info["integrator"] in SOLVING else ""
+    of = "" if info["integrator"] == "euler" else "of explicit Euler "
     return f"{steps}{rejected}, mean {mean:.4g} s (stability limit {of}{limit:.4g} s)"
 
 
@@ -108,29 +111,21 @@ def of_folder(folder: RunFolder, info: dict[str, Any]) -> str:
     return table(rows)
 
 
-def step_count(problem: Problem) -> int:
-    """Number of steps that a run will take: between any two events an equal division of the time."""
-    scenario = problem.scenario
-    end, output = scenario.time.end, scenario.output
-    schedules = [recorded.schedule for recorded in (*output.slices, *output.probes)]
-    schedules += [output.snapshots, *([output.energy] if output.energy else [])]
-    events = sorted({0.0, end}.union(*(schedule.times(end) for schedule in schedules)))
-    return sum(steps_between(start, target, problem.largest_step) for start, target in pairwise(events))
-
-
-def estimate(problem: Problem, device: str, kernel: str) -> dict[str, Any]:
-    """What a run would take: steps, memory, disk, and time by timing a few steps.
+def estimate(problem: Problem, device: str, kernel: str, advice: Advice | None) -> dict[str, Any]:
+    """What a run would take: steps, memory, disk, and time, and what other integrators would take; `advice` is None for
+    the steady state.
 
     Steps and time are None where error control finds the steps on the way.
     """
     scenario, cells = problem.scenario, problem.grid.cells
     integrator = scenario.time.integrator
-    adaptive = integrator == "implicit" and (scenario.time.step == "auto" or scenario.time.tolerance is not None)
+    adaptive = integrator in CONTROLLED and (scenario.time.step == "auto" or scenario.time.tolerance is not None)
     steps = None if adaptive else 1 if integrator == "steady" else step_count(problem)
     state_bytes = cells * problem.dtype.itemsize
     snapshots = 1 if integrator == "steady" else len(scenario.output.snapshots.times(scenario.time.end))
-    seconds = _seconds_a_step(problem, kernel) if integrator not in SOLVING else _seconds_to_solve(problem)
-    fields = cells * SOLVING[integrator] if integrator in SOLVING else (4 + problem.heating.holds_field) * state_bytes
+    seconds = _seconds_to_solve(problem, kernel) if integrator in SOLVING else _seconds_a_step(integrator, advice)
+    held = (6 if integrator == "rkl2" else 4) + problem.heating.holds_field
+    fields = cells * SOLVING[integrator] if integrator in SOLVING else held * state_bytes
     return {
         "device": device,
         "kernel": kernel,
@@ -144,6 +139,7 @@ def estimate(problem: Problem, device: str, kernel: str) -> dict[str, Any]:
         "disk_bytes": snapshots * state_bytes * COMPRESSION,
         "seconds_a_step": seconds,
         "seconds": None if steps is None else steps * seconds,
+        "advice": None if advice is None else asdict(advice),
     }
 
 
@@ -151,31 +147,20 @@ def _kinds_bytes(problem: Problem) -> int:
     return 0 if problem.terms.kinds is None else problem.terms.kinds.nbytes
 
 
-def _seconds_a_step(problem: Problem, kernel: str) -> float:
-    from heatsim_kernels.stencil import SWEEPS
-
-    from heatsim.integrators import euler
-    from heatsim.state import State
-
-    state = State(problem, SWEEPS[kernel](problem.terms, problem.dtype))
-    euler.advance(state, 0.0, problem.largest_step, 0, 1)  # compiles
-    state.sweep.is_finite()
-    count, begun = 0, time.perf_counter()
-    while time.perf_counter() - begun < 0.3:
-        euler.advance(state, 0.0, problem.largest_step, 0, 1)
-        state.sweep.is_finite()  # waits for the device
-        count += 1
-    return (time.perf_counter() - begun) / count
+def _seconds_a_step(integrator: str, advice: Advice | None) -> float:
+    """Seconds that a step is estimated to take."""
+    found = [each for each in advice.estimates if each.integrator == integrator] if advice else []
+    return found[0].seconds / found[0].steps if found else 0.0
 
 
-def _seconds_to_solve(problem: Problem) -> float:
+def _seconds_to_solve(problem: Problem, kernel: str) -> float:
     """Seconds that a step of an integrator that solves will take, or a whole steady state, from one short solve."""
     import numpy as np
 
-    from heatsim.integrators.balance import Balance
+    from heatsim.integrators import make_field
 
     steady = problem.scenario.time.integrator == "steady"
-    balance = Balance(problem)
+    balance = make_field(problem, kernel).balance(problem)  # type: ignore[union-attr]
     inputs, rhs = balance.inputs(0.0), np.ones(problem.grid.shape)
     balance.prepare(inputs, inf if steady else 0.01 * problem.largest_step)
     balance.solve(rhs, None, tolerance=0.0, accuracy=0.0, iterations=1)  # compiles
@@ -199,4 +184,21 @@ def of_estimate(numbers: dict[str, Any]) -> str:
         ("disk", f"about {numbers['disk_bytes'] / 1e6:.1f} MB of snapshots"),
         ("time", "depends on the number of steps" if steps is None else f"about {numbers['seconds']:.3g} s"),
     ]
-    return table([row for row in rows if not (steady and row[0] in ("stability limit", "step", "steps"))])
+    shown = table([row for row in rows if not (steady and row[0] in ("stability limit", "step", "steps"))])
+    return shown if numbers["advice"] is None else f"{shown}\n\n{_of_advice(numbers['advice'])}"
+
+
+def _of_advice(advice: dict[str, Any]) -> str:
+    """The table of all integrators, and which to take."""
+    head = ("integrator", "steps", "sweeps", "seconds", "")
+    rows = [
+        (each["integrator"], f"{each['steps']}", f"{each['sweeps'] or '-'}", f"{each['seconds']:.2g}", each["refused"])
+        for each in advice["estimates"]
+    ]
+    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(4)]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in (1, 2, 3)), row[4]]).rstrip()
+        for row in [head, *rows]
+    ]
+    advised = f"advised for an error of {advice['tolerance']:g} of the range of temperatures: {advice['integrator']}"
+    return "\n".join([*lines, advised])

@@ -1,8 +1,11 @@
 """Integrators: each advances a state by the steps that it is told. `stepping` owns time: step sizes, events, the end.
 
 euler      explicit, on a stencil `Sweep`
-implicit   Runge-Kutta methods with implicit stages (`tableaus`), on a `HostField`
-steady     the limit of long times, on a `HostField`
+implicit   Runge-Kutta methods with implicit stages (`tableaus`), on a `HostField` or a `DeviceField`
+steady     the limit of long times, on the same
+
+What these two compute they write in arithmetic of whole fields, which is NumPy's for arrays of the host and one kernel
+an operation for fields on the GPU; the balance of a problem and its solver are those of the field (`balance`).
 """
 
 from __future__ import annotations
@@ -12,15 +15,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from heatsim_kernels.stencil import Sweep
 
+    from heatsim.integrators.device_field import DeviceField
     from heatsim.integrators.host_field import HostField
     from heatsim.problem import Problem
 
-SOLVING = {"implicit": 300, "steady": 200}  # integrators that solve linear systems, and the bytes a cell that they take
+ON_CUDA = "multigrid_cuda"  # the name of the solvers' kernels on a GPU; on the CPU: multigrid
+SOLVING = {"implicit": 340, "steady": 250}  # integrators that solve linear systems, and the bytes a cell that they take
 
 
-def make_field(problem: Problem, kernel: str) -> Sweep | HostField:
+def make_field(problem: Problem, kernel: str) -> Sweep | HostField | DeviceField:
     """Room for the field of a run, where its integrator works on it."""
     if problem.scenario.time.integrator in SOLVING:
+        if kernel == ON_CUDA:
+            from heatsim.integrators.device_field import DeviceField
+
+            return DeviceField(problem.terms, problem.dtype)
         from heatsim.integrators.host_field import HostField
 
         return HostField(problem.terms, problem.dtype)

@@ -22,7 +22,7 @@ def advance(state: State, start: float, dt: float, first: int, count: int) -> No
     problem = state.problem
     varies = problem.walls.varies or problem.heating.varies
     steps = first + np.arange(max(1, count if varies else 1))
-    drive = problem.drive(start + dt * steps)
+    drive = problem.drive(start + dt * steps, dt)
     cast("Sweep", state.sweep).advance(dt, count, drive)
     for energy in problem.source_energy(drive, dt, count).tolist():  # one by one: the sum must not depend on batches
         state.source_energy += energy

@@ -9,8 +9,12 @@ import numpy as np
 from heatsim_kernels.multigrid import cpu
 from heatsim_kernels.stencil.weighted_sum import weighted_sum
 
+from heatsim.integrators.balance import Balance
+
 if TYPE_CHECKING:
     from heatsim_kernels.stencil.terms import Terms
+
+    from heatsim.problem import Problem
 
 
 class HostField:
@@ -33,6 +37,14 @@ class HostField:
         """Set the field from its planes (ny, nx), z upwards."""
         for target, plane in zip(self.values, planes, strict=True):
             target[:] = plane
+
+    def balance(self, problem: Problem) -> Balance:
+        """The heat balance of a problem, computed where the field is."""
+        return Balance(problem)
+
+    def assign(self, values: np.ndarray) -> None:
+        """Take over the values of another field."""
+        self.values[...] = values
 
     def field(self) -> np.ndarray:
         """A copy of the field."""
@@ -64,3 +76,13 @@ class HostField:
     def heat_entered(self) -> np.ndarray:
         """A copy of `entered`."""
         return self.entered.copy()
+
+    @staticmethod
+    def extent(values: np.ndarray) -> tuple[float, float]:
+        """The least and the largest value of a field; not numbers where one value is none."""
+        return float(values.min()), float(values.max())
+
+    @staticmethod
+    def norm(values: np.ndarray) -> float:
+        """The 2-norm of a field."""
+        return float(np.linalg.norm(values))

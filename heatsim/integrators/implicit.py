@@ -16,23 +16,25 @@ once more: without that it would be far too large in stiff cells (Hosea and Sham
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from heatsim.errors import NotConvergedError
-from heatsim.integrators.balance import Balance, Inputs
-from heatsim.integrators.host_field import HostField
 from heatsim.integrators.tableaus import TR_BDF2, Tableau
 
 if TYPE_CHECKING:
     from heatsim_kernels.multigrid.solver import Solution
 
+    from heatsim.integrators.balance import Inputs
+    from heatsim.integrators.host_field import HostField
     from heatsim.state import State
 
 MOST_ITERATIONS = 100
 LEAST_RESIDUAL = 1e-9  # |b - A x| / |b| at which a stage is solved at any rate
 RESIDUAL_OF_ESTIMATE = 0.05  # the error need not be known to more than a digit
+
+Values = Any  # (nz, ny, nx) float64: an array, or a field on the GPU
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Attempt:
     """A step that was computed and not taken yet. error: the largest estimated error of a cell, K, or nan where the
     method has no estimate; low, high: the least and greatest value of the new field."""
 
-    field: np.ndarray
+    field: Values
     inputs: Inputs
     error: float
     low: float
@@ -51,12 +53,12 @@ class Attempt:
 
 class Present(NamedTuple):
     """The state that a step starts from: its time, s, and the heat exchanged between its cells and flowing into them,
-    (nz, ny, nx) W."""
+    W."""
 
     time: float
     inputs: Inputs
-    exchange: np.ndarray
-    flow: np.ndarray
+    exchange: Values
+    flow: Values
 
 
 class Stage(NamedTuple):
@@ -64,8 +66,8 @@ class Stage(NamedTuple):
     each ambient, W."""
 
     inputs: Inputs
-    field: np.ndarray
-    rate: np.ndarray
+    field: Values
+    rate: Values
     entering: np.ndarray
 
 
@@ -74,12 +76,10 @@ class Implicit:
 
     def __init__(self, state: State, tableau: Tableau = TR_BDF2) -> None:
         self._state, self.tableau = state, tableau
-        held = state.sweep
-        if not isinstance(held, HostField):
-            raise TypeError("an implicit integrator works on a HostField")
-        self._held, self._balance = held, Balance(state.problem)
+        self._held = cast("HostField", state.sweep)  # or a DeviceField, which is used alike
+        self._balance = self._held.balance(state.problem)
         self._present = self._look(self._balance.inputs(state.time))
-        self._slope: np.ndarray | None = None  # K/s, of the last step: what the next is guessed from
+        self._slope: Values | None = None  # K/s, of the last step: what the next is guessed from
 
     def attempt(self, dt: float, accuracy: float) -> Attempt:
         """Compute a step of `dt` s, its stages to about `accuracy` K; the state stays.
@@ -100,9 +100,7 @@ class Implicit:
         weights = np.array(tableau.weights) * dt
         entered = weights @ np.array([stage.entering for stage in stages])
         released = float(weights @ np.array([stage.inputs.power for stage in stages]))
-        return Attempt(
-            last.field, last.inputs, error, float(last.field.min()), float(last.field.max()), entered, released
-        )
+        return Attempt(last.field, last.inputs, error, *self._held.extent(last.field), entered, released)
 
     def _stage(
         self,
@@ -110,7 +108,7 @@ class Implicit:
         weights: tuple[float, ...],
         stages: list[Stage],
         dt: float,
-        slope: np.ndarray | None,
+        slope: Values | None,
         accuracy: float,
     ) -> Stage:
         """Solve a stage at c dt, guessed from a slope, K/s; `weights`: of the stages before it."""
@@ -130,7 +128,7 @@ class Implicit:
         """Make the attempted step the state of `time` s."""
         state, held = self._state, self._held
         self._slope = (attempt.field - held.values) / (time - state.time)
-        held.values[...] = attempt.field
+        held.assign(attempt.field)
         held.entered += attempt.entered
         state.source_energy += attempt.released
         state.time, state.step = time, state.step + 1
@@ -145,9 +143,10 @@ class Implicit:
         if not self.tableau.embedded:
             return float("nan")
         difference = _combined(self.tableau.error_weights, stages, self.tableau.diagonal)
-        return float(np.abs(self._solve(difference, None, 0.0, RESIDUAL_OF_ESTIMATE).x).max())
+        low, high = self._held.extent(self._solve(difference, None, 0.0, RESIDUAL_OF_ESTIMATE).x)
+        return max(-low, high)
 
-    def _solve(self, rhs: np.ndarray, guess: np.ndarray | None, accuracy: float, residual: float) -> Solution:
+    def _solve(self, rhs: Values, guess: Values | None, accuracy: float, residual: float) -> Solution:
         found = self._balance.solve(rhs, guess, tolerance=residual, accuracy=accuracy, iterations=MOST_ITERATIONS)
         self._state.effort.iterations += found.iterations
         if not found.converged:
@@ -157,9 +156,9 @@ class Implicit:
         return found
 
 
-def _combined(weights: tuple[float, ...], stages: list[Stage], diagonal: float) -> np.ndarray:
+def _combined(weights: tuple[float, ...], stages: list[Stage], diagonal: float) -> Values:
     """Sum of weight/diagonal times rate, W."""
-    total = np.zeros(())
+    total: Values = 0.0
     for weight, stage in zip(weights, stages, strict=True):
         total = total + (weight / diagonal) * stage.rate
     return total

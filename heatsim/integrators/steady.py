@@ -7,15 +7,14 @@ refinement), until another cycle would change no cell by more than the tolerance
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from heatsim.errors import NotConvergedError, NotFiniteError
-from heatsim.integrators.balance import Balance
-from heatsim.integrators.host_field import HostField
 
 if TYPE_CHECKING:
+    from heatsim.integrators.host_field import HostField
     from heatsim.state import State
 
 MOST_ITERATIONS = 300
@@ -28,31 +27,30 @@ ROUNDING = 1e-14  # of the temperatures: corrections below are none
 def solve(state: State, tolerance: float) -> Iterator[None]:
     """Bring the state to its limit, to `tolerance` times the range of its temperatures; yields as it goes.
 
-    The time is then infinite, and `HostField.entered` and `State.source_energy` are in W. Raises `NotConvergedError`;
-    the state then holds the last iterate.
+    The time is then infinite, and the `entered` of the field and `State.source_energy` are in W. Raises
+    `NotConvergedError`; the state then holds the last iterate.
     """
-    held = state.sweep
-    if not isinstance(held, HostField):
-        raise TypeError("the steady solver works on a HostField")
-    balance = Balance(state.problem)
+    held = cast("HostField", state.sweep)  # or a DeviceField, which is used alike
+    balance = held.balance(state.problem)
     inputs, T = balance.inputs(0.0), held.values
     balance.prepare(inputs, np.inf)
-    driving = _norm(balance.flow(inputs, np.zeros_like(T), np.zeros_like(T)))
+    driving = held.norm(balance.flow(inputs, 0.0 * T, 0.0 * T))
     history = state.effort.residuals
     accuracy, done, stuck = 0.0, False, False
     while not (done or stuck) and state.effort.iterations < MOST_ITERATIONS:
         flow = balance.flow(inputs, T, balance.exchange(T))
         residual = 0.0 if accuracy else FIRST_RESIDUAL
         found = balance.solve(flow, None, tolerance=residual, accuracy=accuracy, iterations=AT_ONCE)
-        if not np.isfinite(found.x.sum()):
+        if not np.isfinite(sum(held.extent(found.x))):
             raise NotFiniteError("the steady state is not finite: a source or boundary value is too large")
-        T += found.x
-        driving = driving or _norm(flow) or 1.0
-        history += [each * _norm(flow) / driving for each in found.residuals]
+        held.assign(T + found.x)
+        norm = held.norm(flow)
+        driving = driving or norm or 1.0
+        history += [each * norm / driving for each in found.residuals]
         state.effort.iterations += found.iterations
         done = found.converged and accuracy > 0.0
         stuck = not found.converged and found.iterations == 0  # a matrix so close to singular that rounding hides it
-        accuracy = _accuracy(T, tolerance)
+        accuracy = _accuracy(*held.extent(T), tolerance)
         yield
     held.entered[:] = balance.entering(inputs, T)
     state.source_energy = inputs.power
@@ -61,10 +59,5 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
         raise NotConvergedError(f"the steady solver, in {state.effort.iterations} iterations,", history)
 
 
-def _accuracy(T: np.ndarray, tolerance: float) -> float:
-    low, high = float(T.min()), float(T.max())
+def _accuracy(low: float, high: float, tolerance: float) -> float:
     return max(SHARE * tolerance * (high - low), ROUNDING * max(abs(low), abs(high)), np.finfo(float).tiny)
-
-
-def _norm(values: np.ndarray) -> float:
-    return float(np.linalg.norm(values))

@@ -28,16 +28,20 @@ def draw_profile(
     subtitle: str = "",
     quantity: str = "Temperature",
     dpi: int = 150,
+    faces: np.ndarray | None = None,
 ) -> None:
     """Draw cell values (n,) between the faces `extent` (m) of the axis `label` into the PNG file `path`.
 
-    `limits` are the values at the ends of the colour scale; the vertical axis shows a little more.
-    Raises OSError.
+    `faces` (n + 1,) are those of unequal cells, m. `limits` are the values at the ends of the colour scale; the
+    vertical axis shows a little more. Raises OSError.
     """
     low, high = widen(limits)
     start, end = extent
     count = len(values)
-    centres = start + (np.arange(count) + 0.5) * ((end - start) / count)
+    if faces is None:
+        centres = start + (np.arange(count) + 0.5) * ((end - start) / count)
+    else:
+        centres = 0.5 * (faces[:-1] + faces[1:])
     page = Page((_WIDTH, _HEIGHT), _MARGINS, title, subtitle)
 
     axes = page.add_axes()
@@ -51,7 +55,11 @@ def draw_profile(
     strip = page.add_axes(bottom=-_GAP - _STRIP, height=_STRIP)
     colours = mpl.colormaps["inferno"].with_extremes(bad="#c9ced6")
     box = (start, end, 0.0, 1.0)
-    strip.imshow(values[np.newaxis], extent=box, aspect="auto", cmap=colours, vmin=low, vmax=high)
+    if faces is None:
+        strip.imshow(values[np.newaxis], extent=box, aspect="auto", cmap=colours, vmin=low, vmax=high)
+    else:
+        strip.pcolorfast(faces, np.array(box[2:]), values[np.newaxis], cmap=colours, vmin=low, vmax=high)
+        strip.set_xlim(start, end)
     strip.set_yticks([])
 
     scale, symbol = length_unit(end - start)

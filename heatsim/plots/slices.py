@@ -7,6 +7,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.colorbar import Colorbar
 
 from heatsim.plots.pages import INK, Margins, Page, label_axes, space_ticks
@@ -16,6 +17,7 @@ from heatsim.plots.units import length_unit, unit_symbol, value_label, widen
 DPI = 150
 
 Extent = tuple[float, float, float, float]  # left, right, bottom, top, m
+Faces = tuple[np.ndarray, np.ndarray]  # places of the cell faces along rows and columns, m
 
 _WIDTH, _HEIGHT = 6.4, 5.0  # in, the largest box
 _LEAST = 0.45  # in, the shortest side of a box
@@ -37,13 +39,14 @@ def draw_slice(
     subtitle: str = "",
     quantity: str = "Temperature",
     dpi: int = DPI,
+    faces: Faces | None = None,
 ) -> None:
     """Draw `field` (rows, columns), row 0 at the bottom, into the PNG file `path`.
 
     `extent` is (left, right, bottom, top) in m; `labels` are the names of the horizontal and the vertical
-    axis, such as ("x", "y"); `limits` are the values at the ends of the colour scale. A plane one cell thick
-    is drawn as a profile; one too narrow to show in proportion is stretched, which its label says. Raises
-    OSError.
+    axis, such as ("x", "y"); `limits` are the values at the ends of the colour scale; `faces` are those of
+    unequal cells. A plane one cell thick is drawn as a profile; one too narrow to show in proportion is
+    stretched, which its label says. Raises OSError.
     """
     if 1 in field.shape and field.size > 1:
         along = 0 if field.shape[0] == 1 else 2
@@ -58,9 +61,10 @@ def draw_slice(
             subtitle=subtitle,
             quantity=quantity,
             dpi=dpi,
+            faces=None if faces is None else faces[1 - along // 2],
         )
         return
-    page, _ = slice_page(field, extent, labels, unit, limits, title, subtitle, quantity)
+    page, _ = slice_page(field, extent, labels, unit, limits, title, subtitle, quantity, faces)
     page.save(path, dpi)
 
 
@@ -73,22 +77,33 @@ def slice_page(
     title: str,
     subtitle: str = "",
     quantity: str = "Temperature",
+    faces: Faces | None = None,
 ) -> tuple[Page, Axes]:
     """The page that `draw_slice` saves for a plane of more than one cell along both axes, and the axes of the plane."""
     width, height = _box_size(extent)
     page = Page((width, height), _MARGINS, title, subtitle)
     axes = page.add_axes()
-    low, high = widen(limits)
-    colours = mpl.colormaps["inferno"].with_extremes(bad="#c9ced6")
-    nearest = "nearest"  # which loses no cell, where there is a pixel for each
-    image = axes.imshow(
-        field, colours, origin="lower", extent=extent, aspect="auto", vmin=low, vmax=high, interpolation=nearest
-    )
+    image = _draw_cells(axes, field, extent, widen(limits), faces)
     bar = page.figure.colorbar(image, cax=page.add_axes(left=width + _GAP, width=_BAR))
     _finish_bar(bar, quantity, unit, height)
-    _add_contours(axes, field, extent, bar)
+    _add_contours(axes, field, _lattice(field, extent, faces), bar)
     _label_lengths(axes, extent, labels, (width, height))
     return page, axes
+
+
+def _draw_cells(
+    axes: Axes, field: np.ndarray, extent: Extent, limits: tuple[float, float], faces: Faces | None
+) -> ScalarMappable:
+    low, high = limits
+    colours = mpl.colormaps["inferno"].with_extremes(bad="#c9ced6")
+    if faces is None:
+        nearest = "nearest"  # which loses no cell, where there is a pixel for each
+        return axes.imshow(
+            field, colours, origin="lower", extent=extent, aspect="auto", vmin=low, vmax=high, interpolation=nearest
+        )
+    image = axes.pcolorfast(faces[1], faces[0], field, cmap=colours, vmin=low, vmax=high)
+    axes.set(xlim=extent[:2], ylim=extent[2:])
+    return image
 
 
 def pixels(extent: Extent, dpi: int = DPI) -> tuple[int, int]:
@@ -133,7 +148,7 @@ def _finish_bar(bar: Colorbar, quantity: str, unit: str, height: float) -> None:
         bar.ax.set_title(unit_symbol(unit), size=9, color=INK, loc="left", pad=5)
 
 
-def _add_contours(axes: Axes, field: np.ndarray, extent: Extent, bar: Colorbar) -> None:
+def _add_contours(axes: Axes, field: np.ndarray, lattice: tuple[np.ndarray, np.ndarray], bar: Colorbar) -> None:
     """Draw thin lines of equal value at the ticks of the colour bar, light on dark and dark on light."""
     finite = field[np.isfinite(field)]
     if finite.size == 0 or min(field.shape) < _CONTOUR_CELLS:
@@ -144,10 +159,17 @@ def _add_contours(axes: Axes, field: np.ndarray, extent: Extent, bar: Colorbar) 
     thin = tuple(slice(None, None, -(-count // _CONTOUR_POINTS)) for count in field.shape)
     # Edge values are repeated on the faces, so that lines run up to them.
     values = np.pad(field, 1, mode="edge")[thin]
-    y = _with_faces(extent[2], extent[3], field.shape[0])[thin[0]]
-    x = _with_faces(extent[0], extent[1], field.shape[1])[thin[1]]
+    y, x = (places[part] for places, part in zip(lattice, thin, strict=True))
     colours = [(1, 1, 1, 0.45) if bar.norm(level) < 0.6 else (0, 0, 0, 0.4) for level in levels]
     axes.contour(x, y, values, levels=levels, colors=colours, linewidths=0.6)
+
+
+def _lattice(field: np.ndarray, extent: Extent, faces: Faces | None) -> tuple[np.ndarray, np.ndarray]:
+    """Cell centres between the end faces, along rows and columns."""
+    if faces is None:
+        return _with_faces(extent[2], extent[3], field.shape[0]), _with_faces(extent[0], extent[1], field.shape[1])
+    vertical, horizontal = (np.concatenate([f[:1], 0.5 * (f[:-1] + f[1:]), f[-1:]]) for f in faces)
+    return vertical, horizontal
 
 
 def _with_faces(low: float, high: float, count: int) -> np.ndarray:

@@ -26,6 +26,11 @@ def format_time(seconds: float, whole: float | None = None) -> str:
     return _format(seconds, _unit(span or 1.0, _TIMES, least=3.0 if span >= 60.0 else 1.0))
 
 
+def axis_symbol(axis: str, coordinates: str = "cartesian") -> str:
+    """An axis "x", "y" or "z" as printed: r, φ, z in cylindrical coordinates."""
+    return {"x": "r", "y": "φ"}.get(axis, axis) if coordinates == "cylindrical" else axis
+
+
 def unit_symbol(unit: str) -> str:
     """A unit as printed: the CF names "degC" and "1" become "°C" and nothing."""
     return {"degC": "°C", "1": ""}.get(unit, unit)

@@ -4,6 +4,10 @@ A density is split into products space(x, y, z) * time(t). What does not depend 
 what does goes into a field, computed once, times a factor of time. Only a density that does not split (a moving spot,
 say) has its field computed anew each step. Smoothed sources all go into the field: the smoothed form of each factor of
 time is kept, and summed each step where there are several.
+
+Traces are factors of time. Beams are added to the field in windows about them, and what they covered is put back before
+the next step. A step of `dt` s has the means of traces and beams over it, so that their energy is exact however long
+the steps; expressions have their value at its start.
 """
 
 from __future__ import annotations
@@ -14,12 +18,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from heatsim.grid import Grid
+from heatsim.problem.beams import Cells, MovingBeam, breaks, longest_step, make_beams, volumes, windows
 from heatsim.problem.painting import covered_volume, masks
 from heatsim.problem.smoothing import is_smoothed, smoothed
+from heatsim.problem.traces import Trace, read_trace
 from heatsim.problem.values import Value, depends_on, evaluate, planes, require_finite
 from heatsim.problem.zones import Zones
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.sources import Source
+
+Factor = Expression | Trace | None  # of time; None is 1
 
 _EVERYWHERE = Expression.parse("1", frozenset())
 
@@ -31,7 +39,7 @@ class Term:
     source: int
     scale: float
     space: Expression | None = None
-    time: Expression | None = None
+    time: Factor = None
 
     @property
     def moves(self) -> bool:
@@ -40,17 +48,21 @@ class Term:
 
 
 def make_terms(scenario: Scenario, grid: Grid, solid: np.ndarray | None) -> tuple[Term, ...]:
-    """The terms of all sources, which heat cells that are `solid` (None: all). Raises `ScenarioError` for a region
-    that covers no centre of such a cell."""
-    return tuple(term for n in range(len(scenario.sources)) for term in _source_terms(scenario, grid, solid, n))
+    """The terms of all sources but beams, which heat cells that are `solid` (None: all). Raises `ScenarioError` for a
+    region that covers no centre of such a cell, or a trace as `read_trace` does."""
+    fixed = [n for n, source in enumerate(scenario.sources) if source.beam is None]
+    return tuple(term for n in fixed for term in _source_terms(scenario, grid, solid, n))
 
 
 def _source_terms(scenario: Scenario, grid: Grid, solid: np.ndarray | None, number: int) -> list[Term]:
     source = scenario.sources[number]
     volume = covered_volume(scenario, ("sources", number, "region"), source.region, grid, solid)
-    scale = 1.0 / volume if source.power is not None else 1.0
-    value = _amount(source)
+    scale = 1.0 if source.power_density is not None else 1.0 / volume
     uniform = _EVERYWHERE if is_smoothed(scenario, "sources") else None  # a smoothed zone is no zone any more
+    if source.trace is not None:
+        trace = read_trace(source.trace, ("sources", number, "trace"), scenario.time.end)
+        return [Term(number, scale, uniform, trace)]
+    value = _amount(source)
     if not isinstance(value, Expression):
         return [Term(number, scale * value, uniform)]
     products = value.split_time()
@@ -62,7 +74,7 @@ def _source_terms(scenario: Scenario, grid: Grid, solid: np.ndarray | None, numb
 def _amount(source: Source) -> Value:
     value = source.power if source.power is not None else source.power_density
     if value is None:
-        raise TypeError("traces and beams are refused when the scenario is loaded")
+        raise TypeError("traces and beams have no value at a place")
     return value
 
 
@@ -82,18 +94,23 @@ class Heating:
         self._scenario, self._grid, self._zones, self._capacities = scenario, grid, zones, capacities
         self._uniform = [term for term in terms if term.space is None]
         self._spatial = [term for term in terms if term.space is not None]
+        self._beams: tuple[MovingBeam, ...] = make_beams(scenario, grid)
         factors = dict.fromkeys(term.time for term in self._spatial)
-        self.moves = len(factors) > 1 or any(term.moves for term in self._spatial)
-        self._factor = None if self.moves or not factors else next(iter(factors))
-        self._field = np.zeros(grid.shape, dtype) if self._spatial else None
+        self._refills = len(factors) > 1 or any(term.moves for term in self._spatial)
+        self._refills |= bool(self._beams) and any(factors)  # a factor would hold for the beams too
+        self.moves = self._refills or bool(self._beams)
+        self._factor: Factor = None if self.moves or not factors else next(iter(factors))
+        self._field = np.zeros(grid.shape, dtype) if self._spatial or self._beams else None
         self._field_power = 0.0
-        self._parts: dict[Expression | None, np.ndarray] = {}  # smoothed densities by their factor of time, if several
+        self._covered: list[tuple[Cells, np.ndarray]] = []  # by beams, and what is there without them
+        self._still_power = 0.0
+        self._parts: dict[Factor, np.ndarray] = {}  # smoothed densities by their factor of time, if several
         if len(factors) > 1 and is_smoothed(scenario, "sources") and not any(term.moves for term in self._spatial):
             for factor in factors:
                 same = [term for term in self._spatial if term.time == factor]
-                self._parts[factor] = self._smoothed_density(same, 0.0, timed=False)
-        if self._spatial and not self.moves:
-            self._fill(0.0)
+                self._parts[factor] = self._smoothed_density(same, 0.0, 0.0, timed=False)
+        if self._spatial and not self._refills:
+            self._fill(0.0, 0.0)
 
     @property
     def holds_field(self) -> bool:
@@ -105,62 +122,95 @@ class Heating:
         """Whether any source depends on time."""
         return self.moves or self._factor is not None or any(term.time is not None for term in self._uniform)
 
-    def table(self, times: np.ndarray) -> np.ndarray | None:
-        """(k, n) heating rate of each zone at each time, K/s; None if no source is uniform in space."""
+    @property
+    def longest_step(self) -> float:
+        """The longest step that sees beams move, s."""
+        return longest_step(self._beams)
+
+    @property
+    def breaks(self) -> frozenset[float]:
+        """Times at which a trace bends or a beam turns, goes on or off, s."""
+        traces = [term.time for term in [*self._uniform, *self._spatial] if isinstance(term.time, Trace)]
+        return breaks(self._beams).union(*(trace.times.tolist() for trace in traces))
+
+    def table(self, times: np.ndarray, dt: float = 0.0) -> np.ndarray | None:
+        """(k, n) heating rate of each zone in steps of `dt` from each time on, K/s; None if no source is uniform in
+        space."""
         if not self._uniform:
             return None
         table = np.zeros((len(times), len(self._zones)))
         for term in self._uniform:
             heated = np.array([term.source in sources for sources in self._zones.sources])
-            table += np.outer(
-                term.scale * self._in_time(term.time, term.source, times), _rate(heated, self._capacities)
-            )
+            in_time = self._in_time(term.time, term.source, times, dt)
+            table += np.outer(term.scale * in_time, _rate(heated, self._capacities))
         return table
 
-    def scale(self, times: np.ndarray) -> np.ndarray:
-        """(k,) factor on `field` at each time."""
+    def scale(self, times: np.ndarray, dt: float = 0.0) -> np.ndarray:
+        """(k,) factor on `field` in steps of `dt` from each time on."""
         if self._factor is None:
             return np.ones(len(times))
-        return self._in_time(self._factor, self._spatial[0].source, times)
+        return self._in_time(self._factor, self._spatial[0].source, times, dt)
 
-    def field(self, time: float) -> np.ndarray | None:
-        """(nz, ny, nx) heating rate of each cell before `scale`, K/s; None if no source depends on space."""
-        if self.moves:
-            self._fill(time)
+    def field(self, time: float, dt: float = 0.0) -> np.ndarray | None:
+        """(nz, ny, nx) heating rate of each cell before `scale` in a step of `dt` from a time on, K/s; None if no
+        source depends on space."""
+        if self._refills:
+            self._fill(time, dt)
+        if self._beams:
+            self._move_beams(time, dt)
         return self._field
 
     def field_power(self) -> float:
         """Power of the field before `scale`, as rounded to the field's precision, W."""
         return self._field_power
 
-    def _in_time(self, value: Expression | None, source: int, times: np.ndarray) -> np.ndarray:
+    def _in_time(self, value: Factor, source: int, times: np.ndarray, dt: float) -> np.ndarray:
         if value is None:
             return np.ones(len(times))
+        if isinstance(value, Trace):
+            return value.means(times, dt)
         values = evaluate(value, times.shape, t=times)
         for time, each in zip(times.tolist(), values, strict=True):
             require_finite(self._scenario, ("sources", source), each, f"at t = {time:g} s")
         return values
 
-    def _fill(self, time: float) -> None:
-        """Compute the field at a time."""
+    def _move_beams(self, time: float, dt: float) -> None:
+        """Add the beams to the field, in place of those of the step before."""
         assert self._field is not None
+        for cells, values in reversed(self._covered):
+            self._field[cells] = values
+        self._covered.clear()
+        self._field_power = self._still_power
+        for window in windows(self._scenario, self._grid, self._beams, time, dt):
+            before = self._field[window.cells].copy()
+            capacity = self._cell_capacity(window.cells)
+            rate = _rate(window.density, capacity)
+            self._field[window.cells] += rate.astype(self._field.dtype)
+            gained = self._field[window.cells].astype(np.float64) - before
+            self._field_power += float((gained * capacity * volumes(self._grid, window.cells)).sum())
+            self._covered.append((window.cells, before))
+
+    def _fill(self, time: float, dt: float) -> None:
+        """Compute the field without beams in a step of `dt` from a time on."""
+        assert self._field is not None
+        self._covered.clear()
         self._field[:] = 0.0
         if is_smoothed(self._scenario, "sources"):
-            for z, density in enumerate(self._whole_density(time)):
+            for z, density in enumerate(self._whole_density(time, dt)):
                 self._field[z] = _rate(density, self._plane_capacity(z))
         else:
             for term in self._spatial:
-                for z, density in self._densities(term, time, self.moves):
+                for z, density in self._densities(term, time, dt, self._refills):
                     self._field[z] += _rate(density, self._plane_capacity(z)).astype(self._field.dtype)
-        self._field_power = sum(
+        self._field_power = self._still_power = sum(
             float((plane * (self._plane_capacity(z) * self._grid.volumes(z))).sum(dtype=np.float64))
             for z, plane in enumerate(self._field)
         )
 
-    def _densities(self, term: Term, time: float, timed: bool) -> Iterator[tuple[int, np.ndarray]]:
+    def _densities(self, term: Term, time: float, dt: float, timed: bool) -> Iterator[tuple[int, np.ndarray]]:
         """Number and power density (ny, nx), W/m3, of each plane that a term may heat; `timed`: times its factor."""
         region = self._scenario.sources[term.source].region
-        factor = self._factor_at(term, time) if timed else 1.0
+        factor = self._factor_at(term, time, dt) if timed else 1.0
         inside = masks(self._scenario, ("sources", term.source, "region"), region, self._grid)
         for z, (mask, point) in enumerate(zip(inside, planes(self._grid), strict=True)):
             if region is not None and not mask.any():
@@ -169,25 +219,31 @@ class Heating:
             require_finite(self._scenario, ("sources", term.source), density[mask], f"at t = {time:g} s")
             yield z, np.where(mask, density, 0.0)
 
-    def _whole_density(self, time: float) -> np.ndarray:
+    def _whole_density(self, time: float, dt: float) -> np.ndarray:
         """Smoothed power density (nz, ny, nx), W/m3, before `scale`."""
         if not self._parts:
-            return self._smoothed_density(self._spatial, time, timed=self.moves)
+            return self._smoothed_density(self._spatial, time, dt, timed=self._refills)
         density = np.zeros(self._grid.shape)
         for factor, part in self._parts.items():
             source = next(term for term in self._spatial if term.time == factor)
-            density += self._factor_at(source, time) * part
+            density += self._factor_at(source, time, dt) * part
         return density
 
-    def _smoothed_density(self, terms: Sequence[Term], time: float, timed: bool) -> np.ndarray:
+    def _smoothed_density(self, terms: Sequence[Term], time: float, dt: float, timed: bool) -> np.ndarray:
         density = np.zeros(self._grid.shape)
         for term in terms:
-            for z, plane in self._densities(term, time, timed):
+            for z, plane in self._densities(term, time, dt, timed):
                 density[z] += plane
         return smoothed(self._scenario, "sources", density, self._grid.spacing[::-1])
 
-    def _factor_at(self, term: Term, time: float) -> float:
-        return float(self._in_time(term.time, term.source, np.array([time]))[0])
+    def _factor_at(self, term: Term, time: float, dt: float) -> float:
+        return float(self._in_time(term.time, term.source, np.array([time]), dt)[0])
+
+    def _cell_capacity(self, cells: Cells) -> np.ndarray:
+        """Heat capacity of some cells, J/(m3 K)."""
+        if self._zones.ids is None:
+            return np.asarray(self._capacities[0])
+        return np.asarray(self._capacities[self._zones.ids[cells]])
 
     def _plane_capacity(self, z: int) -> np.ndarray:
         """Heat capacity of the cells of a plane, J/(m3 K)."""

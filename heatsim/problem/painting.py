@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from heatsim.errors import Flaw, InputFileError, ScenarioError
-from heatsim.grid import Grid
+from heatsim.grid import AXES, Grid
 from heatsim.problem.values import Key, planes, require_finite
 from heatsim.scenario import Scenario
 from heatsim.scenario.shapes import Box, Cylinder, Labels, Shape, Sphere
 from heatsim.store.inputs import read_array
+from heatsim.store.stl import Surface, read_surface
 
 UNPAINTED = 255
 
@@ -20,11 +22,14 @@ UNPAINTED = 255
 def masks(scenario: Scenario, key: Key, shape: Shape | None, grid: Grid) -> Iterator[np.ndarray]:
     """Which cells have their centre inside the shape at `key`, plane by plane (ny, nx), z upwards; None is everywhere.
 
-    Raises `ScenarioError` for a condition that is undefined at some centre.
+    Raises `ScenarioError` for a condition that is undefined at some centre, and an STL file that cannot be used.
     """
+    solid = iter(() if shape is None or shape.stl is None else _solid(scenario, (*key, "stl"), shape.stl, grid))
     for point in planes(grid):
         if shape is None or not shape.forms:
             inside = np.array(True)
+        elif shape.stl is not None:
+            inside = next(solid)
         elif shape.where is not None:
             truth = np.asarray(shape.where(**point))
             require_finite(scenario, (*key, "where"), truth, f"in the plane z = {point['z']:g} m")
@@ -62,6 +67,33 @@ def _in_cylinder(cylinder: Cylinder, point: tuple[np.ndarray | float, ...]) -> n
     along = sum(a * b for a, b in zip(axis, away, strict=True)) / length2  # 0 at the start, 1 at the end
     distance2 = sum(b * b for b in away) - along**2 * length2
     return np.asarray((along >= 0) & (along <= 1) & (distance2 <= cylinder.radius**2))
+
+
+def _solid(scenario: Scenario, key: Key, file: Path, grid: Grid) -> np.ndarray:
+    """Which cells have their centre inside the closed surface of an STL file, (nz, ny, nx)."""
+    try:
+        stamp = file.stat().st_mtime_ns if file.exists() else 0
+        surface = _surface(file, stamp)
+    except InputFileError as error:
+        raise ScenarioError([scenario.problem_at(key, f"{error.path}: {error.message}")]) from None
+    ends = zip(surface.lower, surface.upper, AXES, strict=True)
+    if any(high <= grid.span(axis)[0] or low >= grid.span(axis)[1] for low, high, axis in ends):
+        spans = zip(AXES, surface.lower, surface.upper, strict=True)
+        extent = ", ".join(f"{axis} from {low:.4g} to {high:.4g}" for axis, low, high in spans)
+        message = f"lies outside the grid: it has {extent} (m)"
+        raise ScenarioError([scenario.problem_at(key, message, "coordinates in an STL file count as metres")])
+    return _voxels(file, stamp, grid)
+
+
+@lru_cache(maxsize=4)
+def _surface(file: Path, stamp: int) -> Surface:
+    return read_surface(file)
+
+
+@lru_cache(maxsize=4)
+def _voxels(file: Path, stamp: int, grid: Grid) -> np.ndarray:
+    """Kept, since the cells of a shape are asked for more than once; `stamp` tells a file that has changed."""
+    return _surface(file, stamp).inside(grid.centres("x"), grid.centres("y"), grid.centres("z"))
 
 
 def paint(scenario: Scenario, grid: Grid, names: list[str]) -> np.ndarray:

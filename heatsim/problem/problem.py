@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from heatsim_kernels.multigrid.operator import boundary_cells
@@ -48,6 +48,14 @@ class Problem:
     largest_step: float  # s
     dtype: np.dtype
 
+    def taking(self, integrator: str, tolerance: float | None) -> Problem:
+        """The same problem, to be taken through time by another integrator."""
+        control = self.scenario.time.model_copy(update={"integrator": integrator, "tolerance": tolerance})
+        scenario = self.scenario.model_copy(update={"time": control})
+        varies = self.walls.varies or self.heating.varies
+        step = _largest_step(scenario, self.stability_limit, varies, self.heating.longest_step)
+        return replace(self, scenario=scenario, largest_step=step)
+
     def initial_planes(self) -> Iterator[np.ndarray]:
         """The initial rise, plane by plane (ny, nx), z upwards; ambients have their own temperature."""
         of_media = np.concatenate((np.full(self.media.solids, np.nan), self.media.temperature))
@@ -66,6 +74,15 @@ class Problem:
         return float(self.terms.capacity @ self.kinds.count)
 
     @property
+    def breaks(self) -> tuple[float, ...]:
+        """Times at which steps have to end, s: where a trace or a beam bends or jumps, which long steps would miss.
+        Explicit Euler takes means over its steps, whatever they are."""
+        control = self.scenario.time
+        if control.integrator in ("euler", "steady"):
+            return ()
+        return tuple(time for time in self.heating.breaks if 0.0 < time < control.end)
+
+    @property
     def batch(self) -> int:
         """The most steps for which one `drive` can be made."""
         if self.heating.moves:
@@ -73,15 +90,16 @@ class Problem:
         walls = self.terms.wall_size if self.walls.varies else 0
         return max(1, _MOST_VALUES // max(walls, self.terms.kind_count if self.heating.varies else 0, 1))
 
-    def drive(self, times: np.ndarray) -> Drive:
-        """Boundary values and sources at the start of each of a batch of steps; `times` (k,) in s."""
+    def drive(self, times: np.ndarray, dt: float = 0.0) -> Drive:
+        """Boundary values and sources at the start of each of a batch of steps; `times` (k,) in s. Traces and beams
+        have their means over steps of `dt` s, or where it is 0 what they are at these times."""
         a, b = self.walls.at(times)
         if self.wall_entries is not None:
-            a, b = a.take(self.wall_entries, axis=1), b.take(self.wall_entries, axis=1)
-        when = times if self.heating.varies else times[:1]
-        table = self.heating.table(when)
-        table = None if table is None else table.take(self.kinds.zone, axis=1)
-        return Drive(a, b, table, self.heating.field(float(times[0])), self.heating.scale(when))
+            a, b = a[:, self.wall_entries], b[:, self.wall_entries]
+        when, heating = times if self.heating.varies else times[:1], self.heating
+        table = heating.table(when, dt)
+        table = None if table is None else table[:, self.kinds.zone]
+        return Drive(a, b, table, heating.field(float(times[0]), dt), heating.scale(when, dt))
 
     def source_energy(self, drive: Drive, dt: float, steps: int) -> np.ndarray:
         """(steps,) heat released in each step of `dt`, J, with the numbers as the sweep rounds them."""
@@ -148,7 +166,7 @@ def build(scenario: Scenario) -> Problem:
         require_limit(scenario, walls, heating, terms.taps is not None)
     heating.table(np.zeros(1))  # a source that is not finite from the start is refused here
     heating.scale(np.zeros(1))
-    step = _largest_step(scenario, limit, walls.varies or heating.varies)
+    step = _largest_step(scenario, limit, walls.varies or heating.varies, heating.longest_step)
     return Problem(
         scenario, grid, media, zones, kinds, terms, walls, spread, heating, initial, reference, limit, step, dtype
     )
@@ -183,17 +201,18 @@ def _reference(initial: InitialField, walls: Walls, media: Media) -> float:
     return 0.5 * (min(values) + max(values))
 
 
-def _largest_step(scenario: Scenario, limit: float, varies: bool) -> float:
-    """The step asked for, or 0.9 of the limit. Raises `ScenarioError` if over the limit.
+def _largest_step(scenario: Scenario, limit: float, varies: bool, longest: float) -> float:
+    """The step asked for, or 0.9 of the limit and at most `longest`. Raises `ScenarioError` if over the limit.
 
-    Implicit steps have no limit; where inputs vary in time they are kept short enough to see it.
+    Steps under error control have no limit; where inputs vary in time they are kept short enough to see it. Of "auto"
+    it is the step of explicit Euler, if that is taken.
     """
     control = scenario.time
     explicit = control.integrator == "euler"
     if isinstance(control.step, str):
-        if explicit and np.isfinite(limit):
-            return SAFETY * limit
-        return control.end / STEPS_WITHOUT_LIMIT if explicit or varies else control.end
+        if control.integrator in ("euler", "auto") and np.isfinite(limit):
+            return min(SAFETY * limit, longest)
+        return min(control.end / STEPS_WITHOUT_LIMIT if explicit or varies else control.end, longest)
     if explicit and control.step > limit * (1 + 1e-12):
         message = (
             f"expected at most {limit:.6g} s, the stability limit of explicit Euler here, found {control.step:g} s"

@@ -5,7 +5,7 @@ With k the conductivity of the cell beside the face, h its size normal to it (in
 is (-2, 2 Tw) at a fixed temperature; (0, q h/k) at a heat flux q into the body; (-s, s Tinf) at convection, s = U h/k
 with U = 1/(1/hc + h/(2k)) through the half cell; (0, 0) where insulated. Half a cell of its own conductivity lies
 between the centre and the face, so a stencil that exchanges k/h with the ghost moves exactly the heat that the face
-passes.
+passes. A face may have patches, each with a map of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from heatsim.grid import AXES, Grid
-from heatsim.problem.values import ABSOLUTE_ZERO, Key, Value, depends_on, evaluate, require_at_least, require_finite
+from heatsim.problem.patches import Piece, cut
+from heatsim.problem.values import ABSOLUTE_ZERO, Value, depends_on, evaluate, require_at_least, require_finite
 from heatsim.scenario import Scenario
 from heatsim.scenario.boundary import FACES, Convection, Face, FaceName, Fixed, Flux, Insulated
 
@@ -34,17 +35,18 @@ class Walls:
     ) -> None:
         """`zones`: ids of the cells or None; `conductivities`: (3, n) of each zone along x, y, z, W/(m K)."""
         self._scenario, self._grid, self._reference = scenario, grid, reference
+        faces = {name: face_of(scenario, grid, name) for name in FACES}
         self.per_cell = any(
-            depends_on(value, _resolved(grid, name))
-            for name in FACES
-            for value in _values(face_of(scenario, grid, name))
+            face.patches or depends_on(value, _resolved(grid, name))
+            for name, face in faces.items()
+            for value in [0.0, *_values(face)]
         )
         self._resistances = [
             self._half_cell(name, zones, conductivities) for name in FACES
         ]  # h/k of the cells beside each face, m2 K/W, flat
-        self._points = [self._centres(name) for name in FACES]
+        self._pieces = cut(scenario, faces, {name: self._centres(name) for name in FACES})
         now = np.zeros(1)
-        self._fixed = [None if self._varies(name) else self._face_at(i, now) for i, name in enumerate(FACES)]
+        self._fixed = [None if _varies(pieces) else self._face_at(i, now) for i, pieces in enumerate(self._pieces)]
 
     @property
     def varies(self) -> bool:
@@ -54,8 +56,7 @@ class Walls:
     @property
     def closed(self) -> tuple[bool, ...]:
         """For the six faces, whether no heat passes at any time."""
-        kinds = [face_of(self._scenario, self._grid, name).kind for name in FACES]
-        return tuple(kind in ("insulated", "periodic") for kind in kinds)
+        return tuple(all(piece.face.kind in ("insulated", "periodic") for piece in pieces) for pieces in self._pieces)
 
     def at(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(k, m) values of a and b at each time; k = 1 if nothing depends on time."""
@@ -67,26 +68,26 @@ class Walls:
     def least_a(self) -> np.ndarray:
         """(m,) the least a that can occur: of a coefficient that depends on time the least conceivable, -2."""
         parts = []
-        for i, (name, resistance) in enumerate(zip(FACES, self._resistances, strict=True)):
-            face = face_of(self._scenario, self._grid, name)
-            unknown = isinstance(face, Convection) and depends_on(face.coefficient, "t")
+        for i, pieces in enumerate(self._pieces):
             known = self._fixed[i] or self._face_at(i, np.zeros(1))
-            parts.append(np.full(resistance.size, -2.0) if unknown else known[0][0])
+            least = known[0][0].copy()
+            for piece in pieces:
+                if isinstance(piece.face, Convection) and depends_on(piece.face.coefficient, "t"):
+                    least[piece.cells] = -2.0
+            parts.append(least)
         return np.concatenate(parts)
 
     def temperatures(self) -> list[float]:
-        """Least and greatest temperature of each face that has one, at t = 0, over the reference."""
+        """Least and greatest temperature of each part of a face that has one, at t = 0, over the reference."""
         found = []
-        for i, name in enumerate(FACES):
-            face = face_of(self._scenario, self._grid, name)
-            value = face.temperature if isinstance(face, Fixed) else getattr(face, "ambient", None)
-            if value is not None:
-                values = self._on_face(i, value, np.zeros(1))
-                found += [float(values.min()), float(values.max())]
+        for i, pieces in enumerate(self._pieces):
+            for piece in pieces:
+                face = piece.face
+                value = face.temperature if isinstance(face, Fixed) else getattr(face, "ambient", None)
+                if value is not None:
+                    values = self._on_piece(i, piece, value, np.zeros(1))
+                    found += [float(values.min()), float(values.max())]
         return found
-
-    def _varies(self, name: FaceName) -> bool:
-        return any(depends_on(value, "t") for value in _values(face_of(self._scenario, self._grid, name)))
 
     def _half_cell(self, name: FaceName, zones: np.ndarray | None, conductivities: np.ndarray) -> np.ndarray:
         axis = AXES.index(name[0])
@@ -110,40 +111,42 @@ class Walls:
 
     def _face_at(self, i: int, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values of a and b on face i, (k, cells or zones) at k times."""
-        face: Face = face_of(self._scenario, self._grid, FACES[i])
-        resistance = self._resistances[i]
-        zero = np.zeros((len(times), resistance.size))
+        a, b = np.zeros((2, len(times), self._resistances[i].size))
+        for piece in self._pieces[i]:
+            a[:, piece.cells], b[:, piece.cells] = self._piece_at(i, piece, times)
+        return a, b
+
+    def _piece_at(self, i: int, piece: Piece, times: np.ndarray) -> tuple[np.ndarray | float, np.ndarray | float]:
+        """Values of a and b on a piece of face i, (k, cells or zones) at k times."""
+        face, resistance = piece.face, self._resistances[i][piece.cells]
         if isinstance(face, Fixed):
-            wall = self._checked(i, "temperature", face.temperature, times) - self._reference
-            return zero - 2.0, 2.0 * wall
+            wall = self._checked(i, piece, "temperature", face.temperature, times) - self._reference
+            return -2.0, 2.0 * wall
         if isinstance(face, Flux):
-            return zero, self._checked(i, "flux", face.flux, times) * resistance
+            return 0.0, self._checked(i, piece, "flux", face.flux, times) * resistance
         if isinstance(face, Convection):
-            coefficient = self._checked(i, "coefficient", face.coefficient, times)
-            require_at_least(self._scenario, self._key(i, "coefficient"), coefficient, 0.0, "W/(m2 K)", _at(times))
-            ambient = self._checked(i, "ambient", face.ambient, times) - self._reference
+            coefficient = self._checked(i, piece, "coefficient", face.coefficient, times)
+            key = (*piece.key, "coefficient")
+            require_at_least(self._scenario, key, coefficient, 0.0, "W/(m2 K)", _at(times))
+            ambient = self._checked(i, piece, "ambient", face.ambient, times) - self._reference
             # U h/k with U = 1/(1/hc + h/(2k)), written so that hc = 0 needs no division by zero
             share = coefficient * resistance / (1.0 + 0.5 * coefficient * resistance)
             return -share, share * ambient
-        return zero, zero
+        return 0.0, 0.0
 
-    def _checked(self, i: int, name: str, value: Value, times: np.ndarray) -> np.ndarray:
-        values = self._on_face(i, value, times)
-        require_finite(self._scenario, self._key(i, name), values, _at(times))
+    def _checked(self, i: int, piece: Piece, name: str, value: Value, times: np.ndarray) -> np.ndarray:
+        values, key = self._on_piece(i, piece, value, times), (*piece.key, name)
+        require_finite(self._scenario, key, values, _at(times))
         if name in ("temperature", "ambient"):
             unit = self._scenario.temperature_unit
             what = f"{unit} (absolute zero)"
-            require_at_least(self._scenario, self._key(i, name), values, ABSOLUTE_ZERO[unit], what, _at(times))
+            require_at_least(self._scenario, key, values, ABSOLUTE_ZERO[unit], what, _at(times))
         return values
 
-    def _key(self, i: int, name: str) -> Key:
-        named = getattr(self._scenario.boundary, FACES[i]) is not None
-        return ("boundary", FACES[i] if named else "default", name)
-
-    def _on_face(self, i: int, value: Value, times: np.ndarray) -> np.ndarray:
-        """A value at the cells of face i (or once a zone), (k, cells or zones) at k times."""
-        shape = (len(times), self._resistances[i].size)
-        return evaluate(value, shape, **self._points[i], t=times[:, None])
+    def _on_piece(self, i: int, piece: Piece, value: Value, times: np.ndarray) -> np.ndarray:
+        """A value at the cells of a piece of face i (or once a zone), (k, cells or zones) at k times."""
+        shape = (len(times), self._resistances[i][piece.cells].size)
+        return evaluate(value, shape, **piece.points, t=times[:, None])
 
     def _centres(self, name: FaceName) -> dict[str, np.ndarray | float]:
         """Coordinates of the cells of a face, flat, or of its middle where values come once a zone."""
@@ -180,6 +183,10 @@ def _resolved(grid: Grid, name: FaceName) -> str:
 def _values(face: Face) -> list[Value]:
     names = ("temperature", "flux", "coefficient", "ambient")
     return [value for name in names if (value := getattr(face, name, None)) is not None]
+
+
+def _varies(pieces: list[Piece]) -> bool:
+    return any(depends_on(value, "t") for piece in pieces for value in _values(piece.face))
 
 
 def _at(times: np.ndarray) -> str:

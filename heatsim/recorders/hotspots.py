@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from heatsim.errors import InputFileError
 from heatsim.hotspots import Spot, find_spots
-from heatsim.recorders.pictures import preview
+from heatsim.recorders.pictures import preview, where
 from heatsim.store.hotspots import HotSpot, write_hotspots
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame
 
@@ -47,7 +48,10 @@ def search(
     found: list[HotSpot] = []
     units: set[str] = set()
     for name in folder.slice_names() if names is None else names:
-        frames = [read_slice_frame(path) for path in folder.slice_frame_paths(name)[-wanted.frames :]]
+        paths = folder.slice_frame_paths(name)[-wanted.frames :]
+        frames = [read_slice_frame(path) for path in paths]
+        if frames and frames[-1].faces is not None:
+            raise InputFileError(paths[-1], "has unequal cells; hot spots are searched for on equal cells only")
         if frames and min(frames[-1].field.shape) > 1:
             fields = np.stack([frame.field for frame in frames])
             spots = find_spots(fields, spacing(frames[-1]), wanted.scales, wanted.threshold, device)
@@ -80,19 +84,18 @@ def _placed(name: str, frame: SliceFrame, spot: Spot) -> HotSpot:
 def _draw(folder: RunFolder, name: str, frame: SliceFrame, field: np.ndarray, spots: Sequence[HotSpot]) -> None:
     from heatsim.plots.hotspots import Mark, draw_hotspots
     from heatsim.plots.slices import pixels
-    from heatsim.plots.units import format_length, format_time
+    from heatsim.plots.units import axis_symbol, format_time
 
     vertical, horizontal = frame.axes
     marks = [Mark(getattr(spot, horizontal), getattr(spot, vertical), spot.scale, spot.rise) for spot in spots]
     count = "1 hot spot" if len(spots) == 1 else f"{len(spots) or 'no'} hot spots"
-    where = f"{frame.normal} = {format_length(frame.position)}"
     draw_hotspots(
         folder.hotspot_picture(name),
         preview(field, pixels(frame.extent)),
         frame.extent,
         marks,
-        labels=(horizontal, vertical),
+        labels=(axis_symbol(horizontal, frame.coordinates), axis_symbol(vertical, frame.coordinates)),
         unit=frame.unit,
         title=frame.title or "Temperature",
-        subtitle=f"t = {format_time(frame.time)},  {where}:  {count}",
+        subtitle=f"t = {format_time(frame.time)}{where(frame)}:  {count}",
     )

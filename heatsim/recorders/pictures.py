@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heatsim.store.slice_frames import read_slice_frame
+from heatsim.store.slice_frames import SliceFrame, read_slice_frame
 
 if TYPE_CHECKING:
+    from heatsim.plots.slices import Faces
     from heatsim.store.folder import RunFolder
 
 
 def draw_frames(folder: RunFolder, name: str) -> list[Path]:
     """Draw all frames of a slice with one colour range; returns the pictures. Raises `OSError`, `InputFileError`."""
     from heatsim.plots.slices import draw_slice, pixels
-    from heatsim.plots.units import format_length, format_time
+    from heatsim.plots.units import axis_symbol, format_time
 
     paths = folder.slice_frame_paths(name)
     ranges = [(float(field.min()), float(field.max())) for field in (read_slice_frame(path).field for path in paths)]
@@ -26,18 +27,44 @@ def draw_frames(folder: RunFolder, name: str) -> list[Path]:
     for path in paths:
         frame = read_slice_frame(path)
         picture = folder.slice_picture(name, int(path.stem))
+        field, faces = shown(frame, pixels(frame.extent))
         draw_slice(
             picture,
-            preview(frame.field, pixels(frame.extent)),
+            field,
             frame.extent,
-            labels=(frame.axes[1], frame.axes[0]),
+            labels=(axis_symbol(frame.axes[1], frame.coordinates), axis_symbol(frame.axes[0], frame.coordinates)),
             unit=frame.unit,
             limits=limits,
             title=frame.title or "Temperature",
-            subtitle=f"t = {format_time(frame.time, end)},  {frame.normal} = {format_length(frame.position)}",
+            subtitle=f"t = {format_time(frame.time, end)}{where(frame)}",
+            faces=faces,
         )
         pictures.append(picture)
     return pictures
+
+
+def where(frame: SliceFrame) -> str:
+    """The place of a slice as the end of a subtitle; nothing for the half plane of cylindrical coordinates."""
+    from heatsim.plots.units import axis_symbol, format_length
+
+    if (frame.coordinates, frame.normal) == ("cylindrical", "y"):
+        return ""
+    return f",  {axis_symbol(frame.normal, frame.coordinates)} = {format_length(frame.position)}"
+
+
+def shown(frame: SliceFrame, pixels: tuple[int, int]) -> tuple[np.ndarray, Faces | None]:
+    """A frame on no more cells than `pixels` (rows, columns), and the faces of these cells where they are unequal."""
+    if frame.faces is None:
+        return preview(frame.field, pixels), None
+    if 1 in frame.field.shape:
+        return frame.field, frame.faces
+    field, faces = frame.field, list(frame.faces)
+    for axis, (places, most) in enumerate(zip(frame.faces, pixels, strict=True)):
+        pixel = ((places[:-1] - places[0]) / (places[-1] - places[0]) * most).astype(np.int64)
+        first = np.flatnonzero(np.diff(pixel, prepend=-1))  # cells that begin in a pixel of their own
+        field = np.maximum.reduceat(field, first, axis)
+        faces[axis] = np.append(places[first], places[-1])
+    return field, (faces[0], faces[1])
 
 
 def preview(field: np.ndarray, pixels: tuple[int, int]) -> np.ndarray:

@@ -41,12 +41,12 @@ class ProbeRecorder:
 def interpolation(grid: Grid, point: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray]:
     """Flat indices (8,) and weights (8,) of the cells whose centres surround a point (x, y, z), m.
 
-    Trilinear between centres; within half a cell of a face of the box the nearest centres serve.
+    Linear between centres along each axis; within half a cell of a face of the box the nearest centres serve.
     """
     per_axis = []
-    for axis, place, origin, spacing in zip(AXES, point, grid.origin, grid.spacing, strict=True):
+    for axis, place in zip(AXES, point, strict=True):
         count = grid.shape[2 - AXES.index(axis)]
-        position = min(max((place - origin) / spacing - 0.5, 0.0), count - 1.0)
+        position = min(max(_position(grid, axis, place), 0.0), count - 1.0)
         low = min(int(position), max(count - 2, 0))
         share = position - low
         per_axis.append([(low, 1.0 - share), (min(low + 1, count - 1), share)])
@@ -55,3 +55,12 @@ def interpolation(grid: Grid, point: tuple[float, float, float]) -> tuple[np.nda
     cells = [(z[0] * ny + y[0]) * nx + x[0] for x, y, z in corners]
     weights = [x[1] * y[1] * z[1] for x, y, z in corners]
     return np.array(cells), np.array(weights)
+
+
+def _position(grid: Grid, axis: str, place: float) -> float:
+    """A place on an axis in numbers of cell centres: 1.25 is a quarter of the way from centre 1 to centre 2."""
+    i = AXES.index(axis)
+    if grid.edges[i] is None:
+        return (place - grid.origin[i]) / grid.spacing[i] - 0.5
+    centres = grid.centres(axis)
+    return float(np.interp(place, centres, np.arange(len(centres))))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from heatsim.grid import AXES, Grid
 from heatsim.recorders.pictures import draw_frames
 from heatsim.store.slice_frames import SliceFrame, write_slice_frame
@@ -38,6 +40,7 @@ class SliceRecorder:
         self._writer.wait_for_room()
         grid, axis = self._problem.grid, self._wanted.axis
         rows, columns = (other for other in reversed(AXES) if other != axis)
+        unequal = any(grid.edges[AXES.index(other)] is not None for other in (rows, columns))
         frame = SliceFrame(
             field=self._problem.smoothed_slice(axis, state.plane(axis, self._index)),
             axes=(rows, columns),
@@ -48,6 +51,8 @@ class SliceRecorder:
             step=state.step,
             unit=self._problem.scenario.temperature_unit,
             title=self._problem.scenario.title,
+            faces=(grid.faces(rows), grid.faces(columns)) if unequal else None,
+            coordinates=grid.coordinates,
         )
         path = self._folder.slice_frame(self._wanted.name, self._count)
         self._count += 1
@@ -63,4 +68,8 @@ class SliceRecorder:
 def cell_index(grid: Grid, axis: str, place: float) -> int:
     """The cell whose slab holds a place on an axis, m."""
     i = AXES.index(axis)
-    return min(max(int((place - grid.origin[i]) / grid.spacing[i]), 0), grid.shape[2 - i] - 1)
+    if grid.edges[i] is None:
+        index = int((place - grid.origin[i]) / grid.spacing[i])
+    else:
+        index = int(np.searchsorted(grid.faces(axis), place, side="right")) - 1
+    return min(max(index, 0), grid.shape[2 - i] - 1)

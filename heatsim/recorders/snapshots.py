@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from heatsim.recorders.writer import ROOM
 from heatsim.store.geometry import write_geometry
 from heatsim.store.series import Series
-from heatsim.store.snapshots import Snapshot, write_snapshot
+from heatsim.store.snapshots import Field, Snapshot, write_snapshot
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
@@ -19,17 +19,25 @@ if TYPE_CHECKING:
     from heatsim.store.folder import RunFolder
 
 
+Extra = Callable[["State"], Mapping[str, Field]]
+
+
 def _given(field: np.ndarray) -> Callable[[], np.ndarray]:
     return lambda: field
+
+
+def _nothing(state: State) -> Mapping[str, Field]:
+    return {}
 
 
 class SnapshotRecorder:
     """Writes `snapshots/`, `run.vtkhdf` and, where there are several materials, `geometry.h5`."""
 
-    def __init__(self, problem: Problem, folder: RunFolder, writer: Writer) -> None:
+    def __init__(self, problem: Problem, folder: RunFolder, writer: Writer, extra: Extra = _nothing) -> None:
+        """`extra`: further fields of a state that each snapshot is to hold."""
         scenario = problem.scenario
         self.times = scenario.output.snapshots.times(scenario.time.end)
-        self._problem, self._folder, self._writer = problem, folder, writer
+        self._problem, self._folder, self._writer, self._extra = problem, folder, writer, extra
         self._series = Series(folder)
         self._count = 0
         materials = problem.materials()
@@ -45,11 +53,11 @@ class SnapshotRecorder:
         field = capture or _given(state.temperature())
         path, time, step = self._folder.snapshot(self._count), state.time, state.step
         self._count += 1
-        scenario = self._problem.scenario
+        scenario, fields = self._problem.scenario, self._extra(state)
 
         def write() -> None:
             unit, title = scenario.temperature_unit, scenario.title
-            write_snapshot(path, Snapshot(self._problem.grid, time, step, field(), unit, title))
+            write_snapshot(path, Snapshot(self._problem.grid, time, step, field(), unit, title, fields))
             self._series.append(path)
 
         self._writer.submit(write, share)

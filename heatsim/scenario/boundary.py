@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag
 
 from heatsim.scenario.expressions import Expression
 from heatsim.scenario.part import Part, kind_tag
 from heatsim.scenario.values import Number, condition, quantity, temperature
-from heatsim.scenario.wording import flaw
 
 FaceName = Literal["x_min", "x_max", "y_min", "y_max", "z_min", "z_max"]
 FACES: tuple[FaceName, ...] = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
@@ -68,7 +67,7 @@ class Radiation(Surface):
     """Heat is radiated to black surroundings."""
 
     kind: Literal["radiation"] = Field(description="Kind of the face")
-    emissivity: Annotated[float | Expression, quantity(Number("1", above=0, most=1), "xyzt")] = Field(
+    emissivity: Annotated[float | Expression, quantity(Number("1", least=0, most=1), "xyzt")] = Field(
         description="Emissivity, or an expression in x, y, z, t [1]"
     )
     ambient: Temperature = Field(
@@ -105,12 +104,3 @@ class Boundary(Part):
         """Return what holds on the face, the default where it is not named."""
         own: Face | None = getattr(self, name)
         return self.default if own is None else own
-
-    @model_validator(mode="after")
-    def _where_is_on_patches_only(self) -> Self:
-        faces = [face for name in FACES if (face := self.face(name))]
-        if any(face.where is not None for face in faces):
-            raise flaw("where belongs to a patch of a face, not to a face")
-        if any(patch.where is None or patch.patches for face in faces for patch in face.patches):
-            raise flaw("a patch needs where, and has no patches of its own")
-        return self

@@ -10,16 +10,24 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 from heatsim.scenario.boundary import Boundary, FaceName
+from heatsim.scenario.boundary_checks import patches_are_parts_of_faces
 from heatsim.scenario.control import Time
+from heatsim.scenario.coordinate_checks import cylindrical_faces_exist, shapes_suit_cylindrical_coordinates
 from heatsim.scenario.field_checks import (
     filters_fit_their_fields,
     hot_spots_have_slices_that_show_them,
     smoothing_has_a_device_for_its_kernel,
+    smoothing_has_no_beam_to_smooth,
     smoothing_has_something_to_smooth,
 )
 from heatsim.scenario.findings import Finding
 from heatsim.scenario.grid import Grid
-from heatsim.scenario.output import Output, Probe, Slice
+from heatsim.scenario.material_checks import (
+    contacts_are_between_materials,
+    melted_fractions_have_something_to_melt,
+    names_mean_one_thing,
+)
+from heatsim.scenario.output import Output, Probe, Slice, Statistics
 from heatsim.scenario.scanner import Key
 from heatsim.scenario.schedule import MOST_TIMES, Recorded, Schedule
 from heatsim.scenario.shapes import Region, Shape
@@ -47,10 +55,13 @@ def first_region_covers_the_grid(regions: Sequence[Region]) -> Iterator[Finding]
         yield Finding(("regions", 0, form), message, "begin with a region that has a material and no shape")
 
 
-def shapes_meet_the_grid(grid: Grid, regions: Sequence[Region], sources: Sequence[Source]) -> Iterator[Finding]:
+def shapes_meet_the_grid(
+    grid: Grid, regions: Sequence[Region], sources: Sequence[Source], output: Output
+) -> Iterator[Finding]:
     """A shape wholly outside is a mistake in its numbers."""
     shapes: list[tuple[Key, Shape]] = [(("regions", i), region) for i, region in enumerate(regions)]
     shapes += [(("sources", i, "region"), source.region) for i, source in enumerate(sources) if source.region]
+    shapes += [(("output", "regions", i), region) for i, region in enumerate(output.regions)]
     for key, shape in shapes:
         bounds = shape.bounds()
         if bounds is None:
@@ -83,7 +94,11 @@ def _is_inside(grid: Grid, axis: int, place: float) -> bool:
 
 def records_have_their_own_names(output: Output) -> Iterator[Finding]:
     """Names become file and column names; some file systems do not tell upper from lower case."""
-    kinds: dict[str, Sequence[Slice | Probe]] = {"slices": output.slices, "probes": output.probes}
+    kinds: dict[str, Sequence[Slice | Probe | Statistics]] = {
+        "slices": output.slices,
+        "probes": output.probes,
+        "regions": output.regions,
+    }
     for kind, records in kinds.items():
         seen: dict[str, int] = {}
         for i, record in enumerate(records):
@@ -114,6 +129,7 @@ def schedules_fit_the_run(time: Time, output: Output) -> Iterator[Finding]:
     ]
     schedules += [((*base, "slices", i), cut) for i, cut in enumerate(output.slices)]
     schedules += [((*base, "probes", i), probe) for i, probe in enumerate(output.probes)]
+    schedules += [((*base, "regions", i), region) for i, region in enumerate(output.regions)]
     for key, schedule in schedules:
         if schedule.every and time.end / schedule.every > MOST_TIMES:
             times = f"{time.end / schedule.every:.3g} times to time.end = {time.end:g} s"
@@ -125,11 +141,18 @@ def schedules_fit_the_run(time: Time, output: Output) -> Iterator[Finding]:
 
 CHECKS: tuple[tuple[Callable[..., Iterator[Finding]], tuple[str, ...]], ...] = (
     (first_region_covers_the_grid, ("regions",)),
-    (shapes_meet_the_grid, ("grid", "regions", "sources")),
+    (shapes_meet_the_grid, ("grid", "regions", "sources", "output")),
     (records_are_inside, ("grid", "output")),
     (records_have_their_own_names, ("output",)),
     (periodic_faces_come_in_pairs, ("boundary",)),
+    (patches_are_parts_of_faces, ("boundary",)),
+    (cylindrical_faces_exist, ("grid", "boundary")),
+    (shapes_suit_cylindrical_coordinates, ("grid", "regions", "sources", "output")),
+    (names_mean_one_thing, ("materials", "ambients")),
+    (contacts_are_between_materials, ("ambients", "contacts")),
+    (melted_fractions_have_something_to_melt, ("materials", "output")),
     (schedules_fit_the_run, ("time", "output")),
+    (smoothing_has_no_beam_to_smooth, ("sources", "smoothing")),
     (smoothing_has_something_to_smooth, ("sources", "output", "smoothing")),
     (smoothing_has_a_device_for_its_kernel, ("compute", "smoothing")),
     (filters_fit_their_fields, ("grid", "output", "smoothing")),

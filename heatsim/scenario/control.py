@@ -25,15 +25,17 @@ class Time(Part):
     end: Annotated[float, quantity(SECONDS)] = Field(description="End of the run, which starts at 0 [s]")
     step: Annotated[Literal["auto"] | float, quantity(SECONDS, words=("auto",))] = Field(
         "auto",
-        description='Largest time step [s], or "auto": as large as stability (euler) or tolerance (implicit) allows',
+        description='Largest time step [s], or "auto": as large as stability (euler) or tolerance (rkl2, implicit) allows',
     )
-    integrator: Literal["euler", "rkl2", "implicit", "steady"] = Field(
+    integrator: Literal["auto", "euler", "rkl2", "implicit", "steady"] = Field(
         "euler",
-        description="Method in time: explicit Euler, super time stepping, implicit, or to the steady state (no end)",
+        description="Method in time: the fastest that is as accurate as tolerance (auto), explicit Euler, super time "
+        "stepping, implicit, or to the steady state (no end)",
     )
     tolerance: Annotated[float | None, quantity(Number("1", least=1e-10, most=0.1))] = Field(
         None,
-        description="Error allowed, of the range of temperatures: in time (implicit), from the limit (steady) [1]",
+        description="Error allowed, of the range of temperatures: in time (auto, rkl2, implicit), from the limit "
+        "(steady) [1]",
     )
 
     @model_validator(mode="before")

@@ -43,6 +43,14 @@ def smoothing_has_something_to_smooth(
             yield Finding(("smoothing", i, "target"), f"expected {table} to smooth, found none")
 
 
+def smoothing_has_no_beam_to_smooth(sources: Sequence[Source], smoothing: Sequence[Smoothing]) -> Iterator[Finding]:
+    """Beams come cell by cell where they are, a smoothed source as a whole field."""
+    for i, smooth in enumerate(smoothing):
+        if smooth.target == "sources" and any(source.beam is not None for source in sources):
+            message = "expected sources without a beam to smooth, found a beam"
+            yield Finding(("smoothing", i, "target"), message, "a beam is smooth already: give it a larger radius")
+
+
 def smoothing_has_a_device_for_its_kernel(compute: Compute, smoothing: Sequence[Smoothing]) -> Iterator[Finding]:
     """A kernel runs on one device, and `compute.device` may be another."""
     for i, smooth in enumerate(smoothing):

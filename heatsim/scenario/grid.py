@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from math import prod
-from typing import Annotated, Literal, Self
+from itertools import accumulate
+from math import pi, prod
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from heatsim.scenario.part import Part
 from heatsim.scenario.values import Number, numbers, quantity
 from heatsim.scenario.wording import flaw
 
 MOST_CELLS = 2**36  # 256 GiB a float32 state; more is a typing error
+SAME_LENGTH = 1e-9  # relative: sums of decimal fractions round
 
 Corner = tuple[float, float, float]
 LENGTH = Number("m", above=0)
@@ -29,7 +31,9 @@ class Layer(Part):
 class Axis(Part):
     """Cells of unequal size along one axis, from layers or from edges."""
 
-    layers: tuple[Layer, ...] | None = Field(None, description="Layers from the lower end up")
+    layers: tuple[Layer, ...] | None = Field(
+        None, description="Layers from the lower end up", json_schema_extra={"minItems": 1}
+    )
     edges: Annotated[tuple[float, ...] | None, numbers(Number("m"), least=2, increasing=True)] = Field(
         None, description="Places of the cell faces, increasing [m]"
     )
@@ -37,20 +41,58 @@ class Axis(Part):
     @model_validator(mode="after")
     def _has_one_form(self) -> Self:
         if (self.layers is None) == (self.edges is None):
-            raise flaw("expected one of layers and edges")
+            found = "none" if self.layers is None else "both"
+            raise flaw(f"expected one of layers and edges (m), found {found}")
+        if self.layers == ():
+            raise flaw("expected at least one layer, found none")
         return self
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return len(self.edges) - 1 if self.edges else sum(layer.cells for layer in self.layers or ())
+
+    @property
+    def size(self) -> float:
+        """Length of the axis, m."""
+        return self.edges[-1] - self.edges[0] if self.edges else sum(layer.thickness for layer in self.layers or ())
+
+    def places(self, origin: float) -> tuple[float, ...]:
+        """Places of the cell faces, m; layers begin at `origin`."""
+        if self.edges is not None:
+            return self.edges
+        layers = self.layers or ()
+        bottoms = accumulate((layer.thickness for layer in layers), initial=origin)
+        inner = [
+            bottom + layer.thickness * i / layer.cells
+            for layer, bottom in zip(layers, bottoms, strict=False)
+            for i in range(layer.cells)
+        ]
+        return (*inner, origin + self.size)
+
+
+def _cells_may_follow_from_axes(schema: dict[str, Any]) -> None:
+    schema["anyOf"] = [{"required": schema.pop("required")}, {"required": ["x", "y", "z"]}]
 
 
 class Grid(Part):
-    """The box that is computed and how it is cut into cells."""
+    """The box that is computed and how it is cut into cells.
+
+    Where all three axes have layers or edges, cells and size follow from these and may be left out; where they are
+    given, they have to agree. The origin follows from edges if it is left out.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_cells_may_follow_from_axes)
 
     coordinates: Literal["cartesian", "cylindrical"] = Field(
-        "cartesian", description="Coordinates: cartesian x, y, z or cylindrical r, phi, z"
+        "cartesian", description="Coordinates: cartesian x, y, z or cylindrical r, phi (one cell around), z"
     )
     cells: Annotated[tuple[int, int, int], numbers(Number("1", least=1, most=MOST_CELLS, whole=True), length=3)] = (
         Field(description="Number of cells along x, y and z [1]; 1 = that axis is not resolved")
     )
-    size: Annotated[Corner, numbers(LENGTH, length=3)] = Field(description="Size of the box along x, y, z [m]")
+    size: Annotated[Corner, numbers(LENGTH, length=3)] = Field(
+        description="Size of the box along x, y, z [m]; along phi the whole turn, 6.283185 [rad]"
+    )
     origin: Annotated[Corner, numbers(Number("m"), length=3)] = Field(
         (0.0, 0.0, 0.0), description="Lower corner of the box [m]"
     )
@@ -58,10 +100,54 @@ class Grid(Part):
     y: Axis | None = Field(None, description="Unequal cells along y")
     z: Axis | None = Field(None, description="Unequal cells along z")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _derive_from_axes(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        axes = [_axis_or_none(data.get(name)) for name in "xyz"]
+        derived: dict[str, Any] = {}
+        if all(name in data for name in "xyz"):  # 1 stands for what cannot be known, where an axis is told as wrong
+            derived = {
+                "cells": [axis.cells if axis else 1 for axis in axes],
+                "size": [axis.size if axis else 1.0 for axis in axes],
+            }
+        if any(axis and axis.edges for axis in axes):
+            derived["origin"] = [axis.edges[0] if axis and axis.edges else 0.0 for axis in axes]
+        return derived | data
+
     @model_validator(mode="after")
     def _is_of_sane_size(self) -> Self:
         if prod(self.cells) > MOST_CELLS:
             raise flaw(f"expected at most 2**36 = {MOST_CELLS} cells in all, found {prod(self.cells)}")
+        return self
+
+    @model_validator(mode="after")
+    def _agrees_with_its_axes(self) -> Self:
+        for i, name in enumerate("xyz"):
+            axis: Axis | None = getattr(self, name)
+            if axis is None:
+                continue
+            hint = "cells, size and origin may be left out where all axes have layers or edges"
+            if axis.cells != self.cells[i]:
+                raise flaw(f"expected cells to agree along {name}, found {self.cells[i]} and {axis.cells}", hint)
+            if abs(axis.size - self.size[i]) > SAME_LENGTH * self.size[i]:
+                raise flaw(f"expected sizes to agree along {name} (m), found {self.size[i]:g} and {axis.size:g}", hint)
+            if axis.edges and abs(axis.edges[0] - self.origin[i]) > SAME_LENGTH * self.size[i]:
+                found = f"found {self.origin[i]:g} and {axis.edges[0]:g}"
+                raise flaw(f"expected origin and first edge to agree along {name} (m), {found}", hint)
+        return self
+
+    @model_validator(mode="after")
+    def _goes_around_once(self) -> Self:
+        if self.coordinates == "cartesian":
+            return self
+        if self.cells[1] != 1 or self.y is not None:
+            raise flaw(f"expected one cell around the axis, found {self.cells[1]} along y", "y is the angle phi")
+        if abs(self.size[1] - 2 * pi) > 1e-5:
+            raise flaw(f"expected size along y = 6.283185 (rad), the whole turn, found {self.size[1]:g}")
+        if self.origin[0] < 0:
+            raise flaw(f"expected a radius >= 0 (m), found {self.origin[0]:g} as the origin along x", "x is the radius")
         return self
 
     @property
@@ -69,3 +155,19 @@ class Grid(Part):
         """Upper corner of the box [m]."""
         x, y, z = (origin + size for origin, size in zip(self.origin, self.size, strict=True))
         return x, y, z
+
+    @property
+    def edges(self) -> tuple[tuple[float, ...] | None, ...]:
+        """Of axes x, y, z, the places of the cell faces [m], or None where cells are equal."""
+        axes = (self.x, self.y, self.z)
+        return tuple(axis.places(low) if axis else None for axis, low in zip(axes, self.origin, strict=True))
+
+
+def _axis_or_none(value: Any) -> Axis | None:
+    """The axis that a table makes, None where there is none or it is wrong, which is told elsewhere."""
+    if isinstance(value, Axis):
+        return value
+    try:
+        return Axis.model_validate(value)
+    except ValidationError:
+        return None

@@ -8,8 +8,8 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from heatsim.scenario.expressions import Expression
 from heatsim.scenario.part import Part, tag
-from heatsim.scenario.values import MATERIAL, NAME, Number, numbers, quantity, temperature
-from heatsim.scenario.wording import flaw
+from heatsim.scenario.values import MATERIAL, NAME, Number, numbers, quantity, temperature, temperatures
+from heatsim.scenario.wording import flaw, quote
 
 MOST_MATERIALS = 255  # a cell's material is one byte
 
@@ -22,12 +22,10 @@ Temperature = Annotated[float, temperature()]
 class PropertyTable(Part):
     """A property that follows temperature: straight lines between points, constant beyond them."""
 
-    T: Annotated[tuple[float, ...], numbers(Number("K or degC"), least=2, increasing=True)] = Field(
+    T: Annotated[tuple[float, ...], temperatures(least=2)] = Field(
         description="Temperatures of the points, increasing [K or degC]"
     )
-    value: Annotated[tuple[float, ...], numbers(Number("SI", above=0), least=2)] = Field(
-        description="The property at the points [its unit]"
-    )
+    value: tuple[float, ...] = Field(description="The property at the points [its unit]")
 
     @model_validator(mode="after")
     def _has_a_value_for_each_temperature(self) -> Self:
@@ -36,8 +34,24 @@ class PropertyTable(Part):
         return self
 
 
+class ConductivityTable(PropertyTable):
+    """Conductivity that follows temperature."""
+
+    value: Annotated[tuple[float, ...], numbers(CONDUCTIVITY, least=2)] = Field(
+        description="Conductivity at the points [W/(m K)]"
+    )
+
+
+class HeatCapacityTable(PropertyTable):
+    """Heat capacity that follows temperature."""
+
+    value: Annotated[tuple[float, ...], numbers(HEAT_CAPACITY, least=2)] = Field(
+        description="Specific heat capacity at the points [J/(kg K)]"
+    )
+
+
 class Latent(Part):
-    """Heat of melting, taken up evenly between solidus and liquidus."""
+    """Heat of melting, taken up evenly between solidus and liquidus, or all at once where these are the same."""
 
     heat: Annotated[float, quantity(Number("J/kg", above=0))] = Field(description="Latent heat [J/kg]")
     solidus: Temperature = Field(description="Where melting starts [K or degC]")
@@ -45,8 +59,8 @@ class Latent(Part):
 
     @model_validator(mode="after")
     def _melts_over_a_range(self) -> Self:
-        if self.liquidus <= self.solidus:
-            raise flaw(f"expected liquidus > solidus, found {self.liquidus:g} and {self.solidus:g}")
+        if self.liquidus < self.solidus:
+            raise flaw(f"expected solidus <= liquidus, found {self.solidus:g} and {self.liquidus:g}")
         return self
 
 
@@ -56,13 +70,13 @@ class Material(Part):
     conductivity: Annotated[
         Annotated[float | Expression, quantity(CONDUCTIVITY, "T"), Tag("<scalar>")]
         | Annotated[tuple[float, float, float], numbers(CONDUCTIVITY, length=3), Tag("<array>")]
-        | Annotated[PropertyTable, Tag("<table>")],
+        | Annotated[ConductivityTable, Tag("<table>")],
         Discriminator(tag),
     ] = Field(description="Thermal conductivity, one number or [kx, ky, kz] [W/(m K)]")
     density: Annotated[float, quantity(Number("kg/m3", above=0))] = Field(description="Density [kg/m3]")
     heat_capacity: Annotated[
         Annotated[float | Expression, quantity(HEAT_CAPACITY, "T"), Tag("<scalar>")]
-        | Annotated[PropertyTable, Tag("<table>")],
+        | Annotated[HeatCapacityTable, Tag("<table>")],
         Discriminator(lambda value: "<table>" if tag(value) == "<table>" else "<scalar>"),
     ] = Field(description="Specific heat capacity [J/(kg K)]")
     latent: Latent | None = Field(None, description="Latent heat of melting")
@@ -82,7 +96,8 @@ class Ambient(Part):
     @model_validator(mode="after")
     def _has_one_coefficient(self) -> Self:
         if (self.coefficient is None) == (self.resistance is None):
-            raise flaw("expected one of coefficient and resistance")
+            found = "none" if self.coefficient is None else "both"
+            raise flaw(f"expected one of coefficient (W/(m2 K)) and resistance (m2 K/W), found {found}")
         return self
 
 
@@ -90,4 +105,10 @@ class Contact(Part):
     """A thermal resistance wherever two materials touch."""
 
     between: tuple[Annotated[str, MATERIAL], Annotated[str, MATERIAL]] = Field(description="The two materials")
-    resistance: Annotated[float, quantity(Number("m2 K/W", least=0))] = Field(description="Contact resistance [m2 K/W]")
+    resistance: Annotated[float, quantity(Number("m2 K/W", above=0))] = Field(description="Contact resistance [m2 K/W]")
+
+    @model_validator(mode="after")
+    def _has_two_materials(self) -> Self:
+        if self.between[0] == self.between[1]:
+            raise flaw(f"expected two different materials, found {quote(self.between[0])} twice")
+        return self

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from heatsim.scenario.part import Part
 from heatsim.scenario.schedule import Recorded, Schedule
-from heatsim.scenario.shapes import Point
-from heatsim.scenario.values import NAME, Number, quantity
+from heatsim.scenario.shapes import Point, Shape
+from heatsim.scenario.values import MATERIAL, NAME, Number, quantity, temperature
+from heatsim.scenario.wording import flaw, quote
 
 Name = Annotated[str, NAME]
+FieldName = Literal["peak_temperature", "cooling_rate", "heat_flux", "gradient", "melted_fraction", "time_above"]
 
 
 class Slice(Recorded):
@@ -39,6 +41,20 @@ class Probe(Recorded):
     at: Point = Field(description="Place x, y, z [m]")
 
 
+class Statistics(Recorded, Shape):
+    """A part of the box, a shape or all of a material, of which temperatures and energy are kept."""
+
+    name: Name = Field(description="Name of the columns in regions.csv")
+    material: Annotated[str | None, MATERIAL] = Field(None, description="Name of a material, instead of a shape")
+
+    @model_validator(mode="after")
+    def _is_a_shape_or_a_material(self) -> Self:
+        given = [*self.forms, *(["material"] if self.material is not None else [])]
+        if len(given) != 1 or self.labels is not None:
+            raise flaw(f"expected one of a shape and a material, found {' and '.join(given) or 'none'}")
+        return self
+
+
 class Checkpoint(Part):
     """How often the run is saved so that it can be resumed."""
 
@@ -51,7 +67,27 @@ class Output(Part):
     """What a run leaves behind."""
 
     snapshots: Schedule = Field(Schedule(count=10), description="When the whole field is kept; ten times if left out")
+    fields: tuple[FieldName, ...] = Field((), description="Derived fields that snapshots hold beside the temperature")
+    time_above: Annotated[float | None, temperature()] = Field(
+        None, description="Of the field time_above: the temperature above which time counts [K or degC]"
+    )
     energy: Schedule | None = Field(None, description="When the energy balance is kept in energy.csv")
     checkpoint: Checkpoint | None = Field(None, description="How often the run is saved to be resumed")
     slices: tuple[Slice, ...] = Field((), description="Planes to draw and keep")
     probes: tuple[Probe, ...] = Field((), description="Points to record in probes.csv")
+    regions: tuple[Statistics, ...] = Field((), description="Parts of the box to keep statistics of in regions.csv")
+
+    @model_validator(mode="after")
+    def _has_each_field_once(self) -> Self:
+        for name in self.fields:
+            if self.fields.count(name) > 1:
+                raise flaw(f"expected each field once, found {quote(name)} {self.fields.count(name)} times in fields")
+        return self
+
+    @model_validator(mode="after")
+    def _knows_above_what(self) -> Self:
+        if "time_above" in self.fields and self.time_above is None:
+            raise flaw('expected time_above with "time_above" in fields, found none', "the temperature to exceed")
+        if "time_above" not in self.fields and self.time_above is not None:
+            raise flaw('expected "time_above" in fields with time_above, found none')
+        return self

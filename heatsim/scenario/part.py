@@ -37,10 +37,10 @@ def tag(value: Any) -> str:
     return "<array>" if isinstance(value, (list, tuple)) else "<scalar>"
 
 
-def kind_tag(value: Any) -> str | None:
-    """Return the `kind` of a table as a tag, `<fixed>`; the brackets tell it from a key."""
+def kind_tag(value: Any) -> str:
+    """Return the `kind` of a table as a tag, `<fixed>`, or `<>` without one; the brackets tell it from a key."""
     kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
-    return f"<{kind}>" if isinstance(kind, str) else None
+    return f"<{kind}>" if isinstance(kind, str) else "<>"
 
 
 def is_tag(part: str | int) -> bool:
@@ -70,12 +70,11 @@ def _translate(error: ErrorDetails, model: type[Part]) -> tuple[tuple[str | int,
             return place, _not_one_of(choices, value)
         case "union_tag_invalid":
             kinds = re.findall("<([^>]*)>", context["expected_tags"])
-            return (*place, "kind"), _not_one_of(kinds, value["kind"])
-        case "union_tag_not_found":
             if not isinstance(value, dict):
-                return place, flaw(f"expected a table, found {found(value)}", 'such as { kind = "insulated" }')
-            kind = found(value["kind"]) if "kind" in value else "none"
-            return (*place, "kind"), flaw(f"expected a kind, found {kind}", 'such as "fixed"')
+                return place, flaw(f"expected a table, found {found(value)}", f'such as {{ kind = "{kinds[0]}" }}')
+            if "kind" not in value:
+                return (*place, "kind"), flaw(f"expected {one_of(kinds)}, found none")
+            return (*place, "kind"), _not_one_of(kinds, value["kind"])
         case "model_type" | "model_attributes_type" | "dict_type":
             return place, flaw(f"expected a table, found {found(value)}")
         case "string_type":

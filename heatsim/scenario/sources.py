@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from heatsim.scenario.beams import Beam
 from heatsim.scenario.expressions import Expression
 from heatsim.scenario.part import Part, tag
 from heatsim.scenario.shapes import ArrayFile, Shape
@@ -15,21 +16,6 @@ from heatsim.scenario.wording import flaw
 
 InitialValue = Annotated[float | Expression, temperature("xyz")]
 AMOUNTS = ("power", "power_density", "trace", "beam")
-
-
-class Beam(Part):
-    """A moving heat source, such as a laser."""
-
-    kind: Literal["gaussian", "goldak"] = Field(description="Distribution of the power")
-    power: Annotated[float, quantity(Number("W", least=0))] = Field(description="Power of the beam [W]")
-    radius: Annotated[float, quantity(Number("m", above=0))] = Field(description="Radius of the beam [m]")
-    depth: Annotated[float, quantity(Number("m", above=0))] = Field(description="Depth of absorption [m]")
-    absorptivity: Annotated[float, quantity(Number("1", above=0, most=1))] = Field(
-        1.0, description="Part of the power that is absorbed [1]"
-    )
-    path: Annotated[Path, file_name("the name of a .csv file")] = Field(
-        description="File with the scan path: time [s], x, y, z [m]"
-    )
 
 
 class Source(Part):
@@ -43,7 +29,8 @@ class Source(Part):
         None, description="Power in a unit volume, number or expression in x, y, z, t [W/m3]"
     )
     trace: Annotated[Path | None, file_name("the name of a .csv file")] = Field(
-        None, description="File with a power trace: time [s], power [W]"
+        None,
+        description="CSV file with the power in the region: time [s], power [W]; linear in between, 0 outside",
     )
     beam: Beam | None = Field(None, description="A moving heat source")
 
@@ -51,8 +38,14 @@ class Source(Part):
     def _has_one_amount(self) -> Self:
         given = [name for name in AMOUNTS if getattr(self, name) is not None]
         if len(given) != 1:
-            expected = "expected one of power (W) and power_density (W/m3)"
+            expected = "expected one of power (W), power_density (W/m3), trace and beam"
             raise flaw(f"{expected}, found {' and '.join(given) or 'none'}")
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_region_or_a_beam(self) -> Self:
+        if self.beam is not None and self.region is not None:
+            raise flaw("expected beam without region, found both", "a beam heats where it shines")
         return self
 
     @model_validator(mode="after")

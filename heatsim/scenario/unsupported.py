@@ -19,11 +19,11 @@ NOT_YET = {
     "materials.*.latent": "melting",
     "regions.*.stl": "surfaces from STL files",
     "boundary.*.kind=radiation": "radiating faces",
-    "boundary.*.patches": "patches on faces",
+    "boundary.*.patches.*.kind=radiation": "radiating faces",
     "sources.*.region.stl": "surfaces from STL files",
-    "sources.*.trace": "power traces",
-    "sources.*.beam": "moving beams",
     "output.checkpoint": "checkpoints",
+    "output.fields": "derived fields",
+    "output.regions": "statistics of regions",
 }
 
 

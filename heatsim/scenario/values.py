@@ -135,6 +135,16 @@ def temperature(variables: str = "") -> Leaf:
     return Leaf(check, _quantity_schema({"type": "number"}, variables, ()))
 
 
+def temperatures(least: int) -> Leaf:
+    """Return the annotation of an array of at least so many increasing temperatures from absolute zero up."""
+
+    def check(value: Any, context: Context) -> Any:
+        number = Number(context.temperature_unit, least=context.absolute_zero)
+        return numbers(number, least=least, increasing=True).check(value, context)
+
+    return Leaf(check, {"type": "array", "items": {"type": "number"}, "minItems": least})
+
+
 def _quantity_schema(number: Schema, variables: str, words: tuple[str, ...]) -> Schema:
     choices = [number]
     if words:

@@ -18,7 +18,7 @@ LAYOUT = 1
 
 _FOLDERS = ("snapshots", "slices")
 _OWN_FILES = re.compile(
-    r"run\.(vtkhdf|json|log) | geometry\.h5 | scenario\.toml | (probes|energy|hotspots)\.csv"
+    r"run\.(vtkhdf|json|log) | (geometry|mesh)\.h5 | scenario\.toml | (probes|energy|regions|hotspots)\.csv"
     r"| snapshots/\d{6,}\.h5 | slices/[^/]+_(\d{6,}|hotspots)\.png | slices/[^/]+/\d{6,}\.h5",
     re.VERBOSE,
 )
@@ -80,6 +80,11 @@ class RunFolder:
         return self.path / "geometry.h5"
 
     @property
+    def mesh(self) -> Path:
+        """Points and cells for VTK, where cells are unequal or coordinates cylindrical."""
+        return self.path / "mesh.h5"
+
+    @property
     def probes(self) -> Path:
         """Temperature at the probes over time."""
         return self.path / "probes.csv"
@@ -88,6 +93,11 @@ class RunFolder:
     def energy(self) -> Path:
         """Energy ledger over time."""
         return self.path / "energy.csv"
+
+    @property
+    def regions(self) -> Path:
+        """Temperature and energy of regions over time."""
+        return self.path / "regions.csv"
 
     @property
     def hotspots(self) -> Path:

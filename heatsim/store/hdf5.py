@@ -19,6 +19,12 @@ from heatsim.store.atomic import write_atomically
 
 CHUNK_BYTES = 2**20
 
+ENDS = "ends"  # the dimension of the two bounds of a cell
+_CYLINDRICAL = {
+    "x": {"units": "m", "long_name": "radius r of the cell centre"},
+    "y": {"units": "radian", "long_name": "angle phi of the cell centre"},
+}
+
 # What h5py and code that walks a file raise when the file is damaged or made of something else.
 DAMAGE = (OSError, LookupError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError)
 
@@ -55,13 +61,40 @@ def add_header(file: h5py.File, title: str) -> None:
     file.attrs["heatsim_version"] = heatsim_version()
 
 
-def add_axis(file: h5py.File, name: str, centres: np.ndarray) -> None:
-    """Add the dimension scale `name` ("x", "y" or "z") with cell centres in m."""
+def add_axis(file: h5py.File, name: str, centres: np.ndarray, coordinates: str = "cartesian") -> None:
+    """Add the dimension scale `name` ("x", "y" or "z") with cell centres in m, or rad for y in cylindrical coordinates.
+
+    CF has no attributes for the radius and the angle of cylindrical coordinates but a name to read.
+    """
     scale = file.create_dataset(name, data=np.asarray(centres, dtype=np.float64))
     scale.make_scale(name)
+    if coordinates == "cylindrical" and name in _CYLINDRICAL:
+        set_attributes(scale, _CYLINDRICAL[name])
+        return
     set_attributes(scale, {"units": "m", "long_name": f"{name} of the cell centre", "axis": name.upper()})
     if name == "z":
         scale.attrs["positive"] = "up"
+
+
+def add_bounds(file: h5py.File, name: str, faces: np.ndarray) -> None:
+    """Add the cell faces (n + 1,) of an axis as the CF bounds of its coordinate (CF 7.1): `x_bounds` (n, 2) for x."""
+    if ENDS not in file:
+        ends = file.create_dataset(ENDS, data=np.zeros(2, dtype=">f4"))
+        ends.make_scale(f"This is a netCDF dimension but not a netCDF variable. {2:9d}")  # netCDF-4, appendix C
+    bounds = file.create_dataset(bounds_name(name), data=np.column_stack([faces[:-1], faces[1:]]))
+    attach_scales(file, bounds, (name, ENDS))
+    file[name].attrs["bounds"] = bounds_name(name)
+
+
+def read_bounds(file: h5py.File, axis: str) -> np.ndarray:
+    """The cell faces (n + 1,) that `add_bounds` wrote. Raises KeyError when there are none."""
+    bounds = plain_dataset(file, bounds_name(axis))[()]
+    return np.append(bounds[:, 0], bounds[-1, 1])
+
+
+def bounds_name(axis: str) -> str:
+    """Name of the variable with the cell faces along an axis."""
+    return f"{axis}_bounds"
 
 
 def add_time(file: h5py.File, time: float | Sequence[float]) -> h5py.Dataset:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -22,20 +21,15 @@ from heatsim.store.hdf5 import (
     add_time,
     attach_scales,
     open_own,
-    plain_dataset,
     set_attributes,
     write_hdf5,
 )
+from heatsim.store.mesh import write_mesh
 from heatsim.store.snapshots import AXES, add_grid, extra_fields, read_grid
+from heatsim.store.virtual import Variable, add_virtual, read_variable, single, stack
+from heatsim.store.vtk import Image, Mesh, read_mesh_kinds
 
-_COPIED = ("units", "long_name", "units_metadata", "flag_values", "flag_meanings", "names")
 _ALL_AXES = ("time", *AXES)
-
-
-@dataclass(frozen=True)
-class _Variable:
-    dtype: np.dtype[Any]
-    attributes: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -44,7 +38,7 @@ class _Layout:
 
     grid: Grid
     title: str
-    variables: dict[str, _Variable]
+    variables: dict[str, Variable]
 
 
 class Series:
@@ -89,21 +83,22 @@ class Series:
         add_grid(file, layout.grid)
         add_time(file, times).make_scale("time")
         _add_steps(file, [self._frames[path][1] for path in paths])
-        cells = _add_vtk(file, layout.grid, times)
+        vtk = self._vtk(file, layout.grid, times)
         for name, variable in layout.variables.items():
-            data = _add_virtual(file, name, variable, _stack(name, variable, layout.grid.shape, sources))
+            data = add_virtual(file, name, variable, stack(name, variable, layout.grid.shape, sources))
             attach_scales(file, data, _ALL_AXES)
             data.attrs["coordinates"] = "step"
-            if len(times) > 1:
-                cells[name] = data
-            else:
-                attach_scales(
-                    file,
-                    _add_virtual(cells, name, variable, _single(name, variable, layout.grid.shape, sources[0])),
-                    AXES,
-                )
+            vtk.add(name, variable, sources, data)
         if self._folder.geometry.is_file():
-            _add_material(file, cells, self._folder.geometry, len(times))
+            _add_material(file, vtk, self._folder.geometry)
+
+    def _vtk(self, file: h5py.File, grid: Grid, times: list[float]) -> Image | Mesh:
+        if grid.equal:
+            return Image(file, grid, times)
+        if not self._folder.mesh.is_file():
+            write_mesh(self._folder.mesh, grid)
+        with open_own(self._folder.mesh, "mesh file") as mesh:
+            return Mesh(file, grid, times, self._folder.mesh.name, read_mesh_kinds(mesh))
 
 
 def write_series(folder: RunFolder) -> None:
@@ -113,13 +108,8 @@ def write_series(folder: RunFolder) -> None:
 
 def _read_layout(file: h5py.File) -> _Layout:
     names = ("temperature", *extra_fields(file))
-    variables = {name: _read_variable(file, name) for name in names}
+    variables = {name: read_variable(file, name) for name in names}
     return _Layout(read_grid(file), str(file.attrs["title"]), variables)
-
-
-def _read_variable(file: h5py.File, name: str) -> _Variable:
-    data = plain_dataset(file, name)
-    return _Variable(data.dtype, {key: data.attrs[key] for key in _COPIED if key in data.attrs})
 
 
 def _add_steps(file: h5py.File, steps: list[int]) -> None:
@@ -128,55 +118,11 @@ def _add_steps(file: h5py.File, steps: list[int]) -> None:
     attach_scales(file, variable, ("time",))
 
 
-def _add_vtk(file: h5py.File, grid: Grid, times: list[float]) -> h5py.Group:
-    """Add what VTK reads (VTKHDF 2.0: ImageData, temporal), and return its group of cell arrays."""
-    nz, ny, nx = grid.shape
-    vtk = file.create_group("VTKHDF")
-    vtk.attrs["Version"] = np.array([2, 0], dtype=np.int64)
-    vtk.attrs["Type"] = np.bytes_("ImageData")  # VTK wants a string of fixed length
-    vtk.attrs["WholeExtent"] = np.array([0, nx, 0, ny, 0, nz], dtype=np.int64)
-    vtk.attrs["Origin"] = np.array(grid.origin, dtype=np.float64)
-    vtk.attrs["Spacing"] = np.array(grid.spacing, dtype=np.float64)
-    vtk.attrs["Direction"] = np.eye(3).ravel()
-    if len(times) > 1:  # VTK takes what has a single step for a file without time
-        steps = vtk.create_group("Steps")
-        steps.attrs["NSteps"] = np.int64(len(times))
-        # A copy: as a hard link to the scale "time" it would give h5netcdf a dimension of a second name.
-        values = steps.create_dataset("Values", data=np.asarray(times, dtype=np.float64))
-        attach_scales(file, values, ("time",))
-    return vtk.create_group("CellData")
-
-
-def _add_material(file: h5py.File, cells: h5py.Group, geometry: Path, count: int) -> None:
-    """Add the material ids: (z, y, x) for CF readers, and the same at each of `count` times for VTK."""
+def _add_material(file: h5py.File, vtk: Image | Mesh, geometry: Path) -> None:
+    """Add the material ids: (z, y, x) for CF readers, and the same at all times for VTK."""
     with open_own(geometry, "geometry file") as static:
-        variable, shape = _read_variable(static, "material"), static["material"].shape
-    single = _single("material", variable, shape, geometry.name)
-    attach_scales(file, _add_virtual(file, "material", variable, single), AXES)
-    if count > 1:
-        repeated = _stack("material", variable, shape, [geometry.name] * count)
-        attach_scales(file, _add_virtual(cells, "material", variable, repeated), _ALL_AXES)
-    else:
-        attach_scales(file, _add_virtual(cells, "material", variable, single), AXES)
-
-
-def _single(name: str, variable: _Variable, shape: tuple[int, ...], source: str) -> h5py.VirtualLayout:
-    """Lay out (z, y, x), the dataset `name` of a source file."""
-    layout = h5py.VirtualLayout(shape, variable.dtype)
-    layout[...] = h5py.VirtualSource(source, name, shape=shape)
-    return layout
-
-
-def _stack(name: str, variable: _Variable, shape: tuple[int, ...], sources: list[str]) -> h5py.VirtualLayout:
-    """Lay out (time, z, y, x), each time being the dataset `name` of one source file."""
-    layout = h5py.VirtualLayout((len(sources), *shape), variable.dtype)
-    for i, source in enumerate(sources):
-        layout[i] = h5py.VirtualSource(source, name, shape=shape)
-    return layout
-
-
-def _add_virtual(group: h5py.Group, name: str, variable: _Variable, layout: h5py.VirtualLayout) -> h5py.Dataset:
-    fill = np.nan if variable.dtype.kind == "f" else 0
-    data = group.create_virtual_dataset(name, layout, fillvalue=fill)
-    set_attributes(data, variable.attributes)
-    return data
+        variable, shape = read_variable(static, "material"), static["material"].shape
+    attach_scales(
+        file, add_virtual(file, "material", variable, single("material", variable, shape, geometry.name)), AXES
+    )
+    vtk.add_constant("material", variable, geometry.name)

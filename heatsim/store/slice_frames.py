@@ -11,10 +11,13 @@ import numpy as np
 from heatsim.store.hdf5 import (
     add_array,
     add_axis,
+    add_bounds,
     add_header,
     add_time,
+    bounds_name,
     open_own,
     plain_dataset,
+    read_bounds,
     temperature_attributes,
     write_hdf5,
 )
@@ -25,7 +28,9 @@ class SliceFrame:
     """Temperature (rows, columns) in the plane `normal` = `position` (m).
 
     `axes` names the axis along rows and the one along columns, ("y", "x") for a z plane; `extent` is
-    (left, right, bottom, top) in m: columns run from left to right, rows from bottom to top.
+    (left, right, bottom, top) in m: columns run from left to right, rows from bottom to top. `faces` are the places of
+    the cell faces along rows and columns where these are unequal, (rows + 1,) and (columns + 1,), m. In cylindrical
+    `coordinates` x is the radius and y the angle, rad.
     """
 
     field: np.ndarray
@@ -37,6 +42,8 @@ class SliceFrame:
     step: int
     unit: str = "K"
     title: str = ""
+    faces: tuple[np.ndarray, np.ndarray] | None = None
+    coordinates: str = "cartesian"
 
 
 def write_slice_frame(path: Path, frame: SliceFrame) -> None:
@@ -50,10 +57,17 @@ def write_slice_frame(path: Path, frame: SliceFrame) -> None:
         file.attrs["axes"] = list(frame.axes)
         file.attrs["normal"] = frame.normal
         add_time(file, frame.time)
-        add_axis(file, frame.axes[0], _centres(bottom, top, frame.field.shape[0]))
-        add_axis(file, frame.axes[1], _centres(left, right, frame.field.shape[1]))
+        if frame.coordinates != "cartesian":
+            file.attrs["coordinates"] = frame.coordinates
+        if frame.faces is None:
+            add_axis(file, frame.axes[0], _centres(bottom, top, frame.field.shape[0]), frame.coordinates)
+            add_axis(file, frame.axes[1], _centres(left, right, frame.field.shape[1]), frame.coordinates)
+        else:
+            for axis, faces in zip(frame.axes, frame.faces, strict=True):
+                add_axis(file, axis, 0.5 * (faces[:-1] + faces[1:]), frame.coordinates)
+                add_bounds(file, axis, faces)
         plane = file.create_dataset(frame.normal, data=frame.position)
-        plane.attrs["units"] = "m"
+        plane.attrs["units"] = "m" if (frame.coordinates, frame.normal) != ("cylindrical", "y") else "radian"
         attributes = {**temperature_attributes(frame.unit), "coordinates": f"time {frame.normal}"}
         add_array(file, "temperature", frame.field, frame.axes, attributes)
 
@@ -78,6 +92,8 @@ def read_slice_frame(path: Path) -> SliceFrame:
             step=int(file.attrs["step"]),
             unit=str(temperature.attrs["units"]),
             title=str(file.attrs["title"]),
+            faces=(read_bounds(file, rows), read_bounds(file, columns)) if bounds_name(rows) in file else None,
+            coordinates=str(file.attrs.get("coordinates", "cartesian")),
         )
 
 

@@ -11,12 +11,16 @@ import numpy as np
 
 from heatsim.grid import Grid
 from heatsim.store.hdf5 import (
+    ENDS,
     add_array,
     add_axis,
+    add_bounds,
     add_header,
     add_time,
+    bounds_name,
     open_own,
     plain_dataset,
+    read_bounds,
     temperature_attributes,
     write_hdf5,
 )
@@ -82,15 +86,21 @@ def read_snapshot(path: Path) -> Snapshot:
 
 def extra_fields(file: h5py.File) -> list[str]:
     """Names of the 3-D variables of a snapshot other than the temperature."""
-    return [name for name in file if name not in ("temperature", "time", *AXES)]
+    others = {"temperature", "time", ENDS, *AXES, *map(bounds_name, AXES)}
+    return [name for name in file if name not in others]
 
 
 def add_grid(file: h5py.File, grid: Grid) -> None:
-    """Add the coordinates z, y, x, and the grid's numbers as attributes so that it reads back exactly."""
-    for axis in AXES:
-        add_axis(file, axis, grid.centres(axis))
+    """Add the coordinates z, y, x, and the grid's numbers so that it reads back exactly: origin, size of cells and
+    coordinates (if not Cartesian) as attributes; the faces of unequal cells as bounds."""
+    for axis, edges in zip(AXES, reversed(grid.edges), strict=True):
+        add_axis(file, axis, grid.centres(axis), grid.coordinates)
+        if edges is not None:
+            add_bounds(file, axis, np.array(edges))
     file.attrs["grid_origin"] = grid.origin
     file.attrs["grid_spacing"] = grid.spacing
+    if grid.coordinates != "cartesian":
+        file.attrs["grid_coordinates"] = grid.coordinates
 
 
 def read_grid(file: h5py.File) -> Grid:
@@ -98,7 +108,13 @@ def read_grid(file: h5py.File) -> Grid:
     nz, ny, nx = (int(file[axis].shape[0]) for axis in AXES)
     x, y, z = (float(value) for value in file.attrs["grid_origin"])
     dx, dy, dz = (float(value) for value in file.attrs["grid_spacing"])
-    return Grid((nz, ny, nx), (x, y, z), (dx, dy, dz))
+    edges = tuple(_read_edges(file, axis) for axis in reversed(AXES))
+    coordinates = str(file.attrs.get("grid_coordinates", "cartesian"))
+    return Grid((nz, ny, nx), (x, y, z), (dx, dy, dz), edges, coordinates)
+
+
+def _read_edges(file: h5py.File, axis: str) -> tuple[float, ...] | None:
+    return tuple(read_bounds(file, axis).tolist()) if bounds_name(axis) in file else None
 
 
 def _add_field(file: h5py.File, name: str, values: np.ndarray, attributes: Mapping[str, str]) -> None:

@@ -1,10 +1,13 @@
-"""Tables `probes.csv` and `energy.csv` that grow by a row at a time."""
+"""Tables `probes.csv`, `energy.csv` and `regions.csv` that grow by a row at a time."""
 
 from __future__ import annotations
 
 import csv
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
+
+from heatsim.errors import InputFileError
 
 
 class CsvTable:
@@ -30,3 +33,18 @@ class CsvTable:
     def close(self) -> None:
         """Close the file; closing twice is harmless."""
         self._file.close()
+
+
+def read_last_row(path: Path) -> dict[str, float]:
+    """The last row of a table of numbers by the names of its columns; empty where there is none yet.
+
+    Raises InputFileError when the file is missing or no such table.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = csv.reader(file)
+            header = next(rows)
+            last = next(iter(deque(rows, maxlen=1)), None)
+        return dict(zip(header, map(float, last), strict=True)) if last else {}
+    except (OSError, ValueError, StopIteration, csv.Error):
+        raise InputFileError(path, "is not a table of numbers by heatsim") from None

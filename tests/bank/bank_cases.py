@@ -73,6 +73,12 @@ def pair(values: np.ndarray) -> Pair:
     return int(values[0]), int(values[1])
 
 
+def same_numbers(a: np.ndarray, b: np.ndarray) -> bool:
+    """As `same_bits`, but what is not a number may be written in other bits."""
+    missing = np.isnan(a)
+    return np.array_equal(missing, np.isnan(b)) and same_bits(np.where(missing, 0, a), np.where(missing, 0, b))
+
+
 def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     """Equal in every bit, the sign of zeros and the shape included."""
     return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()

@@ -66,6 +66,35 @@ def test_a_grid_of_more_cells_than_the_gpu_kernels_count_stays_on_the_cpu_or_is_
         devices.choose(load(path, ["compute.device=cuda"]))
 
 
+@pytest.mark.parametrize("integrator", ["implicit", "steady"])
+def test_integrators_that_solve_go_where_the_run_goes(
+    write: Write, gpu: Callable[[int], None], integrator: str
+) -> None:
+    gpu(1024)
+    solving = f"time.integrator={integrator}"
+    large, small = (write(text, name) for text, name in ((LARGE, "large.toml"), (SMALL, "small.toml")))
+    for path, demanded, expected in (
+        (large, [], ("cuda", "multigrid_cuda")),
+        (large, ["compute.device=cpu"], ("cpu", "multigrid")),
+        (small, [], ("cpu", "multigrid")),
+        (small, ["compute.device=cuda"], ("cuda", "multigrid_cuda")),
+    ):
+        choice = devices.choose(load(path, [solving, *demanded]))
+        assert (choice.device, choice.kernel) == expected
+
+
+@pytest.mark.parametrize("integrator", ["euler", "implicit", "steady"])
+def test_a_gpu_demanded_and_missing_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch, integrator: str) -> None:
+    def none() -> str:
+        raise NoGpuError("none")
+
+    monkeypatch.setattr(devices, "gpu_name", none)
+    path = write(LARGE)
+    with pytest.raises(NoGpuError):
+        devices.choose(load(path, [f"time.integrator={integrator}", "compute.device=cuda"]))
+    assert devices.choose(load(path, [f"time.integrator={integrator}"])).device == "cpu"
+
+
 def test_without_a_gpu_auto_says_so(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> str:
         raise NoGpuError("none")

@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
-from integrator_cases import box, case, convection, equal_steps, field, fixed, flux, material
+from integrator_cases import ORDER_PROBLEMS, case, equal_steps, exact, field
 
 from heatsim.integrators.tableaus import BACKWARD_EULER, TR_BDF2, Tableau
 
-PROBLEMS = {
-    "a mode": case([24, 1, 1], 0.1, initial="cos(pi*x)"),
-    "two materials, a source that follows time, convection": case(
-        [8, 6, 5],
-        0.2,
-        materials={"a": material(1.0), "b": material(0.1)},
-        regions=[{"material": "b", **box([0.5, 0, 0], [1, 1, 1])}],
-        initial="x*(1 - x) + y",
-        boundary={"x_min": convection(2.0, "sin(9*t)"), "z_max": flux(0.5), "y_max": fixed("1 + 3*t*t")},
-        sources=[{"power": "5*cos(8*t)", "region": box([0, 0, 0], [0.5, 0.5, 0.5])}],
-    ),
-    "a coefficient that follows time": case(
-        [16, 1, 1], 0.3, initial="1 + x*x", boundary={"x_min": convection("3 + 2*sin(10*t)", 0.5)}
-    ),
-}
-
-
-@cache
-def exact(text: str) -> np.ndarray:
-    return field(equal_steps(text, 400, TR_BDF2))
-
 
 @pytest.mark.parametrize("tableau", [BACKWARD_EULER, TR_BDF2], ids=lambda tableau: tableau.name)
-@pytest.mark.parametrize("text", PROBLEMS.values(), ids=PROBLEMS)
+@pytest.mark.parametrize("text", ORDER_PROBLEMS.values(), ids=ORDER_PROBLEMS)
 def test_the_error_falls_with_the_order_of_the_method(text: str, tableau: Tableau) -> None:
     counts = (16, 32) if tableau.order == 2 else (40, 80)
     errors = [np.abs(field(equal_steps(text, count, tableau)) - exact(text)).max() for count in counts]

@@ -63,20 +63,20 @@ def integers(kinds: str) -> Any:
 
 
 def flows_signature(precision: str, kinds: str) -> Any:
-    """u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, kinds, count, weights, partial."""
+    """u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, kinds, count, weights, share, partial."""
     real, count, number = getattr(types, precision), types.uint32, types.int32
     return types.void(
         real[::1], real[::1], types.int64[::1], number, number, count, count, count, number[::1],
         real[:, ::1], real[:, ::1], number, types.int64[::1], integers(kinds), count,
-        types.float64[::1], types.float64[:, ::1],
+        types.float64[::1], types.float64, types.float64[:, ::1],
     )  # fmt: skip
 
 
 def taps_signature(precision: str) -> Any:
-    """u, cells, beyond, places, firsts, weights, row, partial."""
+    """u, cells, beyond, places, firsts, weights, share, row, partial."""
     indices, doubles = types.int64[::1], types.float64
     return types.void(
-        getattr(types, precision)[::1], *(indices,) * 4, doubles[::1], types.int32, doubles[:, ::1]
+        getattr(types, precision)[::1], *(indices,) * 4, doubles[::1], doubles, types.int32, doubles[:, ::1]
     )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ class Ready(NamedTuple):
             "shared_bytes": shared_bytes,
             "threads": threads,
             "blocks_a_multiprocessor": blocks,
-            "occupancy": blocks * threads / cuda.get_current_device().MAX_THREADS_PER_MULTI_PROCESSOR,
+            "occupancy": blocks * threads / cuda.get_current_device().MAX_THREADS_PER_MULTIPROCESSOR,
         }
 
 

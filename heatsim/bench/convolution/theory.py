@@ -64,7 +64,7 @@ def _of_planes(kernel: str, height: int, width: int) -> Asked:
     if kernel in ("basic", "constant"):
         return Asked(prod(mask), prod(mask) if kernel == "basic" else 0)
     if kernel == "register":
-        return Asked(theory.march_reads(module.CHUNK, module.CELLS, mask))
+        return Asked(theory.march_reads(module.rows_of_thread(*mask), module.CELLS, mask))
     if kernel == "tiled":
         return Asked(theory.tile_reads((module.TILE + 1 - height, module.TILE + 1 - width), mask))
     columns, rows = module.BLOCK

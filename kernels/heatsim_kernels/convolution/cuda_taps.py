@@ -15,21 +15,21 @@ if not SIMULATED:
     from numba.core import cgutils
 
 
-def row_adder(height: int, width: int, columns: int):
+def row_adder(meets: tuple[tuple[int, int], ...], width: int, columns: int):
     """The device function add(sums, values, mask).
 
-    `sums` are `height` rows of `columns` unfinished results: those of row s have met s rows of the mask so far, and now
-    meet row s of it. `values` are the columns + width - 1 elements under the mask as it goes over the columns; `mask`
-    has height x width weights, row by row.
+    `sums` are rows of `columns` unfinished results, `meets` the pairs of a row of them and the row of the mask that it
+    meets. `values` are the columns + width - 1 elements under the mask as it goes over the columns; `mask` has rows of
+    `width` weights, one after another.
     """
 
     def added(sums, values, mask, multiply_add):
         new = list(sums)
-        for s in range(height):
+        for s, m in meets:
             for k in range(width):
                 for column in range(columns):
                     at = s * columns + column
-                    new[at] = multiply_add(mask[s * width + k], values[column + k], new[at])
+                    new[at] = multiply_add(mask[m * width + k], values[column + k], new[at])
         return new
 
     if SIMULATED:

@@ -6,15 +6,18 @@
     row y+1     l l [ v v v v ] r r      are the vectors of neighbouring threads, which the L1 cache has already
 
 Where the kernels before this one hold elements and sum up a result at a time, here a row of elements is loaded once and
-added to all results that it belongs to: with a mask of h rows, h x 4 sums are under way in registers, one row of them
-is finished with every row loaded, and the others move up. No element is loaded twice by a thread, there is no shared
-memory and no barrier, and warps drift apart so that loads of one hide behind the work of others. The vectors of the
-rows ahead are under way while a row is added up.
+added to all results that it belongs to. No element is loaded twice by a thread, there is no shared memory and no
+barrier, and warps drift apart so that loads of one hide behind the work of others.
+
+Masks of up to 9 x 9: a thread makes a few rows of results, 4 for 3 x 3, in straight code without a loop. The assembler
+then has all loads to choose from when it hides latencies, and sums stay where they are. Larger masks: a loop over 16
+rows, in which h x 4 sums are under way in registers, one row of them is finished with every row loaded, and the others
+move up; the vectors of the rows ahead are under way while a row is added up.
 
 The weights are arguments, which a GPU keeps in constant memory (c[0] of the machine code): on Hopper two at a time go
 to uniform registers that serve the whole warp (ULDC.64), and multiply-adds take them from there, so one compiled kernel
-serves all masks of a size. In float32 a result costs 8 bytes of device memory, 4 (h-1) / CHUNK more asked of the L2
-cache for the rows that marches share, and h x w multiply-adds; at 5 x 5 these are 100 of about 150 instructions a row.
+serves all masks of a size. In float32 a result costs 8 bytes of device memory, 4 (h-1) / (rows of a thread) more asked
+of the L2 cache for the rows that threads share, and h x w multiply-adds.
 Sources: Micikevicius, 3D finite difference computation on GPUs using CUDA, GPGPU-2, 2009 (the march); Volkov, Better
 performance at lower occupancy, GTC 2010 (several results a thread).
 
@@ -36,8 +39,11 @@ from .cuda_taps import collected, mapped, regrouped, row_adder
 
 MASK = "arguments"
 BLOCK = (2, 2) if SIMULATED else (32, 4)  # a warp along x
-CHUNK = 3 if SIMULATED else 16  # rows of results of a thread
-AHEAD = 2  # rows whose own vectors are under way
+# Rows of results of a thread by rows of the mask: few, so that blocks at work together read what lies side by side
+STRIPS = {1: 2, 3: 2, 5: 3} if SIMULATED else {1: 4, 3: 4, 5: 6, 7: 6, 9: 6}
+WIDEST = 9  # columns of such a mask
+CHUNK = 3 if SIMULATED else 16  # rows of results of a thread that marches in a loop
+AHEAD = 2  # rows whose own vectors are under way in the loop
 WEIGHTS = 2048  # bytes of weights at most, what the first level of the constant cache holds
 HELD, SUMS = 136, 120  # registers of sums and a row of elements, and of sums, at most: with more a thread spills
 
@@ -49,7 +55,17 @@ def block(variant: Variant) -> tuple[int, int]:
 
 def grid(shape: tuple[int, int, int], variant: Variant) -> tuple[int, int, int]:
     """A block for each tile of results."""
-    return tiles(shape, CELLS * BLOCK[0], CHUNK * BLOCK[1])
+    return tiles(shape, CELLS * BLOCK[0], rows_of_thread(variant.height, variant.width) * BLOCK[1])
+
+
+def rows_of_thread(height: int, width: int) -> int:
+    """Rows of results that a thread makes with a mask of so many rows and columns."""
+    return STRIPS[height] if _straight(height, width) else CHUNK
+
+
+def _straight(height: int, width: int) -> bool:
+    """Whether a mask is small enough for code without a loop."""
+    return height in STRIPS and width <= WIDEST
 
 
 def fits(mask: np.ndarray) -> bool:
@@ -62,9 +78,11 @@ def fits(mask: np.ndarray) -> bool:
 
 def build(variant: Variant):
     """The kernel `register(u, v, geometry, mask)`; arrays are flat, `mask` is a tuple of weights."""
-    lanes, groups, chunk = BLOCK[0], BLOCK[1], CHUNK
+    lanes, groups, chunk = BLOCK[0], BLOCK[1], rows_of_thread(variant.height, variant.width)
+    straight = _straight(variant.height, variant.width)
     reach = CELLS * -(-(variant.width // 2) // CELLS)  # elements of the vectors that the mask touches to each side
-    march_within, march_at_end = _march_within(variant, reach), _march_at_end(variant)
+    within, at_end = (_strip if straight else _march)(variant, chunk, reach), _march_at_end(variant, chunk)
+    whole = chunk if straight else 1  # rows that there must be for straight code
 
     def register(u, v, geometry, mask):
         x, y, z = first_cell(geometry, CELLS * lanes, chunk * groups, 1)
@@ -72,18 +90,60 @@ def build(variant: Variant):
         y = int64(y) + int64(chunk) * int64(cuda.threadIdx.y)
         nx, ny, row = int64(geometry.nx), int64(geometry.ny), int64(geometry.row)
         start = int64(z) * int64(geometry.plane)
-        if x >= reach and x + CELLS + reach <= nx and y < ny:
-            march_within(u, v, start + x, y, ny, row, mask)
+        if x >= reach and x + CELLS + reach <= nx and y + whole <= ny:
+            within(u, v, start + x, y, ny, row, mask)
         elif x < nx and y < ny:
-            march_at_end(u, v, start, x, y, nx, ny, row, mask)
+            at_end(u, v, start, x, y, nx, ny, row, mask)
 
     return register
 
 
-def _march_within(variant, reach):
-    """The march down CHUNK rows from y on, where the mask stays within the rows; `start` is the thread's first element
-    in row 0 of its plane."""
-    chunk, above, ahead, zero_rows = CHUNK, variant.height // 2, AHEAD, variant.edge == edges.ZERO
+def _strip(variant, chunk, reach):
+    """The device function that makes `chunk` rows of results from y on without a loop, where the mask stays within the
+    columns; `start` is the thread's first element in row 0 of its plane."""
+    above, find = variant.height // 2, _rows(variant.edge)
+    starts = collected(chunk + 2 * above, lambda k, y, ny, row: find(y + k, ny, row), int64)
+    zeros, rows_from_first = _zeros(variant, chunk * CELLS), _rows_from(0, variant, chunk, reach)
+
+    @inlined
+    def strip(u, v, start, y, ny, row, mask):
+        rows_from_first(u, v, start, start + y * row, row, starts(y - above, ny, row), zeros(), mask)
+
+    return strip
+
+
+def _rows_from(r, variant, chunk, reach):
+    """The device function that adds row r of a strip, and all below it, to the sums and writes those that are finished;
+    `rows` says where each begins, as `_rows` does."""
+    if r == chunk + variant.height - 1:
+        return inlined(lambda u, v, start, out, row, rows, sums, mask: None)
+    load_rest, row_of_zeros = _beside(variant.width, reach), _zeros(variant, CELLS + variant.width - 1)
+    zero_rows, last = variant.edge == edges.ZERO, r >= variant.height - 1
+    meets = tuple((q, r - q) for q in range(chunk) if 0 <= r - q < variant.height)
+    done = r - variant.height + 1
+    add, finished = row_adder(meets, variant.width, CELLS), regrouped(lambda s: s[done * CELLS : (done + 1) * CELLS])
+    others = _rows_from(r + 1, variant, chunk, reach)
+
+    @inlined
+    def rows_from(u, v, start, out, row, rows, sums, mask):
+        at = rows[r]
+        i = start + max(at, int64(0))
+        values = load_rest(u, i, load4(u, uint64(i)))
+        if zero_rows and at < 0:
+            values = row_of_zeros()
+        sums = add(sums, values, mask)
+        if last:
+            store4(v, uint64(out), finished(sums))
+            out = out + row
+        others(u, v, start, out, row, rows, sums, mask)
+
+    return rows_from
+
+
+def _march(variant, chunk, reach):
+    """The march in a loop down `chunk` rows from y on, where the mask stays within the columns; `start` is the thread's
+    first element in row 0 of its plane."""
+    above, ahead, zero_rows = variant.height // 2, AHEAD, variant.edge == edges.ZERO
     find, (zeros, add, finished, moved_up) = _rows(variant.edge), _sums(variant)
     load_first, load_rest = _own_vectors(ahead), _beside(variant.width, reach)
     first_rows = collected(ahead, lambda k, y, last, ny, row: find(y + min(k, last), ny, row), int64)
@@ -111,10 +171,10 @@ def _march_within(variant, reach):
     return march
 
 
-def _march_at_end(variant):
-    """The march down CHUNK rows from y on, where the mask reaches beyond the ends of the rows, or the thread's columns
-    do; `start` is the first element of the thread's plane."""
-    chunk, above, half, edge = CHUNK, variant.height // 2, variant.width // 2, variant.edge
+def _march_at_end(variant, chunk):
+    """The march down `chunk` rows at most from y on, where the mask reaches beyond the ends of the rows, or the
+    thread's columns do; `start` is the first element of the thread's plane."""
+    above, half, edge = variant.height // 2, variant.width // 2, variant.edge
     find, (zeros, add, finished, moved_up) = _rows(edge), _sums(variant)
     real, needed = getattr(types, variant.dtype), CELLS + variant.width - 1
     columns_under = collected(needed, lambda k, x, nx: source_index(x - half + k, nx, edge), int64)
@@ -160,7 +220,8 @@ def _sums(variant):
         return moved(row_of_zeros(), sums)
 
     zeros, finished = _zeros(variant, variant.height * CELLS), regrouped(lambda sums: sums[-CELLS:])
-    return zeros, row_adder(variant.height, variant.width, CELLS), finished, moved_up
+    add = row_adder(tuple((s, s) for s in range(variant.height)), variant.width, CELLS)
+    return zeros, add, finished, moved_up
 
 
 def _rows(edge):

@@ -5,4 +5,6 @@
 - `hierarchy`: the V cycle; `grids` says which cells coarse levels keep, `coarsest` solves the last level
 - `cpu`: the kernels on the CPU (`cpu_rows` relaxation and residuals, `cpu_transfers`, `cpu_galerkin`, `cpu_vectors`);
   a module of the same functions is all that another device needs
+- `cuda`: the same on a GPU (`cuda_sweeps`, `cuda_transfers`, `cuda_galerkin`, `cuda_vectors`), on fields (`cuda_field`)
+  that stay there; `cuda_walls` is the heat that walls pass to such a field
 """

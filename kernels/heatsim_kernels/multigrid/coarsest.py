@@ -5,20 +5,39 @@ from __future__ import annotations
 import numpy as np
 
 from ..cpu_jit import jit
+from .grids import Shape
 
 LARGEST = 200  # cells that a level is solved directly from
 
 
-def inverse(columns: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """(n, n) float32 inverse of a level's operator, given as `columns`; s (n,) is the sum of each of its rows.
+def couplings(g: tuple[np.ndarray, np.ndarray, np.ndarray] | np.ndarray, shape: Shape) -> np.ndarray:
+    """(n, n) float64 conductances between the cells of a small level, from those of its faces or the 13 a cell.
 
-    The diagonal is taken from the row sums: a small `s` is not lost beside large conductances.
+    The diagonal has those that lead round an axis of one cell, and means nothing.
     """
-    matrix = np.array(columns, np.float64)
+    index = np.arange(np.prod(shape)).reshape(shape)
+    between = np.zeros((index.size, index.size))
+    faces = zip((1, 3, 9), g, strict=True) if isinstance(g, tuple) else enumerate(np.moveaxis(g, 2, 0), 1)
+    for number, conductance in faces:  # number = 9 dz + 3 dy + dx
+        dz, rest = divmod(number + 4, 9)
+        dy, dx = divmod(rest, 3)
+        there = np.roll(index, (-dz, 1 - dy, 1 - dx), (0, 1, 2))
+        np.add.at(between, (index, there), conductance)
+        np.add.at(between, (there, index), conductance)
+    return between
+
+
+def inverse(between: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """(n, n) float64 inverse of a level's operator, of its `couplings` and the sums s (n,) of its rows.
+
+    The diagonal is taken from the row sums: a small `s` is not lost beside large conductances. In float64, since where
+    `s` is small the inverse is nearly one large constant, and float32 has no room for what differs beside it.
+    """
+    matrix = -between
     np.fill_diagonal(matrix, 0.0)
     np.fill_diagonal(matrix, s - matrix.sum(axis=1))
     _invert(matrix)
-    return matrix.astype(np.float32)
+    return matrix
 
 
 @jit
@@ -43,5 +62,5 @@ def multiply(matrix, b, out):
     for i in range(matrix.shape[0]):
         total = 0.0
         for j in range(matrix.shape[0]):
-            total += np.float64(matrix[i, j]) * b[j]
+            total += matrix[i, j] * b[j]
         out[i] = total

@@ -47,6 +47,11 @@ def assign(target: np.ndarray, values: np.ndarray | float) -> None:
     target[...] = values
 
 
+def largest(values: np.ndarray) -> float:
+    """The largest of the values."""
+    return float(values.max())
+
+
 def multiply(matrix: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
     """out = matrix b, small and dense."""
     _multiply(matrix, b.reshape(-1), out.reshape(-1))
@@ -63,6 +68,7 @@ __all__ = [
     "get",
     "interpolate",
     "interpolation",
+    "largest",
     "multiply",
     "put",
     "restrict",

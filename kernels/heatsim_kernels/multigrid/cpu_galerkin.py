@@ -47,20 +47,28 @@ _ALL = [(t, j, i) for t in _THREE for j in _THREE for i in _THREE]
 
 class Reach(NamedTuple):
     """What a cell is coupled to: `lower` and `upper` on either side of it along the axis, `others` not straight along
-    it; `moves` (r, t), see `_across`."""
+    it; `moves` (r, t), see `_across`; `columns` that coarse conductances lead to: those left out stay zero."""
 
     lower: list
     upper: list
     others: list
     moves: list
+    columns: list
 
 
-_REACH_7 = Reach([(-1, 0, 0)], [(1, 0, 0)], [(0, -1, 0), (0, 1, 0), (0, 0, -1), (0, 0, 1)], [(r, 0) for r in _THREE])
+_REACH_7 = Reach(
+    [(-1, 0, 0)],
+    [(1, 0, 0)],
+    [(0, -1, 0), (0, 1, 0), (0, 0, -1), (0, 0, 1)],
+    [(r, 0) for r in _THREE],
+    [_COLUMNS[0], _COLUMNS[2]],
+)
 _REACH_27 = Reach(
     [each for each in _ALL if each[0] == -1],
     [each for each in _ALL if each[0] == 1],
     [each for each in _ALL if each[1:] != (0, 0)],
     [(r, t) for r in _THREE for t in _THREE],
+    _COLUMNS,
 )
 
 
@@ -262,10 +270,10 @@ def _for_cells(g, shape, axis, of, start, stride, lower_share, out):
 
 
 def galerkin(coarsening: Coarsening, g: Conductances, weights: np.ndarray, out: np.ndarray) -> None:
-    """Fill the conductances `out` of the coarse grid."""
-    axis, coarse = coarsening.axis, coarsening.coarse
-    straight, others, columns = (_turned(axis, each) for each in (_STRAIGHT, _reach(g).others, _COLUMNS))
-    moves = np.array(_reach(g).moves)
+    """Fill the conductances `out` of the coarse grid, zero before."""
+    axis, coarse, reach = coarsening.axis, coarsening.coarse, _reach(g)
+    straight, others, columns = (_turned(axis, each) for each in (_STRAIGHT, reach.others, reach.columns))
+    moves = np.array(reach.moves)
     of, w = weights.shape, weights.reshape(-1)
     blocks = min(BLOCKS, coarse[0] * coarse[1])
     with limited(threads_for(out.size)):

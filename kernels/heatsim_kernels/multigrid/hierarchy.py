@@ -59,6 +59,7 @@ class Hierarchy:
         self.levels = [Level(kernels, operator.shape, faces)]
         while coarse := self._coarser(self.levels[-1], operator.periodic):
             self.levels.append(coarse)
+        self._couplings = coarsest.couplings(_on_host(self.levels[-1].g, kernels), self.levels[-1].shape)
         self.set_outside(operator)
 
     @property
@@ -71,10 +72,11 @@ class Hierarchy:
         kernels = self._kernels
         self.levels[0].s = kernels.single(operator.s)
         for level, coarse in zip(self.levels, self.levels[1:], strict=False):
-            coarse.s = kernels.field(coarse.shape)
+            if coarse.s is None:
+                coarse.s = kernels.field(coarse.shape)
             self._restrict(level, level.s, coarse.s)
         last = self.levels[-1]
-        last.inverse = kernels.put(coarsest.inverse(self._columns(last), kernels.get(last.s).reshape(-1)))
+        last.inverse = kernels.put(coarsest.inverse(self._couplings, kernels.get(last.s).reshape(-1)))
 
     def cycle(self) -> object:
         """One V cycle: an approximation of A^-1 b, in a field that the next call overwrites."""
@@ -127,14 +129,6 @@ class Hierarchy:
             shape, g = step.coarse, coarse
         return Level(kernels, shape, g)
 
-    def _columns(self, level: Level) -> np.ndarray:
-        """(n, n) the operator of a small level, applied to each unit vector."""
-        kernels = self._kernels
-        n = int(np.prod(level.shape))
-        columns = np.zeros((n, n), np.float32)
-        kernels.assign(level.b, 0.0)
-        for j, unit in enumerate(np.eye(n, dtype=np.float32)):
-            kernels.assign(level.x, -unit.reshape(level.shape))
-            kernels.sweep(level.g, level.s, level.x, level.b, RESIDUAL, level.y)
-            columns[:, j] = kernels.get(level.y).reshape(-1)
-        return columns
+
+def _on_host(g: object, kernels: ModuleType) -> object:
+    return tuple(map(kernels.get, g)) if isinstance(g, tuple) else kernels.get(g)

@@ -8,9 +8,10 @@ gets.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, sqrt
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from .operator import Operator
 class Solution:
     """What a solve came to.
 
-    x: (nz, ny, nx) float64.
+    x: (nz, ny, nx) float64, on the device of the solver: an array, or of CUDA a `Field`.
     converged: whether one of the two tolerances was met.
     residuals: |b - A x| / |b| (2-norms) at the start and after each iteration.
     corrections: the largest change that one V cycle would make anywhere, K, before each iteration: close to the largest
@@ -31,7 +32,7 @@ class Solution:
     sweeps: passes over the finest grid that apply A, the preconditioner's included.
     """
 
-    x: np.ndarray
+    x: Any
     converged: bool
     residuals: tuple[float, ...]
     corrections: tuple[float, ...]
@@ -44,28 +45,32 @@ class Solution:
 
 
 class Solver:
-    """Solves A x = b for an operator and many right-hand sides; `kernels` is the module of a device."""
+    """Solves A x = b for an operator and many right-hand sides; `kernels` is the module of a device.
+
+    Fields that are given may be arrays or be on that device already.
+    """
 
     def __init__(self, operator: Operator, kernels: ModuleType = cpu) -> None:
         """Raises `ValueError` for a singular operator: one whose temperatures are tied to nothing outside."""
-        _require_grounded(operator)
-        self.operator, self._kernels = operator, kernels
-        self._hierarchy = Hierarchy(operator, kernels)
-        self._faces = tuple(kernels.put(g) for g in (operator.gx, operator.gy, operator.gz))
-        self._s = kernels.put(operator.s)
+        self._kernels = kernels
+        held = {name: kernels.put(getattr(operator, name)) for name in ("gx", "gy", "gz", "s")}
+        self.operator = self._grounded(replace(operator, **held))
+        self._hierarchy = Hierarchy(self.operator, kernels)
+        self._faces = self.operator.gx, self.operator.gy, self.operator.gz
         self._p, self._q, self._r = (kernels.field(operator.shape, np.float64) for _ in range(3))
 
-    def set_outside(self, s: np.ndarray) -> None:
-        """Take another `s` (another time step, other wall coefficients); far cheaper than another solver."""
-        operator = self.operator.with_outside(s)
-        _require_grounded(operator)
-        self._hierarchy.set_outside(operator)
-        self.operator, self._s = operator, self._kernels.put(operator.s)
+    def set_outside(self, s: Any) -> None:
+        """Take another `s` (another time step, other wall coefficients); far cheaper than another solver.
+
+        Of CUDA it is kept, not copied, where it is on the device already.
+        """
+        self.operator = self._grounded(replace(self.operator, s=self._kernels.put(s)))
+        self._hierarchy.set_outside(self.operator)
 
     def solve(
         self,
-        b: np.ndarray,
-        guess: np.ndarray | None = None,
+        b: Any,
+        guess: Any = None,
         *,
         tolerance: float = 1e-8,
         accuracy: float = 0.0,
@@ -104,13 +109,13 @@ class Solver:
             residuals.append(norm / size)
         converged = residuals[-1] <= tolerance or (bool(corrections) and corrections[-1] <= accuracy)
         sweeps = len(residuals) + SWEEPS_A_CYCLE * len(corrections)
-        return Solution(np.asarray(kernels.get(x)), converged, tuple(residuals), tuple(corrections), sweeps)
+        return Solution(x, converged, tuple(residuals), tuple(corrections), sweeps)
 
     def _apply(self, x: object, out: object) -> None:
         """out = A x, in float64."""
-        self._kernels.sweep(self._faces, self._s, x, None, None, out)
+        self._kernels.sweep(self._faces, self.operator.s, x, None, None, out)
 
-
-def _require_grounded(operator: Operator) -> None:
-    if not operator.grounded:
-        raise ValueError("singular: no temperature is tied to anything, so any constant may be added to a solution")
+    def _grounded(self, operator: Operator) -> Operator:
+        if not self._kernels.largest(operator.s) > 0:
+            raise ValueError("singular: no temperature is tied to anything, so any constant may be added to a solution")
+        return operator

@@ -28,7 +28,17 @@ import numpy as np
 from numba import prange
 
 from ..cpu_jit import inlined, jit, parallel_jit
-from ..cpu_memory import elements_to_line, load, pointer, prefetch, row_pointer, shifted, store, stream_lines, widest_vectors
+from ..cpu_memory import (
+    elements_to_line,
+    load,
+    pointer,
+    prefetch,
+    row_pointer,
+    shifted,
+    store,
+    stream_lines,
+    widest_vectors,
+)
 from .cpu_places import Ring, place_of, row_in_ring, rows_in_field, rows_in_ring, turned, widened
 from .cpu_rows import Combination, Medium, RowHeat, Rows, advance_row
 from .cpu_walls import X_MAX, X_MIN, Y_MAX, Y_MIN, Z_MAX, Z_MIN, Walls, face_at, ghost_cell, ghost_row
@@ -166,7 +176,19 @@ def _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, wal
         if run.from_field:
             for i in range(0, grid.nx, buffers.per_line):  # the row needed one plane later
                 prefetch(values.c, 2 * grid.ny * grid.nx + i)
-        advance_row(done, grid.nx, room, low, high, values, kinds, medium, place.z * grid.ny + place.y, sources, _at_row(stage, place.c))
+        advance_row(
+            done,
+            grid.nx,
+            room,
+            low,
+            high,
+            values,
+            kinds,
+            medium,
+            place.z * grid.ny + place.y,
+            sources,
+            _at_row(stage, place.c),
+        )
         if in_scratch:
             _put_row(out, done, grid.nx, buffers)
         slot = turned(slot + 1, below.slots)

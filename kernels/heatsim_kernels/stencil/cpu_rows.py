@@ -106,9 +106,7 @@ def _cell(i, xm, xp, kind, u, m, rates, table, field, heat, before, start, one, 
         rzm, rzp = load(rates, at + 4), load(rates, at + 5)
         new = face_differences(new, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp)
     if start is not None:
-        new = staged(
-            new, c, load(before, i), load(start, i), load(one, i), stage.mu, stage.nu, stage.gamma, stage.rate
-        )
+        new = staged(new, c, load(before, i), load(start, i), load(one, i), stage.mu, stage.nu, stage.gamma, stage.rate)
     elif before is not None:
         new = staged_of_two(new, c, load(before, i), stage.nu, stage.rate)
     return new
@@ -132,7 +130,11 @@ def advance_row(out, n, room, low, high, u, kinds, m, row, heat, stage):
             # The row's two ends are put right below; kinds have no padding.
             for i in range(max(1, first), min(n - 1, end)):
                 xm, xp = load(u.c, i - 1), load(u.c, i + 1)
-                store(out, i, _cell(i, xm, xp, kind_of(kinds, i), u, m, rates, table, field, heat, before, start, one, stage))
+                store(
+                    out,
+                    i,
+                    _cell(i, xm, xp, kind_of(kinds, i), u, m, rates, table, field, heat, before, start, one, stage),
+                )
         else:
             for i in range(first, end if end < n else room):
                 xm, xp = load(u.c, i - 1), load(u.c, i + 1)
@@ -146,7 +148,11 @@ def advance_row(out, n, room, low, high, u, kinds, m, row, heat, stage):
     store(out, 0, _cell(0, low, right, kind_of(kinds, 0), u, m, rates, table, field, heat, before, start, one, stage))
     if n > 1:
         left = load(u.c, last - 1)
-        store(out, last, _cell(last, left, high, kind_of(kinds, last), u, m, rates, table, field, heat, before, start, one, stage))
+        store(
+            out,
+            last,
+            _cell(last, left, high, kind_of(kinds, last), u, m, rates, table, field, heat, before, start, one, stage),
+        )
 
 
 @inlined

@@ -1,0 +1,215 @@
+"""Which integrator takes a problem to its end soonest, as accurately as was asked for; and why.
+
+`integrator = "auto"` promises an error in time within `time.tolerance` of the range of temperatures, 1e-3 if left out:
+integrators that control their error do so with this tolerance, and explicit Euler, which does not, is taken only where
+its steps are so many that the error must be below.
+
+Steps are counted before anything is computed, by a model. What starts with a jump, of the initial temperature at a wall
+or of a source, has no time scale but its age; so a step under error control is a share of the age, which the tolerance
+sets, and many more than the stability limit once it is old. Smooth problems need fewer steps than that.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf, pi
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from heatsim.integrators import rkl2
+from heatsim.stepping import SHARE_OF_A_STEP, TOLERANCE, steps_between
+
+if TYPE_CHECKING:
+    from heatsim_kernels.stencil import Sweep
+
+    from heatsim.problem import Problem
+
+CONTROLLED = ("rkl2", "implicit")  # integrators that may be taken besides Euler
+WORTH_LEAVING_EULER = 0.8  # of its seconds: the estimates are rough, and nothing is simpler
+FEW_UPDATES = 1e8  # cell updates that take any machine less than a second
+TIMING = 0.1  # s that each of two timings takes at most, beside compiling
+BATCH = 8  # steps timed at once, as a run takes them
+MOST_EVENTS = 10_000  # that are looked at one by one
+
+# Largest error of a step dt at age t is about c (dt/t)^3 of the jump: of a decaying mode, the most of x^3 exp(-x), which
+# is 1.34, times the error constant of the method (rkl2 1/18, TR-BDF2 0.04).
+ERROR_OF_A_STEP = {"rkl2": 0.075, "implicit": 0.054}
+ERROR_OF_EULER = 0.27  # of the jump times dt/t: half the greatest x^2 exp(-x) over all modes
+PERIODS = 3.0  # of inputs that depend on time, in a run, which Euler has to follow: dt/2 dT/dt behind them
+# A stage reads and writes 3 fields (`bare`) or 5 (`consistent`) where an explicit step has 2: so much more of a step.
+MORE_OF_A_STAGE = {"bare": 0.5, "consistent": 1.5}
+# A step of implicit, with all its solves, by device: explicit steps that take as long, and seconds of the host beside.
+STEPS_OF_A_SOLVE = {"cpu": 400.0, "cuda": 300.0}
+SECONDS_OF_A_SOLVE = {"cpu": 8e-3, "cuda": 15e-3}
+STEPS_OF_SETTING_UP = 5  # steps that an implicit run takes longer, for its matrices
+
+
+class Cost(NamedTuple):
+    """Seconds of explicit Euler: `step` in a batch of many, `sweep` alone."""
+
+    step: float
+    sweep: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What an integrator would take: steps, sweeps of the stencil (0 where it solves) and seconds; `refused`: why it is
+    not to be had, or not accurate enough."""
+
+    integrator: str
+    steps: int
+    sweeps: int
+    seconds: float
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The integrator to take, the reason, the tolerance that it is to keep, and what all were estimated at."""
+
+    integrator: str
+    reason: str
+    tolerance: float
+    estimates: tuple[Estimate, ...]
+
+
+def advise(
+    problem: Problem, device: str, measure: Callable[[], Cost], refused: dict[str, str] | None = None, *, full: bool
+) -> Advice:
+    """The advice for a problem on "cpu" or "cuda".
+
+    `refused`: integrators that cannot be had, with the reason; `full`: estimate all of them, even if Euler is done in
+    no time.
+    """
+    tolerance = problem.scenario.time.tolerance or TOLERANCE["rkl2"]
+    refused = refused or {}
+    steps = step_count(problem.taking("euler", None) if _allows_euler(problem) else problem)
+    too_coarse = "euler" in refused or _coarse(problem, steps, tolerance)
+    if not full and not too_coarse and steps * problem.grid.cells <= FEW_UPDATES:
+        reason = f"{steps} steps are done in no time"
+        return Advice("euler", reason, tolerance, (Estimate("euler", steps, steps, 0.0),))
+    cost = measure()
+    estimates = [Estimate("euler", steps, steps, steps * cost.step, refused.get("euler") or str(too_coarse or ""))]
+    for name in CONTROLLED:
+        estimates.append(_controlled(problem, name, tolerance, device, cost, refused.get(name, "")))
+    return _best(estimates, tolerance)
+
+
+def _best(estimates: list[Estimate], tolerance: float) -> Advice:
+    possible = [estimate for estimate in estimates if not estimate.refused]
+    best = min(possible, key=lambda estimate: estimate.seconds)
+    first = possible[0]
+    if first.integrator == "euler" and best.seconds > WORTH_LEAVING_EULER * first.seconds:
+        best = first
+    others = "; ".join(
+        f"{other.integrator} {other.refused or f'about {other.seconds:.2g} s'}"
+        for other in estimates
+        if other is not best
+    )
+    return Advice(best.integrator, f"about {best.seconds:.2g} s; {others}", tolerance, tuple(estimates))
+
+
+def step_count(problem: Problem) -> int:
+    """Number of steps of the largest size: between any two events an equal division of the time."""
+    events, _ = _events(problem)
+    return sum(steps_between(start, target, problem.largest_step) for start, target in pairwise([0.0, *events]))
+
+
+def _allows_euler(problem: Problem) -> bool:
+    step = problem.scenario.time.step
+    return isinstance(step, str) or step <= problem.stability_limit * (1 + 1e-12)
+
+
+def _coarse(problem: Problem, steps: int, tolerance: float) -> str:
+    """Why explicit Euler would not be accurate enough, or ""."""
+    if not _allows_euler(problem):
+        return "its steps are longer than is stable"
+    events, _ = _events(problem)
+    step = problem.scenario.time.end / steps
+    if ERROR_OF_EULER * step > tolerance * events[0]:
+        return f"has too few steps before t = {events[0]:g} s for the tolerance"
+    varies = problem.walls.varies or problem.heating.varies
+    if varies and 0.5 * pi * PERIODS * step > tolerance * problem.scenario.time.end:
+        return "has too few steps to follow inputs that depend on time"
+    return ""
+
+
+def _controlled(problem: Problem, name: str, tolerance: float, device: str, cost: Cost, refused: str) -> Estimate:
+    """Of an integrator that controls its error."""
+    longest, limit = problem.taking(name, tolerance).largest_step, problem.stability_limit
+    share = (SHARE_OF_A_STEP * tolerance / ERROR_OF_A_STEP[name]) ** (1 / 3)
+    if name == "implicit":
+        steps, _ = _march(problem, share, longest, lambda dt: 0)
+        solve = STEPS_OF_A_SOLVE[device] * cost.step + SECONDS_OF_A_SOLVE[device]
+        return Estimate(name, steps, 0, (steps + STEPS_OF_SETTING_UP) * solve, refused)
+    longest = min(longest, rkl2.consistent(rkl2.most_stages(problem.dtype, tolerance)).limit * limit)
+    steps, sweeps = _march(problem, share, longest, lambda dt: 1 + rkl2.stages_for(dt / limit))
+    varies = problem.walls.varies or problem.heating.varies
+    stage = cost.sweep + MORE_OF_A_STAGE["consistent" if varies else "bare"] * cost.step
+    return Estimate(name, steps, sweeps, sweeps * stage, refused)
+
+
+def _march(problem: Problem, share: float, longest: float, sweeps_of: Callable[[float], int]) -> tuple[int, int]:
+    """Steps and sweeps under error control: each step is `share` of the time since the last jump."""
+    events, jumps = _events(problem)
+    if len(events) > MOST_EVENTS:
+        longest = min(longest, problem.scenario.time.end / len(events))
+        events = sorted({*jumps, events[-1]})
+    least = min(problem.stability_limit, longest)
+    now, born, steps, sweeps = 0.0, 0.0, 0, 0
+    for event in events:
+        while now < event:
+            size = min(max(least, share * (now - born)), longest)
+            count = steps_between(now, event, size)
+            dt = (event - now) / count
+            taken = count if size == longest else 1
+            steps, sweeps = steps + taken, sweeps + taken * sweeps_of(dt)
+            now = event if taken == count else now + dt
+        born = event if event in jumps else born
+    return steps, sweeps
+
+
+def _events(problem: Problem) -> tuple[list[float], frozenset[float]]:
+    """Times after 0 that steps have to end at, and those of them at which a trace or a beam jumps, s."""
+    scenario = problem.scenario
+    end, output = scenario.time.end, scenario.output
+    schedules = [recorded.schedule for recorded in (*output.slices, *output.probes)]
+    schedules += [output.snapshots, *([output.energy] if output.energy else [])]
+    jumps = frozenset(each for each in problem.heating.breaks if 0.0 < each < end)
+    events = sorted({end, *jumps}.union(*(schedule.times(end) for schedule in schedules)))
+    return events[bisect_left(events, 1e-300) :], jumps
+
+
+def measure(problem: Problem, kernel: str) -> Cost:
+    """Time steps of explicit Euler on the problem itself, with a stencil kernel."""
+    from heatsim_kernels.stencil import SWEEPS
+
+    from heatsim.integrators import euler
+    from heatsim.state import State
+
+    taken = problem.taking("euler", None) if _allows_euler(problem) else problem
+    state = State(taken, cast("Any", SWEEPS[kernel](problem.terms, problem.dtype)))
+    dt = min(taken.largest_step, problem.stability_limit)
+    batch = min(BATCH, taken.batch)
+
+    def take(count: int) -> None:
+        euler.advance(state, 0.0, dt, 0, count)
+        cast("Sweep", state.sweep).is_finite()  # waits for the device
+
+    return Cost(_shortest(lambda: take(batch)) / batch, _shortest(lambda: take(1)))
+
+
+def _shortest(take: Callable[[], None]) -> float:
+    """Seconds of a call, the shortest of several."""
+    take()  # compiles
+    begun, best = time.perf_counter(), inf
+    for _ in range(20):
+        start = time.perf_counter()
+        take()
+        best = min(best, time.perf_counter() - start)
+        if time.perf_counter() - begun > TIMING:
+            break
+    return best

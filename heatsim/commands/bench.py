@@ -1,0 +1,81 @@
+"""`heatsim bench stencil` and `heatsim bench convolution`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.group()
+def bench() -> None:
+    """Verify the kernels on this machine, then time them."""
+
+
+@bench.command()
+@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", help="Where to compute.")
+@click.option("--size", "sizes", multiple=True, metavar="N|NX,NY,NZ", help="Cells an axis [256; 512 on a GPU].")
+@click.option("--precision", type=click.Choice(["float32", "float64", "both"]), default="float32", show_default=True)
+@click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="A kernel of the device [all].")
+@click.option("--materials", multiple=True, type=int, metavar="N", help="Number of materials [1 and 3].")
+@click.option("--seconds", default=0.2, show_default=True, help="Time for one measurement; each has five rounds.")
+@click.option("--tune", is_flag=True, help="Time all tiles first and keep the fastest for later runs (GPU).")
+@click.option("--compile", "compile_times", is_flag=True, help="Time compiling too, cold and from the disk cache.")
+@click.option("--counters", is_flag=True, help="Have ncu count bytes and operations (NVIDIA GPUs).")
+@click.option("--json", type=click.Path(path_type=Path), metavar="FILE", help="Write all that was found.")
+@click.option(
+    "--write",
+    type=click.Path(path_type=Path),
+    is_flag=False,
+    flag_value=Path("docs/performance.md"),
+    metavar="[FILE]",
+    help="Put the table into a document, in place of this device's last one [docs/performance.md].",
+)
+@click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw a roofline (PNG).")
+def stencil(**asked: Any) -> None:
+    """Verify the stencil kernels against the reference, then time them against the copy limit.
+
+    --size, --kernel and --materials may be repeated. Exit code 1 if a kernel fails the verification; it is not timed
+    then.
+    """
+    from heatsim.bench.stencil import command
+
+    sys.exit(command.run(asked, lambda line: click.echo(line, err=True)))
+
+
+@bench.command()
+@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", help="Where to compute.")
+@click.option("--size", "sizes", multiple=True, metavar="N|NX,NY", help="Cells an axis [4096; 8192 on a GPU].")
+@click.option("--precision", type=click.Choice(["float32", "float64", "both"]), default="float32", show_default=True)
+@click.option(
+    "--problem",
+    "problems",
+    multiple=True,
+    type=click.Choice(["planes", "lines", "separable", "banks", "relu", "pool"]),
+    help="What to verify and time [all].",
+)
+@click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="A kernel of the device [all].")
+@click.option("--mask", "masks", multiple=True, metavar="M|XxY", help="A 2-D mask, in cells [3, 5, 7 and 9].")
+@click.option("--seconds", default=0.05, show_default=True, help="Time for one measurement; each has five rounds.")
+@click.option("--peers/--no-peers", default=True, help="Time SciPy, OpenCV, PyTorch and CuPy too, where they are.")
+@click.option("--peers-python", type=click.Path(path_type=Path), metavar="FILE", help="The Python that has them.")
+@click.option("--json", type=click.Path(path_type=Path), metavar="FILE", help="Write all that was found.")
+@click.option(
+    "--write",
+    type=click.Path(path_type=Path),
+    is_flag=False,
+    flag_value=Path("docs/performance.md"),
+    metavar="[FILE]",
+    help="Put the table into a document, in place of this device's last one [docs/performance.md].",
+)
+def convolution(**asked: Any) -> None:
+    """Verify the smoothing, filter bank and pooling kernels, then time them against the copy limit and other programs.
+
+    --size, --problem, --kernel and --mask may be repeated. Exit code 1 if a kernel or another program fails the
+    verification; it is not timed then.
+    """
+    from heatsim.bench.convolution import command
+
+    sys.exit(command.run(asked, lambda line: click.echo(line, err=True)))

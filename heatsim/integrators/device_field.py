@@ -1,0 +1,102 @@
+"""A field that solvers work on, on the GPU: the twin of `HostField`, float64 whatever the precision of the results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import isfinite, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+from heatsim_kernels.cuda_memory import Captures
+from heatsim_kernels.multigrid import cuda
+from heatsim_kernels.multigrid.cuda_field import Field
+
+from heatsim.integrators.device_balance import DeviceBalance
+
+if TYPE_CHECKING:
+    from heatsim_kernels.stencil.terms import Terms
+
+    from heatsim.problem import Problem
+
+
+class DeviceField:
+    """`values` (nz, ny, nx) float64 on the GPU, the rise over the reference in K; read in the ways of a `Sweep`.
+
+    `entered`: (6,) heat that has entered through each face of the box since the start, J; of a steady state, W.
+    """
+
+    name = "multigrid_cuda"
+    device = "cuda"
+
+    def __init__(self, terms: Terms, dtype: np.dtype) -> None:
+        """`dtype` is that of the copies given out."""
+        self.terms, self.dtype = terms, np.dtype(dtype)
+        self.values: Field = cuda.field(terms.shape, np.float64)
+        self.entered = np.zeros(6)
+        self._capacity = None if terms.kinds is None else cuda.put(terms.capacity[terms.kinds])  # J/K of each cell
+        self._captures = Captures()
+
+    def balance(self, problem: Problem) -> DeviceBalance:
+        """The heat balance of a problem, computed where the field is."""
+        return DeviceBalance(problem)
+
+    def put(self, planes: Iterable[np.ndarray]) -> None:
+        """Set the field from its planes (ny, nx), z upwards."""
+        size = self.terms.shape[1] * self.terms.shape[2]
+        for z, plane in zip(range(self.terms.shape[0]), planes, strict=True):
+            values = np.ascontiguousarray(plane, np.float64).reshape(-1)
+            self.values.flat.device[z * size : (z + 1) * size].copy_to_device(values)
+
+    def assign(self, values: Field) -> None:
+        """Take over the values of another field."""
+        self.values.put(values)
+
+    def field(self) -> np.ndarray:
+        """A copy of the field."""
+        return self._in_its_precision().host()
+
+    def capture(self) -> Callable[[], np.ndarray] | None:
+        """A function that gives the field of now, (nz, ny, nx), later and from any thread; None if memory is short."""
+        fetch = self._captures.take(self._in_its_precision().flat)
+        return None if fetch is None else lambda: fetch().reshape(self.terms.shape)
+
+    def plane(self, axis: int, index: int) -> np.ndarray:
+        """A copy of one plane; axis 0, 1, 2 is z, y, x of the array."""
+        return np.asarray(self.values.plane(axis, index), self.dtype)
+
+    def cells(self, indices: np.ndarray) -> np.ndarray:
+        """The values of some cells, by flat index; any shape."""
+        return self.values.cells(indices)
+
+    def stored(self) -> float:
+        """Sum of heat capacity times value over the cells, J."""
+        if self._capacity is None:
+            return float(self.terms.capacity[0] * cuda.extent(self.values)[2])
+        return float(cuda.dot(self._capacity, self.values))
+
+    def is_finite(self) -> bool:
+        """Whether every value is a finite number."""
+        return isfinite(cuda.extent(self.values)[2])
+
+    def was_finite(self) -> bool:
+        """`is_finite`: a step of a solver has waited for the device anyway."""
+        return self.is_finite()
+
+    def heat_entered(self) -> np.ndarray:
+        """(6,) a copy of `entered`."""
+        return self.entered.copy()
+
+    @staticmethod
+    def extent(values: Field) -> tuple[float, float]:
+        """The least and the largest value of a field; not numbers where one value is none."""
+        return cuda.extent(values)[:2]
+
+    @staticmethod
+    def norm(values: Field) -> float:
+        """The 2-norm of a field."""
+        return sqrt(cuda.dot(values, values))
+
+    def _in_its_precision(self) -> Field:
+        if self.values.dtype == self.dtype:
+            return self.values
+        return cuda.field(self.terms.shape, self.dtype).put(self.values)

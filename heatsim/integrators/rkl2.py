@@ -1,0 +1,229 @@
+"""Super time stepping: second order Runge-Kutta-Legendre methods of s stages, RKL2.
+
+s explicit stages are stable over (s^2 + s - 2)/4 steps of explicit Euler: the stability polynomial is
+a + b P_s(1 + w z), with P_s the Legendre polynomial, w = 4/(s^2 + s - 2), and a + b = 1 such that 1 + z + z^2/2 is
+matched. It is positive for odd s, so what decays too fast to be resolved does not ring; a step halves it, roughly.
+
+Two sets of stages have this polynomial. `consistent` are those of the paper: each stage is a second order solution at a
+time of its own within the step, at which walls and sources are taken. Where these do not depend on time, `bare` stages
+do, the Legendre recurrence itself: they read two fields in place of four, and the last stage takes the mean with Y_0.
+(Two order conditions hold for both, sum w = 1 and sum w c = 1/2, and any method that meets them is of order 2.)
+
+Meyer, Balsara and Aslam: Mon. Not. R. Astron. Soc. 422 (2012) 2102; J. Comput. Phys. 257 (2014) 594.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, sqrt
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from heatsim_kernels.stencil.stages import Stage
+
+if TYPE_CHECKING:
+    from heatsim_kernels.stencil import Sweep
+    from heatsim_kernels.stencil.terms import Drive
+
+    from heatsim.state import State
+
+LEAST_STAGES, MOST_STAGES = 3, 511
+ERROR_ORDER = 3  # of the error of a step, as a power of it
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """Coefficients of a method, for j = 1 ... s (Meyer et al. 2014, equations 16 and 17):
+
+    Y_j = (1 - mu - nu) Y_0 + mu Y_{j-1} + nu Y_{j-2} + mu_tilde dt L(Y_{j-1}) + gamma_tilde dt L(Y_0)
+
+    c: (s + 1,) times of Y_0 ... Y_s in steps. mu of Y_1 is 1, which adds nothing.
+    """
+
+    stages: int
+    mu: tuple[float, ...]
+    nu: tuple[float, ...]
+    mu_tilde: tuple[float, ...]
+    gamma_tilde: tuple[float, ...]
+    c: tuple[float, ...]
+
+    order = 2
+
+    @property
+    def limit(self) -> float:
+        """The longest stable step, in steps that explicit Euler may take."""
+        return 1.0 / _w(self.stages)
+
+    @property
+    def share_of_defect(self) -> float:
+        """Local error over the defect from the trapezoidal rule, as steps grow short.
+
+        Of the polynomial 1 + z + z^2/2 + r z^3: (1/6 - r) z^3 over (1/4 - r) z^3. 0.4 for many stages.
+        """
+        s = self.stages
+        r = (s * s + s - 6) / (s * s + s - 2) / 9
+        return (1 / 6 - r) / (1 / 4 - r)
+
+    def rounded(self, dtype: np.dtype) -> tuple[Stage, ...]:
+        """The stages as sweeps of a precision take them; with the weights of these very numbers, so that the energy
+        ledger agrees with the field."""
+        kind = np.dtype(dtype).type
+        stages = []
+        for mu, nu, rate, gamma in zip(self.mu, self.nu, self.mu_tilde, self.gamma_tilde, strict=True):
+            before, first, of_now = (float(kind(value)) for value in (nu, gamma / self.mu_tilde[0], rate))
+            stage = Stage(mu, before, first, of_now, weight=0.0)
+            stages.append(stage._replace(mu=1.0 - stage.nu if stage.of_two else float(kind(mu))))
+        return tuple(stage._replace(weight=w) for stage, w in zip(stages, weights(stages), strict=True))
+
+
+def weights(stages: list[Stage]) -> list[float]:
+    """Share of dt L(Y_{j-1}) in Y_s, for j = 1 ... s: the recurrence run backwards.
+
+    With p_j how much of a change of Y_j comes out in Y_s: p_s = 1, p_j = mu_{j+1} p_{j+1} + nu_{j+2} p_{j+2}, and for
+    Y_1 also all gamma_j p_j.
+    """
+    passed = [0.0] * (len(stages) + 3)
+    passed[len(stages)] = 1.0
+    mu, nu = [0.0, *(s.mu for s in stages), 0.0, 0.0], [0.0, *(s.nu for s in stages), 0.0, 0.0]
+    for j in range(len(stages) - 1, 0, -1):
+        passed[j] = mu[j + 1] * passed[j + 1] + nu[j + 2] * passed[j + 2]
+    passed[1] += sum(stage.gamma * passed[j] for j, stage in enumerate(stages, start=1) if j > 1)
+    return [stage.rate * passed[j] for j, stage in enumerate(stages, start=1)]
+
+
+def _w(s: int) -> float:
+    return 4.0 / (s * s + s - 2)
+
+
+def _b(j: int) -> float:
+    return 1 / 3 if j < 2 else (j * j + j - 2) / (2 * j * (j + 1))
+
+
+@lru_cache(maxsize=64)
+def consistent(stages: int) -> Scheme:
+    """Every stage a second order solution at its own time, (j^2 + j - 2)/(s^2 + s - 2) steps on."""
+    w, js = _w(stages), range(2, stages + 1)
+    mu = [1.0, *((2 * j - 1) / j * _b(j) / _b(j - 1) for j in js)]
+    nu = [0.0, *(-(j - 1) / j * _b(j) / _b(j - 2) for j in js)]
+    mu_tilde = [_b(1) * w, *(w * m for m in mu[1:])]
+    gamma_tilde = [0.0, *((_b(j - 1) - 1.0) * mu_tilde[j - 1] for j in js)]
+    return _timed(stages, mu, nu, mu_tilde, gamma_tilde)
+
+
+@lru_cache(maxsize=64)
+def bare(stages: int) -> Scheme:
+    """The Legendre recurrence, and in the last stage the mean of its end and Y_0."""
+    w, js, b = _w(stages), range(2, stages + 1), _b(stages)
+    ends = [1.0] * (stages - 1) + [b]
+    mu = [1.0, *((2 * j - 1) / j * ends[j - 1] for j in js)]
+    nu = [0.0, *(-(j - 1) / j * ends[j - 1] for j in js)]
+    return _timed(stages, mu, nu, [w, *(w * m for m in mu[1:])], [0.0] * stages)
+
+
+def _timed(stages: int, mu: list[float], nu: list[float], mu_tilde: list[float], gamma_tilde: list[float]) -> Scheme:
+    """The times of the stages are what they make of dy/dt = 1 from y = 0."""
+    before, c = 0.0, [0.0]
+    for m, n, rate, first in zip(mu, nu, mu_tilde, gamma_tilde, strict=True):
+        before, now = c[-1], m * c[-1] + n * before + rate + first
+        c.append(now)
+    return Scheme(stages, tuple(mu), tuple(nu), tuple(mu_tilde), tuple(gamma_tilde), tuple(c))
+
+
+def stages_for(steps: float) -> int:
+    """The fewest stages that are stable over so many steps of explicit Euler; an odd number, at least LEAST_STAGES."""
+    stages = max(LEAST_STAGES, ceil((sqrt(9.0 + 16.0 * steps * (1.0 - 1e-12)) - 1.0) / 2.0))
+    return stages + (stages % 2 == 0)
+
+
+def most_stages(dtype: np.dtype, tolerance: float) -> int:
+    """As many stages as rounding allows: that of dt L(Y) grows like eps s^2, and so does that of the stages."""
+    within = int(sqrt(tolerance / float(np.finfo(dtype).eps)))
+    return max(LEAST_STAGES, min(MOST_STAGES, within - (within % 2 == 0)))
+
+
+@lru_cache(maxsize=64)
+def _stages(stages: int, varies: bool, dtype: np.dtype) -> tuple[Stage, ...]:
+    return (consistent if varies else bare)(stages).rounded(dtype)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A step that was computed and not taken yet. error: the largest estimated error of a cell, K, 0 if it was not
+    estimated; low, high: the least and greatest value of the new field; released: by sources, J."""
+
+    error: float
+    low: float
+    high: float
+    released: float
+
+
+class Rkl2:
+    """Super steps on a state whose sweep takes stages."""
+
+    def __init__(self, state: State, tolerance: float) -> None:
+        """`tolerance`: what `longest` steps must leave of the precision."""
+        problem = state.problem
+        self._state, self._sweep = state, cast("Sweep", state.sweep)
+        self._varies = problem.walls.varies or problem.heating.varies
+        self._drive: Drive | None = None
+        most = consistent(most_stages(problem.dtype, tolerance))
+        self.longest = min(problem.largest_step, most.limit * problem.stability_limit)  # s
+
+    def attempt(self, dt: float, accuracy: float = 0.0) -> Attempt:
+        """Compute a step of `dt` s and estimate its error; the state stays. `accuracy` is for those who solve.
+
+        The estimate is what a third order method would add, by the defect from the trapezoidal rule as in RKC
+        (Sommeijer, Shampine and Verwer, J. Comput. Appl. Math. 88, 1998), for which the end of the step is swept once.
+        """
+        released = self._take_stages(dt)
+        scheme = self._scheme(dt)
+        end = self._state.time + dt
+        rate = float(self._state.problem.dtype.type(scheme.mu_tilde[0]))
+        found = self._sweep.defect(dt, rate, self._inputs(np.array([end])))
+        self._state.effort.stages += 1
+        return Attempt(scheme.share_of_defect * found.largest, found.low, found.high, released)
+
+    def take(self, attempt: Attempt, time: float) -> None:
+        """Make the attempted step the state of `time` s."""
+        self._accept(attempt.released, time)
+
+    def advance(self, dt: float, time: float) -> None:
+        """Take a step of `dt` s to `time` s, without an estimate; waits for nothing."""
+        self._accept(self._take_stages(dt), time)
+
+    def _accept(self, released: float, time: float) -> None:
+        state = self._state
+        self._sweep.accept()
+        state.source_energy += released
+        state.time, state.step = time, state.step + 1
+
+    def _count(self, dt: float) -> int:
+        return stages_for(dt / self._state.problem.stability_limit)
+
+    def _scheme(self, dt: float) -> Scheme:
+        return (consistent if self._varies else bare)(self._count(dt))
+
+    def _take_stages(self, dt: float) -> float:
+        """All stages of a step; the heat that sources release in it, J."""
+        state, problem, released = self._state, self._state.problem, 0.0
+        scheme = self._scheme(dt)
+        stages = _stages(scheme.stages, self._varies, problem.dtype)
+        at_once = problem.batch if self._varies else scheme.stages
+        for first in range(0, scheme.stages, at_once):
+            some = stages[first : first + at_once]
+            times = state.time + dt * np.array(scheme.c[first : first + len(some)])
+            drive = self._inputs(times)
+            self._sweep.take_stages(dt, some, first, drive)
+            shares = [stage.weight for stage in some]
+            released += float(problem.source_energy(drive, dt, len(some)) @ np.array(shares))
+        state.effort.stages += scheme.stages
+        return released
+
+    def _inputs(self, times: np.ndarray) -> Drive:
+        """Walls and sources at some times, s; those that do not change are made once."""
+        if self._varies:
+            return self._state.problem.drive(times)
+        if self._drive is None:
+            self._drive = self._state.problem.drive(times[:1])
+        return self._drive

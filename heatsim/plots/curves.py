@@ -1,0 +1,56 @@
+"""Curves and points over each other, in panels side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator
+
+from heatsim.plots.pages import FAINT, Margins, Page, label_axes
+
+_WIDTH, _HEIGHT, _GAP = 4.2, 3.1, 1.05  # in, a panel, and between panels
+_MARGINS = Margins(left=0.95)
+_INK_OF_LINES, _INK_OF_POINTS = "#6b7280", "#b5343c"
+
+Line: TypeAlias = tuple[str, np.ndarray, np.ndarray, bool]  # name, x, y, whether it is a line or points
+Panel: TypeAlias = tuple[str, str, Sequence[Line], bool]  # labels of x and y, curves, whether it is logarithmic
+
+
+def draw_panels(path: Path, panels: Sequence[Panel], *, title: str, subtitle: str = "", dpi: int = 110) -> None:
+    """Draw panels into the PNG file `path`: lines in grey, under points in red. Raises OSError."""
+    pitch = _WIDTH + _GAP
+    page = Page((pitch * len(panels) - _GAP, _HEIGHT), _MARGINS, title, subtitle)
+    for number, panel in enumerate(panels):
+        _draw(page.add_axes(left=number * pitch, width=_WIDTH), panel)
+    page.save(path, dpi)
+
+
+def _draw(axes: Axes, panel: Panel) -> None:
+    x_label, y_label, curves, log = panel
+    if log:
+        axes.set(xscale="log", yscale="log")
+    styles = iter(["-", "--", ":", "-."] * len(curves))
+    for name, x, y, line in sorted(curves, key=lambda curve: not curve[3]):
+        if line:
+            axes.plot(x, y, color=_INK_OF_LINES, lw=1.3, ls=next(styles), label=name)
+        else:
+            few = len(x) <= 40
+            axes.plot(x, y, color=_INK_OF_POINTS, marker="o", ms=4.5 if few else 2.0, ls="", label=name)
+    if log:
+        _name_few_ticks(axes)
+    axes.grid(color=FAINT, alpha=0.2, lw=0.6)
+    axes.set_axisbelow(True)
+    axes.legend(frameon=False, fontsize=9)
+    label_axes(axes, x_label, y_label)
+
+
+def _name_few_ticks(axes: Axes) -> None:
+    axes.minorticks_off()
+    axes.xaxis.set_major_locator(LogLocator(base=2.0))
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, position: f"{value:g}"))

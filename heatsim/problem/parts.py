@@ -1,0 +1,47 @@
+"""Parts of the box of which a run keeps statistics: their cells, volumes and heat capacities."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from heatsim.errors import ScenarioError
+from heatsim.grid import AXES, Grid
+from heatsim.problem.painting import masks
+from heatsim.scenario import Scenario
+
+
+class Part(NamedTuple):
+    """A part of the box: flat indices of its cells (m,), their volumes (m,), m3, and heat capacities (m,), J/K."""
+
+    name: str
+    cells: np.ndarray
+    volumes: np.ndarray
+    capacities: np.ndarray
+
+
+def make_parts(scenario: Scenario, grid: Grid, material: np.ndarray, capacities: np.ndarray) -> tuple[Part, ...]:
+    """The parts that `output.regions` names.
+
+    material: of each cell, an index into the scenario's materials, of a shape that broadcasts to (nz, ny, nx);
+    capacities: (n,) of each material, J/(m3 K). Raises `ScenarioError` for a part without cells.
+    """
+    material = np.broadcast_to(material, grid.shape)
+    return tuple(_part(scenario, grid, number, material, capacities) for number in range(len(scenario.output.regions)))
+
+
+def _part(scenario: Scenario, grid: Grid, number: int, material: np.ndarray, capacities: np.ndarray) -> Part:
+    wanted, key = scenario.output.regions[number], ("output", "regions", number)
+    inside = np.stack([mask.copy() for mask in masks(scenario, key, wanted, grid)])
+    if wanted.material is not None:
+        inside &= material == list(scenario.materials).index(wanted.material)
+    cells = np.flatnonzero(inside)
+    if cells.size == 0:
+        where = "material" if wanted.material is not None else (wanted.forms or ("name",))[0]
+        message = "covers no cell centre" if where != "material" else "no cell is made of it"
+        raise ScenarioError([scenario.problem_at((*key, where), message)])
+    z, y, x = np.unravel_index(cells, grid.shape)
+    along = dict(zip(AXES, (x, y, z), strict=True))
+    volumes = np.prod([grid.measure(axis)[along[axis]] for axis in AXES], axis=0)
+    return Part(wanted.name, cells, volumes, volumes * capacities[material.reshape(-1)[cells]])

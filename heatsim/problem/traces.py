@@ -1,0 +1,67 @@
+"""Power traces: straight lines between the times of a file, no power before the first and after the last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from heatsim.problem.csv_columns import read_columns, require_increasing
+from heatsim.problem.values import Key
+
+_NAMES = ("time", "power")
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """times: (n,) s, increasing; powers: (n,) W."""
+
+    times: np.ndarray
+    powers: np.ndarray
+
+    def means(self, starts: np.ndarray, dt: float) -> np.ndarray:
+        """Mean power from each start over `dt` s, W; the power at that time where dt = 0.
+
+        A mean is the difference of the energy up to both ends, so that the energies of steps that follow each other sum
+        to that of the trace, however long they are.
+        """
+        if dt == 0.0:
+            return np.asarray(np.interp(starts, self.times, self.powers, left=0.0, right=0.0))
+        return np.asarray((self._energy(starts + dt) - self._energy(starts)) / dt)
+
+    def _energy(self, times: np.ndarray) -> np.ndarray:
+        """Energy up to each time, J."""
+        before, rise = self._legs
+        times = np.clip(times, self.times[0], self.times[-1])
+        leg = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, len(rise) - 1)
+        since = times - self.times[leg]
+        return np.asarray(before[leg] + since * (self.powers[leg] + 0.5 * rise[leg] * since))
+
+    @cached_property
+    def _legs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Energy up to each time of the file, J, and the rise of power on each line between, W/s."""
+        durations = np.diff(self.times)
+        energies = durations * 0.5 * (self.powers[1:] + self.powers[:-1])
+        return np.concatenate(([0.0], np.cumsum(energies))), np.diff(self.powers) / durations
+
+
+def read_trace(path: Path, key: Key, end: float) -> Trace:
+    """Read the columns time [s], power [W], which a first line may name.
+
+    Raises `ScenarioError` as `read_columns` does, and for other columns, fewer than two rows, times that do not
+    increase, or a trace that begins after the `end` of the run, s.
+    """
+    columns = read_columns(path, key)
+    if columns.values.shape[1] != len(_NAMES):
+        raise columns.refuse(0, f"expected two columns, time (s) and power (W), found {columns.values.shape[1]}")
+    if columns.names and columns.names[0] not in ("time", "t"):
+        raise columns.refuse(0, f"expected time as the first column, found {columns.names[0]!r}")
+    if len(columns.values) < 2:
+        raise columns.refuse(0, "expected at least two rows, found one", "a constant power is power = ... (W)")
+    times, powers = columns.values.T
+    require_increasing(columns, times)
+    if times[0] >= end:
+        raise columns.refuse(0, f"expected a trace that begins before time.end = {end:g} (s), found {times[0]:g}")
+    return Trace(times.copy(), powers.copy())

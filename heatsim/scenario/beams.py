@@ -1,0 +1,88 @@
+"""Moving heat sources that shine down on a surface: a laser, a welding arc."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from heatsim.scenario.expressions import Expression
+from heatsim.scenario.part import Part, kind_tag
+from heatsim.scenario.values import Number, file_name, quantity
+from heatsim.scenario.wording import flaw
+
+LENGTH = Number("m", above=0)
+SHARE = Number("1", above=0, most=1)
+HALF = Number("1", above=0, most=2)
+POWER = quantity(Number("W", least=0), "t")
+PATH = file_name("the name of a .csv file")
+SAME_FRACTION = 1e-9
+
+
+class Route(Part):
+    """What all kinds of beam have."""
+
+    power: Annotated[float | Expression, POWER] = Field(
+        description="Power of the beam, or an expression in t [W]; the part absorbed is what heats"
+    )
+    path: Annotated[Path, PATH] = Field(
+        description="CSV file: columns time [s], x, y, z [m] (top of the box if left out), on (1 or 0). "
+        "Straight lines between rows, off outside; on holds until the next row; what falls beside the box is lost"
+    )
+
+
+class GaussianBeam(Route):
+    """A round beam: Gaussian across, and absorbed exponentially with depth (Beer and Lambert)."""
+
+    kind: Literal["gaussian"] = Field(description="Distribution of the power")
+    radius: Annotated[float, quantity(LENGTH)] = Field(
+        description="Radius at which the intensity is 1/e2 of that in the middle [m]"
+    )
+    depth: Annotated[float, quantity(LENGTH)] = Field(description="Depth at which 1/e of the intensity is left [m]")
+    absorptivity: Annotated[float, quantity(SHARE)] = Field(1.0, description="Part of the power that is absorbed [1]")
+
+
+class GoldakBeam(Route):
+    """A welding arc: two quarter ellipsoids, one ahead and one behind (Goldak, Chakravarti and Bibby 1984).
+
+    The density is highest in the middle and 1/e3 = 5 % of that on the ellipsoids.
+    """
+
+    kind: Literal["goldak"] = Field(description="Distribution of the power")
+    a: Annotated[float, quantity(LENGTH)] = Field(description="Half width of the ellipsoids [m]")
+    b: Annotated[float, quantity(LENGTH)] = Field(description="Depth of the ellipsoids [m]")
+    cf: Annotated[float, quantity(LENGTH)] = Field(description="Length of the ellipsoid ahead [m]")
+    cr: Annotated[float, quantity(LENGTH)] = Field(description="Length of the ellipsoid behind [m]")
+    ff: Annotated[float, quantity(HALF)] = Field(
+        description="Fraction of the power ahead, of 2; 2 cf/(cf + cr) if left out, which has no jump [1]"
+    )
+    fr: Annotated[float, quantity(HALF)] = Field(description="Fraction of the power behind; 2 - ff if left out [1]")
+    efficiency: Annotated[float, quantity(SHARE)] = Field(1.0, description="Part of the power that enters the body [1]")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_fractions(cls, data: Any) -> Any:
+        match data:
+            case {"ff": int() | float() as ff} if "fr" not in data and 0 < ff < 2:
+                return {**data, "fr": 2.0 - ff}
+            case {"fr": int() | float() as fr} if "ff" not in data and 0 < fr < 2:
+                return {**data, "ff": 2.0 - fr}
+            case {"ff": _} | {"fr": _}:
+                return {"ff": 1.0, "fr": 1.0} | data  # the one given is told as wrong
+            case {"cf": int() | float() as cf, "cr": int() | float() as cr} if cf > 0 and cr > 0:
+                return {**data, "ff": 2.0 * cf / (cf + cr), "fr": 2.0 * cr / (cf + cr)}
+            case dict():
+                return {**data, "ff": 1.0, "fr": 1.0}  # cf or cr is told as wrong
+        return data
+
+    @model_validator(mode="after")
+    def _shares_out_all_power(self) -> GoldakBeam:
+        if abs(self.ff + self.fr - 2.0) > SAME_FRACTION:
+            raise flaw(f"expected ff + fr = 2, found {self.ff + self.fr:g}", "leave one of them out")
+        return self
+
+
+Beam = Annotated[
+    Annotated[GaussianBeam, Tag("<gaussian>")] | Annotated[GoldakBeam, Tag("<goldak>")], Discriminator(kind_tag)
+]

@@ -1,0 +1,39 @@
+"""The two-phase Stefan problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from heatsim.verify.exact.stefan import Phase, Solidification
+from heatsim.verify.finished import Finished
+from heatsim.verify.order import rms
+from heatsim.verify.problem import Check, Curve, Judgement, Panel, Problem
+from heatsim.verify.refinement import grids
+
+WATER = Solidification(Phase(2.2, 2.0e6), Phase(0.6, 4.2e6), -10.0, 0.0, 5.0, 3.34e8)
+
+
+def front(run: Finished) -> float:
+    """Where the temperature passes the melting point, m."""
+    x, temperature = run.grid.centres("x"), run.temperature[0, 0]
+    above = int(np.argmax(temperature > WATER.melting))
+    low, high = temperature[above - 1], temperature[above]
+    return float(x[above - 1] + (WATER.melting - low) / (high - low) * (x[above] - x[above - 1]))
+
+
+def judge(runs: Sequence[Finished]) -> Judgement:
+    """The front within half a coarse cell, and the field."""
+    run = runs[-1]
+    x = run.grid.centres("x")
+    exact = WATER.temperature(x, run.time)
+    checks = [
+        Check("place of the front", WATER.front(run.time), front(run), 0.01 * WATER.front(run.time), "m"),
+        Check("RMS error of the field", 0.0, rms(run.temperature - exact, run.grid), 0.1, "K"),
+    ]
+    curves = [Curve("exact", x, exact), Curve("heatsim", x, run.temperature[0, 0], line=False)]
+    return Judgement(checks, [Panel("x (m)", "temperature (°C)", curves)])
+
+
+PROBLEMS = (Problem("stefan", "Neumann's solution, Carslaw and Jaeger 1959, section 11.2", judge, grids(1, 4)),)

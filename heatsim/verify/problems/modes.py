@@ -1,0 +1,40 @@
+"""Modes that decay without a change of shape, in slabs, plates and blocks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from heatsim.verify.exact.modes import FIXED, INSULATED, decay, slab_mode
+from heatsim.verify.judging import field_judge
+from heatsim.verify.problem import Problem
+from heatsim.verify.refinement import grids
+
+C_AND_J = "Carslaw and Jaeger 1959"
+CAPACITY = 2e6  # rho c of all these scenarios, J/(m3 K)
+
+
+def _slab(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndarray:
+    mode = slab_mode(0.1, 20.0, 5.0)
+    return 100.0 * mode(x) * decay(1.0 / CAPACITY, mode, t)
+
+
+def _plate(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndarray:
+    across, up = slab_mode(0.1, FIXED, FIXED), slab_mode(0.05, INSULATED, 40.0)
+    left = decay(1.0 / CAPACITY, across, t) * decay(1.0 / CAPACITY, up, t)
+    return np.asarray(100.0 * across(x) * up(y) * left)
+
+
+def _block(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndarray:
+    modes = slab_mode(0.1, FIXED, INSULATED), slab_mode(0.1, INSULATED, INSULATED, 2), slab_mode(0.1, 40.0, 40.0)
+    left = math.prod(decay(k / CAPACITY, mode, t) for k, mode in zip((2.0, 1.0, 0.5), modes, strict=True))
+    return np.asarray(100.0 * modes[0](x) * modes[1](y) * modes[2](z) * left)
+
+
+PROBLEMS = (
+    Problem("mode-1d", f"{C_AND_J}, section 3.11", field_judge(_slab, 0.01), grids(1, 2, 4, 8)),
+    Problem("mode-2d", f"{C_AND_J}, sections 3.11 and 5.6", field_judge(_plate, 0.02), grids(1, 2, 4)),
+    Problem("mode-3d", f"{C_AND_J}, sections 3.11 and 5.6", field_judge(_block, 0.02), grids(1, 2, 3)),
+    Problem("unequal-cells", f"{C_AND_J}, section 3.11", field_judge(_slab, 0.05), grids(1, 2, 4)),
+)

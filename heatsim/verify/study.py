@@ -1,0 +1,116 @@
+"""A convergence study: one scenario on ever finer grids, or with ever shorter steps, and the order that shows.
+
+Without an exact solution each run is compared with the next finer one, whose field is averaged over the cells of the
+coarser grid: the differences fall with the same order as the errors (Roache 1998, chapter 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isfinite, log
+from typing import Literal
+
+import numpy as np
+
+from heatsim.errors import HeatsimError
+from heatsim.scenario import Expression
+from heatsim.verify.finished import Finished
+from heatsim.verify.order import extrapolated, observed_order, restricted, rms
+
+ROUNDING = 1e-12  # of the largest temperature; errors that small tell no order
+FACTOR = 2  # from level to level
+
+Kind = Literal["grid", "step"]
+Error = tuple[float, float]  # RMS over the volume, and largest
+
+
+class StudyError(HeatsimError):
+    """What was asked for makes no sense for this scenario."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Row:
+    """A run: its cells, its spacing or step in that of the coarsest, its steps, the value at the probe, RMS and largest
+    error, and the order from the run before. None is what is not known, as of the finest run that has no finer one."""
+
+    cells: tuple[int, ...]
+    spacing: float
+    steps: int
+    value: float | None
+    error: float | None
+    largest: float | None
+    order: float | None
+
+
+@dataclass(frozen=True)
+class Study:
+    """Runs from coarse to fine; `order` is the slope of log error over log spacing by least squares, `limit` what the
+    values at the probe go to (Richardson)."""
+
+    kind: Kind
+    rows: Sequence[Row]
+    order: float | None
+    limit: float | None
+
+
+def study(kind: Kind, runs: Sequence[Finished], probe: str | None, exact: Expression | None) -> Study:
+    """What runs tell of the temperature at a probe, or of the field; `exact` is it in x, y, z and t."""
+    values = [run.probe(probe) for run in runs] if probe else None
+    errors = _errors_of_values(runs, values, str(probe), exact) if values else _errors_of_fields(runs, exact)
+    least = ROUNDING * max(float(np.abs(run.temperature).max()) for run in runs)
+    told = [error if error[0] > least else None for error in errors]
+    spacings = [1.0 / (run.shortened if kind == "step" else run.refined) for run in runs]
+    rows = []
+    for number, run in enumerate(runs):
+        error = told[number] if number < len(told) else None
+        before = told[number - 1] if 0 < number < len(told) else None
+        value = values[number] if values else None
+        between = log(before[0] / error[0]) / log(FACTOR) if before and error else None
+        rms_error, largest = error or (None, None)
+        cells, steps = tuple(run.info["cells"]), int(run.info["steps"])
+        rows.append(Row(cells, spacings[number], steps, value, rms_error, largest, between))
+    order = observed_order(spacings[: len(told)], [error[0] if error else 0.0 for error in told])
+    limit = extrapolated(values, FACTOR, order) if values and order and order > 0.0 else None
+    return Study(kind, rows, order, limit)
+
+
+def _errors_of_fields(runs: Sequence[Finished], exact: Expression | None) -> list[Error]:
+    if exact is not None:
+        return [_size(run.temperature - _field(exact, run), run) for run in runs]
+    found = []
+    for coarse, fine in pairwise(runs):
+        factor = fine.refined // coarse.refined
+        on_coarse = restricted(fine.temperature, fine.grid, factor) if factor > 1 else fine.temperature
+        found.append(_size(coarse.temperature - on_coarse, coarse))
+    return found
+
+
+def _errors_of_values(
+    runs: Sequence[Finished], values: Sequence[float], probe: str, exact: Expression | None
+) -> list[Error]:
+    if exact is None:
+        errors = [abs(coarse - fine) for coarse, fine in pairwise(values)]
+    else:
+        place = next(each.at for each in runs[0].scenario.output.probes if each.name == probe)
+        x, y, z = (np.array(coordinate) for coordinate in place)
+        target = float(exact(x=x, y=y, z=z, t=np.array(runs[0].time)))
+        if not isfinite(target):
+            raise StudyError(f"--exact {exact.text!r}: not finite at the probe at the end")
+        errors = [abs(value - target) for value in values]
+    return [(error, error) for error in errors]
+
+
+def _field(exact: Expression, run: Finished) -> np.ndarray:
+    x, y, z = run.points()
+    values = np.broadcast_to(exact(x=x, y=y, z=z, t=np.array(run.time)), run.temperature.shape)
+    if not np.isfinite(values).all():
+        raise StudyError(f"--exact {exact.text!r}: not finite everywhere at the end")
+    return values
+
+
+def _size(error: np.ndarray, run: Finished) -> Error:
+    return rms(error, run.grid), float(np.abs(error).max())

@@ -1,0 +1,287 @@
+"""CUDA: the passes of conjugate gradients over whole fields, and what is summed over them.
+
+    thread t of all T     t   t+T   t+2T ...    added in this order, float64
+    block                 pairwise, in shared memory
+    all blocks            one by one, by a last block of one thread's worth of sums
+
+No atomics, so the same fields give the same bits. Bytes a cell: `step` 52, `dots` 20, `direction` 20, `dot` 16.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import isfinite, nan
+
+import numpy as np
+from numba import float64, uint64
+
+from ..cuda_api import cuda, inlined
+from ..cuda_memory import Array, empty
+from ..cuda_vectors import constant
+from .cuda_field import MOST_BLOCKS, THREADS, Field, first, launch, over_all, stride
+
+
+@inlined
+def block_sum(value):
+    """The sum over the threads of a block, right in thread 0; added pairwise. All threads must call it."""
+    values = cuda.shared.array(THREADS, float64)
+    values[cuda.threadIdx.x] = value
+    cuda.syncthreads()
+    half = THREADS // 2
+    while half > 0:
+        if cuda.threadIdx.x < half:
+            values[cuda.threadIdx.x] += values[cuda.threadIdx.x + half]
+        cuda.syncthreads()
+        half //= 2
+    return values[0]
+
+
+@inlined
+def block_largest(value):
+    """The largest over the threads of a block, as `block_sum`."""
+    values = cuda.shared.array(THREADS, float64)
+    values[cuda.threadIdx.x] = value
+    cuda.syncthreads()
+    half = THREADS // 2
+    while half > 0:
+        if cuda.threadIdx.x < half:
+            values[cuda.threadIdx.x] = max(values[cuda.threadIdx.x], values[cuda.threadIdx.x + half])
+        cuda.syncthreads()
+        half //= 2
+    return values[0]
+
+
+def build_dot(kinds):
+    """The kernel `(x, y, sums)`: sums (blocks, 1) of x y."""
+
+    def dot(x, y, sums):
+        total = float64(0.0)
+        i, step = first(), stride()
+        while i < uint64(x.size):
+            total += float64(x[i]) * float64(y[i])
+            i += step
+        total = block_sum(total)
+        if cuda.threadIdx.x == 0:
+            sums[cuda.blockIdx.x, 0] = total
+
+    return dot
+
+
+def build_step(variant):
+    """The kernel `(alpha, scale, p, q, x, r, b, sums)`: x += alpha p, r -= alpha q, b = scale r; sums of r r."""
+
+    def step(alpha, scale, p, q, x, r, b, sums):
+        total = float64(0.0)
+        i, apart = first(), stride()
+        while i < uint64(x.size):
+            value = r[i] - alpha * constant(q, i)
+            x[i] = x[i] + alpha * constant(p, i)
+            r[i] = value
+            b[i] = value * scale
+            total += value * value
+            i += apart
+        total = block_sum(total)
+        if cuda.threadIdx.x == 0:
+            sums[cuda.blockIdx.x, 0] = total
+
+    return step
+
+
+def build_dots(variant):
+    """The kernel `(z, r, q, sums)`: sums (blocks, 3) of z r and z q, and the largest |z|."""
+
+    def dots(z, r, q, sums):
+        zr, zq, largest = float64(0.0), float64(0.0), float64(0.0)
+        i, step = first(), stride()
+        while i < uint64(r.size):
+            value = float64(z[i])
+            zr += value * r[i]
+            zq += value * q[i]
+            largest = max(largest, abs(value))
+            i += step
+        zr, zq, largest = block_sum(zr), block_sum(zq), block_largest(largest)
+        if cuda.threadIdx.x == 0:
+            sums[cuda.blockIdx.x, 0] = zr
+            sums[cuda.blockIdx.x, 1] = zq
+            sums[cuda.blockIdx.x, 2] = largest
+
+    return dots
+
+
+def build_range(kind):
+    """The kernel `(x, sums)`: sums (blocks, 3) of x, the largest -x and the largest x."""
+
+    def range_(x, sums):
+        total, low, high = float64(0.0), float64(-np.inf), float64(-np.inf)
+        i, step = first(), stride()
+        while i < uint64(x.size):
+            value = float64(x[i])
+            total += value
+            low, high = max(low, -value), max(high, value)
+            i += step
+        total, low, high = block_sum(total), block_largest(low), block_largest(high)
+        if cuda.threadIdx.x == 0:
+            sums[cuda.blockIdx.x, 0] = total
+            sums[cuda.blockIdx.x, 1] = low
+            sums[cuda.blockIdx.x, 2] = high
+
+    return range_
+
+
+def build_direction(variant):
+    """The kernel `(z, beta, unit, p)`: p = unit z + beta p."""
+
+    def direction(z, beta, unit, p):
+        i, step = first(), stride()
+        while i < uint64(p.size):
+            p[i] = float64(constant(z, i)) * unit + beta * p[i]
+            i += step
+
+    return direction
+
+
+def build_product(variant):
+    """The kernel `(matrix, b, out)` of a small dense matrix (n, n) float64, flat: out = matrix b, a row a block."""
+
+    def product(matrix, b, out):
+        row, n, j = uint64(cuda.blockIdx.x), uint64(out.size), uint64(cuda.threadIdx.x)
+        total = float64(0.0)
+        while j < n:
+            total += matrix[row * n + j] * float64(b[j])
+            j += uint64(THREADS)
+        total = block_sum(total)
+        if cuda.threadIdx.x == 0:
+            out[row] = total
+
+    return product
+
+
+@cache
+def _partial(columns: int) -> Array:
+    """Where the blocks of a launch leave their sums; launches run one after another, so all can share it."""
+    return empty((MOST_BLOCKS, columns), np.float64)
+
+
+def _sums(build, variant, items, args, columns):
+    """(blocks, columns) on the host."""
+    partial = _partial(columns)
+    over_all(build, variant, items, (*args, partial))
+    return partial.host()[: max(1, min(MOST_BLOCKS, -(-items // THREADS)))]
+
+
+def dot(x: Field, y: Field) -> float:
+    """x . y, float64."""
+    kinds = x.dtype.name, y.dtype.name
+    return float(_sums(build_dot, kinds, x.size, (x.flat, y.flat), 1).sum())
+
+
+def step(alpha: float, scale: float, p: Field, q: Field, x: Field, r: Field, b: Field) -> float:
+    """x += alpha p, r -= alpha q, b = scale r in float32; returns r . r."""
+    args = (np.float64(alpha), np.float64(scale), p.flat, q.flat, x.flat, r.flat, b.flat)
+    return float(_sums(build_step, None, x.size, args, 1).sum())
+
+
+def dots(z: Field, r: Field, q: Field) -> tuple[float, float, float]:
+    """z . r, z . q and the largest |z|."""
+    sums = _sums(build_dots, None, r.size, (z.flat, r.flat, q.flat), 3)
+    zr, zq = float(sums[:, 0].sum()), float(sums[:, 1].sum())
+    return zr, zq, float(sums[:, 2].max()) if isfinite(zr) else nan
+
+
+def extent(x: Field) -> tuple[float, float, float]:
+    """The least and the largest item, and the sum; not numbers where one item is none."""
+    sums = _sums(build_range, x.dtype.name, x.size, (x.flat,), 3)
+    total = float(sums[:, 0].sum())
+    if not isfinite(total):
+        return nan, nan, total
+    return -float(sums[:, 1].max()), float(sums[:, 2].max()), total
+
+
+def direction(z, beta, unit, p):
+        i, step = first(), stride()
+        while i < uint64(p.size):
+            p[i] = float64(constant(z, i)) * unit + beta * p[i]
+            i += step
+
+    return direction
+
+
+def build_product(variant):
+    """The kernel `(matrix, b, out)` of a small dense matrix (n, n) float64, flat: out = matrix b, a row a block."""
+
+    def product(matrix, b, out):
+        row, n, j = uint64(cuda.blockIdx.x), uint64(out.size), uint64(cuda.threadIdx.x)
+        total = float64(0.0)
+        while j < n:
+            total += matrix[row * n + j] * float64(b[j])
+            j += uint64(THREADS)
+        total = block_sum(total)
+        if cuda.threadIdx.x == 0:
+            out[row] = total
+
+    return product
+
+
+@cache
+def _partial(columns: int) -> Array:
+    """Where the blocks of a launch leave their sums; launches run one after another, so all can share it."""
+    return empty((MOST_BLOCKS, columns), np.float64)
+
+
+def _sums(build, variant, items, args, columns):
+    """(blocks, columns) on the host."""
+    partial = _partial(columns)
+    over_all(build, variant, items, (*args, partial))
+    return partial.host()[: max(1, min(MOST_BLOCKS, -(-items // THREADS)))]
+
+
+def dot(x: Field, y: Field) -> float:
+    """x . y, float64."""
+    kinds = x.dtype.name, y.dtype.name
+    return float(_sums(build_dot, kinds, x.size, (x.flat, y.flat), 1).sum())
+
+
+def step(alpha: float, scale: float, p: Field, q: Field, x: Field, r: Field, b: Field) -> float:
+    """x += alpha p, r -= alpha q, b = scale r in float32; returns r . r."""
+    args = (np.float64(alpha), np.float64(scale), p.flat, q.flat, x.flat, r.flat, b.flat)
+    return float(_sums(build_step, None, x.size, args, 1).sum())
+
+
+def dots(z: Field, r: Field, q: Field) -> tuple[float, float, float]:
+    """z . r, z . q and the largest |z|."""
+    sums = _sums(build_dots, None, r.size, (z.flat, r.flat, q.flat), 3)
+    zr, zq = float(sums[:, 0].sum()), float(sums[:, 1].sum())
+    return zr, zq, float(sums[:, 2].max()) if isfinite(zr) else nan
+
+
+def extent(x: Field) -> tuple[float, float, float]:
+    """The least and the largest item, and the sum; not numbers where one item is none."""
+    sums = _sums(build_range, x.dtype.name, x.size, (x.flat,), 3)
+    total = float(sums[:, 0].sum())
+    if not isfinite(total):
+        return nan, nan, total
+    return -float(sums[:, 1].max()), float(sums[:, 2].max()), total
+
+
+def zone_sums(x: Field, zones: Field | None, count: int) -> np.ndarray:
+    """(count,) sums of x over each zone; one zone is everything."""
+    if zones is None:
+        return np.array([extent(x)[2]])
+    partial = empty(cuda_zone_sums.BLOCKS, np.float64)
+    sums = np.empty(count)
+    for zone in range(count):
+        args = (x.flat, zones.flat, np.int64(zone), partial)
+        grid, block = (cuda_zone_sums.BLOCKS, 1, 1), (cuda_zone_sums.THREADS, 1, 1)
+        launch(cuda_zone_sums.build, True, grid, block, args)
+        sums[zone] = partial.host().sum()
+    return sums
+
+
+def direction(z: Field, beta: float, unit: float, p: Field) -> None:
+    """p = unit z + beta p."""
+    over_all(build_direction, None, p.size, (z.flat, np.float64(beta), np.float64(unit), p.flat))
+
+
+def multiply(matrix: Field, b: Field, out: Field) -> None:
+    """out = matrix b, small and dense."""
+    launch(build_product, None, (out.size, 1, 1), (THREADS, 1, 1), (matrix.flat, b.flat, out.flat))

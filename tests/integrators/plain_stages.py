@@ -1,0 +1,78 @@
+"""Stages of super time stepping in float64 NumPy, from the text of `stencil/stages.py` and from no kernel of theirs.
+
+dt L(Y) is what an explicit step of the CPU kernel adds to Y, so the two share no more than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from heatsim_kernels.stencil.cpu import CpuSweep
+from heatsim_kernels.stencil.stages import Defect, Stage
+from heatsim_kernels.stencil.terms import Drive, Terms
+
+
+class PlainStages:
+    """A `Sweep` that takes stages; what it does not do itself is left to a CpuSweep that holds the field."""
+
+    def __init__(self, terms: Terms, dtype: np.dtype) -> None:
+        self._field = CpuSweep(terms, dtype, fused=1)
+        self._euler = CpuSweep(terms, dtype, fused=1)
+        self._entered = np.zeros_like(self._field.heat_entered())
+        self._heat = self._entered.copy()
+        self._Y: list[np.ndarray] = []
+        self._first_rate = 1.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._field, name)
+
+    def heat_entered(self) -> np.ndarray:
+        return self._entered.copy()
+
+    def take_stages(self, dt: float, stages: Sequence[Stage], first: int, drive: Drive) -> None:
+        if first == 0:
+            self._Y, self._heat[:] = [self._field.field().copy()], 0.0
+            self._first_rate = stages[0].rate
+        for k, stage in enumerate(stages):
+            Y = self._Y
+            change, heat = self._change(Y[-1], dt, drive, k)
+            start, before, one = Y[0], Y[-2] if len(Y) > 1 else Y[0], Y[1] if len(Y) > 1 else Y[0]
+            combined = start + stage.mu * (Y[-1] - start) + stage.nu * (before - start) + stage.gamma * (one - start)
+            self._Y = [*Y, combined + stage.rate * change]
+            self._heat += stage.weight * heat
+
+    def defect(self, dt: float, rate: float, drive: Drive) -> Defect:
+        start, end = self._Y[0], self._Y[-1]
+        at_start = (self._Y[1] - start) / self._first_rate
+        at_end, _ = self._change(end, dt, drive, 0)
+        difference = np.abs(end - start - 0.5 * (at_start + at_end))
+        return Defect(float(difference.max()), float(end.min()), float(end.max()))
+
+    def accept(self) -> None:
+        self._field.put(self._Y[-1])
+        self._entered += self._heat
+
+    def _change(self, Y: np.ndarray, dt: float, drive: Drive, row: int) -> tuple[np.ndarray, np.ndarray]:
+        """dt L(Y) with a row of the drive, and the heat that enters in it, J."""
+        self._euler.put(Y)
+        before = self._euler.heat_entered()
+        self._euler.advance(dt, 1, row_of(drive, row))
+        return self._euler.field() - Y, self._euler.heat_entered() - before
+
+
+def row_of(drive: Drive, k: int) -> Drive:
+    """The drive of a single step."""
+
+    def row(values: np.ndarray) -> np.ndarray:
+        return values[[min(k, len(values) - 1)]]
+
+    return replace(
+        drive,
+        wall_a=row(drive.wall_a),
+        wall_b=row(drive.wall_b),
+        heat_table=None if drive.heat_table is None else row(drive.heat_table),
+        heat_scale=row(drive.heat_scale),
+    )

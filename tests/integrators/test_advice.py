@@ -1,0 +1,124 @@
+"""`integrator = "auto"`: what it takes, why, and that it is as accurate as was asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from integrator_cases import Watcher, box, case, convection, field, fixed, material, run, state_of
+
+from heatsim.advice import Advice, Cost, advise
+from heatsim.problem import Problem
+
+CELL = 1e-9  # s a cell and step: a CPU of today
+
+
+def problem_of(text: str, **time: Any) -> Problem:
+    return state_of(text, integrator="euler", kernel="cpu", **time).problem.taking("auto", time.get("tolerance"))
+
+
+def advice(problem: Problem, refused: dict[str, str] | None = None, *, cell: float = CELL) -> Advice:
+    seconds = cell * problem.grid.cells
+    return advise(problem, "cpu", lambda: Cost(seconds, 2e-4 + 2 * seconds), refused, full=True)
+
+
+def stiff(end: float, cells: int = 4000, **time: Any) -> str:
+    """Glue between metal: its cells take a microsecond of each step."""
+    return case(
+        [cells, 1, 1],
+        end,
+        size=[0.04, 0.01, 0.01],
+        materials={"metal": material(200.0, 1.0, 1e4), "glue": material(0.2, 1.0, 1e4)},
+        regions=[{"material": "glue", "where": "x > 0.019 and x < 0.021"}],
+        boundary={"x_min": fixed(100.0), "x_max": convection(500.0, 20.0)},
+        precision="float64",
+        **time,
+    )
+
+
+def test_many_short_steps_are_left_to_super_steps_and_stiff_problems_to_solvers() -> None:
+    mode = case([64, 64, 64], 0.2, initial="cos(pi*x)", boundary={"x_min": fixed(1.0)}, precision="float32")
+    assert advice(problem_of(mode)).integrator == "rkl2"
+    assert advice(problem_of(stiff(1e3))).integrator == "implicit"
+
+
+def test_explicit_euler_stays_where_others_gain_nothing() -> None:
+    """Outputs so close to each other that no step may grow."""
+    text = case([64, 64, 64], 0.01, initial="cos(pi*x)", boundary={"x_min": fixed(1.0)})
+    problem = problem_of(text, step=1e-7)
+    found = advice(problem)
+    assert found.integrator == "euler"
+    assert "rkl2 about" in found.reason
+
+
+def test_explicit_euler_is_not_taken_where_its_steps_are_too_few_for_the_tolerance() -> None:
+    text = case([12, 1, 1], 0.1, initial="x", boundary={"x_min": fixed(3.0)})
+    found = advice(problem_of(text, tolerance=1e-4))
+    assert found.integrator in ("rkl2", "implicit")
+    assert "too few steps" in found.estimates[0].refused
+    assert found.tolerance == 1e-4
+    assert advice(problem_of(text, tolerance=1e-1)).integrator == "euler"
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-3])
+def test_explicit_euler_keeps_the_tolerance_where_it_is_allowed_to(tolerance: float) -> None:
+    """On the rough start that its error is worst for, at the first time that is looked at."""
+    n = next(n for n in range(8, 400, 8) if not _refused(n, tolerance))
+    first = Watcher([0.002], field)
+    run(_rough(n), [first], integrator="euler", kernel="cpu")
+    precise = field(run(_rough(n), end=0.002, integrator="rkl2", tolerance=1e-6))
+    assert np.abs(first.seen[0] - precise).max() <= tolerance
+
+
+def _rough(n: int) -> str:
+    return case([n, 1, 1], 0.02, initial=0.0, boundary={"x_min": fixed(1.0)})
+
+
+def _refused(n: int, tolerance: float) -> str:
+    return advice(problem_of(_rough(n), tolerance=tolerance)).estimates[0].refused
+
+
+def test_inputs_that_swing_ask_for_more_explicit_steps() -> None:
+    still = case([30, 1, 1], 1.0, boundary={"x_min": fixed(1.0)})
+    swinging = case([30, 1, 1], 1.0, boundary={"x_min": fixed("sin(9*t)")})
+    assert not advice(problem_of(still)).estimates[0].refused
+    assert "follow inputs" in advice(problem_of(swinging)).estimates[0].refused
+
+
+def test_a_step_longer_than_is_stable_rules_explicit_euler_out() -> None:
+    text = case([40, 1, 1], 1.0, initial="x")
+    assert not advice(problem_of(text)).estimates[0].refused
+    problem = state_of(text, step=0.05).problem.taking("auto", None)
+    assert "longer than is stable" in advice(problem).estimates[0].refused
+
+
+def test_what_cannot_be_had_is_not_advised() -> None:
+    problem = problem_of(stiff(1e3))
+    found = advice(problem, {"implicit": "cannot be had: it does not fit", "rkl2": "cannot be had: nor does it"})
+    assert found.integrator == "euler"
+    assert "nor does it" in found.reason
+
+
+@pytest.mark.parametrize("integrator", ["implicit", "rkl2"])
+def test_the_steps_foreseen_are_about_those_taken(integrator: str) -> None:
+    text = case(
+        [24, 24, 1],
+        0.5,
+        initial=20.0,
+        sources=[{"power": 50.0, "region": box([0.2, 0.2, 0], [0.5, 0.5, 1])}],
+        boundary={"x_max": convection(3.0, 0.0)},
+    )
+    foreseen = {each.integrator: each for each in advice(problem_of(text)).estimates}[integrator]
+    state = run(text, integrator=integrator)
+    taken = state.step + state.effort.rejected
+    assert taken / 3 < foreseen.steps < 3 * taken
+    assert integrator == "implicit" or state.effort.stages / 3 < foreseen.sweeps < 3 * state.effort.stages
+
+
+def test_a_short_run_is_advised_without_timing_anything() -> None:
+    def never() -> Cost:
+        raise AssertionError("timed")
+
+    found = advise(problem_of(case([64, 1, 1], 1.0, initial="x")), "cpu", never, full=False)
+    assert (found.integrator, found.estimates[0].steps) == ("euler", found.estimates[0].sweeps)

@@ -1,0 +1,190 @@
+"""RKL2: its coefficients, order, stability, ledger and error control."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from integrator_cases import (
+    ORDER_PROBLEMS,
+    VARIED_PROBLEMS,
+    Watcher,
+    case,
+    convection,
+    exact,
+    field,
+    fixed,
+    run,
+    state_of,
+)
+
+from heatsim.integrators import rkl2
+from heatsim.integrators.rkl2 import Rkl2, Scheme, bare, consistent, most_stages, stages_for
+from heatsim.state import State
+
+SCHEMES = [consistent(3), consistent(8), consistent(21), bare(3), bare(8), bare(21)]
+scheme_names = pytest.mark.parametrize("scheme", SCHEMES, ids=["c3", "c8", "c21", "b3", "b8", "b21"])
+
+
+def rkl2_state(text: str, **time: object) -> State:
+    return state_of(text, integrator="rkl2", **time)
+
+
+def growth(scheme: Scheme, z: float) -> float:
+    """What a step makes of 1, where dt L(Y) = z Y."""
+    stages = list(zip(scheme.mu, scheme.nu, scheme.mu_tilde, scheme.gamma_tilde, strict=True))
+    Y = [1.0, 1.0]
+    for mu, nu, mu_tilde, gamma_tilde in stages:
+        Y = [Y[1], (1 - mu - nu) + mu * Y[1] + nu * Y[0] + mu_tilde * z * Y[1] + gamma_tilde * z]
+    return Y[1]
+
+
+@scheme_names
+def test_a_step_matches_the_exponential_to_second_order(scheme: Scheme) -> None:
+    z = np.array([1e-2, 2e-2])
+    errors = np.array([growth(scheme, -each) - np.exp(-each) for each in z])
+    assert np.log2(errors[1] / errors[0]) == pytest.approx(scheme.order + 1, abs=0.1)
+
+
+@scheme_names
+def test_a_step_is_stable_up_to_the_limit_and_not_beyond(scheme: Scheme) -> None:
+    inside = np.array([growth(scheme, z) for z in np.linspace(-2 * scheme.limit, 0.0, 1001)])
+    assert np.abs(inside).max() <= 1 + 1e-9
+    assert inside.min() >= -1e-9
+    assert scheme.limit == (scheme.stages**2 + scheme.stages - 2) / 4
+    assert scheme.stages == 3 or abs(growth(scheme, -2.2 * scheme.limit)) > 1.0
+
+
+@scheme_names
+def test_weights_of_the_stages_meet_both_order_conditions(scheme: Scheme) -> None:
+    weights = np.array([stage.weight for stage in scheme.rounded(np.dtype(np.float64))])
+    assert weights.sum() == pytest.approx(1.0, abs=1e-13)
+    assert weights @ np.array(scheme.c[:-1]) == pytest.approx(0.5, abs=1e-13)
+    assert scheme.c[-1] == pytest.approx(1.0, abs=1e-13)
+
+
+def test_consistent_stages_are_at_the_times_of_the_paper() -> None:
+    scheme, s = consistent(9), 9
+    np.testing.assert_allclose(scheme.c[2:], [(j * j + j - 2) / (s * s + s - 2) for j in range(2, s + 1)])
+    assert scheme.c[1] == pytest.approx(scheme.c[2] / 3)
+
+
+@scheme_names
+def test_the_defect_from_the_trapezoidal_rule_tells_the_error(scheme: Scheme) -> None:
+    z = 1e-2
+    end = growth(scheme, -z)
+    defect = end - 1.0 + 0.5 * z * (1.0 + end)
+    assert abs(end - np.exp(-z)) == pytest.approx(scheme.share_of_defect * abs(defect), rel=1e-2)
+
+
+@pytest.mark.parametrize("steps", [0.1, 2.5, 2.6, 7.0, 1000.0, 3e4])
+def test_the_stages_taken_are_the_fewest_that_are_stable(steps: float) -> None:
+    stages = stages_for(steps)
+    assert stages % 2 == 1
+    assert consistent(stages).limit >= steps * (1 - 1e-9)
+    assert stages == 3 or consistent(stages - 2).limit < steps
+
+
+def test_rounding_sets_a_limit_to_the_stages() -> None:
+    single, double = (most_stages(np.dtype(kind), 1e-4) for kind in ("float32", "float64"))
+    assert 15 < single < 60 < double
+
+
+@pytest.mark.parametrize("text", ORDER_PROBLEMS.values(), ids=ORDER_PROBLEMS)
+def test_the_error_of_super_steps_falls_with_second_order(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With as many stages for the shorter step, as the constant of the error depends on them."""
+    monkeypatch.setattr(rkl2, "stages_for", lambda steps: 7)
+    errors = []
+    for count in (64, 128):
+        state = rkl2_state(text)
+        integrator, end = Rkl2(state, 1e-3), state.problem.scenario.time.end
+        for number in range(1, count + 1):
+            integrator.advance(end / count, end * number / count)
+        assert state.effort.stages == 7 * count
+        errors.append(np.abs(field(state) - exact(text)).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
+
+
+def test_rough_fields_decay_at_the_limit_of_stability() -> None:
+    """The shortest wave of the grid, over steps that take their stages to the limit."""
+    rough = case([32, 1, 1], 1.0, initial="where(floor(32*x) - 2*floor(16*x) > 0, 1, -1) + 0.5*cos(17*pi*x)")
+    state = rkl2_state(rough)
+    integrator, dt = Rkl2(state, 1e-3), state.problem.stability_limit * consistent(11).limit
+    sizes = [np.abs(field(state)).max()]
+    for number in range(1, 13):
+        integrator.advance(dt, number * dt)
+        sizes.append(np.abs(field(state)).max())
+    assert state.effort.stages == 12 * 11
+    assert (np.diff(sizes) <= 1e-12).all()
+    assert sizes[-1] < 1e-2 * sizes[0]
+
+
+@pytest.mark.parametrize("text", VARIED_PROBLEMS.values(), ids=VARIED_PROBLEMS)
+def test_super_steps_keep_the_error_within_three_times_the_tolerance(text: str) -> None:
+    start = state_of(text)
+    end = start.problem.scenario.time.end
+    times = [end * (i + 1) / 6 for i in range(6)]
+
+    def seen(**time: object) -> list[np.ndarray]:
+        watcher = Watcher(times, field)
+        run(text, [watcher], **time)
+        return watcher.seen
+
+    fine = seen(step=end / 300)
+    everything = [field(start), *fine]
+    rise = max(each.max() for each in everything) - min(each.min() for each in everything)
+    for tolerance in (1e-2, 1e-3):
+        fields = seen(integrator="rkl2", tolerance=tolerance)
+        error = max(np.abs(mine - theirs).max() for mine, theirs in zip(fields, fine, strict=True))
+        assert error <= 3 * tolerance * rise
+
+
+def test_super_steps_take_far_fewer_sweeps_than_explicit_steps() -> None:
+    text = case([128, 1, 1], 0.1, initial="cos(pi*x)", boundary={"x_min": fixed(1.0)})
+    state = run(text, integrator="rkl2")
+    assert state.effort.stages < 0.15 * 0.1 / state.problem.stability_limit
+
+
+def test_events_between_super_steps_are_hit_exactly() -> None:
+    times = [0.0, 0.1, 0.3, 1 / 3, 0.7, 1.0]
+    watcher = Watcher(times, lambda state: state.time)
+    run(case([16, 1, 1], 1.0, initial="x", boundary={"x_min": fixed(3.0)}), [watcher], integrator="rkl2")
+    assert watcher.seen == times
+
+
+def test_a_step_given_is_taken_with_as_many_stages_as_it_needs() -> None:
+    text = case([16, 1, 1], 1.0, initial="x", boundary={"x_min": fixed(3.0)})
+    state = run(text, integrator="rkl2", step=0.04)
+    assert (state.step, state.effort.rejected) == (25, 0)
+    assert state.effort.stages == 25 * stages_for(0.04 / state.problem.stability_limit)
+
+
+def test_a_constant_stays_constant_to_the_bit() -> None:
+    text = case([7, 5, 3], 2.0, initial=21.3, boundary={"x_min": convection("3 + sin(t)", 21.3)}, precision="float32")
+    state = rkl2_state(text)
+    before = field(state)
+    Rkl2(state, 1e-3).advance(0.5, 0.5)
+    assert field(state).tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize("tolerance", [1e-1, 1e-3])
+@pytest.mark.parametrize("wall", ["5*cos(t)", 5.0], ids=["consistent", "bare"])
+def test_the_energy_ledger_of_super_steps_closes(tolerance: float, wall: float | str) -> None:
+    text = case(
+        [12, 10, 6],
+        2.0,
+        initial="300 + 10*x",
+        boundary={"z_max": convection(4.0, wall), "x_min": fixed(290.0)},
+        sources=[{"power": "40*sin(t)**2*x" if wall == "5*cos(t)" else "40*x"}, {"power": 3.0}],
+    )
+    state = run(text, integrator="rkl2", tolerance=tolerance)
+    assert state.effort.rejected > 0 or tolerance == 1e-1
+    assert abs(state.energy.relative_residual) < 1e-12
+    assert state.energy.sources > 0
+    assert state.energy.faces["z_max"] < 0
+
+
+def test_the_same_super_steps_give_the_same_bits() -> None:
+    text = VARIED_PROBLEMS["contrast in three dimensions"]
+    first, second = (run(text, integrator="rkl2") for _ in range(2))
+    assert field(first).tobytes() == field(second).tobytes()
+    assert (first.step, first.effort) == (second.step, second.effort)

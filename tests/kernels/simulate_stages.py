@@ -1,0 +1,40 @@
+"""Stages on the CUDA simulator: `NUMBA_ENABLE_CUDASIM=1 python simulate_stages.py RESULT.npz`; see simulate_sweeps."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from heatsim_kernels.stencil import SWEEPS
+from kernel_cases import KINDS, Case, random_case
+from stage_cases import staged
+
+OPEN = (False, False, False)
+# movement, problem, cells, periods, walls a cell, dtype, form
+CASES = (
+    ("basic", "uniform", (2, 3, 4), OPEN, False, np.float32, "two"),
+    ("basic", "ambients", (2, 3, 4), (False, True, False), False, np.float64, "four"),
+    ("shared", "materials with heat a zone", (2, 3, 5), OPEN, False, np.float32, "four"),
+    ("coarsened", "uniform with both sources", (3, 3, 4), (True, False, False), True, np.float64, "two"),
+    ("register", "uniform", (3, 5, 8), OPEN, False, np.float32, "four"),
+    ("register", "materials with heat a cell", (3, 5, 9), (False, False, True), True, np.float64, "two"),
+    ("temporal", "materials", (3, 5, 8), OPEN, False, np.float32, "two"),
+)
+
+
+def case_of(number: int) -> Case:
+    _, name, shape, periodic, per_cell, _, _ = CASES[number]
+    return random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=8, seed=number)
+
+
+def main(target: str) -> None:
+    parts = {}
+    for number, (movement, _, _, _, _, dtype, form) in enumerate(CASES):
+        case = case_of(number)
+        found = staged(SWEEPS[movement](case.terms, np.dtype(dtype)), case, form)
+        parts |= {f"{number}: {part}": values for part, values in found._asdict().items()}
+    np.savez(target, **parts)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,26 @@
+"""Watch small fields on the CUDA simulator: `NUMBA_ENABLE_CUDASIM=1 python simulate_watch.py RESULT.npz`."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from heatsim_kernels.cuda_memory import on_device
+from heatsim_kernels.cuda_watch import CudaWatch
+from watch_cases import CASES, SHAPE, WANTED, looks
+
+
+def results() -> dict[str, np.ndarray]:
+    found = {}
+    for name, dtype in CASES:
+        (first, _), *later = looks(dtype)
+        watch = CudaWatch(on_device(first.reshape(-1)), SHAPE, WANTED[name])
+        for field, elapsed in later:
+            watch.look(on_device(field.reshape(-1)), elapsed)
+        for key, values in watch.fields().items():
+            found[f"{name}, {np.dtype(dtype).name}: {key}"] = values
+    return found
+
+
+if __name__ == "__main__":
+    np.savez(sys.argv[1], **results())

@@ -1,0 +1,68 @@
+"""Stages of several for the kernel tests, and what a sweep makes of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from heatsim_kernels.stencil import Sweep
+from heatsim_kernels.stencil.stages import Defect, Stage, row_of
+from kernel_cases import STEP, Case
+from plain_reference import explicit_step
+
+COUNT = 5
+
+
+def stages(form: str, dtype: type, seed: int = 0) -> list[Stage]:
+    """Coefficients at random, of methods that read two fields or four; those that follow the first."""
+    rng, kind = np.random.default_rng(seed), np.dtype(dtype).type
+    found = []
+    for j in range(COUNT):
+        nu, gamma, mu = (float(kind(rng.uniform(*ends))) for ends in ((-0.5, -0.1), (-0.5, 0.0), (1.0, 1.3)))
+        rate, weight = float(kind(rng.uniform(0.2, 0.5))), float(rng.uniform(-0.3, 0.6))
+        if j == 0:
+            nu, gamma, mu = 0.0, 0.0, 1.0
+        elif form == "two":
+            gamma, mu = 0.0, 1.0 - nu
+        found.append(Stage(mu, nu, gamma, rate, weight))
+    return found
+
+
+class Staged(NamedTuple):
+    field: np.ndarray
+    heat_entered: np.ndarray
+    defect: np.ndarray
+
+
+def staged(sweep: Sweep, case: Case, form: str) -> Staged:
+    """A step of several stages in two calls, after one that is rejected, and an explicit step behind it."""
+    chosen = stages(form, sweep.dtype.type)
+    sweep.put(case.start)
+    sweep.take_stages(2 * STEP, chosen[:4], 0, case.drive)
+    sweep.take_stages(STEP, chosen[:2], 0, case.drive)
+    later = [row_of(case.drive, k) for k in range(2, COUNT)]
+    for k, drive in enumerate(later, start=2):
+        sweep.take_stages(STEP, chosen[k : k + 1], k, drive)
+    defect = sweep.defect(STEP, chosen[0].rate, row_of(case.drive, COUNT))
+    assert not sweep.heat_entered().any()
+    sweep.accept()
+    sweep.advance(STEP, 1, case.drive)
+    return Staged(np.array(sweep.field()), sweep.heat_entered(), np.array(defect))
+
+
+def plain(case: Case, form: str) -> Staged:
+    """The same in float64 NumPy, from the text of `stages`."""
+    chosen = stages(form, np.float64)
+    fields, entered = [case.start], np.zeros(case.terms.ledger_size)
+    for k, stage in enumerate(chosen):
+        stepped, heat = explicit_step(fields[-1], case.terms, STEP, row_of(case.drive, k))
+        start, before, one = fields[0], fields[max(0, len(fields) - 2)], fields[min(1, len(fields) - 1)]
+        new = start + stage.mu * (fields[-1] - start) + stage.nu * (before - start) + stage.gamma * (one - start)
+        fields.append(new + stage.rate * (stepped - fields[-1]))
+        entered += stage.weight * heat
+    start, one, end = fields[0], fields[1], fields[-1]
+    after, _ = explicit_step(end, case.terms, STEP, row_of(case.drive, COUNT))
+    slopes = (one - start) / chosen[0].rate + (after - end)
+    defect = Defect(float(np.abs(end - start - 0.5 * slopes).max()), float(end.min()), float(end.max()))
+    last, heat = explicit_step(end, case.terms, STEP, row_of(case.drive, 0))
+    return Staged(last, entered + heat, np.array(defect))

@@ -1,0 +1,83 @@
+"""Steps of several stages on the CPU against plain NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from heatsim_kernels.stencil.cpu import CpuSweep
+from heatsim_kernels.stencil.stages import Stage, StageFields
+from heatsim_kernels.stencil.terms import Drive
+from kernel_cases import KINDS, STEP, random_case, same_bits
+from stage_cases import plain, staged, stages
+
+PLACES = {  # a row with a remainder, in blocks of kinds; periods; walls by cell
+    "uniform": ((4, 9, 37), (False, False, False), False),
+    "materials with heat a zone": ((5, 6, 71), (False, True, False), True),
+    "ambients": ((4, 9, 37), (True, False, False), False),
+}
+
+
+@pytest.mark.parametrize("form", ["two", "four"])
+@pytest.mark.parametrize("name", PLACES)
+def test_stages_are_those_of_the_text(name: str, form: str) -> None:
+    shape, periodic, per_cell = PLACES[name]
+    case = random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=8, seed=3)
+    expected = plain(case, form)
+    for dtype, near in ((np.float64, 1e-14), (np.float32, 2e-6)):
+        if name == "ambients" and dtype is np.float32:
+            continue
+        found = staged(CpuSweep(case.terms, np.dtype(dtype)), case, form)
+        np.testing.assert_allclose(found.field, expected.field, rtol=0, atol=near)
+        np.testing.assert_allclose(found.defect, expected.defect, rtol=0, atol=5 * near)
+        np.testing.assert_allclose(found.heat_entered, expected.heat_entered, rtol=0, atol=1e4 * near)
+
+
+def test_results_past_the_cache_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = random_case((4, 9, 37), KINDS["uniform"], rows=8, seed=3)
+    usual = staged(CpuSweep(case.terms, np.dtype(np.float64)), case, "four")
+    monkeypatch.setattr("heatsim_kernels.stencil.cpu.STREAM_FROM", 0)
+    past = staged(CpuSweep(case.terms, np.dtype(np.float64)), case, "four")
+    assert same_bits(past.field, usual.field)
+
+
+@pytest.mark.parametrize("form", ["two", "four"])
+def test_a_constant_field_stays_constant_to_the_bit_through_stages(form: str) -> None:
+    case = random_case((4, 9, 37), KINDS["uniform"])
+    sweep = CpuSweep(case.terms, np.dtype(np.float32))
+    sweep.put(np.full((4, 9, 37), 21.3))
+    before = np.array(sweep.field())
+    sweep.take_stages(STEP, stages(form, np.float32), 0, Drive.insulated(case.terms))
+    sweep.accept()
+    assert same_bits(np.array(sweep.field()), before)
+
+
+def test_what_is_not_finite_shows_in_the_defect() -> None:
+    case = random_case((4, 9, 37), KINDS["uniform"])
+    spoilt = case.start.copy()
+    spoilt[1, 2, 3] = np.nan
+    sweep = CpuSweep(case.terms, np.dtype(np.float64))
+    sweep.put(spoilt)
+    sweep.take_stages(STEP, stages("two", np.float64), 0, case.drive)
+    defect = sweep.defect(STEP, 0.3, case.drive)
+    assert np.isnan(defect.largest)
+    assert np.isnan(defect.high)
+
+
+def test_four_fields_hold_any_number_of_stages() -> None:
+    fields = StageFields("u", ["v", "p", "q"])
+    made = {"u": 0}
+    for j in range(1, 9):
+        target = fields.target
+        assert target not in {fields.start, fields.last}
+        assert j == 1 or target != fields.one
+        if j > 1:
+            assert made[fields.before] == j - 2
+        made[target] = j
+        fields.taken()
+        assert (made[fields.start], made[fields.one], made[fields.last]) == (0, 1, j)
+    assert sorted([fields.last, *fields.others()]) == ["p", "q", "u", "v"]
+
+
+def test_a_stage_of_two_fields_is_told_from_one_of_four() -> None:
+    assert Stage(1.4, -0.4, 0.0, 0.1, 0.0).form == "two"
+    assert Stage(1.4, -0.4, 0.1, 0.1, 0.0).form == Stage(0.7, -0.2, 0.0, 0.1, 0.0).form == "four"

@@ -1,0 +1,48 @@
+"""Stages by the CUDA kernels on the simulator, in one process of its own, against the CPU."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+import simulate_stages
+from heatsim_kernels.stencil import SWEEPS
+from kernel_cases import same_bits
+from stage_cases import staged
+
+pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
+    target = tmp_path_factory.mktemp("simulator") / "stages.npz"
+    script = Path(simulate_stages.__file__)
+    environment = {
+        **os.environ,
+        "NUMBA_ENABLE_CUDASIM": "1",
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "kernels"), str(script.parent)]),
+    }
+    done = subprocess.run(
+        [sys.executable, str(script), str(target)], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    with np.load(target) as file:
+        return dict(file)
+
+
+@pytest.mark.parametrize(
+    "number", range(len(simulate_stages.CASES)), ids=lambda n: f"{simulate_stages.CASES[n][0]} {n}"
+)
+def test_the_simulated_stages_agree_with_the_cpu(number: int, simulated: dict[str, np.ndarray]) -> None:
+    *_, dtype, form = simulate_stages.CASES[number]
+    case = simulate_stages.case_of(number)
+    expected = staged(SWEEPS["cpu"](case.terms, np.dtype(dtype)), case, form)
+    assert same_bits(simulated[f"{number}: field"], expected.field)
+    assert same_bits(simulated[f"{number}: defect"], expected.defect)
+    np.testing.assert_allclose(simulated[f"{number}: heat_entered"], expected.heat_entered, rtol=1e-12, atol=1e-14)

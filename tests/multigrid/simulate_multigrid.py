@@ -1,0 +1,145 @@
+"""Run the multigrid kernels on the CUDA simulator: `NUMBA_ENABLE_CUDASIM=1 python simulate_multigrid.py RESULT.npz`.
+
+A process of its own, because the simulator is chosen once, when Numba is imported. It compiles nothing. What is done
+with a module of kernels stands here once: `test_multigrid_simulated` does it with those of the CPU.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from heatsim_kernels.multigrid import coarsest
+from heatsim_kernels.multigrid.grids import coarsening
+from heatsim_kernels.multigrid.hierarchy import RESIDUAL
+from heatsim_kernels.multigrid.solver import Solver
+from multigrid_cases import NO_PERIOD, noise, random_operator, steady
+
+Shape = tuple[int, int, int]
+Results = dict[str, np.ndarray]
+
+
+class Trial(NamedTuple):
+    """A tiny grid, since the simulator is slow, and the axes (z, y, x) by which it is coarsened one after the other."""
+
+    shape: Shape
+    periodic: tuple[bool, bool, bool] = NO_PERIOD
+    axes: tuple[int, ...] = (2, 1, 0)
+    dtype: type = np.float64
+
+
+TRIALS = {
+    "odd": Trial((3, 5, 4)),
+    "periodic all around": Trial((4, 3, 5), (True, True, True), (0, 2)),
+    "a plane": Trial((1, 5, 6), (True, False, False), (1, 2), np.float32),
+    "a line along z": Trial((9, 1, 1), axes=(0, 0)),
+    "a line along x, periodic": Trial((1, 1, 7), (True, False, False), (2,)),
+    "two cells thick": Trial((2, 4, 5), (False, True, False), (2, 1)),
+}
+
+
+def kernels_one_by_one(kernels: ModuleType, trial: Trial) -> Results:
+    """What each kernel makes of random fields, down the grids of a trial."""
+    operator = random_operator(trial.shape, trial.periodic, seed=sum(trial.shape))
+    found: Results = {}
+    double = kernels.field(trial.shape, np.float64)
+    faces = tuple(kernels.put(each.astype(trial.dtype)) for each in (operator.gx, operator.gy, operator.gz))
+    u = kernels.put(noise(trial.shape, 1))
+    kernels.sweep(faces, kernels.put(operator.s.astype(trial.dtype)), u, None, None, double)
+    found["A x in float64"] = kernels.get(double).copy()
+    g: Any = tuple(map(kernels.single, faces))
+    shape, s = trial.shape, kernels.single(operator.s)
+    for level, axis in enumerate((*trial.axes, None)):
+        x, b = (kernels.single(noise(shape, seed)) for seed in (2, 3))
+        out = kernels.field(shape)
+        for name, start, share in (("from zero", None, 0.7), ("relaxed", x, 0.7), ("residual", x, RESIDUAL)):
+            kernels.sweep(g, s, start, b, np.float32(share), out)
+            found[f"{name} {level}"] = kernels.get(out).copy()
+        found[f"strong cells {level}"] = kernels.strong_cells(g, shape, 0.5)
+        if axis is None:
+            return found
+        step = coarsening(shape, axis, trial.periodic[2 - axis])
+        weights, coarse_g = kernels.field(step.weights), kernels.conductances(step.coarse)
+        kernels.interpolation(step, g, weights)
+        kernels.galerkin(step, g, weights, coarse_g)
+        coarse = kernels.field(step.coarse)
+        kernels.restrict(step, weights, b, coarse)
+        found |= {f"weights {level}": kernels.get(weights).copy(), f"restricted {level}": kernels.get(coarse).copy()}
+        kernels.interpolate(step, weights, coarse, False, out)
+        kernels.interpolate(step, weights, coarse, True, out)
+        found[f"interpolated twice {level}"] = kernels.get(out).copy()
+        coarse_s = kernels.field(step.coarse)
+        kernels.restrict(step, weights, s, coarse_s)
+        shape, g, s = step.coarse, coarse_g, coarse_s
+    return found
+
+
+def passes_of_the_gradient(kernels: ModuleType) -> Results:
+    """The kernels over whole fields."""
+    shape = (3, 4, 5)
+    p, q, x, r = (kernels.put(noise(shape, seed)) for seed in range(4))
+    z, b = kernels.single(noise(shape, 5)), kernels.field(shape)
+    sums = [kernels.dot(p, q), kernels.step(0.3, 2.0, p, q, x, r, b), *kernels.dots(z, r, q), kernels.largest(p)]
+    kernels.direction(z, 0.4, 1.5, p)
+    matrix, column = kernels.put(noise((6, 6))), kernels.field((1, 2, 3))
+    kernels.multiply(matrix, kernels.single(noise((1, 2, 3), 6)), column)
+    fields = {"x": x, "r": r, "b": b, "p": p, "product": column}
+    return {"sums": np.array(sums), **{name: kernels.get(each).copy() for name, each in fields.items()}}
+
+
+def solved(kernels: ModuleType) -> Results:
+    """Two iterations on three levels, then another time step."""
+    coarsest.LARGEST, usual = 6, coarsest.LARGEST
+    try:
+        k = np.where(noise((3, 4, 5), 9) > 0, 1.0, 1e-3)
+        operator, b = steady(k, dtype=np.float32), noise(k.shape)
+        solver = Solver(operator, kernels)
+        first = solver.solve(b, max_iterations=2)
+        solver.set_outside(operator.s + np.float32(0.5))
+        second = solver.solve(b, noise(k.shape, 4), max_iterations=1)
+    finally:
+        coarsest.LARGEST = usual
+    found = {"residuals": np.array(first.residuals + second.residuals)}
+    return found | {"x": kernels.get(first.x), "x of another step": kernels.get(second.x)}
+
+
+def everything(kernels: ModuleType) -> dict[str, Results]:
+    """All of it, by name."""
+    by_grid = {name: kernels_one_by_one(kernels, trial) for name, trial in TRIALS.items()}
+    return {**by_grid, "passes of the gradient": passes_of_the_gradient(kernels), "a solve": solved(kernels)}
+
+
+def arithmetic_and_walls() -> Results:
+    """What only the fields of CUDA do: arithmetic, planes and cells, walls."""
+    from heatsim_kernels.multigrid import cuda
+    from heatsim_kernels.multigrid.cuda_walls import Wall, Walls
+
+    shape = (3, 4, 5)
+    u, v = (cuda.put(noise(shape, seed)) for seed in (1, 2))
+    planes = {0: (4, 5), 1: (3, 5), 2: (3, 4)}
+    walls = Walls(shape, [Wall(n, noise(planes[2 - n // 2], n), noise(planes[2 - n // 2], 9 - n)) for n in range(6)])
+    sum_of_all = cuda.field(shape, np.float64)
+    walls.add(sum_of_all, u)
+    return {
+        "arithmetic": cuda.get(0.5 + 2.0 * (u - v) / 4.0 - u * v - 1.0),
+        "reversed": cuda.get(np.float64(3.0) - u),
+        "extent": np.array(cuda.extent(u)),
+        "planes": np.concatenate([u.plane(axis, 1).ravel() for axis in range(3)]),
+        "cells": u.cells(np.array([[0, 7], [59, 3]])),
+        "walls": cuda.get(sum_of_all),
+        "entering": walls.entering(u),
+    }
+
+
+def main(target: str) -> None:
+    from heatsim_kernels.multigrid import cuda
+
+    results = {**everything(cuda), "fields": arithmetic_and_walls()}
+    parts: Any = {f"{name}: {part}": values for name, found in results.items() for part, values in found.items()}
+    np.savez(target, **parts)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

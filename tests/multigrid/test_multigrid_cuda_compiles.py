@@ -1,0 +1,99 @@
+"""Every CUDA kernel of multigrid compiles without a GPU, and what it compiles to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import pytest
+from numba import config, types
+
+pytestmark = [
+    pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
+    pytest.mark.skipif(bool(config.ENABLE_CUDASIM), reason="the CUDA simulator compiles nothing"),
+]
+COUNT, NUMBER, SINGLE, DOUBLE = types.uint32, types.int64, types.float32, types.float64
+SHAPE, BOX, SUMS = types.UniTuple(COUNT, 3), types.UniTuple(NUMBER, 3), DOUBLE[:, ::1]
+THREADS = 256
+REGISTERS = 65536 // 2 // THREADS  # two blocks on a multiprocessor at least
+
+
+class Built(NamedTuple):
+    """A kernel as it is launched: its module, builder and variant, and the types of its arguments."""
+
+    module: str
+    builder: str
+    variant: Any
+    arguments: tuple[Any, ...]
+
+    @property
+    def build(self) -> Callable[[Any], Any]:
+        found: Callable[[Any], Any] = getattr(import_module(f"heatsim_kernels.multigrid.{self.module}"), self.builder)
+        return found
+
+
+def sweeps() -> Iterator[Built]:
+    f, d = SINGLE[::1], DOUBLE[::1]
+    for mode in ("relaxed from zero", "relaxed", "b - A x"):
+        kinds = mode, "float32", "float32"
+        yield Built("cuda_sweeps", "build_seven", kinds, (SHAPE, COUNT, f, f, f, f, f, f, SINGLE, f))
+        yield Built("cuda_sweeps", "build_all", kinds, (SHAPE, COUNT, f, f, f, f, SINGLE, f))
+    for name, g in (("float32", f), ("float64", d)):
+        yield Built("cuda_sweeps", "build_seven", ("A x", name, "float64"), (SHAPE, COUNT, g, g, g, g, d, d, SINGLE, d))
+
+
+def transfers() -> Iterator[Built]:
+    f = SINGLE[::1]
+    arguments = COUNT, COUNT, COUNT, f, f, f
+    yield Built("cuda_transfers", "build_restrict", None, arguments)
+    for add in (True, False):
+        yield Built("cuda_transfers", "build_interpolate", add, arguments)
+    for faces in (True, False):
+        g = types.UniTuple(f, 3 if faces else 1)
+        yield Built("cuda_galerkin", "build_sides", faces, (BOX, NUMBER, BOX, BOX, BOX, NUMBER, g, f))
+        yield Built("cuda_galerkin", "build_galerkin", faces, (BOX, NUMBER, BOX, BOX, g, f, f))
+
+
+def passes() -> Iterator[Built]:
+    f, d, r, n = SINGLE[::1], DOUBLE[::1], DOUBLE, NUMBER
+    both = "float64", "float64"
+    yield Built("cuda_vectors", "build_dot", both, (d, d, SUMS))
+    yield Built("cuda_vectors", "build_step", None, (r, r, d, d, d, d, f, SUMS))
+    yield Built("cuda_vectors", "build_dots", None, (f, d, d, SUMS))
+    yield Built("cuda_vectors", "build_direction", None, (f, r, r, d))
+    yield Built("cuda_vectors", "build_product", None, (d, f, f))
+    for name, kind in (("float32", f), ("float64", d)):
+        yield Built("cuda_vectors", "build_range", name, (kind, SUMS))
+        yield Built("cuda_field", "build_fill", name, (kind, kind.dtype))
+    for source, target in (("float64", "float32"), ("float32", "float64"), both):
+        arrays = tuple(f if name == "float32" else d for name in (source, target))
+        yield Built("cuda_field", "build_copy", (source, target), arrays)
+    for two in (True, False):
+        yield Built("cuda_field", "build_linear", (two, *both), (r, d, r, d, d))
+    yield Built("cuda_field", "build_product", both, (d, d, d))
+    yield Built("cuda_walls", "build_flow", True, (n, n, n, n, n, d, d, d, d))
+    yield Built("cuda_walls", "build_flow", False, (n, n, n, n, n, d, d, d, SUMS))
+
+
+ALL = {f"{each.builder} {each.variant}": each for each in (*sweeps(), *transfers(), *passes())}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_multigrid_kernel_compiles_without_spills_or_calls_or_needless_float64(name: str) -> None:
+    pytest.importorskip("cuda.bindings.nvjitlink", reason="nvjitlink (cuda-bindings) is not installed")
+    from heatsim_kernels.cuda_api import cuda
+    from heatsim_kernels.cuda_compile import _assembled
+
+    built = ALL[name]
+    ptx = str(cuda.compile_ptx(built.build(built.variant), types.void(*built.arguments), cc=(9, 0))[0])
+    assert not re.search(r"^\s*call\b", ptx, re.MULTILINE)
+    if not any("float64" in str(each) for each in built.arguments):
+        assert ".f64" not in ptx
+    report = _assembled(ptx, (9, 0))[1]
+    used = re.findall(r"(\d+) bytes (?:stack frame|spill stores|spill loads)", report)
+    assert len(used) >= 3
+    assert set(used) == {"0"}
+    assert int(re.findall(r"Used (\d+) registers", report)[0]) <= REGISTERS

@@ -1,0 +1,99 @@
+"""All recorders together on unequal cells and in cylindrical coordinates, in the way of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from heatsim_kernels.stencil import SWEEPS
+
+from heatsim.grid import Grid
+from heatsim.problem import build
+from heatsim.recorders import make_recorders
+from heatsim.recorders.derived import components
+from heatsim.recorders.snapshots import SnapshotRecorder
+from heatsim.recorders.writer import Writer
+from heatsim.scenario import loads
+from heatsim.simulation import Timings, simulate
+from heatsim.state import State
+from heatsim.store.folder import RunFolder
+from heatsim.store.slice_frames import read_slice_frame
+from heatsim.store.snapshots import Field, read_snapshot
+
+SCENARIO = """\
+title = "A rod"
+[grid]
+cells = [20, 1, 30]
+size = [0.02, 1.0, 0.03]
+[time]
+end = 1.0
+[materials.steel]
+conductivity = 15.0
+density = 7900.0
+heat_capacity = 500.0
+[[regions]]
+material = "steel"
+[initial]
+temperature = "300 + 5000*x"
+[output]
+snapshots = { count = 2 }
+energy = { count = 2 }
+[[output.slices]]
+axis = "y"
+at = 0.5
+name = "half"
+count = 1
+[[output.probes]]
+name = "middle"
+at = [0.01, 0.5, 0.015]
+count = 1
+"""
+R, Z = (tuple(np.geomspace(0.01, end, n + 1) - 0.01) for n, end in ((20, 0.03), (30, 0.04)))
+GRIDS = {
+    "unequal": Grid((30, 1, 20), (0.0, 0.0, 0.0), (0.001, 1.0, 0.001), (R, None, Z)),
+    "cylindrical": Grid((30, 1, 20), (0.0, 0.0, 0.0), (0.001, 2 * np.pi, 0.001), (R, None, Z), "cylindrical"),
+}
+
+
+def flux(state: State) -> Mapping[str, Field]:
+    vector = [state.temperature() * factor for factor in (1.0, 2.0, 3.0)]
+    return components("heat_flux", vector, state.problem.dtype, state.problem.grid.coordinates)
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_a_run_leaves_files_of_its_own_grid(tmp_path: Path, name: str) -> None:
+    grid = GRIDS[name]
+    problem = replace(build(loads(SCENARIO)), grid=grid)  # the solver's numbers stay those of equal cells
+    folder, writer = RunFolder.create(tmp_path / "run"), Writer()
+    state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
+    recorders = make_recorders(problem, folder, writer)
+    simulate(state, recorders, Timings())
+    for recorder in recorders:
+        recorder.close(True)
+    writer.close()
+    last = read_snapshot(folder.snapshot_paths()[-1])
+    assert last.grid == grid
+    assert np.array_equal(last.temperature, state.temperature())
+    frame = read_slice_frame(folder.slice_frame_paths("half")[-1])
+    assert np.array_equal(frame.field, state.temperature()[:, 0])
+    assert frame.faces is not None
+    assert frame.faces[1].tolist() == list(R)
+    assert len(list(folder.slices.glob("half_*.png"))) == 2
+    probe = float(folder.probes.read_text().splitlines()[-1].partition(",")[2])
+    cell = int(np.searchsorted(R, 0.01)) - 1
+    assert probe == pytest.approx(float(state.temperature()[15, 0, cell]), rel=0.02)
+
+
+def test_snapshots_hold_further_fields_on_request(tmp_path: Path) -> None:
+    problem = replace(build(loads(SCENARIO)), grid=GRIDS["cylindrical"])
+    folder, writer = RunFolder.create(tmp_path / "run"), Writer()
+    state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
+    recorder = SnapshotRecorder(problem, folder, writer, flux)
+    recorder.record(state)
+    writer.close()
+    read = read_snapshot(folder.snapshot(0))
+    assert list(read.fields) == ["heat_flux_r", "heat_flux_z"]
+    assert np.array_equal(read.fields["heat_flux_z"].values, 3 * state.temperature())

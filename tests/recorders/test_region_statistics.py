@@ -1,0 +1,138 @@
+"""Statistics of parts of the box over time, and derived vectors as fields of a snapshot."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from heatsim_kernels.stencil import SWEEPS
+
+from heatsim.errors import InputFileError, ScenarioError
+from heatsim.grid import Grid
+from heatsim.problem import Problem, build
+from heatsim.problem.parts import Part, make_parts
+from heatsim.recorders.derived import components
+from heatsim.recorders.regions import RegionRecorder, statistics
+from heatsim.scenario import loads, unsupported
+from heatsim.simulation import Timings, simulate
+from heatsim.state import State
+from heatsim.store.folder import RunFolder
+from heatsim.store.tables import CsvTable, read_last_row
+
+SCENARIO = """\
+temperature_unit = "degC"
+[grid]
+cells = [8, 2, 2]
+size = [0.8, 0.2, 0.2]
+[time]
+end = 0.5
+[compute]
+precision = "float64"
+[materials.light]
+conductivity = 1.0
+density = 1.0
+heat_capacity = 1.0
+[materials.heavy]
+conductivity = 1.0
+density = 5.0
+heat_capacity = 3.0
+[[regions]]
+material = "light"
+[[regions]]
+material = "heavy"
+box = {{ lower = [0.4, 0.0, 0.0], upper = [0.8, 0.2, 0.2] }}
+[initial]
+temperature = "100 if x < 0.2 else 0"
+[[output.regions]]
+name = "heavy part"
+material = "heavy"
+count = 5
+[[output.regions]]
+name = "left"
+box = {{ lower = [0.0, 0.0, 0.0], upper = [0.4, 0.2, 0.2] }}
+count = 5
+{more}
+"""
+CAPACITIES = np.array([1.0, 15.0])
+
+
+@pytest.fixture(autouse=True)
+def _regions_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = {key: feature for key, feature in unsupported.NOT_YET.items() if key != "output.regions"}
+    monkeypatch.setattr(unsupported, "NOT_YET", built)
+
+
+def parts_of(problem: Problem) -> tuple[Part, ...]:
+    material = problem.materials()
+    assert material is not None
+    return make_parts(problem.scenario, problem.grid, material, CAPACITIES)
+
+
+def test_parts_that_fill_the_box_gain_together_what_the_box_gains(tmp_path: Path) -> None:
+    problem = build(loads(SCENARIO.format(more="")))
+    folder = RunFolder.create(tmp_path / "run")
+    recorder = RegionRecorder(problem, folder, parts_of(problem))
+    state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
+    simulate(state, [recorder], Timings())
+    recorder.close(True)
+    with folder.regions.open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header[:5] == [
+        "time [s]",
+        "heavy part min [degC]",
+        "heavy part max [degC]",
+        "heavy part mean [degC]",
+        "heavy part energy [J]",
+    ]
+    values = np.array(rows, float)
+    assert values[:, 0].tolist() == [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
+    assert values[0, 1:].tolist() == [0, 0, 0, 0, 0, 100, 50, 0]
+    # What the insulated box holds moves from the left into the heavy part.
+    heavy, left = values[:, 4], values[:, 8]
+    assert heavy[-1] > 0.01
+    assert heavy == pytest.approx(-left, abs=1e-13)
+    field = state.temperature()
+    assert values[-1, 1:4].tolist() == pytest.approx([f(field[:, :, 4:]) for f in (np.min, np.max, np.mean)])
+    assert heavy[-1] == pytest.approx(15.0 * 0.001 * field[:, :, 4:].sum())
+    assert read_last_row(folder.regions) == dict(zip(header, values[-1].tolist(), strict=True))
+
+
+def test_means_count_cells_by_their_volume() -> None:
+    grid = Grid((1, 1, 3), (0.0, 0.0, 0.0), (1.0, 2 * np.pi, 2.0), ((0.0, 1.0, 2.0, 3.0), None, None), "cylindrical")
+    one = '[[output.regions]]\nname = "all"\nwhere = "x > 0"\ncount = 1\n'
+    scenario = loads(SCENARIO.format(more="").partition("[[output.regions]]")[0] + one)
+    material = np.array([[[0, 0, 1]]])
+    (everything,) = make_parts(scenario, grid, material, CAPACITIES)
+    assert everything.volumes.sum() == pytest.approx(np.pi * 9 * 2)
+    assert everything.capacities == pytest.approx(everything.volumes * [1, 1, 15])
+    found = statistics(np.array([1.0, 2.0, 4.0]), everything.volumes, everything.capacities)
+    assert (found.least, found.greatest) == (1.0, 4.0)
+    assert found.mean == pytest.approx((1 * 1 + 3 * 2 + 5 * 4) / 9)
+    assert found.heat == pytest.approx(2 * np.pi * (1 + 3 * 2 + 5 * 15 * 4))
+
+
+def test_a_part_without_cells_is_told_with_its_place() -> None:
+    text = SCENARIO.format(more='[[output.regions]]\nname = "thin"\nwhere = "x < 0.01"\ncount = 1\n')
+    with pytest.raises(ScenarioError, match=r"output.regions.2.where: covers no cell centre"):
+        parts_of(build(loads(text)))
+
+
+def test_components_are_named_after_the_axes() -> None:
+    vector = [np.full((1, 2, 3), float(i)) for i in range(3)]
+    fields = components("heat_flux", vector, np.dtype("float32"))
+    assert list(fields) == ["heat_flux_x", "heat_flux_y", "heat_flux_z"]
+    assert fields["heat_flux_z"].values.dtype == np.float32
+    assert (fields["heat_flux_z"].unit, fields["heat_flux_z"].long_name) == ("W m-2", "heat flux along z")
+    round_the_axis = components("gradient", vector, np.dtype("float64"), "cylindrical")
+    assert list(round_the_axis) == ["gradient_r", "gradient_z"]
+    assert (round_the_axis["gradient_z"].values == 2.0).all()
+
+
+def test_a_table_without_rows_has_no_last_one_and_another_file_is_refused(tmp_path: Path) -> None:
+    CsvTable(tmp_path / "empty.csv", ["time [s]", "a [K]"]).close()
+    assert read_last_row(tmp_path / "empty.csv") == {}
+    (tmp_path / "words.csv").write_text("a,b\nx,y\n")
+    with pytest.raises(InputFileError, match="is not a table of numbers"):
+        read_last_row(tmp_path / "words.csv")

@@ -1,0 +1,118 @@
+"""`heatsim converge`: orders of any scenario, in space and in time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from heatsim.cli import main
+
+pytestmark = pytest.mark.xdist_group("verify")
+
+BAR = """\
+temperature_unit = "degC"
+grid = { cells = [8, 1, 1], size = [1.0, 1.0, 1.0] }
+time = { end = 0.1 }
+materials.unit = { conductivity = 1.0, density = 1.0, heat_capacity = 1.0 }
+regions = [{ material = "unit" }]
+initial = { temperature = "sin(pi*x)" }
+boundary.x_min = { kind = "fixed", temperature = 0.0 }
+boundary.x_max = { kind = "fixed", temperature = 0.0 }
+output.snapshots = { at = [0.03] }
+output.probes = [{ name = "mid point", at = [0.5, 0.5, 0.5], every = 0.05 }]
+"""
+EXACT = "sin(pi*x)*exp(-pi**2*t)"
+LIMIT = 0.37270783487  # exp(-pi^2/10)
+
+Converge = Callable[..., Result]
+
+
+@pytest.fixture
+def converge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Converge:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bar.toml").write_text(BAR)
+
+    def call(*words: str) -> Result:
+        command = ["converge", "bar.toml", "--set", "compute.device=cpu", *words]
+        return CliRunner().invoke(main, command, catch_exceptions=False)
+
+    return call
+
+
+def studies(done: Result) -> dict[str, dict[str, Any]]:
+    assert done.exit_code == 0, done.stderr
+    return {found["kind"]: found for found in json.loads(done.stdout)["studies"]}
+
+
+def test_order_two_in_space_against_an_exact_solution(converge: Converge) -> None:
+    found = studies(converge("--exact", EXACT, "--refine", "grid", "--levels", "3", "--json"))["grid"]
+    assert found["order"] == pytest.approx(2.0, abs=0.1)
+    assert [row["cells"] for row in found["rows"]] == [[8, 1, 1], [16, 1, 1], [32, 1, 1]]
+    assert [row["spacing"] for row in found["rows"]] == [1.0, 0.5, 0.25]
+    assert all(row["error"] is not None for row in found["rows"])
+
+
+def test_orders_from_successive_runs_where_nothing_exact_is_known(converge: Converge) -> None:
+    found = studies(converge("--json"))
+    assert found["grid"]["order"] == pytest.approx(2.0, abs=0.05)
+    counts = [row["steps"] for row in found["grid"]["rows"]]
+    assert counts == [counts[0] * factor for factor in (1, 4, 16, 64)]
+    assert found["step"]["order"] == pytest.approx(1.0, abs=0.1)
+    assert len(found["grid"]["rows"]) == 4
+    assert found["grid"]["rows"][-1]["error"] is None  # there is no finer one
+    assert {tuple(row["cells"]) for row in found["step"]["rows"]} == {(8, 1, 1)}
+
+
+def test_order_two_in_time_of_implicit_steps(converge: Converge) -> None:
+    implicit = ("--set", "time.integrator=implicit", "--set", "time.step=0.02", "--refine", "step")
+    found = studies(converge(*implicit, "--json"))["step"]
+    assert found["order"] == pytest.approx(2.0, abs=0.1)
+    assert [row["steps"] for row in found["rows"]] == [5, 10, 20, 40]  # though probe and snapshot are due on the way
+
+
+def test_a_probe_is_followed_to_its_limit(converge: Converge) -> None:
+    found = studies(converge("--quantity", "probe mid point", "--refine", "grid", "--json"))["grid"]
+    assert found["limit"] == pytest.approx(LIMIT, rel=1e-3)
+    assert abs(found["limit"] - LIMIT) < 0.5 * abs(found["rows"][-1]["value"] - LIMIT)
+
+
+def test_the_table_a_figure_and_the_runs(converge: Converge, tmp_path: Path) -> None:
+    done = converge("--levels", "3", "--figure", "orders.png", "--output", "kept")
+    assert "observed order in space: " in done.stdout
+    assert "observed order in time: " in done.stdout
+    assert "16 x 1 x 1" in done.stdout
+    assert (tmp_path / "orders.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "kept" / "grid_4" / "run.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--quantity", "probe end"), 'expected "field" or "probe mid point"'),
+        (("--exact", "sin(x"), "--exact: not an expression"),
+        (("--exact", "1/t - q"), "--exact: "),
+        (("--refine", "step", "--set", "time.integrator=steady"), "a steady state has no steps"),
+        (("--set", "grid.cells=[1,1,1]"), "nothing to refine"),
+        (("--set", 'initial.temperature={ file = "start.npy" }'), "cannot be refined"),
+        (("--levels", "2"), "--levels"),
+        (("--figure", "nowhere/orders.png"), "there is no folder nowhere"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_runs(
+    converge: Converge, words: tuple[str, ...], message: str
+) -> None:
+    done = converge(*words, "--output", "kept")
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert not Path("kept").exists()
+
+
+def test_what_was_exact_already_has_no_order(converge: Converge) -> None:
+    done = converge("--set", "initial.temperature=0.0", "--refine", "grid", "--levels", "3")
+    assert done.exit_code == 0
+    assert "no order in space" in done.stdout
