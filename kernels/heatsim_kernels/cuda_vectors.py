@@ -60,10 +60,6 @@ if SIMULATED:
         """load(array, i) and parted(words): so many integers from array[i] on, and each of them."""
         return lambda array, i: tuple(array[i + k] for k in range(count)), lambda words, like: tuple(map(uint32, words))
 
-    def store_streaming(array, i, value):
-        """array[i] = value."""
-        array[i] = value
-
 else:
 
     def _data(context, builder, array_type, array):
@@ -162,12 +158,14 @@ else:
 
     @intrinsic
     def store_vector(typing_context, array, i, values):
-        """Write a tuple of 16 bytes to array[i] on, which is not read again soon: caches give it up first. i, uint64,
-        is a multiple of their number."""
+        """Write a tuple of 16 bytes to array[i] on; i, uint64, is a multiple of their number."""
 
         def codegen(context, builder, signature, args):
             pieces, width = _pieces(context, builder, array, args[0], args[1])
-            _streamed(builder, pieces[0], [builder.extract_value(args[2], k) for k in range(width)])
+            vector = ir.Constant(pieces[0].type.pointee, ir.Undefined)
+            for k in range(width):
+                vector = builder.insert_element(vector, builder.extract_value(args[2], k), _lane(k))
+            builder.store(vector, pieces[0], align=ACCESS)
             return context.get_dummy_value()
 
         return types.void(array, types.uint64, values), codegen
@@ -210,23 +208,3 @@ else:
             return result(words, like), codegen
 
         return load, parted
-
-    def _streamed(builder, pointer, values):
-        """Store of a vector that the caches are to give up first."""
-        kind, letter = ("f32", "f") if values[0].type == ir.FloatType() else ("f64", "d")
-        names = ", ".join(f"${k}" for k in range(1, len(values) + 1))
-        vector = f".v{len(values)}" if len(values) > 1 else ""
-        text = f"st.global.cs{vector}.{kind} [$0], {{{names}}};" if vector else f"st.global.cs.{kind} [$0], $1;"
-        form = ir.FunctionType(ir.VoidType(), [ir.IntType(64), *(value.type for value in values)])
-        assembly = ir.InlineAsm(form, text, ",".join(["l", *[letter] * len(values)]), side_effect=True)
-        builder.call(assembly, [builder.ptrtoint(pointer, ir.IntType(64)), *values])
-
-    @intrinsic
-    def store_streaming(typing_context, array, i, value):
-        """array[i] = value, for what is not read again soon; i is uint64."""
-
-        def codegen(context, builder, signature, args):
-            _streamed(builder, builder.gep(_data(context, builder, array, args[0]), [args[1]]), [args[2]])
-            return context.get_dummy_value()
-
-        return types.void(array, types.uint64, array.dtype), codegen

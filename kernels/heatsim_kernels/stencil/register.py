@@ -11,11 +11,10 @@ suffice. More cells a thread would ask the caches for less, but with more regist
 were slower.
 
 No shared memory and no barrier, so warps drift apart freely and loads of one hide behind the work of others. A march is
-short: blocks that run together then lie close together, and the planes that two marches share are in the L2 cache.
-Results are stored as not needed soon, which leaves that cache to what is read again. A cell asks the caches for 4 bytes
-of the next plane, 8 of rows beside and 2 of columns beside in float32, and device memory for 8 with its result: 13
-operations. Sources: Micikevicius, 3D finite difference computation on GPUs using CUDA, GPGPU-2, 2009 (the march);
-Volkov, Better performance at lower occupancy, GTC 2010 (several results a thread).
+short: blocks that run together then lie close together, and the planes that two marches share are in the L2 cache. A
+cell asks the caches for 4 bytes of the next plane, 8 of rows beside and 2 of columns beside in float32, and device
+memory for 8 with its result: 13 operations. Sources: Micikevicius, 3D finite difference computation on GPUs using CUDA,
+GPGPU-2, 2009 (the march); Volkov, Better performance at lower occupancy, GTC 2010 (several results a thread).
 
 Walls: at x they concern the outer two of a thread's cells alone, and are tested for; at y and z a whole row has one, so
 that is decided once for a thread's cells of a plane, and nearly all take the path that has no tests for it.
@@ -33,7 +32,7 @@ from typing import Any, NamedTuple
 from numba import uint32, uint64
 
 from ..cuda_api import SIMULATED, compiled_once, cuda, inlined
-from ..cuda_vectors import constant, integers, load_vector, store_streaming, store_vector, vector_length
+from ..cuda_vectors import constant, integers, load_vector, store_vector, vector_length
 from . import cuda_cell
 from .cuda_cell import Shape, above, below
 from .cuda_tiles import blocks, first_cell
@@ -42,6 +41,9 @@ from .tile import Tile
 
 # A warp along x, so that all its threads are at the same y and z.
 TILES = (Tile(2, 2, planes=2),) if SIMULATED else tuple(Tile(32, 4, planes=n) for n in (6, 8, 12, 4, 2))
+
+# The axes x, y, z at whose ends the cells of a path may lie.
+AMID, BESIDE_X, ANYWHERE = (False, False, False), (True, False, False), (True, True, True)
 
 
 def build(variant: tuple[Structure, Tile]):
@@ -52,7 +54,8 @@ def build(variant: tuple[Structure, Tile]):
     structure, tile = variant
     count = vector_length(structure.dtype)
     lanes, width, height, chunk = tile.x, count * tile.x, tile.y, tile.planes
-    march_vectors, march_cells = (_march(structure, cells) for cells in (_vectors(structure), _single()))
+    cell_at = {ends: _cell(structure, ends) for ends in (AMID, BESIDE_X, ANYWHERE)}
+    march_vectors, march_cells = (_march(structure, cells, cell_at) for cells in (_vectors(structure), _single()))
 
     def register(u, v, shape, walls, medium, heat):
         x, y, z = first_cell(shape, width, height, chunk)
@@ -156,6 +159,10 @@ def _single():
     def beside(c, left, right):
         return left, right
 
+    @inlined
+    def write(v, i, value):
+        v[i] = value
+
     def renew(cell):
         @inlined
         def renew_one(i, x, y, z, c, xm, xp, ym, yp, zm, zp, k, terms):
@@ -163,7 +170,7 @@ def _single():
 
         return renew_one
 
-    return Cells(1, read, read_kind, kind_of_each, beside, store_streaming, renew)
+    return Cells(1, read, read_kind, kind_of_each, beside, write, renew)
 
 
 def _cell(structure, ends):
@@ -179,11 +186,11 @@ def _cell(structure, ends):
     return compiled_once(cell, like=4)
 
 
-def _march(structure, cells):
+def _march(structure, cells, cell_at):
     """The march of a thread from plane z to `end`; its cells are those of the row from x on."""
     ahead = structure.uniform  # six rates a cell leave no registers for it
-    amid, beside_x = (_rounds(structure, cells, (end, False, False), ahead) for end in (False, True))
-    anywhere = _rounds(structure, cells, (True, True, True), ahead=False)
+    amid, beside_x = (_rounds(structure, cells, ends, cell_at[ends], ahead) for ends in (AMID, BESIDE_X))
+    anywhere = _rounds(structure, cells, ANYWHERE, cell_at[ANYWHERE], ahead=False)
 
     @inlined
     def march(x, y, z, end, at_x, u, v, shape, walls, medium, heat):
@@ -226,15 +233,15 @@ def _ways(structure, count, ends):
     return ways
 
 
-def _rounds(structure, cells, ends, ahead):
+def _rounds(structure, cells, ends, cell, ahead):
     """call(i, x, y, z, end, u, v, terms): the rounds of a thread from cell i in plane z to plane `end`; `ends` names
-    the axes at whose ends its cells may lie. `ahead`: a plane is asked for a round before it is used."""
-    read, write, renew = cells.read, cells.write, cells.renew(_cell(structure, ends))
+    the axes at whose ends its cells may lie, `cell` renews one of them. `ahead`: a plane is asked for a round before it
+    is used."""
+    read, write, renew = cells.read, cells.write, cells.renew(cell)
     parted, beside, read_kinds, several = cells.parted, cells.beside, cells.read_kinds, structure.kinds != ""
     nothing = (uint32(0),) * cells.count if cells.count > 1 else uint32(0)
     ways = _ways(structure, cells.count, ends)
 
-    @inlined
     def rounds(i, x, y, z, end, u, v, terms):
         shape, medium = terms[0], terms[2]
         plane = uint32(shape.ny * shape.nx)
@@ -258,5 +265,6 @@ def _rounds(structure, cells, ends, ahead):
             write(v, uint64(i), renew(i, x, y, z, here, xm, xp, ym, yp, low, high, k, terms))
             low, here, high, kinds = here, high, coming, next_kinds
             i, z = next_i, next_z
+        return i
 
-    return rounds
+    return compiled_once(rounds, like=0)
