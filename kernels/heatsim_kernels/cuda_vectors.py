@@ -80,12 +80,12 @@ else:
 
     @intrinsic
     def load4(typing_context, array, i):
-        """The four elements from array[i] on, as a tuple; i is uint64."""
+        """The four elements from array[i] on, of an array that the kernel does not write, as a tuple; i is uint64."""
         result = types.UniTuple(array.dtype, CELLS)
 
         def codegen(context, builder, signature, args):
             pieces, width = _pieces(context, builder, signature.args[0], *args)
-            vectors = [builder.load(piece, align=ACCESS) for piece in pieces]
+            vectors = [_invariant(builder, builder.load(piece, align=ACCESS)) for piece in pieces]
             values = [builder.extract_element(vector, _lane(k)) for vector in vectors for k in range(width)]
             return context.make_tuple(builder, result, values)
 

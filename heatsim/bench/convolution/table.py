@@ -34,8 +34,8 @@ COLUMNS = (
     Column("saved", number("accesses_saved", ".1f")),
     Column("OP/B asked", number("intensity_asked", ".2f")),
     Column("least", number("intensity_least", ".2f")),
-    Column("registers", number("registers", "d")),
-    Column("spilled B", number("spilled_bytes", "d")),
+    Column("registers", number("registers", ".0f")),
+    Column("spilled B", number("spilled_bytes", ".0f")),
     Column("blocks/SM", report.blocks),
 )
 

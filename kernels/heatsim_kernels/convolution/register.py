@@ -101,7 +101,7 @@ def build(variant: Variant):
 def _strip(variant, chunk, reach):
     """The device function that makes `chunk` rows of results from y on without a loop, where the mask stays within the
     columns; `start` is the thread's first element in row 0 of its plane."""
-    above, find = variant.height // 2, _rows(variant.edge)
+    above, find = variant.height // 2, _rows(variant)
     starts = collected(chunk + 2 * above, lambda k, y, ny, row: find(y + k, ny, row), int64)
     zeros, rows_from_first = _zeros(variant, chunk * CELLS), _rows_from(0, variant, chunk, reach)
 
@@ -144,7 +144,7 @@ def _march(variant, chunk, reach):
     """The march in a loop down `chunk` rows from y on, where the mask stays within the columns; `start` is the thread's
     first element in row 0 of its plane."""
     above, ahead, zero_rows = variant.height // 2, AHEAD, variant.edge == edges.ZERO
-    find, (zeros, add, finished, moved_up) = _rows(variant.edge), _sums(variant)
+    find, (zeros, add, finished, moved_up) = _rows(variant), _sums(variant)
     load_first, load_rest = _own_vectors(ahead), _beside(variant.width, reach)
     first_rows = collected(ahead, lambda k, y, last, ny, row: find(y + min(k, last), ny, row), int64)
     head, advanced = regrouped(lambda queue: queue[:CELLS]), regrouped(lambda queue, own: queue[CELLS:] + own)
@@ -175,7 +175,7 @@ def _march_at_end(variant, chunk):
     """The march down `chunk` rows at most from y on, where the mask reaches beyond the ends of the rows, or the
     thread's columns do; `start` is the first element of the thread's plane."""
     above, half, edge = variant.height // 2, variant.width // 2, variant.edge
-    find, (zeros, add, finished, moved_up) = _rows(edge), _sums(variant)
+    find, (zeros, add, finished, moved_up) = _rows(variant), _sums(variant)
     real, needed = getattr(types, variant.dtype), CELLS + variant.width - 1
     columns_under = collected(needed, lambda k, x, nx: source_index(x - half + k, nx, edge), int64)
     missing_is_zero = edge == edges.ZERO
@@ -224,15 +224,20 @@ def _sums(variant):
     return zeros, add, finished, moved_up
 
 
-def _rows(edge):
+def _rows(variant):
     """The device function find(y, ny, row): where row y of a plane begins, anywhere; negative for one of zeros."""
+    edge = variant.edge
 
     @inlined
-    def find(y, ny, row):
+    def anywhere(y, ny, row):
         at = source_index(y, ny, edge)
         return at * row if at > 0 else at
 
-    return find
+    @inlined
+    def within(y, ny, row):
+        return y * row
+
+    return within if variant.height == 1 else anywhere
 
 
 def _own_vectors(count):
