@@ -17,7 +17,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, pi
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
 
 from heatsim.integrators import rkl2
 from heatsim.stepping import SHARE_OF_A_STEP, TOLERANCE, steps_between
@@ -34,13 +36,13 @@ TIMING = 0.1  # s that each of two timings takes at most, beside compiling
 BATCH = 8  # steps timed at once, as a run takes them
 MOST_EVENTS = 10_000  # that are looked at one by one
 
-# Largest error of a step dt at age t is about c (dt/t)^3 of the jump: of a decaying mode, the most of x^3 exp(-x), which
-# is 1.34, times the error constant of the method (rkl2 1/18, TR-BDF2 0.04).
+# Largest error of a step dt at age t is about c (dt/t)^3 of the jump: of a decaying mode, most x^3 exp(-x), 1.34,
+# times the error constant of the method (rkl2 1/18, TR-BDF2 0.04).
 ERROR_OF_A_STEP = {"rkl2": 0.075, "implicit": 0.054}
 ERROR_OF_EULER = 0.27  # of the jump times dt/t: half the greatest x^2 exp(-x) over all modes
 PERIODS = 3.0  # of inputs that depend on time, in a run, which Euler has to follow: dt/2 dT/dt behind them
-# A stage reads and writes 3 fields (`bare`) or 5 (`consistent`) where an explicit step has 2: so much more of a step.
-MORE_OF_A_STAGE = {"bare": 0.5, "consistent": 1.5}
+# A stage takes as long as so many single explicit sweeps, which read and write 2 fields: 3 if it is `bare`, else 5.
+SWEEPS_OF_A_STAGE = {"cpu": (1.5, 2.2), "cuda": (1.5, 2.5)}
 # A step of implicit, with all its solves, by device: explicit steps that take as long, and seconds of the host beside.
 STEPS_OF_A_SOLVE = {"cpu": 400.0, "cuda": 300.0}
 SECONDS_OF_A_SOLVE = {"cpu": 8e-3, "cuda": 15e-3}
@@ -85,6 +87,8 @@ def advise(
     no time.
     """
     tolerance = problem.scenario.time.tolerance or TOLERANCE["rkl2"]
+    if problem.follows_temperature:
+        return _only_euler(problem, measure, tolerance, full=full)
     refused = refused or {}
     steps = step_count(problem.taking("euler", None) if _allows_euler(problem) else problem)
     too_coarse = "euler" in refused or _coarse(problem, steps, tolerance)
@@ -96,6 +100,14 @@ def advise(
     for name in CONTROLLED:
         estimates.append(_controlled(problem, name, tolerance, device, cost, refused.get(name, "")))
     return _best(estimates, tolerance)
+
+
+def _only_euler(problem: Problem, measure: Callable[[], Cost], tolerance: float, *, full: bool) -> Advice:
+    """Where something follows temperature there is nothing to choose from."""
+    steps = step_count(problem.taking("euler", None) if _allows_euler(problem) else problem)
+    seconds = steps * measure().step if full else 0.0
+    reason = "it alone takes what follows temperature"
+    return Advice("euler", reason, tolerance, (Estimate("euler", steps, steps, seconds),))
 
 
 def _best(estimates: list[Estimate], tolerance: float) -> Advice:
@@ -126,7 +138,7 @@ def _allows_euler(problem: Problem) -> bool:
 def _coarse(problem: Problem, steps: int, tolerance: float) -> str:
     """Why explicit Euler would not be accurate enough, or ""."""
     if not _allows_euler(problem):
-        return "its steps are longer than is stable"
+        return "would need shorter steps to be stable"
     events, _ = _events(problem)
     step = problem.scenario.time.end / steps
     if ERROR_OF_EULER * step > tolerance * events[0]:
@@ -145,10 +157,10 @@ def _controlled(problem: Problem, name: str, tolerance: float, device: str, cost
         steps, _ = _march(problem, share, longest, lambda dt: 0)
         solve = STEPS_OF_A_SOLVE[device] * cost.step + SECONDS_OF_A_SOLVE[device]
         return Estimate(name, steps, 0, (steps + STEPS_OF_SETTING_UP) * solve, refused)
-    longest = min(longest, rkl2.consistent(rkl2.most_stages(problem.dtype, tolerance)).limit * limit)
-    steps, sweeps = _march(problem, share, longest, lambda dt: 1 + rkl2.stages_for(dt / limit))
     varies = problem.walls.varies or problem.heating.varies
-    stage = cost.sweep + MORE_OF_A_STAGE["consistent" if varies else "bare"] * cost.step
+    longest = min(longest, rkl2.consistent(rkl2.most_stages(problem.dtype, tolerance, varies)).limit * limit)
+    steps, sweeps = _march(problem, share, longest, lambda dt: 1 + rkl2.stages_for(dt / limit))
+    stage = cost.sweep * SWEEPS_OF_A_STAGE[device][varies]
     return Estimate(name, steps, sweeps, sweeps * stage, refused)
 
 
@@ -185,31 +197,36 @@ def _events(problem: Problem) -> tuple[list[float], frozenset[float]]:
 
 def measure(problem: Problem, kernel: str) -> Cost:
     """Time steps of explicit Euler on the problem itself, with a stencil kernel."""
-    from heatsim_kernels.stencil import SWEEPS
-
-    from heatsim.integrators import euler
+    from heatsim.integrators import euler, make_field
     from heatsim.state import State
 
     taken = problem.taking("euler", None) if _allows_euler(problem) else problem
-    state = State(taken, cast("Any", SWEEPS[kernel](problem.terms, problem.dtype)))
+    state = State(taken, make_field(taken, kernel))
     dt = min(taken.largest_step, problem.stability_limit)
     batch = min(BATCH, taken.batch)
 
-    def take(count: int) -> None:
-        euler.advance(state, 0.0, dt, 0, count)
-        cast("Sweep", state.sweep).is_finite()  # waits for the device
+    sweep, drive = cast("Sweep", state.sweep), taken.drive(np.zeros(1), dt)
 
-    return Cost(_shortest(lambda: take(batch)) / batch, _shortest(lambda: take(1)))
+    def steps() -> float:
+        begun = time.perf_counter()
+        euler.advance(state, 0.0, dt, 0, batch)
+        sweep.is_finite()  # waits for the device
+        return (time.perf_counter() - begun) / batch
+
+    def sweeps() -> float:
+        begun = time.perf_counter()
+        for _ in range(BATCH):
+            sweep.advance(dt, 1, drive)
+        sweep.is_finite()
+        return (time.perf_counter() - begun) / BATCH
+
+    return Cost(_least(steps), _least(sweeps))
 
 
-def _shortest(take: Callable[[], None]) -> float:
-    """Seconds of a call, the shortest of several."""
-    take()  # compiles
+def _least(timing: Callable[[], float]) -> float:
+    """The least of several timings, after one that compiles; another is made until they have taken TIMING s."""
+    timing()
     begun, best = time.perf_counter(), inf
-    for _ in range(20):
-        start = time.perf_counter()
-        take()
-        best = min(best, time.perf_counter() - start)
-        if time.perf_counter() - begun > TIMING:
-            break
+    while best == inf or time.perf_counter() - begun < TIMING:
+        best = min(best, timing())
     return best

@@ -9,7 +9,7 @@ from math import prod
 
 from heatsim.errors import Flaw, HeatsimError, NoGpuError, ScenarioError
 from heatsim.integrators import ON_CUDA, SOLVING
-from heatsim.scenario import Scenario
+from heatsim.scenario import Scenario, what_follows_temperature
 
 MOST_ON_A_GPU = 2**32 - 1  # cells; the CUDA kernels count them in 32 bits
 WORTH_A_GPU = 2**17  # cells; a step of fewer takes the CPU no longer than a launch takes the GPU
@@ -74,6 +74,7 @@ def choose(scenario: Scenario) -> Choice:
     `ScenarioError` when the kernel named does not run on the device named, or does not fit the GPU there is.
     """
     from heatsim_kernels.stencil import CUDA_SWEEPS
+    from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
 
     device, kernel = scenario.compute.device, scenario.compute.kernel
     on_cuda = kernel in CUDA_SWEEPS
@@ -84,6 +85,10 @@ def choose(scenario: Scenario) -> Choice:
         other = "cuda" if on_cuda else "cpu"
         message = f'"{kernel}" runs on device "{other}", found device "{device}"'
         raise ScenarioError([_at_kernel(scenario, message)])
+    if on_cuda and kernel not in NONLINEAR_SWEEPS and what_follows_temperature(scenario) is not None:
+        message = f'"{kernel}" takes constants, and {_named(scenario)} follows temperature'
+        flaw = scenario.problem_at(("compute", "kernel"), message, 'kernel = "register" follows it, as "auto" does')
+        raise ScenarioError([flaw])
     cells = prod(scenario.grid.cells)
     if (on_cuda or device == "cuda") and cells > MOST_ON_A_GPU:
         message = f"expected at most {MOST_ON_A_GPU} cells on a GPU, found {cells}"
@@ -115,6 +120,8 @@ def _fastest(scenario: Scenario) -> tuple[str, str]:
     """The CUDA kernel to take, and why. Measured on an H200: docs/performance.md."""
     if scenario.time.integrator in SOLVING:
         return ON_CUDA, f"{scenario.time.integrator} solves linear systems"
+    if what_follows_temperature(scenario) is not None:
+        return "register", f"the fastest that follows temperature, as {_named(scenario)} does"
     needed, there = _shared_memory(scenario, "temporal")
     if needed <= there:
         return "temporal", "the fastest: several steps a sweep where they can be fused, else those of register"
@@ -135,6 +142,11 @@ def _require_shared_memory(scenario: Scenario, kernel: str) -> None:
     if needed > there:
         message = f'"{kernel}" needs {needed} bytes of shared memory a block, and this GPU has {there}'
         raise ScenarioError([_at_kernel(scenario, message)])
+
+
+def _named(scenario: Scenario) -> str:
+    """The key of what follows temperature, in words."""
+    return ".".join(map(str, what_follows_temperature(scenario) or ()))
 
 
 def _at_kernel(scenario: Scenario, message: str) -> Flaw:

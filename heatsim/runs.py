@@ -6,7 +6,7 @@ import logging
 import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -17,18 +17,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heatsim import __version__, advice, devices
-from heatsim.errors import HeatsimError, RunFolderError
+from heatsim.errors import Flaw, HeatsimError, RunFolderError
 from heatsim.integrators import SOLVING, euler, make_field
 from heatsim.integrators.rkl2 import Rkl2
 from heatsim.problem import Problem, build
 from heatsim.recorders import make_recorders
 from heatsim.recorders.writer import Writer
-from heatsim.scenario import cautions
+from heatsim.scenario.output import PAST
 from heatsim.simulation import Progress, Timings, simulate
 from heatsim.state import State
 from heatsim.stepping import TOLERANCE
 from heatsim.store.folder import RunFolder
 from heatsim.store.hotspots import read_hotspots
+from heatsim.store.tables import read_last_row
 
 if TYPE_CHECKING:
     import xarray
@@ -36,8 +37,10 @@ if TYPE_CHECKING:
     from heatsim.scenario import Scenario
 
 STAGE_FIELDS = 4  # of super time stepping
+WATCHED = 16  # bytes a cell of each field that depends on the past, at most
 CLASSES = 2  # bytes a cell that `temporal` keeps of the materials and sources around it, at most
 Watch = Callable[[Progress], bool]
+Warn = Callable[[Sequence[Flaw]], None]
 log = logging.getLogger("heatsim")
 
 
@@ -59,12 +62,15 @@ def default_folder(scenario: Scenario) -> Path:
     return Path("outputs") / (scenario.path.stem if scenario.path else "run")
 
 
-def state_bytes(scenario: Scenario) -> int:
-    """Bytes that the two copies of the state and the ids of the cells take, or all that a solver needs."""
+def state_bytes(scenario: Scenario, problem: Problem | None = None) -> int:
+    """Bytes that the two copies of the state and the kinds of the cells take, or all that a solver needs. How many
+    kinds there are, the problem tells; until it is built, a byte a cell is counted."""
     if scenario.time.integrator in SOLVING:
         return prod(scenario.grid.cells) * SOLVING[scenario.time.integrator]
     fields = STAGE_FIELDS if scenario.time.integrator == "rkl2" else 2
-    return prod(scenario.grid.cells) * (fields * np.dtype(scenario.compute.precision).itemsize + 1)
+    ids = prod(scenario.grid.cells) if problem is None else problem.kind_bytes
+    watched = prod(scenario.grid.cells) * WATCHED * sum(name in PAST for name in scenario.output.fields)
+    return prod(scenario.grid.cells) * fields * np.dtype(scenario.compute.precision).itemsize + ids + watched
 
 
 def settle(
@@ -87,7 +93,7 @@ def advised(problem: Problem, *, full: bool = True) -> advice.Advice:
     for name in advice.CONTROLLED:
         scenario = problem.taking(name, None).scenario
         try:
-            devices.require_memory(devices.choose(scenario), state_bytes(scenario))
+            devices.require_memory(devices.choose(scenario), state_bytes(scenario, problem))
         except HeatsimError as error:
             refused[name] = f"cannot be had: {error}"
     timing = partial(advice.measure, open_problem, choice.kernel)
@@ -95,25 +101,36 @@ def advised(problem: Problem, *, full: bool = True) -> advice.Advice:
 
 
 def run(
-    scenario: Scenario, output: Path | str | None = None, *, force: bool = False, watch: Watch = lambda progress: True
+    scenario: Scenario,
+    output: Path | str | None = None,
+    *,
+    force: bool = False,
+    watch: Watch = lambda progress: True,
+    warn: Warn = lambda cautions: None,
 ) -> Run:
     """Run a scenario and keep its results in the folder `output` (default: `outputs/<scenario>`).
 
-    `watch` is told of progress about ten times a second and may end the run early by returning False. Raises
-    `HeatsimError` in its kinds: invalid scenario, folder that exists (unless `force`), no GPU, not finite. Nothing is
-    written before the scenario has been found valid as a whole; what was written stays if the run fails later.
+    `watch` is told of progress about ten times a second and may end the run early by returning False; `warn` is told,
+    before the run, what the scenario says and hardly means. Raises `HeatsimError` in its kinds: invalid scenario,
+    folder that exists (unless `force`), no GPU, not finite. Nothing is written before the scenario has been found valid
+    as a whole; what was written stays if the run fails later.
     """
     started = time.perf_counter()
     choice = devices.choose(scenario)
     classes = CLASSES if choice.kernel == "temporal" and (len(scenario.materials) > 1 or scenario.sources) else 0
-    devices.require_memory(choice, state_bytes(scenario) + classes * prod(scenario.grid.cells))
-    problem, choice, taken = settle(build(scenario), choice)
+    fused = classes * prod(scenario.grid.cells)
+    devices.require_memory(choice, state_bytes(scenario) + fused)
+    problem = build(scenario)
+    devices.require_memory(choice, state_bytes(scenario, problem) + fused)
+    problem, choice, taken = settle(problem, choice)
     scenario = problem.scenario
+    warnings = problem.cautions()
+    warn(warnings)
     folder = RunFolder.create(Path(output) if output is not None else default_folder(scenario), force)
     handler = _log_to(folder.log)
     try:
         folder.scenario.write_text(scenario.to_toml(), encoding="utf-8")
-        for caution in cautions(scenario):
+        for caution in warnings:
             log.warning("%s", caution)
         return _run_in(folder, problem, choice, taken, watch, started)
     finally:
@@ -169,6 +186,7 @@ def _warm_up(state: State) -> None:
     elif integrator == "rkl2":
         Rkl2(state, TOLERANCE["rkl2"]).attempt(0.0)
         state.effort.stages = 0
+    state.sweep.look(0.0)
     state.sweep.is_finite()
 
 
@@ -201,6 +219,7 @@ def _describe(problem: Problem, choice: devices.Choice, taken: advice.Advice | N
         "integrator_reason": taken.reason if taken else "named by the scenario",
         "precision": scenario.compute.precision,
         "cells": list(scenario.grid.cells),
+        "fields": list(scenario.output.fields),
         "temperature_unit": scenario.temperature_unit,
         "reference_temperature": problem.reference,
         "stability_limit_seconds": problem.stability_limit if np.isfinite(problem.stability_limit) else None,
@@ -218,6 +237,7 @@ def _results(state: State, timings: Timings, started: float) -> dict[str, Any]:
         "stages": state.effort.stages,
         "iterations": state.effort.iterations,
         "residuals": state.effort.residuals,
+        "cautions": state.cautions,
         "cell_updates": updates,
         "cell_updates_per_second": updates / timings.loop if timings.loop > 0 else 0.0,
         "energy": {
@@ -237,8 +257,12 @@ def _results(state: State, timings: Timings, started: float) -> dict[str, Any]:
 
 
 def _found(folder: RunFolder) -> dict[str, Any]:
-    """The hot spots, where they were searched for."""
-    return {"hotspots": hotspots_json(folder)} if folder.hotspots.is_file() else {}
+    """The hot spots and the last statistics of regions, where they were asked for."""
+    found: dict[str, Any] = {"hotspots": hotspots_json(folder)} if folder.hotspots.is_file() else {}
+    if folder.regions.is_file():
+        last = read_last_row(folder.regions)
+        found["regions"] = {name: value for name, value in last.items() if np.isfinite(value)}  # JSON has no infinity
+    return found
 
 
 def hotspots_json(folder: RunFolder) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from heatsim_kernels.stencil import Sweep
 
     from heatsim.integrators.device_field import DeviceField
+    from heatsim.integrators.enthalpy_field import EnthalpyField
     from heatsim.integrators.host_field import HostField
     from heatsim.problem import Problem
 
@@ -66,7 +67,7 @@ class State:
     Temperatures come out in the scenario's unit.
     """
 
-    def __init__(self, problem: Problem, sweep: Sweep | HostField | DeviceField) -> None:
+    def __init__(self, problem: Problem, sweep: Sweep | HostField | DeviceField | EnthalpyField) -> None:
         """Start from the initial temperature of the problem."""
         self.problem, self.sweep = problem, sweep
         self.time, self.step, self.source_energy = 0.0, 0, 0.0
@@ -81,7 +82,10 @@ class State:
 
         sweep.put(watched())  # type: ignore[arg-type]
         self._initial = sweep.stored()
-        self._initial_contrast = self._initial - least * problem.whole_capacity
+        self.parts_at_start = [part.heat(self.enthalpies(part.cells)) for part in problem.parts]  # J
+        if any(each not in (None, False) for each in problem.watched):
+            sweep.watch(problem.watched)
+        self._initial_contrast = self._initial - problem.heat_at(least)
 
     def temperature(self) -> np.ndarray:
         """The whole field, (nz, ny, nx), a fresh copy in the run's precision."""
@@ -101,6 +105,30 @@ class State:
         """Weighted means of cells: flat indices (n, m) and weights (n, m) give (n,), float64."""
         rise = (self.sweep.cells(cells).astype(np.float64) * weights).sum(axis=1)
         return np.asarray(rise + self.problem.reference)
+
+    def seen(self) -> dict[str, np.ndarray]:
+        """What was seen of the field so far, where it is watched: `peak_temperature` in the scenario's unit,
+        `time_above` in s and `cooling_rate` in K/s, (nz, ny, nx) each."""
+        found = self.sweep.seen()
+        if "peak_temperature" in found:
+            found["peak_temperature"] = found["peak_temperature"] + self.problem.reference
+        return found
+
+    def melted_fraction(self) -> np.ndarray:
+        """The share of each cell that has melted, (nz, ny, nx), a fresh copy; 0 where nothing melts."""
+        melted = getattr(self.sweep, "melted_fraction", None)
+        return melted() if melted else np.zeros(self.problem.grid.shape, self.problem.dtype)
+
+    def enthalpies(self, cells: np.ndarray) -> np.ndarray:
+        """Heat in some cells, by flat index, over that at the reference temperature and for the heat capacity there, K:
+        times `capacities` of a part of the box it is J, whatever follows temperature or melts."""
+        of_cells = getattr(self.sweep, "enthalpies", self.sweep.cells)
+        return np.asarray(of_cells(cells))
+
+    @property
+    def cautions(self) -> list[str]:
+        """What has shown on the way to be hardly meant."""
+        return list(getattr(self.sweep, "cautions", ()))
 
     @property
     def energy(self) -> EnergyBalance:

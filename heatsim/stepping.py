@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from heatsim.errors import NotConvergedError, NotFiniteError, ScenarioError
 from heatsim.integrators import euler
 
@@ -33,12 +35,17 @@ _KEPT = "earlier results are kept"
 
 
 def advancing(state: State) -> Callable[[float], Iterator[None]]:
-    """The way in which the scenario of a state asks to go through time."""
+    """The way in which the scenario of a state asks to go through time; explicit steps where it leaves that open, which
+    `runs.settle` does not."""
     control = state.problem.scenario.time
-    if control.integrator == "euler":
+    if control.integrator in ("euler", "auto"):
         return lambda target: explicit_steps(state, target)
     tolerance = control.tolerance or TOLERANCE[control.integrator]
     equal = isinstance(control.step, float) and control.tolerance is None
+    if control.integrator == "steady" and state.problem.follows_temperature:
+        from heatsim.integrators import nonlinear_steady
+
+        return lambda target: nonlinear_steady.solve(state, tolerance)
     if control.integrator == "steady":
         from heatsim.integrators import steady
 
@@ -150,15 +157,17 @@ class ErrorControl:
     """Steps as large as the tolerance allows.
 
     The estimated error of a step, the largest of any cell, is kept below SHARE_OF_A_STEP * tolerance * rise, where rise
-    is the hottest less the coldest temperature of any cell so far, in K. Steps between two events are equal; a step
-    grows only if that is worth another matrix. `order`: power of the step with which its error falls; `longest`: step
-    allowed, s.
+    is the hottest less the coldest temperature of any cell that is not held so far, in K. Steps between two events are
+    equal; a step grows only if that is worth another matrix. `order`: power of the step with which its error falls;
+    `longest`: step allowed, s.
     """
 
     def __init__(self, state: State, integrator: Integrator, tolerance: float, order: int, longest: float) -> None:
         self._state, self._integrator, self._share = state, integrator, SHARE_OF_A_STEP * tolerance
         self._order, self._longest = order, longest
-        field, problem = state.sweep.field(), state.problem
+        problem = state.problem
+        solved = problem.terms.of_kinds(problem.terms.capacity > 0)
+        field = state.sweep.field()[np.broadcast_to(solved, problem.terms.shape)]
         self._low, self._high = float(field.min()), float(field.max())
         self._least = LEAST_STEP * problem.scenario.time.end  # s
         self._size = min(problem.stability_limit, longest)  # s, what the error allows

@@ -51,6 +51,17 @@ ROOMS = {
         "heatsim.bench",
         "numpy",
     },
+    "heatsim.bench.integrators": {
+        "heatsim.bench",
+        "heatsim.devices",
+        "heatsim.integrators",
+        "heatsim.problem",
+        "heatsim.scenario",
+        "heatsim.simulation",
+        "heatsim.state",
+        "numpy",
+        "tomli_w",
+    },
     "heatsim_kernels": {"numpy", "numba", "llvmlite", "cuda"},
 }
 # What a room may name in annotations, that is under `if TYPE_CHECKING`.

@@ -1,4 +1,4 @@
-"""`heatsim bench stencil` and `heatsim bench convolution`."""
+"""`heatsim bench stencil`, `heatsim bench convolution` and `heatsim bench integrators`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 @click.group()
 def bench() -> None:
-    """Verify the kernels on this machine, then time them."""
+    """Verify kernels and integrators on this machine, and time them."""
 
 
 @bench.command()
@@ -77,5 +77,39 @@ def convolution(**asked: Any) -> None:
     verification; it is not timed then.
     """
     from heatsim.bench.convolution import command
+
+    sys.exit(command.run(asked, lambda line: click.echo(line, err=True)))
+
+
+@bench.command()
+@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", help="Where to compute.")
+@click.option("--size", type=int, metavar="N", help="Cells an axis, a multiple of 32 [64; 256 on a GPU].")
+@click.option("--precision", type=click.Choice(["float32", "float64", "both"]), default="float32", show_default=True)
+@click.option(
+    "--problem", "problems", multiple=True, type=click.Choice(["smooth", "stack"]), help="What to solve [both]."
+)
+@click.option(
+    "--integrator",
+    "integrators",
+    multiple=True,
+    type=click.Choice(["euler", "rkl2", "implicit"]),
+    help="What to solve it by [all].",
+)
+@click.option("--limit", default=60.0, show_default=True, help="Seconds for a run; what takes longer is cut short.")
+@click.option("--json", type=click.Path(path_type=Path), metavar="FILE", help="Write all that was found.")
+@click.option(
+    "--write",
+    type=click.Path(path_type=Path),
+    is_flag=False,
+    flag_value=Path("docs/integrators.md"),
+    metavar="[FILE]",
+    help="Put the table into a document, in place of this device's last one [docs/integrators.md].",
+)
+def integrators(**asked: Any) -> None:
+    """Time each integrator to several accuracies, on a smooth problem and a stiff one whose solutions are known.
+
+    --problem and --integrator may be repeated. Exit code 1 if an error is more than three times the tolerance.
+    """
+    from heatsim.bench.integrators import command
 
     sys.exit(command.run(asked, lambda line: click.echo(line, err=True)))

@@ -43,7 +43,6 @@ def run(
     from heatsim.scenario import load
 
     scenario = load(file, [*overrides, *chosen])
-    warn(scenario)
     if dry_run:
         _estimate(scenario, as_json)
         return
@@ -56,7 +55,7 @@ def run(
             show(progress)
             return not caught
 
-        result = runs.run(scenario, output, force=force, watch=watch)
+        result = runs.run(scenario, output, force=force, watch=watch, warn=warn)
     if as_json:
         click.echo(jsonlib.dumps({"folder": str(result.path), **result.info}, indent=2))
     elif not quiet:
@@ -72,7 +71,9 @@ def _estimate(scenario: Scenario, as_json: bool) -> None:
 
     choice = devices.choose(scenario)
     devices.require_memory(choice, runs.state_bytes(scenario))
-    problem, choice, taken = runs.settle(build(scenario), choice, full=True)
+    built = build(scenario)
+    warn(built.cautions())
+    problem, choice, taken = runs.settle(built, choice, full=True)
     if taken is None and scenario.time.integrator != "steady":
         taken = runs.advised(problem)
     numbers = summary.estimate(problem, choice.device_name, choice.kernel, taken)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from heatsim.scenario import Scenario
+from heatsim.errors import Flaw
 
 scenario_file = click.argument("file", type=click.Path(path_type=Path))
 run_folder = click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
@@ -24,9 +23,7 @@ def tell(message: str) -> None:
         click.echo(f"error: {line}", err=True)
 
 
-def warn(scenario: Scenario) -> None:
+def warn(cautions: Sequence[Flaw]) -> None:
     """What a valid scenario hardly means, on stderr."""
-    from heatsim.scenario import cautions
-
-    for caution in cautions(scenario):
+    for caution in cautions:
         click.echo(f"warning: {caution}", err=True)

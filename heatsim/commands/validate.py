@@ -22,8 +22,8 @@ def validate(files: tuple[Path, ...]) -> None:
     for file in files:
         try:
             scenario = load(file)
-            warn(scenario)
             problem = build(scenario)
+            warn(problem.cautions())
         except HeatsimError as error:
             tell(str(error))
             codes.append(error.exit_code)

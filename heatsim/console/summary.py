@@ -53,6 +53,7 @@ def of_run(path: Path, info: dict[str, Any]) -> str:
             f"{info['energy']['relative_residual']:.1e} of the energy moved",
         ),
         *([("hot spots", _hottest(info))] if "hotspots" in info else []),
+        *(("caution", caution) for caution in info.get("cautions", ())),
         ("results", f"{path}{os.sep}"),
     ]
     return table(rows)
@@ -103,8 +104,10 @@ def of_folder(folder: RunFolder, info: dict[str, Any]) -> str:
         ("title", str(info.get("title") or "none")),
         ("state", str(info.get("state", "unknown"))),
         ("snapshots", f"{len(folder.snapshot_paths())} in {folder.series.name}"),
+        ("fields", ", ".join(["temperature", *info.get("fields", ())])),
         ("slices", ", ".join(f"{name} ({count} frames)" for name, count in frames.items()) or "none"),
         ("probes", folder.probes.name if folder.probes.is_file() else "none"),
+        ("regions", folder.regions.name if folder.regions.is_file() else "none"),
         ("hot spots", folder.hotspots.name if folder.hotspots.is_file() else "none"),
         ("energy ledger", folder.energy.name if folder.energy.is_file() else "none"),
     ]
@@ -135,16 +138,12 @@ def estimate(problem: Problem, device: str, kernel: str, advice: Advice | None) 
         "largest_step_seconds": problem.largest_step,
         "steps": steps,
         "cell_updates": None if steps is None else steps * cells,
-        "memory_bytes": fields + _kinds_bytes(problem) + BASE_MEMORY,
+        "memory_bytes": fields + problem.kind_bytes + BASE_MEMORY,
         "disk_bytes": snapshots * state_bytes * COMPRESSION,
         "seconds_a_step": seconds,
         "seconds": None if steps is None else steps * seconds,
         "advice": None if advice is None else asdict(advice),
     }
-
-
-def _kinds_bytes(problem: Problem) -> int:
-    return 0 if problem.terms.kinds is None else problem.terms.kinds.nbytes
 
 
 def _seconds_a_step(integrator: str, advice: Advice | None) -> float:
@@ -160,6 +159,8 @@ def _seconds_to_solve(problem: Problem, kernel: str) -> float:
     from heatsim.integrators import make_field
 
     steady = problem.scenario.time.integrator == "steady"
+    if problem.follows_temperature:
+        return _seconds_to_iterate(problem, kernel)
     balance = make_field(problem, kernel).balance(problem)  # type: ignore[union-attr]
     inputs, rhs = balance.inputs(0.0), np.ones(problem.grid.shape)
     balance.prepare(inputs, inf if steady else 0.01 * problem.largest_step)
@@ -168,6 +169,18 @@ def _seconds_to_solve(problem: Problem, kernel: str) -> float:
     balance.solve(rhs, None, tolerance=0.0, accuracy=0.0, iterations=3)
     seconds = (time.perf_counter() - begun) / 3
     return seconds * (STEADY_ITERATIONS if steady else STEP_ITERATIONS)
+
+
+def _seconds_to_iterate(problem: Problem, kernel: str) -> float:
+    """Those of a steady state in which something follows temperature, from its second iteration."""
+    from heatsim.integrators import make_field, nonlinear_steady
+    from heatsim.state import State
+
+    iterations = nonlinear_steady.solve(State(problem, make_field(problem, kernel)), 1e-10)
+    next(iterations)  # compiles
+    begun = time.perf_counter()
+    next(iterations, None)
+    return (time.perf_counter() - begun) * STEADY_ITERATIONS
 
 
 def of_estimate(numbers: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from heatsim_kernels.stencil import Sweep
 
     from heatsim.integrators.device_field import DeviceField
+    from heatsim.integrators.enthalpy_field import EnthalpyField
     from heatsim.integrators.host_field import HostField
     from heatsim.problem import Problem
 
@@ -23,8 +24,10 @@ ON_CUDA = "multigrid_cuda"  # the name of the solvers' kernels on a GPU; on the 
 SOLVING = {"implicit": 340, "steady": 250}  # integrators that solve linear systems, and the bytes a cell that they take
 
 
-def make_field(problem: Problem, kernel: str) -> Sweep | HostField | DeviceField:
+def make_field(problem: Problem, kernel: str) -> Sweep | HostField | DeviceField | EnthalpyField:
     """Room for the field of a run, where its integrator works on it."""
+    if problem.follows_temperature:
+        return _enthalpy_field(problem, kernel)
     if problem.scenario.time.integrator in SOLVING:
         if kernel == ON_CUDA:
             from heatsim.integrators.device_field import DeviceField
@@ -36,3 +39,15 @@ def make_field(problem: Problem, kernel: str) -> Sweep | HostField | DeviceField
     from heatsim_kernels.stencil import SWEEPS
 
     return SWEEPS[kernel](problem.terms, problem.dtype)
+
+
+def _enthalpy_field(problem: Problem, kernel: str) -> EnthalpyField:
+    """That of a problem in which something follows temperature; for the steady state in float64 on the host."""
+    import numpy as np
+    from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
+
+    from heatsim.integrators.enthalpy_field import EnthalpyField
+
+    steady = problem.scenario.time.integrator in SOLVING
+    build, dtype = NONLINEAR_SWEEPS["cpu" if steady else kernel], np.dtype(np.float64) if steady else problem.dtype
+    return EnthalpyField(build(problem.terms, dtype), problem, kernel)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The heat balance of every cell, which implicit and steady integrators solve.
+"""The heat balance of every cell, which implicit and steady integrators solve, on the device of their field.
 
     C dT/dt = G(t, T) = sources(t) + walls(t, T) - exchange(T)        W
 
@@ -10,62 +10,56 @@ their temperature. Cells that are held take no part.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from heatsim_kernels.multigrid import cpu
-from heatsim_kernels.multigrid.operator import boundary_cells, heat_input, operator_of, outside, wall_entries
+from heatsim_kernels.multigrid.assembly import Assembly
+from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.multigrid.solver import Solution, Solver
-from heatsim_kernels.stencil.taps import tapped_faces
 
 if TYPE_CHECKING:
-    from heatsim_kernels.stencil.taps import TappedFaces
-    from heatsim_kernels.stencil.terms import Terms
-
     from heatsim.problem import Problem
-
 
 SAME_STEP = 1e-9  # relative: less than the solver leaves
 
-
-class Way(NamedTuple):
-    """A way for heat out of the cells: a face of the box, or an ambient. Its number in the ledger, the cells beside it,
-    their conductance to it (W/K), and where their values stand among those of `Inputs`."""
-
-    number: int
-    beside: tuple[slice | int | np.ndarray, ...]
-    conductance: np.ndarray
-    values: np.ndarray
+Values = Any  # (nz, ny, nx): an array of the host, or a field on the GPU
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Sources and ways out at a time. sources: (nz, ny, nx) W, or () if there are none; power: their sum; a, b: (m,) of
-    the walls, as in `Drive`, then of the ambients."""
+    """Sources and ways out at a time. sources: of each cell, W, or 0.0 if there are none; power: their sum; a, b: (m,)
+    of the walls, as in `Drive`, then of the ambients; on the host."""
 
-    sources: np.ndarray
+    sources: Values
     power: float
     a: np.ndarray
     b: np.ndarray
 
 
 class Balance:
-    """The heat balance of a problem, and the solver of its linear systems."""
+    """The heat balance of a problem, and the solver of its linear systems.
 
-    def __init__(self, problem: Problem) -> None:
+    `kernels` is the module of a device, `cpu` or `cuda` of `heatsim_kernels.multigrid`; fields that are given and taken
+    are float64 there. capacity: J/K of each cell, or of all.
+    """
+
+    def __init__(self, problem: Problem, kernels: ModuleType) -> None:
         terms = problem.terms
-        self._problem, self._terms = problem, terms
-        taps = tapped_faces(terms)
-        self._ways = [_open_face(terms, number) for number in range(6) if not terms.closed[number]]
-        self._ways += [_ambient(terms, taps, owner) for owner in range(terms.ledger_size - 6)]
+        self._problem, self._terms, self._kernels = problem, terms, kernels
+        self._assembly = Assembly(terms, kernels)
+        self._ways = self._assembly.ways
         self._still: Inputs | None = None
-        self._sources: tuple[np.ndarray, float] | None = None
-        self.capacity = terms.of_kinds(terms.capacity)  # J/K of each cell
-        self._held = None if terms.taps is None else self.capacity == 0
-        self._operator = operator_of(terms, self.inputs(0.0).a, problem.dtype)
-        self._nothing_outside = np.zeros_like(self._operator.s)
+        self._sources: tuple[Values, float] | None = None
+        uniform = terms.kinds is None
+        self.capacity: Values = float(terms.capacity[0]) if uniform else self._assembly.of_kinds(terms.capacity)
+        held = not terms.capacity.all()
+        self._solved: Values = self._assembly.of_kinds(terms.capacity > 0, np.float32) if held else None
+        self._faces = self._assembly.faces(problem.dtype)
+        self._nothing_outside = kernels.field(terms.shape, problem.dtype)
         self._solver: Solver | None = None
-        self._time_step, self._matrix_step, self._a, self._ties_of_ways = 0.0, 0.0, np.zeros(0), 0.0
+        self._time_step, self._matrix_step = 0.0, 0.0
+        self._a = self._zero = np.zeros(0)
 
     def inputs(self, time: float) -> Inputs:
         """Sources and walls at a time, s. Raises `ScenarioError` for a value that is not finite then."""
@@ -74,10 +68,9 @@ class Balance:
         problem = self._problem
         drive = problem.drive(np.array([time]))
         if self._sources is None or problem.heating.varies:
-            heated = drive.heat_table is not None or drive.heat_field is not None
-            unlit = replace(drive, wall_b=np.zeros_like(drive.wall_b))
-            sources = heat_input(self._terms, unlit) if heated else np.zeros(())
-            self._sources = sources, float(sources.sum())
+            heated = drive.heat_table is not None or drive.heat_field is not None or bool(drive.deposits)
+            sources = self._assembly.sources(drive) if heated else 0.0
+            self._sources = sources, self._kernels.total(sources) if heated else 0.0
         rises = problem.ambient_rises[: self._terms.ledger_size - 6]
         a, b = np.append(drive.wall_a[0], -np.ones_like(rises)), np.append(drive.wall_b[0], rises)
         inputs = Inputs(*self._sources, a, b)
@@ -85,25 +78,22 @@ class Balance:
             self._still = inputs
         return inputs
 
-    def exchange(self, T: np.ndarray) -> np.ndarray:
-        """(nz, ny, nx) heat that each cell gives to its neighbours, W."""
-        out: np.ndarray = cpu.field(self._terms.shape, np.float64)
-        faces = self._operator.gx, self._operator.gy, self._operator.gz
-        cpu.sweep(faces, self._nothing_outside, T, None, None, out)
+    def exchange(self, T: Values) -> Values:
+        """Heat that each cell gives to its neighbours, W."""
+        out = self._kernels.field(self._terms.shape, np.float64)
+        self._kernels.sweep(self._faces, self._nothing_outside, T, None, None, out)
         return out
 
-    def flow(self, inputs: Inputs, T: np.ndarray, exchange: np.ndarray) -> np.ndarray:
-        """(nz, ny, nx) G: heat that flows into each cell, W; `exchange` is that of T."""
-        flow = np.asarray(inputs.sources - exchange)
-        for way in self._ways:
-            flow[way.beside] += _passed(way, inputs, T)
+    def flow(self, inputs: Inputs, T: Values, exchange: Values) -> Values:
+        """G: heat that flows into each cell, W; `exchange` is that of T."""
+        flow = inputs.sources - exchange
+        self._ways.add(flow, T, inputs.a, inputs.b)
         return flow
 
-    def entering(self, inputs: Inputs, T: np.ndarray) -> np.ndarray:
+    def entering(self, inputs: Inputs, T: Values) -> np.ndarray:
         """Heat that enters through each face and from each ambient, W."""
         heat = np.zeros(self._terms.ledger_size)
-        for way in self._ways:
-            heat[way.number] = _passed(way, inputs, T).sum()
+        heat[self._assembly.numbers] = self._ways.entering(T, inputs.a, inputs.b)
         return heat
 
     def prepare(self, inputs: Inputs, time_step: float) -> None:
@@ -115,16 +105,17 @@ class Balance:
         same_step = self._matrix_step == time_step or abs(self._matrix_step - time_step) < SAME_STEP * time_step
         if self._solver is not None and same_step and np.array_equal(self._a, inputs.a):
             return
-        s = outside(self._terms, inputs.a, self._problem.dtype, time_step)
+        s = self._assembly.outside(inputs.a, self._problem.dtype, time_step)
         if self._solver is None:
-            self._solver = Solver(self._operator.with_outside(s))
+            self._solver = Solver(Operator(*self._faces, s, self._terms.periodic), self._kernels)
         else:
             self._solver.set_outside(s)
         self._matrix_step, self._a = time_step, inputs.a
-        self._ties_of_ways = -sum(float((way.conductance * self._a[way.values]).sum()) for way in self._ways)
+        if self._zero.size != self._a.size:
+            self._zero = np.zeros_like(self._a)
 
     def solve(
-        self, rhs: np.ndarray, guess: np.ndarray | None, *, tolerance: float, accuracy: float, iterations: int
+        self, rhs: Values, guess: Values | None, *, tolerance: float, accuracy: float, iterations: int
     ) -> Solution:
         """Solve (C/time_step + A) x = rhs, W and K; see `Solver.solve`.
 
@@ -135,34 +126,14 @@ class Balance:
         if self._solver is None:
             raise RuntimeError("prepare comes first")
         found = self._solver.solve(rhs, guess, tolerance=tolerance, accuracy=accuracy, max_iterations=iterations)
-        ties_of_all = self._problem.whole_capacity / self._time_step + self._ties_of_ways
-        found.x[...] += (float(rhs.sum()) - self._ties(found.x)) / ties_of_all
-        if self._held is not None:
-            found.x[self._held] = 0.0
-        return found
+        ways = float(self._ways.entering(found.x, self._a, self._zero).sum())
+        ties = self._stored(found.x) / self._time_step - ways
+        ways_of_one = float(self._ways.entering(found.x, self._zero, self._a).sum())
+        ties_of_one = self._problem.whole_capacity / self._time_step - ways_of_one
+        x = found.x + (self._kernels.total(rhs) - ties) / ties_of_one
+        return replace(found, x=x if self._solved is None else x * self._solved)
 
-    def _ties(self, x: np.ndarray) -> float:
-        """Sum of (C/time_step + A) x over all cells, W."""
-        walls = sum(float((way.conductance * self._a[way.values] * x[way.beside]).sum()) for way in self._ways)
-        return float((self.capacity * x).sum()) / self._time_step - walls
-
-
-def _passed(way: Way, inputs: Inputs, T: np.ndarray) -> np.ndarray:
-    """Heat that a way passes to each cell beside it, W."""
-    return np.asarray(way.conductance * (inputs.a[way.values] * T[way.beside] + inputs.b[way.values]))
-
-
-def _open_face(terms: Terms, number: int) -> Way:
-    beside = boundary_cells(number)
-    entries = wall_entries(terms, number)
-    kinds = np.zeros(entries.shape, np.intp) if terms.kinds is None else terms.kinds[beside]
-    return Way(number, beside, terms.conductances()[number][kinds], entries)
-
-
-def _ambient(terms: Terms, taps: TappedFaces, owner: int) -> Way:
-    """The way to an ambient: a cell with several faces to it is there once."""
-    mine = taps.owners == owner
-    cells, face = np.unique(taps.cells[mine], return_inverse=True)
-    conductance = np.bincount(face, terms.conductances().reshape(-1)[taps.entries[mine]])
-    values = np.full(len(cells), terms.wall_size + owner)
-    return Way(6 + owner, np.unravel_index(cells, terms.shape), conductance, values)
+    def _stored(self, x: Values) -> float:
+        """Sum of C x, J."""
+        uniform = isinstance(self.capacity, float)
+        return float(self.capacity * self._kernels.total(x) if uniform else self._kernels.dot(self.capacity, x))

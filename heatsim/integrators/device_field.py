@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from heatsim_kernels.cuda_memory import Captures
+from heatsim_kernels.cuda_watch import CudaWatch
 from heatsim_kernels.multigrid import cuda
 from heatsim_kernels.multigrid.cuda_field import Field
 
-from heatsim.integrators.device_balance import DeviceBalance
+from heatsim.integrators.balance import Balance
 
 if TYPE_CHECKING:
     from heatsim_kernels.stencil.terms import Terms
+    from heatsim_kernels.watch import Wanted
 
     from heatsim.problem import Problem
 
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 class DeviceField:
     """`values` (nz, ny, nx) float64 on the GPU, the rise over the reference in K; read in the ways of a `Sweep`.
 
-    `entered`: (6,) heat that has entered through each face of the box since the start, J; of a steady state, W.
+    `entered`: heat that has entered through each face of the box and from each ambient since the start, J; of a steady
+    state, W.
     """
 
     name = "multigrid_cuda"
@@ -32,13 +35,17 @@ class DeviceField:
         """`dtype` is that of the copies given out."""
         self.terms, self.dtype = terms, np.dtype(dtype)
         self.values: Field = cuda.field(terms.shape, np.float64)
-        self.entered = np.zeros(6)
-        self._capacity = None if terms.kinds is None else cuda.put(terms.capacity[terms.kinds])  # J/K of each cell
+        self.entered = np.zeros(terms.ledger_size)
+        self._kinds = None if terms.kinds is None else cuda.put(terms.kinds)
+        held = not terms.capacity.all()
+        solved = np.dtype(np.uint8)
+        self._solved = cuda.spread(terms.capacity > 0, self._kinds, terms.shape, solved) if held else None
         self._captures = Captures()
+        self._watch: CudaWatch | None = None
 
-    def balance(self, problem: Problem) -> DeviceBalance:
+    def balance(self, problem: Problem) -> Balance:
         """The heat balance of a problem, computed where the field is."""
-        return DeviceBalance(problem)
+        return Balance(problem, cuda)
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from its planes (ny, nx), z upwards."""
@@ -70,26 +77,36 @@ class DeviceField:
 
     def stored(self) -> float:
         """Sum of heat capacity times value over the cells, J."""
-        if self._capacity is None:
-            return float(self.terms.capacity[0] * cuda.extent(self.values)[2])
-        return float(cuda.dot(self._capacity, self.values))
+        return cuda.weighted_sum(self.values, self.terms.capacity, self._kinds)
 
     def is_finite(self) -> bool:
         """Whether every value is a finite number."""
-        return isfinite(cuda.extent(self.values)[2])
+        return isfinite(cuda.total(self.values))
 
     def was_finite(self) -> bool:
         """`is_finite`: a step of a solver has waited for the device anyway."""
         return self.is_finite()
 
     def heat_entered(self) -> np.ndarray:
-        """(6,) a copy of `entered`."""
+        """A copy of `entered`."""
         return self.entered.copy()
 
-    @staticmethod
-    def extent(values: Field) -> tuple[float, float]:
-        """The least and the largest value of a field; not numbers where one value is none."""
-        return cuda.extent(values)[:2]
+    def watch(self, wanted: Wanted) -> None:
+        """Watch the field from now on: see `Sweep`."""
+        self._watch = CudaWatch(self.values.flat, self.terms.shape, wanted)
+
+    def look(self, elapsed: float) -> None:
+        """Take note of the field, if it is watched, `elapsed` s after the last look."""
+        if self._watch is not None:
+            self._watch.look(self.values.flat, elapsed)
+
+    def seen(self) -> dict[str, np.ndarray]:
+        """What was seen of the field so far: see `CpuWatch.fields`."""
+        return {} if self._watch is None else self._watch.fields()
+
+    def extent(self, values: Field) -> tuple[float, float]:
+        """The least and the largest value of a field in the cells that are not held; not numbers where one is none."""
+        return cuda.extent(values, self._solved)[:2]
 
     @staticmethod
     def norm(values: Field) -> float:

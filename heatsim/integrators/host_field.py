@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isfinite, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 from heatsim_kernels.multigrid import cpu
 from heatsim_kernels.stencil.weighted_sum import weighted_sum
+from heatsim_kernels.watch import CpuWatch, Wanted
 
 from heatsim.integrators.balance import Balance
 
@@ -32,6 +34,9 @@ class HostField:
         self.terms, self.dtype = terms, np.dtype(dtype)
         self.values: np.ndarray = cpu.field(terms.shape, np.float64)
         self.entered = np.zeros(terms.ledger_size)
+        self._watch: CpuWatch | None = None
+        held = not terms.capacity.all()
+        self._solved = cpu.spread(terms.capacity > 0, terms.kinds, terms.shape, np.dtype(np.uint8)) if held else None
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from its planes (ny, nx), z upwards."""
@@ -40,7 +45,7 @@ class HostField:
 
     def balance(self, problem: Problem) -> Balance:
         """The heat balance of a problem, computed where the field is."""
-        return Balance(problem)
+        return Balance(problem, cpu)
 
     def assign(self, values: np.ndarray) -> None:
         """Take over the values of another field."""
@@ -67,7 +72,7 @@ class HostField:
 
     def is_finite(self) -> bool:
         """Whether every value is a finite number."""
-        return bool(np.isfinite(self.values.sum()))
+        return isfinite(cpu.total(self.values))
 
     def was_finite(self) -> bool:
         """`is_finite`: the host has nothing to wait for."""
@@ -77,12 +82,24 @@ class HostField:
         """A copy of `entered`."""
         return self.entered.copy()
 
-    @staticmethod
-    def extent(values: np.ndarray) -> tuple[float, float]:
-        """The least and the largest value of a field; not numbers where one value is none."""
-        return float(values.min()), float(values.max())
+    def watch(self, wanted: Wanted) -> None:
+        """Watch the field from now on: see `Sweep`."""
+        self._watch = CpuWatch(self.values, wanted)
+
+    def look(self, elapsed: float) -> None:
+        """Take note of the field, if it is watched, `elapsed` s after the last look."""
+        if self._watch is not None:
+            self._watch.look(self.values, elapsed)
+
+    def seen(self) -> dict[str, np.ndarray]:
+        """What was seen of the field so far: see `CpuWatch.fields`."""
+        return {} if self._watch is None else self._watch.fields()
+
+    def extent(self, values: np.ndarray) -> tuple[float, float]:
+        """The least and the largest value of a field in the cells that are not held; not numbers where one is none."""
+        return cpu.extent(values, self._solved)
 
     @staticmethod
     def norm(values: np.ndarray) -> float:
         """The 2-norm of a field."""
-        return float(np.linalg.norm(values))
+        return sqrt(cpu.dot(values, values))

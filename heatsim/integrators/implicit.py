@@ -129,6 +129,7 @@ class Implicit:
         state, held = self._state, self._held
         self._slope = (attempt.field - held.values) / (time - state.time)
         held.assign(attempt.field)
+        held.look(time - state.time)
         held.entered += attempt.entered
         state.source_energy += attempt.released
         state.time, state.step = time, state.step + 1

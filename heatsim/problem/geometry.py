@@ -8,7 +8,6 @@ import numpy as np
 
 from heatsim.grid import AXES, Grid
 from heatsim.scenario import Scenario
-from heatsim.scenario.grid import Axis
 
 SAME_SIZE = 1e-9  # relative; cells of a layer differ by the rounding of their faces
 
@@ -16,21 +15,9 @@ SAME_SIZE = 1e-9  # relative; cells of a layer differ by the rounding of their f
 def make_grid(scenario: Scenario) -> Grid:
     """The grid of a scenario."""
     wanted = scenario.grid
-    (nx, ny, nz), size, origin = wanted.cells, wanted.size, wanted.origin
-    axes = zip((wanted.x, wanted.y, wanted.z), origin, strict=True)
-    edges = tuple(None if axis is None else _places(axis, start) for axis, start in axes)
-    return Grid((nz, ny, nx), origin, (size[0] / nx, size[1] / ny, size[2] / nz), edges, wanted.coordinates)
-
-
-def _places(axis: Axis, start: float) -> tuple[float, ...]:
-    """Places of the cell faces, m."""
-    if axis.edges is not None:
-        return axis.edges
-    places = [start]
-    for layer in axis.layers or ():
-        bottom = places[-1]
-        places += [bottom + layer.thickness * (i + 1) / layer.cells for i in range(layer.cells)]
-    return tuple(places)
+    (nx, ny, nz), (width, depth, height) = wanted.cells, wanted.size
+    spacing = (width / nx, depth / ny, height / nz)
+    return Grid((nz, ny, nx), wanted.origin, spacing, wanted.edges, wanted.coordinates)
 
 
 class Side(NamedTuple):

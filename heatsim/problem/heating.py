@@ -5,9 +5,9 @@ what does goes into a field, computed once, times a factor of time. Only a densi
 say) has its field computed anew each step. Smoothed sources all go into the field: the smoothed form of each factor of
 time is kept, and summed each step where there are several.
 
-Traces are factors of time. Beams are added to the field in windows about them, and what they covered is put back before
-the next step. A step of `dt` s has the means of traces and beams over it, so that their energy is exact however long
-the steps; expressions have their value at its start.
+Traces are factors of time. Beams come as deposits, windows about them, which cost a step only what lies under them. A
+step of `dt` s has the means of traces and beams over it, so that their energy is exact however long the steps;
+expressions have their value at its start.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from heatsim_kernels.stencil.terms import Deposit
 
 from heatsim.grid import Grid
-from heatsim.problem.beams import Cells, MovingBeam, breaks, longest_step, make_beams, volumes, windows
+from heatsim.problem.beams import Cells, MovingBeam, Window, breaks, longest_step, make_beams, volumes, windows
 from heatsim.problem.painting import covered_volume, masks
 from heatsim.problem.smoothing import is_smoothed, smoothed
 from heatsim.problem.traces import Trace, read_trace
@@ -28,6 +29,8 @@ from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.sources import Source
 
 Factor = Expression | Trace | None  # of time; None is 1
+
+BEAMS_A_BATCH = 64  # steps whose deposits are made, and sent to a GPU, together
 
 _EVERYWHERE = Expression.parse("1", frozenset())
 
@@ -97,13 +100,9 @@ class Heating:
         self._beams: tuple[MovingBeam, ...] = make_beams(scenario, grid)
         factors = dict.fromkeys(term.time for term in self._spatial)
         self._refills = len(factors) > 1 or any(term.moves for term in self._spatial)
-        self._refills |= bool(self._beams) and any(factors)  # a factor would hold for the beams too
-        self.moves = self._refills or bool(self._beams)
-        self._factor: Factor = None if self.moves or not factors else next(iter(factors))
-        self._field = np.zeros(grid.shape, dtype) if self._spatial or self._beams else None
+        self._factor: Factor = None if self._refills or not factors else next(iter(factors))
+        self._dtype, self._field = dtype, np.zeros(grid.shape, dtype) if self._spatial else None
         self._field_power = 0.0
-        self._covered: list[tuple[Cells, np.ndarray]] = []  # by beams, and what is there without them
-        self._still_power = 0.0
         self._parts: dict[Factor, np.ndarray] = {}  # smoothed densities by their factor of time, if several
         if len(factors) > 1 and is_smoothed(scenario, "sources") and not any(term.moves for term in self._spatial):
             for factor in factors:
@@ -120,7 +119,18 @@ class Heating:
     @property
     def varies(self) -> bool:
         """Whether any source depends on time."""
-        return self.moves or self._factor is not None or any(term.time is not None for term in self._uniform)
+        factors = [self._factor, *(term.time for term in self._uniform)]
+        return self._refills or bool(self._beams) or any(factor is not None for factor in factors)
+
+    @property
+    def longest_batch(self) -> int | None:
+        """The most steps for which the field and the deposits can be made at once; None if it does not matter."""
+        return 1 if self._refills else BEAMS_A_BATCH if self._beams else None
+
+    @property
+    def beams(self) -> tuple[MovingBeam, ...]:
+        """The beams among the sources."""
+        return self._beams
 
     @property
     def longest_step(self) -> float:
@@ -156,9 +166,16 @@ class Heating:
         source depends on space."""
         if self._refills:
             self._fill(time, dt)
-        if self._beams:
-            self._move_beams(time, dt)
         return self._field
+
+    def deposits(self, times: np.ndarray, dt: float = 0.0) -> tuple[tuple[Deposit, ...], ...]:
+        """What beams bring to the cells under them in steps of `dt` from each time on."""
+        if not self._beams:
+            return ()
+        return tuple(
+            tuple(map(self._deposit, windows(self._scenario, self._grid, self._beams, time, dt)))
+            for time in times.tolist()
+        )
 
     def field_power(self) -> float:
         """Power of the field before `scale`, as rounded to the field's precision, W."""
@@ -174,27 +191,15 @@ class Heating:
             require_finite(self._scenario, ("sources", source), each, f"at t = {time:g} s")
         return values
 
-    def _move_beams(self, time: float, dt: float) -> None:
-        """Add the beams to the field, in place of those of the step before."""
-        assert self._field is not None
-        for cells, values in reversed(self._covered):
-            self._field[cells] = values
-        self._covered.clear()
-        self._field_power = self._still_power
-        for window in windows(self._scenario, self._grid, self._beams, time, dt):
-            before = self._field[window.cells].copy()
-            capacity = self._cell_capacity(window.cells)
-            rate = _rate(window.density, capacity)
-            self._field[window.cells] += rate.astype(self._field.dtype)
-            gained = self._field[window.cells].astype(np.float64) - before
-            self._field_power += float((gained * capacity * volumes(self._grid, window.cells)).sum())
-            self._covered.append((window.cells, before))
+    def _deposit(self, window: Window) -> Deposit:
+        capacity = self._cell_capacity(window.cells)
+        rates = _rate(window.density, capacity).astype(self._dtype)
+        power = float((rates.astype(np.float64) * capacity * volumes(self._grid, window.cells)).sum())
+        return Deposit((window.z0, window.y0, window.x0), rates, power)
 
     def _fill(self, time: float, dt: float) -> None:
-        """Compute the field without beams in a step of `dt` from a time on."""
-        assert self._field is not None
-        self._covered.clear()
-        self._field[:] = 0.0
+        """Compute the field in a step of `dt` from a time on, as another array: a GPU has the one before."""
+        self._field = np.zeros(self._grid.shape, self._dtype)
         if is_smoothed(self._scenario, "sources"):
             for z, density in enumerate(self._whole_density(time, dt)):
                 self._field[z] = _rate(density, self._plane_capacity(z))
@@ -202,7 +207,7 @@ class Heating:
             for term in self._spatial:
                 for z, density in self._densities(term, time, dt, self._refills):
                     self._field[z] += _rate(density, self._plane_capacity(z)).astype(self._field.dtype)
-        self._field_power = self._still_power = sum(
+        self._field_power = sum(
             float((plane * (self._plane_capacity(z) * self._grid.volumes(z))).sum(dtype=np.float64))
             for z, plane in enumerate(self._field)
         )

@@ -9,6 +9,7 @@ Transfer and Fluid Flow, 1980, section 4.2-3).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from heatsim_kernels.stencil import kinds as cells
@@ -20,18 +21,30 @@ from heatsim.problem.media import Media
 from heatsim.problem.zones import Zones
 
 
+class Faces(NamedTuple):
+    """Of the six faces of each kind, (n, 6): the thermal resistances of its own half cell, of what lies between, and of
+    the half beyond, K/W (an ambient has none); and the area, m2."""
+
+    own: np.ndarray
+    contact: np.ndarray
+    other: np.ndarray
+    area: np.ndarray
+
+
 @dataclass(frozen=True)
 class Kinds:
     """ids: (nz, ny, nx), or None for a single kind. Of each kind: its zone, the media beyond its six faces (its own
-    beyond a wall), rates of exchange (n, 6) 1/s, heat capacity of a cell, J/K, and number of cells. taps: the faces
-    between solids and ambients."""
+    beyond a wall), rates of exchange (n, 6) 1/s, heat capacity (J/K) and volume (m3) of a cell, number of cells, and
+    its faces. taps: the faces between solids and ambients."""
 
     ids: np.ndarray | None
     zone: np.ndarray
     beyond: np.ndarray
     rates: np.ndarray
     capacity: np.ndarray
+    volume: np.ndarray
     count: np.ndarray
+    faces: Faces
     taps: Taps | None
 
 
@@ -45,19 +58,25 @@ def make_kinds(grid: Grid, zones: Zones, media: Media, periodic: tuple[bool, boo
     zone, beyond = found.members[:, cells.OWN], found.members[:, cells.BESIDE]
     at = found.members[:, cells.LABELS].T
     own, measure = medium[zone], np.array([places.measure[label] for places, label in zip(along, at, strict=True)])
-    capacity = media.capacity[own] * measure.prod(axis=0)
+    volume = measure.prod(axis=0)
+    capacity = media.capacity[own] * volume
+    faces = Faces(*np.zeros((4, len(own), 6)))
     conductance = np.zeros((len(own), 6))
     for face in range(6):
         axis, side = face // 2, along[face // 2].sides[face % 2]
         label, other, k = at[axis], beyond[:, face], media.conductivity[axis]
-        area = side.area[label]
-        solid = side.beyond[label] / k[other] + media.contact[own, other] / area
-        resistance = side.half[label] / k[own] + np.where(other < media.solids, solid, media.surface[other] / area)
-        conductance[:, face] = np.delete(measure, axis, axis=0).prod(axis=0) / resistance
+        across = np.delete(measure, axis, axis=0).prod(axis=0)
+        solid = other < media.solids
+        contact = np.where(solid, media.contact[own, other], media.surface[other]) / side.area[label]
+        half, behind = side.half[label] / k[own], np.where(solid, side.beyond[label] / k[other], 0.0)
+        conductance[:, face] = across / (half + (behind + contact))
+        for of_all, of_face in zip(faces[:3], (half, contact, behind), strict=True):
+            of_all[:, face] = of_face / across
+        faces.area[:, face] = across * side.area[label]
     solved = own < media.solids
     rates = np.divide(conductance, capacity[:, None], out=np.zeros_like(conductance), where=solved[:, None])
     taps = _taps(found.cells, (beyond >= media.solids) & solved[:, None], beyond - media.solids, len(media.temperature))
-    return Kinds(found.cells, zone, beyond, rates, capacity, found.counts, taps)
+    return Kinds(found.cells, zone, beyond, rates, capacity, volume, found.counts, faces, taps)
 
 
 def _taps(ids: np.ndarray | None, tapped: np.ndarray, owner: np.ndarray, count: int) -> Taps | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from heatsim.errors import ScenarioError
 from heatsim.problem.heating import Heating
 from heatsim.problem.walls import Walls
@@ -22,8 +20,7 @@ def require_limit(scenario: Scenario, walls: Walls, heating: Heating, ambient: b
     if walls.varies or heating.varies:
         message = "a steady state needs boundary values and sources that do not depend on t"
         raise ScenarioError([scenario.problem_at(_KEY, message, 'integrator = "implicit" follows them')])
-    a, _ = walls.at(np.zeros(1))
-    if not (ambient or (a < 0).any()):
+    if not (ambient or walls.hold()):
         message = "no steady state, or any number of them: no face has a temperature to settle at"
-        hint = "give a face a fixed temperature, or convection with a coefficient > 0"
+        hint = "give a face a fixed temperature, or convection or radiation with a coefficient or emissivity > 0"
         raise ScenarioError([scenario.problem_at(_KEY, message, hint)])

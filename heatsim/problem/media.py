@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from heatsim_kernels.stencil.nonlinear.tables import Tables
 
 from heatsim.scenario import Scenario
 from heatsim.scenario.materials import Material
@@ -15,8 +16,9 @@ class Media:
     """Media 0 to solids - 1 are materials, those from there on ambients.
 
     conductivity: (3, m) along x, y, z, W/(m K), of ambients 1, which is not used; capacity: (m,) J/(m3 K), of ambients
-    0; surface: (m,) surface resistance towards an ambient, m2 K/W; contact: (m, m) contact resistance, m2 K/W;
-    temperature: of each ambient, in the scenario's unit.
+    0; both not a number where they follow temperature and no reference is known yet; surface: (m,) surface resistance
+    towards an ambient, m2 K/W; contact: (m, m) contact resistance, m2 K/W; temperature: of each ambient, in the
+    scenario's unit.
     """
 
     solids: int
@@ -25,6 +27,14 @@ class Media:
     surface: np.ndarray
     contact: np.ndarray
     temperature: np.ndarray
+
+    def at_reference(self, tables: Tables) -> Media:
+        """The same with what follows temperature as it is at the reference of the tables."""
+        ambients = self.conductivity.shape[1] - self.solids
+        k = np.append(tables.conductivity[: self.solids], np.ones(ambients))
+        C = np.append(tables.capacity[: self.solids], np.zeros(ambients))
+        conductivity = np.where(np.isnan(self.conductivity), k, self.conductivity)
+        return replace(self, conductivity=conductivity, capacity=np.where(np.isnan(self.capacity), C, self.capacity))
 
 
 def make_media(scenario: Scenario) -> Media:
@@ -49,17 +59,16 @@ def make_media(scenario: Scenario) -> Media:
 
 
 def conductivity(material: Material) -> tuple[float, float, float]:
-    """Conductivity along x, y, z, W/(m K)."""
+    """Conductivity along x, y, z, W/(m K); not a number where it follows temperature."""
     k = material.conductivity
     if isinstance(k, tuple):
         return k
     if not isinstance(k, float):
-        raise TypeError("tables and expressions are refused when the scenario is loaded")
+        return np.nan, np.nan, np.nan
     return k, k, k
 
 
 def volumetric_capacity(material: Material) -> float:
-    """Heat capacity of a unit volume, J/(m3 K)."""
-    if not isinstance(material.heat_capacity, float):
-        raise TypeError("tables and expressions are refused when the scenario is loaded")
-    return material.density * material.heat_capacity
+    """Heat capacity of a unit volume, J/(m3 K); not a number where it follows temperature."""
+    c = material.heat_capacity
+    return material.density * c if isinstance(c, float) else np.nan

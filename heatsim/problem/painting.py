@@ -125,6 +125,10 @@ def _covers_nothing(scenario: Scenario, key: Key, shape: Shape) -> Flaw:
     return scenario.problem_at((*key, *shape.forms), "covers no cell centre", "make it larger, or the cells smaller")
 
 
+def _covers_ambients(scenario: Scenario, key: Key, shape: Shape) -> Flaw:
+    return scenario.problem_at((*key, *shape.forms), "covers ambients only", "they are not solved")
+
+
 def covered_volume(
     scenario: Scenario, key: Key, shape: Shape | None, grid: Grid, solid: np.ndarray | None = None
 ) -> float:
@@ -135,7 +139,10 @@ def covered_volume(
         inside = mask if solid is None else mask & solid[z]
         volume += float(inside.sum() if grid.equal else grid.volumes(z)[inside].sum())
     if volume == 0 and shape is not None:
-        raise ScenarioError([_covers_nothing(scenario, key, shape)])
+        beside = solid is not None and any(mask.any() for mask in masks(scenario, key, shape, grid))
+        raise ScenarioError(
+            [_covers_ambients(scenario, key, shape) if beside else _covers_nothing(scenario, key, shape)]
+        )
     return volume * grid.cell_volume if grid.equal else volume
 
 

@@ -13,35 +13,38 @@ from heatsim.scenario import Scenario
 
 
 class Part(NamedTuple):
-    """A part of the box: flat indices of its cells (m,), their volumes (m,), m3, and heat capacities (m,), J/K."""
+    """A part of the box: flat indices of its solid cells (m,), their volumes (m,), m3, and capacities (m,), J/K."""
 
     name: str
     cells: np.ndarray
     volumes: np.ndarray
     capacities: np.ndarray
 
+    def heat(self, rises: np.ndarray) -> float:
+        """Heat that the cells hold at rises (m,) over the reference, J; where these follow temperature, of enthalpy."""
+        return float((self.capacities * rises.astype(np.float64)).sum())
 
-def make_parts(scenario: Scenario, grid: Grid, material: np.ndarray, capacities: np.ndarray) -> tuple[Part, ...]:
+
+def make_parts(scenario: Scenario, grid: Grid, medium: np.ndarray, capacities: np.ndarray) -> tuple[Part, ...]:
     """The parts that `output.regions` names.
 
-    material: of each cell, an index into the scenario's materials, of a shape that broadcasts to (nz, ny, nx);
-    capacities: (n,) of each material, J/(m3 K). Raises `ScenarioError` for a part without cells.
+    medium: of each cell, an index into the scenario's materials and then its ambients, (nz, ny, nx); capacities: (n,)
+    of each, J/(m3 K), 0 of ambients. Raises `ScenarioError` for a part without solid cells.
     """
-    material = np.broadcast_to(material, grid.shape)
-    return tuple(_part(scenario, grid, number, material, capacities) for number in range(len(scenario.output.regions)))
+    return tuple(_part(scenario, grid, number, medium, capacities) for number in range(len(scenario.output.regions)))
 
 
-def _part(scenario: Scenario, grid: Grid, number: int, material: np.ndarray, capacities: np.ndarray) -> Part:
+def _part(scenario: Scenario, grid: Grid, number: int, medium: np.ndarray, capacities: np.ndarray) -> Part:
     wanted, key = scenario.output.regions[number], ("output", "regions", number)
-    inside = np.stack([mask.copy() for mask in masks(scenario, key, wanted, grid)])
+    inside = np.stack([mask.copy() for mask in masks(scenario, key, wanted, grid)]) & (capacities > 0)[medium]
     if wanted.material is not None:
-        inside &= material == list(scenario.materials).index(wanted.material)
+        inside &= medium == list(scenario.materials).index(wanted.material)
     cells = np.flatnonzero(inside)
     if cells.size == 0:
         where = "material" if wanted.material is not None else (wanted.forms or ("name",))[0]
-        message = "covers no cell centre" if where != "material" else "no cell is made of it"
+        message = "covers no centre of a solid cell" if where != "material" else "no cell is made of it"
         raise ScenarioError([scenario.problem_at((*key, where), message)])
     z, y, x = np.unravel_index(cells, grid.shape)
     along = dict(zip(AXES, (x, y, z), strict=True))
     volumes = np.prod([grid.measure(axis)[along[axis]] for axis in AXES], axis=0)
-    return Part(wanted.name, cells, volumes, volumes * capacities[material.reshape(-1)[cells]])
+    return Part(wanted.name, cells, volumes, volumes * capacities[medium.reshape(-1)[cells]])

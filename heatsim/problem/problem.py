@@ -4,27 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
-from heatsim_kernels.multigrid.operator import boundary_cells
-from heatsim_kernels.stencil.limits import stable_step
+from heatsim_kernels.stencil.nonlinear.ledger import boundary_cells
+from heatsim_kernels.stencil.nonlinear.terms import NonlinearDrive, NonlinearTerms
 from heatsim_kernels.stencil.terms import Drive, Terms
+from heatsim_kernels.watch import Wanted
 
-from heatsim.errors import Flaw, ScenarioError
+from heatsim.errors import Flaw
 from heatsim.grid import AXES, Grid
+from heatsim.problem.derived import Vector
+from heatsim.problem.fluxes import flux_and_gradient
 from heatsim.problem.geometry import make_grid
-from heatsim.problem.heating import Heating, make_terms
+from heatsim.problem.heating import Heating, Term, make_terms
+from heatsim.problem.idle import beams_on_ambients, idle_contacts
 from heatsim.problem.initial import InitialField
 from heatsim.problem.kinds import Kinds, make_kinds
 from heatsim.problem.limit import require_limit
 from heatsim.problem.media import Media, make_media
-from heatsim.problem.smoothing import require_smoothable, smoothed
+from heatsim.problem.nonlinear import Tabulated, make_nonlinear_terms, require_explicit, tabulated
+from heatsim.problem.parts import Part, make_parts
+from heatsim.problem.reach import known_range, reach_of, times_of
+from heatsim.problem.smoothing import smoothed
+from heatsim.problem.steps import largest_step, stability_limit
+from heatsim.problem.surfaces import Surfaces
 from heatsim.problem.walls import Walls, periodic_axes
 from heatsim.problem.zones import Zones, make_zones, paint_media
-from heatsim.scenario import Scenario
+from heatsim.scenario import Scenario, cautions, what_follows_temperature
+from heatsim.scenario.output_checks import crossing
 
-SAFETY = 0.9  # of the stability limit, for step = "auto": at the limit itself the shortest waves do not decay
-STEPS_WITHOUT_LIMIT = 100  # where no heat moves there is no limit, but sources may vary in time
 MOST_KINDS_IN_WALLS = 4096  # beyond that wall values come one a boundary cell: fewer than six a kind
 _MOST_VALUES = 2**20  # values of walls or heat in one batch of steps
 
@@ -47,13 +56,21 @@ class Problem:
     stability_limit: float  # s
     largest_step: float  # s
     dtype: np.dtype
+    parts: tuple[Part, ...]  # of which statistics are kept
+    tabulated: Tabulated | None  # materials, and
+    surfaces: Surfaces | None  # faces, where something follows temperature
+
+    @property
+    def follows_temperature(self) -> bool:
+        """Whether properties, melting or radiation do, so that the problem is not linear."""
+        return self.tabulated is not None
 
     def taking(self, integrator: str, tolerance: float | None) -> Problem:
         """The same problem, to be taken through time by another integrator."""
         control = self.scenario.time.model_copy(update={"integrator": integrator, "tolerance": tolerance})
         scenario = self.scenario.model_copy(update={"time": control})
         varies = self.walls.varies or self.heating.varies
-        step = _largest_step(scenario, self.stability_limit, varies, self.heating.longest_step)
+        step = largest_step(scenario, self.stability_limit, varies, self.heating.longest_step)
         return replace(self, scenario=scenario, largest_step=step)
 
     def initial_planes(self) -> Iterator[np.ndarray]:
@@ -69,6 +86,11 @@ class Problem:
         return self.media.temperature - self.reference
 
     @property
+    def kind_bytes(self) -> int:
+        """Bytes that the kinds of the cells take."""
+        return 0 if self.terms.kinds is None else self.terms.kinds.nbytes
+
+    @property
     def whole_capacity(self) -> float:
         """Heat capacity of all solids, J/K."""
         return float(self.terms.capacity @ self.kinds.count)
@@ -78,28 +100,40 @@ class Problem:
         """Times at which steps have to end, s: where a trace or a beam bends or jumps, which long steps would miss.
         Explicit Euler takes means over its steps, whatever they are."""
         control = self.scenario.time
-        if control.integrator in ("euler", "steady"):
+        if control.integrator in ("auto", "euler", "steady"):
             return ()
         return tuple(time for time in self.heating.breaks if 0.0 < time < control.end)
 
     @property
     def batch(self) -> int:
         """The most steps for which one `drive` can be made."""
-        if self.heating.moves:
-            return 1
-        walls = self.terms.wall_size if self.walls.varies else 0
-        return max(1, _MOST_VALUES // max(walls, self.terms.kind_count if self.heating.varies else 0, 1))
+        walls = (5 if self.follows_temperature else 1) * self.terms.wall_size if self.walls.varies else 0
+        fitting = max(1, _MOST_VALUES // max(walls, self.terms.kind_count if self.heating.varies else 0, 1))
+        return min(fitting, self.heating.longest_batch or fitting)
+
+    def heat_at(self, rise: float) -> float:
+        """Heat over that at the reference of all solids, if they had one rise of temperature, J."""
+        if isinstance(self.terms, NonlinearTerms):
+            u = self.terms.tables.state_of(np.full(len(self.terms.material), rise), self.terms.material)
+            return float((self.terms.capacity * u) @ self.kinds.count)
+        return rise * self.whole_capacity
 
     def drive(self, times: np.ndarray, dt: float = 0.0) -> Drive:
         """Boundary values and sources at the start of each of a batch of steps; `times` (k,) in s. Traces and beams
         have their means over steps of `dt` s, or where it is 0 what they are at these times."""
-        a, b = self.walls.at(times)
-        if self.wall_entries is not None:
-            a, b = a[:, self.wall_entries], b[:, self.wall_entries]
         when, heating = times if self.heating.varies else times[:1], self.heating
         table = heating.table(when, dt)
         table = None if table is None else table[:, self.kinds.zone]
-        return Drive(a, b, table, heating.field(float(times[0]), dt), heating.scale(when, dt))
+        sources = table, heating.field(float(times[0]), dt), heating.scale(when, dt), heating.deposits(when, dt)
+        if self.surfaces is not None:
+            return cast(Drive, NonlinearDrive(self.surfaces.at(times), *sources))  # as its sweeps take it
+        a, b = self.wall_values(times)
+        return Drive(a, b, *sources)
+
+    def wall_values(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(k, wall_size) values of a and b at each time: see `Drive`; k = 1 if nothing depends on time."""
+        a, b = self.walls.at(times)
+        return (a, b) if self.wall_entries is None else (a[:, self.wall_entries], b[:, self.wall_entries])
 
     def source_energy(self, drive: Drive, dt: float, steps: int) -> np.ndarray:
         """(steps,) heat released in each step of `dt`, J, with the numbers as the sweep rounds them."""
@@ -111,7 +145,22 @@ class Problem:
         if drive.heat_field is not None:
             gains = _spread((dt * drive.heat_scale).astype(self.dtype).astype(np.float64), steps)
             energy += gains * self.heating.field_power()
+        deposited = [sum(each.power for each in step) for step in drive.deposits]
+        energy[: len(deposited)] += float(kind(dt)) * np.array(deposited)
         return energy
+
+    def flux_and_gradient(self, rise: np.ndarray, time: float) -> tuple[Vector, Vector]:
+        """Heat flux, W/m2, and temperature gradient, K/m, of a field at a time, s: see `fluxes`."""
+        return flux_and_gradient(self, rise, time)
+
+    @property
+    def watched(self) -> Wanted:
+        """What the derived fields that depend on the past have to see, in rises over the reference."""
+        output = self.scenario.output
+        above = output.time_above if "time_above" in output.fields else None
+        through = crossing(self.scenario.materials, output) if "cooling_rate" in output.fields else None
+        above, through = (None if each is None else each - self.reference for each in (above, through))
+        return Wanted("peak_temperature" in output.fields, above, through)
 
     def smoothed_slice(self, axis: str, plane: np.ndarray) -> np.ndarray:
         """A plane normal to "x", "y" or "z", in the scenario's unit, after the passes that slices are to have."""
@@ -126,16 +175,9 @@ class Problem:
         return np.asarray(np.array(self.zones.media, np.uint8)[self.zones.ids])
 
     def cautions(self) -> list[Flaw]:
-        """What the scenario says and arrays show to be hardly meant: contacts between materials that never touch."""
-        own = np.array(self.zones.media)[self.kinds.zone]
-        pairs = np.unique(np.stack((np.repeat(own, 6), self.kinds.beyond.reshape(-1))), axis=1).T.tolist()
-        names, touching = [*self.scenario.materials, *self.scenario.ambients], {frozenset(pair) for pair in pairs}
-        message = "these materials never touch, so the contact has no effect"
-        return [
-            self.scenario.problem_at(("contacts", i, "between"), message)
-            for i, contact in enumerate(self.scenario.contacts)
-            if frozenset(names.index(name) for name in contact.between) not in touching
-        ]
+        """The warnings about the scenario, each with its place, and those that only arrays can tell."""
+        found = [*idle_contacts(self), *beams_on_ambients(self)]
+        return cautions(self.scenario) + [self.scenario.problem_at(*finding) for finding in found]
 
 
 def _spread(rows: np.ndarray, steps: int) -> np.ndarray:
@@ -146,30 +188,56 @@ def _spread(rows: np.ndarray, steps: int) -> np.ndarray:
 def build(scenario: Scenario) -> Problem:
     """Make a scenario concrete. Raises `ScenarioError` for what only arrays can tell."""
     grid, media = make_grid(scenario), make_media(scenario)
-    require_smoothable(scenario, grid)
     dtype = np.dtype(scenario.compute.precision)
     painted = paint_media(scenario, grid)
     sources = make_terms(scenario, grid, painted < media.solids if scenario.ambients else None)
     zones = make_zones(scenario, grid, painted, frozenset(term.source for term in sources if term.space is None))
     of_zones = np.array(zones.media)
-    kinds = make_kinds(grid, zones, media, periodic_axes(scenario, grid))
     initial = InitialField(scenario, grid)
-    conductivity = media.conductivity[:, of_zones]
-    reference = _reference(initial, Walls(scenario, grid, zones.ids, conductivity, 0.0), media)
-    walls = Walls(scenario, grid, zones.ids, conductivity, reference)
+    faces = Walls(scenario, grid, zones.ids, media.conductivity[:, of_zones], 0.0)
+    reference = _reference(initial, faces, media)
+    tables = _tables(scenario, grid, zones, media, sources, initial, faces, reference)
+    media = media if tables is None else media.at_reference(tables.materials)
+    kinds = make_kinds(grid, zones, media, periodic_axes(scenario, grid))
+    walls = Walls(scenario, grid, zones.ids, media.conductivity[:, of_zones], reference)
     terms = _terms(scenario, grid, kinds, walls)
     spread = None if walls.per_cell else _wall_entries(terms, kinds, zones)
-    least = walls.least_a()
-    limit = stable_step(terms, least if spread is None else least[spread])
+    surfaces = None
+    if tables is not None:
+        terms = make_nonlinear_terms(terms, kinds, media, of_zones, tables.materials)
+        surfaces = Surfaces(scenario, walls, spread, reference)
+    limit = stability_limit(terms, walls, spread, surfaces, times_of(scenario))
     heating = Heating(scenario, grid, zones, media.capacity[of_zones], sources, dtype)
     if scenario.time.integrator == "steady":
         require_limit(scenario, walls, heating, terms.taps is not None)
     heating.table(np.zeros(1))  # a source that is not finite from the start is refused here
     heating.scale(np.zeros(1))
-    step = _largest_step(scenario, limit, walls.varies or heating.varies, heating.longest_step)
+    step = largest_step(scenario, limit, walls.varies or heating.varies, heating.longest_step)
+    parts = make_parts(scenario, grid, painted, media.capacity)
     return Problem(
-        scenario, grid, media, zones, kinds, terms, walls, spread, heating, initial, reference, limit, step, dtype
-    )
+        scenario, grid, media, zones, kinds, terms, walls, spread, heating, initial, reference, limit, step, dtype,
+        parts, tables, surfaces,
+    )  # fmt: skip
+
+
+def _tables(
+    scenario: Scenario,
+    grid: Grid,
+    zones: Zones,
+    media: Media,
+    sources: tuple[Term, ...],
+    initial: InitialField,
+    walls: Walls,
+    reference: float,
+) -> Tabulated | None:
+    """The materials as tables, where something follows temperature."""
+    if what_follows_temperature(scenario) is None:
+        return None
+    require_explicit(scenario)
+    solid = (np.array(zones.media) < media.solids).astype(float)
+    unit = Heating(scenario, grid, zones, solid, sources, np.dtype(scenario.compute.precision))
+    known = known_range(scenario, initial.range(), walls, media.temperature)
+    return tabulated(scenario, reference, reach_of(scenario, known, unit, walls))
 
 
 def _terms(scenario: Scenario, grid: Grid, kinds: Kinds, walls: Walls) -> Terms:
@@ -189,34 +257,12 @@ def _wall_entries(terms: Terms, kinds: Kinds, zones: Zones) -> np.ndarray:
     """(wall_size,) which of the values (6, zones) of walls that have one a zone stands at each place of the terms'."""
     if not terms.wall_per_cell:
         return np.concatenate([face * len(zones) + kinds.zone for face in range(6)])
-    beside = [np.zeros(terms.shape)[boundary_cells(face)] for face in range(6)]
-    if zones.ids is not None:
-        beside = [zones.ids[boundary_cells(face)] for face in range(6)]
-    return np.concatenate([face * len(zones) + ids.reshape(-1).astype(np.intp) for face, ids in enumerate(beside)])
+    ids = np.zeros(terms.shape, np.uint8) if zones.ids is None else zones.ids
+    beside = [ids.reshape(-1)[boundary_cells(terms.shape, face)].astype(np.intp) for face in range(6)]
+    return np.concatenate([face * len(zones) + each for face, each in enumerate(beside)])
 
 
 def _reference(initial: InitialField, walls: Walls, media: Media) -> float:
     """The middle of the initial, boundary and ambient temperatures, in the scenario's unit."""
     values: list[float] = [*initial.range(), *walls.temperatures(), *media.temperature.tolist()]
     return 0.5 * (min(values) + max(values))
-
-
-def _largest_step(scenario: Scenario, limit: float, varies: bool, longest: float) -> float:
-    """The step asked for, or 0.9 of the limit and at most `longest`. Raises `ScenarioError` if over the limit.
-
-    Steps under error control have no limit; where inputs vary in time they are kept short enough to see it. Of "auto"
-    it is the step of explicit Euler, if that is taken.
-    """
-    control = scenario.time
-    explicit = control.integrator == "euler"
-    if isinstance(control.step, str):
-        if control.integrator in ("euler", "auto") and np.isfinite(limit):
-            return min(SAFETY * limit, longest)
-        return min(control.end / STEPS_WITHOUT_LIMIT if explicit or varies else control.end, longest)
-    if explicit and control.step > limit * (1 + 1e-12):
-        message = (
-            f"expected at most {limit:.6g} s, the stability limit of explicit Euler here, found {control.step:g} s"
-        )
-        hint = 'step = "auto" stays below it, integrator = "implicit" has no limit'
-        raise ScenarioError([scenario.problem_at(("time", "step"), message, hint)])
-    return float(control.step)

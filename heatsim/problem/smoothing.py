@@ -15,8 +15,7 @@ from itertools import zip_longest
 import numpy as np
 from heatsim_kernels.convolution import convolve_planes, separable
 
-from heatsim.errors import NoGpuError, ScenarioError
-from heatsim.grid import Grid
+from heatsim.errors import NoGpuError
 from heatsim.problem.filters import FILTERS
 from heatsim.scenario import Scenario
 from heatsim.scenario.smoothing import Smoothing
@@ -25,17 +24,6 @@ from heatsim.scenario.smoothing import Smoothing
 def is_smoothed(scenario: Scenario, target: str) -> bool:
     """Whether any pass has this target, "initial", "sources" or "slices"."""
     return any(smooth.target == target for smooth in scenario.smoothing)
-
-
-def require_smoothable(scenario: Scenario, grid: Grid) -> None:
-    """Raise `ScenarioError` for passes over unequal cells, or that would carry the heat of sources into ambients."""
-    for i, smooth in enumerate(scenario.smoothing):
-        if not grid.equal:
-            message = "expected equal cells in Cartesian coordinates for smoothing, found others"
-            raise ScenarioError([scenario.problem_at(("smoothing", i), message)])
-        if smooth.target == "sources" and scenario.ambients:
-            message = "expected no ambients where sources are smoothed: heat would be carried into them"
-            raise ScenarioError([scenario.problem_at(("smoothing", i, "target"), message)])
 
 
 def smoothed(scenario: Scenario, target: str, field: np.ndarray, spacing: Sequence[float]) -> np.ndarray:

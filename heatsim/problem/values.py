@@ -49,3 +49,10 @@ def require_at_least(scenario: Scenario, key: Key, values: np.ndarray, least: fl
     if values.size and values.min() < least:
         found = f"expected at least {least:g} {unit}, found {values.min():g} {at}"
         raise ScenarioError([scenario.problem_at(key, found)])
+
+
+def require_at_most(scenario: Scenario, key: Key, values: np.ndarray, most: float, unit: str, at: str) -> None:
+    """Raise `ScenarioError` if some value is above `most`."""
+    if values.size and values.max() > most:
+        found = f"expected at most {most:g} {unit}, found {values.max():g} {at}"
+        raise ScenarioError([scenario.problem_at(key, found)])

@@ -44,9 +44,10 @@ class Walls:
         self._resistances = [
             self._half_cell(name, zones, conductivities) for name in FACES
         ]  # h/k of the cells beside each face, m2 K/W, flat
-        self._pieces = cut(scenario, faces, {name: self._centres(name) for name in FACES})
+        self.pieces = cut(scenario, faces, {name: self._centres(name) for name in FACES})
+        self.starts = np.cumsum([0, *(each.size for each in self._resistances)])  # of the six faces among the values
         now = np.zeros(1)
-        self._fixed = [None if _varies(pieces) else self._face_at(i, now) for i, pieces in enumerate(self._pieces)]
+        self._fixed = [None if _varies(pieces) else self._face_at(i, now) for i, pieces in enumerate(self.pieces)]
 
     @property
     def varies(self) -> bool:
@@ -56,7 +57,7 @@ class Walls:
     @property
     def closed(self) -> tuple[bool, ...]:
         """For the six faces, whether no heat passes at any time."""
-        return tuple(all(piece.face.kind in ("insulated", "periodic") for piece in pieces) for pieces in self._pieces)
+        return tuple(all(piece.face.kind in ("insulated", "periodic") for piece in pieces) for pieces in self.pieces)
 
     def at(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(k, m) values of a and b at each time; k = 1 if nothing depends on time."""
@@ -68,7 +69,7 @@ class Walls:
     def least_a(self) -> np.ndarray:
         """(m,) the least a that can occur: of a coefficient that depends on time the least conceivable, -2."""
         parts = []
-        for i, pieces in enumerate(self._pieces):
+        for i, pieces in enumerate(self.pieces):
             known = self._fixed[i] or self._face_at(i, np.zeros(1))
             least = known[0][0].copy()
             for piece in pieces:
@@ -77,17 +78,51 @@ class Walls:
             parts.append(least)
         return np.concatenate(parts)
 
-    def temperatures(self) -> list[float]:
-        """Least and greatest temperature of each part of a face that has one, at t = 0, over the reference."""
+    def hold(self) -> bool:
+        """Whether any part of a face ties its body to a temperature, at t = 0."""
+        tied = []
+        for i, pieces in enumerate(self.pieces):
+            for piece in pieces:
+                strength = getattr(piece.face, "coefficient", getattr(piece.face, "emissivity", 0.0))
+                values = self._on_piece(i, piece, strength, np.zeros(1))
+                tied.append(isinstance(piece.face, Fixed) or bool((values > 0).any()))
+        return any(tied)
+
+    def temperatures(self, times: np.ndarray | None = None) -> list[float]:
+        """Least and greatest temperature of each part of a face that has one, at t = 0 or at `times`."""
+        times = np.zeros(1) if times is None else times
         found = []
-        for i, pieces in enumerate(self._pieces):
+        for i, pieces in enumerate(self.pieces):
             for piece in pieces:
                 face = piece.face
                 value = face.temperature if isinstance(face, Fixed) else getattr(face, "ambient", None)
                 if value is not None:
-                    values = self._on_piece(i, piece, value, np.zeros(1))
+                    values = self._on_piece(i, piece, value, times if depends_on(value, "t") else times[:1])
                     found += [float(values.min()), float(values.max())]
         return found
+
+    def flux_range(self, times: np.ndarray) -> tuple[float, float]:
+        """The least and the greatest given heat flux into the body at some times, or 0, W/m2."""
+        found = [0.0]
+        for i, pieces in enumerate(self.pieces):
+            for piece in pieces:
+                if isinstance(piece.face, Flux):
+                    values = self.checked(i, piece, "flux", piece.face.flux, times)
+                    found += [float(values.min()), float(values.max())]
+        return min(found), max(found)
+
+    def checked(self, i: int, piece: Piece, name: str, value: Value, times: np.ndarray) -> np.ndarray:
+        """Values called `name` at the cells of a piece of face i (or once a zone), (k, cells or zones) at k times.
+
+        Raises `ScenarioError` for what is not finite or below absolute zero.
+        """
+        values, key = self._on_piece(i, piece, value, times), (*piece.key, name)
+        require_finite(self._scenario, key, values, when(times))
+        if name in ("temperature", "ambient"):
+            unit = self._scenario.temperature_unit
+            what = f"{unit} (absolute zero)"
+            require_at_least(self._scenario, key, values, ABSOLUTE_ZERO[unit], what, when(times))
+        return values
 
     def _half_cell(self, name: FaceName, zones: np.ndarray | None, conductivities: np.ndarray) -> np.ndarray:
         axis = AXES.index(name[0])
@@ -112,7 +147,7 @@ class Walls:
     def _face_at(self, i: int, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values of a and b on face i, (k, cells or zones) at k times."""
         a, b = np.zeros((2, len(times), self._resistances[i].size))
-        for piece in self._pieces[i]:
+        for piece in self.pieces[i]:
             a[:, piece.cells], b[:, piece.cells] = self._piece_at(i, piece, times)
         return a, b
 
@@ -120,28 +155,19 @@ class Walls:
         """Values of a and b on a piece of face i, (k, cells or zones) at k times."""
         face, resistance = piece.face, self._resistances[i][piece.cells]
         if isinstance(face, Fixed):
-            wall = self._checked(i, piece, "temperature", face.temperature, times) - self._reference
+            wall = self.checked(i, piece, "temperature", face.temperature, times) - self._reference
             return -2.0, 2.0 * wall
         if isinstance(face, Flux):
-            return 0.0, self._checked(i, piece, "flux", face.flux, times) * resistance
+            return 0.0, self.checked(i, piece, "flux", face.flux, times) * resistance
         if isinstance(face, Convection):
-            coefficient = self._checked(i, piece, "coefficient", face.coefficient, times)
+            coefficient = self.checked(i, piece, "coefficient", face.coefficient, times)
             key = (*piece.key, "coefficient")
-            require_at_least(self._scenario, key, coefficient, 0.0, "W/(m2 K)", _at(times))
-            ambient = self._checked(i, piece, "ambient", face.ambient, times) - self._reference
+            require_at_least(self._scenario, key, coefficient, 0.0, "W/(m2 K)", when(times))
+            ambient = self.checked(i, piece, "ambient", face.ambient, times) - self._reference
             # U h/k with U = 1/(1/hc + h/(2k)), written so that hc = 0 needs no division by zero
             share = coefficient * resistance / (1.0 + 0.5 * coefficient * resistance)
             return -share, share * ambient
         return 0.0, 0.0
-
-    def _checked(self, i: int, piece: Piece, name: str, value: Value, times: np.ndarray) -> np.ndarray:
-        values, key = self._on_piece(i, piece, value, times), (*piece.key, name)
-        require_finite(self._scenario, key, values, _at(times))
-        if name in ("temperature", "ambient"):
-            unit = self._scenario.temperature_unit
-            what = f"{unit} (absolute zero)"
-            require_at_least(self._scenario, key, values, ABSOLUTE_ZERO[unit], what, _at(times))
-        return values
 
     def _on_piece(self, i: int, piece: Piece, value: Value, times: np.ndarray) -> np.ndarray:
         """A value at the cells of a piece of face i (or once a zone), (k, cells or zones) at k times."""
@@ -181,7 +207,7 @@ def _resolved(grid: Grid, name: FaceName) -> str:
 
 
 def _values(face: Face) -> list[Value]:
-    names = ("temperature", "flux", "coefficient", "ambient")
+    names = ("temperature", "flux", "coefficient", "ambient", "emissivity")
     return [value for name in names if (value := getattr(face, name, None)) is not None]
 
 
@@ -189,5 +215,6 @@ def _varies(pieces: list[Piece]) -> bool:
     return any(depends_on(value, "t") for piece in pieces for value in _values(piece.face))
 
 
-def _at(times: np.ndarray) -> str:
+def when(times: np.ndarray) -> str:
+    """In words, when values were looked at that are not good."""
     return f"at t = {times[0]:g} s" if len(times) == 1 else f"between t = {times[0]:g} and {times[-1]:g} s"

@@ -29,16 +29,20 @@ class Recorder(Protocol):
 def make_recorders(problem: Problem, folder: RunFolder, writer: Writer) -> list[Recorder]:
     """The recorders that the scenario asks for."""
     from heatsim.recorders.energy import EnergyRecorder
+    from heatsim.recorders.fields import derived_fields
     from heatsim.recorders.hotspots import HotspotRecorder
     from heatsim.recorders.probes import ProbeRecorder
+    from heatsim.recorders.regions import RegionRecorder
     from heatsim.recorders.slices import SliceRecorder
     from heatsim.recorders.snapshots import SnapshotRecorder
 
     output = problem.scenario.output
     recorders: list[Recorder] = [SliceRecorder(problem, folder, writer, wanted) for wanted in output.slices]
-    recorders.append(SnapshotRecorder(problem, folder, writer))
+    recorders.append(SnapshotRecorder(problem, folder, writer, *([derived_fields] if output.fields else [])))
     if output.probes:
         recorders.append(ProbeRecorder(problem, folder))
+    if output.regions:
+        recorders.append(RegionRecorder(problem, folder))
     if output.energy is not None:
         recorders.append(EnergyRecorder(problem, folder))
     if problem.scenario.hotspots is not None:

@@ -15,8 +15,11 @@ from heatsim.scenario.control import Time
 from heatsim.scenario.coordinate_checks import cylindrical_faces_exist, shapes_suit_cylindrical_coordinates
 from heatsim.scenario.field_checks import (
     filters_fit_their_fields,
+    hot_spots_have_equal_cells,
     hot_spots_have_slices_that_show_them,
     smoothing_has_a_device_for_its_kernel,
+    smoothing_has_equal_cells,
+    smoothing_has_no_ambients_to_heat,
     smoothing_has_no_beam_to_smooth,
     smoothing_has_something_to_smooth,
 )
@@ -28,6 +31,7 @@ from heatsim.scenario.material_checks import (
     names_mean_one_thing,
 )
 from heatsim.scenario.output import Output, Probe, Slice, Statistics
+from heatsim.scenario.output_checks import cooling_rates_have_a_temperature, steady_states_have_no_past
 from heatsim.scenario.scanner import Key
 from heatsim.scenario.schedule import MOST_TIMES, Recorded, Schedule
 from heatsim.scenario.shapes import Region, Shape
@@ -151,10 +155,15 @@ CHECKS: tuple[tuple[Callable[..., Iterator[Finding]], tuple[str, ...]], ...] = (
     (names_mean_one_thing, ("materials", "ambients")),
     (contacts_are_between_materials, ("ambients", "contacts")),
     (melted_fractions_have_something_to_melt, ("materials", "output")),
+    (cooling_rates_have_a_temperature, ("materials", "output")),
+    (steady_states_have_no_past, ("time", "output")),
     (schedules_fit_the_run, ("time", "output")),
     (smoothing_has_no_beam_to_smooth, ("sources", "smoothing")),
     (smoothing_has_something_to_smooth, ("sources", "output", "smoothing")),
     (smoothing_has_a_device_for_its_kernel, ("compute", "smoothing")),
+    (smoothing_has_no_ambients_to_heat, ("ambients", "smoothing")),
+    (smoothing_has_equal_cells, ("grid", "smoothing")),
     (filters_fit_their_fields, ("grid", "output", "smoothing")),
     (hot_spots_have_slices_that_show_them, ("grid", "output", "hotspots")),
+    (hot_spots_have_equal_cells, ("grid", "output", "hotspots")),
 )

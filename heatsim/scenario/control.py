@@ -25,10 +25,10 @@ class Time(Part):
     end: Annotated[float, quantity(SECONDS)] = Field(description="End of the run, which starts at 0 [s]")
     step: Annotated[Literal["auto"] | float, quantity(SECONDS, words=("auto",))] = Field(
         "auto",
-        description='Largest time step [s], or "auto": as large as stability (euler) or tolerance (rkl2, implicit) allows',
+        description='Largest time step [s], or "auto": as large as stability (euler) or tolerance allows',
     )
     integrator: Literal["auto", "euler", "rkl2", "implicit", "steady"] = Field(
-        "euler",
+        "auto",
         description="Method in time: the fastest that is as accurate as tolerance (auto), explicit Euler, super time "
         "stepping, implicit, or to the steady state (no end)",
     )

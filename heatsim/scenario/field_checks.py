@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from heatsim.scenario.control import Compute
 from heatsim.scenario.findings import Finding
 from heatsim.scenario.grid import Grid
 from heatsim.scenario.hotspots import Hotspots
+from heatsim.scenario.materials import Ambient
 from heatsim.scenario.output import Output
 from heatsim.scenario.smoothing import WIDEST, Smoothing
 from heatsim.scenario.sources import Source
@@ -49,6 +50,36 @@ def smoothing_has_no_beam_to_smooth(sources: Sequence[Source], smoothing: Sequen
         if smooth.target == "sources" and any(source.beam is not None for source in sources):
             message = "expected sources without a beam to smooth, found a beam"
             yield Finding(("smoothing", i, "target"), message, "a beam is smooth already: give it a larger radius")
+
+
+def smoothing_has_no_ambients_to_heat(
+    ambients: Mapping[str, Ambient], smoothing: Sequence[Smoothing]
+) -> Iterator[Finding]:
+    """Smoothed sources would carry heat into cells that are not solved."""
+    for i, smooth in enumerate(smoothing):
+        if smooth.target == "sources" and ambients:
+            message = "expected no ambients where sources are smoothed: heat would be carried into them"
+            yield Finding(("smoothing", i, "target"), message)
+
+
+def smoothing_has_equal_cells(grid: Grid, smoothing: Sequence[Smoothing]) -> Iterator[Finding]:
+    """A mask has one weight for each distance in cells, whatever their size."""
+    unequal = grid.unequal
+    found = f"unequal cells along {' and '.join(unequal)}" if unequal else f"{grid.coordinates} coordinates"
+    if unequal or grid.coordinates != "cartesian":
+        for i in range(len(smoothing)):
+            yield Finding(("smoothing", i), f"expected equal cells in Cartesian coordinates to smooth, found {found}")
+
+
+def hot_spots_have_equal_cells(grid: Grid, output: Output, hotspots: Hotspots | None) -> Iterator[Finding]:
+    """Scales of spots are counted in cells, so those of a slice have to be equal in its plane."""
+    for i, cut in enumerate(output.slices if hotspots else ()):
+        plane = _plane(grid, cut.axis)
+        unequal = [line.axis for line in plane if line.axis in grid.unequal]
+        if len(plane) == 2 and unequal:
+            found = f"unequal cells along {' and '.join(sorted(unequal))}"
+            message = f"expected equal cells in the plane of a slice to search for hot spots, found {found}"
+            yield Finding(("output", "slices", i, "axis"), message)
 
 
 def smoothing_has_a_device_for_its_kernel(compute: Compute, smoothing: Sequence[Smoothing]) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import pi, prod
 from typing import Annotated, Any, Literal, Self
 
@@ -56,6 +56,15 @@ class Axis(Part):
     def size(self) -> float:
         """Length of the axis, m."""
         return self.edges[-1] - self.edges[0] if self.edges else sum(layer.thickness for layer in self.layers or ())
+
+    @property
+    def equal(self) -> bool:
+        """Whether all cells have the same size, to rounding."""
+        if self.layers is not None:
+            sizes = [layer.thickness / layer.cells for layer in self.layers]
+        else:
+            sizes = [high - low for low, high in pairwise(self.edges or ())]
+        return max(sizes) - min(sizes) <= SAME_LENGTH * max(sizes)
 
     def places(self, origin: float) -> tuple[float, ...]:
         """Places of the cell faces, m; layers begin at `origin`."""
@@ -157,10 +166,16 @@ class Grid(Part):
         return x, y, z
 
     @property
+    def unequal(self) -> tuple[str, ...]:
+        """The axes along which cells differ in size."""
+        axes = {"x": self.x, "y": self.y, "z": self.z}
+        return tuple(name for name, axis in axes.items() if axis is not None and not axis.equal)
+
+    @property
     def edges(self) -> tuple[tuple[float, ...] | None, ...]:
         """Of axes x, y, z, the places of the cell faces [m], or None where cells are equal."""
-        axes = (self.x, self.y, self.z)
-        return tuple(axis.places(low) if axis else None for axis, low in zip(axes, self.origin, strict=True))
+        axes = zip("xyz", (self.x, self.y, self.z), self.origin, strict=True)
+        return tuple(axis.places(low) if axis and name in self.unequal else None for name, axis, low in axes)
 
 
 def _axis_or_none(value: Any) -> Axis | None:

@@ -13,6 +13,7 @@ from heatsim.scenario.values import MATERIAL, NAME, Number, quantity, temperatur
 from heatsim.scenario.wording import flaw, quote
 
 Name = Annotated[str, NAME]
+PAST = ("peak_temperature", "time_above", "cooling_rate")  # fields that depend on all that has been
 FieldName = Literal["peak_temperature", "cooling_rate", "heat_flux", "gradient", "melted_fraction", "time_above"]
 
 
@@ -71,6 +72,11 @@ class Output(Part):
     time_above: Annotated[float | None, temperature()] = Field(
         None, description="Of the field time_above: the temperature above which time counts [K or degC]"
     )
+    cooling_through: Annotated[float | None, temperature()] = Field(
+        None,
+        description="Of the field cooling_rate: the temperature through which a cell cools; of what melts its solidus, "
+        "if left out [K or degC]",
+    )
     energy: Schedule | None = Field(None, description="When the energy balance is kept in energy.csv")
     checkpoint: Checkpoint | None = Field(None, description="How often the run is saved to be resumed")
     slices: tuple[Slice, ...] = Field((), description="Planes to draw and keep")
@@ -90,4 +96,6 @@ class Output(Part):
             raise flaw('expected time_above with "time_above" in fields, found none', "the temperature to exceed")
         if "time_above" not in self.fields and self.time_above is not None:
             raise flaw('expected "time_above" in fields with time_above, found none')
+        if "cooling_rate" not in self.fields and self.cooling_through is not None:
+            raise flaw('expected "cooling_rate" in fields with cooling_through, found none')
         return self

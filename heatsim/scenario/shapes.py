@@ -117,7 +117,7 @@ class Shape(Part):
     @model_validator(mode="after")
     def _has_one_form(self) -> Self:
         if len(self.forms) > 1:
-            raise flaw(f"expected one of {', '.join(FORMS[:-1])}, found {' and '.join(self.forms)}")
+            raise flaw(f"expected one of {', '.join(FORMS)}, found {' and '.join(self.forms)}")
         return self
 
     def bounds(self) -> Bounds | None:

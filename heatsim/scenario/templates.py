@@ -18,7 +18,8 @@ size = [0.1, 0.06, 0.002]              # m
 
 [time]
 end = 60.0                             # s
-step = "auto"                          # the largest stable step
+integrator = "auto"                    # the fastest that keeps the error in time within tolerance
+tolerance = 1e-3                       # of the range of temperatures
 
 [compute]
 device = "auto"                        # a GPU if there is one, else all CPU cores

@@ -11,19 +11,7 @@ from heatsim.scenario.wording import quote
 # key pattern -> what it waits for. "*" stands for any name or index. With "=" only that value is
 # refused, <table> being any table and <text> any string.
 NOT_YET = {
-    "time.integrator=rkl2": "super time stepping",
-    "materials.*.conductivity=<table>": "properties that follow temperature",
-    "materials.*.conductivity=<text>": "properties that follow temperature",
-    "materials.*.heat_capacity=<table>": "properties that follow temperature",
-    "materials.*.heat_capacity=<text>": "properties that follow temperature",
-    "materials.*.latent": "melting",
-    "regions.*.stl": "surfaces from STL files",
-    "boundary.*.kind=radiation": "radiating faces",
-    "boundary.*.patches.*.kind=radiation": "radiating faces",
-    "sources.*.region.stl": "surfaces from STL files",
     "output.checkpoint": "checkpoints",
-    "output.fields": "derived fields",
-    "output.regions": "statistics of regions",
 }
 
 

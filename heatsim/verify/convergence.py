@@ -15,7 +15,7 @@ from heatsim.bench.asked import check_folders
 from heatsim.bench.report import Column, Row, number, print_table
 from heatsim.scenario import Expression, ExpressionError, load
 from heatsim.verify.finished import Finished
-from heatsim.verify.refinement import Level, overrides, require_refinable
+from heatsim.verify.refinement import Level, one_method, overrides, require_refinable
 from heatsim.verify.study import FACTOR, Kind, Study, StudyError, study
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _runs(
     """The runs of a study, from coarse to fine."""
     from heatsim import runs
 
-    common = [*given, *_only_the_end(scenario)]
+    common = [*given, *_only_the_end(scenario), *one_method(scenario)]
     if kind == "step" and scenario.time.integrator == "implicit" and scenario.time.step == "auto":
         common.append(f"time.step={scenario.time.end / IMPLICIT_STEPS!r}")
     first = load(str(scenario.path), common)

@@ -39,12 +39,18 @@ def overrides(scenario: Scenario, level: Level) -> list[str]:
     Raises `ScenarioError` for arrays, which belong to one grid.
     """
     found = _grid_overrides(scenario, level.grid) if level.grid > 1 else []
+    found += one_method(scenario)
     time, shrunk = scenario.time, level.grid**2
     if isinstance(time.step, float) and level != Level():
         found.append(f"time.step={time.step / (shrunk * level.step)!r}")
     elif time.integrator == "implicit" and level.grid > 1:
         found.append(f"time.tolerance={max(1e-10, (time.tolerance or 1e-3) / shrunk)!r}")
     return found
+
+
+def one_method(scenario: Scenario) -> list[str]:
+    """What makes all runs of a study take one integrator, where the scenario leaves it open: explicit Euler."""
+    return ["time.integrator=euler"] if scenario.time.integrator == "auto" else []
 
 
 def _grid_overrides(scenario: Scenario, factor: int) -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 from numba import prange
 
 from .cpu_jit import parallel_jit
-from .cpu_threads import threads_for
+from .cpu_threads import limited, threads_for
 from .fma import fma
 
 Corner = tuple[int, int, int]
@@ -32,7 +32,9 @@ def deposit(field: np.ndarray, corner: Corner, rates: np.ndarray, gain: float) -
     if field.dtype != rates.dtype or not (field.flags.c_contiguous and rates.flags.c_contiguous):
         raise ValueError("field and rates must be of one type and contiguous, in C order")
     if rates.size:
-        _deposit(field, *corner, rates, field.dtype.type(gain), threads_for(rates.size))
+        threads = threads_for(rates.size)
+        with limited(threads):
+            _deposit(field, *corner, rates, field.dtype.type(gain), threads)
 
 
 def require_inside(shape: tuple[int, ...], corner: Corner, window: tuple[int, ...]) -> None:

@@ -20,6 +20,7 @@ cells = [12, 8, 6]
 size = [0.06, 0.04, 0.03]
 [time]
 end = 4.0
+integrator = "euler"
 [compute]
 device = "cpu"
 [materials.copper]
@@ -79,7 +80,8 @@ temperature = "300 + 100*x"
 
 # It would go on for hours.
 ENDLESS = (
-    SMALL.replace("end = 1.0", "end = 1e6") + "[output]\nsnapshots = { every = 100.0 }\nenergy = { every = 10.0 }\n"
+    SMALL.replace("end = 1.0", "end = 1e6\nintegrator = 'euler'")
+    + "[output]\nsnapshots = { every = 100.0 }\nenergy = { every = 10.0 }\n"
 )
 
 

@@ -81,7 +81,7 @@ SINGLE = {
         "",
     ),
     "step over the limit": (
-        SMALL.replace("end = 1.0", "end = 1.0\nstep = 1.0"),
+        SMALL.replace("end = 1.0", 'end = 1.0\nstep = 1.0\nintegrator = "euler"'),
         "6:1: time.step: expected at most 0.225",
         "stability limit",
     ),

@@ -13,6 +13,10 @@ from pathlib import Path
 import pytest
 from cli_cases import SMALL
 
+from heatsim.problem import build
+from heatsim.runs import state_bytes
+from heatsim.scenario import loads
+
 CELLS = 256**3
 BOUND = (4 + 4 + 1 + 2 * 4) * CELLS + 250e6
 # The peak of this process alone; ru_maxrss would count its parent's too.
@@ -26,6 +30,8 @@ TWO_MATERIALS = (
     "[materials.steel]\nconductivity = 15.0\ndensity = 7900.0\nheat_capacity = 500.0\n"
     "[[regions]]\nmaterial = 'steel'\nsphere = { center = [0.05, 0.05, 0.05], radius = 0.03 }\n"
 )
+EDGES = [0.1 * (i / 8) ** 1.5 for i in range(9)]  # no two cells alike
+UNEQUAL = "\n".join(f"{axis} = {{ edges = {EDGES} }}" for axis in "xyz")
 CASES = {
     "uniform": SMALL.replace('"300 + 100*x"', "300.0")
     + "[boundary]\nx_min = { kind = 'fixed', temperature = 320.0 }\n",
@@ -46,7 +52,7 @@ CASES = {
     ],
 )
 def test_a_run_stays_within_its_memory(tmp_path: Path, write: Callable[..., Path], case: str) -> None:
-    text = CASES[case].replace("end = 1.0", "end = 0.001")
+    text = CASES[case].replace("end = 1.0", "end = 0.001\nintegrator = 'euler'")
     text += "[output]\nsnapshots = { count = 2 }\nenergy = { count = 2 }\n"
     command = [sys.executable, "-c", SCRIPT]
     for cells in ("[8, 8, 8]", "[256, 256, 256]"):  # the first compiles
@@ -55,3 +61,14 @@ def test_a_run_stays_within_its_memory(tmp_path: Path, write: Callable[..., Path
     assert len(list((tmp_path / "outputs" / "case" / "snapshots").iterdir())) == 3
     peak = 1024 * int(done.stdout.split()[1])
     assert peak <= BOUND, f"{peak / 1e6:.0f} MB, {BOUND / 1e6:.0f} MB are allowed"
+
+
+@pytest.mark.parametrize(
+    ("text", "a_cell"),
+    [(SMALL, 8), (SMALL + TWO_MATERIALS, 9), (SMALL.replace("cells = [8, 8, 8]", UNEQUAL), 10)],
+    ids=["one kind", "some kinds", "many kinds"],
+)
+def test_two_states_and_the_kinds_of_the_cells_are_counted(text: str, a_cell: int) -> None:
+    scenario = loads(text)
+    problem = build(scenario)
+    assert state_bytes(scenario, problem) == a_cell * problem.grid.cells

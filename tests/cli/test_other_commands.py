@@ -32,7 +32,7 @@ def test_validate_tells_all_faults_of_all_files(invoke: Invoke, write: Write, tm
 
 
 def test_validate_finds_what_only_the_arrays_can_tell(invoke: Invoke, write: Write) -> None:
-    write(SMALL.replace("end = 1.0", "end = 1.0\nstep = 1.0"))
+    write(SMALL.replace("end = 1.0", "end = 1.0\nstep = 1.0\nintegrator = 'euler'"))
     done = invoke("validate", "case.toml")
     assert done.exit_code == 2
     assert "stability limit" in done.stderr

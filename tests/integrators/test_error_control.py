@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
+from typing import Any
+
 import numpy as np
 import pytest
+import tomli_w
 from integrator_cases import (
     VARIED_PROBLEMS,
     Watcher,
@@ -51,6 +55,17 @@ def test_without_a_limit_steps_grow_by_orders_of_magnitude() -> None:
     state = run(VARIED_PROBLEMS["a thin insulating layer"])
     assert state.step + state.effort.rejected < 150
     assert state.problem.scenario.time.end / state.problem.stability_limit > 1e6
+
+
+def test_an_ambient_does_not_count_in_the_range_of_temperatures() -> None:
+    """One that hardly exchanges heat and is far hotter than the solids leaves the steps as they are."""
+    bar = tomllib.loads(case([20, 1, 1], 0.2, initial="cos(pi*x)"))
+    held: dict[str, Any] = {"ambients": {"furnace": {"temperature": 5000.0, "coefficient": 1e-12}}}
+    held |= {"regions": [*bar["regions"], {"material": "furnace", **box([1, 0, 0], [2, 1, 1])}]}
+    held |= {"grid": {"cells": [40, 1, 1], "size": [2.0, 1.0, 1.0]}}
+    alone, beside = (run(tomli_w.dumps(document)) for document in (bar, bar | held))
+    assert beside.step == alone.step
+    np.testing.assert_allclose(field(beside)[..., :20], field(alone), atol=1e-4)
 
 
 def test_the_estimate_is_near_the_error_of_a_step() -> None:

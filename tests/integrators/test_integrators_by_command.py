@@ -49,6 +49,7 @@ name = "middle"
 at = [0.04, 0.03, 0.02]
 every = 100.0
 """
+TOLERANT = BLOCK.replace("end = 500.0", 'end = 500.0\nintegrator = "euler"\ntolerance = 1e-3')
 STEADY, IMPLICIT = ["--set", "time.integrator=steady"], ["--set", "time.integrator=implicit"]
 
 
@@ -123,9 +124,54 @@ def test_an_implicit_run_has_its_outputs_at_their_times(heatsim: Heatsim, tmp_pa
     assert "stability limit of explicit Euler" in done.stdout
 
 
-def test_steps_beyond_the_stability_limit_are_for_implicit_only(heatsim: Heatsim) -> None:
-    assert heatsim("run", "--set", "time.step=10", *IMPLICIT).exit_code == 0
-    refused = heatsim("run", "--set", "time.step=10", "--force")
+def test_a_run_of_super_steps_says_what_it_took(heatsim: Heatsim, tmp_path: Path) -> None:
+    done = heatsim("run", "--set", "time.integrator=rkl2")
+    assert done.exit_code == 0, done.output
+    info = info_of(tmp_path)
+    assert (info["integrator"], info["integrator_reason"], info["kernel"]) == ("rkl2", "named by the scenario", "cpu")
+    assert info["stages"] > 3 * info["steps"] > 0
+    assert abs(info["energy"]["relative_residual"]) < 1e-4
+    _, *records = rows(tmp_path, "energy.csv")
+    np.testing.assert_array_equal([float(record[0]) for record in records], np.arange(11) * 50.0)
+    assert f"stages           {info['stages']}" in done.stdout
+    assert "stability limit of explicit Euler" in done.stdout
+
+
+def test_auto_takes_an_integrator_and_says_why(heatsim: Heatsim, tmp_path: Path) -> None:
+    done = heatsim("run", "--set", "time.integrator=auto", "--set", "time.tolerance=1e-5")
+    assert done.exit_code == 0, done.output
+    info = info_of(tmp_path)
+    assert info["integrator"] in ("rkl2", "implicit")
+    assert "euler has too few steps" in info["integrator_reason"]
+    assert info["integrator_reason"] in done.stdout
+    kept = (tmp_path / "outputs" / "case" / "scenario.toml").read_text()
+    assert f'integrator = "{info["integrator"]}"' in kept
+    assert "tolerance = 1e-05" in kept
+
+
+def test_a_dry_run_compares_all_integrators(heatsim: Heatsim) -> None:
+    for chosen in ("auto", "euler", "implicit", "rkl2"):
+        numbers = json.loads(heatsim("run", "--dry-run", "--json", "--set", f"time.integrator={chosen}").stdout)
+        advice = numbers["advice"]
+        assert [each["integrator"] for each in advice["estimates"]] == ["euler", "rkl2", "implicit"]
+        assert all(each["steps"] > 0 and each["seconds"] > 0 for each in advice["estimates"])
+        assert chosen == "auto" or numbers["integrator"] == chosen
+        assert chosen != "auto" or numbers["integrator"] == advice["integrator"]
+    shown = heatsim("run", "--dry-run").stdout
+    assert "advised for an error of 0.001 of the range of temperatures: " in shown
+    assert shown.index("euler ") < shown.index("rkl2 ") < shown.index("implicit ")
+
+
+def test_a_tolerance_for_explicit_euler_is_warned_of(heatsim: Heatsim) -> None:
+    assert "explicit Euler has no error control" in heatsim("validate", text=TOLERANT).stderr
+    assert "no error control" not in heatsim("validate", text=TOLERANT.replace("euler", "auto")).stderr
+
+
+def test_steps_beyond_the_stability_limit_are_for_all_but_explicit_euler(heatsim: Heatsim) -> None:
+    for integrator in ("implicit", "rkl2"):
+        done = heatsim("run", "--set", "time.step=10", "--set", f"time.integrator={integrator}", "--force")
+        assert done.exit_code == 0, done.output
+    refused = heatsim("run", "--set", "time.step=10", "--set", "time.integrator=euler", "--force")
     assert refused.exit_code == 2
     assert 'integrator = "implicit" has no limit' in refused.stderr
 
@@ -162,7 +208,6 @@ SWINGING = BLOCK.replace("ambient = 290.0", 'ambient = "290 + sin(t)"')
         (BLOCK, [*IMPLICIT, "--kernel", "basic"], 'compute.kernel: "basic" takes explicit steps'),
         (BLOCK, [*IMPLICIT, "--set", "time.tolerance=0.5"], "expected a number from 1e-10 to 0.1, found 0.5"),
         (BLOCK, [*IMPLICIT, "--set", "time.tolerance=0"], "expected a number from 1e-10 to 0.1, found 0"),
-        (BLOCK, ["--set", "time.integrator=rkl2"], "not supported yet"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_reason(

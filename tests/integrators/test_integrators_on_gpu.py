@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tomli_w
 from click.testing import CliRunner
 from integrator_cases import (
     PERIODIC,
@@ -44,6 +46,21 @@ BLOCK = case(
     boundary={"z_min": convection(25.0, 5.0), "x_max": fixed("40 + 3*z"), "y_min": PERIODIC, "y_max": PERIODIC},
     sources=[{"power": 70.0, "region": box([0, 0, 0], [0.4, 0.4, 0.4])}, {"power_density": "9*x"}],
 )
+HOLLOW = tomli_w.dumps(
+    tomllib.loads(BLOCK)
+    | {
+        "ambients": {
+            "room": {"temperature": -30.0, "coefficient": 80.0},
+            "core": {"temperature": 90.0, "resistance": 0.1},
+        },
+        "regions": [
+            {"material": "metal"},
+            {"material": "wool", "where": "x + y > 1.1"},
+            {"material": "room", "where": "x > 0.7 and z > 0.6"},
+            {"material": "core", **box([0.2, 0.3, 0.2], [0.5, 0.6, 0.5])},
+        ],
+    }
+)
 
 
 @pytest.mark.parametrize("tableau", [BACKWARD_EULER, TR_BDF2], ids=lambda tableau: tableau.name)
@@ -54,10 +71,10 @@ def test_the_error_falls_with_the_order_of_the_method_on_a_gpu(tableau: Tableau)
     assert np.log2(errors[0] / errors[1]) == pytest.approx(tableau.order, abs=0.1)
 
 
-@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize(("text", "precision"), [(BLOCK, "float32"), (BLOCK, "float64"), (HOLLOW, "float64")])
 @pytest.mark.parametrize("integrator", ["implicit", "steady"])
-def test_a_gpu_gives_what_the_cpu_gives(integrator: str, precision: str) -> None:
-    text = BLOCK.replace("float64", precision)
+def test_a_gpu_gives_what_the_cpu_gives(integrator: str, text: str, precision: str) -> None:
+    text = text.replace("float64", precision)
     tolerance = 1e-3 if integrator == "implicit" else 1e-8
     cpu, gpu = (
         run(text, kernel=kernel, integrator=integrator, tolerance=tolerance) for kernel in ("multigrid", ON_CUDA)
@@ -68,6 +85,11 @@ def test_a_gpu_gives_what_the_cpu_gives(integrator: str, precision: str) -> None
     assert abs(gpu.energy.relative_residual) < 1e-9
     for face, heat in cpu.energy.faces.items():
         assert gpu.energy.faces[face] == pytest.approx(heat, rel=1e-3, abs=1e-6 * cpu.energy.moved)
+    for room, heat in cpu.energy.ambients.items():
+        assert gpu.energy.ambients[room] == pytest.approx(heat, rel=1e-3, abs=1e-6 * cpu.energy.moved)
+        assert abs(heat) > 0
+    if integrator == "steady":
+        assert gpu.effort.residuals[-1] < 1e-7
     for axis, index in (("x", 3), ("y", 0), ("z", 20)):
         assert np.array_equal(gpu.plane(axis, index), np.moveaxis(field(gpu), "zyx".index(axis), 0)[index])
     fetch = gpu.capture()

@@ -6,6 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
+from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil.terms import Drive
 from integrator_cases import PERIODIC, Watcher, box, case, convection, field, fixed, flux, material, run, steady
 
 AXES = ("x", "y", "z")
@@ -78,6 +80,19 @@ def test_it_is_where_a_transient_goes() -> None:
     text = BLOCK.replace("conductivity = 0.03", "conductivity = 10.0")
     limit, late = steady(text, tolerance=1e-8), run(text, end=40.0, tolerance=1e-6)
     np.testing.assert_allclose(field(late), field(limit), atol=1e-3)
+
+
+def test_what_is_solved_is_the_balance_of_explicit_steps() -> None:
+    """A step of theirs from the steady state goes nowhere."""
+    state = steady(BLOCK, tolerance=1e-10)
+    problem, rise = state.problem, state.sweep.field()
+    sweep = SWEEPS["cpu"](problem.terms, problem.dtype)
+    sweep.put(rise)
+    drive = problem.drive(np.zeros(1))
+    assert isinstance(drive, Drive)
+    sweep.advance(problem.stability_limit, 1, drive)
+    assert np.abs(sweep.field() - rise).max() < 1e-8 * np.ptp(rise)
+    assert state.effort.residuals[-1] < 1e-9
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])

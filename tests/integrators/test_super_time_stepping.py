@@ -8,6 +8,7 @@ from integrator_cases import (
     ORDER_PROBLEMS,
     VARIED_PROBLEMS,
     Watcher,
+    box,
     case,
     convection,
     exact,
@@ -85,8 +86,17 @@ def test_the_stages_taken_are_the_fewest_that_are_stable(steps: float) -> None:
 
 
 def test_rounding_sets_a_limit_to_the_stages() -> None:
-    single, double = (most_stages(np.dtype(kind), 1e-4) for kind in ("float32", "float64"))
+    single, double = (most_stages(np.dtype(kind), 1e-4, False) for kind in ("float32", "float64"))
     assert 15 < single < 60 < double
+    assert most_stages(np.dtype(np.float32), 1e-4, True) < single
+
+
+def test_rounding_is_not_taken_for_an_error() -> None:
+    """In float32, of a body that is barely warmed: no step is short enough to mend an error below rounding."""
+    source = {"power": 1e-3, "region": box([0, 0, 0], [0.5, 1, 1])}
+    text = case([16, 4, 1], 1.0, initial=300.0, boundary={"x_max": convection(1e-3, 290.0)}, sources=[source])
+    state = run(text.replace("float64", "float32"), integrator="rkl2", tolerance=1e-4)
+    assert state.step + state.effort.rejected < 200
 
 
 @pytest.mark.parametrize("text", ORDER_PROBLEMS.values(), ids=ORDER_PROBLEMS)
@@ -136,6 +146,17 @@ def test_super_steps_keep_the_error_within_three_times_the_tolerance(text: str) 
         fields = seen(integrator="rkl2", tolerance=tolerance)
         error = max(np.abs(mine - theirs).max() for mine, theirs in zip(fields, fine, strict=True))
         assert error <= 3 * tolerance * rise
+
+
+@pytest.mark.parametrize("name", ["convection", "a wall that swings"], ids=["bare", "consistent"])
+def test_the_kernels_take_the_super_steps_of_plain_numpy(name: str) -> None:
+    """But for rounding, which the estimate of an error passes on to the size of the next step."""
+    text = VARIED_PROBLEMS[name]
+    plain, fused = (run(text, integrator="rkl2", kernel=kernel) for kernel in ("multigrid", "cpu"))
+    assert fused.effort == plain.effort
+    np.testing.assert_allclose(field(fused), field(plain), rtol=0, atol=1e-7)
+    assert fused.energy.faces["x_min"] == pytest.approx(plain.energy.faces["x_min"], rel=1e-7)
+    assert abs(fused.energy.relative_residual) < 1e-11
 
 
 def test_super_steps_take_far_fewer_sweeps_than_explicit_steps() -> None:

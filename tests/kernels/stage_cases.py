@@ -38,7 +38,7 @@ def staged(sweep: Sweep, case: Case, form: str) -> Staged:
     """A step of several stages in two calls, after one that is rejected, and an explicit step behind it."""
     chosen = stages(form, sweep.dtype.type)
     sweep.put(case.start)
-    sweep.take_stages(2 * STEP, chosen[:4], 0, case.drive)
+    sweep.take_stages(2 * STEP, chosen[:1], 0, case.drive)
     sweep.take_stages(STEP, chosen[:2], 0, case.drive)
     later = [row_of(case.drive, k) for k in range(2, COUNT)]
     for k, drive in enumerate(later, start=2):

@@ -57,13 +57,14 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
     module = import_module(f"heatsim_kernels.stencil.nonlinear.cuda_{name}")
     sweep = ("u", "u", "shape", "box", "smooth", "medium", "walls", "heat")
     ledger = ("u", "words", "bytes", "words", "sums", "box", "medium", "walls", "partial")
-    signature = types.void(*(arguments(precision)[each] for each in (ledger if name == "heat_entered" else sweep)))
+    given = {"heat_entered": ledger, "temperatures": ("u", "u", "medium")}.get(name, sweep)
+    signature = types.void(*(arguments(precision)[each] for each in given))
     variant = Structure(uniform=False, several=True, fours=True, periodic=(False, False, False))
     ptx = str(cuda.compile_ptx(module.build(variant), signature, cc=(9, 0))[0])
     return ptx, _assembled(ptx, (9, 0))[1]
 
 
-@pytest.mark.parametrize(("name", "precision"), KERNELS)
+@pytest.mark.parametrize(("name", "precision"), [*KERNELS, ("temperatures", "float32")])
 def test_a_nonlinear_kernel_spills_nothing_and_a_block_fits(name: str, precision: str) -> None:
     ptx, report = compiled(name, precision)
     assert not re.search(r"^\s*call\b", ptx, re.MULTILINE)  # all is inlined

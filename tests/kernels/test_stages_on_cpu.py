@@ -10,26 +10,29 @@ from heatsim_kernels.stencil.terms import Drive
 from kernel_cases import KINDS, STEP, random_case, same_bits
 from stage_cases import plain, staged, stages
 
-PLACES = {  # a row with a remainder, in blocks of kinds; periods; walls by cell
-    "uniform": ((4, 9, 37), (False, False, False), False),
-    "materials with heat a zone": ((5, 6, 71), (False, True, False), True),
-    "ambients": ((4, 9, 37), (True, False, False), False),
-}
+CASES = [  # a row with a remainder, in blocks of kinds; periods; walls by cell
+    ("uniform", (4, 9, 37), (False, False, False), False, np.float32, "two"),
+    ("uniform", (4, 9, 37), (True, False, True), True, np.float64, "four"),
+    ("materials with heat a zone", (5, 6, 71), (False, True, False), True, np.float64, "four"),
+    ("ambients", (4, 9, 37), (True, False, False), False, np.float64, "four"),
+]
 
 
-@pytest.mark.parametrize("form", ["two", "four"])
-@pytest.mark.parametrize("name", PLACES)
-def test_stages_are_those_of_the_text(name: str, form: str) -> None:
-    shape, periodic, per_cell = PLACES[name]
+@pytest.mark.parametrize(("name", "shape", "periodic", "per_cell", "dtype", "form"), CASES)
+def test_stages_are_those_of_the_text(
+    name: str,
+    shape: tuple[int, int, int],
+    periodic: tuple[bool, bool, bool],
+    per_cell: bool,
+    dtype: type,
+    form: str,
+) -> None:
     case = random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=8, seed=3)
-    expected = plain(case, form)
-    for dtype, near in ((np.float64, 1e-14), (np.float32, 2e-6)):
-        if name == "ambients" and dtype is np.float32:
-            continue
-        found = staged(CpuSweep(case.terms, np.dtype(dtype)), case, form)
-        np.testing.assert_allclose(found.field, expected.field, rtol=0, atol=near)
-        np.testing.assert_allclose(found.defect, expected.defect, rtol=0, atol=5 * near)
-        np.testing.assert_allclose(found.heat_entered, expected.heat_entered, rtol=0, atol=1e4 * near)
+    expected, found = plain(case, form), staged(CpuSweep(case.terms, np.dtype(dtype)), case, form)
+    near = 1e-14 if dtype is np.float64 else 2e-6
+    np.testing.assert_allclose(found.field, expected.field, rtol=0, atol=near)
+    np.testing.assert_allclose(found.defect, expected.defect, rtol=0, atol=5 * near)
+    np.testing.assert_allclose(found.heat_entered, expected.heat_entered, rtol=0, atol=1e4 * near)
 
 
 def test_results_past_the_cache_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,13 +43,13 @@ def test_results_past_the_cache_are_the_same(monkeypatch: pytest.MonkeyPatch) ->
     assert same_bits(past.field, usual.field)
 
 
-@pytest.mark.parametrize("form", ["two", "four"])
-def test_a_constant_field_stays_constant_to_the_bit_through_stages(form: str) -> None:
+@pytest.mark.parametrize(("form", "dtype"), [("two", np.float32), ("four", np.float64)])
+def test_a_constant_field_stays_constant_to_the_bit_through_stages(form: str, dtype: type) -> None:
     case = random_case((4, 9, 37), KINDS["uniform"])
-    sweep = CpuSweep(case.terms, np.dtype(np.float32))
+    sweep = CpuSweep(case.terms, np.dtype(dtype))
     sweep.put(np.full((4, 9, 37), 21.3))
     before = np.array(sweep.field())
-    sweep.take_stages(STEP, stages(form, np.float32), 0, Drive.insulated(case.terms))
+    sweep.take_stages(STEP, stages(form, dtype), 0, Drive.insulated(case.terms))
     sweep.accept()
     assert same_bits(np.array(sweep.field()), before)
 
@@ -57,7 +60,7 @@ def test_what_is_not_finite_shows_in_the_defect() -> None:
     spoilt[1, 2, 3] = np.nan
     sweep = CpuSweep(case.terms, np.dtype(np.float64))
     sweep.put(spoilt)
-    sweep.take_stages(STEP, stages("two", np.float64), 0, case.drive)
+    sweep.take_stages(STEP, stages("four", np.float64), 0, case.drive)
     defect = sweep.defect(STEP, 0.3, case.drive)
     assert np.isnan(defect.largest)
     assert np.isnan(defect.high)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sparse
 from heatsim_kernels.multigrid import cpu
-from heatsim_kernels.multigrid.operator import Operator, boundary_cells, operator_of
-from heatsim_kernels.stencil.terms import Terms
+from heatsim_kernels.multigrid.assembly import operator_of
+from heatsim_kernels.multigrid.operator import Operator
+from heatsim_kernels.stencil.nonlinear.ledger import boundary_cells
+from heatsim_kernels.stencil.terms import Drive, Terms
+from kernel_cases import terms_of_zones
 
 Shape = tuple[int, int, int]
 NO_PERIOD = (False, False, False)
@@ -23,18 +27,20 @@ def terms_of(
     capacity: float = 1.0,
 ) -> Terms:
     """A box of materials by conductivity `k` (nz, ny, nx), W/(m K); `size` of a cell along x, y, z, m."""
+    nz, ny, nx = k.shape
     rates = []
     for face in range(6):
         axis = 2 - face // 2
         beyond = np.roll(k, -1 if face % 2 else 1, axis)
         if not periodic[face // 2]:
-            beyond[boundary_cells(face)] = k[boundary_cells(face)]
+            at = boundary_cells((nz, ny, nx), face)
+            beyond.reshape(-1)[at] = k.reshape(-1)[at]
         rates.append(2 * k * beyond / (k + beyond) * np.prod(size) / size[face // 2] ** 2 / capacity)
     of_kinds, kinds = np.unique(np.reshape(rates, (6, -1)).T, axis=0, return_inverse=True)
-    nz, ny, nx = k.shape
     count = len(of_kinds)
     several = kinds.reshape(k.shape).astype(np.min_scalar_type(count - 1)) if count > 1 else None
-    return Terms((nz, ny, nx), of_kinds, np.full(count, capacity), several, periodic)
+    closed = tuple(np.repeat(periodic, 2).tolist())
+    return Terms((nz, ny, nx), of_kinds, np.full(count, capacity), several, periodic, closed)
 
 
 def steady(
@@ -85,3 +91,18 @@ def random_operator(shape: Shape, periodic: tuple[bool, bool, bool] = NO_PERIOD,
         faces.append(g)
     s = np.where(rng.uniform(size=shape) < 0.2, rng.uniform(0, 1, shape), 0)
     return Operator(faces[0], faces[1], faces[2], s, periodic)
+
+
+def random_terms(
+    shape: Shape, zones: int, held: int = 0, periodic: tuple[bool, bool, bool] = NO_PERIOD, per_cell: bool = False
+) -> tuple[Terms, Drive]:
+    """Random zones with heat from walls and sources; the last `held` of the zones are not solved."""
+    rng = np.random.default_rng(sum(shape))
+    conductance = rng.uniform(0.1, 1, (3, zones, zones))
+    conductance += conductance.transpose(0, 2, 1)
+    capacity, ids = rng.uniform(1, 2, zones), rng.integers(0, zones, shape)
+    terms = terms_of_zones(ids, conductance, capacity, held=held, periodic=periodic, per_cell=per_cell)
+    terms = replace(terms, closed=tuple(np.repeat(periodic, 2).tolist()))
+    wall_a, wall_b = rng.uniform(-2, 0, (1, terms.wall_size)), rng.uniform(-1, 1, (1, terms.wall_size))
+    heat = rng.uniform(-1, 1, (1, terms.kind_count)), rng.uniform(-1, 1, shape) * terms.of_kinds(terms.capacity > 0)
+    return terms, Drive(wall_a, wall_b, heat[0] * (terms.capacity > 0), heat[1], rng.uniform(1, 2, 1))

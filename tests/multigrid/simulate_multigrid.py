@@ -7,15 +7,18 @@ with a module of kernels stands here once: `test_multigrid_simulated` does it wi
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 from heatsim_kernels.multigrid import coarsest
+from heatsim_kernels.multigrid.assembly import Assembly
 from heatsim_kernels.multigrid.grids import coarsening
 from heatsim_kernels.multigrid.hierarchy import RESIDUAL
 from heatsim_kernels.multigrid.solver import Solver
-from multigrid_cases import NO_PERIOD, noise, random_operator, steady
+from heatsim_kernels.stencil.terms import Deposit
+from multigrid_cases import NO_PERIOD, noise, random_operator, random_terms, steady
 
 Shape = tuple[int, int, int]
 Results = dict[str, np.ndarray]
@@ -38,6 +41,8 @@ TRIALS = {
     "a line along x, periodic": Trial((1, 1, 7), (True, False, False), (2,)),
     "two cells thick": Trial((2, 4, 5), (False, True, False), (2, 1)),
 }
+AXES = "gx", "gy", "gz"
+ASSEMBLED = {"assembled, walls by kind": False, "assembled, walls by cell": True}
 
 
 def kernels_one_by_one(kernels: ModuleType, trial: Trial) -> Results:
@@ -93,7 +98,7 @@ def solved(kernels: ModuleType) -> Results:
     """Two iterations on three levels, then another time step."""
     coarsest.LARGEST, usual = 6, coarsest.LARGEST
     try:
-        k = np.where(noise((3, 4, 5), 9) > 0, 1.0, 1e-3)
+        k = np.where(noise((2, 3, 5), 9) > 0, 1.0, 1e-3)
         operator, b = steady(k, dtype=np.float32), noise(k.shape)
         solver = Solver(operator, kernels)
         first = solver.solve(b, max_iterations=2)
@@ -105,38 +110,56 @@ def solved(kernels: ModuleType) -> Results:
     return found | {"x": kernels.get(first.x), "x of another step": kernels.get(second.x)}
 
 
+def assembled(kernels: ModuleType, per_cell: bool) -> Results:
+    """What is made of a problem with a zone that is held, and sums over it."""
+    terms, drive = random_terms((3, 4, 5), 3, 1, (False, True, False), per_cell)
+    window = Deposit((1, 0, 2), noise((2, 3, 2), 7), 0.0)
+    drive = replace(drive, deposits=((window,),))
+    assembly, u = Assembly(terms, kernels), kernels.put(noise(terms.shape, 1))
+    a, b = (np.append(values, [-1.0, 0.7][: terms.ledger_size - 6]) for values in (drive.wall_a[0], drive.wall_b[0]))
+    flow, faces = kernels.field(terms.shape, np.float64), assembly.faces(np.float32)
+    assembly.ways.add(flow, u, a, b)
+    solved = assembly.of_kinds(terms.capacity > 0, np.uint8)
+    found = {"flow": flow, "s": assembly.outside(a, np.float32, 0.1), "sources": assembly.sources(drive)}
+    found |= {"wide s": assembly.outside(a, np.float64), "solved": solved} | dict(zip(AXES, faces, strict=True))
+    sums = [kernels.total(u), *kernels.extent(u)[:2], *kernels.extent(u, solved)[:2]]
+    found = {name: kernels.get(each) for name, each in found.items()}
+    return found | {"sums": np.array(sums), "entering": assembly.ways.entering(u, a, b)}
+
+
 def everything(kernels: ModuleType) -> dict[str, Results]:
     """All of it, by name."""
     by_grid = {name: kernels_one_by_one(kernels, trial) for name, trial in TRIALS.items()}
-    return {**by_grid, "passes of the gradient": passes_of_the_gradient(kernels), "a solve": solved(kernels)}
+    by_values = {name: assembled(kernels, per_cell) for name, per_cell in ASSEMBLED.items()}
+    return {
+        **by_grid,
+        **by_values,
+        "passes of the gradient": passes_of_the_gradient(kernels),
+        "a solve": solved(kernels),
+    }
 
 
-def arithmetic_and_walls() -> Results:
-    """What only the fields of CUDA do: arithmetic, planes and cells, walls."""
+def arithmetic() -> Results:
+    """What only the fields of CUDA do: arithmetic, planes and cells, sums by kind."""
     from heatsim_kernels.multigrid import cuda
-    from heatsim_kernels.multigrid.cuda_walls import Wall, Walls
 
     shape = (3, 4, 5)
     u, v = (cuda.put(noise(shape, seed)) for seed in (1, 2))
-    planes = {0: (4, 5), 1: (3, 5), 2: (3, 4)}
-    walls = Walls(shape, [Wall(n, noise(planes[2 - n // 2], n), noise(planes[2 - n // 2], 9 - n)) for n in range(6)])
-    sum_of_all = cuda.field(shape, np.float64)
-    walls.add(sum_of_all, u)
+    kinds = cuda.put((noise(shape, 3) > 0).astype(np.uint8))
+    weights = np.array([3.0, 5.0])
     return {
         "arithmetic": cuda.get(0.5 + 2.0 * (u - v) / 4.0 - u * v - 1.0),
         "reversed": cuda.get(np.float64(3.0) - u),
-        "extent": np.array(cuda.extent(u)),
         "planes": np.concatenate([u.plane(axis, 1).ravel() for axis in range(3)]),
         "cells": u.cells(np.array([[0, 7], [59, 3]])),
-        "walls": cuda.get(sum_of_all),
-        "entering": walls.entering(u),
+        "weighted sums": np.array([cuda.weighted_sum(u, weights, kinds), cuda.weighted_sum(u, weights, None)]),
     }
 
 
 def main(target: str) -> None:
     from heatsim_kernels.multigrid import cuda
 
-    results = {**everything(cuda), "fields": arithmetic_and_walls()}
+    results = {**everything(cuda), "fields": arithmetic()}
     parts: Any = {f"{name}: {part}": values for name, found in results.items() for part, values in found.items()}
     np.savez(target, **parts)
 

@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
     pytest.mark.skipif(bool(config.ENABLE_CUDASIM), reason="the CUDA simulator compiles nothing"),
 ]
-COUNT, NUMBER, SINGLE, DOUBLE = types.uint32, types.int64, types.float32, types.float64
+COUNT, NUMBER, SINGLE, DOUBLE, BYTE = types.uint32, types.int64, types.float32, types.float64, types.uint8
 SHAPE, BOX, SUMS = types.UniTuple(COUNT, 3), types.UniTuple(NUMBER, 3), DOUBLE[:, ::1]
 THREADS = 256
 REGISTERS = 65536 // 2 // THREADS  # two blocks on a multiprocessor at least
@@ -58,7 +58,7 @@ def transfers() -> Iterator[Built]:
 
 
 def passes() -> Iterator[Built]:
-    f, d, r, n = SINGLE[::1], DOUBLE[::1], DOUBLE, NUMBER
+    f, d, r = SINGLE[::1], DOUBLE[::1], DOUBLE
     both = "float64", "float64"
     yield Built("cuda_vectors", "build_dot", both, (d, d, SUMS))
     yield Built("cuda_vectors", "build_step", None, (r, r, d, d, d, d, f, SUMS))
@@ -66,7 +66,7 @@ def passes() -> Iterator[Built]:
     yield Built("cuda_vectors", "build_direction", None, (f, r, r, d))
     yield Built("cuda_vectors", "build_product", None, (d, f, f))
     for name, kind in (("float32", f), ("float64", d)):
-        yield Built("cuda_vectors", "build_range", name, (kind, SUMS))
+        yield Built("cuda_vectors", "build_range", (False, name, name), (kind, kind, SUMS))
         yield Built("cuda_field", "build_fill", name, (kind, kind.dtype))
     for source, target in (("float64", "float32"), ("float32", "float64"), both):
         arrays = tuple(f if name == "float32" else d for name in (source, target))
@@ -74,11 +74,22 @@ def passes() -> Iterator[Built]:
     for two in (True, False):
         yield Built("cuda_field", "build_linear", (two, *both), (r, d, r, d, d))
     yield Built("cuda_field", "build_product", both, (d, d, d))
-    yield Built("cuda_walls", "build_flow", True, (n, n, n, n, n, d, d, d, d))
-    yield Built("cuda_walls", "build_flow", False, (n, n, n, n, n, d, d, d, SUMS))
+    yield Built("cuda_vectors", "build_range", (True, "float64", "uint8"), (d, BYTE[::1], SUMS))
 
 
-ALL = {f"{each.builder} {each.variant}": each for each in (*sweeps(), *transfers(), *passes())}
+def assembly() -> Iterator[Built]:
+    f, d, b, i = SINGLE[::1], DOUBLE[::1], BYTE[::1], NUMBER[::1]
+    for name, kind in (("float32", f), ("float64", d), ("uint8", b)):
+        yield Built("cuda_assembly", "build_spread", ("uint8", name), (kind, b, kind))
+    yield Built("cuda_assembly", "build_clear", "float32", (i, f))
+    for several in (True, False):
+        yield Built("cuda_assembly", "build_weighted_sum", (several, "float64", "uint8"), (d, b, d, d))
+    for name, kind in (("float32", f), ("float64", d)):
+        yield Built("cuda_assembly", "build_flow", (True, name, name), (NUMBER, i, d, i, d, d, kind, kind))
+    yield Built("cuda_assembly", "build_flow", (False, "float64", "float64"), (NUMBER, i, d, i, d, d, d, SUMS))
+
+
+ALL = {f"{each.builder} {each.variant}": each for each in (*sweeps(), *transfers(), *passes(), *assembly())}
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -20,7 +20,7 @@ def iterations(operator: Operator) -> int:
 
 
 def test_a_uniform_box_takes_as_few_on_any_grid() -> None:
-    counts = [iterations(steady(np.ones((n, n, n)), dtype=np.float32)) for n in (16, 31, 64, 90)]
+    counts = [iterations(steady(np.ones((n, n, n)), dtype=np.float32)) for n in (16, 31, 64)]
     assert max(counts) <= 8
     assert max(counts) < 1.5 * min(counts)
 

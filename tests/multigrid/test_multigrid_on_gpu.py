@@ -50,6 +50,17 @@ def test_the_passes_of_the_gradient_and_a_solve_are_those_of_the_cpu() -> None:
             np.testing.assert_allclose(found[part], values, rtol=2e-5, atol=2e-6, err_msg=part)
 
 
+@pytest.mark.parametrize("name", simulate_multigrid.ASSEMBLED)
+def test_a_problem_is_assembled_on_a_gpu_as_on_the_cpu(name: str) -> None:
+    from heatsim_kernels.multigrid import cuda
+
+    expected, found = (
+        simulate_multigrid.assembled(kernels, simulate_multigrid.ASSEMBLED[name]) for kernels in (cpu, cuda)
+    )
+    for part, values in expected.items():
+        np.testing.assert_allclose(found[part], values, rtol=2e-6, atol=1e-12, err_msg=part)
+
+
 def on_gpu(operator: Operator, b: np.ndarray) -> tuple[Solution, np.ndarray]:
     from heatsim_kernels.multigrid import cuda
 

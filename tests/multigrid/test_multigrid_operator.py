@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from heatsim_kernels.multigrid.operator import heat_input, operator_of
+from heatsim_kernels.multigrid.assembly import heat_input, operator_of
 from heatsim_kernels.stencil import SWEEPS
 from heatsim_kernels.stencil.taps import tapped_faces
-from heatsim_kernels.stencil.terms import Drive, Terms
-from kernel_cases import terms_of_zones
-from multigrid_cases import applied, matrix, noise, random_operator
+from heatsim_kernels.stencil.terms import Terms
+from multigrid_cases import applied, matrix, noise, random_operator, random_terms
 
 STEP = 0.05  # s
-
-
-def random_terms(
-    shape: tuple[int, int, int], zones: int, held: int, periodic: tuple[bool, bool, bool], per_cell: bool
-) -> tuple[Terms, Drive]:
-    rng = np.random.default_rng(sum(shape))
-    conductance = rng.uniform(0.1, 1, (3, zones, zones))
-    conductance += conductance.transpose(0, 2, 1)
-    capacity, ids = rng.uniform(1, 2, zones), rng.integers(0, zones, shape)
-    terms = terms_of_zones(ids, conductance, capacity, held=held, periodic=periodic, per_cell=per_cell)
-    wall_a, wall_b = rng.uniform(-2, 0, (1, terms.wall_size)), rng.uniform(-1, 1, (1, terms.wall_size))
-    heat = rng.uniform(-1, 1, (1, terms.kind_count)), rng.uniform(-1, 1, shape) * terms.of_kinds(terms.capacity > 0)
-    return terms, Drive(wall_a, wall_b, heat[0] * (terms.capacity > 0), heat[1], rng.uniform(1, 2, 1))
 
 
 def from_ambients(terms: Terms, T: np.ndarray) -> np.ndarray:

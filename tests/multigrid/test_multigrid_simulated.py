@@ -23,7 +23,7 @@ SHAPE = (3, 4, 5)
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
     target = tmp_path_factory.mktemp("simulator") / "results.npz"
     script = Path(simulate_multigrid.__file__)
-    path = os.pathsep.join([str(ROOT), str(ROOT / "kernels"), str(script.parent)])
+    path = os.pathsep.join([str(ROOT), str(ROOT / "kernels"), str(script.parent), str(ROOT / "tests" / "kernels")])
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": path}
     done = subprocess.run(
         [sys.executable, str(script), str(target)], env=environment, capture_output=True, text=True, timeout=200
@@ -55,25 +55,18 @@ def test_a_solve_converges_as_on_the_cpu(simulated: dict[str, np.ndarray]) -> No
     require_equal(simulated, "a solve", simulate_multigrid.solved(cpu))
 
 
+@pytest.mark.parametrize("name", simulate_multigrid.ASSEMBLED)
+def test_a_problem_is_assembled_as_on_the_cpu(name: str, simulated: dict[str, np.ndarray]) -> None:
+    require_equal(simulated, name, simulate_multigrid.assembled(cpu, simulate_multigrid.ASSEMBLED[name]))
+
+
 def test_arithmetic_of_fields_is_that_of_arrays(simulated: dict[str, np.ndarray]) -> None:
-    u, v = noise(SHAPE, 1), noise(SHAPE, 2)
+    u, v, kinds = noise(SHAPE, 1), noise(SHAPE, 2), noise(SHAPE, 3) > 0
     expected = {
         "arithmetic": 0.5 + 2.0 * (u - v) / 4.0 - u * v - 1.0,
         "reversed": 3.0 - u,
-        "extent": np.array([u.min(), u.max(), u.sum()]),
         "planes": np.concatenate([u[1].ravel(), u[:, 1].ravel(), u[:, :, 1].ravel()]),
         "cells": u.reshape(-1)[[[0, 7], [59, 3]]],
+        "weighted sums": np.array([(np.where(kinds, 5.0, 3.0) * u).sum(), 3.0 * u.sum()]),
     }
     require_equal(simulated, "fields", expected)
-
-
-def test_walls_pass_heat_to_the_cells_beside_them(simulated: dict[str, np.ndarray]) -> None:
-    u, heat, entering = noise(SHAPE, 1), np.zeros(SHAPE), []
-    for number in range(6):
-        at: list[slice | int] = [slice(None)] * 3
-        at[2 - number // 2] = -1 if number % 2 else 0
-        beside = u[tuple(at)]
-        passed = noise(beside.shape, number) * beside + noise(beside.shape, 9 - number)
-        heat[tuple(at)] += passed
-        entering.append(passed.sum())
-    require_equal(simulated, "fields", {"walls": heat, "entering": np.array(entering)})

@@ -6,8 +6,10 @@ import numba
 import numpy as np
 import pytest
 import scipy.sparse.linalg as direct
-from heatsim_kernels.multigrid.operator import Operator, heat_input, operator_of, outside
+from heatsim_kernels.multigrid.assembly import heat_input, operator_of
+from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.multigrid.solver import Solver
+from heatsim_kernels.stencil.terms import Drive
 from multigrid_cases import FIXED, INSULATED, NO_PERIOD, matrix, noise, random_operator, steady, terms_of
 
 from heatsim.problem import build
@@ -120,7 +122,7 @@ def test_another_time_step_gives_what_another_solver_gives() -> None:
     slow, quick = (operator_of(terms, wall_a, np.dtype(np.float64), dt) for dt in (100.0, 0.1))
     b = noise(terms.shape)
     solver = Solver(slow)
-    solver.set_outside(outside(terms, wall_a, np.dtype(np.float64), 0.1))
+    solver.set_outside(quick.s)
     fresh = Solver(quick)
     assert np.array_equal(solver.solve(b).x, fresh.solve(b).x)
 
@@ -179,6 +181,7 @@ def steady_of(text: str) -> tuple[np.ndarray, np.ndarray]:
     """x of the cells of a row and its steady temperatures, degC."""
     problem = build(loads(text))
     drive = problem.drive(np.zeros(1))
+    assert isinstance(drive, Drive)
     operator: Operator = operator_of(problem.terms, drive.wall_a[0], problem.dtype)
     solution = Solver(operator).solve(heat_input(problem.terms, drive), tolerance=1e-13)
     assert np.ptp(solution.x, axis=(0, 1)).max() < 1e-8

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import tomli_w
-from heatsim_kernels.stencil import SWEEPS
 
+from heatsim.integrators import make_field
 from heatsim.problem import Problem, build
 from heatsim.scenario import loads
 from heatsim.simulation import Timings, simulate
@@ -68,7 +68,7 @@ def case(
         {
             "temperature_unit": "degC",
             "grid": {"cells": cells, "size": size},
-            "time": {"end": end, "step": step},
+            "time": {"end": end, "step": step, "integrator": "euler"},
             "compute": {"precision": precision},
             "materials": materials,
             "regions": [{"material": next(iter(materials))}, *regions],
@@ -133,7 +133,7 @@ def problem_of(text: str) -> Problem:
 def run(text: str, kernel: str = "cpu", recorders: Sequence[Recording] = ()) -> Outcome:
     """Run a scenario to its end in memory."""
     problem = problem_of(text)
-    state = State(problem, SWEEPS[kernel](problem.terms, problem.dtype))
+    state = State(problem, make_field(problem, kernel))
     simulate(state, recorders, Timings())
     return Outcome(problem, state)
 

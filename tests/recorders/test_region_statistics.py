@@ -11,11 +11,12 @@ from heatsim_kernels.stencil import SWEEPS
 
 from heatsim.errors import InputFileError, ScenarioError
 from heatsim.grid import Grid
-from heatsim.problem import Problem, build
-from heatsim.problem.parts import Part, make_parts
+from heatsim.problem import build
+from heatsim.problem.parts import make_parts
 from heatsim.recorders.derived import components
 from heatsim.recorders.regions import RegionRecorder, statistics
-from heatsim.scenario import loads, unsupported
+from heatsim.runs import run
+from heatsim.scenario import loads
 from heatsim.simulation import Timings, simulate
 from heatsim.state import State
 from heatsim.store.folder import RunFolder
@@ -58,22 +59,10 @@ count = 5
 CAPACITIES = np.array([1.0, 15.0])
 
 
-@pytest.fixture(autouse=True)
-def _regions_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    built = {key: feature for key, feature in unsupported.NOT_YET.items() if key != "output.regions"}
-    monkeypatch.setattr(unsupported, "NOT_YET", built)
-
-
-def parts_of(problem: Problem) -> tuple[Part, ...]:
-    material = problem.materials()
-    assert material is not None
-    return make_parts(problem.scenario, problem.grid, material, CAPACITIES)
-
-
 def test_parts_that_fill_the_box_gain_together_what_the_box_gains(tmp_path: Path) -> None:
     problem = build(loads(SCENARIO.format(more="")))
     folder = RunFolder.create(tmp_path / "run")
-    recorder = RegionRecorder(problem, folder, parts_of(problem))
+    recorder = RegionRecorder(problem, folder)
     state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
     simulate(state, [recorder], Timings())
     recorder.close(True)
@@ -107,16 +96,40 @@ def test_means_count_cells_by_their_volume() -> None:
     (everything,) = make_parts(scenario, grid, material, CAPACITIES)
     assert everything.volumes.sum() == pytest.approx(np.pi * 9 * 2)
     assert everything.capacities == pytest.approx(everything.volumes * [1, 1, 15])
-    found = statistics(np.array([1.0, 2.0, 4.0]), everything.volumes, everything.capacities)
+    found = statistics(np.array([1.0, 2.0, 4.0]), everything.volumes)
     assert (found.least, found.greatest) == (1.0, 4.0)
     assert found.mean == pytest.approx((1 * 1 + 3 * 2 + 5 * 4) / 9)
-    assert found.heat == pytest.approx(2 * np.pi * (1 + 3 * 2 + 5 * 15 * 4))
+    heat = everything.heat(np.array([1.0, 2.0, 4.0]))
+    assert heat == pytest.approx(2 * np.pi * (1 + 3 * 2 + 5 * 15 * 4))
 
 
 def test_a_part_without_cells_is_told_with_its_place() -> None:
     text = SCENARIO.format(more='[[output.regions]]\nname = "thin"\nwhere = "x < 0.01"\ncount = 1\n')
-    with pytest.raises(ScenarioError, match=r"output.regions.2.where: covers no cell centre"):
-        parts_of(build(loads(text)))
+    with pytest.raises(ScenarioError, match=r"output.regions.2.where: covers no centre of a solid cell"):
+        build(loads(text))
+
+
+def test_regions_come_out_of_a_run_and_leave_ambients_out(tmp_path: Path) -> None:
+    air = """
+[ambients.air]
+temperature = 20.0
+coefficient = 50.0
+[[regions]]
+material = "air"
+where = "x > 0.7"
+[[output.regions]]
+name = "all"
+where = "x > 0"
+every = 0.25
+"""
+    scenario = loads(SCENARIO.format(more=air))
+    outcome = run(scenario, tmp_path / "run")
+    last = outcome.info["regions"]
+    assert last == read_last_row(RunFolder(outcome.path).regions)
+    assert last["all energy [J]"] == pytest.approx(outcome.info["energy"]["stored"], rel=1e-12)
+    assert last["all energy [J]"] == pytest.approx(outcome.info["energy"]["ambients"]["air"], rel=1e-12)
+    mean = last["heavy part mean [degC]"]
+    assert last["heavy part min [degC]"] < mean < last["heavy part max [degC]"]
 
 
 def test_components_are_named_after_the_axes() -> None:

@@ -88,6 +88,8 @@ TABLES = [
     ("[output]\ntime_above = 300", '14:2: output: expected "time_above" in fields with time_above, found none'),
     ("[output]\nfields = ['time_above']\ntime_above = -1", "16:1: output.time_above: expected a number >= 0 (K), found -1"),
     ("[output]\nfields = ['gradient', 'melted_fraction']", '15:23: output.fields.1: expected a material with latent for "melted_fraction", found none (latent = { heat, solidus, liquidus })'),
+    ("[output]\nfields = ['cooling_rate']", '15:11: output.fields.0: expected cooling_through with "cooling_rate" in fields, found nothing that melts (the temperature to fall below)'),
+    ("[output]\ncooling_through = 300", '14:2: output: expected "cooling_rate" in fields with cooling_through, found none'),
     ("[[output.regions]]\nname = 'a'\nevery = 1", "14:10: output.regions.0: expected one of a shape and a material, found none"),
     ("[[output.regions]]\nname = 'a'\nevery = 1\nmaterial = 'copper'\nwhere = 'x > 0'", "14:10: output.regions.0: expected one of a shape and a material, found where and material"),
     ("[[output.regions]]\nname = 'a'\nmaterial = 'copper'", "14:10: output.regions.0: expected one of every (s) and count, found none"),
@@ -140,17 +142,24 @@ def test_cells_size_and_origin_follow_from_axes_that_are_all_given(minimal: str)
     axes = f"x = {{ edges = [-1, 0, 3] }}\ny = {{ edges = [0, 1] }}\nz = {{ layers = {layers} }}"
     grid = loads(minimal.replace("cells = [8, 8, 8]\nsize = [0.1, 0.1, 0.1]", axes)).grid
     assert (grid.cells, grid.size, grid.origin) == ((2, 1, 3), (4.0, 1.0, 0.04), (-1.0, 0.0, 0.0))
-    assert grid.edges[:2] == ((-1.0, 0.0, 3.0), (0.0, 1.0))
+    assert grid.edges[:2] == ((-1.0, 0.0, 3.0), None)
     assert grid.edges[2] == pytest.approx((0.0, 0.005, 0.01, 0.04))
 
 
 def test_an_axis_in_layers_beside_equal_cells_begins_at_the_origin(minimal: str) -> None:
-    layers = "{ layers = [{ thickness = 0.1, cells = 8 }] }"
+    layers = "{ layers = [{ thickness = 0.025, cells = 1 }, { thickness = 0.075, cells = 7 }] }"
     grid = loads(minimal.replace("[grid]", f"[grid]\norigin = [0, 0, 1]\nz = {layers}")).grid
     assert grid.edges[:2] == (None, None)
     assert grid.edges[2] is not None
     assert grid.edges[2][0] == 1.0
     assert grid.edges[2][-1] == grid.upper[2]
+
+
+def test_layers_of_equal_cells_are_an_ordinary_axis(minimal: str) -> None:
+    layers = "{ layers = [{ thickness = 0.07, cells = 7 }, { thickness = 0.03, cells = 3 }] }"
+    grid = loads(minimal.replace("cells = [8, 8, 8]", f"cells = [8, 8, 10]\nz = {layers}")).grid
+    assert grid.unequal == ()
+    assert grid.edges == (None, None, None)
 
 
 GOLDAK = "[[sources]]\nbeam = {{ kind = 'goldak', path = 'a.csv', power = 1, a = 1, b = 1, cf = 1, cr = 3{} }}"

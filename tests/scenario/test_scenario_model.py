@@ -17,7 +17,7 @@ def test_what_is_left_out_has_its_default(minimal: str) -> None:
     scenario = loads(minimal)
     assert (scenario.temperature_unit, scenario.title) == ("K", "")
     assert scenario.grid.origin == (0.0, 0.0, 0.0)
-    assert (scenario.time.step, scenario.time.integrator) == ("auto", "euler")
+    assert (scenario.time.step, scenario.time.integrator) == ("auto", "auto")
     compute = scenario.compute
     assert (compute.device, compute.precision, compute.kernel) == ("auto", "float32", "auto")
     assert {scenario.boundary.face(f"{axis}_{end}").kind for axis in "xyz" for end in ("min", "max")} == {"insulated"}

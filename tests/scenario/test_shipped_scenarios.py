@@ -44,7 +44,8 @@ def test_a_shipped_scenario_leaves_snapshots_pictures_curves_and_its_energy(scen
     assert output.energy
     assert output.slices
     assert output.probes
-    assert 4 <= max(len(cut.times(end)) for cut in output.slices) <= 25  # a picture takes 0.2 s to draw
+    least = 1 if scenario.time.integrator == "steady" else 4
+    assert least <= max(len(cut.times(end)) for cut in output.slices) <= 25  # a picture takes 0.2 s to draw
     assert len(output.snapshots.times(end)) <= 25
 
 

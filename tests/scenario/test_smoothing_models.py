@@ -122,3 +122,34 @@ def test_a_sigma_below_a_third_of_a_cell_is_warned_of(minimal: str) -> None:
         "plate.toml:17:1: smoothing.0.sigma: 0.004 m is 0.32 of a cell along x, below a third: "
         "it hardly reaches the next cell"
     )
+
+
+UNEQUAL = "cells = [8, 8, 8]\nx = { layers = [{ thickness = 0.05, cells = 6 }, { thickness = 0.05, cells = 2 }] }"
+CYLINDER = "coordinates = 'cylindrical'\ncells = [8, 1, 8]\nsize = [0.1, 6.283185307179586, 0.1]"
+
+
+@pytest.mark.parametrize(
+    ("cells", "found"), [(UNEQUAL, "unequal cells along x"), (CYLINDER, "cylindrical coordinates")]
+)
+def test_smoothing_takes_equal_cells_in_cartesian_coordinates(
+    messages: Messages, minimal: str, cells: str, found: str
+) -> None:
+    old = "cells = [8, 8, 8]" if cells == UNEQUAL else "cells = [8, 8, 8]\nsize = [0.1, 0.1, 0.1]"
+    (told,) = messages(minimal.replace(old, cells) + smoothing())
+    assert told.endswith(f"smoothing.0: expected equal cells in Cartesian coordinates to smooth, found {found}")
+
+
+def test_smoothed_sources_have_no_ambients_beside_them(messages: Messages, minimal: str) -> None:
+    text = "[[sources]]\npower = 1\n[ambients.room]\ntemperature = 300\ncoefficient = 5\n"
+    (told,) = messages(minimal + text + smoothing(target="'sources'"))
+    assert "expected no ambients where sources are smoothed" in told
+
+
+def test_hot_spots_take_slices_whose_own_cells_are_equal(messages: Messages, minimal: str) -> None:
+    text = minimal.replace("cells = [8, 8, 8]", UNEQUAL) + "[hotspots]\nscales = [0.02]\nthreshold = 5\n"
+    assert loads(text + SLICE.replace("'z'", "'x'"))
+    (told,) = messages(text + SLICE)
+    assert told.endswith(
+        "output.slices.0.axis: expected equal cells in the plane of a slice to search for hot spots, "
+        "found unequal cells along x"
+    )

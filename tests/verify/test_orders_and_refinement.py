@@ -15,7 +15,7 @@ from heatsim.verify.refinement import Level, grids, overrides, require_refinable
 
 BAR = """
 grid = { cells = [10, 6, 1], size = [0.1, 0.1, 0.1] }
-time = { end = 10.0 }
+time = { integrator = "euler", end = 10.0 }
 materials.steel = { conductivity = 35.0, density = 7200.0, heat_capacity = 440.5 }
 regions = [{ material = "steel" }]
 initial = { temperature = 300.0 }
@@ -71,6 +71,7 @@ def test_axes_of_one_cell_stay_and_a_given_step_shrinks_with_the_square_of_the_s
     assert overrides(fixed, Level(grid=2)) == ["grid.cells=[20, 12, 1]", "time.step=0.1"]
     assert overrides(fixed, Level(step=4)) == ["time.step=0.1"]
     assert overrides(fixed, Level()) == []
+    assert overrides(loads(BAR, overrides=["time.integrator=auto"]), Level()) == ["time.integrator=euler"]
     adaptive = loads(BAR, overrides=["time.integrator=implicit", "time.tolerance=1e-4"])
     assert overrides(adaptive, Level(grid=10))[1] == "time.tolerance=1e-06"
 

@@ -11,11 +11,13 @@ from heatsim.verify.problems import (
     small_bodies,
     steady,
     steps_in_time,
+    thermal_bridges,
     transients,
 )
 
 PROBLEMS: tuple[Problem, ...] = (
     *iso_10211.PROBLEMS,
+    *thermal_bridges.PROBLEMS,
     *nafems.PROBLEMS,
     *modes.PROBLEMS,
     *transients.PROBLEMS,

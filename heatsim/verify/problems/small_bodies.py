@@ -22,5 +22,5 @@ def _radiating(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndar
 
 PROBLEMS = (
     Problem("lumped-cooling", f"{TEXTBOOK}, section 5.1", field_judge(_convective, 0.01), steps(1, 2, 4, 8)),
-    Problem("lumped-radiation", f"{TEXTBOOK}, section 5.3", field_judge(_radiating, 0.1), steps(1, 2, 4, 8)),
+    Problem("lumped-radiation", f"{TEXTBOOK}, section 5.3", field_judge(_radiating, 0.1, order=1.0), steps(1, 2, 4, 8)),
 )

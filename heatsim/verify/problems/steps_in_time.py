@@ -10,11 +10,10 @@ from heatsim.verify.judging import field_judge
 from heatsim.verify.problem import Problem
 from heatsim.verify.refinement import steps
 
-CELLS = 16
-
 
 def _decaying(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndarray:
-    eigenvalue = (2.0 * CELLS * math.sin(math.pi / (2.0 * CELLS))) ** 2
+    cells = x.size
+    eigenvalue = (2.0 * cells * math.sin(math.pi / (2.0 * cells))) ** 2
     return np.asarray(100.0 * np.cos(math.pi * x) * math.exp(-eigenvalue * t))
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..cpu_memory import padded
+from ..deposit import deposit
 from .coarsest import multiply as _multiply
+from .cpu_assembly import Ways, clear, extent, spread, total
 from .cpu_galerkin import galerkin, interpolation, strong_cells
 from .cpu_rows import LATER, sweep
 from .cpu_transfers import interpolate, restrict
@@ -58,11 +60,15 @@ def multiply(matrix: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
 
 
 __all__ = [
+    "Ways",
     "assign",
+    "clear",
     "conductances",
+    "deposit",
     "direction",
     "dot",
     "dots",
+    "extent",
     "field",
     "galerkin",
     "get",
@@ -73,7 +79,9 @@ __all__ = [
     "put",
     "restrict",
     "single",
+    "spread",
     "step",
     "strong_cells",
     "sweep",
+    "total",
 ]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .cuda_assembly import Ways, clear, deposit, spread, total, weighted_sum
 from .cuda_field import Field, room, sent
 from .cuda_galerkin import LATER, galerkin, interpolation, strong_cells
 from .cuda_sweeps import sweep
@@ -62,8 +63,11 @@ def largest(values: Field) -> float:
 
 
 __all__ = [
+    "Ways",
     "assign",
+    "clear",
     "conductances",
+    "deposit",
     "direction",
     "dot",
     "dots",
@@ -79,7 +83,10 @@ __all__ = [
     "restrict",
     "room",
     "single",
+    "spread",
     "step",
     "strong_cells",
     "sweep",
+    "total",
+    "weighted_sum",
 ]

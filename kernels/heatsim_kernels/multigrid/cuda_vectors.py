@@ -108,16 +108,19 @@ def build_dots(variant):
     return dots
 
 
-def build_range(kind):
-    """The kernel `(x, sums)`: sums (blocks, 3) of x, the largest -x and the largest x."""
+def build_range(variant):
+    """The kernel `(x, chosen, sums)`: sums (blocks, 3) of x, the largest -x and the largest x; of the cells that are
+    chosen if that is the variant."""
+    some = variant[0]
 
-    def range_(x, sums):
+    def range_(x, chosen, sums):
         total, low, high = float64(0.0), float64(-np.inf), float64(-np.inf)
         i, step = first(), stride()
         while i < uint64(x.size):
-            value = float64(x[i])
-            total += value
-            low, high = max(low, -value), max(high, value)
+            if not some or chosen[i] != 0:
+                value = float64(x[i])
+                total += value
+                low, high = max(low, -value), max(high, value)
             i += step
         total, low, high = block_sum(total), block_largest(low), block_largest(high)
         if cuda.threadIdx.x == 0:
@@ -188,9 +191,12 @@ def dots(z: Field, r: Field, q: Field) -> tuple[float, float, float]:
     return zr, zq, float(sums[:, 2].max()) if isfinite(zr) else nan
 
 
-def extent(x: Field) -> tuple[float, float, float]:
-    """The least and the largest item, and the sum; not numbers where one item is none."""
-    sums = _sums(build_range, x.dtype.name, x.size, (x.flat,), 3)
+def extent(x: Field, chosen: Field | None = None) -> tuple[float, float, float]:
+    """The least and the largest item, and the sum, or of the items `chosen` by not being 0; not numbers where one item
+    is none."""
+    mask = x if chosen is None else chosen
+    variant = chosen is not None, x.dtype.name, mask.dtype.name
+    sums = _sums(build_range, variant, x.size, (x.flat, mask.flat), 3)
     total = float(sums[:, 0].sum())
     if not isfinite(total):
         return nan, nan, total

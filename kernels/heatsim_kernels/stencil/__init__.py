@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from ..watch import Wanted
     from .stages import Defect, Stage
     from .terms import Drive, Terms
 
@@ -56,6 +57,15 @@ class Sweep(Protocol):
 
     def advance(self, dt: float, steps: int, drive: Drive) -> None:
         """Advance `steps` explicit Euler steps of `dt` seconds."""
+
+    def watch(self, wanted: Wanted) -> None:
+        """Watch the field from now on: `advance` looks after each step."""
+
+    def look(self, elapsed: float) -> None:
+        """Take note of the field, if it is watched, `elapsed` s after the last look; for those who take stages."""
+
+    def seen(self) -> dict[str, np.ndarray]:
+        """What was seen of the field since `watch`, by name: see `watch.CpuWatch.fields`."""
 
     def take_stages(self, dt: float, stages: Sequence[Stage], first: int, drive: Drive) -> None:
         """Take stages number `first`, `first` + 1, ... of a step of `dt` seconds, each with its row of `drive`. Stage 0

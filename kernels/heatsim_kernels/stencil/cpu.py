@@ -9,6 +9,8 @@ import numpy as np
 
 from ..cpu_memory import CACHE_LINE, padded
 from ..cpu_threads import limited, threads_for
+from ..deposit import deposit
+from ..watch import CpuWatch, Wanted
 from .cpu_defect import defect
 from .cpu_pass import Buffers, Heat, advance
 from .cpu_places import Grid
@@ -16,9 +18,10 @@ from .cpu_rows import EULER, Combination, Medium
 from .cpu_runs import find_runs
 from .cpu_tiling import Shape, scratch_rows, steps_to_fuse, tiling
 from .cpu_walls import Walls
+from .pieces import deposits_of, part, pieces
 from .stages import Defect, Stage, StageFields, row_of
 from .taps import BLOCKS, tapped_faces
-from .terms import Drive, Terms
+from .terms import Deposit, Drive, Terms
 from .weighted_sum import weighted_sum
 
 STREAM_FROM = 12 * 2**20  # bytes of a field above which results bypass the cache
@@ -70,6 +73,7 @@ class CpuSweep:
         self._taps = tapped_faces(terms)
         self._spare: list[np.ndarray] | None = None  # two more fields, for those who take stages
         self._entered_in_stages = np.zeros(terms.ledger_size)
+        self._watch: CpuWatch | None = None
 
     @property
     def fused(self) -> int:
@@ -114,9 +118,25 @@ class CpuSweep:
 
     def advance(self, dt: float, steps: int, drive: Drive) -> None:
         """Advance `steps` steps of `dt` seconds."""
-        self._pass(self._u, self._v, steps, self._plan, dt, drive)
-        if -(-steps // self.fused) % 2:
-            self._u, self._v = self._v, self._u
+        for first, count, deposits in pieces(drive.deposits, steps, one_by_one=self._watch is not None):
+            self._pass(self._u, self._v, count, self._plan, dt, part(drive, first, count))
+            if -(-count // self.fused) % 2:
+                self._u, self._v = self._v, self._u
+            self._heat_windows(self._u, deposits, dt)
+            self.look(count * dt)
+
+    def watch(self, wanted: Wanted) -> None:
+        """Watch the field from now on: see `Sweep`."""
+        self._watch = CpuWatch(self.field(), wanted)
+
+    def look(self, elapsed: float) -> None:
+        """Take note of the field, if it is watched, `elapsed` s after the last look."""
+        if self._watch is not None:
+            self._watch.look(self.field(), elapsed)
+
+    def seen(self) -> dict[str, np.ndarray]:
+        """What was seen of the field so far: see `CpuWatch.fields`."""
+        return {} if self._watch is None else self._watch.fields()
 
     def take_stages(self, dt: float, stages: Sequence[Stage], first: int, drive: Drive) -> None:
         """Take stages of a step of `dt` seconds: see `Sweep`."""
@@ -150,6 +170,11 @@ class CpuSweep:
         others = (None, None) if stage.of_two else (fields.start, fields.one)
         combined = Combination(fields.before, *others, *numbers)
         self._pass(fields.last, fields.target, 1, self._stage_plan, dt, drive, stage.weight, combined)
+        self._heat_windows(fields.target, deposits_of(drive.deposits, 0), stage.rate * float(kind(dt)))
+
+    def _heat_windows(self, u: np.ndarray, deposits: Sequence[Deposit], gain: float) -> None:
+        for each in deposits:
+            deposit(u.reshape(self.terms.shape), each.corner, each.rates, gain)
 
     def _pass(
         self,

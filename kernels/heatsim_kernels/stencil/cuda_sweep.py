@@ -11,10 +11,14 @@ import numpy as np
 from ..cuda_api import cuda, device_name, shared_memory
 from ..cuda_launch import Resources, kernel
 from ..cuda_memory import Array, Captures, Download, Table, Upload, empty, on_device
+from ..cuda_watch import CudaWatch
+from ..watch import Wanted
 from . import cuda_defect, cuda_reads, cuda_sums, temporal
 from .cuda_block_sum import THREADS
 from .cuda_cell import RATES, Heat, Medium, Shape, StagedHeat, Walls
 from .cuda_ledger import Entering, Ledger
+from .cuda_windows import Windows
+from .pieces import pieces
 from .stages import Defect, Stage, StageFields
 from .structure import Structure
 from .temporal import Rates, Tables
@@ -79,6 +83,9 @@ class CudaSweep:
         self._done: Any = None
         self._spare: list[Array] | None = None  # two more fields, for those who take stages
         self._defects: Array | None = None
+        self._staged: dict[Structure, tuple[Any, ...]] = {}  # kernels of stages, with their grids and blocks
+        self._windows = Windows(terms.shape, self.dtype)
+        self._looks: CudaWatch | None = None
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from its planes (ny, nx), z upwards."""
@@ -159,10 +166,32 @@ class CudaSweep:
         """Advance `steps` steps of `dt` seconds. Returns when the steps of the call before are done: the host is one
         batch ahead of the device, so neither waits for the other."""
         batch = self._batch(dt, drive)
-        single, fused, k = self._single(batch), self._fused_for(batch.structure), 0
         known: dict[tuple[int, int, int], list[Launch]] = {}
-        while k < steps:
-            taken = fused.steps if fused is not None and k + fused.steps <= steps else 1
+        for first, count, deposits in pieces(drive.deposits, steps, one_by_one=self._looks is not None):
+            self._take(batch, first, first + count, known)
+            if deposits:
+                self._windows.add(self._u, first + count - 1, dt)
+            self.look(count * dt)
+        self._wait_for_previous()
+
+    def watch(self, wanted: Wanted) -> None:
+        """Watch the field from now on: see `Sweep`."""
+        self._looks = CudaWatch(self._u, self.terms.shape, wanted)
+
+    def look(self, elapsed: float) -> None:
+        """Take note of the field, if it is watched, `elapsed` s after the last look. Returns at once."""
+        if self._looks is not None:
+            self._looks.look(self._u, elapsed)
+
+    def seen(self) -> dict[str, np.ndarray]:
+        """What was seen of the field so far: see `CudaWatch.fields`."""
+        return {} if self._looks is None else self._looks.fields()
+
+    def _take(self, batch: Batch, k: int, end: int, known: dict[tuple[int, int, int], list[Launch]]) -> None:
+        """Take steps k to end - 1 of a batch, of which some launches are `known`."""
+        single, fused = self._single(batch), self._fused_for(batch.structure)
+        while k < end:
+            taken = fused.steps if fused is not None and k + fused.steps <= end else 1
             # Steps that are alike are launched alike, from one field to the other and back.
             alike = min(k, batch.rows - 1), taken, id(self._u)
             if alike not in known:
@@ -172,7 +201,6 @@ class CudaSweep:
                 launch()
             self._u, self._v = self._v, self._u
             k += taken
-        self._wait_for_previous()
 
     def take_stages(self, dt: float, stages: Sequence[Stage], first: int, drive: Drive) -> None:
         """Take stages of a step of `dt` seconds: see `Sweep`. Waits as `advance` does."""
@@ -213,8 +241,13 @@ class CudaSweep:
         numbers = (self.dtype.type(value) for value in stage[:4])
         heat = StagedHeat(*self._heat(batch, k), fields.before, *others, *numbers)
         args = fields.last, fields.target, self._shape, self._walls(batch, k), batch.medium, heat
-        tile, sweep = self._tile(batch), self._kernel(batch, args)
-        sweep(self._movement.grid(self.terms.shape, tile, sweep.at_once(tile.block)), tile.block, args)
+        if batch.structure not in self._staged:  # found once: which tile is best stands in a file
+            tile = self._tile(batch)
+            grid = self._movement.grid(self.terms.shape, tile, self.dtype.name)
+            self._staged[batch.structure] = self._kernel(batch, args), grid, tile.block
+        sweep, grid, block = self._staged[batch.structure]
+        sweep(grid, block, args)
+        self._windows.add(fields.target, k, stage.rate * float(batch.dt))
 
     def _single(self, batch: Batch) -> Callable[[int], Launch]:
         """What gives the launch of a step of a batch, from the field of now."""
@@ -245,6 +278,7 @@ class CudaSweep:
     def _batch(self, dt: float, drive: Drive) -> Batch:
         """Send what the steps need, unless it is there already."""
         kind, send = self.dtype, self._uploads
+        self._windows.send(drive.deposits)
         if dt != self._dt:
             self._dt = dt
             rates = (dt * self.terms.rates).astype(kind)

@@ -2,17 +2,16 @@
 
     Y_j = Y_0 + mu (Y_{j-1} - Y_0) + nu (Y_{j-2} - Y_0) + gamma (Y_1 - Y_0) + rate dt L(Y_{j-1}),    j = 1 ... s
 
-Y_0 is the field before the step, Y_s that after it, dt L(Y) what an explicit Euler step of dt would add to Y, and Y_{-1}
-stands for Y_0. All explicit stabilised methods with recurrences of three terms have this form (Verwer, Acta Numerica 5,
-1996). In differences, so that a constant stays constant to the bit.
+Y_0 is the field before the step, Y_s that after it, dt L(Y) what an explicit Euler step of dt would add to Y, and
+Y_{-1} stands for Y_0. All explicit stabilised methods with recurrences of three terms have this form (Verwer, Acta
+Numerica 5, 1996). In differences, so that a constant stays constant to the bit.
 """
 
 from __future__ import annotations
 
 from typing import Generic, NamedTuple, TypeVar
 
-import numpy as np
-
+from .pieces import part
 from .terms import Drive
 
 T = TypeVar("T")
@@ -50,13 +49,8 @@ class Defect(NamedTuple):
 
 def row_of(drive: Drive, k: int) -> Drive:
     """What drives one stage of several, alone: row k of each table, or the last."""
-
-    def row(values: np.ndarray) -> np.ndarray:
-        at = min(k, len(values) - 1)
-        return values[at : at + 1]
-
-    table = None if drive.heat_table is None else row(drive.heat_table)
-    return Drive(row(drive.wall_a), row(drive.wall_b), table, drive.heat_field, row(drive.heat_scale))
+    row: Drive = part(drive, k, 1)
+    return row
 
 
 class StageFields(Generic[T]):

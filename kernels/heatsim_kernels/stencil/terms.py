@@ -102,6 +102,15 @@ class Terms:
         return values.reshape(1, 1, 1) if self.kinds is None else values[self.kinds]
 
 
+class Deposit(NamedTuple):
+    """Heat for a window of cells in a step: corner, (z, y, x) of its first cell; rates, (z, y, x) K/s in the field's
+    precision; power, the heat that they bring, W."""
+
+    corner: tuple[int, int, int]
+    rates: np.ndarray
+    power: float
+
+
 @dataclass(frozen=True)
 class Drive:
     """The values that may change from step to step, for a batch of steps.
@@ -111,6 +120,7 @@ class Drive:
     heat_table: (k, n) heating rate of each kind, K/s, or None. 0 for cells that are held.
     heat_field: (nz, ny, nx) heating rate of each cell, K/s, in the field's precision, or None.
     heat_scale: (k,) factor on `heat_field`.
+    deposits: of each step, the windows that are heated when it has been taken; steps beyond the last have none.
     """
 
     wall_a: np.ndarray
@@ -118,6 +128,7 @@ class Drive:
     heat_table: np.ndarray | None = None
     heat_field: np.ndarray | None = None
     heat_scale: np.ndarray = field(default_factory=lambda: np.ones(1))
+    deposits: tuple[tuple[Deposit, ...], ...] = ()
 
     @classmethod
     def insulated(cls, terms: Terms) -> Drive:

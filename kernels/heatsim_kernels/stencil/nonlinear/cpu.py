@@ -9,9 +9,13 @@ import numpy as np
 
 from ...cpu_memory import CACHE_LINE, padded
 from ...cpu_threads import limited, threads_for
+from ...deposit import deposit
+from ...watch import CpuWatch, Wanted
+from ..pieces import part, pieces
 from ..weighted_sum import weighted_sum
 from .cell import Box, Heat, Medium, Walls
 from .cpu_pass import LEDGER_BLOCKS, Alone, Rows, advance
+from .cpu_temperatures import temperatures
 from .ledger import ledger_of
 from .numbers import face_numbers, heat_rows, is_uniform, look_of, smooth_material, wall_rows
 from .terms import NonlinearDrive, NonlinearTerms
@@ -40,6 +44,7 @@ class NonlinearCpuSweep:
         self._ledger = ledger_of(terms)
         self._entered = np.zeros((terms.ledger_size, LEDGER_BLOCKS))
         self._medium: tuple[float, Medium | None] = (np.nan, None)
+        self._watch: CpuWatch | None = None
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from its planes (ny, nx), z upwards."""
@@ -79,6 +84,33 @@ class NonlinearCpuSweep:
 
     def advance(self, dt: float, steps: int, drive: NonlinearDrive) -> None:
         """Advance `steps` steps of `dt` seconds."""
+        for first, count, deposits in pieces(drive.deposits, steps, one_by_one=self._watch is not None):
+            self._advance(dt, count, part(drive, first, count))
+            for each in deposits:
+                deposit(self.field(), each.corner, each.rates, dt)
+            self.look(count * dt)
+
+    def watch(self, wanted: Wanted) -> None:
+        """Watch the temperature from now on: see `Sweep`."""
+        self._watch = CpuWatch(self._temperatures(), wanted)
+
+    def look(self, elapsed: float) -> None:
+        """Take note of the temperature, if it is watched, `elapsed` s after the last look."""
+        if self._watch is not None:
+            self._watch.look(self._temperatures(), elapsed)
+
+    def seen(self) -> dict[str, np.ndarray]:
+        """What was seen of the temperature so far: see `CpuWatch.fields`."""
+        return {} if self._watch is None else self._watch.fields()
+
+    def _temperatures(self) -> np.ndarray:
+        """The rise of temperature, (nz, ny, nx), where the next step goes."""
+        with limited(self._threads):
+            temperatures(self._u, self._v, self._medium[1] or self._medium_for(1.0), self._threads)
+        return self._v.reshape(self.terms.shape)
+
+    def _advance(self, dt: float, steps: int, drive: NonlinearDrive) -> None:
+        """Take steps between which nothing is done to the field."""
         terms, kind = self.terms, self.dtype
         values = wall_rows(drive, kind)
         table = heat_rows(terms, drive, kind)

@@ -11,8 +11,12 @@ import numpy as np
 from ...cuda_api import cuda
 from ...cuda_launch import Resources, kernel
 from ...cuda_memory import Array, Table, Upload, on_device
+from ...cuda_watch import CudaWatch
+from ...watch import Wanted
 from ..cuda_block_sum import THREADS
-from . import cuda_heat_entered
+from ..cuda_windows import Windows
+from ..pieces import pieces
+from . import cuda_heat_entered, cuda_temperatures
 from .cell import Box, Heat, Medium, Walls
 from .cuda_cell import Shape, Smooth, Structure
 from .cuda_field import DeviceField
@@ -58,6 +62,8 @@ class NonlinearCudaSweep:
         self._source: np.ndarray | None = None
         self._source_array: Array | None = None
         self._done: Any = None
+        self._windows = Windows(terms.shape, self.dtype)
+        self._looks: CudaWatch | None = None
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from its planes (ny, nx), z upwards."""
@@ -108,20 +114,46 @@ class NonlinearCudaSweep:
         """Advance `steps` steps of `dt` seconds. Returns when the steps of the call before are done: the host is one
         batch ahead of the device, so neither waits for the other."""
         sources = self._sources(dt, drive)
-        for k in range(steps):
-            args = self._step_args(*sources, dt, k)
-            sweep = kernel(self._movement.build, self._structure, args)
-            self._enter_heat(args)
-            sweep(self._movement.grid(self.terms.shape), self._movement.TILE.block, args)
-            self._field.swap()
+        for first, count, deposits in pieces(drive.deposits, steps, one_by_one=self._looks is not None):
+            for k in range(first, first + count):
+                args = self._step_args(*sources, dt, k)
+                sweep = kernel(self._movement.build, self._structure, args)
+                self._enter_heat(args)
+                sweep(self._movement.grid(self.terms.shape), self._movement.TILE.block, args)
+                self._field.swap()
+            if deposits:
+                self._windows.add(self._field.now, first + count - 1, dt)
+            self.look(count * dt)
         done = cuda.event()
         done.record()
         if self._done is not None:
             self._done.synchronize()
         self._done = done
 
+    def watch(self, wanted: Wanted) -> None:
+        """Watch the temperature from now on: see `Sweep`."""
+        self._looks = CudaWatch(self._temperatures(), self.terms.shape, wanted)
+
+    def look(self, elapsed: float) -> None:
+        """Take note of the temperature, if it is watched, `elapsed` s after the last look. Returns at once."""
+        if self._looks is not None:
+            self._looks.look(self._temperatures(), elapsed)
+
+    def seen(self) -> dict[str, np.ndarray]:
+        """What was seen of the temperature so far: see `CudaWatch.fields`."""
+        return {} if self._looks is None else self._looks.fields()
+
+    def _temperatures(self) -> Array:
+        """The rise of temperature, flat, where the next step goes."""
+        medium = self._medium or self._medium_for(1.0)[0]
+        args, threads = (self._field.now, self._field.next, medium), cuda_temperatures.THREADS
+        blocks = -(-self._field.now.shape[0] // threads)
+        kernel(cuda_temperatures.build, None, args)((blocks, 1, 1), (threads, 1, 1), args)
+        return self._field.next
+
     def _sources(self, dt: float, drive: NonlinearDrive) -> tuple[Table, Table, np.ndarray, NonlinearDrive]:
         """Send walls and sources, unless they are there already."""
+        self._windows.send(drive.deposits)
         if self._sent[0] is not drive.walls or self._sent[1] is not drive.heat_table:
             rows = wall_rows(drive, self.dtype), heat_rows(self.terms, drive, self.dtype)
             self._sent = drive.walls, drive.heat_table, *rows

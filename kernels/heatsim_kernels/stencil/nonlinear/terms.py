@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ..terms import FACES, Taps, Terms
+from ..terms import FACES, Deposit, Taps, Terms
 from .tables import Tables
 
 CLOSED, OWN, OTHER = 0, 1, 2  # what lies beyond a face: nothing, the own material, or OTHER + number of another one
@@ -112,12 +112,14 @@ class NonlinearDrive:
     heat_table: (k, n) heating rate of each kind over C_ref, K/s, or None. 0 for cells that are held.
     heat_field: (nz, ny, nx) heating rate of each cell over C_ref, K/s, in the field's precision, or None.
     heat_scale: (k,) factor on `heat_field`.
+    deposits: as of `Drive`, over C_ref.
     """
 
     walls: np.ndarray
     heat_table: np.ndarray | None = None
     heat_field: np.ndarray | None = None
     heat_scale: np.ndarray = field(default_factory=lambda: np.ones(1))
+    deposits: tuple[tuple[Deposit, ...], ...] = ()
 
     @classmethod
     def insulated(cls, terms: Terms) -> NonlinearDrive:

@@ -1,0 +1,67 @@
+"""What `heatsim bench integrators` was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from heatsim.bench import asked, machine
+from heatsim.bench.errors import RequestError
+from heatsim.bench.integrators.problems import PROBLEMS
+
+INTEGRATORS = ("euler", "rkl2", "implicit")
+DEFAULT_SIZE = {"cpu": 64, "cuda": 256}
+LEAST_SIZE = 32  # the layers of the stack are a 32nd of it
+
+
+@dataclass(frozen=True)
+class Options:
+    """A request with its defaults filled in. size: cells an axis; limit: seconds that a run may take."""
+
+    device: str
+    size: int
+    precisions: tuple[str, ...]
+    problems: tuple[str, ...]
+    integrators: tuple[str, ...]
+    limit: float
+    json: Path | None
+    write: Path | None
+
+    def command(self) -> str:
+        """The command that does the same on this machine."""
+        precision = "both" if len(self.precisions) > 1 else self.precisions[0]
+        words = ["heatsim bench integrators", f"--device {self.device} --size {self.size} --precision {precision}"]
+        words += [f"--problem {name}" for name in self.problems if len(self.problems) < len(PROBLEMS)]
+        words += [f"--integrator {name}" for name in self.integrators if len(self.integrators) < len(INTEGRATORS)]
+        return " ".join([*asked.threads_in_words(self.device), *words, f"--limit {self.limit:g}"])
+
+
+def options(
+    device: str = "auto",
+    size: int | None = None,
+    precision: str = "float32",
+    problems: Sequence[str] = (),
+    integrators: Sequence[str] = (),
+    limit: float = 60.0,
+    json: Path | None = None,
+    write: Path | None = None,
+) -> Options:
+    """Check a request and fill in its defaults. Raises `RequestError`, and `NoGpuError` where one is demanded."""
+    picked = machine.pick(device)
+    cells = size or DEFAULT_SIZE[picked]
+    if cells < LEAST_SIZE or cells % LEAST_SIZE:
+        raise RequestError(f"--size {cells}: expected a multiple of {LEAST_SIZE} cells")
+    if not 0 < limit < float("inf"):
+        raise RequestError(f"--limit {limit:g}: a time above 0 is needed")
+    asked.check_folders((json, write))
+    return Options(
+        picked,
+        cells,
+        asked.precisions(precision),
+        tuple(name for name in PROBLEMS if name in problems) or tuple(PROBLEMS),
+        tuple(name for name in INTEGRATORS if name in integrators) or INTEGRATORS,
+        limit,
+        json,
+        write,
+    )

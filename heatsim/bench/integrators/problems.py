@@ -1,0 +1,100 @@
+"""Problems whose solution in time is known: exactly, or from a fine solution along the one axis that matters.
+
+Errors are those of integrators alone: the solution is that of the same cells, not of the continuum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import exp, pi, sin
+
+import numpy as np
+import tomli_w
+
+from heatsim.integrators import make_field
+from heatsim.problem import build
+from heatsim.scenario import Scenario, loads
+from heatsim.simulation import Timings, simulate
+from heatsim.state import State
+
+CONTRAST = 1000.0  # of the conductivities of the stack
+LAYERS = 4  # of glue, each a 32nd of the stack thick
+FINE = 1e-7  # tolerance of the fine solution
+
+
+@dataclass(frozen=True)
+class Known:
+    """A problem and its solution. text: the scenario of n cells an axis in degC; solution: (nz, ny, nx) or what
+    broadcasts to it, at the end; rise: range of temperatures, K."""
+
+    name: str
+    text: Callable[[int], str]
+    solution: Callable[[int], np.ndarray]
+    rise: float
+
+
+def scenario_of(text: str, integrator: str, tolerance: float | None, precision: str, device: str) -> Scenario:
+    """The scenario of a text with what is measured set."""
+    given = [f"time.integrator={integrator}", f"compute.precision={precision}", f"compute.device={device}"]
+    return loads(text, overrides=[*given, *([f"time.tolerance={tolerance!r}"] if tolerance else [])])
+
+
+def _smooth(n: int) -> str:
+    """A mode between insulated faces."""
+    return _document([n, n, n], 0.05, {"unit": 1.0}, [{"material": "unit"}], "cos(pi*x)*cos(pi*y)*cos(pi*z)", {})
+
+
+def _decayed(n: int) -> np.ndarray:
+    """Each cosine of the mode is an eigenvector of the cells, with the eigenvalue -(2 n sin(pi/(2 n)))^2."""
+    c = np.cos(pi * (np.arange(n) + 0.5) / n)
+    return np.asarray(exp(-0.05 * 3 * (2 * n * sin(pi / (2 * n))) ** 2) * c[:, None, None] * c[:, None] * c)
+
+
+def _stack(n: int, across: int | None = None) -> str:
+    """Metal with thin layers of glue, hot below: heat creeps from layer to layer while the metal evens out at once."""
+    edges = [(k + 0.5) / LAYERS for k in range(LAYERS)]
+    glue = " or ".join(f"(z > {low!r} and z < {low + 1 / 32!r})" for low in edges)
+    regions = [{"material": "metal"}, {"material": "glue", "where": glue}]
+    boundary = {"z_min": {"kind": "fixed", "temperature": 1.0}, "z_max": {"kind": "fixed", "temperature": 0.0}}
+    cells = [across or n, across or n, n]
+    return _document(cells, 0.02, {"metal": CONTRAST, "glue": 1.0}, regions, 0.0, boundary)
+
+
+@cache
+def _crept(n: int) -> np.ndarray:
+    scenario = scenario_of(_stack(n, across=1), "implicit", FINE, "float64", "cpu")
+    problem = build(scenario)
+    state = State(problem, make_field(problem, "multigrid"))
+    simulate(state, [], Timings())
+    return state.temperature().copy()
+
+
+def _document(
+    cells: list[int],
+    end: float,
+    materials: dict[str, float],
+    regions: Sequence[Mapping[str, object]],
+    initial: float | str,
+    boundary: Mapping[str, Mapping[str, object]],
+) -> str:
+    return tomli_w.dumps(
+        {
+            "temperature_unit": "degC",
+            "grid": {"cells": cells, "size": [1.0, 1.0, 1.0]},
+            "time": {"end": end},
+            "materials": {
+                name: {"conductivity": k, "density": 1.0, "heat_capacity": 1.0} for name, k in materials.items()
+            },
+            "regions": regions,
+            "initial": {"temperature": initial},
+            "boundary": boundary,
+        }
+    )
+
+
+PROBLEMS = {
+    "smooth": Known("smooth", _smooth, _decayed, 2.0),
+    "stack": Known("stack", _stack, _crept, 1.0),
+}

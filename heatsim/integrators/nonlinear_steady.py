@@ -1,0 +1,121 @@
+"""The steady state of a body that follows temperature, by Picard's iterations.
+
+Materials and radiating faces are frozen at the temperatures there are (`linearised`: between cells the conductance that
+gives the heat which flows, at walls the tangent), the linear problem is solved by multigrid, and so on until nothing
+changes. A step that does not shrink the change is halved. Patankar, Numerical Heat Transfer and Fluid Flow, 1980,
+sections 4.2-3 and 4.2-5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+from heatsim_kernels.multigrid import cpu
+from heatsim_kernels.multigrid.operator import Operator
+from heatsim_kernels.multigrid.solver import Solver
+from heatsim_kernels.stencil.nonlinear.linearised import linearised
+
+from heatsim.errors import NotConvergedError, NotFiniteError
+from heatsim.integrators import ON_CUDA
+
+if TYPE_CHECKING:
+    from heatsim_kernels.stencil.nonlinear.terms import NonlinearDrive, NonlinearTerms
+    from heatsim_kernels.stencil.terms import Drive
+
+    from heatsim.integrators.enthalpy_field import EnthalpyField
+    from heatsim.state import State
+
+MOST_ITERATIONS = 200  # Picard's
+MOST_OF_A_SOLVE = 100  # the linear solver's, in each
+SOLVED_TO = 1e-3  # residual of a linear solve: the next iteration mends what it leaves
+SHARE = 0.1  # of the tolerance that the last change may be, for changes yet to come
+BALANCED = 1e-11  # of the heat that passes walls and sources: what may be missing in the ledger
+ROUNDING = 1e-14  # of the temperatures: changes below are none
+LEAST_STEP = 1 / 16
+WEAK = 1e-3  # of the mean outside, the row of a held cell: see `multigrid.operator`
+
+
+class Frozen(NamedTuple):
+    """A body frozen at a temperature: its operator, the heat that is missing in each cell (W), and in all of them as a
+    share of what passes walls and sources."""
+
+    operator: Operator
+    missing: np.ndarray
+    imbalance: float
+
+
+def solve(state: State, tolerance: float) -> Iterator[None]:
+    """Bring the state to its limit, to `tolerance` times the range of its temperatures; yields as it goes.
+
+    The linear problems are solved on the device of the scenario's kernel, all else on the host. The time is then
+    infinite, and heat entered and sources are in W. `Effort.residuals` gets the largest change of each iteration over
+    the range. Raises `NotConvergedError`; the state then holds the last iterate.
+    """
+    problem, held = state.problem, cast("EnthalpyField", state.sweep)
+    kernels = _solver_kernels(held.name)
+    terms, drive = cast("NonlinearTerms", problem.terms), problem.drive(np.zeros(1))
+    u, material = np.array(held.sweep.field()), terms.of_kinds(terms.material)
+    history, step, before, done = state.effort.residuals, 1.0, np.inf, False
+    frozen = _freeze(terms, u, drive)
+    while not done and len(history) < MOST_ITERATIONS:
+        found = Solver(frozen.operator, kernels).solve(
+            frozen.missing, tolerance=SOLVED_TO, max_iterations=MOST_OF_A_SOLVE
+        )
+        change = np.asarray(kernels.get(found.x))
+        largest = float(np.abs(change).max())
+        if not np.isfinite(largest):
+            raise NotFiniteError("the steady state is not finite: a source or boundary value is too large")
+        step = max(0.5 * step, LEAST_STEP) if largest > before else min(1.0, 2.0 * step)
+        T = terms.tables.temperature(u, material) + step * change
+        u, before = terms.tables.state_of(T, material), largest
+        extent = float(np.ptp(T)) or 1.0
+        frozen = _freeze(terms, u, drive)
+        history.append(largest / extent)
+        state.effort.iterations += found.iterations
+        settled = largest <= ROUNDING * float(np.abs(T).max())
+        done = settled or (largest <= SHARE * tolerance * extent and frozen.imbalance <= BALANCED)
+        yield
+    _finish(state, u, drive)
+    if not done:
+        raise NotConvergedError(f"the steady solver, in {len(history)} iterations,", history)
+
+
+def _solver_kernels(name: str) -> ModuleType:
+    if name != ON_CUDA:
+        return cpu
+    from heatsim_kernels.multigrid import cuda
+
+    return cuda
+
+
+def _freeze(terms: NonlinearTerms, u: np.ndarray, drive: Drive) -> Frozen:
+    operator, heat = linearised(terms, u, cast("NonlinearDrive", drive))
+    T = terms.tables.temperature(u, terms.of_kinds(terms.material))
+    passing = heat - operator.s * T
+    missing = passing.copy()
+    exchange = cpu.field(terms.shape, np.float64)
+    cpu.sweep((operator.gx, operator.gy, operator.gz), np.zeros(terms.shape), T, None, None, exchange)
+    missing -= exchange
+    solved = np.broadcast_to(terms.of_kinds(terms.capacity) > 0, terms.shape)
+    outside = np.where(solved, operator.s, WEAK * operator.s[solved].mean())
+    scale = float(np.abs(passing[solved]).sum()) or 1.0
+    imbalance = abs(float(passing[solved].sum())) / scale
+    return Frozen(replace(operator, s=outside), np.where(solved, missing, 0.0), imbalance)
+
+
+def _finish(state: State, u: np.ndarray, drive: Drive) -> None:
+    """Leave u in the state, with the ledger of a step of one second: J in that second are W."""
+    problem, sweep = state.problem, cast("EnthalpyField", state.sweep).sweep
+    sweep.put(u)
+    sweep.advance(1.0, 1, drive)
+    sweep.put(u)
+    state.source_energy = 0.0
+    if drive.heat_table is not None:
+        state.source_energy += float(drive.heat_table[0] @ (problem.terms.capacity * problem.kinds.count))
+    if drive.heat_field is not None:
+        state.source_energy += float(drive.heat_scale[0]) * problem.heating.field_power()
+    state.time, state.step = np.inf, 1

@@ -1,0 +1,48 @@
+"""Windows of a field on CUDA that get heat after some steps of a batch: see `cuda_deposit`.
+
+The rates of all windows of a batch lie one after another in one array and cross the bus at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..cuda_deposit import deposit
+from ..cuda_memory import Array, Upload
+from .pieces import deposits_of
+from .terms import Deposit
+
+Deposits = Sequence[Sequence[Deposit]]
+
+
+class Windows:
+    """The windows of the batch that was sent last, for fields of `shape`."""
+
+    def __init__(self, shape: tuple[int, int, int], dtype: np.dtype) -> None:
+        self._shape, self._dtype = shape, dtype
+        self._upload, self._room = Upload(), 0
+        self._deposits: Deposits = ()
+        self._rates: Array | None = None
+
+    def send(self, deposits: Deposits) -> None:
+        """Send the rates of a batch. The caller must have waited for the launches before last, as for an `Upload`."""
+        self._deposits = deposits
+        rates = [each.rates.reshape(-1) for step in deposits for each in step]
+        if not rates:
+            return
+        needed = sum(each.size for each in rates)
+        if needed > self._room:
+            self._room = 2 * needed  # the array is made anew seldom: that waits for the GPU
+        whole = np.zeros((1, self._room), self._dtype)
+        np.concatenate(rates, out=whole[0, :needed])
+        self._rates = self._upload.send(whole, self._dtype).row(0)
+
+    def add(self, u: Array, k: int, gain: float) -> None:
+        """Heat the windows of step k in a field, flat; gain: s. Returns at once."""
+        start = sum(each.rates.size for step in self._deposits[:k] for each in step)
+        for each in deposits_of(self._deposits, k):
+            assert self._rates is not None
+            deposit(u, self._shape, each.corner, self._rates, start, each.rates.shape, gain)
+            start += each.rates.size

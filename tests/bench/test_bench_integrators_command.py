@@ -1,0 +1,84 @@
+"""`heatsim bench integrators` on a coarse grid: what it tells, what it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench_cases import call
+from click.testing import Result
+
+from heatsim.bench.integrators import benchmark
+from heatsim.bench.integrators.benchmark import to_accuracy
+
+COARSE = ("--device", "cpu", "--size", "32", "--limit", "20")
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, dict[str, Any], str]:
+    """The smooth problem by explicit and super steps, written twice into one page."""
+    folder = tmp_path_factory.mktemp("integrators")
+    page, file = folder / "page.md", folder / "found.json"
+    page.write_text("# Before\n")
+    chosen = ("--problem", "smooth", "--integrator", "euler", "--integrator", "rkl2")
+    for _ in range(2):
+        result = call(*COARSE, *chosen, "--json", file, "--write", page, command="integrators")
+    return result, json.loads(file.read_text()), page.read_text()
+
+
+def test_each_tolerance_has_a_row_with_the_error_that_came_of_it(measured: tuple[Result, dict[str, Any], str]) -> None:
+    result, document, _ = measured
+    assert result.exit_code == 0, result.output
+    euler, *controlled = document["rows"]
+    assert (euler["integrator"], euler["tolerance"], euler["sweeps"]) == ("euler", None, euler["steps"])
+    errors = [row["error"] for row in controlled]
+    assert errors == sorted(errors, reverse=True)
+    assert all(row["error"] <= row["tolerance"] for row in controlled[:3])
+    assert all(row["sweeps"] > 3 * row["steps"] > 0 and row["seconds"] > 0 for row in controlled)
+
+
+def test_a_page_has_one_section_for_the_device(measured: tuple[Result, dict[str, Any], str]) -> None:
+    _, document, page = measured
+    assert page.startswith("# Before\n")
+    assert page.count("<!-- heatsim bench integrators: ") == 1
+    assert page.count("| smooth, 32 x 32 x 32 |") == len(document["rows"])
+    assert document["command"] in page
+    assert "--problem smooth --integrator euler --integrator rkl2" in document["command"]
+
+
+def test_a_run_that_is_too_long_is_cut_short_and_one_that_is_wrong_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = call("--device", "cpu", "--size", "32", "--limit", "1e-9", "--integrator", "euler", command="integrators")
+    assert short.exit_code == 0, short.output
+    assert "% of the run)" in short.stdout
+    monkeypatch.setattr(benchmark, "ALLOWED", 1e-9)
+    monkeypatch.setattr(benchmark, "TOLERANCES", {"rkl2": (1e-2,)})
+    wrong = call(*COARSE, "--problem", "smooth", "--integrator", "rkl2", command="integrators")
+    assert wrong.exit_code == 1
+    assert "smooth, rkl2 in float32 FAILED: an error of" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--size", "50"), "expected a multiple of 32 cells"),
+        (("--limit", "0"), "a time above 0 is needed"),
+        (("--json", "nowhere/found.json"), "there is no folder"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    options: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = call("--device", "cpu", *options, command="integrators")
+    assert refused.exit_code == 2
+    assert said in refused.stderr
+
+
+def test_time_to_an_accuracy_lies_between_the_rows_about_it() -> None:
+    rows = [{"error": 1e-2, "seconds": 1.0}, {"error": 1e-3, "seconds": 2.0}, {"error": 1e-5, "seconds": 8.0}]
+    assert to_accuracy(rows, 1e-4) == pytest.approx(4.0)
+    assert to_accuracy(rows, 0.1) == 1.0
+    assert to_accuracy(rows, 1e-6) is None
+    assert to_accuracy([*rows, {"seconds": 30.0}], 1e-6) == 30.0

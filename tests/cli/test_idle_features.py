@@ -1,0 +1,50 @@
+"""What only arrays show to be hardly meant: contacts that never touch, power on ambients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_cases import SMALL, Invoke
+
+Write = Callable[..., Path]
+
+APART = SMALL + (
+    "[materials.tin]\nconductivity = 67.0\ndensity = 7300.0\nheat_capacity = 228.0\n"
+    "[[contacts]]\nbetween = ['copper', 'tin']\nresistance = 1e-5\n"
+)
+
+
+@pytest.mark.parametrize("command", [("run", "--output", "out"), ("run", "--dry-run"), ("validate",)])
+def test_contacts_that_never_touch_are_warned_of(
+    invoke: Invoke, write: Write, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    write(APART)
+    done = invoke(command[0], "case.toml", *command[1:])
+    assert done.exit_code == 0
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+    assert "contacts.0.between: these materials never touch" in line
+    if "--output" in command:
+        assert "WARNING case.toml" in (tmp_path / "out" / "run.log").read_text()
+
+
+def test_a_source_in_ambients_alone_is_refused_as_such(invoke: Invoke, write: Write) -> None:
+    air = "[ambients.air]\ntemperature = 300\ncoefficient = 5\n[[regions]]\nmaterial = 'air'\nwhere = 'z > 0.05'\n"
+    write(SMALL + air + "[[sources]]\nregion = { where = 'z > 0.06' }\npower = 1.0\n")
+    done = invoke("validate", "case.toml")
+    assert done.exit_code == 2
+    assert "sources.0.region.where: covers ambients only" in done.stderr
+
+
+@pytest.mark.parametrize(("z", "warned"), [("", True), (",0.05", False)])
+def test_a_beam_on_an_ambient_is_warned_of(invoke: Invoke, write: Write, tmp_path: Path, z: str, warned: bool) -> None:
+    """Without z the beam shines on the top of the box, which is air."""
+    head = "time,x,y" + (",z" if z else "")
+    (tmp_path / "path.csv").write_text(f"{head}\n0,0.02,0.05{z}\n1,0.08,0.05{z}\n")
+    air = "[ambients.air]\ntemperature = 300\ncoefficient = 5\n[[regions]]\nmaterial = 'air'\nwhere = 'z > 0.05'\n"
+    beam = "{ kind = 'gaussian', power = 1.0, absorptivity = 1.0, radius = 0.03, depth = 0.02, path = 'path.csv' }"
+    write(SMALL + air + f"[[sources]]\nbeam = {beam}\n")
+    done = invoke("validate", "case.toml")
+    assert done.exit_code == 0, done.stderr
+    assert ("sources.0.beam.path: shines on an ambient" in done.stderr) == warned

@@ -1,0 +1,87 @@
+"""Problems whose windows are heated between steps and whose field is looked at, for CPU, simulator and GPU alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from heatsim_kernels.stencil import SWEEPS, Sweep
+from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
+from heatsim_kernels.stencil.stages import row_of
+from heatsim_kernels.stencil.terms import Deposit
+from heatsim_kernels.watch import Wanted
+from kernel_cases import KINDS, STEP, random_case
+from nonlinear_cases import random_case as random_nonlinear_case
+from stage_cases import stages
+
+SHAPE = (2, 3, 5)
+WINDOWS: tuple[tuple[tuple[tuple[int, int, int], tuple[int, int, int]], ...], ...] = (
+    (),  # in each step: corner and size of each window
+    (((0, 0, 0), (2, 2, 3)), ((1, 1, 2), (1, 2, 3))),
+    (),
+    (((1, 2, 4), (1, 1, 1)),),
+    (((0, 1, 0), (2, 1, 5)),),
+)
+STEPS = len(WINDOWS) + 2  # more than have windows
+LINEAR = Wanted(peak=True, above=0.1, crossing=0.0)
+NONLINEAR = Wanted(peak=True, above=150.0, crossing=120.0)
+
+
+def deposits(dtype: Any, scale: float) -> tuple[tuple[Deposit, ...], ...]:
+    rng = np.random.default_rng(5)
+    return tuple(
+        tuple(Deposit(corner, rng.uniform(-scale, scale, size).astype(dtype), 0.0) for corner, size in step)
+        for step in WINDOWS
+    )
+
+
+def linear(dtype: Any) -> Any:
+    case = random_case(SHAPE, KINDS["uniform"], rows=3)
+    terms = replace(case.terms, closed=(True,) * 6)  # the ledger is slow on the simulator, and tested elsewhere
+    return case._replace(terms=terms, drive=replace(case.drive, deposits=deposits(dtype, 10.0)))
+
+
+def nonlinear(dtype: Any) -> Any:
+    case = random_nonlinear_case(SHAPE, several=False, closed=(True,) * 6)
+    return case._replace(drive=replace(case.drive, deposits=deposits(dtype, 3e5)))
+
+
+def plainly_heated(sweep: Sweep, case: Any) -> np.ndarray:
+    """The field after STEPS steps, with windows and without a watch, so that steps may be fused."""
+    sweep.put(case.start)
+    sweep.advance(STEP, STEPS, case.drive)
+    return np.array(sweep.field())
+
+
+def watched(sweep: Sweep, case: Any, wanted: Wanted, dt: float = STEP) -> dict[str, np.ndarray]:
+    """The field after STEPS steps, and what was seen of it."""
+    sweep.put(case.start)
+    sweep.watch(wanted)
+    sweep.advance(dt, STEPS, case.drive)
+    return {"field": np.array(sweep.field()), **sweep.seen()}
+
+
+def in_stages(sweep: Sweep, case: Any) -> dict[str, np.ndarray]:
+    """A step of several stages with windows."""
+    sweep.put(case.start)
+    chosen = stages("four", sweep.dtype.type)
+    sweep.take_stages(STEP, chosen, 0, case.drive)
+    defect = sweep.defect(STEP, 0.3, row_of(case.drive, 1))
+    sweep.accept()
+    return {"field": np.array(sweep.field()), "defect": np.array(defect)}
+
+
+def results(on_cuda: bool) -> Iterator[tuple[str, np.ndarray]]:
+    """All that CPU and CUDA have to agree upon."""
+    case, double = linear(np.float64), np.dtype(np.float64)
+    fused, basic = ("temporal", "basic") if on_cuda else ("cpu", "cpu")
+    yield "heated", plainly_heated(SWEEPS[fused](case.terms, double), case)
+    for key, values in watched(SWEEPS[basic](case.terms, double), case, LINEAR).items():
+        yield f"watched {key}", values
+    yield "in stages", in_stages(SWEEPS[basic](case.terms, double), case)["field"]
+    case = nonlinear(np.float64)
+    sweep = NONLINEAR_SWEEPS["basic" if on_cuda else "cpu"](case.terms, double)
+    for key, values in watched(sweep, case, NONLINEAR, 1e-4).items():
+        yield f"nonlinear: watched {key}", values

@@ -1,0 +1,153 @@
+"""What is done to a field between the steps of a batch: windows are heated, and it is looked at."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import simulate_between_steps
+from between_cases import (
+    LINEAR,
+    NONLINEAR,
+    SHAPE,
+    STEPS,
+    deposits,
+    linear,
+    nonlinear,
+    plainly_heated,
+    results,
+    watched,
+)
+from heatsim_kernels.stencil.cpu import CpuSweep
+from heatsim_kernels.stencil.nonlinear.cpu import NonlinearCpuSweep
+from heatsim_kernels.stencil.pieces import deposits_of, heated, part, pieces
+from heatsim_kernels.stencil.stages import row_of
+from heatsim_kernels.stencil.terms import Deposit, Drive
+from kernel_cases import STEP, same_bits
+from stage_cases import COUNT, stages
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_pieces_end_where_windows_are_heated() -> None:
+    found = pieces(deposits(np.float64, 1.0), STEPS, one_by_one=False)
+    assert [(piece.first, piece.steps, len(piece.deposits)) for piece in found] == [
+        (0, 2, 2),
+        (2, 2, 1),
+        (4, 1, 1),
+        (5, 2, 0),
+    ]
+    assert [piece[:2] for piece in pieces((), 3, one_by_one=True)] == [(0, 1), (1, 1), (2, 1)]
+    assert [piece[:2] for piece in pieces((), 3, one_by_one=False)] == [(0, 3)]
+
+
+def test_windows_are_heated_after_their_step_and_between_fused_ones() -> None:
+    case, dtype = linear(np.float64), np.dtype(np.float64)
+    found = plainly_heated(CpuSweep(case.terms, dtype, fused=2), case)
+    plain = CpuSweep(case.terms, dtype, fused=1)
+    plain.put(case.start)
+    for k in range(STEPS):
+        row = row_of(case.drive, k)
+        plain.advance(STEP, 1, replace(row, deposits=()))
+        plain.put(plain.field() + STEP * heated(deposits_of(row.deposits, 0), SHAPE))
+    np.testing.assert_allclose(found, plain.field(), rtol=0, atol=1e-14)
+
+
+def test_a_watch_sees_every_step() -> None:
+    case = linear(np.float64)
+    sweep = CpuSweep(case.terms, np.dtype(np.float64))
+    seen = watched(sweep, case, LINEAR)
+    assert same_bits(seen["field"], plainly_heated(CpuSweep(case.terms, np.dtype(np.float64)), case))
+    frames = [case.start]
+    single = CpuSweep(case.terms, np.dtype(np.float64))
+    single.put(case.start)
+    for k in range(STEPS):
+        single.advance(STEP, 1, part(case.drive, k, 1))
+        frames.append(np.array(single.field()))
+    assert same_bits(seen["peak_temperature"], np.max(frames, axis=0))
+    rates = np.full(SHAPE, np.nan)
+    for before, after in pairwise(frames):
+        fell = (before > 0) & (after <= 0)
+        rates[fell] = ((before - after) / STEP)[fell]
+    np.testing.assert_array_equal(seen["cooling_rate"], rates)
+    assert 0 < np.isnan(rates).sum() < rates.size
+    always, never = (np.all([f > 0.1 for f in frames], axis=0), np.all([f <= 0.1 for f in frames], axis=0))
+    assert always.any()
+    np.testing.assert_allclose(seen["time_above"][always], STEPS * STEP)
+    assert not seen["time_above"][never].any()
+
+
+def test_of_materials_that_follow_temperature_the_temperature_is_watched() -> None:
+    case = nonlinear(np.float64)
+    sweep = NonlinearCpuSweep(case.terms, np.dtype(np.float64))
+    seen = watched(sweep, case, NONLINEAR, 1e-4)  # type: ignore[arg-type]
+    tables, material = case.terms.tables, case.terms.of_kinds(case.terms.material)
+    single = NonlinearCpuSweep(case.terms, np.dtype(np.float64))
+    single.put(case.start)
+    frames = [tables.temperature(single.field(), material)]
+    for k in range(STEPS):
+        single.advance(1e-4, 1, part(case.drive, k, 1))
+        frames.append(tables.temperature(single.field(), material))
+    assert same_bits(seen["field"], np.array(single.field()))
+    np.testing.assert_allclose(seen["peak_temperature"], np.max(frames, axis=0), rtol=0, atol=1e-10)
+    assert not np.allclose(seen["peak_temperature"], np.max(single.field(), axis=0))
+
+
+def test_stages_heat_windows_by_their_rates() -> None:
+    """A window over the whole of an insulated box only shifts its temperature."""
+    case, rate, size = linear(np.float64), 2.0, STEP
+    deposit = Deposit((0, 0, 0), np.full(SHAPE, rate), 0.0)
+    heating = replace(Drive.insulated(case.terms), deposits=((deposit,),) * COUNT)
+    fields, defects = [], []
+    for drive in (Drive.insulated(case.terms), heating):
+        sweep = CpuSweep(case.terms, np.dtype(np.float64))
+        sweep.put(case.start)
+        sweep.take_stages(size, stages("four", np.float64), 0, drive)
+        defects.append(sweep.defect(size, 0.3, drive))
+        sweep.accept()
+        fields.append(np.array(sweep.field()))
+    before, last, first = 0.0, 0.0, 0.0
+    for j, stage in enumerate(stages("four", np.float64)):
+        shift = stage.mu * last + stage.nu * before + stage.gamma * first + stage.rate * size * rate
+        before, last, first = last, shift, shift if j == 0 else first
+    np.testing.assert_allclose(fields[1] - fields[0], last, rtol=1e-12)
+    assert defects[1].largest != defects[0].largest
+
+
+@pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+def test_simulated_sweeps_give_the_bits_of_the_cpu(tmp_path: Path) -> None:
+    target, script = tmp_path / "results.npz", Path(simulate_between_steps.__file__)
+    environment = {
+        **os.environ,
+        "NUMBA_ENABLE_CUDASIM": "1",
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "kernels"), str(script.parent)]),
+        "PYTHONWARNINGS": "ignore::RuntimeWarning",
+    }
+    done = subprocess.run(
+        [sys.executable, str(script), str(target)], env=environment, capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, done.stderr
+    with np.load(target) as found:
+        for name, values in results(on_cuda=False):
+            assert same_bits(found[name], values), name
+
+
+@pytest.mark.gpu
+def test_sweeps_on_the_gpu_give_the_bits_of_the_cpu() -> None:
+    pytest.importorskip("numba_cuda")
+    from heatsim_kernels.cuda_api import device_name
+
+    try:
+        device_name()
+    except RuntimeError as reason:
+        pytest.skip(str(reason))
+    expected = dict(results(on_cuda=False))
+    for name, values in results(on_cuda=True):
+        assert same_bits(values, expected[name]), name

@@ -1,0 +1,135 @@
+"""The derived fields that snapshots hold: fluxes as the solver moves them, and what has been so far."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from build_up_cases import box, convection, fixed, grid, layers, material, run, scenario
+
+from heatsim.errors import ScenarioError
+from heatsim.recorders.fields import derived_fields
+from heatsim.runs import run as run_into_a_folder
+from heatsim.scenario import loads
+from heatsim.state import State
+from heatsim.store.snapshots import read_snapshot
+
+Q = 100.0 / (0.04 / 2.0 + 0.01 + 0.02 / 0.5 + 1 / 20.0)  # W/m2 through the wall below
+
+
+def fields_of(state: State) -> dict[str, np.ndarray]:
+    return {name: field.values for name, field in derived_fields(state).items()}
+
+
+def wall(**last: Any) -> str:
+    """Steady in x: fixed, two materials and a contact between them, then whatever is last."""
+    return scenario(
+        grid(layers((0.04, 5), (0.02, 2), (0.02, 2)), (0.2, 2), (0.3, 3)),
+        {"brick": material((2.0, 5.0, 7.0)), "wood": material(0.5)},
+        contacts=[{"between": ["brick", "wood"], "resistance": 0.01}],
+        output={"fields": ["heat_flux", "gradient"]},
+        **last,
+    )
+
+
+@pytest.mark.parametrize("last", ["convection", "ambient"])
+def test_the_flux_through_a_composite_wall_is_one_and_its_gradient_that_of_each_material(last: str) -> None:
+    brick, wood = {"material": "brick"}, box("wood", [0.04, -9, -9], [9, 9, 9])
+    if last == "convection":  # right behind the wood, which is 20 mm more of it: conductance 1/0.04 in series
+        more = {"boundary": {"x_min": fixed(100.0), "x_max": convection(100.0, 0.0)}, "regions": [brick, wood]}
+    else:
+        air = box("air", [0.06, -9, -9], [9, 9, 9])
+        ambients = {"air": {"temperature": 0.0, "coefficient": 20.0}}
+        more = {"boundary": {"x_min": fixed(100.0)}, "regions": [brick, wood, air], "ambients": ambients}
+    solid = 9 if last == "convection" else 7
+    found = fields_of(run(wall(**more)))
+    assert set(found) == {f"{name}_{axis}" for name in ("heat_flux", "gradient") for axis in "xyz"}
+    assert found["heat_flux_x"].shape == (3, 2, 9)
+    np.testing.assert_allclose(found["heat_flux_x"][..., :solid], Q)
+    np.testing.assert_allclose(found["gradient_x"][..., :5], -Q / 2.0)
+    np.testing.assert_allclose(found["gradient_x"][..., 5:solid], -Q / 0.5)
+    assert not found["heat_flux_x"][..., solid:].any()  # not solved
+    for name in ("heat_flux_y", "gradient_z"):
+        np.testing.assert_allclose(found[name], 0.0, atol=1e-6)
+
+
+def test_where_conductivity_follows_temperature_the_flux_is_that_of_the_ledger() -> None:
+    follows = {**material(1.0), "conductivity": "1 + 0.01*T"}
+    state = run(
+        scenario(
+            grid((0.1, 40), (1.0, 1), (1.0, 1)),
+            {"follows": follows},
+            output={"fields": ["heat_flux"]},
+            boundary={"x_min": fixed(100.0), "x_max": {"kind": "radiation", "emissivity": 0.9, "ambient": 0.0}},
+        )
+    )
+    flux = fields_of(state)["heat_flux_x"]
+    assert state.energy.faces["x_min"] > 100.0
+    np.testing.assert_allclose(flux, state.energy.faces["x_min"], rtol=1e-4)
+
+
+UP_AND_DOWN = "10 if t < 1 else -20"  # K/s, from 20 degC on: 30 degC after 1 s, 10 degC after 2 s
+
+
+@pytest.mark.parametrize(("integrator", "near"), [("euler", 1e-9), ("implicit", 0.6), ("rkl2", 0.6)])
+def test_a_run_keeps_peaks_times_above_and_cooling_rates(tmp_path: Path, integrator: str, near: float) -> None:
+    """near: K; the step that ends where the source jumps sees some of the jump, unless it is explicit."""
+    text = scenario(
+        grid((1.0, 3), (1.0, 2), (1.0, 2)),
+        {"unit": material(1e-6, 1.0)},
+        integrator,
+        end=2.0,
+        time={"end": 2.0, "integrator": integrator, "step": 0.05},
+        sources=[{"power_density": UP_AND_DOWN}],
+        output={
+            "snapshots": {"at": [1.0, 2.0]},
+            "fields": ["peak_temperature", "time_above", "cooling_rate"],
+            "time_above": 22.0,
+            "cooling_through": 25.0,
+        },
+    )
+    folder = run_into_a_folder(loads(text), tmp_path / "run").path
+    half, end = (read_snapshot(folder / "snapshots" / f"00000{n}.h5") for n in (0, 1))
+    np.testing.assert_allclose(half.fields["time_above"].values, 0.8, atol=1e-9)
+    np.testing.assert_allclose(end.fields["time_above"].values, 0.8 + 0.4, atol=0.1 * near)
+    np.testing.assert_allclose(end.fields["peak_temperature"].values, 30.0, atol=near)
+    assert np.isnan(half.fields["cooling_rate"].values).all()
+    np.testing.assert_allclose(end.fields["cooling_rate"].values, 20.0, rtol=1e-9)
+    units = {name: field.unit for name, field in end.fields.items()}
+    assert units == {"peak_temperature": "degC", "time_above": "s", "cooling_rate": "K s-1"}
+    with h5py.File(folder / "run.vtkhdf") as series:
+        assert series["peak_temperature"].shape == (2, 2, 2, 3)
+        assert "time_above" in series["VTKHDF/CellData"]
+
+
+def test_what_melts_and_freezes_again_tells_how_much_and_how_fast(tmp_path: Path) -> None:
+    melting = {**material(1e-6, 1.0), "latent": {"heat": 4.0, "solidus": 24.0, "liquidus": 26.0}}
+    text = scenario(
+        grid((1.0, 3), (1.0, 2), (1.0, 2)),
+        {"melting": melting},
+        "euler",
+        time={"end": 2.0, "integrator": "euler", "step": 0.05},
+        sources=[{"power_density": UP_AND_DOWN}],
+        output={
+            "snapshots": {"at": [0.7, 1.0, 2.0]},
+            "fields": ["melted_fraction", "peak_temperature", "cooling_rate"],
+        },
+    )
+    folder = run_into_a_folder(loads(text), tmp_path / "run").path
+    melted = [read_snapshot(folder / "snapshots" / f"00000{n}.h5").fields for n in range(3)]
+    fractions = [fields["melted_fraction"].values for fields in melted]
+    np.testing.assert_allclose(fractions[0], 0.5, atol=1e-6)  # 4 K to the solidus, then 3 of the 6 J/kg between the two
+    assert (fractions[1] == 1.0).all()
+    assert not fractions[2].any()
+    np.testing.assert_allclose(melted[2]["peak_temperature"].values, 26.0, atol=1e-6)
+    rate = melted[2]["cooling_rate"].values  # from within the mush, where it is 20/3 K/s, to the solid, where it is 20
+    assert ((rate >= 20 / 3 - 1e-6) & (rate <= 20)).all()
+
+
+def test_fields_of_the_past_are_refused_where_there_is_none() -> None:
+    text = wall(boundary={"x_min": fixed(100.0)}).replace('"gradient"', '"peak_temperature"')
+    with pytest.raises(ScenarioError, match=r'output.fields.1: expected fields of a moment with integrator "steady"'):
+        loads(text)

@@ -1,0 +1,106 @@
+"""What cannot follow temperature is refused with its place, exit code 2."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+from physics_cases import both, case, fixed, material
+
+from heatsim import devices
+from heatsim.errors import ScenarioError
+from heatsim.problem import build
+from heatsim.scenario import Scenario, loads
+
+TABLE = {"T": [0.0, 100.0], "value": [1.0, 3.0]}
+
+
+def radiation(emissivity: float | str, ambient: float | str) -> dict[str, Any]:
+    return {"kind": "radiation", "emissivity": emissivity, "ambient": ambient}
+
+
+def of(conductivity: Any = TABLE, heat_capacity: Any = 1.0, **others: Any) -> str:
+    made = {"wall": {"conductivity": conductivity, "density": 1.0, "heat_capacity": heat_capacity}}
+    return case([4, 1, 1], 1.0, materials=made, **others)
+
+
+def setting(text: str, section: str, **values: Any) -> str:
+    document = tomllib.loads(text)
+    document[section] |= values
+    return tomli_w.dumps(document)
+
+
+def refusal(text: str) -> str:
+    """The one message about a scenario, its place included."""
+    with pytest.raises(ScenarioError) as refused:
+        build(loads(text, Path("wall.toml")))
+    assert refused.value.exit_code == 2
+    (flaw,) = refused.value.flaws
+    assert flaw.line > 0
+    assert flaw.file == "wall.toml"
+    return f"{flaw.key}: {flaw.message}"
+
+
+POSITIVE_K = "materials.wall.conductivity: expected values > 0 (W/(m K)) for T from {} degC, found "
+POSITIVE_C = "materials.wall.heat_capacity: expected values > 0 (J/(kg K)) for T from {} degC, found "
+LINEAR = (
+    'time.integrator: "{}" needs properties and faces that do not follow temperature, as materials.wall.conductivity'
+)
+REFUSED = [
+    (of("1 - T/50", boundary=both("x", fixed(80.0))), POSITIVE_K.format("0 to 80")),
+    (of(1.0, "log(T)", initial=-5.0, boundary=both("x", fixed(3.0))), POSITIVE_C.format("-5 to 3") + "nan at T = -5"),
+    (of("2/(T - 20)", initial=20.0), POSITIVE_K.format("20 to 20") + "inf at T = 20"),
+    (of("10 - T", boundary={"x_min": fixed("100*t")}), POSITIVE_K.format("0 to 100")),
+    (
+        of(boundary={"x_min": radiation("2 + t", 0.0)}),
+        "boundary.x_min.emissivity: expected at most 1 (emissivity), found 2 at t = 0 s",
+    ),
+    (
+        of(boundary={"x_min": radiation("y - 1", 0.0)}),
+        "boundary.x_min.emissivity: expected at least 0 (emissivity), found -0.5 at t = 0 s",
+    ),
+    (
+        of(boundary={"x_min": radiation(0.5, "-600*y")}),
+        "boundary.x_min.ambient: expected at least -273.15 degC (absolute zero), found -300 at t = 0 s",
+    ),
+    (setting(of(), "time", integrator="rkl2"), LINEAR.format("rkl2")),
+    (setting(of(), "time", integrator="implicit"), LINEAR.format("implicit")),
+    (setting(of(), "time", integrator="steady"), "time.integrator: no steady state, or any number of them"),
+    (setting(of(step=1.0), "time", integrator="euler"), "time.step: expected at most "),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_what_has_no_meaning_is_refused_with_its_place(text: str, message: str) -> None:
+    assert refusal(text).startswith(message)
+
+
+def test_a_problem_that_only_radiates_has_a_steady_state() -> None:
+    text = setting(of(1.0, boundary={"x_min": radiation(0.5, 0.0)}), "time", integrator="steady")
+    assert build(loads(text)).follows_temperature
+
+
+def named(text: str, kernel: str) -> Scenario:
+    return loads(setting(text, "compute", kernel=kernel))
+
+
+@pytest.mark.parametrize("kernel", ["temporal", "shared", "coarsened"])
+def test_a_kernel_that_takes_constants_alone_is_refused_where_something_is_none(kernel: str) -> None:
+    with pytest.raises(ScenarioError, match=f'"{kernel}" takes constants, and materials.wall.conductivity follows'):
+        devices.choose(named(of(), kernel))
+
+
+def test_the_gpu_gets_the_kernel_that_follows_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "gpu_name", lambda: "a GPU")
+    choice = devices.choose(loads(setting(of(), "compute", device="cuda")))
+    assert choice.kernel == "register"
+    assert "materials.wall.conductivity" in choice.reason
+
+
+def test_expressions_are_judged_only_where_temperatures_are_sure_to_occur() -> None:
+    # at 0 degC the conductivity is 1; what it would be at 100 degC does not matter where nothing heats
+    assert build(loads(of("1 - T/50"))).follows_temperature
+    assert not build(loads(case([4, 1, 1], 1.0, materials={"wall": material()}))).follows_temperature
