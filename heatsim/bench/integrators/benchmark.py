@@ -67,7 +67,8 @@ def _row(options: Options, known: Known, integrator: str, tolerance: float | Non
         "sweeps": state.effort.stages or (state.step if integrator == "euler" else 0),
         "iterations": state.effort.iterations,
         "share": share,
-        "seconds": seconds / share,
+        "ran": seconds,
+        "seconds": seconds / share if share == 1.0 or integrator == "euler" else None,  # steps under control grow
     }
     if share == 1.0:
         row["error"] = float(np.abs(state.temperature() - known.solution(options.size)).max()) / known.rise
@@ -112,7 +113,7 @@ def to_accuracy(rows: list[Row], target: float) -> float | None:
     below = [pair for pair in ordered if pair[0] <= target]
     above = [pair for pair in ordered if pair[0] > target]
     if not below:
-        return min((float(row["seconds"]) for row in rows if "error" not in row), default=None)
+        return min((float(row["seconds"]) for row in rows if "error" not in row and row["seconds"]), default=None)
     if not above:
         return float(min(seconds for _, seconds in below))
     (e, s), (f, t) = below[-1], above[0]

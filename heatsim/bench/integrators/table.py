@@ -15,6 +15,8 @@ def _steps(row: Row) -> str:
 
 
 def _seconds(row: Row) -> str:
+    if row["seconds"] is None:
+        return f"more than {row['ran']:.3g} ({row['share']:.1%} of the run)"
     return f"{row['seconds']:.3g}" + (f" (from {row['share']:.1%} of the run)" if row["share"] < 1 else "")
 
 
