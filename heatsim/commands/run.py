@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from heatsim.commands.allocation import give_back_large_arrays
 from heatsim.commands.shared import as_json_option, overrides_option, scenario_file, warn
 from heatsim.commands.signals import caught_signals
 
@@ -42,6 +43,7 @@ def run(
     chosen = [f"compute.{name}={value}" for name, value in (("device", device), ("kernel", kernel)) if value]
     from heatsim.scenario import load
 
+    give_back_large_arrays()
     scenario = load(file, [*overrides, *chosen])
     if dry_run:
         _estimate(scenario, as_json)
