@@ -14,7 +14,10 @@ import simulate_sweeps
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
 from kernel_cases import outcome, same_bits
 
-pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+pytestmark = [  # one process simulates once for all
+    pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
+    pytest.mark.xdist_group("simulated sweeps"),
+]
 ROOT = Path(__file__).parents[2]
 
 

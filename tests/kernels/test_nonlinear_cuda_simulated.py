@@ -15,7 +15,10 @@ from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
 from kernel_cases import same_bits
 from nonlinear_cases import outcome
 
-pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+pytestmark = [  # one process simulates once for all
+    pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
+    pytest.mark.xdist_group("simulated nonlinear"),
+]
 ROOT = Path(__file__).parents[2]
 
 

@@ -15,7 +15,10 @@ from heatsim_kernels.stencil import SWEEPS
 from kernel_cases import same_bits
 from stage_cases import staged
 
-pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+pytestmark = [  # one process simulates once for all
+    pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
+    pytest.mark.xdist_group("simulated stages"),
+]
 ROOT = Path(__file__).parents[2]
 
 

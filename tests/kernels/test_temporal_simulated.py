@@ -13,7 +13,10 @@ import pytest
 import simulate_temporal
 from kernel_cases import same_bits
 
-pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+pytestmark = [  # one process simulates once for all
+    pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
+    pytest.mark.xdist_group("simulated temporal"),
+]
 ROOT = Path(__file__).parents[2]
 
 

@@ -14,7 +14,10 @@ import simulate_multigrid
 from heatsim_kernels.multigrid import cpu
 from multigrid_cases import noise
 
-pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+pytestmark = [  # one process simulates once for all
+    pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
+    pytest.mark.xdist_group("simulated multigrid"),
+]
 ROOT = Path(__file__).parents[2]
 SHAPE = (3, 4, 5)
 
