@@ -8,6 +8,14 @@ from typing import Any
 
 import click
 
+from heatsim.commands.shared import device_option, write_option
+
+TABLE = "Put the table into a document, in place of this device's last one"
+_precision = click.option(
+    "--precision", type=click.Choice(["float32", "float64", "both"]), default="float32", show_default=True
+)
+_json = click.option("--json", type=click.Path(path_type=Path), metavar="FILE", help="Write all that was found.")
+
 
 @click.group()
 def bench() -> None:
@@ -15,24 +23,17 @@ def bench() -> None:
 
 
 @bench.command()
-@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", help="Where to compute.")
+@device_option
 @click.option("--size", "sizes", multiple=True, metavar="N|NX,NY,NZ", help="Cells an axis [256; 512 on a GPU].")
-@click.option("--precision", type=click.Choice(["float32", "float64", "both"]), default="float32", show_default=True)
+@_precision
 @click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="A kernel of the device [all].")
 @click.option("--materials", multiple=True, type=int, metavar="N", help="Number of materials [1 and 3].")
 @click.option("--seconds", default=0.2, show_default=True, help="Time for one measurement; each has five rounds.")
 @click.option("--tune", is_flag=True, help="Time all tiles first and keep the fastest for later runs (GPU).")
 @click.option("--compile", "compile_times", is_flag=True, help="Time compiling too, cold and from the disk cache.")
 @click.option("--counters", is_flag=True, help="Have ncu count bytes and operations (NVIDIA GPUs).")
-@click.option("--json", type=click.Path(path_type=Path), metavar="FILE", help="Write all that was found.")
-@click.option(
-    "--write",
-    type=click.Path(path_type=Path),
-    is_flag=False,
-    flag_value=Path("docs/performance.md"),
-    metavar="[FILE]",
-    help="Put the table into a document, in place of this device's last one [docs/performance.md].",
-)
+@_json
+@write_option("docs/performance.md", TABLE)
 @click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw a roofline (PNG).")
 def stencil(**asked: Any) -> None:
     """Verify the stencil kernels against the reference, then time them against the copy limit.
@@ -46,9 +47,9 @@ def stencil(**asked: Any) -> None:
 
 
 @bench.command()
-@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", help="Where to compute.")
+@device_option
 @click.option("--size", "sizes", multiple=True, metavar="N|NX,NY", help="Cells an axis [4096; 8192 on a GPU].")
-@click.option("--precision", type=click.Choice(["float32", "float64", "both"]), default="float32", show_default=True)
+@_precision
 @click.option(
     "--problem",
     "problems",
@@ -61,15 +62,8 @@ def stencil(**asked: Any) -> None:
 @click.option("--seconds", default=0.05, show_default=True, help="Time for one measurement; each has five rounds.")
 @click.option("--peers/--no-peers", default=True, help="Time SciPy, OpenCV, PyTorch and CuPy too, where they are.")
 @click.option("--peers-python", type=click.Path(path_type=Path), metavar="FILE", help="The Python that has them.")
-@click.option("--json", type=click.Path(path_type=Path), metavar="FILE", help="Write all that was found.")
-@click.option(
-    "--write",
-    type=click.Path(path_type=Path),
-    is_flag=False,
-    flag_value=Path("docs/performance.md"),
-    metavar="[FILE]",
-    help="Put the table into a document, in place of this device's last one [docs/performance.md].",
-)
+@_json
+@write_option("docs/performance.md", TABLE)
 def convolution(**asked: Any) -> None:
     """Verify the smoothing, filter bank and pooling kernels, then time them against the copy limit and other programs.
 
@@ -82,9 +76,9 @@ def convolution(**asked: Any) -> None:
 
 
 @bench.command()
-@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", help="Where to compute.")
+@device_option
 @click.option("--size", type=int, metavar="N", help="Cells an axis, a multiple of 32 [64; 256 on a GPU].")
-@click.option("--precision", type=click.Choice(["float32", "float64", "both"]), default="float32", show_default=True)
+@_precision
 @click.option(
     "--problem", "problems", multiple=True, type=click.Choice(["smooth", "stack"]), help="What to solve [both]."
 )
@@ -96,15 +90,8 @@ def convolution(**asked: Any) -> None:
     help="What to solve it by [all].",
 )
 @click.option("--limit", default=60.0, show_default=True, help="Seconds for a run; what takes longer is cut short.")
-@click.option("--json", type=click.Path(path_type=Path), metavar="FILE", help="Write all that was found.")
-@click.option(
-    "--write",
-    type=click.Path(path_type=Path),
-    is_flag=False,
-    flag_value=Path("docs/integrators.md"),
-    metavar="[FILE]",
-    help="Put the table into a document, in place of this device's last one [docs/integrators.md].",
-)
+@_json
+@write_option("docs/integrators.md", TABLE)
 def integrators(**asked: Any) -> None:
     """Time each integrator to several accuracies, on a smooth problem and a stiff one whose solutions are known.
 

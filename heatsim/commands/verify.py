@@ -8,25 +8,20 @@ from typing import Any
 
 import click
 
+from heatsim.commands.shared import device_option, write_option
+
 
 @click.command()
 @click.argument("names", nargs=-1)
 @click.option("--list", "only_list", is_flag=True, help="Name the problems, and run none.")
 @click.option("--quick", is_flag=True, help="The quick problems only, a minute in all.")
-@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", help="Where to compute.")
+@device_option
 @click.option("--precision", type=click.Choice(["float32", "float64"]), default="float64", show_default=True)
 @click.option(
     "--output", type=click.Path(path_type=Path), metavar="DIR", help="Keep the runs there, and a figure each."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option(
-    "--write",
-    type=click.Path(path_type=Path),
-    is_flag=False,
-    flag_value=Path("docs/verification.md"),
-    metavar="[FILE]",
-    help="Put table and figures into a document, in place of this device's last ones [docs/verification.md].",
-)
+@write_option("docs/verification.md", "Put table and figures into a document, in place of this device's last ones")
 def verify(**asked: Any) -> None:
     """Run problems with published or exact answers, all or those of NAMES, and judge them.
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import nonlinear_simulate
 import numpy as np
+import on_simulator
 import pytest
 from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
 from kernel_cases import same_bits
@@ -19,24 +16,11 @@ pytestmark = [  # one process simulates once for all
     pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
     pytest.mark.xdist_group("simulated nonlinear"),
 ]
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    target = tmp_path_factory.mktemp("simulator") / "results.npz"
-    script = Path(nonlinear_simulate.__file__)
-    environment = {
-        **os.environ,
-        "NUMBA_ENABLE_CUDASIM": "1",
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "kernels"), str(script.parent)]),
-    }
-    done = subprocess.run(
-        [sys.executable, str(script), str(target)], env=environment, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    with np.load(target) as file:
-        return dict(file)
+    return on_simulator.results(nonlinear_simulate.__file__, tmp_path_factory.mktemp("simulator"), 120)
 
 
 @pytest.mark.parametrize(("name", "dtype", "case"), list(nonlinear_simulate.cases()), ids=lambda each: str(each)[:30])

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
+import on_simulator
 import pytest
 import simulate_stages
 from heatsim_kernels.stencil import SWEEPS
@@ -19,24 +16,11 @@ pytestmark = [  # one process simulates once for all
     pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
     pytest.mark.xdist_group("simulated stages"),
 ]
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    target = tmp_path_factory.mktemp("simulator") / "stages.npz"
-    script = Path(simulate_stages.__file__)
-    environment = {
-        **os.environ,
-        "NUMBA_ENABLE_CUDASIM": "1",
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "kernels"), str(script.parent)]),
-    }
-    done = subprocess.run(
-        [sys.executable, str(script), str(target)], env=environment, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    with np.load(target) as file:
-        return dict(file)
+    return on_simulator.results(simulate_stages.__file__, tmp_path_factory.mktemp("simulator"), 120)
 
 
 @pytest.mark.parametrize(

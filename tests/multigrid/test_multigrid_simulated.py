@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import on_simulator
 import pytest
 import simulate_multigrid
 from heatsim_kernels.multigrid import cpu
@@ -18,22 +16,18 @@ pytestmark = [  # one process simulates once for all
     pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
     pytest.mark.xdist_group("simulated multigrid"),
 ]
-ROOT = Path(__file__).parents[2]
 SHAPE = (3, 4, 5)
 
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    target = tmp_path_factory.mktemp("simulator") / "results.npz"
-    script = Path(simulate_multigrid.__file__)
-    path = os.pathsep.join([str(ROOT), str(ROOT / "kernels"), str(script.parent), str(ROOT / "tests" / "kernels")])
-    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": path}
-    done = subprocess.run(
-        [sys.executable, str(script), str(target)], env=environment, capture_output=True, text=True, timeout=200
+    return on_simulator.results(
+        simulate_multigrid.__file__,
+        tmp_path_factory.mktemp("simulator"),
+        200,
+        on_simulator.ROOT,
+        Path(on_simulator.__file__).parent,
     )
-    assert done.returncode == 0, done.stderr
-    with np.load(target) as file:
-        return dict(file)
 
 
 def require_equal(simulated: dict[str, np.ndarray], name: str, expected: dict[str, np.ndarray]) -> None:

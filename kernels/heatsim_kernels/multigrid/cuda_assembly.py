@@ -19,9 +19,9 @@ from ..cuda_memory import Array, empty, on_device
 from ..cuda_vectors import constant
 from ..deposit import Corner
 from ..stencil import cuda_sums
-from ..stencil.cuda_block_sum import THREADS as SUMMING
-from .cuda_field import MOST_BLOCKS, THREADS, Field, first, launch, over_all, room, stride
-from .cuda_vectors import block_sum, extent
+from ..stencil.cuda_block_sum import THREADS, block_sum
+from .cuda_field import MOST_BLOCKS, Field, first, launch, over_all, room, stride
+from .cuda_vectors import extent
 from .grids import Shape
 from .ways import Way
 
@@ -61,7 +61,7 @@ def weighted_sum(field: Field, weights: np.ndarray, kinds: Field | None) -> floa
     sums, table = empty(cuda_sums.BLOCKS, np.float64), on_device(np.asarray(weights, np.float64))
     given = on_device(np.zeros(1, np.uint8)) if kinds is None else kinds.flat
     variant = kinds is not None, field.dtype.name, given.dtype.name
-    block = (SUMMING, 1, 1)
+    block = (THREADS, 1, 1)
     launch(build_weighted_sum, variant, (cuda_sums.BLOCKS, 1, 1), block, (field.flat, given, table, sums))
     return float(sums.host().sum())
 

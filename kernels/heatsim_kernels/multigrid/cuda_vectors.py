@@ -15,40 +15,13 @@ from math import isfinite, nan
 import numpy as np
 from numba import float64, uint64
 
-from ..cuda_api import cuda, inlined
+from ..cuda_api import cuda
 from ..cuda_memory import Array, empty
 from ..cuda_vectors import constant
+from ..stencil.cuda_block_sum import block_reduction, block_sum
 from .cuda_field import MOST_BLOCKS, THREADS, Field, first, launch, over_all, stride
 
-
-@inlined
-def block_sum(value):
-    """The sum over the threads of a block, right in thread 0; added pairwise. All threads must call it."""
-    values = cuda.shared.array(THREADS, float64)
-    values[cuda.threadIdx.x] = value
-    cuda.syncthreads()
-    half = THREADS // 2
-    while half > 0:
-        if cuda.threadIdx.x < half:
-            values[cuda.threadIdx.x] += values[cuda.threadIdx.x + half]
-        cuda.syncthreads()
-        half //= 2
-    return values[0]
-
-
-@inlined
-def block_largest(value):
-    """The largest over the threads of a block, as `block_sum`."""
-    values = cuda.shared.array(THREADS, float64)
-    values[cuda.threadIdx.x] = value
-    cuda.syncthreads()
-    half = THREADS // 2
-    while half > 0:
-        if cuda.threadIdx.x < half:
-            values[cuda.threadIdx.x] = max(values[cuda.threadIdx.x], values[cuda.threadIdx.x + half])
-        cuda.syncthreads()
-        half //= 2
-    return values[0]
+block_largest = block_reduction(lambda a, b: max(a, b))
 
 
 def build_dot(kinds):

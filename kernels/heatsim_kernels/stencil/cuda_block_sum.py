@@ -1,4 +1,4 @@
-"""CUDA: the sum of one number from each thread of a block."""
+"""CUDA: one number of those from each thread of a block, their sum for one."""
 
 from __future__ import annotations
 
@@ -9,16 +9,25 @@ from ..cuda_api import SIMULATED, cuda, inlined
 THREADS = 4 if SIMULATED else 256  # a block; the simulator runs a Python thread for each
 
 
-@inlined
-def block_sum(value):
-    """The sum, right in thread 0; added pairwise, always in the same order. All THREADS threads must call it."""
-    sums = cuda.shared.array(THREADS, float64)
-    sums[cuda.threadIdx.x] = value
-    cuda.syncthreads()
-    half = THREADS // 2
-    while half > 0:
-        if cuda.threadIdx.x < half:
-            sums[cuda.threadIdx.x] += sums[cuda.threadIdx.x + half]
+def block_reduction(pick):
+    """call(value): `pick` of all threads' numbers, right in thread 0; pairwise, always in the same order. All THREADS
+    threads must call it."""
+    pair = inlined(pick)
+
+    @inlined
+    def reduction(value):
+        values = cuda.shared.array(THREADS, float64)
+        values[cuda.threadIdx.x] = value
         cuda.syncthreads()
-        half //= 2
-    return sums[0]
+        half = THREADS // 2
+        while half > 0:
+            if cuda.threadIdx.x < half:
+                values[cuda.threadIdx.x] = pair(values[cuda.threadIdx.x], values[cuda.threadIdx.x + half])
+            cuda.syncthreads()
+            half //= 2
+        return values[0]
+
+    return reduction
+
+
+block_sum = block_reduction(lambda a, b: a + b)

@@ -6,7 +6,7 @@ from numba import float64, int64
 
 from ..cuda_api import SIMULATED, cuda, inlined
 from ..fma import fma
-from .cuda_block_sum import THREADS
+from .cuda_block_sum import THREADS, block_reduction
 
 BLOCKS = 2 if SIMULATED else 1024
 
@@ -17,20 +17,7 @@ def greater(value, most):
     return value if value > most or value != value else most
 
 
-@inlined
-def block_most(value):
-    """The greatest of a number from each thread, right in thread 0. All THREADS threads must call it."""
-    found = cuda.shared.array(THREADS, float64)
-    cuda.syncthreads()
-    found[cuda.threadIdx.x] = value
-    cuda.syncthreads()
-    half = THREADS // 2
-    while half > 0:
-        if cuda.threadIdx.x < half:
-            found[cuda.threadIdx.x] = greater(found[cuda.threadIdx.x + half], found[cuda.threadIdx.x])
-        cuda.syncthreads()
-        half //= 2
-    return found[0]
+block_most = block_reduction(lambda most, value: greater(value, most))
 
 
 def build(variant):

@@ -10,12 +10,13 @@ import numpy as np
 
 from ..cuda_api import cuda, device_name, shared_memory
 from ..cuda_launch import Resources, kernel
-from ..cuda_memory import Array, Captures, Download, Table, Upload, empty, on_device
+from ..cuda_memory import Array, Table, Upload, empty, on_device
 from ..cuda_watch import CudaWatch
 from ..watch import Wanted
-from . import cuda_defect, cuda_reads, cuda_sums, temporal
+from . import cuda_defect, temporal
 from .cuda_block_sum import THREADS
 from .cuda_cell import RATES, Heat, Medium, Shape, StagedHeat, Walls
+from .cuda_field import DeviceField
 from .cuda_ledger import Entering, Ledger
 from .cuda_windows import Windows
 from .pieces import pieces
@@ -66,17 +67,13 @@ class CudaSweep:
         self.name = "temporal" if fused else movement.__name__.rpartition(".")[2]
         self._movement, self._given_tile, self._to_fuse = movement, tile, fused
         self._fused: dict[Structure, FusedSteps | None] = {}
-        cells = int(np.prod(terms.shape))
-        self._u, self._v = empty(cells, self.dtype), empty(cells, self.dtype)
         self._kinds = on_device(np.zeros(1, np.uint8) if terms.kinds is None else terms.kinds.reshape(-1))
+        several = terms.kinds is not None
+        self._field = DeviceField(terms.shape, self.dtype, terms.capacity, self._kinds if several else None)
         self._shape, self._offsets = Shape(*(np.uint32(n) for n in terms.shape)), on_device(terms.wall_offsets)
         self._ledger = Ledger(terms, self._kinds)
-        self._capacity, self._one = on_device(np.asarray(terms.capacity, np.float64)), on_device(np.ones(1))
-        self._partial_sums = empty(cuda_sums.BLOCKS, np.float64)
-        self._watch = Download(self._partial_sums)
         self._uploads = {name: Upload() for name in ("a", "b", "table", "rates", "weights")}
         self._device_name = device_name()
-        self._captures = Captures()
         self._dt = np.nan
         self._heat_source: np.ndarray | None = None
         self._heat_field: Array | None = None
@@ -89,62 +86,35 @@ class CudaSweep:
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from its planes (ny, nx), z upwards."""
-        size = self.terms.shape[1] * self.terms.shape[2]
-        for z, plane in zip(range(self.terms.shape[0]), planes, strict=True):
-            values = np.ascontiguousarray(plane, self.dtype).reshape(-1)
-            self._u.device[z * size : (z + 1) * size].copy_to_device(values)
+        self._field.put(planes)
 
     def field(self) -> np.ndarray:
         """A host copy of the field, (nz, ny, nx)."""
-        return self._u.host().reshape(self.terms.shape)
+        return self._field.host()
 
     def capture(self) -> Callable[[], np.ndarray] | None:
         """A function that gives the field of now, (nz, ny, nx), later and from any thread; None if memory is short."""
-        fetch = self._captures.take(self._u)
-        return None if fetch is None else lambda: fetch().reshape(self.terms.shape)
+        return self._field.capture()
 
     def plane(self, axis: int, index: int) -> np.ndarray:
         """A host copy of one plane; axis 0, 1, 2 is z, y, x of the array."""
-        strides = [self.terms.shape[1] * self.terms.shape[2], self.terms.shape[2], 1]
-        (rows, columns), first = np.delete(self.terms.shape, axis), index * strides.pop(axis)
-        out = empty(int(rows * columns), self.dtype)
-        args = (self._u, np.int64(first), np.int64(columns), *map(np.int64, strides), out)
-        kernel(cuda_reads.build_plane, None, args)(cuda_reads.grid(rows * columns), (cuda_reads.THREADS, 1, 1), args)
-        return out.host().reshape(rows, columns)
+        return self._field.plane(axis, index)
 
     def cells(self, indices: np.ndarray) -> np.ndarray:
         """The values of some cells, by flat index; any shape."""
-        chosen = np.asarray(indices, np.int64)
-        if not chosen.size:
-            return np.empty(chosen.shape, self.dtype)
-        args = (self._u, on_device(chosen.reshape(-1)), empty(chosen.size, self.dtype))
-        kernel(cuda_reads.build_cells, None, args)(cuda_reads.grid(chosen.size), (cuda_reads.THREADS, 1, 1), args)
-        return args[2].host().reshape(chosen.shape)
+        return self._field.cells(indices)
 
     def stored(self) -> float:
         """Sum of capacity times field over all cells, J."""
-        return self._sum(self._capacity, several=self.terms.kinds is not None)
+        return self._field.stored()
 
     def is_finite(self) -> bool:
         """Whether every value is a finite number."""
-        return bool(np.isfinite(self._sum(self._one, several=False)))
+        return self._field.is_finite()
 
     def was_finite(self) -> bool:
         """Whether every value was finite at the last call; True at the first. Waits for nothing."""
-        before = self._watch.arrived()
-        self._start_sum(self._one, several=False)
-        self._watch.start()
-        return before is None or bool(np.isfinite(before.sum()))
-
-    def _sum(self, weights: Array, several: bool) -> float:
-        """Sum of the field times a weight by kind, or times the only one."""
-        self._start_sum(weights, several)
-        return float(self._partial_sums.host().sum())
-
-    def _start_sum(self, weights: Array, several: bool) -> None:
-        args = (self._u, self._kinds, weights, self._partial_sums)
-        summing = kernel(cuda_sums.build, several, args)
-        summing((cuda_sums.BLOCKS, 1, 1), (cuda_sums.THREADS, 1, 1), args)
+        return self._field.was_finite()
 
     def heat_entered(self) -> np.ndarray:
         """(6 + ambients,) heat that has entered through each of FACES and from each ambient since the start, J."""
@@ -159,7 +129,7 @@ class CudaSweep:
         batch = self._batch(1.0, drive)
         fused = self._fused_for(batch.structure)
         if fused is not None:
-            return fused.resources(self._u, *_for_fused(batch), batch.medium.rates)
+            return fused.resources(self._field.now, *_for_fused(batch), batch.medium.rates)
         return self._sweep(batch).resources(self._tile(batch).block)
 
     def advance(self, dt: float, steps: int, drive: Drive) -> None:
@@ -170,18 +140,18 @@ class CudaSweep:
         for first, count, deposits in pieces(drive.deposits, steps, one_by_one=self._looks is not None):
             self._take(batch, first, first + count, known)
             if deposits:
-                self._windows.add(self._u, first + count - 1, dt)
+                self._windows.add(self._field.now, first + count - 1, dt)
             self.look(count * dt)
         self._wait_for_previous()
 
     def watch(self, wanted: Wanted) -> None:
         """Watch the field from now on: see `Sweep`."""
-        self._looks = CudaWatch(self._u, self.terms.shape, wanted)
+        self._looks = CudaWatch(self._field.now, self.terms.shape, wanted)
 
     def look(self, elapsed: float) -> None:
         """Take note of the field, if it is watched, `elapsed` s after the last look. Returns at once."""
         if self._looks is not None:
-            self._looks.look(self._u, elapsed)
+            self._looks.look(self._field.now, elapsed)
 
     def seen(self) -> dict[str, np.ndarray]:
         """What was seen of the field so far: see `CudaWatch.fields`."""
@@ -193,26 +163,28 @@ class CudaSweep:
         while k < end:
             taken = fused.steps if fused is not None and k + fused.steps <= end else 1
             # Steps that are alike are launched alike, from one field to the other and back.
-            alike = min(k, batch.rows - 1), taken, id(self._u)
+            alike = min(k, batch.rows - 1), taken, id(self._field.now)
             if alike not in known:
-                first, trace = (single(k), self._v) if taken == 1 else self._fused_launch(batch, k, fused)
-                known[alike] = [first, *self._ledger.launches(Entering(*batch[:4]), self._u, k, taken, trace)]
+                first, trace = (single(k), self._field.next) if taken == 1 else self._fused_launch(batch, k, fused)
+                known[alike] = [first, *self._ledger.launches(Entering(*batch[:4]), self._field.now, k, taken, trace)]
             for launch in known[alike]:
                 launch()
-            self._u, self._v = self._v, self._u
+            self._field.swap()
             k += taken
 
     def take_stages(self, dt: float, stages: Sequence[Stage], first: int, drive: Drive) -> None:
         """Take stages of a step of `dt` seconds: see `Sweep`. Waits as `advance` does."""
         if first == 0:
             if self._spare is None:
-                self._spare = [empty(self._u.shape, self.dtype) for _ in range(2)]
-            self._fields = StageFields(self._u, [self._v, *self._spare])
+                self._spare = [empty(self._field.now.shape, self.dtype) for _ in range(2)]
+            self._fields = StageFields(self._field.now, [self._field.next, *self._spare])
             self._ledger.begin()
         batch = self._batch(dt, drive)
         for k, stage in enumerate(stages):
             self._stage(batch, k, stage)
-            for launch in self._ledger.launches(Entering(*batch[:4]), self._fields.last, k, 1, self._u, stage.weight):
+            for launch in self._ledger.launches(
+                Entering(*batch[:4]), self._fields.last, k, 1, self._field.now, stage.weight
+            ):
                 launch()
             self._fields.taken()
         self._wait_for_previous()
@@ -230,8 +202,8 @@ class CudaSweep:
 
     def accept(self) -> None:
         """Make the last stage the field: see `Sweep`."""
-        self._u = self._fields.last
-        self._v, *self._spare = self._fields.others()
+        self._field.now = self._fields.last
+        self._field.next, *self._spare = self._fields.others()
         self._ledger.accept()
 
     def _stage(self, batch: Batch, k: int, stage: Stage) -> None:
@@ -257,7 +229,7 @@ class CudaSweep:
 
     def _fused_launch(self, batch: Batch, k: int, fused: FusedSteps) -> tuple[Launch, Array]:
         """The launch of several steps of a batch from step k on, and the trace that they leave."""
-        return fused.bound(self._u, self._v, k, *_for_fused(batch), batch.medium.rates), fused.trace
+        return fused.bound(self._field.now, self._field.next, k, *_for_fused(batch), batch.medium.rates), fused.trace
 
     def _fused_for(self, structure: Structure) -> FusedSteps | None:
         """The means to take several steps of such problems at once, if this sweep is to and they can be."""
@@ -323,7 +295,7 @@ class CudaSweep:
 
     def _sweep_args(self, batch: Batch, k: int) -> tuple[Any, ...]:
         """What the sweep is given in step k of a batch."""
-        return self._u, self._v, self._shape, self._walls(batch, k), batch.medium, self._heat(batch, k)
+        return self._field.now, self._field.next, self._shape, self._walls(batch, k), batch.medium, self._heat(batch, k)
 
     def _wait_for_previous(self) -> None:
         """Wait until the steps of the call before are done."""

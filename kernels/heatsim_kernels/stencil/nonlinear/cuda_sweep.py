@@ -14,12 +14,12 @@ from ...cuda_memory import Array, Table, Upload, on_device
 from ...cuda_watch import CudaWatch
 from ...watch import Wanted
 from ..cuda_block_sum import THREADS
+from ..cuda_field import DeviceField
 from ..cuda_windows import Windows
 from ..pieces import pieces
 from . import cuda_heat_entered, cuda_temperatures
 from .cell import Box, Heat, Medium, Walls
 from .cuda_cell import Shape, Smooth, Structure
-from .cuda_field import DeviceField
 from .ledger import ledger_of
 from .numbers import face_numbers, heat_rows, is_uniform, look_of, smooth_material, wall_rows
 from .terms import NonlinearDrive, NonlinearTerms
