@@ -1,0 +1,35 @@
+"""Compile the same CUDA code before and after the CPU has compiled a multiply-add: `python compile_around_the_cpu.py`.
+
+A process of its own, because what else was compiled in a process is what matters. Prints 1 where both are the same.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from heatsim_kernels.cuda_api import cuda
+from heatsim_kernels.fma import fma
+from heatsim_kernels.stencil.nonlinear.cuda_cell import functions
+from numba import njit, types
+from test_nonlinear_cuda_compiles import arguments
+
+between = functions.between
+
+
+def exchange(out, u, medium):  # type: ignore[no-untyped-def]
+    rate, difference = between(u[0], u[1], 0, 1, u[2], medium)
+    out[0], out[1] = rate, difference
+
+
+def operations() -> list[str]:
+    given = arguments("float32")
+    signature = types.void(given["u"], given["u"], given["medium"])
+    ptx = str(cuda.compile_ptx(exchange, signature, cc=(9, 0))[0])
+    return re.findall(r"^\s+((?:fma|mul|add|sub|div)\.\S+.*)", ptx, re.MULTILINE)
+
+
+if __name__ == "__main__":
+    before = operations()
+    njit(lambda a, b, c: fma(a, b, c))(*np.ones(3, np.float32))
+    print(int(len(before) > 20 and before == operations()))
