@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from heatsim.integrators.rkl2 import Rkl2
     from heatsim.state import State
 
-CHECK_EVERY = {"cpu": 100, "cuda": 50}  # steps between looks for values that are not finite; a GPU answers one late
+CHECK_EVERY = {"cpu": 100, "cuda": 60}  # steps between looks for what is not finite; 60: sweeps of 2 to 6 steps fit
 RESPONSE = 0.1  # s of computing between looks at the clock and at signals
 
 TOLERANCE = {"rkl2": 1e-3, "implicit": 1e-3, "steady": 1e-6}  # time.tolerance, where it is left out
@@ -39,7 +39,7 @@ def advancing(state: State) -> Callable[[float], Iterator[None]]:
     `runs.settle` does not."""
     control = state.problem.scenario.time
     if control.integrator in ("euler", "auto"):
-        return lambda target: explicit_steps(state, target)
+        return ExplicitSteps(state).advance
     tolerance = control.tolerance or TOLERANCE[control.integrator]
     equal = isinstance(control.step, float) and control.tolerance is None
     if control.integrator == "steady" and state.problem.follows_temperature:
@@ -71,31 +71,43 @@ def steps_between(start: float, target: float, largest_step: float) -> int:
     return max(1, ceil((target - start) / largest_step * (1 - 1e-12)))
 
 
-def explicit_steps(state: State, target: float) -> Iterator[None]:
-    """Explicit steps of equal size, no larger than allowed; yields after each batch of them."""
-    start = state.time
-    if target <= start:
-        return
-    total = steps_between(start, target, state.problem.largest_step)
-    dt = (target - start) / total
-    check_every = CHECK_EVERY[state.sweep.device]
-    most = min(check_every, state.problem.batch)
-    done, batch, unchecked = 0, 1, 0
-    while done < total:
-        count = min(batch, total - done)
+class ExplicitSteps:
+    """Explicit steps of equal size from event to event, no larger than allowed, in batches of about RESPONSE s."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._check_every = CHECK_EVERY[state.sweep.device]
+        self._batch, self._unchecked = 1, 0
+
+    def advance(self, target: float) -> Iterator[None]:
+        """Bring the state to a time; yields after each batch."""
+        state, start = self._state, self._state.time
+        if target <= start:
+            return
+        total = steps_between(start, target, state.problem.largest_step)
+        dt = (target - start) / total
+        done = 0
+        while done < total:
+            count = min(self._batch, total - done)
+            self._take(start, dt, done, count)
+            done += count
+            yield
+        state.time = target
+
+    def _take(self, start: float, dt: float, done: int, count: int) -> None:
+        """Take a batch, and look now and then whether it is finite."""
         begun = time.perf_counter()
         try:
-            euler.advance(state, start, dt, done, count)
+            euler.advance(self._state, start, dt, done, count)
         except ScenarioError as error:
             raise _no_longer_finite(error) from None
-        batch = _next_batch(count, time.perf_counter() - begun, most)
-        done += count
-        unchecked += count
-        if unchecked + batch > check_every:
-            require_finite(state.sweep.was_finite(), state)
-            unchecked = 0
-        yield
-    state.time = target
+        if count == self._batch:  # not one that an event cut short
+            most = min(self._check_every, self._state.problem.batch)
+            self._batch = _next_batch(count, time.perf_counter() - begun, most)
+        self._unchecked += count
+        if self._unchecked + self._batch > self._check_every:
+            require_finite(self._state.sweep.was_finite(), self._state)
+            self._unchecked = 0
 
 
 def _next_batch(count: int, seconds: float, most: int) -> int:

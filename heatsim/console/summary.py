@@ -8,13 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from math import inf, isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from heatsim.advice import CONTROLLED, step_count
 from heatsim.integrators import SOLVING
 
 if TYPE_CHECKING:
     from heatsim.advice import Advice
+    from heatsim.integrators.host_field import HostField
     from heatsim.problem import Problem
     from heatsim.store.folder import RunFolder
     from heatsim.store.hotspots import HotSpot
@@ -154,15 +155,14 @@ def _seconds_a_step(integrator: str, advice: Advice | None) -> float:
 
 def _seconds_to_solve(problem: Problem, kernel: str) -> float:
     """Seconds that a step of an integrator that solves will take, or a whole steady state, from one short solve."""
-    import numpy as np
-
     from heatsim.integrators import make_field
 
     steady = problem.scenario.time.integrator == "steady"
     if problem.follows_temperature:
         return _seconds_to_iterate(problem, kernel)
-    balance = make_field(problem, kernel).balance(problem)  # type: ignore[union-attr]
-    inputs, rhs = balance.inputs(0.0), np.ones(problem.grid.shape)
+    field = cast("HostField", make_field(problem, kernel))  # or a DeviceField, which is used alike
+    balance, rhs = field.balance(problem), field.values + 1.0
+    inputs = balance.inputs(0.0)
     balance.prepare(inputs, inf if steady else 0.01 * problem.largest_step)
     balance.solve(rhs, None, tolerance=0.0, accuracy=0.0, iterations=1)  # compiles
     begun = time.perf_counter()

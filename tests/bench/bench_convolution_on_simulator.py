@@ -41,8 +41,7 @@ def main() -> None:
             if kernel in QUICK:
                 found = timed_result(kernel, problem)
                 assert found.tobytes() == expected.tobytes(), (kernel, problem, found, expected)
-    request = {"family": RELU, "kernel": "relu", "precisions": ["float32"], "masks": [[3, 3]]}
-    assert ahead.main(request) == {"variants": 2}
+    assert ahead.ready("relu", RELU, ("float32",), ((3, 3),)) == 2
     print("equal")
 
 

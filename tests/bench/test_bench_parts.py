@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from heatsim.bench import children, counters, measure
+from heatsim.bench.ahead import by_all_cores
 from heatsim.bench.report import write_section
 from heatsim.bench.stencil import child, contenders, theory
 
@@ -18,10 +20,15 @@ def test_intensities_are_those_of_the_textbook() -> None:
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
     assert theory.asked_intensity("basic", "float32", 1) == pytest.approx(13 / 28)
     assert theory.asked_intensity("basic", "float64", 1) == pytest.approx(13 / 56)
+    assert theory.asked_intensity("register", "float32", 1) == pytest.approx(13 / 14)
+    assert theory.asked_intensity("register", "float64", 1) == pytest.approx(13 / 32)
+    for kernel in contenders.names("cuda"):
+        intensity = theory.asked_intensity(kernel, "float32", 3)
+        assert intensity is None if kernel == "temporal" else 0.2 < intensity < 3.0
     assert theory.asked_intensity("cpu", "float32", 1) is None
     for edge, expected in ((8, 1.37), (16, 2.18)):
         cube = SimpleNamespace(TILES=[SimpleNamespace(block=(edge, edge, edge))])
-        reads = theory._of_tile(cube)  # type: ignore[arg-type]
+        reads = theory._of_tile(cube, 4)  # type: ignore[arg-type]
         assert 13 / (4 * reads) == pytest.approx(expected, abs=0.005)
 
 
@@ -31,6 +38,12 @@ def test_the_effective_throughput_counts_a_read_a_write_and_the_material() -> No
     assert theory.effective_throughput(1e11, "float32", 3) == 0.9e12
     assert theory.least_intensity("float32", 1) == pytest.approx(13 / 8)
     assert theory.least_intensity("float64", 4) == pytest.approx(18 / 17)
+
+
+def test_kernels_are_made_ready_in_other_processes_and_one_that_fails_stops_no_other(tmp_path: Path) -> None:
+    made = [tmp_path / name for name in ("one", "two")]
+    by_all_cores([partial(os.mkdir, made[0]), partial(os.mkdir, tmp_path), partial(os.mkdir, made[1])])
+    assert all(path.is_dir() for path in made)
 
 
 def test_subjects_take_turns_and_repeat_in_whole_batches() -> None:

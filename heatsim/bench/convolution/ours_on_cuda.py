@@ -16,6 +16,7 @@ from heatsim_kernels.convolution import EDGES, cuda_pass
 from heatsim_kernels.cuda_api import SIMULATED, cuda
 from heatsim_kernels.cuda_launch import kernel as launcher
 from heatsim_kernels.cuda_memory import Array, empty, on_device
+from heatsim_kernels.cuda_vectors import CELLS
 
 from heatsim.bench.convolution.problems import BANKS, LINES, PLANES, POOL, RELU, Problem
 
@@ -109,13 +110,15 @@ def _bank(kernel: str, problem: Problem, field: Array, weights: np.ndarray) -> R
 
 
 def _pointwise(problem: Problem, field: Array) -> Ready:
-    count, threads = prod(problem.output), (cuda_pointwise.THREADS, 1, 1)
+    count, block = prod(problem.output), (cuda_pointwise.THREADS, 1, 1)
     args: tuple[Any, ...] = (field, empty(count, field.dtype))
+    threads = -(-count // CELLS)
     build: Any = cuda_pointwise.build_relu
     variant: Any = field.dtype.name
     if problem.family == POOL:
         sizes: Any = (*map(np.uint32, (*problem.shape[-2:], *problem.output[-2:])), np.uint64(count))
         args = (*args, cuda_pointwise.Extents(*sizes))
         build, variant = cuda_pointwise.build_max_pool, pool_pair((problem.mask[0], problem.mask[1]), None)
+        threads = count
     made = launcher(build, variant, args)
-    return Ready([partial(made, (-(-count // threads[0]), 1, 1), threads, args)], made, threads, args[1])
+    return Ready([partial(made, (-(-threads // block[0]), 1, 1), block, args)], made, block, args[1])

@@ -1,4 +1,4 @@
-"""`heatsim bench stencil`, in order: verify, time, and what else was asked for."""
+"""`heatsim bench stencil`, in order: compile, verify, time, and what else was asked for."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from heatsim.bench import machine
 from heatsim.bench.measure import ROUNDS, Tell
 from heatsim.bench.stencil import contenders, extras, problems, tiles, timing, verify
+from heatsim.bench.stencil.ahead import compile_ahead
 from heatsim.bench.stencil.options import Options, in_words, materials_in_words
 from heatsim.bench.stencil.timing import Row, Setting
 
@@ -26,7 +27,10 @@ def benchmark(options: Options, tell: Tell) -> dict[str, Any]:
         machine.require_memory(options.device, needed, f"--size {in_words(setting.shape)} in {setting.precision}")
     described = machine.describe(options.device)  # before the load is our own
     chosen = contenders.contenders(options.kernels)
-    verdicts = verify.verify(chosen, options.precisions, options.materials, tell)
+    cases = problems.all_cases(options.materials)
+    if options.device == "cuda":
+        compile_ahead(options, chosen, cases, tell)
+    verdicts = verify.verify(chosen, options.precisions, cases, tell)
     failed = {(verdict.kernel, verdict.precision): verdict.flaw for verdict in verdicts if verdict.flaw}
     if options.tune:
         for setting in settings:

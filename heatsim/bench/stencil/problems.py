@@ -55,6 +55,11 @@ class Timed(NamedTuple):
         return islice(cycle(self.planes), self.terms.shape[0])
 
 
+def all_cases(materials: Iterable[int]) -> list[Case]:
+    """What a kernel is verified on, for these numbers of materials."""
+    return [*(case for count in materials for case in cases(count)), *cases_with_everything()]
+
+
 def cases(materials: int) -> Iterator[Case]:
     """Linear walls of every kind on every face, in so many materials; every other case counts the heat through them."""
     for number, shape in enumerate((*SHAPES, LARGE)):

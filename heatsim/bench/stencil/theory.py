@@ -19,6 +19,8 @@ from types import ModuleType
 
 import numpy as np
 
+VECTOR = 16  # bytes that a thread of `register` loads at once
+
 
 def operations(materials: int) -> int:
     """Additions and multiplications a cell and step: see `heatsim_kernels.stencil.physics`, an fma counts as two.
@@ -50,32 +52,33 @@ def asked_intensity(kernel: str, precision: str, materials: int) -> float | None
     """
     if kernel not in _READS:
         return None
-    reads = _READS[kernel](import_module(f"heatsim_kernels.stencil.{kernel}"))
+    itemsize = np.dtype(precision).itemsize
+    reads = _READS[kernel](import_module(f"heatsim_kernels.stencil.{kernel}"), itemsize)
     kind = 1 if materials > 1 else 0  # a byte of the cell; those of its neighbours are not asked for
-    return operations(materials) / (reads * np.dtype(precision).itemsize + kind)
+    return operations(materials) / (reads * itemsize + kind)
 
 
-def _of_tile(module: ModuleType) -> float:
+def _of_tile(module: ModuleType, itemsize: int) -> float:
     """A tile and its halo are read for the cells inside."""
     width, height, depth = module.TILES[0].block
     return float(width * height * depth / ((width - 2) * (height - 2) * (depth - 2)))
 
 
-def _of_march(module: ModuleType) -> float:
+def _of_march(module: ModuleType, itemsize: int) -> float:
     """A tile and its halo in x and y, and a plane more at both ends of the march."""
     tile = module.TILES[0]
     return float(tile.x * tile.y / ((tile.x - 2) * (tile.y - 2)) * (tile.planes + 2) / tile.planes)
 
 
-def _of_rows(module: ModuleType) -> float:
-    """A thread's rows of the next plane, the rows before and after them, and a cell at each end of each row."""
-    cells = module.COLUMNS * module.ROWS
-    return float((cells + 2 * module.COLUMNS + 2 * module.ROWS) / cells)
+def _of_rows(module: ModuleType, itemsize: int) -> float:
+    """A thread's vector of cells in the next plane, those in the rows before and after, and a cell at each end."""
+    cells = VECTOR / itemsize
+    return (3 * cells + 2) / cells
 
 
 # Values of the field that a kernel asks for, for each new one.
-_READS: dict[str, Callable[[ModuleType], float]] = {
-    "basic": lambda module: 7.0,
+_READS: dict[str, Callable[[ModuleType, int], float]] = {
+    "basic": lambda module, itemsize: 7.0,
     "shared": _of_tile,
     "coarsened": _of_march,
     "register": _of_rows,

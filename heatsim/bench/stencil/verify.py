@@ -9,7 +9,7 @@ import numpy as np
 from heatsim_kernels.stencil.terms import FACES
 
 from heatsim.bench.measure import Tell
-from heatsim.bench.stencil import contenders, problems
+from heatsim.bench.stencil import contenders
 from heatsim.bench.stencil.contenders import Contender
 from heatsim.bench.stencil.problems import STEP, Case
 from heatsim.bench.stencil.reference import Reference
@@ -34,14 +34,10 @@ class Result(NamedTuple):
     heat_entered: np.ndarray
 
 
-def verify(
-    chosen: list[Contender], precisions: tuple[str, ...], materials: tuple[int, ...], tell: Tell
-) -> list[Verdict]:
+def verify(chosen: list[Contender], precisions: tuple[str, ...], cases: list[Case], tell: Tell) -> list[Verdict]:
     """Put each kernel to every case in every precision; a kernel is done with at its first flaw."""
-    all_cases = [case for count in materials for case in problems.cases(count)]
-    all_cases += problems.cases_with_everything()
-    exact = [_exact(case) for case in all_cases]
-    return [each for precision in precisions for each in _verdicts(chosen, precision, all_cases, exact, tell)]
+    exact = [_exact(case) for case in cases]
+    return [each for precision in precisions for each in _verdicts(chosen, precision, cases, exact, tell)]
 
 
 def _verdicts(

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..cuda_launch import kernel
 from ..cuda_memory import Array, empty, on_device
+from ..cuda_vectors import CELLS
 from . import cuda_pointwise
 from .cuda_block import GROUP, Sizes, Structure
 from .cuda_pointwise import THREADS, Extents
@@ -81,7 +82,7 @@ def filled(bias: np.ndarray) -> np.ndarray:
 def relu(values: Array) -> Array:
     """max(value, 0) of a flat array."""
     out = empty(values.shape, values.dtype)
-    _launch(cuda_pointwise.build_relu, values.dtype.name, out.shape[0], (values, out))
+    _launch(cuda_pointwise.build_relu, values.dtype.name, -(-out.shape[0] // CELLS), (values, out))
     return out
 
 
@@ -95,5 +96,5 @@ def max_pool(images: Array, planes: int, image: Pair, pool: Pool, extent: Pair) 
 
 
 def _launch(build: Any, variant: Any, count: int, args: tuple[Any, ...]) -> None:
-    """A thread for each of `count` results."""
+    """So many threads."""
     kernel(build, variant, args)((-(-count // THREADS), 1, 1), (THREADS, 1, 1), args)

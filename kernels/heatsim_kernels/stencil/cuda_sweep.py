@@ -80,7 +80,7 @@ class CudaSweep:
         self._done: Any = None
         self._spare: list[Array] | None = None  # two more fields, for those who take stages
         self._defects: Array | None = None
-        self._staged: dict[Structure, tuple[Any, ...]] = {}  # kernels of stages, with their grids and blocks
+        self._sweeps: dict[Structure, tuple[Any, ...]] = {}  # kernels of single steps and stages, with grids and blocks
         self._windows = Windows(terms.shape, self.dtype)
         self._looks: CudaWatch | None = None
 
@@ -130,13 +130,16 @@ class CudaSweep:
         fused = self._fused_for(batch.structure)
         if fused is not None:
             return fused.resources(self._field.now, *_for_fused(batch), batch.medium.rates)
-        return self._sweep(batch).resources(self._tile(batch).block)
+        sweep, _, block = self._sweep(batch, self._sweep_args(batch, 0))
+        return sweep.resources(block)
 
     def advance(self, dt: float, steps: int, drive: Drive) -> None:
         """Advance `steps` steps of `dt` seconds. Returns when the steps of the call before are done: the host is one
-        batch ahead of the device, so neither waits for the other."""
+        batch ahead of the device, so neither waits for the other. No step makes all kernels ready that steps need."""
         batch = self._batch(dt, drive)
         known: dict[tuple[int, int, int], list[Launch]] = {}
+        if steps == 0:
+            self._make_ready(batch)
         for first, count, deposits in pieces(drive.deposits, steps, one_by_one=self._looks is not None):
             self._take(batch, first, first + count, known)
             if deposits:
@@ -159,14 +162,13 @@ class CudaSweep:
 
     def _take(self, batch: Batch, k: int, end: int, known: dict[tuple[int, int, int], list[Launch]]) -> None:
         """Take steps k to end - 1 of a batch, of which some launches are `known`."""
-        single, fused = self._single(batch), self._fused_for(batch.structure)
+        most = self._most(batch)
         while k < end:
-            taken = fused.steps if fused is not None and k + fused.steps <= end else 1
+            taken = most if k + most <= end else 1
             # Steps that are alike are launched alike, from one field to the other and back.
             alike = min(k, batch.rows - 1), taken, id(self._field.now)
             if alike not in known:
-                first, trace = (single(k), self._field.next) if taken == 1 else self._fused_launch(batch, k, fused)
-                known[alike] = [first, *self._ledger.launches(Entering(*batch[:4]), self._field.now, k, taken, trace)]
+                known[alike] = self._launches(batch, k, taken)
             for launch in known[alike]:
                 launch()
             self._field.swap()
@@ -213,23 +215,30 @@ class CudaSweep:
         numbers = (self.dtype.type(value) for value in stage[:4])
         heat = StagedHeat(*self._heat(batch, k), fields.before, *others, *numbers)
         args = fields.last, fields.target, self._shape, self._walls(batch, k), batch.medium, heat
-        if batch.structure not in self._staged:  # found once: which tile is best stands in a file
-            tile = self._tile(batch)
-            grid = self._movement.grid(self.terms.shape, tile, self.dtype.name)
-            self._staged[batch.structure] = self._kernel(batch, args), grid, tile.block
-        sweep, grid, block = self._staged[batch.structure]
+        sweep, grid, block = self._sweep(batch, args)
         sweep(grid, block, args)
         self._windows.add(fields.target, k, stage.rate * float(batch.dt))
 
-    def _single(self, batch: Batch) -> Callable[[int], Launch]:
-        """What gives the launch of a step of a batch, from the field of now."""
-        tile, sweep = self._tile(batch), self._sweep(batch)
-        grid = self._movement.grid(self.terms.shape, tile, batch.structure.dtype)
-        return lambda k: sweep.bound(grid, tile.block, self._sweep_args(batch, k))
+    def _make_ready(self, batch: Batch) -> None:
+        for taken in {1, self._most(batch)}:
+            self._launches(batch, 0, taken)
 
-    def _fused_launch(self, batch: Batch, k: int, fused: FusedSteps) -> tuple[Launch, Array]:
-        """The launch of several steps of a batch from step k on, and the trace that they leave."""
-        return fused.bound(self._field.now, self._field.next, k, *_for_fused(batch), batch.medium.rates), fused.trace
+    def _most(self, batch: Batch) -> int:
+        """The most steps of a batch that a sweep can take."""
+        fused = self._fused_for(batch.structure)
+        return 1 if fused is None else fused.steps
+
+    def _launches(self, batch: Batch, k: int, taken: int) -> list[Launch]:
+        """What takes one or most steps of a batch from step k on, with their heat."""
+        u, v = self._field.now, self._field.next
+        fused = self._fused_for(batch.structure) if taken > 1 else None
+        if fused is None:
+            args, trace = self._sweep_args(batch, k), v
+            single, grid, block = self._sweep(batch, args)
+            launch = single.bound(grid, block, args)
+        else:
+            launch, trace = fused.bound(u, v, k, *_for_fused(batch), batch.medium.rates), fused.trace
+        return [launch, *self._ledger.launches(Entering(*batch[:4]), u, k, taken, trace)]
 
     def _fused_for(self, structure: Structure) -> FusedSteps | None:
         """The means to take several steps of such problems at once, if this sweep is to and they can be."""
@@ -276,15 +285,15 @@ class CudaSweep:
             self._heat_field = on_device((NOTHING if source is None else source).astype(self.dtype).reshape(-1))
         return self._heat_field
 
-    def _tile(self, batch: Batch) -> Any:
-        return self._given_tile or tile_for(self._movement, batch.structure, self.terms.shape, self._device_name)
-
-    def _sweep(self, batch: Batch) -> Any:
-        return self._kernel(batch, self._sweep_args(batch, 0))
-
-    def _kernel(self, batch: Batch, args: tuple[Any, ...]) -> Any:
-        variant = batch.structure, self._tile(batch)
-        return kernel(self._movement.build, variant, args)
+    def _sweep(self, batch: Batch, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A kernel, its grid and its block; found once: which tile is best stands in a file."""
+        structure = batch.structure
+        if structure not in self._sweeps:
+            shape = self.terms.shape
+            tile = self._given_tile or tile_for(self._movement, structure, shape, self._device_name)
+            sweep = kernel(self._movement.build, (structure, tile), args)
+            self._sweeps[structure] = sweep, self._movement.grid(shape, tile, self.dtype.name), tile.block
+        return self._sweeps[structure]
 
     def _walls(self, batch: Batch, k: int) -> Walls:
         return Walls(batch.wall_a.row(k), batch.wall_b.row(k), self._offsets)

@@ -112,13 +112,17 @@ class NonlinearCudaSweep:
 
     def advance(self, dt: float, steps: int, drive: NonlinearDrive) -> None:
         """Advance `steps` steps of `dt` seconds. Returns when the steps of the call before are done: the host is one
-        batch ahead of the device, so neither waits for the other."""
+        batch ahead of the device, so neither waits for the other. No step makes the kernels ready that steps need."""
         sources = self._sources(dt, drive)
+        if steps == 0:
+            args = self._step_args(*sources, dt, 0)
+            kernel(self._movement.build, self._structure, args)
+            self._entering(args)
         for first, count, deposits in pieces(drive.deposits, steps, one_by_one=self._looks is not None):
             for k in range(first, first + count):
                 args = self._step_args(*sources, dt, k)
                 sweep = kernel(self._movement.build, self._structure, args)
-                self._enter_heat(args)
+                self._entering(args)()
                 sweep(self._movement.grid(self.terms.shape), self._movement.TILE.block, args)
                 self._field.swap()
             if deposits:
@@ -192,12 +196,12 @@ class NonlinearCudaSweep:
             self._dt = dt
         return self._medium, self._smooth
 
-    def _enter_heat(self, step: tuple[Any, ...]) -> None:
-        """Enter what passes walls and taps in a step into the ledger."""
+    def _entering(self, step: tuple[Any, ...]) -> Callable[[], None]:
+        """What enters the heat that passes walls and taps in a step into the ledger."""
         if self._book is None:
-            return
+            return lambda: None
         u, _, _, box, _, medium, walls, _ = step
         args = (u, *self._book, self._capacity, box, medium, walls, self._entered)
-        accounts = self.terms.ledger_size
-        entering = kernel(cuda_heat_entered.build, None, args)
-        entering((cuda_heat_entered.BLOCKS, accounts, 1), (THREADS, 1, 1), args)
+        grid = (cuda_heat_entered.BLOCKS, self.terms.ledger_size, 1)
+        launch: Callable[[], None] = kernel(cuda_heat_entered.build, None, args).bound(grid, (THREADS, 1, 1), args)
+        return launch
