@@ -36,7 +36,8 @@ class Time(Part):
     tolerance: Annotated[float | None, quantity(SHARE)] = Field(
         None,
         description="Error allowed, as a share of the range of temperatures and not in K: 1e-3 is 0.1 K where cells "
-        "are between 300 and 400 K. In time (auto, rkl2, implicit: 1e-3 if left out), from the limit (steady: 1e-6) [1]",
+        "are between 300 and 400 K. In time (auto, rkl2, implicit: 1e-3 if left out), from the limit (steady: 1e-6 if "
+        "left out) [1]",
     )
 
     @model_validator(mode="before")
