@@ -18,12 +18,12 @@ import numpy as np
 
 from heatsim import __version__, advice, devices
 from heatsim.errors import Flaw, HeatsimError, RunFolderError
-from heatsim.integrators import SOLVING, euler, make_field
+from heatsim.integrators import euler, make_field
 from heatsim.integrators.rkl2 import Rkl2
+from heatsim.memory import state_bytes
 from heatsim.problem import Problem, build
 from heatsim.recorders import make_recorders
 from heatsim.recorders.writer import Writer
-from heatsim.scenario.output import PAST
 from heatsim.simulation import Progress, Timings, simulate
 from heatsim.state import State
 from heatsim.stepping import TOLERANCE
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from heatsim.scenario import Scenario
 
-STAGE_FIELDS = 4  # of super time stepping
-WATCHED = 16  # bytes a cell of each field that depends on the past, at most
 CLASSES = 2  # bytes a cell that `temporal` keeps of the materials and sources around it, at most
 Watch = Callable[[Progress], bool]
 Warn = Callable[[Sequence[Flaw]], None]
@@ -60,17 +58,6 @@ class Run:
 def default_folder(scenario: Scenario) -> Path:
     """`outputs/<name of the scenario file>` in the current folder."""
     return Path("outputs") / (scenario.path.stem if scenario.path else "run")
-
-
-def state_bytes(scenario: Scenario, problem: Problem | None = None) -> int:
-    """Bytes that the two copies of the state and the kinds of the cells take, or all that a solver needs. How many
-    kinds there are, the problem tells; until it is built, a byte a cell is counted."""
-    if scenario.time.integrator in SOLVING:
-        return prod(scenario.grid.cells) * SOLVING[scenario.time.integrator]
-    fields = STAGE_FIELDS if scenario.time.integrator == "rkl2" else 2
-    ids = prod(scenario.grid.cells) if problem is None else problem.kind_bytes
-    watched = prod(scenario.grid.cells) * WATCHED * sum(name in PAST for name in scenario.output.fields)
-    return prod(scenario.grid.cells) * fields * np.dtype(scenario.compute.precision).itemsize + ids + watched
 
 
 def settle(

@@ -5,6 +5,7 @@
 - `machine`: device, versions, load
 - `children`: processes that compile with an empty cache, or run under a profiler; `counters`: NVIDIA Nsight Compute
 - `report`: tables for the terminal and for Markdown, sections of a document between markers
-- `asked`: what all benchmarks are asked alike
-- `stencil/`: `heatsim bench stencil`; `convolution/`: `heatsim bench convolution`
+- `command`: what the command line calls for any of them
+- `asked`: what all benchmarks are asked alike, and the command that asks it
+- `stencil`, `convolution`, `integrators`: the benchmarks
 """

@@ -1,8 +1,9 @@
-"""What all benchmarks are asked alike."""
+"""What all benchmarks are asked alike, and the command that asks it."""
 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,6 +15,11 @@ PRECISIONS = ("float32", "float64")
 def precisions(asked: str) -> tuple[str, ...]:
     """The types that "float32", "float64" or "both" stand for."""
     return PRECISIONS if asked == "both" else (asked,)
+
+
+def precision(asked: tuple[str, ...]) -> str:
+    """The option that stands for these types: what `precisions` takes."""
+    return asked[0] if len(asked) == 1 else "both"
 
 
 def check_seconds(seconds: float) -> None:
@@ -29,7 +35,23 @@ def check_folders(paths: Iterable[Path | None]) -> None:
             raise RequestError(f"{path}: there is no folder {path.parent}{os.sep} to write into")
 
 
-def threads_in_words(device: str) -> list[str]:
-    """What stands before a command: how many threads the CPU kernels were given, if it was said."""
+def command(benchmark: str, device: str, options: dict[str, object]) -> str:
+    """The command that asks for the same again.
+
+    `options`: values by the name of the option; several of one name in a list, True for a flag, and what is None or
+    False is left out.
+    """
     threads = os.environ.get("NUMBA_NUM_THREADS") if device == "cpu" else None
-    return [f"NUMBA_NUM_THREADS={threads}"] if threads else []
+    words = [f"NUMBA_NUM_THREADS={threads}"] if threads else []
+    words += ["heatsim", "bench", benchmark, "--device", device]
+    for name, value in options.items():
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if each is not None and each is not False:
+                words += [name] if each is True else [name, _in_words(each)]
+    return " ".join(map(shlex.quote, words))
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, Path):
+        return value.as_posix()
+    return f"{value:g}" if isinstance(value, float) else str(value)

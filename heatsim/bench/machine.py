@@ -9,10 +9,13 @@ import sys
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatsim import devices
 from heatsim.errors import HeatsimError, NoGpuError
+
+if TYPE_CHECKING:
+    from heatsim_kernels.cuda_launch import Resources
 
 PACKAGES = ("heatsim", "numpy", "numba", "llvmlite", "numba-cuda", "cuda-bindings", "nvidia-cuda-nvvm", "nvidia-nvvm")
 NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
@@ -42,6 +45,21 @@ def require_memory(device: str, needed: int, what: str) -> None:
 def name_of(device: str) -> str:
     """The device in words, as tables are headed: a GPU's name, or the CPU and how many threads are used."""
     return devices.gpu_name() if device == "cuda" else f"{_cpu_model()}, {devices.cpu_name()}"
+
+
+def of_multiprocessor(taken: Resources) -> dict[str, float]:
+    """What a CUDA kernel takes of a multiprocessor, as it stands in a row."""
+    from heatsim_kernels.cuda_api import cuda
+
+    room = cuda.get_current_device().MAX_THREADS_PER_MULTIPROCESSOR
+    return {
+        "registers": taken.registers,
+        "spilled_bytes": taken.local_bytes,
+        "shared_bytes": taken.shared_bytes,
+        "threads": taken.threads,
+        "blocks_a_multiprocessor": taken.blocks_a_multiprocessor,
+        "occupancy": taken.blocks_a_multiprocessor * taken.threads / room,
+    }
 
 
 def describe(device: str) -> dict[str, Any]:

@@ -41,9 +41,7 @@ def stencil(**asked: Any) -> None:
     --size, --kernel and --materials may be repeated. Exit code 1 if a kernel fails the verification; it is not timed
     then.
     """
-    from heatsim.bench.stencil import command
-
-    sys.exit(command.run(asked, lambda line: click.echo(line, err=True)))
+    _run("stencil", asked)
 
 
 @bench.command()
@@ -70,9 +68,7 @@ def convolution(**asked: Any) -> None:
     --size, --problem, --kernel and --mask may be repeated. Exit code 1 if a kernel or another program fails the
     verification; it is not timed then.
     """
-    from heatsim.bench.convolution import command
-
-    sys.exit(command.run(asked, lambda line: click.echo(line, err=True)))
+    _run("convolution", asked)
 
 
 @bench.command()
@@ -97,6 +93,10 @@ def integrators(**asked: Any) -> None:
 
     --problem and --integrator may be repeated. Exit code 1 if an error is more than three times the tolerance.
     """
-    from heatsim.bench.integrators import command
+    _run("integrators", asked)
 
-    sys.exit(command.run(asked, lambda line: click.echo(line, err=True)))
+
+def _run(name: str, asked: dict[str, Any]) -> None:
+    from heatsim.bench import command
+
+    sys.exit(command.run(name, asked, lambda line: click.echo(line, err=True)))

@@ -69,10 +69,11 @@ def run(
 def _estimate(scenario: Scenario, as_json: bool) -> None:
     from heatsim import devices, runs
     from heatsim.console import summary
+    from heatsim.memory import state_bytes
     from heatsim.problem import build
 
     choice = devices.choose(scenario)
-    devices.require_memory(choice, runs.state_bytes(scenario))
+    devices.require_memory(choice, state_bytes(scenario))
     built = build(scenario)
     warn(built.cautions())
     problem, choice, taken = runs.settle(built, choice, full=True)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 COMPRESSION = 0.6  # of a snapshot, typical
 STEADY_ITERATIONS = 15  # of the steady solver, typically; strong contrasts take twice as many
 STEP_ITERATIONS = 6  # of all solves of an implicit step, typically
-BASE_MEMORY = 250e6  # bytes of Python, NumPy, Numba and compiled kernels
 
 
 def table(rows: Iterable[tuple[str, str]]) -> str:
@@ -121,15 +120,15 @@ def estimate(problem: Problem, device: str, kernel: str, advice: Advice | None) 
 
     Steps and time are None where error control finds the steps on the way.
     """
+    from heatsim.memory import derived_bytes, run_bytes
+
     scenario, cells = problem.scenario, problem.grid.cells
     integrator = scenario.time.integrator
     adaptive = integrator in CONTROLLED and (scenario.time.step == "auto" or scenario.time.tolerance is not None)
     steps = None if adaptive else 1 if integrator == "steady" else step_count(problem)
-    state_bytes = cells * problem.dtype.itemsize
     snapshots = 1 if integrator == "steady" else len(scenario.output.snapshots.times(scenario.time.end))
     seconds = _seconds_to_solve(problem, kernel) if integrator in SOLVING else _seconds_a_step(integrator, advice)
-    held = (6 if integrator == "rkl2" else 4) + problem.heating.holds_field
-    fields = cells * SOLVING[integrator] if integrator in SOLVING else held * state_bytes
+    snapshot = cells * problem.dtype.itemsize + derived_bytes(scenario)
     return {
         "device": device,
         "kernel": kernel,
@@ -139,8 +138,8 @@ def estimate(problem: Problem, device: str, kernel: str, advice: Advice | None) 
         "largest_step_seconds": problem.largest_step,
         "steps": steps,
         "cell_updates": None if steps is None else steps * cells,
-        "memory_bytes": fields + problem.kind_bytes + BASE_MEMORY,
-        "disk_bytes": snapshots * state_bytes * COMPRESSION,
+        "memory_bytes": run_bytes(problem),
+        "disk_bytes": snapshots * snapshot * COMPRESSION,
         "seconds_a_step": seconds,
         "seconds": None if steps is None else steps * seconds,
         "advice": None if advice is None else asdict(advice),

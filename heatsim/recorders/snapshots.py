@@ -46,9 +46,10 @@ class SnapshotRecorder:
             write_geometry(folder.geometry, problem.grid, materials, names, scenario.title)
 
     def record(self, state: State) -> None:
-        """Copy the field and have it written; a copy on a GPU waits there until its turn comes."""
+        """Copy the fields and have them written; a copy on a GPU waits there until its turn comes."""
         capture = state.capture()
-        share = 0 if capture else ROOM  # on the host, the copy and its compressed image fill all the room there is
+        # On the host, copies and their compressed images fill all the room there is; derived fields are always there.
+        share = 0 if capture and self._extra is _nothing else ROOM
         self._writer.wait_for_room(share)
         field = capture or _given(state.temperature())
         path, time, step = self._folder.snapshot(self._count), state.time, state.step

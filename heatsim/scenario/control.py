@@ -10,6 +10,7 @@ from heatsim.scenario.part import Part
 from heatsim.scenario.values import Number, quantity
 
 SECONDS = Number("s", above=0)
+SHARE = Number("a share of the range of temperatures", least=1e-10, most=0.1)
 
 
 def _end_is_optional_for_steady(schema: dict[str, Any]) -> None:
@@ -32,10 +33,11 @@ class Time(Part):
         description="Method in time: the fastest that is as accurate as tolerance (auto), explicit Euler, super time "
         "stepping, implicit, or to the steady state (no end)",
     )
-    tolerance: Annotated[float | None, quantity(Number("1", least=1e-10, most=0.1))] = Field(
+    tolerance: Annotated[float | None, quantity(SHARE)] = Field(
         None,
-        description="Error allowed, of the range of temperatures: in time (auto, rkl2, implicit), from the limit "
-        "(steady) [1]",
+        description="Error allowed, as a share of the range of temperatures and not in K: 1e-3 is 0.1 K where cells "
+        "are between 300 and 400 K. In time (auto, rkl2, implicit: 1e-3 if left out), from the limit (steady: 1e-6 if "
+        "left out) [1]",
     )
 
     @model_validator(mode="before")

@@ -14,6 +14,7 @@ from heatsim.scenario.wording import flaw, quote
 
 Name = Annotated[str, NAME]
 PAST = ("peak_temperature", "time_above", "cooling_rate")  # fields that depend on all that has been
+VECTORS = ("heat_flux", "gradient")  # fields of a value an axis
 FieldName = Literal["peak_temperature", "cooling_rate", "heat_flux", "gradient", "melted_fraction", "time_above"]
 
 

@@ -27,6 +27,8 @@ from .cpu_jit import inlined, parallel_jit
 from .cpu_threads import limited, threads_for
 from .fma import fma
 
+TIME = np.dtype(np.float64)  # of times that are summed up
+
 
 class Wanted(NamedTuple):
     """What is to be watched: the peak, the time above the value `above`, the cooling rate at the value `crossing`."""
@@ -34,6 +36,12 @@ class Wanted(NamedTuple):
     peak: bool = False
     above: float | None = None
     crossing: float | None = None
+
+
+def bytes_a_cell(peak: bool, times: bool, coolings: bool, itemsize: int) -> int:
+    """Bytes that watching takes of each cell, for what is wanted, of a field whose values have `itemsize` bytes."""
+    last = times or coolings
+    return itemsize * (peak + last + coolings) + TIME.itemsize * times
 
 
 def time_above(total, before, after, elapsed):
@@ -57,7 +65,7 @@ class CpuWatch:
         times, coolings = wanted.above is not None, wanted.crossing is not None
         self._last = flat.copy() if times or coolings else None
         self._peak = flat.copy() if wanted.peak else None
-        self._time = np.zeros(flat.size) if times else None
+        self._time = np.zeros(flat.size, TIME) if times else None
         self._cooling = np.full(flat.size, np.nan, field.dtype) if coolings else None
 
     def look(self, field: np.ndarray, elapsed: float) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
+import on_simulator
 import pytest
 import simulate_banks
 from bank_cases import same_bits
@@ -16,25 +13,11 @@ from heatsim_kernels.bank import filter_bank, max_pool, relu
 from simulate_banks import BANKS, IMAGES, ON_CUDA, POOL
 
 pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    target = tmp_path_factory.mktemp("simulator") / "banks.npz"
-    script = Path(simulate_banks.__file__)
-    environment = {
-        **os.environ,
-        "NUMBA_ENABLE_CUDASIM": "1",
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "kernels"), str(script.parent)]),
-        "PYTHONWARNINGS": "ignore::RuntimeWarning",  # NumPy tells of unsigned sums that wrap, as they are meant to
-    }
-    done = subprocess.run(
-        [sys.executable, str(script), str(target)], env=environment, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    with np.load(target) as file:
-        return dict(file)
+    return on_simulator.results(simulate_banks.__file__, tmp_path_factory.mktemp("simulator"))
 
 
 @pytest.mark.parametrize("name", BANKS)

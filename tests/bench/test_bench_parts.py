@@ -32,10 +32,10 @@ def test_intensities_are_those_of_the_textbook() -> None:
         assert 13 / (4 * reads) == pytest.approx(expected, abs=0.005)
 
 
-def test_the_effective_throughput_counts_a_read_a_write_and_the_material() -> None:
-    assert theory.effective_throughput(5e11, "float32", 1) == 4e12
-    assert theory.effective_throughput(2e11, "float64", 1) == 3.2e12
-    assert theory.effective_throughput(1e11, "float32", 3) == 0.9e12
+def test_what_must_move_is_a_read_a_write_and_the_material() -> None:
+    assert theory.bytes_moved("float32", 1) == 4 + 4
+    assert theory.bytes_moved("float64", 1) == 8 + 8
+    assert theory.bytes_moved("float32", 3) == 4 + 4 + 1
     assert theory.least_intensity("float32", 1) == pytest.approx(13 / 8)
     assert theory.least_intensity("float64", 4) == pytest.approx(18 / 17)
 

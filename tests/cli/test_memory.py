@@ -1,4 +1,5 @@
-"""Peak memory of a run: two states, one byte a cell, two snapshots on their way to the disk, and 250 MB.
+"""Peak memory of a run: two states, one byte a cell, two snapshots on their way to the disk, and 250 MB; more for the
+fields that are asked for.
 
 The compiler is not counted: it takes some 130 MB more in the first run of a new combination of features.
 """
@@ -7,15 +8,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from cli_cases import SMALL
 
+from heatsim.integrators import make_field
+from heatsim.memory import run_bytes, state_bytes
 from heatsim.problem import build
-from heatsim.runs import state_bytes
+from heatsim.recorders import make_recorders
+from heatsim.recorders.writer import Writer
 from heatsim.scenario import loads
+from heatsim.state import State
+from heatsim.store.folder import RunFolder
 
 CELLS = 256**3
 BOUND = (4 + 4 + 1 + 2 * 4) * CELLS + 250e6
@@ -72,3 +79,47 @@ def test_two_states_and_the_kinds_of_the_cells_are_counted(text: str, a_cell: in
     scenario = loads(text)
     problem = build(scenario)
     assert state_bytes(scenario, problem) == a_cell * problem.grid.cells
+
+
+def allocated_and_counted(text: str, folder: Path) -> tuple[int, float]:
+    """Bytes that arrays take at most while a state is set up and all that is wanted of it is recorded, and the estimate
+    for the whole run."""
+    problem = build(loads(text.replace("[8, 8, 8]", "[24, 24, 24]")))
+    integrator = problem.scenario.time.integrator
+    field, writer = make_field(problem, "multigrid" if integrator == "implicit" else "cpu"), Writer()
+    recorders = make_recorders(problem, RunFolder.create(folder, force=True), writer)
+    tracemalloc.start()
+    try:
+        state = State(problem, field)
+        for recorder in recorders:
+            recorder.record(state)
+        writer.close()
+        return tracemalloc.get_traced_memory()[1], run_bytes(problem)
+    finally:
+        tracemalloc.stop()
+
+
+PAST = "['peak_temperature', 'time_above', 'cooling_rate']\ntime_above = 310.0\ncooling_through = 305.0"
+CONTACT = "[[contacts]]\nbetween = ['copper', 'steel']\nresistance = 1e-3\n"
+MELTING = "heat_capacity = 385.0\nlatent = { heat = 1e5, solidus = 340.0, liquidus = 350.0 }"
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        (CASES["expression"], PAST),
+        (CASES["expression"] + "[compute]\nprecision = 'float64'\n", PAST),
+        (CASES["expression"].replace("end = 1.0", "end = 1.0\nintegrator = 'implicit'"), "['peak_temperature']"),
+        (CASES["expression"], "['heat_flux', 'gradient']"),
+        (CASES["expression"] + TWO_MATERIALS + CONTACT, "['heat_flux']"),
+        (CASES["expression"].replace("heat_capacity = 385.0", MELTING), "['melted_fraction', 'heat_flux']"),
+    ],
+    ids=["past", "past in float64", "peak of a solver", "vectors", "flux through contacts", "melting"],
+)
+def test_fields_that_are_asked_for_are_counted_as_they_are_allocated(tmp_path: Path, text: str, fields: str) -> None:
+    asked = f"{text}[output]\nfields = {fields}\n"
+    for each in (text, asked):
+        allocated_and_counted(each, tmp_path / "compiled")
+    before, after = allocated_and_counted(text, tmp_path / "plain"), allocated_and_counted(asked, tmp_path / "asked")
+    allocated, counted = after[0] - before[0], after[1] - before[1]
+    assert 0.7 * counted < allocated < 1.03 * counted  # images of files are smaller than what is in them

@@ -180,6 +180,13 @@ def test_a_dry_run_counts_the_steps_that_the_run_takes(invoke: Invoke, write: Wr
     assert estimate["largest_step_seconds"] == told["largest_step_seconds"]
 
 
+def test_a_dry_run_counts_each_field_of_a_snapshot_on_the_disk(invoke: Invoke, write: Write) -> None:
+    for fields, count in (("[]", 1), ("['heat_flux', 'peak_temperature']", 1 + 3 + 1)):
+        write(f"{SMALL}[output]\nsnapshots = {{ count = 4 }}\nfields = {fields}\n")
+        estimate = json.loads(invoke("run", "case.toml", "--dry-run", "--json").stdout)
+        assert estimate["disk_bytes"] == pytest.approx(0.6 * 5 * count * 4 * 8**3)
+
+
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("run", "--help"), ("--version",)])
 def test_help_is_help(invoke: Invoke, arguments: tuple[str, ...]) -> None:
     done = invoke(*arguments)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, cast
 
 import numpy as np
+import scenario_texts
 import tomli_w
 from plain_stages import PlainStages
+from scenario_texts import PERIODIC, box, convection, fixed, flux, material
 
 from heatsim.integrators import make_field
 from heatsim.integrators.implicit import Implicit
@@ -19,59 +21,7 @@ from heatsim.scenario import loads
 from heatsim.simulation import Timings, simulate
 from heatsim.state import State
 
-Face = dict[str, Any]
-INSULATED: Face = {"kind": "insulated"}
-PERIODIC: Face = {"kind": "periodic"}
-
-
-def fixed(temperature: float | str) -> Face:
-    return {"kind": "fixed", "temperature": temperature}
-
-
-def flux(into: float) -> Face:
-    return {"kind": "flux", "flux": into}
-
-
-def convection(coefficient: float | str, ambient: float | str) -> Face:
-    return {"kind": "convection", "coefficient": coefficient, "ambient": ambient}
-
-
-def box(lower: Sequence[float], upper: Sequence[float]) -> dict[str, Any]:
-    return {"box": {"lower": lower, "upper": upper}}
-
-
-def material(k: float = 1.0, density: float = 1.0, heat_capacity: float = 1.0) -> dict[str, Any]:
-    return {"conductivity": k, "density": density, "heat_capacity": heat_capacity}
-
-
-def case(
-    cells: Sequence[int],
-    end: float = 1.0,
-    *,
-    size: Sequence[float] = (1.0, 1.0, 1.0),
-    materials: dict[str, Any] | None = None,
-    regions: Sequence[dict[str, Any]] = (),
-    initial: float | str = 0.0,
-    boundary: dict[str, Face] | None = None,
-    sources: Sequence[dict[str, Any]] = (),
-    precision: str = "float64",
-    **time: Any,
-) -> str:
-    """The TOML text of a scenario in degC; the first material fills the box. `time`: more keys of [time]."""
-    materials = materials or {"unit": material()}
-    return tomli_w.dumps(
-        {
-            "temperature_unit": "degC",
-            "grid": {"cells": cells, "size": size},
-            "time": {"end": end, "integrator": "implicit", **time},
-            "compute": {"precision": precision, "device": "cpu"},
-            "materials": materials,
-            "regions": [{"material": next(iter(materials))}, *regions],
-            "initial": {"temperature": initial},
-            "boundary": boundary or {},
-            "sources": list(sources),
-        }
-    )
+case = partial(scenario_texts.case, device="cpu", integrator="implicit")
 
 
 def state_of(text: str, *, kernel: Any = "multigrid", **time: Any) -> State:

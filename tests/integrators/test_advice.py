@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from integrator_cases import Watcher, box, case, convection, field, fixed, material, run, state_of
+from integrator_cases import Watcher, case, field, run, state_of
+from scenario_texts import box, convection, fixed, material
 
 from heatsim.advice import Advice, Cost, advise
 from heatsim.problem import Problem

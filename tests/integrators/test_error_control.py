@@ -8,20 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tomli_w
-from integrator_cases import (
-    VARIED_PROBLEMS,
-    Watcher,
-    box,
-    case,
-    convection,
-    equal_steps,
-    field,
-    fixed,
-    flux,
-    material,
-    run,
-    state_of,
-)
+from integrator_cases import VARIED_PROBLEMS, Watcher, case, equal_steps, field, run, state_of
+from scenario_texts import box, convection, fixed, flux, material
 
 from heatsim.integrators.implicit import Implicit
 from heatsim.integrators.tableaus import TR_BDF2

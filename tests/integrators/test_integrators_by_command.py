@@ -206,8 +206,8 @@ SWINGING = BLOCK.replace("ambient = 290.0", 'ambient = "290 + sin(t)"')
         (SWINGING, STEADY, "a steady state needs boundary values and sources that do not depend on t"),
         (BLOCK, [*STEADY, "--device", "cuda", "--kernel", "cpu"], 'compute.kernel: "cpu" runs on device "cpu"'),
         (BLOCK, [*IMPLICIT, "--kernel", "basic"], 'compute.kernel: "basic" takes explicit steps'),
-        (BLOCK, [*IMPLICIT, "--set", "time.tolerance=0.5"], "expected a number from 1e-10 to 0.1, found 0.5"),
-        (BLOCK, [*IMPLICIT, "--set", "time.tolerance=0"], "expected a number from 1e-10 to 0.1, found 0"),
+        (BLOCK, [*IMPLICIT, "--set", "time.tolerance=0.5"], "(a share of the range of temperatures), found 0.5"),
+        (BLOCK, [*IMPLICIT, "--set", "time.tolerance=0"], "(a share of the range of temperatures), found 0"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_reason(

@@ -10,18 +10,8 @@ import numpy as np
 import pytest
 import tomli_w
 from click.testing import CliRunner
-from integrator_cases import (
-    PERIODIC,
-    box,
-    case,
-    convection,
-    equal_steps,
-    field,
-    fixed,
-    flux,
-    material,
-    run,
-)
+from integrator_cases import case, equal_steps, field, run
+from scenario_texts import PERIODIC, box, convection, fixed, flux, material
 
 from heatsim.cli import main
 from heatsim.integrators import ON_CUDA

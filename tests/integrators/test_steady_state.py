@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from heatsim_kernels.stencil import SWEEPS
 from heatsim_kernels.stencil.terms import Drive
-from integrator_cases import PERIODIC, Watcher, box, case, convection, field, fixed, flux, material, run, steady
+from integrator_cases import Watcher, case, field, run, steady
+from scenario_texts import PERIODIC, box, convection, fixed, flux, material
 
 AXES = ("x", "y", "z")
 

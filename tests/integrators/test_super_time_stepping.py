@@ -4,19 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from integrator_cases import (
-    ORDER_PROBLEMS,
-    VARIED_PROBLEMS,
-    Watcher,
-    box,
-    case,
-    convection,
-    exact,
-    field,
-    fixed,
-    run,
-    state_of,
-)
+from integrator_cases import ORDER_PROBLEMS, VARIED_PROBLEMS, Watcher, case, exact, field, run, state_of
+from scenario_texts import box, convection, fixed
 
 from heatsim.integrators import rkl2
 from heatsim.integrators.rkl2 import Rkl2, Scheme, bare, consistent, most_stages, stages_for

@@ -18,7 +18,8 @@ def results(script: str | None, folder: Path, timeout: float = 120, *more: Path)
     assert script is not None
     target = folder / "results.npz"
     path = os.pathsep.join(map(str, (ROOT / "kernels", Path(script).parent, *more)))
-    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": path}
+    silent = "ignore::RuntimeWarning"  # NumPy tells of unsigned sums that wrap, as they are meant to
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": path, "PYTHONWARNINGS": silent}
     command = [sys.executable, script, str(target)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
     assert done.returncode == 0, done.stderr

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import on_simulator
 import pytest
 import simulate_between_steps
 from between_cases import (
@@ -32,8 +30,6 @@ from heatsim_kernels.stencil.stages import row_of
 from heatsim_kernels.stencil.terms import Deposit, Drive
 from kernel_cases import STEP, same_bits
 from stage_cases import COUNT, stages
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_pieces_end_where_windows_are_heated() -> None:
@@ -123,20 +119,9 @@ def test_stages_heat_windows_by_their_rates() -> None:
 
 @pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 def test_simulated_sweeps_give_the_bits_of_the_cpu(tmp_path: Path) -> None:
-    target, script = tmp_path / "results.npz", Path(simulate_between_steps.__file__)
-    environment = {
-        **os.environ,
-        "NUMBA_ENABLE_CUDASIM": "1",
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "kernels"), str(script.parent)]),
-        "PYTHONWARNINGS": "ignore::RuntimeWarning",
-    }
-    done = subprocess.run(
-        [sys.executable, str(script), str(target)], env=environment, capture_output=True, text=True, timeout=240
-    )
-    assert done.returncode == 0, done.stderr
-    with np.load(target) as found:
-        for name, values in results(on_cuda=False):
-            assert same_bits(found[name], values), name
+    found = on_simulator.results(simulate_between_steps.__file__, tmp_path, 240)
+    for name, values in results(on_cuda=False):
+        assert same_bits(found[name], values), name
 
 
 @pytest.mark.gpu

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import on_simulator
 import pytest
 import simulate_deposit
 from heatsim_kernels.deposit import deposit
@@ -17,7 +15,6 @@ from heatsim_kernels.fma import fma
 from numba import config, types
 from simulate_deposit import GAIN, WINDOWS, data, on_cuda
 
-ROOT = Path(__file__).parents[2]
 DTYPES = ("float32", "float64")
 needs_numba_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 
@@ -66,20 +63,9 @@ def test_a_window_that_does_not_fit_is_refused(
 
 @needs_numba_cuda
 def test_simulated_deposits_give_the_bits_of_the_cpu(tmp_path: Path) -> None:
-    target, script = tmp_path / "fields.npz", Path(simulate_deposit.__file__)
-    environment = {
-        **os.environ,
-        "NUMBA_ENABLE_CUDASIM": "1",
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "kernels"), str(script.parent)]),
-        "PYTHONWARNINGS": "ignore::RuntimeWarning",
-    }
-    done = subprocess.run(
-        [sys.executable, str(script), str(target)], env=environment, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    with np.load(target) as found:
-        for dtype in DTYPES:
-            assert found[dtype].tobytes() == on_cpu(dtype).tobytes()
+    found = on_simulator.results(simulate_deposit.__file__, tmp_path)
+    for dtype in DTYPES:
+        assert found[dtype].tobytes() == on_cpu(dtype).tobytes()
 
 
 @needs_numba_cuda

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
+import on_simulator
 import pytest
 import simulate_watch
-from heatsim_kernels.watch import CpuWatch, Wanted
+from heatsim_kernels.watch import CpuWatch, Wanted, bytes_a_cell
 from watch_cases import CASES, WANTED, expected, looks
 
-ROOT = Path(__file__).parents[2]
 with_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 
 
@@ -33,6 +29,14 @@ def test_the_cpu_sees_what_numpy_sees(name: str, dtype: type) -> None:
     for key, values in found.items():
         assert values.dtype == (np.float64 if key == "time_above" else dtype)
         np.testing.assert_allclose(values, by_numpy[key], rtol=1e-6 if dtype is np.float32 else 1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+def test_the_bytes_of_a_watch_are_those_of_its_arrays(name: str, dtype: type) -> None:
+    field, wanted = np.zeros((2, 3, 7), dtype), WANTED[name]
+    held = sum(each.nbytes for each in vars(CpuWatch(field, wanted)).values() if isinstance(each, np.ndarray))
+    times, coolings = wanted.above is not None, wanted.crossing is not None
+    assert held == field.size * bytes_a_cell(wanted.peak, times, coolings, field.itemsize)
 
 
 def test_a_field_that_changes_linearly_is_watched_exactly_whatever_the_interval() -> None:
@@ -63,14 +67,7 @@ def test_many_short_steps_lose_no_time() -> None:
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    target, script = tmp_path_factory.mktemp("watch") / "results.npz", Path(simulate_watch.__file__)
-    places = os.pathsep.join([str(ROOT / "kernels"), str(script.parent)])
-    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": places}
-    command = [sys.executable, str(script), str(target)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    with np.load(target) as file:
-        return dict(file)
+    return on_simulator.results(simulate_watch.__file__, tmp_path_factory.mktemp("watch"))
 
 
 @with_cuda

@@ -1,13 +1,15 @@
-"""Scenarios for the physics tests: made of a few numbers as TOML, run in memory without a folder."""
+"""Explicit runs for the physics tests: in memory, without a folder."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
-import tomli_w
+import scenario_texts
+from scenario_texts import Face
 
 from heatsim.integrators import make_field
 from heatsim.problem import Problem, build
@@ -15,68 +17,17 @@ from heatsim.scenario import loads
 from heatsim.simulation import Timings, simulate
 from heatsim.state import EnergyBalance, State
 
-Face = dict[str, Any]
 Run = Callable[..., "Outcome"]
 
 AXES = ("x", "y", "z")
 FACES = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
-INSULATED: Face = {"kind": "insulated"}
-PERIODIC: Face = {"kind": "periodic"}
 SAFETY = 0.9  # step = "auto" takes this part of the limit
 
-
-def fixed(temperature: float | str) -> Face:
-    return {"kind": "fixed", "temperature": temperature}
-
-
-def flux(into: float | str) -> Face:
-    return {"kind": "flux", "flux": into}
-
-
-def convection(coefficient: float | str, ambient: float | str) -> Face:
-    return {"kind": "convection", "coefficient": coefficient, "ambient": ambient}
+case = partial(scenario_texts.case, integrator="euler", step="auto")
 
 
 def both(axis: str, face: Face) -> dict[str, Face]:
     return {f"{axis}_min": face, f"{axis}_max": face}
-
-
-def material(k: float | Sequence[float] = 1.0, density: float = 1.0, heat_capacity: float = 1.0) -> dict[str, Any]:
-    return {"conductivity": k, "density": density, "heat_capacity": heat_capacity}
-
-
-def box(lower: Sequence[float], upper: Sequence[float]) -> dict[str, Any]:
-    return {"box": {"lower": lower, "upper": upper}}
-
-
-def case(
-    cells: Sequence[int],
-    end: float,
-    *,
-    size: Sequence[float] = (1.0, 1.0, 1.0),
-    materials: dict[str, Any] | None = None,
-    regions: Sequence[dict[str, Any]] = (),
-    initial: Any = 0.0,
-    boundary: dict[str, Face] | None = None,
-    sources: Sequence[dict[str, Any]] = (),
-    step: float | str = "auto",
-    precision: str = "float64",
-) -> str:
-    """The TOML text of a scenario in degC. The first material fills the box; `regions` are painted over it."""
-    materials = materials or {"unit": material()}
-    return tomli_w.dumps(
-        {
-            "temperature_unit": "degC",
-            "grid": {"cells": cells, "size": size},
-            "time": {"end": end, "step": step, "integrator": "euler"},
-            "compute": {"precision": precision},
-            "materials": materials,
-            "regions": [{"material": next(iter(materials))}, *regions],
-            "initial": {"temperature": initial},
-            "boundary": boundary or {},
-            "sources": list(sources),
-        }
-    )
 
 
 @dataclass(frozen=True)

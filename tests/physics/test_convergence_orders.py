@@ -12,7 +12,8 @@ from math import ceil, exp, pi, sin
 
 import numpy as np
 import pytest
-from physics_cases import AXES, FACES, INSULATED, Run, case, convection, fixed, flux, material, observed_order, rms
+from physics_cases import AXES, FACES, Run, case, observed_order, rms
+from scenario_texts import INSULATED, convection, fixed, flux, material
 from scipy.integrate import solve_ivp
 
 from heatsim.scenario import Expression

@@ -9,7 +9,8 @@ import numpy as np
 import physics_cases
 import pytest
 import tomli_w
-from physics_cases import INSULATED, Run, both, box, case, convection, fixed, flux, material
+from physics_cases import Run, both, case
+from scenario_texts import INSULATED, box, convection, fixed, flux, material
 
 import heatsim.scenario
 from heatsim import runs

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from heatsim_kernels.stencil.pieces import heated
-from physics_cases import Run, box, case, material, problem_of
+from physics_cases import Run, case, problem_of
+from scenario_texts import box, material
 
 from heatsim.errors import ScenarioError
 from heatsim.grid import Grid

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from physics_cases import Face, Run, case, convection, fixed, flux, material, problem_of
+from physics_cases import Run, case, problem_of
+from scenario_texts import Face, convection, fixed, flux, material
 
 from heatsim.errors import ScenarioError
 

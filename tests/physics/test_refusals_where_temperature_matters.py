@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 import tomli_w
-from physics_cases import both, case, fixed, material
+from physics_cases import both, case
+from scenario_texts import fixed, material
 
 from heatsim import devices
 from heatsim.errors import ScenarioError

@@ -8,7 +8,8 @@ import numba
 import numpy as np
 import physics_cases
 import pytest
-from physics_cases import Run, box, case, convection, fixed, flux, material
+from physics_cases import Run, case
+from scenario_texts import box, convection, fixed, flux, material
 
 from heatsim import stepping
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import tomli_w
 from heatsim_kernels.stencil import SWEEPS
-from physics_cases import box, case, material
+from physics_cases import case
+from scenario_texts import box, material
 
 from heatsim.errors import NoGpuError
 from heatsim.problem import build

@@ -6,6 +6,7 @@ import pytest
 
 from heatsim.scenario import Expression, loads
 
+SHARE = "a share of the range of temperatures"
 Messages = Callable[..., list[str]]
 
 
@@ -55,7 +56,7 @@ def test_an_item_of_an_array_is_overridden_by_its_index(minimal: str) -> None:
         ("time.end=" + "[" * 5000, "--set time.end: nested more than 32 deep"),
         ("time.end=" + "1" * 5000, "--set time.end: a number of more than 200 characters"),
         ("sources.0.power=3", "--set sources.0.power: sources: expected an array, found a table"),
-        ("time.tolerance=1", "--set time.tolerance: expected a number from 1e-10 to 0.1, found 1"),
+        ("time.tolerance=1", f"--set time.tolerance: expected a number from 1e-10 to 0.1 ({SHARE}), found 1"),
     ],
 )  # fmt: skip
 def test_a_wrong_override_is_told_by_its_key(messages: Messages, minimal: str, override: str, message: str) -> None:

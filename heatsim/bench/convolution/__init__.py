@@ -1,6 +1,6 @@
 """`heatsim bench convolution`: verify the smoothing, filter bank and pooling kernels and their peers, then time them.
 
-- `command`: what the command line calls; `options`: what was asked for
+- `options`: what was asked for
 - `problems`: what is verified and timed; `reference`: the same in plain NumPy and float64
 - `ours`: heatsim's kernels; `peers`: other programs, each in a process of its own (`peer`, `libraries`)
 - `ahead`: GPU kernels compiled by all cores before anything else

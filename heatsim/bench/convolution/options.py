@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,19 +38,20 @@ class Options:
 
     def command(self) -> str:
         """The command that measures this again, with every default written out."""
-        words = asked.threads_in_words(self.device)
-        words += ["heatsim", "bench", "convolution", "--device", self.device]
-        words += [word for size in self.sizes for word in ("--size", in_words(size, ","))]
-        words += ["--precision", self.precisions[0] if len(self.precisions) == 1 else "both"]
-        if self.families != FAMILIES:
-            words += [word for name in self.families for word in ("--problem", name)]
-        if self.kernels != kernels_of(self.device, self.families):
-            words += [word for name in self.kernels for word in ("--kernel", name)]
-        words += [word for mask in self.masks for word in ("--mask", in_words(mask, "x"))]
-        words += ["--seconds", f"{self.seconds:g}"] + ["--no-peers"] * (not self.peers)
-        named = (("--peers-python", self.peers_python), ("--json", self.json), ("--write", self.write))
-        words += [word for name, path in named if path is not None for word in (name, path.as_posix())]
-        return " ".join(map(shlex.quote, words))
+        every = self.kernels == kernels_of(self.device, self.families)
+        chosen = {
+            "--size": [in_words(size, ",") for size in self.sizes],
+            "--precision": asked.precision(self.precisions),
+            "--problem": () if self.families == FAMILIES else self.families,
+            "--kernel": () if every else self.kernels,
+            "--mask": [in_words(mask, "x") for mask in self.masks],
+            "--seconds": self.seconds,
+            "--no-peers": not self.peers,
+            "--peers-python": self.peers_python,
+            "--json": self.json,
+            "--write": self.write,
+        }
+        return asked.command("convolution", self.device, chosen)
 
 
 def options(

@@ -13,11 +13,12 @@ from heatsim_kernels.bank import cuda_bank, cuda_pointwise
 from heatsim_kernels.bank.cuda_block import Structure
 from heatsim_kernels.bank.geometry import geometry, pool_pair
 from heatsim_kernels.convolution import EDGES, cuda_pass
-from heatsim_kernels.cuda_api import SIMULATED, cuda
+from heatsim_kernels.cuda_api import SIMULATED
 from heatsim_kernels.cuda_launch import kernel as launcher
 from heatsim_kernels.cuda_memory import Array, empty, on_device
 from heatsim_kernels.cuda_vectors import CELLS
 
+from heatsim.bench import machine
 from heatsim.bench.convolution.problems import BANKS, LINES, PLANES, POOL, RELU, Problem
 
 
@@ -37,17 +38,7 @@ class Ready(NamedTuple):
 
     def resources(self) -> dict[str, float]:
         """What the kernel takes of a multiprocessor; nothing on the simulator, which compiles nothing."""
-        if SIMULATED:
-            return {}
-        registers, local_bytes, shared_bytes, threads, blocks = self.kernel.resources(self.block)
-        return {
-            "registers": registers,
-            "spilled_bytes": local_bytes,
-            "shared_bytes": shared_bytes,
-            "threads": threads,
-            "blocks_a_multiprocessor": blocks,
-            "occupancy": blocks * threads / cuda.get_current_device().MAX_THREADS_PER_MULTIPROCESSOR,
-        }
+        return {} if SIMULATED else machine.of_multiprocessor(self.kernel.resources(self.block))
 
 
 def ready(kernel: str, problem: Problem, field: Array, weights: np.ndarray) -> Ready:

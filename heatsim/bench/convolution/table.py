@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from heatsim.bench import report
-from heatsim.bench.convolution.benchmark import NAME
+from heatsim.bench.command import Shown
 from heatsim.bench.report import Column, Row, digits, number
 
 
@@ -40,11 +39,6 @@ COLUMNS = (
 )
 
 
-def print_results(document: dict[str, Any]) -> None:
-    """The table on stdout."""
-    report.print_table(COLUMNS, document["rows"], group=lambda row: (row["problem"], row["shape"], row["precision"]))
-
-
 def flaws(document: dict[str, Any]) -> list[str]:
     """What the verification found, a line for each kernel and peer that failed."""
     found = [
@@ -59,17 +53,9 @@ def flaws(document: dict[str, Any]) -> list[str]:
     return found
 
 
-def write_section(path: Path, document: dict[str, Any]) -> None:
-    """The section of this device in a Markdown document. Raises OSError."""
-    device = document["machine"]["device_name"]
-    parts = [
-        f"### {device}",
-        f"    {document['command']}",
-        report.circumstances(document),
-        report.markdown(COLUMNS, document["rows"]),
-        "\n".join(f"- {line}" for line in (*flaws(document), *document["notes"])),
-    ]
-    if not flaws(document):
-        cases = sum(verdict["cases"] for verdict in document["verification"])
-        parts.append(f"Before they were timed, the kernels gave the right results on {cases} problems.")
-    report.write_section(path, NAME, device, "\n\n".join(part for part in parts if part))
+def _verified(document: dict[str, Any]) -> str:
+    cases = sum(verdict["cases"] for verdict in document["verification"])
+    return f"Before they were timed, the kernels gave the right results on {cases} problems."
+
+
+SHOWN = Shown(COLUMNS, lambda row: (row["problem"], row["shape"], row["precision"]), flaws, _verified)

@@ -30,11 +30,14 @@ class Options:
 
     def command(self) -> str:
         """The command that does the same on this machine."""
-        precision = "both" if len(self.precisions) > 1 else self.precisions[0]
-        words = ["heatsim bench integrators", f"--device {self.device} --size {self.size} --precision {precision}"]
-        words += [f"--problem {name}" for name in self.problems if len(self.problems) < len(PROBLEMS)]
-        words += [f"--integrator {name}" for name in self.integrators if len(self.integrators) < len(INTEGRATORS)]
-        return " ".join([*asked.threads_in_words(self.device), *words, f"--limit {self.limit:g}"])
+        chosen = {
+            "--size": self.size,
+            "--precision": asked.precision(self.precisions),
+            "--problem": () if len(self.problems) == len(PROBLEMS) else self.problems,
+            "--integrator": () if len(self.integrators) == len(INTEGRATORS) else self.integrators,
+            "--limit": self.limit,
+        }
+        return asked.command("integrators", self.device, chosen)
 
 
 def options(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from heatsim.bench import report
-from heatsim.bench.integrators.benchmark import NAME
+from heatsim.bench.command import Shown
 from heatsim.bench.report import Column, Row, number
 
 
@@ -34,11 +32,6 @@ COLUMNS = (
 )
 
 
-def print_results(document: dict[str, Any]) -> None:
-    """The table on stdout."""
-    report.print_table(COLUMNS, document["rows"], group=lambda row: (row["problem"], row["precision"]))
-
-
 def flaws(document: dict[str, Any]) -> list[str]:
     """A line for each run that was less accurate than it had to be."""
     return [
@@ -48,14 +41,4 @@ def flaws(document: dict[str, Any]) -> list[str]:
     ]
 
 
-def write_section(path: Path, document: dict[str, Any]) -> None:
-    """The section of this device in a Markdown document. Raises OSError."""
-    device = document["machine"]["device_name"]
-    parts = [
-        f"### {device}",
-        f"    {document['command']}",
-        report.circumstances(document),
-        report.markdown(COLUMNS, document["rows"]),
-        "\n".join(f"- {line}" for line in (*flaws(document), *document["notes"])),
-    ]
-    report.write_section(path, NAME, device, "\n\n".join(part for part in parts if part))
+SHOWN = Shown(COLUMNS, lambda row: (row["problem"], row["precision"]), flaws)

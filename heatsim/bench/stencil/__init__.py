@@ -1,6 +1,6 @@
 """`heatsim bench stencil`: verify the stencil kernels, then time them.
 
-- `command`: what the command line calls; `options`: what was asked for; `contenders`: the kernels that a device has
+- `options`: what was asked for; `contenders`: the kernels that a device has
 - `problems`: heat problems to verify and to time; `reference`: explicit steps in plain NumPy
 - `verify`, `timing`, `theory`: agreement, rates, and the operations and bytes that theory counts
 - `extras`: compile times and hardware counters, from child processes (`child`)

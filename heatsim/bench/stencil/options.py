@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,18 +37,21 @@ class Options:
 
     def command(self) -> str:
         """The command that measures this again, with every default written out."""
-        words = asked.threads_in_words(self.device)
-        words += ["heatsim", "bench", "stencil", "--device", self.device]
-        words += [word for shape in self.sizes for word in ("--size", in_words(shape))]
-        words += ["--precision", self.precisions[0] if len(self.precisions) == 1 else "both"]
-        if self.kernels != tuple(contenders.names(self.device)):
-            words += [word for name in self.kernels for word in ("--kernel", name)]
-        words += [word for count in self.materials for word in ("--materials", str(count))]
-        words += ["--seconds", f"{self.seconds:g}"]
-        words += ["--tune"] * self.tune + ["--compile"] * self.compile + ["--counters"] * self.counters
-        named = (("--json", self.json), ("--write", self.write), ("--figure", self.figure))
-        words += [word for name, path in named if path is not None for word in (name, path.as_posix())]
-        return " ".join(map(shlex.quote, words))
+        every = self.kernels == tuple(contenders.names(self.device))
+        chosen = {
+            "--size": [in_words(shape) for shape in self.sizes],
+            "--precision": asked.precision(self.precisions),
+            "--kernel": () if every else self.kernels,
+            "--materials": self.materials,
+            "--seconds": self.seconds,
+            "--tune": self.tune,
+            "--compile": self.compile,
+            "--counters": self.counters,
+            "--json": self.json,
+            "--write": self.write,
+            "--figure": self.figure,
+        }
+        return asked.command("stencil", self.device, chosen)
 
 
 def options(

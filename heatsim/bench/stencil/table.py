@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 from heatsim.bench import copying, report
+from heatsim.bench.command import Shown
 from heatsim.bench.report import Column, Row, number
-from heatsim.bench.stencil.benchmark import NAME
 
 
 def _grid(row: Row) -> str:
@@ -47,37 +46,36 @@ COLUMNS = (
 )
 
 
-def print_results(document: dict[str, Any]) -> None:
-    """The table on stdout."""
-    report.print_table(COLUMNS, document["rows"], group=lambda row: (row["cells"], row["precision"], row["materials"]))
-
-
 def flaws(document: dict[str, Any]) -> list[str]:
     """What the verification found, a line for each kernel that failed."""
     failed = (verdict for verdict in document["verification"] if verdict["flaw"])
     return [f"{each['kernel']} in {each['precision']} FAILED the verification: {each['flaw']}" for each in failed]
 
 
-def write_section(path: Path, document: dict[str, Any], figure: Path | None) -> None:
-    """The section of this device in a Markdown document. Raises OSError."""
-    about, verdicts = document["machine"], document["verification"]
-    device = about["device_name"]
-    parts = [
-        f"### {device}",
-        f"    {document['command']}",
-        report.circumstances(document),
-        report.markdown(COLUMNS, document["rows"]),
-        "\n".join(f"- {line}" for line in (*flaws(document), *document["notes"])),
-    ]
-    if not any(verdict["flaw"] for verdict in verdicts):
-        cases = min(verdict["cases"] for verdict in verdicts)
-        parts.append(f"Before it was timed, every kernel gave the bits of the reference on {cases} problems.")
-    if figure is not None:
-        link = Path(os.path.relpath(figure, path.parent)).as_posix()
-        parts.append(f"![Roofline of the stencil kernels on {device}]({link})")
-    report.write_section(path, NAME, device, "\n\n".join(part for part in parts if part))
+def _verified(document: dict[str, Any]) -> str:
+    cases = min(verdict["cases"] for verdict in document["verification"])
+    return f"Before it was timed, every kernel gave the bits of the reference on {cases} problems."
 
 
 def is_kernel(row: Row) -> bool:
     """Whether a row is of a kernel that was timed."""
     return "failed" not in row and not copying.is_copy(row["kernel"])
+
+
+def _draw(path: Path, document: dict[str, Any]) -> bool:
+    if not any(map(is_kernel, document["rows"])):
+        return False
+    from heatsim.bench.stencil import picture
+
+    picture.draw(path, document)
+    return True
+
+
+SHOWN = Shown(
+    COLUMNS,
+    lambda row: (row["cells"], row["precision"], row["materials"]),
+    flaws,
+    _verified,
+    _draw,
+    "Roofline of the stencil kernels",
+)

@@ -31,13 +31,8 @@ def operations(materials: int) -> int:
 
 
 def bytes_moved(precision: str, materials: int) -> int:
-    """Bytes that must move for a cell and step."""
+    """Bytes that must move for a cell and step; times cells a second this is T_eff."""
     return 2 * np.dtype(precision).itemsize + (materials > 1)
-
-
-def effective_throughput(cells_per_second: float, precision: str, materials: int) -> float:
-    """T_eff, bytes a second."""
-    return cells_per_second * bytes_moved(precision, materials)
 
 
 def least_intensity(precision: str, materials: int) -> float:

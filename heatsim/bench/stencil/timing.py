@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heatsim.bench import copying
+from heatsim.bench import copying, machine
 from heatsim.bench.measure import Subject, Timing, Work, clock_of, interleaved
 from heatsim.bench.stencil import problems, theory
 from heatsim.bench.stencil.contenders import Contender
@@ -78,17 +78,9 @@ def _row(setting: Setting, name: str, timing: Timing, limit: float) -> Row:
 
 def _resources(contender: Contender, problem: Timed, dtype: np.dtype) -> Row:
     """What a CUDA kernel takes of a multiprocessor; nothing on the simulator, which compiles nothing."""
-    from heatsim_kernels.cuda_api import SIMULATED, cuda
+    from heatsim_kernels.cuda_api import SIMULATED
 
     if SIMULATED:
         return {}
     sweep: Any = contender.build(problem.terms, dtype)
-    registers, local_bytes, shared_bytes, threads, blocks = sweep.resources(problem.drive)
-    return {
-        "registers": registers,
-        "spilled_bytes": local_bytes,
-        "shared_bytes": shared_bytes,
-        "threads": threads,
-        "blocks_a_multiprocessor": blocks,
-        "occupancy": blocks * threads / cuda.get_current_device().MAX_THREADS_PER_MULTIPROCESSOR,
-    }
+    return machine.of_multiprocessor(sweep.resources(problem.drive))

@@ -100,19 +100,18 @@ def build_sides(faces):
     return sides
 
 
-def build_galerkin(faces):
-    """The kernel `(shape, axis, coarse, of, g, w, out)`: out (coarse, 13 a row) of a grid coarser along an axis; the
-    weights are (of)."""
-    between = of_faces if faces else of_all
+@inlined
+def weights_beside(axis, coarse, of, w, cell):
+    """Weights that F cells above and below a coarse cell give it, 0 where there is none, and whether there is."""
+    lower = moved(coarse, cell, turned(axis, -1, 0, 0))
+    above, below = cell[axis] < of[axis], lower[axis] < of[axis]
+    up = constant(w, flat(of, cell)) if above else float32(0)
+    down = float32(1) - constant(w, flat(of, lower)) if below else float32(0)
+    return up, down, above, below
 
-    @inlined
-    def weights_beside(axis, coarse, of, w, cell):
-        """Weights that F cells above and below a coarse cell give it, 0 where there is none, and whether there is."""
-        lower = moved(coarse, cell, turned(axis, -1, 0, 0))
-        above, below = cell[axis] < of[axis], lower[axis] < of[axis]
-        up = constant(w, flat(of, cell)) if above else float32(0)
-        down = float32(1) - constant(w, flat(of, lower)) if below else float32(0)
-        return up, down, above, below
+
+def coarse_along(between):
+    """What computes conductances along the axis, from those that `between` tells of the fine grid."""
 
     @inlined
     def along(g, shape, axis, c, w, has):
@@ -130,6 +129,12 @@ def build_galerkin(faces):
                 lower += flow
         rest = float32(1) - w
         return rest * rest * lower + w * w * upper - w * rest * others if has else upper
+
+    return along
+
+
+def coarse_across(between):
+    """What computes conductances to a column beside, from those that `between` tells of the fine grid."""
 
     @inlined
     def across(g, shape, axis, j, i, c, mine, theirs):
@@ -151,6 +156,15 @@ def build_galerkin(faces):
                     lower += flow - share * flow
                 level += share * flow
         return lower, level, upper
+
+    return across
+
+
+def build_galerkin(faces):
+    """The kernel `(shape, axis, coarse, of, g, w, out)`: out (coarse, 13 a row) of a grid coarser along an axis; the
+    weights are (of)."""
+    between = of_faces if faces else of_all
+    along, across = coarse_along(between), coarse_across(between)
 
     def galerkin(shape, axis, coarse, of, g, w, out):
         k = int64(cuda.blockIdx.x) * THREADS + int64(cuda.threadIdx.x)

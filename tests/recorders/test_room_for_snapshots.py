@@ -1,0 +1,45 @@
+"""Snapshots on their way to the disk: how many are held on the host at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from heatsim_kernels.stencil import SWEEPS
+from test_recording_unequal_cells import SCENARIO, flux
+
+from heatsim.problem import build
+from heatsim.recorders.snapshots import SnapshotRecorder
+from heatsim.recorders.writer import Writer
+from heatsim.scenario import loads
+from heatsim.state import State
+from heatsim.store.folder import RunFolder
+
+
+@pytest.mark.parametrize(("extra", "waits"), [((), False), ((flux,), True)], ids=["captures", "derived fields"])
+def test_captures_of_a_gpu_queue_up_and_derived_fields_on_the_host_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extra: tuple[Callable[..., object], ...], waits: bool
+) -> None:
+    problem, writer = build(loads(SCENARIO)), Writer()
+    state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
+    monkeypatch.setattr(state, "capture", lambda: state.temperature)
+    recorder = SnapshotRecorder(problem, RunFolder.create(tmp_path / "run"), writer, *extra)  # type: ignore[arg-type]
+    written, recorded = threading.Event(), threading.Event()
+    writer.submit(written.wait, 0)  # nothing is written before
+
+    def record() -> None:
+        for _ in range(3):
+            recorder.record(state)
+        recorded.set()
+
+    recording = threading.Thread(target=record)
+    recording.start()
+    try:
+        assert recorded.wait(0.3 if waits else 30.0) is not waits
+    finally:
+        written.set()
+        recording.join()
+        writer.close()
+    assert len(list((tmp_path / "run" / "snapshots").iterdir())) == 3
