@@ -11,7 +11,7 @@ from math import isfinite
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import lower_builtin, type_callable
 
 _LARGEST = Fraction(sys.float_info.max)
 
@@ -39,20 +39,18 @@ def _round(exact, kind):
     return np.float32(nearest)
 
 
-@intrinsic
-def _llvm_fma(typing_context, a, b, c):
-    if not (isinstance(a, types.Float) and a == b == c):
-        return None
+@type_callable(fma)
+def _type_fma(context):
+    def typer(a, b, c):
+        return a if isinstance(a, types.Float) and a == b == c else None
 
-    def codegen(context, builder, signature, args):
-        return builder.fma(*args)
-
-    return a(a, a, a), codegen
+    return typer
 
 
-@overload(fma, inline="always")
-def _fma_on_cpu(a, b, c):
-    def call(a, b, c):
-        return _llvm_fma(a, b, c)
+def _lower_fma(context, builder, signature, args):
+    return builder.fma(*args)
 
-    return call
+
+# Not an overload: one that is inlined for the CPU is inlined into CUDA kernels too, which then lost an operand.
+for _kind in (types.float32, types.float64):
+    lower_builtin(fma, _kind, _kind, _kind)(_lower_fma)
