@@ -62,6 +62,13 @@ def wall_rows(drive: NonlinearDrive, dtype: np.dtype) -> np.ndarray:
     return values.reshape(len(values), -1).astype(dtype)
 
 
+def wall_factors(terms: NonlinearTerms, dtype: np.dtype) -> tuple[int, np.ndarray, np.ndarray]:
+    """Whether walls have factors, which, and their lines, flat: the last numbers of `cell.Walls`."""
+    if terms.factors is None:
+        return 0, np.zeros(1, np.uint32), np.zeros(2, dtype)
+    return 1, terms.factors.of.astype(np.uint32), terms.factors.lines.astype(dtype).reshape(-1)
+
+
 def heat_rows(terms: NonlinearTerms, drive: NonlinearDrive, dtype: np.dtype) -> np.ndarray:
     """(k, n) heating rates of the kinds, zeros where there are none."""
     table = np.zeros((1, terms.kind_count)) if drive.heat_table is None else drive.heat_table
