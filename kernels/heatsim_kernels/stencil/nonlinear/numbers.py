@@ -66,7 +66,8 @@ def wall_factors(terms: NonlinearTerms, dtype: np.dtype) -> tuple[int, np.ndarra
     """Whether walls have factors, which, and their lines, flat: the last numbers of `cell.Walls`."""
     if terms.factors is None:
         return 0, np.zeros(1, np.uint32), np.zeros(2, dtype)
-    return 1, terms.factors.of.astype(np.uint32), terms.factors.lines.astype(dtype).reshape(-1)
+    lines, of = terms.factors
+    return 1, of.astype(np.uint32, copy=False), lines.astype(dtype, copy=False).reshape(-1)
 
 
 def heat_rows(terms: NonlinearTerms, drive: NonlinearDrive, dtype: np.dtype) -> np.ndarray:
