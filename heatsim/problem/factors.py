@@ -30,7 +30,8 @@ def factors_of(
     Raises `ScenarioError` for one that is negative or not finite at a temperature that may be reached, and for an
     emissivity above 1.
     """
-    T = reference + np.clip(tables.materials.rises, *tables.reached)
+    # Rounded so that (T - 20.1)**0.25 has a value at an ambient of 20.1, which came here as a rise and in kelvin.
+    T = np.round(reference + np.clip(tables.materials.rises, *tables.reached), 9)
     found: dict[Expression, int] = {}  # several faces may have one factor
     number = np.zeros(walls.starts[-1], np.uint32)
     for i, pieces in enumerate(walls.pieces):

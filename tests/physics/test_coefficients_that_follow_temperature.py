@@ -117,6 +117,13 @@ def test_the_stable_step_counts_the_steepest_loss_at_all_times(ambient: float | 
     assert physics_cases.problem_of(text).stability_limit == pytest.approx(1e4 / 7.0, rel=1e-3)
 
 
+@pytest.mark.parametrize("ambient", [20.1, 25.3, 36.7, -17.9, 0.7])
+def test_a_power_of_the_excess_has_a_value_at_the_ambient_itself(ambient: float) -> None:
+    face = convection(f"2*(T - ({ambient}))**0.25", ambient)
+    problem = physics_cases.problem_of(case([2, 1, 1], 1.0, initial=83.3, boundary={"x_max": face}))
+    assert np.isfinite(problem.stability_limit)
+
+
 def test_boiling_with_a_crisis_stays_between_the_ambient_and_the_body(run: Run) -> None:
     """Nukiyama's curve: the coefficient rises to a peak and collapses; energy is kept and nothing overshoots."""
     law = "20*max(T - 100, 0)**2 * exp(-((T - 100)/30)**2) + 150"

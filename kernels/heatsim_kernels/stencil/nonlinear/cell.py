@@ -22,9 +22,7 @@ from . import surface
 from .terms import CLOSED, OTHER, OWN
 
 NUMBERS = 6  # for each face of each kind: see `Medium`
-FOLLOWING = (
-    12  # passes at a wall whose coefficient follows temperature: Newton's steps, which end as those of `surface`
-)
+FOLLOWING = 12  # passes at most where a coefficient follows the surface: right to 1e-5 up to h r = 1e5, h as the square
 
 
 class Box(NamedTuple):
@@ -73,8 +71,12 @@ class Medium(NamedTuple):
 
 class Walls(NamedTuple):
     """Values of a step, flat, from `start` on (5, size); where each face starts in such a row of them; which faces are
-    closed; whether there is a value a cell or one a kind; and T_ref, K. follow: whether any wall has a factor; factor:
-    (size,) which one, from 1 on, or 0; factors: their lines over T, flat, in segments as `Medium.resistivities`."""
+    closed; whether there is a value a cell or one a kind; and T_ref, K.
+
+    follow: whether any wall has a factor. factor: (size,) which one, from 1 on, or 0. factors: their lines over T,
+    flat, in segments as `Medium.resistivities`. near: the share of its distance from the ambient by which a surface may
+    still move when its search ends.
+    """
 
     values: object
     start: int
@@ -86,6 +88,7 @@ class Walls(NamedTuple):
     follow: int
     factor: object
     factors: object
+    near: float
 
 
 class Heat(NamedTuple):
@@ -172,10 +175,12 @@ def build(inlined, called) -> Functions:
         zero, one, four = medium.zero, medium.one, medium.four
         half_cell = medium.numbers[(kind * 6 + face) * NUMBERS + 5]
         factor = int64(walls.factor[place]) if walls.follow != 0 else int64(0)
-        r, entering, less = zero, zero, zero
+        x, r, entering, less = T, zero, zero, zero
         # With k at the centre first, then midway between it and the surface; a factor likewise, then at the surface.
-        for _ in range(FOLLOWING if factor > 0 else 2):
-            x = fma(r, entering, T)
+        for step in range(FOLLOWING if factor > 0 else 2):
+            before, x = x, fma(r, entering, T)
+            if step > 1 and abs(x - before) <= walls.near * abs(x - ambient):
+                break
             r = resistivity(fma(medium.half * r, entering, T), row, medium) * half_cell
             h1, flux1, em1 = h, flux, em
             if factor > 0:

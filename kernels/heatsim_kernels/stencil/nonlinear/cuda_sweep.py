@@ -51,8 +51,8 @@ class NonlinearCudaSweep:
         self._capacity = on_device(np.asarray(terms.capacity, np.float64))
         self._offsets = on_device(np.asarray(terms.wall_offsets, np.int64))
         self._closed = on_device(np.array(terms.closed, np.uint8))
-        follow, *factors = wall_factors(terms, self.dtype)
-        self._factors = np.int64(follow), *map(on_device, factors)
+        follow, factor, lines, near = wall_factors(terms, self.dtype)
+        self._factors = np.int64(follow), on_device(factor), on_device(lines), near
         ledger = ledger_of(terms)
         self._book = tuple(map(on_device, ledger)) if ledger.cells.size else None
         self._entered = on_device(np.zeros((terms.ledger_size, cuda_heat_entered.BLOCKS)))
