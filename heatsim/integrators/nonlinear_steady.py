@@ -1,7 +1,7 @@
 """The steady state of a body that follows temperature, by Picard's iterations.
 
-Materials and radiating faces are frozen at the temperatures there are (`linearised`: between cells the conductance that
-gives the heat which flows, at walls the tangent), the linear problem is solved by multigrid, and so on until nothing
+Materials and faces are frozen at the temperatures there are (`linearised`: between cells the conductance that gives the
+heat which flows, at walls the tangent), the linear problem is solved by multigrid, and so on until nothing
 changes. A step that does not shrink the change is halved. Patankar, Numerical Heat Transfer and Fluid Flow, 1980,
 sections 4.2-3 and 4.2-5.
 """
@@ -36,6 +36,7 @@ SHARE = 0.1  # of the tolerance that the last change may be, for changes yet to 
 BALANCED = 1e-11  # of the heat that passes walls and sources: what may be missing in the ledger
 ROUNDING = 1e-14  # of the temperatures: changes below are none
 LEAST_STEP = 1 / 16
+FARTHEST = 1000.0  # K by which an iteration may move the mean: where a coefficient vanishes, nothing else holds it
 WEAK = 1e-3  # of the mean outside, the row of a held cell: see `multigrid.operator`
 
 
@@ -101,10 +102,18 @@ def _freeze(terms: NonlinearTerms, u: np.ndarray, drive: Drive) -> Frozen:
     cpu.sweep((operator.gx, operator.gy, operator.gz), np.zeros(terms.shape), T, None, None, exchange)
     missing -= exchange
     solved = np.broadcast_to(terms.of_kinds(terms.capacity) > 0, terms.shape)
-    outside = np.where(solved, operator.s, WEAK * operator.s[solved].mean())
+    ties = operator.s + _loose(float(operator.s[solved].sum()), float(missing[solved].sum())) / solved.sum()
+    outside = np.where(solved, ties, WEAK * ties[solved].mean())
     scale = float(np.abs(passing[solved]).sum()) or 1.0
     imbalance = abs(float(passing[solved].sum())) / scale
     return Frozen(replace(operator, s=outside), np.where(solved, missing, 0.0), imbalance)
+
+
+def _loose(tied: float, missing: float) -> float:
+    """What to add to the ties of a body to its surroundings, W/K, so that missing heat, W, moves it no further than
+    FARTHEST: nothing where it is tied well, or close to its steady state. Where that is, does not depend on it."""
+    needed = abs(missing) / FARTHEST
+    return max(0.0, needed - tied) if tied + needed > 0 else 1.0
 
 
 def _finish(state: State, u: np.ndarray, drive: Drive) -> None:

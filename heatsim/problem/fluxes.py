@@ -51,13 +51,12 @@ def _conductivity(problem: Problem, rise: np.ndarray, medium: np.ndarray) -> lis
     return [values[medium] / _resistivity(problem, rise) for values in of_media]
 
 
-def _resistivity(problem: Problem, rise: np.ndarray, cells: np.ndarray | None = None) -> np.ndarray | float:
-    """k at the reference over k at a rise of temperature, of all cells or of some by flat index."""
+def _resistivity(problem: Problem, rise: np.ndarray) -> np.ndarray | float:
+    """k at the reference over k at a rise of temperature."""
     terms = problem.terms
     if not isinstance(terms, NonlinearTerms):
         return 1.0
-    kinds = np.zeros(1, np.intp) if terms.kinds is None else terms.kinds if cells is None else terms.kinds.flat[cells]
-    return terms.tables.resistivity(rise, terms.material[kinds])
+    return terms.tables.resistivity(rise, terms.of_kinds(terms.material))
 
 
 def _contact(media: Media, medium: np.ndarray) -> list[np.ndarray | float]:
@@ -79,7 +78,7 @@ def _inward(problem: Problem, face: int, rise: np.ndarray, time: float) -> np.nd
     now = np.array([0.0 if np.isinf(time) else time])
     shape = tuple(n for i, n in enumerate(grid.shape) if i != 2 - axis)
     if problem.surfaces is not None:
-        return _through_surface(problem, face, rise, problem.surfaces.at(now)[0]).reshape(shape)
+        return _through_surface(problem, face, rise, problem.surfaces.at(now)).reshape(shape)
     a, b = (values[0] for values in problem.wall_values(now))
     (way,) = (way for way in ways_of(terms) if way.number == face)
     heat = way.conductance * (a[way.entries] * rise.reshape(-1)[way.cells] + b[way.entries])
@@ -97,13 +96,9 @@ def _area(grid: Grid, face: int) -> np.ndarray:
 
 
 def _through_surface(problem: Problem, face: int, rise: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """As a wall of materials that follow temperature passes it; values: (5, wall_size), see `NonlinearDrive`."""
+    """As a wall of materials that follow temperature passes it; values: (1, 5, wall_size), see `NonlinearDrive`."""
     terms = problem.terms
     assert isinstance(terms, NonlinearTerms)
     cells = boundary_cells(terms.shape, face)
     kinds = np.zeros(cells.size, np.intp) if terms.kinds is None else terms.kinds.reshape(-1)[cells].astype(np.intp)
-    at = terms.wall_offsets[face] + (np.arange(cells.size) if terms.wall_per_cell else kinds)
-    T, half_cell = rise.reshape(-1)[cells].astype(np.float64), (terms.own * terms.area)[kinds, face]
-    r, reference = _resistivity(problem, T, cells) * half_cell, terms.tables.reference
-    entered = entering(T, r, values[:, at], reference)  # with k at the centre, then midway between it and the surface
-    return entering(T, _resistivity(problem, T + 0.5 * r * entered, cells) * half_cell, values[:, at], reference)
+    return entering(terms, face, rise.reshape(-1)[cells], kinds, values)

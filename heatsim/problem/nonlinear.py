@@ -1,4 +1,4 @@
-"""Problems in which something follows temperature: properties, melting, radiation.
+"""Problems in which something follows temperature: properties, melting, radiation, coefficients.
 
 What a linear problem has as constants comes here from tables over the enthalpy (`heatsim_kernels.stencil.nonlinear`),
 which count in kelvin whatever the scenario's unit is. Ambients are cells of one more material, held at their rise.
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from heatsim_kernels.stencil.nonlinear import material as kernel
 from heatsim_kernels.stencil.nonlinear.tables import Tables, tabulate
-from heatsim_kernels.stencil.nonlinear.terms import NonlinearTerms, nonlinear_terms
+from heatsim_kernels.stencil.nonlinear.terms import Factors, NonlinearTerms, nonlinear_terms
 from heatsim_kernels.stencil.terms import Terms
 
 from heatsim.errors import ScenarioError
@@ -29,10 +29,11 @@ WIDE = 2000.0  # K; ranges above are of the second sort
 
 class Tabulated(NamedTuple):
     """Materials over the enthalpy; told: of each, the rises over the reference for which the scenario says what it is
-    like, K: what is beyond goes on with the last values."""
+    like, K: what is beyond goes on with the last values; reached: the rises that the problem may reach."""
 
     materials: Tables
     told: tuple[Range, ...]
+    reached: Range
 
 
 def require_explicit(scenario: Scenario) -> None:
@@ -54,11 +55,20 @@ def tabulated(scenario: Scenario, reference: float, reach: Reach) -> Tabulated:
     segments = SEGMENTS_OF_STEADY if scenario.time.integrator == "steady" else segments
     middle = reference - ABSOLUTE_ZERO[scenario.temperature_unit]
     tables = tabulate([each.material for each in found] + held, middle, reach.possible, segments)
-    return Tabulated(tables, tuple((first - middle, last - middle) for first, last in (each.told for each in found)))
+    told, reached = (
+        [(first - middle, last - middle) for first, last in ranges]
+        for ranges in ([each.told for each in found], [reach.reached])
+    )
+    return Tabulated(tables, tuple(told), reached[0])
 
 
 def make_nonlinear_terms(
-    linear: Terms, kinds: Kinds, media: Media, zone_media: np.ndarray, tables: Tables
+    linear: Terms,
+    kinds: Kinds,
+    media: Media,
+    zone_media: np.ndarray,
+    tables: Tables,
+    factors: Factors | None,
 ) -> NonlinearTerms:
     """The terms of a problem, from those that it would have if nothing departed from the reference."""
     own = zone_media[kinds.zone]
@@ -74,4 +84,5 @@ def make_nonlinear_terms(
         closed=linear.closed,
         wall_per_cell=linear.wall_per_cell,
         taps=linear.taps,
+        factors=factors,
     )

@@ -15,6 +15,7 @@ from heatsim_kernels.watch import Wanted
 from heatsim.errors import Flaw
 from heatsim.grid import AXES, Grid
 from heatsim.problem.derived import Vector
+from heatsim.problem.factors import factors_of
 from heatsim.problem.fluxes import flux_and_gradient
 from heatsim.problem.geometry import make_grid
 from heatsim.problem.heating import Heating, Term, make_terms
@@ -62,7 +63,7 @@ class Problem:
 
     @property
     def follows_temperature(self) -> bool:
-        """Whether properties, melting or radiation do, so that the problem is not linear."""
+        """Whether properties, melting, radiation or coefficients do, so that the problem is not linear."""
         return self.tabulated is not None
 
     def taking(self, integrator: str, tolerance: float | None) -> Problem:
@@ -204,7 +205,8 @@ def build(scenario: Scenario) -> Problem:
     spread = None if walls.per_cell else _wall_entries(terms, kinds, zones)
     surfaces = None
     if tables is not None:
-        terms = make_nonlinear_terms(terms, kinds, media, of_zones, tables.materials)
+        factors = factors_of(scenario, walls, spread, tables, reference)
+        terms = make_nonlinear_terms(terms, kinds, media, of_zones, tables.materials, factors)
         surfaces = Surfaces(scenario, walls, spread, reference)
     limit = stability_limit(terms, walls, spread, surfaces, times_of(scenario))
     heating = Heating(scenario, grid, zones, media.capacity[of_zones], sources, dtype)

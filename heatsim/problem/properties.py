@@ -25,9 +25,10 @@ Range = tuple[float, float]
 
 
 class Reach(NamedTuple):
-    """Temperatures that are sure to occur, and all that may be reached: least and greatest, K."""
+    """Temperatures that are sure to occur, all that may be reached, and these with a margin: least and greatest, K."""
 
     known: Range
+    reached: Range
     possible: Range
 
 

@@ -46,7 +46,7 @@ def reach_of(scenario: Scenario, known: Range, heating: Heating, walls: Walls) -
     high = high + (np.inf if into > 0 else warming)
     high = min(high, max(HOTTEST, 2.0 * known[1]))
     margin = 0.01 * (high - low) or 1.0
-    return Reach(known, (max(0.0, low - margin), high + margin))
+    return Reach(known, (low, high), (max(0.0, low - margin), high + margin))
 
 
 def _rises(scenario: Scenario, heating: Heating, capacity: float) -> tuple[float, float]:

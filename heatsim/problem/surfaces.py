@@ -1,7 +1,8 @@
 """Boundary faces of bodies that follow temperature: what enters through the surface, at any time.
 
 Into a surface at T_s goes  flux + h (ambient - T_s) + emissivity sigma (surroundings^4 - T_s^4)  in W/m2: see
-`NonlinearDrive.walls`, whose five numbers these are. A given temperature is a coefficient h without bound.
+`NonlinearDrive.walls`, whose five numbers these are. A given temperature is a coefficient h without bound. What h and
+the emissivity owe to T_s stands apart: see `factors`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import numpy as np
 from heatsim_kernels.stencil.nonlinear.terms import FIXED
 
 from heatsim.problem.patches import Piece
-from heatsim.problem.values import depends_on, require_at_least, require_at_most
+from heatsim.problem.values import depends_on, parted, require_at_least, require_at_most
 from heatsim.problem.walls import Walls, when
 from heatsim.scenario import Scenario
 from heatsim.scenario.boundary import Convection, Fixed, Flux, Radiation
@@ -31,12 +32,15 @@ class Surfaces:
         return self._values(times) if self._still is None else self._still
 
     def fastest(self, times: np.ndarray) -> np.ndarray:
-        """(1, 5, wall_size) values with which heat is exchanged no slower than at any of some times."""
+        """(k, 5, wall_size) values with which heat is exchanged no slower than at any of some times: the greatest, and,
+        where they vary, once more with the coldest ambients."""
         if self._still is not None:
             return self._still
         values = self._values(times[:1])
+        coldest = values[:, [AMBIENT, SURROUNDINGS]]
         for number in range(1, len(times)):
-            values = np.maximum(values, self._values(times[number : number + 1]))
+            now = self._values(times[number : number + 1])
+            values, coldest = np.maximum(values, now), np.minimum(coldest, now[:, [AMBIENT, SURROUNDINGS]])
         for i, pieces in enumerate(self._walls.pieces):
             for piece in pieces:
                 places = np.arange(self._walls.starts[i], self._walls.starts[i + 1])[piece.cells]
@@ -45,6 +49,8 @@ class Surfaces:
                     values[:, COEFFICIENT, chosen] = FIXED
                 if depends_on(getattr(piece.face, "emissivity", 0.0), "t"):
                     values[:, EMISSIVITY, chosen] = 1.0
+        values = np.concatenate((values, values))
+        values[1, [AMBIENT, SURROUNDINGS]] = coldest[0]
         return values
 
     def _values(self, times: np.ndarray) -> np.ndarray:
@@ -65,15 +71,17 @@ class Surfaces:
         if isinstance(face, Flux):
             return {FLUX: checked(i, piece, "flux", face.flux, times)}
         if isinstance(face, Convection):
-            coefficient = checked(i, piece, "coefficient", face.coefficient, times)
+            coefficient = checked(i, piece, "coefficient", parted(face.coefficient)[0], times)
             key = (*piece.key, "coefficient")
             require_at_least(self._scenario, key, coefficient, 0.0, "W/(m2 K)", when(times))
             ambient = checked(i, piece, "ambient", face.ambient, times)
             return {COEFFICIENT: coefficient, AMBIENT: ambient - self._reference}
         if isinstance(face, Radiation):
-            emissivity, key = checked(i, piece, "emissivity", face.emissivity, times), (*piece.key, "emissivity")
+            given, follows = parted(face.emissivity)
+            emissivity, key = checked(i, piece, "emissivity", given, times), (*piece.key, "emissivity")
             require_at_least(self._scenario, key, emissivity, 0.0, "(emissivity)", when(times))
-            require_at_most(self._scenario, key, emissivity, 1.0, "(emissivity)", when(times))
+            if follows is None:  # else `factors` sees to it
+                require_at_most(self._scenario, key, emissivity, 1.0, "(emissivity)", when(times))
             around = checked(i, piece, "ambient", face.ambient, times)
             return {EMISSIVITY: emissivity, SURROUNDINGS: around - self._reference}
         return {}

@@ -21,6 +21,15 @@ def depends_on(value: Value, names: str) -> bool:
     return isinstance(value, Expression) and not value.names.isdisjoint(names)
 
 
+def parted(value: Value) -> tuple[Value, Expression | None]:
+    """A value as a product of what does not depend on T, and what depends on T alone, None if nothing does."""
+    parts = value.split_temperature() if isinstance(value, Expression) and "T" in value.names else None
+    if parts is None:
+        return value, None
+    others, of_temperature = parts
+    return (1.0 if others is None else others), of_temperature
+
+
 def evaluate(value: Value, shape: tuple[int, ...], **variables: np.ndarray | float) -> np.ndarray:
     """The value as a float64 array of `shape`; the variables broadcast to it."""
     result = value(**variables) if isinstance(value, Expression) else value

@@ -14,7 +14,7 @@ import numpy as np
 
 from heatsim.grid import AXES, Grid
 from heatsim.problem.patches import Piece, cut
-from heatsim.problem.values import ABSOLUTE_ZERO, Value, depends_on, evaluate, require_at_least, require_finite
+from heatsim.problem.values import ABSOLUTE_ZERO, Value, depends_on, evaluate, parted, require_at_least, require_finite
 from heatsim.scenario import Scenario
 from heatsim.scenario.boundary import FACES, Convection, Face, FaceName, Fixed, Flux, Insulated
 
@@ -84,7 +84,7 @@ class Walls:
         for i, pieces in enumerate(self.pieces):
             for piece in pieces:
                 strength = getattr(piece.face, "coefficient", getattr(piece.face, "emissivity", 0.0))
-                values = self._on_piece(i, piece, strength, np.zeros(1))
+                values = self._on_piece(i, piece, parted(strength)[0], np.zeros(1))
                 tied.append(isinstance(piece.face, Fixed) or bool((values > 0).any()))
         return any(tied)
 
@@ -159,7 +159,7 @@ class Walls:
             return -2.0, 2.0 * wall
         if isinstance(face, Flux):
             return 0.0, self.checked(i, piece, "flux", face.flux, times) * resistance
-        if isinstance(face, Convection):
+        if isinstance(face, Convection) and not depends_on(face.coefficient, "T"):
             coefficient = self.checked(i, piece, "coefficient", face.coefficient, times)
             key = (*piece.key, "coefficient")
             require_at_least(self._scenario, key, coefficient, 0.0, "W/(m2 K)", when(times))

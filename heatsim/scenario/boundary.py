@@ -51,8 +51,8 @@ class Convection(Surface):
     """Heat passes to an ambient in proportion to the difference in temperature."""
 
     kind: Literal["convection"] = Field(description="Kind of the face")
-    coefficient: Annotated[float | Expression, quantity(Number("W/(m2 K)", least=0), "xyzt")] = Field(
-        description="Heat transfer coefficient, or an expression in x, y, z, t [W/(m2 K)]"
+    coefficient: Annotated[float | Expression, quantity(Number("W/(m2 K)", least=0), "xyztT")] = Field(
+        description="Heat transfer coefficient, or an expression in x, y, z, t and T of the surface [W/(m2 K)]"
     )
     ambient: Temperature = Field(description="Ambient temperature, or an expression in x, y, z, t [K or degC]")
 
@@ -67,8 +67,8 @@ class Radiation(Surface):
     """Heat is radiated to black surroundings."""
 
     kind: Literal["radiation"] = Field(description="Kind of the face")
-    emissivity: Annotated[float | Expression, quantity(Number("1", least=0, most=1), "xyzt")] = Field(
-        description="Emissivity, or an expression in x, y, z, t [1]"
+    emissivity: Annotated[float | Expression, quantity(Number("1", least=0, most=1), "xyztT")] = Field(
+        description="Emissivity, or an expression in x, y, z, t and T of the surface [1]"
     )
     ambient: Temperature = Field(
         description="Temperature of the surroundings, or an expression in x, y, z, t [K or degC]"

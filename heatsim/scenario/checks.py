@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 from heatsim.scenario.boundary import Boundary, FaceName
-from heatsim.scenario.boundary_checks import patches_are_parts_of_faces
+from heatsim.scenario.boundary_checks import patches_are_parts_of_faces, temperatures_are_factors
 from heatsim.scenario.control import Time
 from heatsim.scenario.coordinate_checks import cylindrical_faces_exist, shapes_suit_cylindrical_coordinates
 from heatsim.scenario.field_checks import (
@@ -150,6 +150,7 @@ CHECKS: tuple[tuple[Callable[..., Iterator[Finding]], tuple[str, ...]], ...] = (
     (records_have_their_own_names, ("output",)),
     (periodic_faces_come_in_pairs, ("boundary",)),
     (patches_are_parts_of_faces, ("boundary",)),
+    (temperatures_are_factors, ("boundary",)),
     (cylindrical_faces_exist, ("grid", "boundary")),
     (shapes_suit_cylindrical_coordinates, ("grid", "regions", "sources", "output")),
     (names_mean_one_thing, ("materials", "ambients")),

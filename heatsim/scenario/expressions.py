@@ -98,10 +98,19 @@ class Expression:
         The sum rounds like its largest term, which may exceed the value. None where some part mixes space and
         time, as in sin(x - t), or where T occurs.
         """
-        terms = separate(self._tree)
+        terms = None if "T" in self.names else separate(self._tree, "t")
         if terms is None:
             return None
         return [(self._part(space), self._part(time)) for space, time in terms]
+
+    def split_temperature(self) -> tuple[Expression | None, Expression | None] | None:
+        """The expression as one product of what does not depend on T and what depends on nothing else, a factor of 1
+        being None. Found as by `split_time`; None if it is no such product."""
+        terms = separate(self._tree, "T")
+        if terms is None or len(terms) > 1:
+            return None
+        [(others, of_temperature)] = terms
+        return self._part(others), self._part(of_temperature)
 
     def _part(self, factor: Node | None) -> Expression | None:
         return None if factor is None else Expression(to_text(factor), self.allowed, factor)

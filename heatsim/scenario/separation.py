@@ -1,4 +1,4 @@
-"""Separation of time: an expression as a sum of products space(x, y, z) * time(t)."""
+"""Separation of a variable: an expression as a sum of products others(...) * alone(variable), such as space * time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from heatsim.scenario.expression_nodes import Apply, Node, Number, variables
 MAX_TERMS = 16
 
 Factor: TypeAlias = Node | None  # None is the factor 1
-Term: TypeAlias = tuple[Factor, Factor]  # space, time
+Term: TypeAlias = tuple[Factor, Factor]  # of the others, of the variable
 
 _ONE = Number(1.0)
 
@@ -19,35 +19,33 @@ class _NotSeparable(Exception):
     pass
 
 
-def separate(tree: Node) -> list[Term] | None:
-    """The terms whose products sum to the tree; None where some part mixes space and time, or T occurs."""
-    if "T" in variables(tree):
-        return None
+def separate(tree: Node, variable: str) -> list[Term] | None:
+    """The terms whose products sum to the tree; None where some part mixes the variable with others."""
     try:
-        return _collected(_terms(tree))
+        return _collected(_terms(tree, variable))
     except _NotSeparable:
         return None
 
 
-def _terms(node: Node) -> list[Term]:
+def _terms(node: Node, variable: str) -> list[Term]:
     names = variables(node)
-    if "t" not in names:
+    if variable not in names:
         return [(node, None)]
-    if names == {"t"}:
+    if names == {variable}:
         return [(None, node)]
     match node:
         case Apply("+", (a, b)):
-            terms = _terms(a) + _terms(b)
+            terms = _terms(a, variable) + _terms(b, variable)
         case Apply("-", (a, b)):
-            terms = _terms(a) + [_negative(term) for term in _terms(b)]
+            terms = _terms(a, variable) + [_negative(term) for term in _terms(b, variable)]
         case Apply("negative", (a,)):
-            terms = [_negative(term) for term in _terms(a)]
+            terms = [_negative(term) for term in _terms(a, variable)]
         case Apply("*", (a, b)):
-            left, right = _terms(a), _terms(b)
+            left, right = _terms(a, variable), _terms(b, variable)
             terms = [(_product(s, u), _product(t, v)) for s, t in left for u, v in right]
-        case Apply("/", (a, b)) if len(divisor := _terms(b)) == 1:
+        case Apply("/", (a, b)) if len(divisor := _terms(b, variable)) == 1:
             [(u, v)] = divisor
-            terms = [(_quotient(s, u), _quotient(t, v)) for s, t in _terms(a)]
+            terms = [(_quotient(s, u), _quotient(t, v)) for s, t in _terms(a, variable)]
         case _:
             raise _NotSeparable
     if len(terms) > MAX_TERMS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from heatsim_kernels.stencil.nonlinear.material import Material
 from heatsim_kernels.stencil.nonlinear.tables import Tables, tabulate
 from heatsim_kernels.stencil.nonlinear.terms import (
     FIXED,
+    Factors,
     NonlinearDrive,
     NonlinearTerms,
     equal_cells,
@@ -94,6 +96,14 @@ def random_walls(rng: np.random.Generator, terms: NonlinearTerms, rows: int) -> 
     return values
 
 
+def random_factors(rng: np.random.Generator, terms: NonlinearTerms) -> Factors:
+    """Factors that rise and fall with the temperature of the surface, on two walls out of three that are not fixed."""
+    rises = terms.tables.rises
+    curves = 1 + 0.9 * np.sin(rises / 90), (np.abs(rises - 60) / 200) ** 0.25
+    lines = np.stack([terms.tables.lines(values) for values in curves])
+    return Factors(lines, rng.integers(0, 3, terms.wall_size).astype(np.uint32))
+
+
 def random_case(
     shape: tuple[int, int, int],
     *,
@@ -101,6 +111,7 @@ def random_case(
     periodic: tuple[bool, bool, bool] = (False, False, False),
     per_cell: bool = False,
     closed: tuple[bool, ...] | None = None,
+    follow: bool = False,
     seed: int = 0,
 ) -> Case:
     rng = np.random.default_rng(seed)
@@ -112,9 +123,14 @@ def random_case(
     else:
         one = tabulate([ALLOY], REFERENCE, segments=300)
         terms = equal_cells(shape, one, SPACING, **options)
+    walls = random_walls(rng, terms, 2)
+    if follow:
+        terms = replace(terms, factors=random_factors(rng, terms))
+        fixed = (walls[:, 0] == FIXED).any(axis=0)
+        terms.factors.of[fixed] = 0  # type: ignore[union-attr]
     heated = terms.capacity > 0
     drive = NonlinearDrive(
-        random_walls(rng, terms, 2),
+        walls,
         rng.uniform(-100, 100, (2, terms.kind_count)) * heated,
         rng.uniform(-100, 100, shape) * terms.of_kinds(heated),
         rng.uniform(0, 2, 2),

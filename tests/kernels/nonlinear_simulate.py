@@ -13,10 +13,14 @@ from nonlinear_cases import Case, outcome, random_case
 STEPS = 2
 # Rows of whole vectors and others; walls that are open, closed and periodic.
 PLACES: tuple[tuple[tuple[int, int, int], type, dict[str, Any]], ...] = (
-    ((3, 4, 8), np.float32, {"several": False, "closed": (False, False, True, True, True, False), "per_cell": True}),
+    (
+        (3, 4, 8),
+        np.float32,
+        {"several": False, "closed": (False, False, True, True, True, False), "per_cell": True, "follow": True},
+    ),
     ((4, 3, 8), np.float64, {"periodic": (True, False, True), "closed": (True, True, True, True, True, True)}),
     ((3, 3, 26), np.float32, {"periodic": (False, True, False), "seed": 2}),
-    ((3, 3, 28), np.float32, {"closed": (False, False, True, True, True, True), "seed": 3}),
+    ((3, 3, 28), np.float32, {"closed": (False, False, True, True, True, True), "follow": True, "seed": 3}),
 )
 
 

@@ -36,7 +36,7 @@ def arguments(precision: str) -> dict[str, Any]:
         "box": types.NamedUniTuple(word, 6, Box),
         "smooth": types.NamedTuple((counts, reals), Smooth),
         "medium": types.NamedTuple((*[real] * 9, *tables), Medium),
-        "walls": types.NamedTuple((reals, word, word, word[::1], bytes_, word, real), Walls),
+        "walls": types.NamedTuple((reals, word, word, word[::1], bytes_, word, real, word, counts, reals, real), Walls),
         "heat": types.NamedTuple((reals, word, real, word, reals, real), Heat),
         "words": word[::1],
         "bytes": bytes_,

@@ -12,9 +12,12 @@ from nonlinear_cases import outcome, random_case
 
 pytestmark = pytest.mark.gpu
 PLACES: tuple[tuple[tuple[int, int, int], dict[str, Any]], ...] = (
-    ((37, 50, 132), {"several": False, "closed": (False, True, True, False, True, False), "per_cell": True}),
+    (
+        (37, 50, 132),
+        {"several": False, "closed": (False, True, True, False, True, False), "per_cell": True, "follow": True},
+    ),
     ((37, 50, 131), {"periodic": (True, False, True)}),
-    ((66, 21, 128), {"closed": (False, False, True, True, True, True)}),
+    ((66, 21, 128), {"closed": (False, False, True, True, True, True), "follow": True}),
     ((1, 40, 260), {"several": False, "periodic": (False, True, False)}),
 )
 

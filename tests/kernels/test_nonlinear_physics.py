@@ -50,7 +50,9 @@ def rod(material: Material, length: float, n: int, reference: float) -> Nonlinea
     return equal_cells((1, 1, n), tabulate([material], reference), (length / n, 1.0, 1.0), closed=ALONG_X)
 
 
-@pytest.mark.parametrize("options", [{"several": False}, {}, {"periodic": (True, False, True), "per_cell": True}])
+@pytest.mark.parametrize(
+    "options", [{"several": False}, {"follow": True}, {"periodic": (True, False, True), "per_cell": True}]
+)
 def test_energy_is_kept_with_everything_on(options: dict[str, Any]) -> None:
     case = random_case((7, 9, 50), seed=3, **options)
     assert stable_step(case.terms, case.drive) > STEP
@@ -121,7 +123,9 @@ def temperatures(case: Case) -> np.ndarray:
     return case.terms.tables.temperature(case.start, material)
 
 
-@pytest.mark.parametrize("options", [{"several": False}, {"periodic": (True, False, True), "per_cell": True}])
+@pytest.mark.parametrize(
+    "options", [{"several": False}, {"follow": True}, {"periodic": (True, False, True), "per_cell": True}]
+)
 def test_the_linearised_operator_brings_the_heat_that_a_step_brings(options: dict[str, Any]) -> None:
     case = random_case((5, 6, 50), seed=4, **options)
     operator, heat = linearised(case.terms, case.start, case.drive)

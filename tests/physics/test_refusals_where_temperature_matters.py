@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import tomli_w
 from physics_cases import both, case
-from scenario_texts import fixed, material
+from scenario_texts import convection, fixed, flux, material
 
 from heatsim import devices
 from heatsim.errors import ScenarioError
@@ -47,6 +47,14 @@ def refusal(text: str) -> str:
 
 POSITIVE_K = "materials.wall.conductivity: expected values > 0 (W/(m K)) for T from {} degC, found "
 POSITIVE_C = "materials.wall.heat_capacity: expected values > 0 (J/(kg K)) for T from {} degC, found "
+COEFFICIENT = "boundary.x_min.coefficient: expected values >= 0 (W/(m2 K)) for T from {} degC, found {}"
+MIXED = "boundary.x_min.{}: expected an expression in T alone times one in x, y, z, t, found what mixes them"
+
+
+def cooled(coefficient: str, **others: Any) -> str:
+    return of(1.0, **({"boundary": {"x_min": convection(coefficient, 20.0)}, "initial": 80.0} | others))
+
+
 LINEAR = (
     'time.integrator: "{}" needs properties and faces that do not follow temperature, as materials.wall.conductivity'
 )
@@ -67,6 +75,21 @@ REFUSED = [
         of(boundary={"x_min": radiation(0.5, "-600*y")}),
         "boundary.x_min.ambient: expected at least -273.15 degC (absolute zero), found -300 at t = 0 s",
     ),
+    (cooled("1 - T/50"), COEFFICIENT.format("20 to 80", "-")),
+    (cooled("(T - 20)**0.25", initial=0.0), COEFFICIENT.format("0 to 20", "nan at T = 0")),
+    (cooled("5/abs(T - 80)"), COEFFICIENT.format("20 to 80", "inf at T = 80")),
+    (cooled("300 - T", sources=[{"power": 1e6}]), COEFFICIENT.format("20 to 3726.85", "-0.")),
+    (cooled("(x - 1)*T"), "boundary.x_min.coefficient: expected at least 0 W/(m2 K), found -1 at t = 0 s"),
+    (cooled("x + T"), MIXED.format("coefficient")),
+    (of(boundary={"x_min": radiation("abs(x - T)", 0.0)}), MIXED.format("emissivity")),
+    (
+        of(boundary={"x_min": radiation("2*y*T/100", 0.0)}, initial=200.0),
+        "boundary.x_min.emissivity: expected values from 0 to 1 for T from 0 to 200 degC, found 1.0",
+    ),
+    (
+        setting(cooled("T"), "time", integrator="implicit"),
+        'time.integrator: "implicit" needs properties and faces that do not follow temperature, as boundary.x_min does',
+    ),
     (setting(of(), "time", integrator="rkl2"), LINEAR.format("rkl2")),
     (setting(of(), "time", integrator="implicit"), LINEAR.format("implicit")),
     (setting(of(), "time", integrator="steady"), "time.integrator: no steady state, or any number of them"),
@@ -82,6 +105,15 @@ def test_what_has_no_meaning_is_refused_with_its_place(text: str, message: str) 
 def test_a_problem_that_only_radiates_has_a_steady_state() -> None:
     text = setting(of(1.0, boundary={"x_min": radiation(0.5, 0.0)}), "time", integrator="steady")
     assert build(loads(text)).follows_temperature
+
+
+def test_a_patch_with_a_wrong_law_is_told_at_its_place() -> None:
+    face = {"kind": "insulated", "patches": [{"where": "y > 0.2", **convection("T - 50", 20.0)}]}
+    text = of(1.0, boundary={"x_min": face, "x_max": flux(0.0)}, initial=80.0)
+    message = (
+        "boundary.x_min.patches.0.coefficient: expected values >= 0 (W/(m2 K)) for T from 20 to 80 degC, found -30"
+    )
+    assert refusal(text).startswith(message)
 
 
 def named(text: str, kernel: str) -> Scenario:

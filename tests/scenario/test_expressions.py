@@ -297,6 +297,18 @@ def test_what_mixes_space_and_time_is_not_separated(text):
     assert parse(text).split_time() is None
 
 
+def test_temperature_is_separated_where_the_expression_is_one_product():
+    def texts(text):
+        return tuple(part and part.text for part in parse(text).split_temperature())
+
+    assert texts("abs(T - 20)**0.25") == (None, "(abs((T - 20.0)) ** 0.25)")
+    assert texts("(1 + x)*T**2*t") == ("((1.0 + x) * t)", "(T ** 2.0)")
+    assert texts("(x + 2)*T/(1 + t)") == ("((x + 2.0) / (1.0 + t))", "T")
+    assert texts("x") == ("x", None)
+    for text in ("x + T", "sin(x*T)", "T if x > 1 else 2", "x*T + T**2"):
+        assert parse(text).split_temperature() is None
+
+
 def test_separation_stops_at_16_terms():
     assert len(parse("*".join(["(x + t)", "(1 + x*t)", "(y + t*t)", "(y - t)"])).split_time()) <= 16
     assert parse("*".join(["(x + t)"] * 5)).split_time() is None

@@ -59,7 +59,7 @@ APPENDED = [
     ("[boundary]\nx_min = { temperature = 300 }", '15:1: boundary.x_min.kind: expected "insulated", "fixed", "flux", "convection", "periodic" or "radiation", found none'),
     ("[boundary]\nx_min = 300", '15:1: boundary.x_min: expected a table, found 300 (such as { kind = "insulated" })'),
     ("[boundary]\nx_min = { kind = 'flux', flux = 'x+q', flx = 1 }", "15:26: boundary.x_min.flux: expected a number or an expression in x, y, z, t (W/m2), found \"x+q\": at character 3: unknown name 'q'; the names are t, x, y, z, pi\n15:40: boundary.x_min.flx: unknown key (did you mean \"flux\"?)"),
-    ("[boundary]\nx_min = { kind = 'convection', coefficient = -1, ambient = 300 }", "15:32: boundary.x_min.coefficient: expected a number >= 0 or an expression in x, y, z, t (W/(m2 K)), found -1"),
+    ("[boundary]\nx_min = { kind = 'convection', coefficient = -1, ambient = 300 }", "15:32: boundary.x_min.coefficient: expected a number >= 0 or an expression in x, y, z, t, T (W/(m2 K)), found -1"),
     ("[boundary]\nx_min = { kind = 'fixed', temperature = 300, where = 'y > 0' }", "15:46: boundary.x_min.where: where belongs to a patch of a face, not to a face"),
     ("[boundary]\ny_max = { kind = 'periodic' }", "15:1: boundary.y_max: periodic needs both faces of y, but y_min is insulated"),
     ("[boundary]\ndefault = { kind = 'periodic' }\nz_min = { kind = 'flux', flux = 1 }", "15:1: boundary.default: periodic needs both faces of z, but z_min is flux"),

@@ -22,6 +22,7 @@ from . import surface
 from .terms import CLOSED, OTHER, OWN
 
 NUMBERS = 6  # for each face of each kind: see `Medium`
+FOLLOWING = 12  # passes at most where a coefficient follows the surface: right to 1e-5 up to h r = 1e5, h as the square
 
 
 class Box(NamedTuple):
@@ -70,7 +71,12 @@ class Medium(NamedTuple):
 
 class Walls(NamedTuple):
     """Values of a step, flat, from `start` on (5, size); where each face starts in such a row of them; which faces are
-    closed; whether there is a value a cell or one a kind; and T_ref, K."""
+    closed; whether there is a value a cell or one a kind; and T_ref, K.
+
+    follow: whether any wall has a factor. factor: (size,) which one, from 1 on, or 0. factors: their lines over T,
+    flat, in segments as `Medium.resistivities`. near: the share of its distance from the ambient by which a surface may
+    still move when its search ends.
+    """
 
     values: object
     start: int
@@ -79,6 +85,10 @@ class Walls(NamedTuple):
     closed: object
     per_cell: int
     reference: float
+    follow: int
+    factor: object
+    factors: object
+    near: float
 
 
 class Heat(NamedTuple):
@@ -139,20 +149,44 @@ def build(inlined, called) -> Functions:
     def resistivity(T, row, medium):
         return on_line(medium.resistivities, row, segment(T, medium.t_scale, medium.t_shift, medium), T)
 
+    @inlined
+    def followed(x, factor, h, ambient, flux, em, medium, walls):
+        """Coefficient, flux and emissivity for a surface near x, if the first and the last have a factor f.
+
+        The coefficient's are the tangent of h f(x) (ambient - x). Where a warmer surface would lose less by it, they
+        are h f and the flux itself: then the next x lies between T and the ambient whatever f is.
+        """
+        rows = (factor - int64(1)) * medium.segments
+        at = int64(2) * (rows + segment(x, medium.t_scale, medium.t_shift, medium))
+        f, over = fma(walls.factors[at + 1], x, walls.factors[at]), x - ambient
+        steeper = h * walls.factors[at + 1] * over
+        if steeper < medium.zero:
+            steeper = medium.zero
+        return fma(h, f, steeper), fma(steeper, over, flux), em * f
+
     @called
     def wall_heat(T, row, kind, face, position, medium, walls):
         """Heat that enters a cell at T through a wall, W/m2, and how much less of it a warmer one, W/(m2 K)."""
         values, size = walls.values, walls.size
-        at = walls.start + walls.offsets[face] + (position if walls.per_cell != 0 else kind)
+        place = walls.offsets[face] + (position if walls.per_cell != 0 else kind)
+        at = walls.start + place
         h, ambient, flux = values[at], values[at + size], values[at + 2 * size]
         em, surroundings, reference = values[at + 3 * size], values[at + 4 * size], walls.reference
         zero, one, four = medium.zero, medium.one, medium.four
         half_cell = medium.numbers[(kind * 6 + face) * NUMBERS + 5]
-        # With k at the centre first, then midway between it and the surface.
-        r = resistivity(T, row, medium) * half_cell
-        entering, _ = heat_entering(T, r, h, ambient, flux, em, surroundings, reference, zero, one, four)
-        r = resistivity(fma(medium.half * r, entering, T), row, medium) * half_cell
-        return heat_entering(T, r, h, ambient, flux, em, surroundings, reference, zero, one, four)
+        factor = int64(walls.factor[place]) if walls.follow != 0 else int64(0)
+        x, r, entering, less = T, zero, zero, zero
+        # With k at the centre first, then midway between it and the surface; a factor likewise, then at the surface.
+        for step in range(FOLLOWING if factor > 0 else 2):
+            before, x = x, fma(r, entering, T)
+            if step > 1 and abs(x - before) <= walls.near * abs(x - ambient):
+                break
+            r = resistivity(fma(medium.half * r, entering, T), row, medium) * half_cell
+            h1, flux1, em1 = h, flux, em
+            if factor > 0:
+                h1, flux1, em1 = followed(x, factor, h, ambient, flux, em, medium, walls)
+            entering, less = heat_entering(T, r, h1, ambient, flux1, em1, surroundings, reference, zero, one, four)
+        return entering, less
 
     @inlined
     def at_wall(u, kind, face, position, medium, walls):

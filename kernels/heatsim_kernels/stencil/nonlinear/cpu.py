@@ -17,7 +17,7 @@ from .cell import Box, Heat, Medium, Walls
 from .cpu_pass import LEDGER_BLOCKS, Alone, Rows, advance
 from .cpu_temperatures import temperatures
 from .ledger import ledger_of
-from .numbers import face_numbers, heat_rows, is_uniform, look_of, smooth_material, wall_rows
+from .numbers import face_numbers, heat_rows, is_uniform, look_of, smooth_material, wall_factors, wall_rows
 from .terms import NonlinearDrive, NonlinearTerms
 
 RING = 400 * 1024  # bytes of a thread's three planes of potentials, which are to stay in its L2 cache
@@ -147,7 +147,7 @@ def walls_of(terms: NonlinearTerms, values: np.ndarray, dtype: np.dtype) -> Wall
     """The walls of a problem; values: (k, 5 * wall_size), see `wall_rows`."""
     closed, reference = np.array(terms.closed, np.uint8), dtype.type(terms.tables.reference)
     places = terms.wall_size, terms.wall_offsets, closed, int(terms.wall_per_cell)
-    return Walls(values.reshape(-1), 0, *places, reference)
+    return Walls(values.reshape(-1), 0, *places, reference, *wall_factors(terms, dtype))
 
 
 def tiles_of(shape: tuple[int, int, int], threads: int, row_bytes: int) -> np.ndarray:

@@ -94,7 +94,8 @@ def pointed(m):
 def walls_from(w, start):
     """The walls with pointers for arrays, from a row of values on."""
     values, offsets, closed = pointer(w.values), pointer(w.offsets), pointer(w.closed)
-    return Walls(values, start, w.size, offsets, closed, w.per_cell, w.reference)
+    places = values, start, w.size, offsets, closed, w.per_cell
+    return Walls(*places, w.reference, w.follow, pointer(w.factor), pointer(w.factors), w.near)
 
 
 @jit

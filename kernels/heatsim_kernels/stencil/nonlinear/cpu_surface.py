@@ -1,28 +1,32 @@
-"""CPU: the heat that enters cells through their surfaces, for those who look at a field: see `surface`."""
+"""CPU: the heat that enters cells through their surfaces, for those who look at a field: see `cell`."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...cpu_jit import inlined, jit
-from .surface import heat_entering as _heat_entering
-from .terms import STEFAN_BOLTZMANN
+from ...cpu_jit import jit
+from .cpu import medium_of, walls_of
+from .cpu_pass import functions, pointed, walls_from
+from .numbers import wall_rows
+from .terms import NonlinearDrive, NonlinearTerms
 
-heat_entering = inlined(_heat_entering)
+wall_heat = functions.wall_heat
 
 
-def entering(T: np.ndarray, r: np.ndarray, walls: np.ndarray, reference: float) -> np.ndarray:
-    """(m,) W/m2 that enter cells at rises T (m,) behind half cells r (m,), m2 K/W; walls: (5, m), see
-    `NonlinearDrive.walls`."""
-    coefficient, ambient, flux, emissivity, surroundings = np.asarray(walls, np.float64)
-    entered = np.zeros(len(T))
-    radiating = emissivity * STEFAN_BOLTZMANN
-    _entering(T, r, coefficient, ambient, flux, radiating, surroundings, float(reference), entered)
+def entering(terms: NonlinearTerms, face: int, T: np.ndarray, kinds: np.ndarray, walls: np.ndarray) -> np.ndarray:
+    """(m,) W/m2 that enter the cells beside a face of the box, in the order of `boundary_cells`, at rises T (m,).
+
+    kinds: (m,) of these cells; walls: (1, 5, wall_size), see `NonlinearDrive`.
+    """
+    real, entered = np.dtype(np.float64), np.zeros(len(T))
+    values = walls_of(terms, wall_rows(NonlinearDrive(walls), real), real)
+    _entering(face, T.astype(real), kinds.astype(np.int64), medium_of(terms, 1.0, real), values, entered)
     return entered
 
 
 @jit
-def _entering(T, r, h, ambient, flux, em, surroundings, reference, entered):
+def _entering(face, T, kinds, medium, walls, entered):
+    m, w = pointed(medium), walls_from(walls, 0)
     for i in range(T.size):
-        numbers = h[i], ambient[i], flux[i], em[i], surroundings[i], reference, 0.0, 1.0, 4.0
-        entered[i] = heat_entering(T[i], r[i], *numbers)[0]
+        row = np.int64(m.material[kinds[i]]) * m.segments
+        entered[i] = wall_heat(T[i], row, kinds[i], face, i, m, w)[0]

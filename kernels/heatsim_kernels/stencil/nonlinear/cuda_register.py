@@ -7,7 +7,7 @@
 Look-ups a cell: 1, and for 4 cells 4 each in the rows before and behind and one at each end: 3.5 in all, of 8 bytes
 from the L1 cache, where one table of a material is 16 KB in float32. Device memory is asked for as by the uniform
 kernel: 8 bytes a cell. The SASS for compute capability 9.0 has 75 instructions a cell in float32, 94 with several
-kinds of cells, in 97 and 102 registers.
+kinds of cells, in 106 and 104 registers.
 
 Rows that are no multiple of 4 cells would put vectors across 16-byte boundaries: there a thread marches four times,
 with one column of cells, and neighbouring threads read neighbouring cells.

@@ -21,7 +21,7 @@ from . import cuda_heat_entered, cuda_temperatures
 from .cell import Box, Heat, Medium, Walls
 from .cuda_cell import Shape, Smooth, Structure
 from .ledger import ledger_of
-from .numbers import face_numbers, heat_rows, is_uniform, look_of, smooth_material, wall_rows
+from .numbers import face_numbers, heat_rows, is_uniform, look_of, smooth_material, wall_factors, wall_rows
 from .terms import NonlinearDrive, NonlinearTerms
 
 NOTHING = np.zeros((1, 1))  # in place of a table that a problem has not
@@ -51,6 +51,8 @@ class NonlinearCudaSweep:
         self._capacity = on_device(np.asarray(terms.capacity, np.float64))
         self._offsets = on_device(np.asarray(terms.wall_offsets, np.int64))
         self._closed = on_device(np.array(terms.closed, np.uint8))
+        follow, factor, lines, near = wall_factors(terms, self.dtype)
+        self._factors = np.int64(follow), on_device(factor), on_device(lines), near
         ledger = ledger_of(terms)
         self._book = tuple(map(on_device, ledger)) if ledger.cells.size else None
         self._entered = on_device(np.zeros((terms.ledger_size, cuda_heat_entered.BLOCKS)))
@@ -177,7 +179,7 @@ class NonlinearCudaSweep:
         terms, zero, real = self.terms, np.int64(0), self.dtype.type
         medium, smooth = self._medium_for(dt)
         sizes = np.int64(terms.wall_size), self._offsets, self._closed, np.int64(terms.wall_per_cell)
-        wall = Walls(walls.row(k), zero, *sizes, real(terms.tables.reference))
+        wall = Walls(walls.row(k), zero, *sizes, real(terms.tables.reference), *self._factors)
         by_kind = table.row(k), zero, real(dt)
         gain = gains[min(k, len(gains) - 1)]
         heat = Heat(*by_kind, np.int64(drive.heat_field is not None), self._source_array, gain)

@@ -8,6 +8,7 @@ from numba import prange
 from ...cpu_jit import jit, parallel_jit
 from ...cpu_threads import limited, threads_for
 from .cell import Box
+from .tables import Tables
 from .terms import CLOSED, OTHER, OWN, STEFAN_BOLTZMANN, NonlinearDrive, NonlinearTerms
 
 
@@ -16,7 +17,8 @@ def stable_step(terms: NonlinearTerms, drive: NonlinearDrive) -> float:
 
     Rates are those of u: of neighbours of the same material the largest k/C, at walls and between materials the largest
     conductance over the least C; a radiating wall counts 4 emissivity sigma T^3 at the highest temperature of the
-    tables or of its surroundings. Infinite if no heat moves at all. See `stencil.limits` for the linear case.
+    tables or of its surroundings; one with a factor its steepest loss, between the extremes of its ambient in all rows
+    of `drive`. Infinite if no heat moves at all. See `stencil.limits` for the linear case.
     """
     conductance, resistance = _at_walls(terms)
     with limited(threads_for(int(np.prod(terms.shape)))):
@@ -71,7 +73,29 @@ def _coefficients(terms: NonlinearTerms, drive: NonlinearDrive) -> np.ndarray:
     """(wall_size,) the largest coefficient of each wall, radiation included, W/(m2 K)."""
     h, _, _, emissivity, surroundings = drive.walls.swapaxes(0, 1)
     hottest = np.maximum(terms.tables.knots.max(), surroundings) + terms.tables.reference
-    return np.asarray((h + 4 * emissivity * STEFAN_BOLTZMANN * hottest**3).max(axis=0))
+    steepest = np.asarray((h + 4 * emissivity * STEFAN_BOLTZMANN * hottest**3).max(axis=0))
+    if terms.factors is not None:
+        for number, lines in enumerate(terms.factors.lines, 1):
+            chosen = terms.factors.of == number
+            if chosen.any():
+                steepest[chosen] = _with_factor(terms.tables, lines, drive.walls[..., chosen])
+    return steepest
+
+
+def _with_factor(tables: Tables, lines: np.ndarray, walls: np.ndarray) -> np.ndarray:
+    """(m,) the same of walls (k, 5, m) with a factor f: the largest of h f and the slopes of h f (x - ambient) and of
+    em f (x^4 - surroundings^4), which lie at the ends of f's lines, x being the temperature of the surface."""
+    h, ambient, _, emissivity, surroundings = walls.swapaxes(0, 1)
+    rises = tables.rises
+    x = np.concatenate((rises[:-1], rises[1:], [max(rises[-1], surroundings.max())]))
+    a, slope = np.concatenate((lines[1:-1], lines[1:-1], lines[-1:])).T
+    f, absolute = a + slope * x, x + tables.reference
+    losing, radiating = f, 4 * f * absolute**3
+    for end in (np.min, np.max):
+        around = end(surroundings) + tables.reference
+        losing = np.maximum(losing, f + slope * (x - end(ambient)))
+        radiating = np.maximum(radiating, 4 * f * absolute**3 + slope * (absolute**4 - around**4))
+    return np.asarray((h * losing.max() + emissivity * STEFAN_BOLTZMANN * radiating.max()).max(axis=0))
 
 
 @parallel_jit

@@ -9,6 +9,8 @@ import numpy as np
 from .cell import NUMBERS
 from .terms import OWN, STEFAN_BOLTZMANN, NonlinearDrive, NonlinearTerms
 
+NEAR = 1e-5  # see `cell.Walls`; Newton's last step squares it
+
 
 class Look(NamedTuple):
     """How to look u up: see `cell.Medium`, whose first fields these are."""
@@ -60,6 +62,14 @@ def wall_rows(drive: NonlinearDrive, dtype: np.dtype) -> np.ndarray:
     values = drive.walls.copy()
     values[:, 3] *= STEFAN_BOLTZMANN
     return values.reshape(len(values), -1).astype(dtype)
+
+
+def wall_factors(terms: NonlinearTerms, dtype: np.dtype) -> tuple[int, np.ndarray, np.ndarray, np.floating]:
+    """Whether walls have factors, which, their lines, flat, and NEAR: the last numbers of `cell.Walls`."""
+    if terms.factors is None:
+        return 0, np.zeros(1, np.uint32), np.zeros(2, dtype), dtype.type(NEAR)
+    lines, of = terms.factors
+    return 1, of.astype(np.uint32, copy=False), lines.astype(dtype, copy=False).reshape(-1), dtype.type(NEAR)
 
 
 def heat_rows(terms: NonlinearTerms, drive: NonlinearDrive, dtype: np.dtype) -> np.ndarray:

@@ -53,6 +53,15 @@ class Tables:
     melted: np.ndarray
 
     @property
+    def rises(self) -> np.ndarray:
+        """(n - 1,) the knots of T."""
+        return self.coldest + self.step * np.arange(self.segments - 1)
+
+    def lines(self, values: np.ndarray) -> np.ndarray:
+        """(n, 2) a and b of the lines a + b*T through values (n - 1,) at `rises`, level before and after them."""
+        return _level_lines(self.rises, values)
+
+    @property
     def segments(self) -> int:
         """Number of segments, n."""
         return self.potentials.shape[1]
@@ -194,11 +203,12 @@ def _rows(
 
 def _resistivities(of: Curves, k: float, reference: float, T: np.ndarray) -> np.ndarray:
     """(n, 2) the lines of w over the knots T, level before and after them."""
-    w = k / np.interp(T + reference, of.temperature, of.conductivity)
+    return _level_lines(T, k / np.interp(T + reference, of.temperature, of.conductivity))
+
+
+def _level_lines(T: np.ndarray, values: np.ndarray) -> np.ndarray:
     step = T[1] - T[0]
-    return _lines(
-        np.concatenate(([T[0] - step], T, [T[-1] + step])), w[np.clip(np.arange(-1, len(T) + 1), 0, len(T) - 1)]
-    )
+    return _lines(np.concatenate(([T[0] - step], T, [T[-1] + step])), np.pad(values, 1, mode="edge"))
 
 
 def _lines(u: np.ndarray, values: np.ndarray) -> np.ndarray:

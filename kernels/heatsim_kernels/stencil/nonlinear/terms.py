@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,17 @@ STEFAN_BOLTZMANN = 5.670374419e-8  # W/(m2 K4), CODATA 2018
 FIXED = 1e30  # W/(m2 K): a wall with this coefficient is at its ambient's temperature
 
 
+class Factors(NamedTuple):
+    """Factors on the coefficients and emissivities of walls, which follow the temperature of the surface.
+
+    lines: (c, n, 2) a and b of a + b*T, T a rise: see `Tables.lines`. of: (wall_size,) uint32, which of them each wall
+    has, from 1 on, or 0 for none.
+    """
+
+    lines: np.ndarray
+    of: np.ndarray
+
+
 @dataclass(frozen=True)
 class NonlinearTerms(Terms):
     """Terms at the reference temperature, and what it takes to depart from it; built by `nonlinear_terms`.
@@ -40,6 +51,7 @@ class NonlinearTerms(Terms):
     own, contact, other: (n, 6) K/W: resistance at T_ref of the half of the cell at each face, of the contact, and of
         the neighbour's half. At a face of the box `other` is that of the ghost: equal to `own`, if nothing is better.
     area: (n, 6) m2, of the faces.
+    factors: of walls, or None if there are none.
     """
 
     tables: Tables = None  # type: ignore[assignment]  # follows fields that have defaults
@@ -49,6 +61,7 @@ class NonlinearTerms(Terms):
     contact: np.ndarray = None  # type: ignore[assignment]
     other: np.ndarray = None  # type: ignore[assignment]
     area: np.ndarray = None  # type: ignore[assignment]
+    factors: Factors | None = None
 
 
 def nonlinear_terms(
@@ -67,6 +80,7 @@ def nonlinear_terms(
     closed: tuple[bool, ...] = (True,) * 6,
     wall_per_cell: bool = False,
     taps: Taps | None = None,
+    factors: Factors | None = None,
 ) -> NonlinearTerms:
     """Terms from resistances.
 
@@ -86,7 +100,7 @@ def nonlinear_terms(
     links = np.where(passes, np.where(same, OWN, OTHER + beyond), CLOSED).astype(np.uint32)
     return NonlinearTerms(
         shape, rates, capacity, kinds, periodic, closed, wall_per_cell, taps,
-        tables, material, links, *(np.where(passes, v, 0.0) for v in (own, contact, other, area)),
+        tables, material, links, *(np.where(passes, v, 0.0) for v in (own, contact, other, area)), factors,
     )  # fmt: skip
 
 
@@ -108,7 +122,8 @@ class NonlinearDrive:
 
     walls: (k, 5, wall_size) of each boundary face, in this order: coefficient h, W/(m2 K); ambient, K; flux into the
         body, W/m2; emissivity; surroundings' temperature, K. Temperatures are rises over the reference. Into a surface
-        at T_s goes flux + h (ambient - T_s) + emissivity*sigma (surroundings^4 - T_s^4). See `wall_values`.
+        at T_s goes flux + h (ambient - T_s) + emissivity*sigma (surroundings^4 - T_s^4), where `Factors` multiply h
+        and the emissivity. See `wall_values`.
     heat_table: (k, n) heating rate of each kind over C_ref, K/s, or None. 0 for cells that are held.
     heat_field: (nz, ny, nx) heating rate of each cell over C_ref, K/s, in the field's precision, or None.
     heat_scale: (k,) factor on `heat_field`.

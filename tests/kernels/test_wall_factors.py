@@ -1,0 +1,134 @@
+"""Coefficients and emissivities that follow the temperature of the surface: balance, heat, limits, steady states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
+from heatsim_kernels.stencil.nonlinear.cpu_surface import entering
+from heatsim_kernels.stencil.nonlinear.limits import stable_step
+from heatsim_kernels.stencil.nonlinear.linearised import linearised
+from heatsim_kernels.stencil.nonlinear.material import Material
+from heatsim_kernels.stencil.nonlinear.tables import tabulate
+from heatsim_kernels.stencil.nonlinear.terms import (
+    STEFAN_BOLTZMANN,
+    Factors,
+    NonlinearDrive,
+    NonlinearTerms,
+    equal_cells,
+    wall_values,
+)
+
+Factor = Callable[[np.ndarray], np.ndarray]
+REFERENCE = 300.0
+CAPACITY = 1e4  # J/(m3 K)
+
+
+def natural(rise: np.ndarray) -> np.ndarray:
+    """Laminar free convection about the reference, over that at 1 K."""
+    return np.asarray(np.abs(rise) ** 0.25)
+
+
+def boiling(rise: np.ndarray) -> np.ndarray:
+    """Nucleate boiling at the reference, over that at 1 K: the heat grows as the cube of the excess."""
+    return np.asarray(np.abs(rise) ** 2)
+
+
+def falling(rise: np.ndarray) -> np.ndarray:
+    """One that falls as the surface warms, the heat still growing."""
+    return np.asarray(1 / (1 + np.abs(rise) / 60))
+
+
+def rod(cells: int, k: float, factor: Factor, segments: int = 40_000) -> NonlinearTerms:
+    """A rod of 1 m and 1 m2, closed but at x_max, whose wall has the factor."""
+    of = tabulate([Material.constant(k, CAPACITY)], REFERENCE, (REFERENCE - 250, REFERENCE + 450), segments)
+    closed = (True, False, True, True, True, True)
+    terms = equal_cells((1, 1, cells), of, (1.0 / cells, 1.0, 1.0), closed=closed)
+    number = np.zeros(terms.wall_size, np.uint32)
+    number[terms.wall_offsets[1] :] = 1
+    return replace(terms, factors=Factors(of.lines(factor(of.rises))[None], number))
+
+
+def root(residual: Callable[[float], float], low: float, high: float) -> float:
+    """Where a rising function is 0, by bisection."""
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if residual(middle) < 0 else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("rise", [300.0, 40.0, -80.0])
+@pytest.mark.parametrize("k", [3.0, 30.0, 3e3])
+@pytest.mark.parametrize("factor", [natural, boiling, falling])
+def test_the_coefficient_is_that_at_the_surface_however_far_from_the_centre(
+    factor: Factor, k: float, rise: float
+) -> None:
+    """h r from 3e-4 to 1.5e5; the table's error is that of straight lines over some hundredths of a kelvin."""
+    terms = rod(1, k, factor)
+    walls = wall_values(terms, x_max={"coefficient": 10.0})
+    (found,) = entering(terms, 1, np.array([rise]), np.zeros(1, int), walls)
+    resistance, sign = 0.5 / k, np.sign(rise)
+
+    def lost(surface: float) -> float:
+        return 10.0 * float(factor(np.array(surface))) * surface
+
+    surface = root(lambda x: x + resistance * lost(x) - abs(rise), 0.0, abs(rise))
+    assert found == pytest.approx(-sign * lost(surface), rel=1e-4)
+
+
+def test_an_emissivity_is_that_of_the_surface() -> None:
+    terms = rod(1, 2.0, lambda rise: 0.2 + rise / 1000)
+    walls = wall_values(terms, x_max={"emissivity": 1.0, "surroundings": -100.0})
+    (found,) = entering(terms, 1, np.array([400.0]), np.zeros(1, int), walls)
+
+    def lost(x: float) -> float:
+        return (0.2 + x / 1000) * STEFAN_BOLTZMANN * ((x + REFERENCE) ** 4 - (REFERENCE - 100) ** 4)
+
+    surface = root(lambda x: x + 0.25 * lost(x) - 400.0, -100.0, 400.0)
+    assert found == pytest.approx(-lost(surface), rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_factor_of_one_changes_no_bit(dtype: type) -> None:
+    terms = rod(9, 5.0, np.ones_like)
+    walls = wall_values(terms, x_max={"coefficient": 30.0, "ambient": -20.0, "flux": 40.0})
+    fields = []
+    for of in (terms, replace(terms, factors=None)):
+        sweep = NONLINEAR_SWEEPS["cpu"](of, np.dtype(dtype))
+        sweep.put(np.linspace(0, 90, 9).reshape(of.shape))
+        sweep.advance(0.5, 40, NonlinearDrive(walls))  # type: ignore[arg-type]
+        fields.append(np.array(sweep.field()))
+    assert np.array_equal(*fields)
+
+
+def test_the_stable_step_counts_the_steepest_loss() -> None:
+    """h = 2 + x/50 between rises of 0 and 100 to an ambient at -50: slope of the loss 4 + 3 = 7 W/(m2 K) at 100."""
+    of = tabulate([Material.constant(1e9, CAPACITY)], REFERENCE, (REFERENCE, REFERENCE + 100), 1000)
+    terms = equal_cells((1, 1, 1), of, (0.5, 1.0, 1.0), closed=(True, False, True, True, True, True))
+    number = np.zeros(6, np.uint32)
+    number[1] = 1
+    terms = replace(terms, factors=Factors(of.lines(1 + of.rises / 100)[None], number))
+    drive = NonlinearDrive(wall_values(terms, x_max={"coefficient": 2.0, "ambient": -50.0}))
+    assert stable_step(terms, drive) == pytest.approx(CAPACITY * 0.5 / 7.0, rel=1e-6)
+    without = replace(terms, factors=None)
+    assert stable_step(without, drive) == pytest.approx(CAPACITY * 0.5 / 2.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("factor", [natural, boiling, falling])
+def test_the_linearised_steady_state_balances_flux_and_loss(factor: Factor) -> None:
+    """A flux of 800 W/m2 leaves at x_max with h = 30 f: the surface by bisection, the rod straight behind it."""
+    terms, k, flux = rod(7, 20.0, factor), 20.0, 800.0
+    terms = replace(terms, closed=(False, *terms.closed[1:]))
+    drive = NonlinearDrive(wall_values(terms, x_min={"flux": flux}, x_max={"coefficient": 30.0}))
+    T = np.full(terms.shape, 30.0)
+    for _ in range(40):
+        operator, heat = linearised(terms, terms.tables.state_of(T, 0), drive)
+        g = operator.gx.ravel()[:-1]
+        matrix = np.diag(operator.s.ravel() + np.append(g, 0) + np.insert(g, 0, 0)) - np.diag(g, 1) - np.diag(g, -1)
+        T = np.linalg.solve(matrix, heat.ravel()).reshape(terms.shape)
+    surface = root(lambda x: 30.0 * float(factor(np.array(x))) * x - flux, 0.0, 400.0)
+    exact = surface + flux / k * (1 - (np.arange(7) + 0.5) / 7)
+    np.testing.assert_allclose(T.ravel(), exact, rtol=2e-6)
