@@ -16,8 +16,9 @@ SMALL = (64, 64, 64)  # a kernel compiles alike for every size
 
 
 def add_compile_times(device: str, rows: list[Row], tell: Tell) -> list[str]:
-    """Add the seconds that each kernel takes to compile; returns what went wrong, in words."""
+    """Add the seconds that each kernel takes to compile to the rows of the first grid; returns what went wrong."""
     tell("compiling in processes of their own, with an empty cache and with a filled one")
+    rows = [row for row in rows if row["cells"] == rows[0]["cells"]]
     times = compile_times(CHILD, [_request(device, row, SMALL, profiled=False) for row in rows])
     for row, found in zip(rows, times, strict=True):
         row.update(found)
@@ -25,10 +26,11 @@ def add_compile_times(device: str, rows: list[Row], tell: Tell) -> list[str]:
 
 
 def add_counters(device: str, rows: list[Row], tell: Tell) -> list[str]:
-    """Add the arithmetic intensity that the hardware counted; returns why not, in words, where it could not."""
+    """Add the arithmetic intensity that the hardware counted on the first of the grids, as counting takes seconds;
+    returns why not, in words, where it could not."""
     if device == "cpu":
         return ["--counters: there are none for the CPU"]
-    for row in rows:
+    for row in (each for each in rows if each["cells"] == rows[0]["cells"]):
         tell(f"counting {row['kernel']} in {row['precision']}, {materials_in_words(row['materials'])}")
         shape = (row["cells"][2], row["cells"][1], row["cells"][0])
         try:
