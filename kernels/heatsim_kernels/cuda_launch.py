@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -190,4 +191,7 @@ def _bare(value: Any) -> Any:
 
 def _loaded(made: Any) -> Any:
     module = driver_call(driver().cuModuleLoadData(made.code))
-    return driver_call(driver().cuModuleGetFunction(module, made.symbol.encode()))
+    function = driver_call(driver().cuModuleGetFunction(module, made.symbol.encode()))
+    with suppress(RuntimeError, AttributeError):  # drivers before 12.4 have no such call
+        driver_call(driver().cuFuncLoad(function))  # now, and not at its first launch, which would wait for it
+    return function

@@ -135,16 +135,16 @@ class Captures:
     """
 
     def __init__(self) -> None:
-        self._spare: list[Array] = []
-        self._lock = threading.Lock()
+        self._spare: list[Array] = []  # taken and given back by single operations, which need no lock
+        self._fetching = threading.Lock()
         self._buffers: list[np.ndarray] = []
         self._stream = 0
 
     def take(self, array: Array) -> Callable[[], np.ndarray] | None:
         """A function that gives the host copy of what `array` holds now; call it once. None if the GPU has no room."""
-        with self._lock:
-            copy = self._spare.pop() if self._spare else None
-        if copy is None:
+        try:
+            copy = self._spare.pop()
+        except IndexError:
             if memory()[0] < 2 * _bytes(array) + RESERVE:
                 return None
             copy = empty(array.shape, array.dtype)
@@ -158,9 +158,9 @@ class Captures:
         if SIMULATED:
             return copy.host()
         done.synchronize()
-        with self._lock:
+        with self._fetching:  # there is one pair of buffers; `take` does not wait for them
             host = self._copy_out(copy)
-            self._spare.append(copy)
+        self._spare.append(copy)
         return host
 
     def _copy_out(self, copy: Array) -> np.ndarray:
