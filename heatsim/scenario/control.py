@@ -23,7 +23,9 @@ class Time(Part):
 
     model_config = ConfigDict(json_schema_extra=_end_is_optional_for_steady)
 
-    end: Annotated[float, quantity(SECONDS)] = Field(description="End of the run, which starts at 0 [s]")
+    end: Annotated[float, quantity(SECONDS)] = Field(
+        description="End of the run, which starts at 0 [s]; a steady state needs none"
+    )
     step: Annotated[Literal["auto"] | float, quantity(SECONDS, words=("auto",))] = Field(
         "auto",
         description='Largest time step [s], or "auto": as large as stability (euler) or tolerance allows',
@@ -53,7 +55,11 @@ class Compute(Part):
     """Where and in which precision the run is computed."""
 
     device: Literal["auto", "cpu", "cuda"] = Field("auto", description="Device; auto = a GPU if there is one")
-    precision: Literal["float32", "float64"] = Field("float32", description="Number format of the state")
+    precision: Literal["float32", "float64"] = Field(
+        "float32",
+        description="Number format of the state and of results; float64 where many short steps add up small changes: "
+        "see precision in docs/results.md",
+    )
     kernel: Literal["auto", "basic", "shared", "coarsened", "register", "temporal", "cpu"] = Field(
         "auto", description="Stencil kernel; auto = the fastest that applies"
     )
