@@ -99,13 +99,10 @@ class Grid(Part):
         "cell around, and z the height",
     )
     cells: Annotated[tuple[int, int, int], numbers(Number("1", least=1, most=MOST_CELLS, whole=True), length=3)] = (
-        Field(
-            description="Number of cells along x, y and z [1]; 1 = that axis is not resolved; follows where all three "
-            "axes have layers or edges"
-        )
+        Field(description="Number of cells along x, y and z [1]; 1 = that axis is not resolved")
     )
     size: Annotated[Corner, numbers(LENGTH, length=3)] = Field(
-        description="Size of the box along x, y, z [m]; along phi the whole turn, 6.283185 rad; follows as cells do"
+        description="Size of the box along x, y, z [m]; along phi the whole turn, 6.283185 [rad]"
     )
     origin: Annotated[Corner, numbers(Number("m"), length=3)] = Field(
         (0.0, 0.0, 0.0), description="Lower corner of the box [m]; follows from edges"

@@ -19,7 +19,7 @@ FieldName = Literal["peak_temperature", "cooling_rate", "heat_flux", "gradient",
 
 
 class Slice(Recorded):
-    """A plane through the box, drawn and kept: the cells that it cuts. It needs one of every and count."""
+    """A plane through the box, drawn and kept: the cells that it cuts."""
 
     axis: Literal["x", "y", "z"] = Field(description="The axis normal to the plane")
     at: Annotated[float, quantity(Number("m"))] = Field(description="Where the plane cuts the axis [m]")
