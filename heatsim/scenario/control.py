@@ -19,13 +19,11 @@ def _end_is_optional_for_steady(schema: dict[str, Any]) -> None:
 
 
 class Time(Part):
-    """The time span and the way through it."""
+    """The time span and the way through it. The steady state has no end and needs none."""
 
     model_config = ConfigDict(json_schema_extra=_end_is_optional_for_steady)
 
-    end: Annotated[float, quantity(SECONDS)] = Field(
-        description="End of the run, which starts at 0 [s]; a steady state needs none"
-    )
+    end: Annotated[float, quantity(SECONDS)] = Field(description="End of the run, which starts at 0 [s]")
     step: Annotated[Literal["auto"] | float, quantity(SECONDS, words=("auto",))] = Field(
         "auto",
         description='Largest time step [s], or "auto": as large as stability (euler) or tolerance allows',
