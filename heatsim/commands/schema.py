@@ -8,8 +8,14 @@ import click
 
 
 @click.command()
-def schema() -> None:
+@click.option("--markdown", is_flag=True, help="Print the reference of all keys instead, docs/scenario.md.")
+def schema(markdown: bool) -> None:
     """Print the JSON schema of scenario files, for editors."""
+    if markdown:
+        from heatsim.scenario.markdown import markdown as make_reference
+
+        click.echo(make_reference(), nl=False)
+        return
     from heatsim.scenario import schema as make_schema
 
     click.echo(jsonlib.dumps(make_schema(), indent=2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from heatsim.scenario.expressions import Expression
 from heatsim.scenario.part import Part, kind_tag
@@ -43,11 +43,17 @@ class GaussianBeam(Route):
     absorptivity: Annotated[float, quantity(SHARE)] = Field(1.0, description="Part of the power that is absorbed [1]")
 
 
+def _fractions_may_be_left_out(schema: dict[str, Any]) -> None:
+    schema["required"] = [name for name in schema["required"] if name not in ("ff", "fr")]
+
+
 class GoldakBeam(Route):
     """A welding arc: two quarter ellipsoids, one ahead and one behind (Goldak, Chakravarti and Bibby 1984).
 
     The density is highest in the middle and 1/e3 = 5 % of that on the ellipsoids.
     """
+
+    model_config = ConfigDict(json_schema_extra=_fractions_may_be_left_out)
 
     kind: Literal["goldak"] = Field(description="Distribution of the power")
     a: Annotated[float, quantity(LENGTH)] = Field(description="Half width of the ellipsoids [m]")

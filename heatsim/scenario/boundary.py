@@ -90,7 +90,12 @@ for _kind in (Insulated, Fixed, Flux, Convection, Periodic, Radiation):
 
 
 class Boundary(Part):
-    """The six faces; `default` holds for those not named."""
+    """The six faces of the box; `default` holds for those not named.
+
+    Heat that enters the body is positive. Values may be expressions in t and x, y, z: places are the centres of the
+    cells' faces. In cylindrical coordinates x_min and x_max are the faces at the least and greatest radius; there is
+    none along y, nor at x_min where this is the axis r = 0.
+    """
 
     default: Face = Field(Insulated(), description="The faces that are not named")
     x_min: Face | None = Field(None, description="The face at the lower end of x")

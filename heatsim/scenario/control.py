@@ -19,7 +19,7 @@ def _end_is_optional_for_steady(schema: dict[str, Any]) -> None:
 
 
 class Time(Part):
-    """The time span and the way through it."""
+    """The time span and the way through it. The steady state has no end and needs none."""
 
     model_config = ConfigDict(json_schema_extra=_end_is_optional_for_steady)
 
@@ -53,7 +53,11 @@ class Compute(Part):
     """Where and in which precision the run is computed."""
 
     device: Literal["auto", "cpu", "cuda"] = Field("auto", description="Device; auto = a GPU if there is one")
-    precision: Literal["float32", "float64"] = Field("float32", description="Number format of the state")
+    precision: Literal["float32", "float64"] = Field(
+        "float32",
+        description="Number format of the state and of results; float64 where many short steps add up small changes: "
+        "see precision in docs/results.md",
+    )
     kernel: Literal["auto", "basic", "shared", "coarsened", "register", "temporal", "cpu"] = Field(
         "auto", description="Stencil kernel; auto = the fastest that applies"
     )

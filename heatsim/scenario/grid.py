@@ -94,7 +94,9 @@ class Grid(Part):
     model_config = ConfigDict(json_schema_extra=_cells_may_follow_from_axes)
 
     coordinates: Literal["cartesian", "cylindrical"] = Field(
-        "cartesian", description="Coordinates: cartesian x, y, z or cylindrical r, phi (one cell around), z"
+        "cartesian",
+        description="Coordinates: Cartesian x, y, z; or cylindrical, where x is the radius r, y the angle phi, in one "
+        "cell around, and z the height",
     )
     cells: Annotated[tuple[int, int, int], numbers(Number("1", least=1, most=MOST_CELLS, whole=True), length=3)] = (
         Field(description="Number of cells along x, y and z [1]; 1 = that axis is not resolved")
@@ -103,7 +105,7 @@ class Grid(Part):
         description="Size of the box along x, y, z [m]; along phi the whole turn, 6.283185 [rad]"
     )
     origin: Annotated[Corner, numbers(Number("m"), length=3)] = Field(
-        (0.0, 0.0, 0.0), description="Lower corner of the box [m]"
+        (0.0, 0.0, 0.0), description="Lower corner of the box [m]; follows from edges"
     )
     x: Axis | None = Field(None, description="Unequal cells along x")
     y: Axis | None = Field(None, description="Unequal cells along y")

@@ -35,7 +35,10 @@ class PropertyTable(Part):
 
 
 class ConductivityTable(PropertyTable):
-    """Conductivity that follows temperature."""
+    """Conductivity that follows temperature: straight lines between points, constant beyond them.
+
+    It is the same along all axes.
+    """
 
     value: Annotated[tuple[float, ...], numbers(CONDUCTIVITY, least=2)] = Field(
         description="Conductivity at the points [W/(m K)]"
@@ -43,7 +46,7 @@ class ConductivityTable(PropertyTable):
 
 
 class HeatCapacityTable(PropertyTable):
-    """Heat capacity that follows temperature."""
+    """Heat capacity that follows temperature: straight lines between points, constant beyond them."""
 
     value: Annotated[tuple[float, ...], numbers(HEAT_CAPACITY, least=2)] = Field(
         description="Specific heat capacity at the points [J/(kg K)]"
@@ -51,7 +54,10 @@ class HeatCapacityTable(PropertyTable):
 
 
 class Latent(Part):
-    """Heat of melting, taken up evenly between solidus and liquidus, or all at once where these are the same."""
+    """Heat of melting, taken up evenly between solidus and liquidus, or all at once where these are the same.
+
+    What starts between the two has molten in part; what starts at the solidus is solid, also where it is the liquidus.
+    """
 
     heat: Annotated[float, quantity(Number("J/kg", above=0))] = Field(description="Latent heat [J/kg]")
     solidus: Temperature = Field(description="Where melting starts [K or degC]")
@@ -65,25 +71,31 @@ class Latent(Part):
 
 
 class Material(Part):
-    """A solid at rest."""
+    """A solid at rest; regions paint it by its name."""
 
     conductivity: Annotated[
         Annotated[float | Expression, quantity(CONDUCTIVITY, "T"), Tag("<scalar>")]
         | Annotated[tuple[float, float, float], numbers(CONDUCTIVITY, length=3), Tag("<array>")]
         | Annotated[ConductivityTable, Tag("<table>")],
         Discriminator(tag),
-    ] = Field(description="Thermal conductivity, one number or [kx, ky, kz] [W/(m K)]")
+    ] = Field(
+        description="Thermal conductivity [W/(m K)]: a number; one along each of x, y, z; or a table or an expression "
+        "in T, which hold along all axes alike"
+    )
     density: Annotated[float, quantity(Number("kg/m3", above=0))] = Field(description="Density [kg/m3]")
     heat_capacity: Annotated[
         Annotated[float | Expression, quantity(HEAT_CAPACITY, "T"), Tag("<scalar>")]
         | Annotated[HeatCapacityTable, Tag("<table>")],
         Discriminator(lambda value: "<table>" if tag(value) == "<table>" else "<scalar>"),
-    ] = Field(description="Specific heat capacity [J/(kg K)]")
+    ] = Field(description="Specific heat capacity [J/(kg K)]: a number, or a table or an expression in T")
     latent: Latent | None = Field(None, description="Latent heat of melting")
 
 
 class Ambient(Part):
-    """A region that is not solved: where it meets a solid, heat passes by convection."""
+    """A region that is not solved: where it meets a solid, heat passes by convection.
+
+    Regions name it as they name materials. It needs one of coefficient and resistance.
+    """
 
     temperature: Temperature = Field(description="Temperature of the ambient [K or degC]")
     coefficient: Annotated[float | None, quantity(Number("W/(m2 K)", above=0))] = Field(
@@ -104,7 +116,7 @@ class Ambient(Part):
 class Contact(Part):
     """A thermal resistance wherever two materials touch."""
 
-    between: tuple[Annotated[str, MATERIAL], Annotated[str, MATERIAL]] = Field(description="The two materials")
+    between: tuple[Annotated[str, MATERIAL], Annotated[str, MATERIAL]] = Field(description="Names of the two materials")
     resistance: Annotated[float, quantity(Number("m2 K/W", above=0))] = Field(description="Contact resistance [m2 K/W]")
 
     @model_validator(mode="after")

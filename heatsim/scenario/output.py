@@ -19,7 +19,7 @@ FieldName = Literal["peak_temperature", "cooling_rate", "heat_flux", "gradient",
 
 
 class Slice(Recorded):
-    """A plane through the box, drawn and kept."""
+    """A plane through the box, drawn and kept: the cells that it cuts."""
 
     axis: Literal["x", "y", "z"] = Field(description="The axis normal to the plane")
     at: Annotated[float, quantity(Number("m"))] = Field(description="Where the plane cuts the axis [m]")
@@ -40,11 +40,14 @@ class Probe(Recorded):
     """A point whose temperature is recorded, interpolated between cell centres."""
 
     name: Name = Field(description="Name of the column in probes.csv")
-    at: Point = Field(description="Place x, y, z [m]")
+    at: Point = Field(description="Place x, y, z [m]; on a wall of the box the temperature of its surface")
 
 
 class Statistics(Recorded, Shape):
-    """A part of the box, a shape or all of a material, of which temperatures and energy are kept."""
+    """A part of the box, a shape or all of a material, of which temperatures and energy are kept.
+
+    Energy is what its solid cells hold over what they held at t = 0; of a steady state, over the initial temperature.
+    """
 
     name: Name = Field(description="Name of the columns in regions.csv")
     material: Annotated[str | None, MATERIAL] = Field(None, description="Name of a material, instead of a shape")
@@ -69,7 +72,11 @@ class Output(Part):
     """What a run leaves behind."""
 
     snapshots: Schedule = Field(Schedule(count=10), description="When the whole field is kept; ten times if left out")
-    fields: tuple[FieldName, ...] = Field((), description="Derived fields that snapshots hold beside the temperature")
+    fields: tuple[FieldName, ...] = Field(
+        (),
+        description="Derived fields that snapshots hold beside the temperature; a vector is one dataset an axis, such "
+        "as heat_flux_x (heat_flux_r in cylindrical coordinates)",
+    )
     time_above: Annotated[float | None, temperature()] = Field(
         None, description="Of the field time_above: the temperature above which time counts [K or degC]"
     )

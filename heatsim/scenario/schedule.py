@@ -54,7 +54,7 @@ def _rounded(time: float) -> float:
 class Recorded(Part):
     """Something recorded at regular times, with the keys of a schedule in its own table."""
 
-    every: Every = Field(None, description="Interval between records, from t = 0 on [s]")
+    every: Every = Field(None, description="Interval between records, from t = 0 on [s]; this or count is needed")
     count: Count = Field(None, description="Or: number of equal intervals from 0 to the end [1]")
 
     @model_validator(mode="after")

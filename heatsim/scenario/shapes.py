@@ -79,7 +79,10 @@ def _around(a: Corner, b: Corner, reach: Corner) -> Bounds:
 
 
 class ArrayFile(Part):
-    """An array in a file, one value a cell, of shape (nz, ny, nx)."""
+    """An array in a file, one value a cell, of shape (nz, ny, nx); axes of one cell may be left out.
+
+    A picture has its top row at the greatest y (or z).
+    """
 
     file: Annotated[Path, file_name("the name of a .npy, .npz, .h5 or .png file")] = Field(
         description="File name, relative to the scenario file (.npy, .npz, .h5, .hdf5, .png)"
@@ -96,7 +99,10 @@ class Labels(ArrayFile):
 
 
 class Shape(Part):
-    """A part of the box in one of several forms; none of them = everywhere."""
+    """A part of the box in one of several forms; none of them = everywhere.
+
+    The cells in it are those whose centres are.
+    """
 
     box: Box | None = Field(None, description="A box along the axes")
     sphere: Sphere | None = Field(None, description="A ball")
@@ -106,7 +112,7 @@ class Shape(Part):
     )
     labels: Labels | None = Field(None, description="Labels that paint several materials at once")
     stl: Annotated[Path | None, file_name("the name of an .stl file")] = Field(
-        None, description="A closed surface from an STL file"
+        None, description="A closed surface from an STL file, in metres"
     )
 
     @property
@@ -127,9 +133,15 @@ class Shape(Part):
 
 
 class Region(Shape):
-    """A shape and the material that fills it; later regions are painted over earlier ones."""
+    """A shape and the material or ambient that fills it; later regions are painted over earlier ones.
 
-    material: Annotated[str | None, MATERIAL] = Field(None, description="Name of the material; left out with labels")
+    A cell is painted whole if its centre is in the shape. At most one of the shapes is given; the first region has none
+    and covers the box, or has labels.
+    """
+
+    material: Annotated[str | None, MATERIAL] = Field(
+        None, description="Name of the material or ambient; left out with labels"
+    )
 
     @model_validator(mode="after")
     def _has_a_material(self) -> Self:

@@ -19,7 +19,11 @@ AMOUNTS = ("power", "power_density", "trace", "beam")
 
 
 class Source(Part):
-    """Heat released in a part of the box."""
+    """Heat released in a part of the box, of one of power, power_density, trace and beam.
+
+    What is heated are the cells whose centres are in the region. A power or a trace is spread evenly over their volume,
+    and released in full, whatever this is; a power density is multiplied by it.
+    """
 
     region: Shape | None = Field(None, description="Where the heat is released; everywhere if left out")
     power: Annotated[float | Expression | None, quantity(Number("W"), "xyzt")] = Field(
@@ -58,9 +62,9 @@ class Source(Part):
 
 
 class Initial(Part):
-    """The state at t = 0."""
+    """The state at t = 0; of a steady state, where the search for it begins."""
 
     temperature: Annotated[
         Annotated[InitialValue, Tag("<scalar>")] | Annotated[ArrayFile, Tag("<table>")],
         Discriminator(lambda value: "<table>" if tag(value) == "<table>" else "<scalar>"),
-    ] = Field(description="Temperature, number, expression in x, y, z, or { file, dataset } of an array [K or degC]")
+    ] = Field(description="Temperature at cell centres, or an array of it, such as a snapshot has [K or degC]")

@@ -180,7 +180,7 @@ def condition(variables: str = "xyz") -> Leaf:
             raise flaw(message, 'such as "x > 0.01 and z < 0.002"')
         return _expression(value, variables, message)
 
-    return Leaf(check, {"type": "string"})
+    return Leaf(check, {"type": "string", "format": "condition"})
 
 
 def _expression(text: str, variables: str, expected: str, number: Number | None = None) -> Expression:
@@ -251,7 +251,7 @@ def file_name(expected: str) -> Leaf:
             raise flaw(f"expected {expected}, found {found(value)}")
         return Path(context.directory, value).absolute()
 
-    return Leaf(check, {"type": "string"})
+    return Leaf(check, {"type": "string", "format": "path"})
 
 
 def _known_material(value: Any, context: Context) -> str:

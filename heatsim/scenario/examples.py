@@ -1,0 +1,325 @@
+"""The tables of a scenario in the order of its reference, docs/scenario.md, each with an example.
+
+An example stands in the first one: its tables in place of those of the same name there. Tests load all of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Section(NamedTuple):
+    """A table of the scenario: its heading, its name in the JSON schema, an example in TOML."""
+
+    heading: str
+    name: str
+    example: str
+
+
+_FILE = """\
+title = "A steel insert in a copper block"
+temperature_unit = "degC"
+grid = { cells = [50, 30, 10], size = [0.1, 0.06, 0.02] }
+time = { end = 60.0 }
+materials.copper = { conductivity = 400.0, density = 8900.0, heat_capacity = 385.0 }
+materials.steel = { conductivity = 15.0, density = 7900.0, heat_capacity = 500.0 }
+regions = [
+  { material = "copper" },
+  { material = "steel", box = { lower = [0.04, 0.0, 0.0], upper = [0.06, 0.06, 0.01] } },
+]
+initial = { temperature = 20.0 }
+boundary.y_max = { kind = "convection", coefficient = 500.0, ambient = 20.0 }
+sources = [{ region = { sphere = { center = [0.02, 0.02, 0.01], radius = 0.006 } }, power = 50.0 }]
+output.slices = [{ axis = "z", at = 0.01, every = 5.0 }]
+"""
+
+_GRID = """\
+[grid]
+cells = [50, 30, 10]
+size = [0.1, 0.06, 0.02]
+"""
+
+_AXIS = """\
+[grid]
+x = { layers = [{ thickness = 0.02, cells = 20 }, { thickness = 0.08, cells = 20 }] }
+y = { edges = [0.0, 0.01, 0.025, 0.04, 0.06] }
+z = { layers = [{ thickness = 0.02, cells = 10 }] }
+"""
+
+_LAYERS = """\
+[grid]
+cells = [50, 30, 8]
+size = [0.1, 0.06, 0.02]
+
+[[grid.z.layers]]
+thickness = 0.002
+cells = 4
+
+[[grid.z.layers]]
+thickness = 0.018
+cells = 4
+"""
+
+_MATERIAL = """\
+[materials.copper]
+conductivity = 400.0
+density = 8900.0
+heat_capacity = 385.0
+
+[materials.steel]                        # a laminate, which conducts across its sheets a tenth as well
+conductivity = [15.0, 15.0, 1.5]
+density = 7900.0
+heat_capacity = "480 + 0.2*T"            # T in the file's unit
+"""
+
+_CONDUCTIVITY = """\
+[materials.copper]
+conductivity = { T = [0.0, 500.0], value = [401.0, 370.0] }
+density = 8900.0
+heat_capacity = 385.0
+
+[materials.steel]
+conductivity = "14 + 0.015*T"
+density = 7900.0
+heat_capacity = 500.0
+"""
+
+_HEAT_CAPACITY = """\
+[materials]
+copper = { conductivity = 400.0, density = 8900.0, heat_capacity = 385.0 }
+steel = { conductivity = 15.0, density = 7900.0, heat_capacity = { T = [20.0, 800.0], value = [490.0, 640.0] } }
+"""
+
+_LATENT = """\
+materials.copper = { conductivity = 400.0, density = 8900.0, heat_capacity = 385.0 }
+
+[materials.steel]
+conductivity = 15.0
+density = 7900.0
+heat_capacity = 500.0
+latent = { heat = 2.7e5, solidus = 1400.0, liquidus = 1450.0 }
+"""
+
+_AMBIENT = """\
+ambients.air = { temperature = 20.0, coefficient = 8.0 }
+regions = [{ material = "copper" }, { material = "air", where = "x > 0.05 and z > 0.01" }]
+"""
+
+_CONTACT = """\
+[[contacts]]
+between = ["copper", "steel"]
+resistance = 1e-4
+"""
+
+_REGION = """\
+[[regions]]
+material = "copper"
+
+[[regions]]
+material = "steel"
+where = "(x - 0.05)**2 + (y - 0.03)**2 < 0.01**2"
+"""
+
+_BOX = """\
+[[regions]]
+material = "copper"
+
+[[regions]]
+material = "steel"
+box = { lower = [0.0, 0.0, 0.0], upper = [0.1, 0.06, 0.004] }
+"""
+
+_SPHERE = """\
+regions = [{ material = "copper" }, { material = "steel", sphere = { center = [0.05, 0.03, 0.01], radius = 0.01 } }]
+"""
+
+_CYLINDER = """\
+[[regions]]
+material = "copper"
+
+[[regions]]
+material = "steel"
+cylinder = { start = [0.05, 0.03, 0.0], end = [0.05, 0.03, 0.02], radius = 0.01 }
+"""
+
+_LABELS = """\
+[[regions]]
+labels = { file = "labels.npy", map = { 0 = "copper", 1 = "steel" } }
+"""
+
+_INITIAL = """\
+[initial]
+temperature = "20 + 5*exp(-(x/0.01)**2)"
+"""
+
+_ARRAY = """\
+[initial.temperature]
+file = "outputs/plate/snapshots/000010.h5"
+dataset = "temperature"
+"""
+
+_BOUNDARY = """\
+[boundary]
+default = { kind = "convection", coefficient = 10.0, ambient = 20.0 }
+z_min = { kind = "insulated" }
+y_max = { kind = "fixed", temperature = "20 + 5*sin(2*pi*t/60)" }
+"""
+
+_INSULATED = """\
+[boundary]
+default = { kind = "fixed", temperature = 20.0 }
+z_min = { kind = "insulated", patches = [{ where = "x < 0.01", kind = "flux", flux = 1e4 }] }
+"""
+
+_FIXED = """\
+boundary.x_min = { kind = "fixed", temperature = "20 if t < 10 else 80" }
+"""
+
+_FLUX = """\
+boundary.z_max = { kind = "flux", flux = "2e4*exp(-((x - 0.05)**2 + (y - 0.03)**2)/1e-4)" }
+"""
+
+_CONVECTION = """\
+[boundary.z_max]
+kind = "convection"
+coefficient = 10.0
+ambient = 20.0
+patches = [{ where = "x < 0.02", kind = "convection", coefficient = 200.0, ambient = 5.0 }]
+"""
+
+_PERIODIC = """\
+boundary.x_min = { kind = "periodic" }
+boundary.x_max = { kind = "periodic" }
+"""
+
+_RADIATION = """\
+boundary.z_max = { kind = "radiation", emissivity = 0.8, ambient = 20.0 }
+"""
+
+_SOURCE = """\
+[[sources]]                              # 40 W in all, for half a minute
+region = { box = { lower = [0.01, 0.01, 0.0], upper = [0.02, 0.02, 0.02] } }
+power = "40 if t < 30 else 0"
+
+[[sources]]                              # everywhere
+power_density = "1e5*exp(-(x/0.01)**2)"
+
+[[sources]]
+region = { where = "x > 0.08" }
+trace = "power.csv"
+"""
+
+_SHAPE = """\
+[[sources]]
+power = 40.0
+region = { cylinder = { start = [0.02, 0.02, 0.0], end = [0.02, 0.02, 0.02], radius = 0.005 } }
+"""
+
+_GAUSSIAN = """\
+[[sources]]
+beam = { kind = "gaussian", power = 60.0, absorptivity = 0.4, radius = 5e-3, depth = 1e-3, path = "scan.csv" }
+"""
+
+_GOLDAK = """\
+[[sources]]
+beam = { kind = "goldak", power = 900.0, efficiency = 0.7, a = 4e-3, b = 4e-3, cf = 4e-3, cr = 8e-3, path = "weld.csv" }
+"""
+
+_SMOOTHING = """\
+[[smoothing]]
+target = "sources"
+filter = "gaussian"
+sigma = 0.003
+edges = "reflect"
+"""
+
+_OUTPUT = """\
+[output]
+snapshots = { every = 10.0 }
+fields = ["heat_flux", "peak_temperature", "time_above"]
+time_above = 60.0
+energy = { every = 1.0 }
+"""
+
+_SCHEDULE = """\
+output.snapshots = { at = [0.0, 1.0, 10.0, 60.0] }
+output.energy = { count = 60 }
+"""
+
+_SLICE = """\
+[[output.slices]]
+axis = "z"
+at = 0.01
+every = 5.0
+name = "middle"
+"""
+
+_PROBE = """\
+[[output.probes]]
+name = "heater"
+at = [0.02, 0.02, 0.01]
+every = 0.5
+
+[[output.probes]]
+name = "surface above it"                # z_max, the upper wall
+at = [0.02, 0.02, 0.02]
+every = 0.5
+"""
+
+_STATISTICS = """\
+[[output.regions]]
+name = "insert"
+material = "steel"
+every = 1.0
+
+[[output.regions]]
+name = "left end"
+box = { lower = [0.0, 0.0, 0.0], upper = [0.01, 0.06, 0.02] }
+count = 60
+"""
+
+_HOTSPOTS = """\
+[hotspots]
+scales = [0.004, 0.006, 0.009]
+threshold = 1.0
+"""
+
+SECTIONS = (
+    Section("The file", "Scenario", _FILE),
+    Section("`[grid]`", "Grid", _GRID),
+    Section("`[grid.x]`, `[grid.y]`, `[grid.z]`", "Axis", _AXIS),
+    Section("`[[grid.x.layers]]`", "Layer", _LAYERS),
+    Section("`[time]`", "Time", '[time]\nend = 60.0\nintegrator = "implicit"\ntolerance = 1e-4\n'),
+    Section("`[compute]`", "Compute", '[compute]\ndevice = "cpu"\nprecision = "float64"\n'),
+    Section("`[materials.NAME]`", "Material", _MATERIAL),
+    Section("`[materials.NAME.conductivity]`", "ConductivityTable", _CONDUCTIVITY),
+    Section("`[materials.NAME.heat_capacity]`", "HeatCapacityTable", _HEAT_CAPACITY),
+    Section("`[materials.NAME.latent]`", "Latent", _LATENT),
+    Section("`[ambients.NAME]`", "Ambient", _AMBIENT),
+    Section("`[[contacts]]`", "Contact", _CONTACT),
+    Section("`[[regions]]`", "Region", _REGION),
+    Section("`box`", "Box", _BOX),
+    Section("`sphere`", "Sphere", _SPHERE),
+    Section("`cylinder`", "Cylinder", _CYLINDER),
+    Section("`[regions.labels]`", "Labels", _LABELS),
+    Section("`[initial]`", "Initial", _INITIAL),
+    Section("`[initial.temperature]`", "ArrayFile", _ARRAY),
+    Section("`[boundary]`", "Boundary", _BOUNDARY),
+    Section("Insulated faces", "Insulated", _INSULATED),
+    Section("Fixed faces", "Fixed", _FIXED),
+    Section("Faces with a flux", "Flux", _FLUX),
+    Section("Faces with convection", "Convection", _CONVECTION),
+    Section("Periodic faces", "Periodic", _PERIODIC),
+    Section("Faces that radiate", "Radiation", _RADIATION),
+    Section("`[[sources]]`", "Source", _SOURCE),
+    Section("`[sources.region]`", "Shape", _SHAPE),
+    Section("Gaussian beams", "GaussianBeam", _GAUSSIAN),
+    Section("Goldak beams", "GoldakBeam", _GOLDAK),
+    Section("`[[smoothing]]`", "Smoothing", _SMOOTHING),
+    Section("`[output]`", "Output", _OUTPUT),
+    Section("`[output.snapshots]`, `[output.energy]`", "Schedule", _SCHEDULE),
+    Section("`[[output.slices]]`", "Slice", _SLICE),
+    Section("`[[output.probes]]`", "Probe", _PROBE),
+    Section("`[[output.regions]]`", "Statistics", _STATISTICS),
+    Section("`[hotspots]`", "Hotspots", _HOTSPOTS),
+)

@@ -1,0 +1,50 @@
+"""docs/scenario.md, the reference of all keys, says what the models say, and its examples are scenarios."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import tomli_w
+
+from heatsim.scenario import loads, schema
+from heatsim.scenario.examples import SECTIONS, Section
+from heatsim.scenario.markdown import markdown
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "scenario.md"
+NOT_YET = {"Checkpoint"}
+
+
+def test_the_reference_is_up_to_date() -> None:
+    assert REFERENCE.read_text() == markdown(), "run: heatsim schema --markdown > docs/scenario.md"
+
+
+def test_the_reference_has_every_table_that_a_scenario_may_have() -> None:
+    told = [section.name for section in SECTIONS]
+    assert sorted(told) == sorted({"Scenario", *schema()["$defs"]} - NOT_YET)
+
+
+def test_every_key_stands_in_the_reference_with_its_type_and_description() -> None:
+    rows = [line.split(" | ") for line in markdown().splitlines() if line.startswith("| `")]
+    keys = sum(len(table["properties"]) for name, table in schema()["$defs"].items() if name not in NOT_YET)
+    assert len(rows) == keys + len(schema()["properties"])
+    assert all(len(row) == 6 and row[1].strip() and len(row[5]) > 3 for row in rows)
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=[section.name for section in SECTIONS])
+def test_every_example_is_part_of_a_valid_scenario(section: Section) -> None:
+    whole = tomllib.loads(SECTIONS[0].example) | tomllib.loads(section.example)
+    loads(tomli_w.dumps(whole))
+
+
+def test_links_lead_to_headings() -> None:
+    headings = {
+        re.sub(r"[^\w -]", "", line[3:].lower()).replace(" ", "-")
+        for line in markdown().splitlines()
+        if line.startswith("## ")
+    }
+    links = set(re.findall(r"\(#([^)]+)\)", markdown()))
+    assert links
+    assert links <= headings
