@@ -11,7 +11,7 @@ import numpy as np
 
 from .cuda_api import SIMULATED, cuda, driver, driver_call, memory
 
-PIECE = 8 * 2**20  # items fetched at once
+PIECE = 2**20  # items fetched at once; page-locking more of them would hold up launches for longer
 RESERVE = 2**30  # bytes of the GPU's memory left to others
 
 
