@@ -7,8 +7,9 @@ resistance between them,
 
 with the `halves` of the grid and the contact resistance R (Patankar, Numerical Heat Transfer and Fluid Flow, 1980,
 section 4.2-3). Along a radius the halves are resistances of a unit of angle and height, on which the face has the area
-r: there R / r stands in place of R, and q is over r. A cell has the mean of its two faces, boundary faces included, and as its gradient the one that drives
-this mean through its own conductivity. Both are exact where the temperature is linear in each material.
+r: there R / r stands in place of R, and q is over r. A cell has the mean of its two faces, boundary faces included, and
+as its gradient the one that drives this mean through its own conductivity. Both are exact where the temperature is
+linear in each material.
 """
 
 from __future__ import annotations
