@@ -72,10 +72,13 @@ def test_a_spot_on_the_last_row_is_told_beside_an_ambient() -> None:
 
 @pytest.mark.parametrize("axis", ["z", "x"])
 def test_a_run_tells_the_heated_place_alone_and_not_the_fins_in_cold_air(tmp_path: Path, axis: str) -> None:
-    """A plate with fins in its upper part; in the first layer, which the slice does not cut, air lies below the source."""
+    """A heated plate with fins above; in the first layer, which the slice does not cut, air lies below it."""
     cells, size = {"z": ([60, 40, 3], [0.06, 0.04, 0.003]), "x": ([3, 60, 40], [0.003, 0.06, 0.04])}[axis]
     u, v, w = {"z": "xyz", "x": "yzx"}[axis]
-    air = [f"({v} > 0.02 and {u}/0.02 - floor({u}/0.02) > 0.3)", f"({w} < 0.001 and ({u}-0.03)**2 + ({v}-0.012)**2 < 0.004**2)"]
+    air = [
+        f"({v} > 0.02 and {u}/0.02 - floor({u}/0.02) > 0.3)",
+        f"({w} < 0.001 and ({u}-0.03)**2 + ({v}-0.012)**2 < 0.004**2)",
+    ]
     place = f"exp(-(({u}-0.03)**2 + ({v}-0.012)**2)/(2*0.003**2))"
     text = case(
         cells, 1.0, size=size, integrator="steady", materials={"steel": material(20.0)}, initial=20.0,
