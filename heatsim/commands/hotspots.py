@@ -53,7 +53,7 @@ def hotspots(
         devices.gpu_name()  # or the reason why there is none
     if not any(opened.slice_frame_paths(name) for name in names or opened.slice_names()):
         raise RunFolderError(f"{folder}: the run has no frames of slices; ask for them with [[output.slices]]")
-    found = search(opened, scenario.hotspots, names or None, device)
+    found = search(opened, scenario.hotspots, names or None, device, scenario.ambients)
     opened.write_info({**opened.read_info(), "hotspots": runs.hotspots_json(opened)})
     if as_json:
         click.echo(jsonlib.dumps(runs.hotspots_json(opened), indent=2))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, log
+from math import exp, floor, log
 from typing import NamedTuple
 
 import numpy as np
 
+from heatsim.hotspots.filling import filled
 from heatsim.hotspots.layers import Layer, Peak, make_layer, sample
 from heatsim.hotspots.noise import deviations_by_chance, noise_of
 
@@ -26,14 +27,24 @@ class Spot(NamedTuple):
 
 
 def find_spots(
-    frames: np.ndarray, spacing: tuple[float, float], scales: Sequence[float], threshold: float, device: str = "cpu"
+    frames: np.ndarray,
+    spacing: tuple[float, float],
+    scales: Sequence[float],
+    threshold: float,
+    device: str = "cpu",
+    solid: np.ndarray | None = None,
 ) -> list[Spot]:
     """The hot spots in the mean of some frames, hottest rise first; see the package for what is found and what is not.
 
     frames: (n, ny, nx), float32 or float64, at least two cells a side. spacing: of cells along y and x, m. scales:
     standard deviations to look for, m; between three given ones the size of a spot is interpolated. threshold: least
-    rise, in the unit of the frames. device: "cpu" or "cuda", on which the filters run.
+    rise, in the unit of the frames. device: "cpu" or "cuda", on which the filters run. solid: (ny, nx), which cells
+    count; the others are filled with what the nearest of these has, and no spot lies in them. None: all.
     """
+    if solid is not None:
+        if not solid.any():
+            return []
+        frames = filled(frames, solid, spacing)
     level = frames.mean(dtype=np.float64)
     rises = np.ascontiguousarray(frames - level, frames.dtype)  # so that float32 resolves them
     noise = noise_of(rises.mean(axis=0, dtype=frames.dtype), device)
@@ -41,12 +52,20 @@ def find_spots(
     layers = [make_layer(rises, sigma, scale, noise, device) for scale, sigma in sizes]
     chance = deviations_by_chance(sum(layer.noise.size for layer in layers))
     peaks = [(peak, layer) for layer in layers for peak in layer.peaks(RESPONSE * threshold, chance, device)]
+    if solid is not None:
+        peaks = [(peak, layer) for peak, layer in peaks if _within(solid, peak)]
     mean = frames.mean(axis=0, dtype=np.float64)
     spots = []
     for peak, layer in _strongest(peaks, spacing):
         scale, response = _refined(layers, layers.index(layer), peak)
         spots.append(Spot(peak.row, peak.column, scale, sample(mean, peak.row, peak.column), response / RESPONSE))
     return sorted(spots, key=lambda spot: -spot.rise)
+
+
+def _within(cells: np.ndarray, peak: Peak) -> bool:
+    """Whether a peak lies in one of these cells, (ny, nx)."""
+    row, column = (min(floor(at + 0.5), n - 1) for at, n in zip((peak.row, peak.column), cells.shape, strict=True))
+    return bool(cells[row, column])
 
 
 def _strongest(peaks: list[tuple[Peak, Layer]], spacing: tuple[float, float]) -> list[tuple[Peak, Layer]]:

@@ -3,11 +3,13 @@
 The flux through each face is the one that the solver moves: the temperature difference of two centres over the
 resistance between them,
 
-    q = -(T[i+1] - T[i]) / (upper[i]/k[i] + R + lower[i+1]/k[i+1])      (over r of the face, along a radius),
+    q = -(T[i+1] - T[i]) / (upper[i]/k[i] + R + lower[i+1]/k[i+1]),
 
 with the `halves` of the grid and the contact resistance R (Patankar, Numerical Heat Transfer and Fluid Flow, 1980,
-section 4.2-3). A cell has the mean of its two faces, boundary faces included, and as its gradient the one that drives
-this mean through its own conductivity. Both are exact where the temperature is linear in each material.
+section 4.2-3). Along a radius the halves are resistances of a unit of angle and height, on which the face has the area
+r: there R / r stands in place of R, and q is over r. A cell has the mean of its two faces, boundary faces included, and
+as its gradient the one that drives this mean through its own conductivity. Both are exact where the temperature is
+linear in each material.
 """
 
 from __future__ import annotations
@@ -68,14 +70,13 @@ def _along(
     fewer = tuple(n - (i == last) for i, n in enumerate(temperature.shape))
     between = np.moveaxis(np.broadcast_to(np.asarray(contact, np.float64), fewer), last, -1)
     lower, upper = grid.halves(name)
+    area = grid.faces(name)[1:-1] if grid.coordinates == "cylindrical" and name == "x" else 1.0
     flux = np.empty((*t.shape[:-1], t.shape[-1] + 1))
     with np.errstate(divide="ignore"):  # no conduction is an infinite resistance
-        flux[..., 1:-1] = -np.diff(t) / (upper[:-1] / k[..., :-1] + between + lower[1:] / k[..., 1:])
+        flux[..., 1:-1] = -np.diff(t) / (upper[:-1] / k[..., :-1] + between / area + lower[1:] / k[..., 1:]) / area
         if periodic:
             around = (t[..., -1] - t[..., 0]) / (upper[-1] / k[..., -1] + lower[0] / k[..., 0])
             flux[..., 0], flux[..., -1] = around, around
         else:
             flux[..., 0], flux[..., -1] = inward[0], -np.asarray(inward[1])
-    if grid.coordinates == "cylindrical" and name == "x":
-        flux[..., 1:-1] /= grid.faces(name)[1:-1]
     return np.moveaxis(0.5 * (flux[..., :-1] + flux[..., 1:]), -1, last)

@@ -26,6 +26,10 @@ class Zones:
     def __len__(self) -> int:
         return len(self.media)
 
+    def medium(self, cell: tuple[int, int, int]) -> int:
+        """The medium of a cell (i, j, k) along x, y, z."""
+        return self.media[0 if self.ids is None else int(self.ids[cell[::-1]])]
+
     def plane(self, of_zones: np.ndarray, z: int) -> np.ndarray:
         """Values of the zones, spread over the cells of plane z, (ny, nx), or () for a single zone."""
         return np.asarray(of_zones[0] if self.ids is None else of_zones[self.ids[z]])

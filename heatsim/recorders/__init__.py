@@ -45,6 +45,6 @@ def make_recorders(problem: Problem, folder: RunFolder, writer: Writer) -> list[
         recorders.append(RegionRecorder(problem, folder))
     if output.energy is not None:
         recorders.append(EnergyRecorder(problem, folder))
-    if problem.scenario.hotspots is not None:
-        recorders.append(HotspotRecorder(folder, writer, problem.scenario.hotspots))  # after the slices, which it reads
+    if problem.scenario.hotspots is not None:  # after the slices, which it reads
+        recorders.append(HotspotRecorder(folder, writer, problem.scenario.hotspots, problem.scenario.ambients))
     return recorders

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from heatsim.errors import InputFileError
 from heatsim.hotspots import Spot, find_spots
 from heatsim.recorders.pictures import preview, where
+from heatsim.store.geometry import read_geometry_plane
 from heatsim.store.hotspots import HotSpot, write_hotspots
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame
 
@@ -25,8 +26,8 @@ class HotspotRecorder:
 
     times: tuple[float, ...] = ()
 
-    def __init__(self, folder: RunFolder, writer: Writer, wanted: Hotspots) -> None:
-        self._folder, self._writer, self._wanted = folder, writer, wanted
+    def __init__(self, folder: RunFolder, writer: Writer, wanted: Hotspots, ambients: Collection[str]) -> None:
+        self._folder, self._writer, self._wanted, self._ambients = folder, writer, wanted, ambients
 
     def record(self, state: State) -> None:
         """Nothing is due before the end."""
@@ -34,16 +35,21 @@ class HotspotRecorder:
     def close(self, finished: bool) -> None:
         """Have the slices searched."""
         self._writer.wait_for_room()
-        self._writer.submit(lambda: search(self._folder, self._wanted))
+        self._writer.submit(lambda: search(self._folder, self._wanted, ambients=self._ambients))
 
 
 def search(
-    folder: RunFolder, wanted: Hotspots, names: Sequence[str] | None = None, device: str = "cpu"
+    folder: RunFolder,
+    wanted: Hotspots,
+    names: Sequence[str] | None = None,
+    device: str = "cpu",
+    ambients: Collection[str] = (),
 ) -> list[HotSpot]:
     """Find the hot spots on the slices of a run (all, or those named), write their table and draw them.
 
     The mean of the last `wanted.frames` frames of a slice is searched, and reported under the time of the last. Slices
-    one cell wide are passed over. Raises `OSError`, `InputFileError`.
+    one cell wide are passed over. ambients: the names of media that are no part of the field. Raises `OSError`,
+    `InputFileError`.
     """
     found: list[HotSpot] = []
     units: set[str] = set()
@@ -54,7 +60,8 @@ def search(
             raise InputFileError(paths[-1], "has unequal cells; hot spots are searched for on equal cells only")
         if frames and min(frames[-1].field.shape) > 1:
             fields = np.stack([frame.field for frame in frames])
-            spots = find_spots(fields, spacing(frames[-1]), wanted.scales, wanted.threshold, device)
+            solid = _solid(folder, frames[-1], ambients)
+            spots = find_spots(fields, spacing(frames[-1]), wanted.scales, wanted.threshold, device, solid)
             here = [_placed(name, frames[-1], spot) for spot in spots]
             _draw(folder, name, frames[-1], fields.mean(axis=0), here)
             found += here
@@ -69,6 +76,15 @@ def spacing(frame: SliceFrame) -> tuple[float, float]:
     left, right, bottom, top = frame.extent
     rows, columns = frame.field.shape
     return (top - bottom) / rows, (right - left) / columns
+
+
+def _solid(folder: RunFolder, frame: SliceFrame, ambients: Collection[str]) -> np.ndarray | None:
+    """Which cells of a frame are of no ambient; None if all."""
+    if not ambients:
+        return None
+    media, names = read_geometry_plane(folder.geometry, frame.normal, frame.position)
+    solid = ~np.array([name in ambients for name in names])[media]
+    return None if solid.all() else np.asarray(solid)
 
 
 def _placed(name: str, frame: SliceFrame, spot: Spot) -> HotSpot:

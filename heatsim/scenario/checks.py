@@ -140,7 +140,8 @@ def schedules_fit_the_run(time: Time, output: Output) -> Iterator[Finding]:
             yield Finding((*key, "every"), f"expected at most {MOST_TIMES} times, found {times}")
         if isinstance(schedule, Schedule) and schedule.at and max(schedule.at) > time.end:
             message = f"expected times up to time.end = {time.end:g} (s), found {max(schedule.at):g}"
-            yield Finding((*key, "at"), message)
+            remedy = f"leave out later times, or replace the list: --set '{'.'.join(map(str, key))}={{count=1}}'"
+            yield Finding((*key, "at"), message, remedy)
 
 
 CHECKS: tuple[tuple[Callable[..., Iterator[Finding]], tuple[str, ...]], ...] = (

@@ -37,7 +37,7 @@ class Slice(Recorded):
 
 
 class Probe(Recorded):
-    """A point whose temperature is recorded, interpolated between cell centres."""
+    """A point whose temperature is recorded, from the cells of the medium that it lies in."""
 
     name: Name = Field(description="Name of the column in probes.csv")
     at: Point = Field(description="Place x, y, z [m]; on a wall of the box the temperature of its surface")

@@ -32,6 +32,15 @@ def read_geometry(path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
         return material[()], tuple(str(name) for name in material.attrs["names"])
 
 
+def read_geometry_plane(path: Path, axis: str, place: float) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Of the plane of cells normal to "x", "y" or "z" whose centres lie nearest to a place, m: as `read_geometry`."""
+    with open_own(path, "geometry file") as file:
+        material = plain_dataset(file, "material")
+        index = int(np.argmin(np.abs(plain_dataset(file, axis)[()] - place)))
+        plane = material[tuple(index if each == axis else slice(None) for each in AXES)]
+        return plane, tuple(str(name) for name in material.attrs["names"])
+
+
 def _attributes(names: Sequence[str]) -> dict[str, object]:
     """CF flags (CF 3.5); `flag_meanings` is a list of words, so the names as given are kept beside it."""
     return {

@@ -162,7 +162,7 @@ def _show(studies: Sequence[Study], asked: dict[str, Any], unit: str) -> None:
 def _summary(found: Study) -> str:
     where = "space" if found.kind == "grid" else "time"
     if found.order is None:
-        return f"no order in {where}: an error is rounding only"
+        return f"no order can be read in {where}: {found.reason}"
     limit = f"; the value goes to {found.limit:.8g}" if found.limit is not None else ""
     return f"observed order in {where}: {found.order:.2f}{limit}"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,6 +19,15 @@ def observed_order(spacings: Sequence[float], errors: Sequence[float]) -> float 
     if len(errors) < 2 or not all(math.isfinite(error) and error > 0.0 for error in errors):
         return None
     return float(np.polyfit(np.log(spacings), np.log(errors), 1)[0])
+
+
+def why_no_order(errors: Sequence[float]) -> str | None:
+    """Why signed errors, or differences of successive runs, tell no order: None where they have one sign and fall."""
+    if any(before * after < 0.0 for before, after in pairwise(errors)):
+        return "change sign"
+    if any(abs(after) >= abs(before) for before, after in pairwise(errors)):
+        return "do not fall"
+    return None
 
 
 def extrapolated(values: Sequence[float], factor: float, order: float | None = None) -> float:

@@ -17,13 +17,13 @@ import numpy as np
 from heatsim.errors import HeatsimError
 from heatsim.scenario import Expression
 from heatsim.verify.finished import Finished
-from heatsim.verify.order import extrapolated, observed_order, restricted, rms
+from heatsim.verify.order import extrapolated, observed_order, restricted, rms, why_no_order
 
 ROUNDING = 1e-12  # of the largest temperature; errors that small tell no order
 FACTOR = 2  # from level to level
 
 Kind = Literal["grid", "step"]
-Error = tuple[float, float]  # RMS over the volume, and largest
+Error = tuple[float, float]  # RMS over the volume, and largest; of a probe both are its error, with its sign
 
 
 class StudyError(HeatsimError):
@@ -49,12 +49,13 @@ class Row:
 @dataclass(frozen=True)
 class Study:
     """Runs from coarse to fine; `order` is the slope of log error over log spacing by least squares, `limit` what the
-    values at the probe go to (Richardson)."""
+    values at the probe go to (Richardson); `reason`: why no order can be read."""
 
     kind: Kind
     rows: Sequence[Row]
     order: float | None
     limit: float | None
+    reason: str | None = None
 
 
 def study(kind: Kind, runs: Sequence[Finished], probe: str | None, exact: Expression | None) -> Study:
@@ -62,20 +63,31 @@ def study(kind: Kind, runs: Sequence[Finished], probe: str | None, exact: Expres
     values = [run.probe(probe) for run in runs] if probe else None
     errors = _errors_of_values(runs, values, str(probe), exact) if values else _errors_of_fields(runs, exact)
     least = ROUNDING * max(float(np.abs(run.temperature).max()) for run in runs)
-    told = [error if error[0] > least else None for error in errors]
+    told = [error if abs(error[0]) > least else None for error in errors]
     spacings = [1.0 / (run.shortened if kind == "step" else run.refined) for run in runs]
     rows = []
     for number, run in enumerate(runs):
         error = told[number] if number < len(told) else None
         before = told[number - 1] if 0 < number < len(told) else None
         value = values[number] if values else None
-        between = log(before[0] / error[0]) / log(FACTOR) if before and error else None
-        rms_error, largest = error or (None, None)
+        falls = before and error and not why_no_order((before[0], error[0]))
+        between = log(before[0] / error[0]) / log(FACTOR) if before and error and falls else None
+        rms_error, largest = map(abs, error) if error else (None, None)
         cells, steps = tuple(run.info["cells"]), int(run.info["steps"])
         rows.append(Row(cells, spacings[number], steps, value, rms_error, largest, between))
-    order = observed_order(spacings[: len(told)], [error[0] if error else 0.0 for error in told])
-    limit = extrapolated(values, FACTOR, order) if values and order and order > 0.0 else None
-    return Study(kind, rows, order, limit)
+    reason = _reason(told, "differences" if exact is None else "errors")
+    order = None if reason else observed_order(spacings[: len(told)], [abs(error[0]) for error in errors])
+    limit = extrapolated(values, FACTOR, order) if values and order else None
+    return Study(kind, rows, order, limit, reason)
+
+
+def _reason(told: Sequence[Error | None], what: str) -> str | None:
+    """Why no order can be read, if so."""
+    known = [error[0] for error in told if error]
+    if len(known) < len(told):
+        return "an error is rounding only"
+    found = why_no_order(known)
+    return f"the {what} {found}" if found else None
 
 
 def _errors_of_fields(runs: Sequence[Finished], exact: Expression | None) -> list[Error]:
@@ -93,14 +105,14 @@ def _errors_of_values(
     runs: Sequence[Finished], values: Sequence[float], probe: str, exact: Expression | None
 ) -> list[Error]:
     if exact is None:
-        errors = [abs(coarse - fine) for coarse, fine in pairwise(values)]
+        errors = [coarse - fine for coarse, fine in pairwise(values)]
     else:
         place = next(each.at for each in runs[0].scenario.output.probes if each.name == probe)
         x, y, z = (np.array(coordinate) for coordinate in place)
         target = float(exact(x=x, y=y, z=z, t=np.array(runs[0].time)))
         if not isfinite(target):
             raise StudyError(f"--exact {exact.text!r}: not finite at the probe at the end")
-        errors = [abs(value - target) for value in values]
+        errors = [value - target for value in values]
     return [(error, error) for error in errors]
 
 

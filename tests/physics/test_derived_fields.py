@@ -70,6 +70,22 @@ def test_radial_conduction_loses_nothing_from_face_to_face() -> None:
     assert abs(flux[1]).max() == 0
 
 
+def test_a_contact_in_a_hollow_cylinder_counts_by_the_radius_of_its_face() -> None:
+    """Heat of 50 W a metre and radian from r = 0.01 m through k = 20, a contact at 0.02 m, and k = 0.5 to 0.03 m."""
+    grid = Grid((1, 1, 20), (0.01, 0.0, 0.0), (0.001, 2 * np.pi, 1.0), coordinates="cylindrical")
+    r, _, _ = lattice(grid)
+    heat, resistance, k = 50.0, 1e-3, np.where(r < 0.02, 20.0, 0.5)
+    inner = -heat * np.log(r / 0.01) / 20.0
+    beyond = -heat * (np.log(2.0) / 20.0 + resistance / 0.02 + np.log(r / 0.02) / 0.5)
+    contact = np.where(np.arange(19) == 9, resistance, 0.0)
+    ends = (heat / 0.01, -heat / 0.03, 0, 0, 0, 0)
+    flux = heat_flux(grid, np.where(r < 0.02, inner, beyond), (k, k, k), ends, contact=(contact, 0.0, 0.0))
+    faces = grid.faces("x")
+    expected = np.broadcast_to(0.5 * heat * (1 / faces[:-1] + 1 / faces[1:]), grid.shape)
+    assert flux[0] == pytest.approx(expected, rel=1e-10)
+    assert gradient(flux, (k, k, k))[0] == pytest.approx(-expected / k, rel=1e-10)
+
+
 def test_the_flux_on_the_axis_of_a_heated_wire_vanishes_in_the_right_proportion() -> None:
     grid = Grid((1, 1, 40), (0.0, 0.0, 0.0), (0.025, 2 * np.pi, 1.0), (None, None, None), "cylindrical")
     r, _, _ = lattice(grid)

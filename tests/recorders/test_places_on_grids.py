@@ -1,4 +1,4 @@
-"""Probes and slices on unequal cells and in cylindrical coordinates."""
+"""Slices on unequal cells and in cylindrical coordinates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from heatsim.errors import InputFileError
 from heatsim.grid import Grid
 from heatsim.recorders.hotspots import search
 from heatsim.recorders.pictures import draw_frames, shown, where
-from heatsim.recorders.probes import interpolation
 from heatsim.recorders.slices import cell_index
 from heatsim.scenario.hotspots import Hotspots
 from heatsim.store.folder import RunFolder
@@ -24,19 +23,6 @@ GRID = Grid((1, 2, 3), (0.1, 0.0, 0.0), (0.3, 0.5, 1.0), (EDGES, None, None))
 def frame(field: np.ndarray, x: np.ndarray, y: np.ndarray, **changes: object) -> SliceFrame:
     values = {"axes": ("y", "x"), "normal": "z", "position": 0.25, "time": 1.5, "step": 3, "faces": (y, x)}
     return SliceFrame(field=field, extent=(x[0], x[-1], y[0], y[-1]), **(values | changes))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("x", [0.2, 0.25, 0.3, 0.325, 0.5, 0.675])
-def test_a_probe_between_unequal_centres_is_exact_for_a_linear_field(x: float) -> None:
-    cells, weights = interpolation(GRID, (x, 0.4, 0.5))
-    field = np.broadcast_to(3 * GRID.centres("x") - 2 * GRID.centres("y")[:, None], GRID.shape).reshape(-1)
-    assert field[cells] @ weights == pytest.approx(3 * x - 2 * 0.4, rel=1e-14)
-
-
-@pytest.mark.parametrize(("x", "nearest"), [(0.1, 0), (0.19, 0), (0.9, 2), (1.0, 2)])
-def test_a_probe_near_a_face_of_the_box_takes_the_nearest_centre(x: float, nearest: int) -> None:
-    cells, weights = interpolation(GRID, (x, 0.25, 0.5))
-    assert weights[cells == nearest].sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(("x", "index"), [(0.1, 0), (0.29, 0), (0.3, 1), (0.34, 1), (0.36, 2), (1.0, 2), (1.1, 2)])

@@ -80,7 +80,8 @@ APPENDED = [
     ("[output]\nsnapshots = { every = 1, count = 2 }", "15:1: output.snapshots: expected one of every (s), at (s) and count, found every and count"),
     ("[output]\nsnapshots = {}", "15:1: output.snapshots: expected one of every (s), at (s) and count, found none"),
     ("[output]\nsnapshots = { at = [] }", "15:15: output.snapshots.at: expected an array of numbers >= 0 (s), found an array of 0"),
-    ("[output]\nsnapshots = { at = [1, 20] }", "15:15: output.snapshots.at: expected times up to time.end = 10 (s), found 20"),
+    ("[output]\nsnapshots = { at = [1, 20] }", "15:15: output.snapshots.at: expected times up to time.end = 10 (s), found 20 "
+        "(leave out later times, or replace the list: --set 'output.snapshots={count=1}')"),
     ("[output]\nenergy = { every = 1e-9 }", "15:12: output.energy.every: expected at most 1000000 times, found 1e+10 times to time.end = 10 s"),
     ("[output]\nenergy = { count = 0 }", "15:12: output.energy.count: expected a whole number from 1 to 1000000, found 0"),
     ("[[output.slices]]\naxis = 'w'\nat = 0\nevery = 1", '15:1: output.slices.0.axis: expected "x", "y" or "z", found "w"'),

@@ -115,4 +115,28 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(
 def test_what_was_exact_already_has_no_order(converge: Converge) -> None:
     done = converge("--set", "initial.temperature=0.0", "--refine", "grid", "--levels", "3")
     assert done.exit_code == 0
-    assert "no order in space" in done.stdout
+    assert "no order can be read in space: an error is rounding only" in done.stdout
+
+
+def test_values_that_swing_or_run_away_have_no_order_and_no_limit(converge: Converge) -> None:
+    """Hot up to x = 0.54: this lies at 0.5, 0.5625 and 0.53125 on the three grids."""
+    swings = ("--set", 'initial.temperature="1 if x < 0.54 else 0"', "--set", "time.end=0.01")
+    words = (*swings, "--set", "output.snapshots={count=1}", "--quantity", "probe mid point", "--refine", "grid")
+    done = converge(*words, "--levels", "3")
+    assert "no order can be read in space: the differences change sign" in done.stdout
+    assert "goes to" not in done.stdout
+    found = studies(converge(*words, "--levels", "3", "--json"))["grid"]
+    assert (found["order"], found["limit"]) == (None, None)
+    assert all(row["order"] is None for row in found["rows"])
+    assert all(row["error"] > 0 for row in found["rows"][:-1])
+    wrong = converge("--exact", "-1e3", "--refine", "grid", "--levels", "3", "--quantity", "probe mid point")
+    assert "no order can be read in space: the errors do not fall" in wrong.stdout
+
+
+def test_an_end_before_times_of_output_is_refused_with_key_and_remedy(converge: Converge) -> None:
+    done = converge("--set", "time.end=0.01", "--refine", "grid", "--levels", "3")
+    assert done.exit_code == 2
+    assert "output.snapshots.at: expected times up to time.end = 0.01 (s), found 0.03" in done.stderr
+    assert "--set 'output.snapshots={count=1}'" in done.stderr
+    again = ("--set", "output.snapshots={count=1}", "--refine", "grid", "--levels", "3")
+    assert converge("--set", "time.end=0.01", *again).exit_code == 0

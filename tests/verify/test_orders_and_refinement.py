@@ -10,7 +10,7 @@ import pytest
 from heatsim.errors import ScenarioError
 from heatsim.grid import Grid
 from heatsim.scenario import loads
-from heatsim.verify.order import extrapolated, observed_order, restricted, rms
+from heatsim.verify.order import extrapolated, observed_order, restricted, rms, why_no_order
 from heatsim.verify.refinement import Level, grids, overrides, require_refinable, split, steps
 
 BAR = """
@@ -36,6 +36,15 @@ def test_values_that_approach_a_limit_are_extrapolated_to_it() -> None:
     assert extrapolated(values, 2.0, 1.5) == pytest.approx(7.0, rel=1e-12)
     assert extrapolated([1.0, 2.0, 4.0], 2.0) == 4.0
     assert extrapolated([1.0, 1.0, 1.0], 2.0) == 1.0
+
+
+def test_errors_that_change_sign_or_do_not_fall_tell_no_order() -> None:
+    assert why_no_order([4.0, 1.0, 0.2]) is None
+    assert why_no_order([-4.0, -1.0, -0.2]) is None
+    assert why_no_order([0.21, -0.1]) == "change sign"
+    assert why_no_order([4.0, -1.0, -0.2]) == "change sign"
+    assert why_no_order([1.0, 1.0]) == "do not fall"
+    assert why_no_order([-1.0, -0.5, -0.6]) == "do not fall"
 
 
 CYLINDRICAL = Grid((4, 1, 6), (0.1, 0.0, 0.0), (0.1, 2 * pi, 0.5), coordinates="cylindrical")
