@@ -120,7 +120,10 @@ class Problem:
 
     def drive(self, times: np.ndarray, dt: float = 0.0) -> Drive:
         """Boundary values and sources at the start of each of a batch of steps; `times` (k,) in s. Traces and beams
-        have their means over steps of `dt` s, or where it is 0 what they are at these times."""
+        have their means over steps of `dt` s, or where it is 0 what they are at these times. Inputs are never asked for
+        after the end, which sums of steps may pass by rounding."""
+        if self.scenario.time.integrator != "steady":
+            times = np.minimum(times, self.scenario.time.end)
         when, heating = times if self.heating.varies else times[:1], self.heating
         table = heating.table(when, dt)
         table = None if table is None else table[:, self.kinds.zone]
