@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from heatsim.energy_checks import energy_cautions
 from heatsim.grid import AXES, FACES
-from heatsim.integrators import SOLVING
 
 if TYPE_CHECKING:
     from heatsim_kernels.stencil import Sweep
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from heatsim.integrators.enthalpy_field import EnthalpyField
     from heatsim.integrators.host_field import HostField
     from heatsim.problem import Problem
-
-
-LARGE_RESIDUAL = 1e-3  # of the energy moved
-ROUNDINGS = 8.0  # of all cells, as much of a residual as any field of the precision may have
 
 
 @dataclass(frozen=True)
@@ -133,23 +129,7 @@ class State:
     @property
     def cautions(self) -> list[str]:
         """What has shown on the way to be hardly meant, or computed."""
-        unbalanced = self._unbalanced()
-        return [*getattr(self.sweep, "cautions", ()), *([unbalanced] if unbalanced else [])]
-
-    def _unbalanced(self) -> str:
-        """What to say of energy that was lost, or ""; of so little that a field cannot hold it, nothing."""
-        share, kept = abs(self.energy.relative_residual), self.problem.dtype
-        if not LARGE_RESIDUAL < share < np.inf or np.isinf(self.time):
-            return ""
-        unit = float(np.finfo(kept).eps) * float(np.abs(self.sweep.field()).max())  # K, the last place of the greatest
-        if abs(self.energy.residual) <= ROUNDINGS * unit * self.problem.whole_capacity:
-            return ""
-        lost = f"{share:.2g} of the energy moved was lost or came from nowhere"
-        if self.problem.scenario.time.integrator in SOLVING or kept != np.float32:
-            return f"{lost}, so that temperatures are wrong"
-        cures = 'compute.precision = "float64"'
-        cures += "" if self.problem.follows_temperature else ' or time.integrator = "implicit"'
-        return f"{lost}, as steps change temperatures by too little for float32: take {cures}"
+        return [*getattr(self.sweep, "cautions", ()), *energy_cautions(self)]
 
     @property
     def energy(self) -> EnergyBalance:

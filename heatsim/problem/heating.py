@@ -6,8 +6,8 @@ say) has its field computed anew each step. Smoothed sources all go into the fie
 time is kept, and summed each step where there are several.
 
 Traces are factors of time. Beams come as deposits, windows about them, which cost a step only what lies under them. A
-step of `dt` s has the means of traces and beams over it, so that their energy is exact however long the steps;
-expressions have their value at its start.
+step of `dt` s has the means of traces and beams over it, so that their energy is exact however long the steps
+(of beams, where their power is constant); expressions have their value at its start.
 """
 
 from __future__ import annotations
@@ -134,6 +134,13 @@ class Heating:
         return self._refills or bool(self._beams) or any(factor is not None for factor in factors)
 
     @property
+    def looked_at_cheaply(self) -> bool:
+        """Whether some source is an expression in t, and none takes more than that at another time."""
+        factors = [self._factor, *(term.time for term in self._uniform)]
+        expressions = any(isinstance(factor, Expression) for factor in factors)
+        return expressions and not (self._refills or self._beams)
+
+    @property
     def longest_batch(self) -> int | None:
         """The most steps for which the field and the deposits can be made at once; None if it does not matter."""
         return 1 if self._refills else BEAMS_A_BATCH if self._beams else None
@@ -207,8 +214,8 @@ class Heating:
         if isinstance(value, Trace):
             return value.means(times, dt)
         values = evaluate(value, times.shape, t=times)
-        for time, each in zip(times.tolist(), values, strict=True):
-            require_finite(self._scenario, ("sources", source), each, f"at t = {time:g} s")
+        for bad in np.flatnonzero(~(np.abs(values) <= np.finfo(self._dtype).max))[:1]:
+            require_finite(self._scenario, ("sources", source), values[bad], f"at t = {times[bad]:g} s")
         return values
 
     def _deposit(self, window: Window) -> Deposit:

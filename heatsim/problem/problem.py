@@ -152,6 +152,21 @@ class Problem:
         energy[: len(deposited)] += float(kind(dt)) * np.array(deposited)
         return energy
 
+    def heat_released(self, end: float, looks: int) -> tuple[float, float] | None:
+        """Energy that sources have until `end` s, and that without regard to sign, J, from so many looks at them;
+        None where nothing follows an expression in t alone, or where a look costs a field."""
+        if not self.heating.looked_at_cheaply:
+            return None
+        dt, energies = end / looks, []
+        for first in range(0, looks, self.batch):
+            times = dt * np.arange(first, min(first + self.batch, looks))
+            table, field = self.heating.table(times, dt), self.heating.field(0.0)
+            table = None if table is None else table[:, self.kinds.zone]
+            drive = Drive(np.zeros(0), np.zeros(0), table, field, self.heating.scale(times, dt))
+            energies.append(self.source_energy(drive, dt, len(times)))
+        energy = np.concatenate(energies)
+        return float(energy.sum()), float(np.abs(energy).sum())
+
     def flux_and_gradient(self, rise: np.ndarray, time: float) -> tuple[Vector, Vector]:
         """Heat flux, W/m2, and temperature gradient, K/m, of a field at a time, s: see `fluxes`."""
         return flux_and_gradient(self, rise, time)

@@ -1,4 +1,4 @@
-"""Explicit steps too small for float32, which compute nothing or not enough: the run says so."""
+"""Steps too small for float32, which compute nothing, or too long for pulses of a source: the run says so."""
 
 from __future__ import annotations
 
@@ -54,3 +54,25 @@ def test_runs_that_float32_holds_are_not_warned_of(invoke: Invoke, write: Write,
     write(COOLING)
     assert invoke("run", "case.toml", "--output", "out", "--set", change, "--quiet").stderr == ""
     assert cautions(tmp_path / "out") == []
+
+
+THICK = COOLING.replace("end = 0.05", "end = 20.0").replace("size = [1e-3", "size = [1.0")
+
+
+@pytest.mark.parametrize("integrator", ["rkl2", "implicit"])
+@pytest.mark.parametrize(
+    ("power", "warned"),
+    [
+        ("10 if t - floor(t) > 0.49 and t - floor(t) < 0.5 else 0", True),
+        ("10 if t > 7.3 and t < 7.31 else 0", True),
+        ("10*sin(t)", False),
+        ("t*t", False),
+        ("10 if t > 7.3 else 0", False),
+    ],
+)
+def test_pulses_between_the_steps_are_told(
+    invoke: Invoke, write: Write, tmp_path: Path, integrator: str, power: str, warned: bool
+) -> None:
+    write(THICK.replace('"euler"', f'"{integrator}"') + f'sources = [{{ power = "{power}" }}]\n')
+    done = invoke("run", "case.toml", "--output", "out", "--quiet", "--set", "compute.precision=float64")
+    assert ("for an expression in t" in done.stderr) == warned
