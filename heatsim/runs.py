@@ -160,6 +160,8 @@ def _run_in(
         folder.write_info({"state": "failed", "error": str(error) or type(error).__name__, **info, **results})
         raise
     info = {"state": outcome, **info, **_results(state, timings, started), **_found(folder)}
+    for caution in info["cautions"]:
+        log.warning("%s", caution)
     log.info("%s at t = %g s after %d steps", outcome, state.time, state.step)
     folder.write_info(info)
     return Run(folder.path, info)

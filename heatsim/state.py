@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from heatsim.energy_checks import energy_cautions
 from heatsim.grid import AXES, FACES
 
 if TYPE_CHECKING:
@@ -127,8 +128,8 @@ class State:
 
     @property
     def cautions(self) -> list[str]:
-        """What has shown on the way to be hardly meant."""
-        return list(getattr(self.sweep, "cautions", ()))
+        """What has shown on the way to be hardly meant, or computed."""
+        return [*getattr(self.sweep, "cautions", ()), *energy_cautions(self)]
 
     @property
     def energy(self) -> EnergyBalance:

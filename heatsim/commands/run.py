@@ -62,6 +62,8 @@ def run(
         click.echo(jsonlib.dumps({"folder": str(result.path), **result.info}, indent=2))
     elif not quiet:
         click.echo(summary.of_run(result.path, result.info))
+    if quiet or as_json:
+        warn(result.info["cautions"])
     if caught and not result.finished:
         sys.exit(128 + caught[0])
 

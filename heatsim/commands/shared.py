@@ -29,8 +29,8 @@ def tell(message: str) -> None:
         click.echo(f"error: {line}", err=True)
 
 
-def warn(cautions: Sequence[Flaw]) -> None:
-    """What a valid scenario hardly means, on stderr."""
+def warn(cautions: Sequence[Flaw | str]) -> None:
+    """What a valid scenario hardly means, or a run hardly computed, on stderr."""
     for caution in cautions:
         click.echo(f"warning: {caution}", err=True)
 

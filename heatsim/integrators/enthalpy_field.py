@@ -6,7 +6,6 @@ keeps energy whatever the tables hold, and tells how much of a melting cell is l
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from heatsim.problem import Problem
 
 STRAYED = 1e-3  # K beyond the temperatures of a table that rounding may reach
-log = logging.getLogger("heatsim")
 
 
 class EnthalpyField:
@@ -151,4 +149,3 @@ class EnthalpyField:
             f"materials.{name}: {reached:.6g} {unit} was reached, and its properties are known from "
             f"{low + reference:.6g} to {high + reference:.6g} {unit}: beyond, they go on with the last values"
         )
-        log.warning("%s", self._strayed[name])

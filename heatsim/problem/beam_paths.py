@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim.grid import AXES, Grid
-from heatsim.problem.csv_columns import Columns, read_columns, require_increasing
+from heatsim.problem.csv_columns import Columns, read_columns, require_increasing, require_units
 from heatsim.problem.values import Key
 
 _LAYOUTS = {3: ("time", "x", "y"), 5: ("time", "x", "y", "z", "on")}  # of a file that does not name its columns
@@ -43,6 +43,12 @@ class BeamPath:
         """The highest speed with the beam on, m/s."""
         lengths = np.linalg.norm(np.diff(self.places, axis=0), axis=1)
         return float(np.max(lengths / np.diff(self.times), initial=0.0, where=self.on))
+
+    @property
+    def switches(self) -> list[float]:
+        """Times at which the beam goes on or off, s."""
+        on = np.concatenate(([False], self.on, [False]))
+        return [float(time) for time in self.times[on[1:] != on[:-1]]]
 
     def stops(self, start: float, dt: float, spacing: float) -> Iterator[Stop]:
         """The places that stand for the way of the beam from `start` on over `dt` s, at most `spacing` m apart; where
@@ -110,6 +116,7 @@ def _by_name(columns: Columns) -> dict[str, np.ndarray]:
     wrong = [name for name in names if name not in _KNOWN or names.count(name) > 1]
     if wrong or not _NEEDED.issubset(names):
         raise columns.refuse(0, f"expected the columns time, x, y and perhaps z, on, found {', '.join(names)}")
+    require_units(columns, ["s" if name == "time" else "m" if name in AXES else "" for name in names])
     return dict(zip(names, columns.values.T.copy(), strict=True))
 
 

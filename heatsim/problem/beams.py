@@ -87,6 +87,11 @@ def breaks(beams: Sequence[MovingBeam]) -> frozenset[float]:
     return frozenset(time for each in beams for time in each.path.times.tolist())
 
 
+def switches(beams: Sequence[MovingBeam]) -> frozenset[float]:
+    """Those of `breaks` at which a beam goes on or off."""
+    return frozenset(time for each in beams for time in each.path.switches)
+
+
 def windows(scenario: Scenario, grid: Grid, beams: Sequence[MovingBeam], start: float, dt: float) -> Iterator[Window]:
     """The mean power density of all beams from `start` on over `dt` s, or at `start` if dt = 0, as windows to be added.
 

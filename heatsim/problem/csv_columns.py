@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
@@ -11,25 +12,29 @@ import numpy as np
 from heatsim.errors import Flaw, ScenarioError
 from heatsim.problem.values import Key
 from heatsim.scenario.places import key_text
-from heatsim.scenario.wording import found
+from heatsim.scenario.wording import found, quote
 
 LARGEST_FILE = 2**26  # bytes: a million rows
 SAME_LINE = 1  # column of a flaw that a line has as a whole
 
 
 class Columns(NamedTuple):
-    """names: of the columns in the first line, lower case and without units, or () where it holds numbers already;
-    values: (rows, columns); lines: the line of each row, from 1; path, key: for `refuse`."""
+    """names, units: of the columns in the first line, names in lower case, units "" where none is given; or () where it
+    holds numbers already; head: the line of the names, from 1; values: (rows, columns); lines: that of each row; path,
+    key: for `refuse`."""
 
     names: tuple[str, ...]
+    units: tuple[str, ...]
+    head: int
     values: np.ndarray
     lines: list[int]
     path: Path
     key: Key
 
-    def refuse(self, row: int, message: str, hint: str = "") -> ScenarioError:
-        """An error at the line of a row."""
-        return _refusal(self.path, self.key, self.lines[row], SAME_LINE, message, hint)
+    def refuse(self, row: int | None, message: str, hint: str = "") -> ScenarioError:
+        """An error at the line of a row, or of the names."""
+        line = self.head if row is None else self.lines[row]
+        return _refusal(self.path, self.key, line, SAME_LINE, message, hint)
 
 
 def read_columns(path: Path, key: Key) -> Columns:
@@ -40,6 +45,8 @@ def read_columns(path: Path, key: Key) -> Columns:
     value that is no finite number. `key` says which key of the scenario names the file.
     """
     names: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    head = 0
     rows: list[list[float]] = []
     lines: list[int] = []
     for number, line in enumerate(_text(path, key).splitlines(), start=1):
@@ -47,7 +54,8 @@ def read_columns(path: Path, key: Key) -> Columns:
             continue
         fields = line.split(",")
         if not rows and not names and _number(fields[0]) is None:
-            names = tuple(_name(field) for field in fields)
+            named = [_name_and_unit(field) for field in fields]
+            names, units, head = tuple(name for name, _ in named), tuple(unit for _, unit in named), number
             continue
         count = len(rows[0]) if rows else len(names or fields)
         if len(fields) != count:
@@ -56,17 +64,26 @@ def read_columns(path: Path, key: Key) -> Columns:
         lines.append(number)
     if not rows:
         raise _refusal(path, key, 0, 0, "expected rows of numbers, found none")
-    return Columns(names, np.array(rows), lines, path, key)
+    return Columns(names, units, head, np.array(rows), lines, path, key)
 
 
-def require_increasing(columns: Columns, times: np.ndarray) -> None:
-    """Raise `ScenarioError` unless times start at 0 or later and increase from row to row."""
+def require_units(columns: Columns, expected: Sequence[str]) -> None:
+    """Raise `ScenarioError` if the first line gives a column another unit than expected, "" being none."""
+    for name, unit, wanted in zip(columns.names, columns.units, expected, strict=False):
+        if wanted and unit and unit != wanted:
+            message = f"expected {name} in {wanted}, found {quote(unit)}"
+            raise columns.refuse(None, message, f"convert the numbers to {wanted}")
+
+
+def require_increasing(columns: Columns, times: np.ndarray, hint: str = "") -> None:
+    """Raise `ScenarioError` unless times start at 0 or later and increase from row to row; `hint`: on equal times."""
     if times[0] < 0:
         raise columns.refuse(0, f"expected a time >= 0 (s), found {times[0]:g}")
     wrong = np.flatnonzero(np.diff(times) <= 0)
     if wrong.size:
         row = int(wrong[0]) + 1
-        raise columns.refuse(row, f"expected a time after {times[row - 1]:g} (s), found {times[row]:g}")
+        message = f"expected a time after {times[row - 1]:g} (s), found {times[row]:g}"
+        raise columns.refuse(row, message, hint if times[row] == times[row - 1] else "")
 
 
 def _row(path: Path, key: Key, line: int, fields: list[str]) -> list[float]:
@@ -88,9 +105,10 @@ def _number(field: str) -> float | None:
     return value if isfinite(value) else None
 
 
-def _name(field: str) -> str:
-    """`"x [m]"` is x."""
-    return field.strip().strip('"').partition("[")[0].strip().lower()
+def _name_and_unit(field: str) -> tuple[str, str]:
+    """`"x [m]"` and `x (m)` are x, m."""
+    name, _, unit = field.strip().strip('"').replace("(", "[").partition("[")
+    return name.strip().lower(), unit.strip(" )]")
 
 
 def _text(path: Path, key: Key) -> str:

@@ -6,8 +6,8 @@ say) has its field computed anew each step. Smoothed sources all go into the fie
 time is kept, and summed each step where there are several.
 
 Traces are factors of time. Beams come as deposits, windows about them, which cost a step only what lies under them. A
-step of `dt` s has the means of traces and beams over it, so that their energy is exact however long the steps;
-expressions have their value at its start.
+step of `dt` s has the means of traces and beams over it, so that their energy is exact however long the steps
+(of beams, where their power is constant); expressions have their value at its start.
 """
 
 from __future__ import annotations
@@ -19,7 +19,17 @@ import numpy as np
 from heatsim_kernels.stencil.terms import Deposit
 
 from heatsim.grid import Grid
-from heatsim.problem.beams import Cells, MovingBeam, Window, breaks, longest_step, make_beams, volumes, windows
+from heatsim.problem.beams import (
+    Cells,
+    MovingBeam,
+    Window,
+    breaks,
+    longest_step,
+    make_beams,
+    switches,
+    volumes,
+    windows,
+)
 from heatsim.problem.painting import covered_volume, masks
 from heatsim.problem.smoothing import is_smoothed, smoothed
 from heatsim.problem.traces import Trace, read_trace
@@ -30,6 +40,7 @@ from heatsim.scenario.sources import Source
 
 Factor = Expression | Trace | None  # of time; None is 1
 
+JUMP = 1e-9  # of a run: a step as short as this is taken whatever its error
 BEAMS_A_BATCH = 64  # steps whose deposits are made, and sent to a GPU, together
 
 _EVERYWHERE = Expression.parse("1", frozenset())
@@ -123,6 +134,13 @@ class Heating:
         return self._refills or bool(self._beams) or any(factor is not None for factor in factors)
 
     @property
+    def looked_at_cheaply(self) -> bool:
+        """Whether some source is an expression in t, and none takes more than that at another time."""
+        factors = [self._factor, *(term.time for term in self._uniform)]
+        expressions = any(isinstance(factor, Expression) for factor in factors)
+        return expressions and not (self._refills or self._beams)
+
+    @property
     def longest_batch(self) -> int | None:
         """The most steps for which the field and the deposits can be made at once; None if it does not matter."""
         return 1 if self._refills else BEAMS_A_BATCH if self._beams else None
@@ -139,9 +157,18 @@ class Heating:
 
     @property
     def breaks(self) -> frozenset[float]:
-        """Times at which a trace bends or a beam turns, goes on or off, s."""
+        """Times at which a trace bends or a beam turns, s; just before and just after each at which one goes on or off.
+
+        Integrators look at sources at both ends of a step, and would take the power of one side of a jump for that of
+        the whole step on the other: a step in between keeps this to a share JUMP of the run.
+        """
         traces = [term.time for term in [*self._uniform, *self._spatial] if isinstance(term.time, Trace)]
-        return breaks(self._beams).union(*(trace.times.tolist() for trace in traces))
+        bends = breaks(self._beams).union(*(trace.times.tolist() for trace in traces))
+        jumps = switches(self._beams).union(*(trace.jumps for trace in traces))
+        end = self._scenario.time.end
+        half, jumps = 0.5 * JUMP * end, frozenset(time for time in jumps if 0.0 < time < end)
+        bends -= jumps
+        return bends.union(*((time - half, time + half) for time in jumps))
 
     def table(self, times: np.ndarray, dt: float = 0.0) -> np.ndarray | None:
         """(k, n) heating rate of each zone in steps of `dt` from each time on, K/s; None if no source is uniform in
@@ -187,8 +214,8 @@ class Heating:
         if isinstance(value, Trace):
             return value.means(times, dt)
         values = evaluate(value, times.shape, t=times)
-        for time, each in zip(times.tolist(), values, strict=True):
-            require_finite(self._scenario, ("sources", source), each, f"at t = {time:g} s")
+        for bad in np.flatnonzero(~(np.abs(values) <= np.finfo(self._dtype).max))[:1]:
+            require_finite(self._scenario, ("sources", source), values[bad], f"at t = {times[bad]:g} s")
         return values
 
     def _deposit(self, window: Window) -> Deposit:

@@ -121,7 +121,10 @@ class Problem:
 
     def drive(self, times: np.ndarray, dt: float = 0.0) -> Drive:
         """Boundary values and sources at the start of each of a batch of steps; `times` (k,) in s. Traces and beams
-        have their means over steps of `dt` s, or where it is 0 what they are at these times."""
+        have their means over steps of `dt` s, or where it is 0 what they are at these times. Inputs are never asked for
+        after the end, which sums of steps may pass by rounding."""
+        if self.scenario.time.integrator != "steady":
+            times = np.minimum(times, self.scenario.time.end)
         when, heating = times if self.heating.varies else times[:1], self.heating
         table = heating.table(when, dt)
         table = None if table is None else table[:, self.kinds.zone]
@@ -149,6 +152,21 @@ class Problem:
         deposited = [sum(each.power for each in step) for step in drive.deposits]
         energy[: len(deposited)] += float(kind(dt)) * np.array(deposited)
         return energy
+
+    def heat_released(self, end: float, looks: int) -> tuple[float, float] | None:
+        """Energy that sources have until `end` s, and that without regard to sign, J, from so many looks at them;
+        None where nothing follows an expression in t alone, or where a look costs a field."""
+        if not self.heating.looked_at_cheaply:
+            return None
+        dt, energies = end / looks, []
+        for first in range(0, looks, self.batch):
+            times = dt * np.arange(first, min(first + self.batch, looks))
+            table, field = self.heating.table(times, dt), self.heating.field(0.0)
+            table = None if table is None else table[:, self.kinds.zone]
+            drive = Drive(np.zeros(0), np.zeros(0), table, field, self.heating.scale(times, dt))
+            energies.append(self.source_energy(drive, dt, len(times)))
+        energy = np.concatenate(energies)
+        return float(energy.sum()), float(np.abs(energy).sum())
 
     def flux_and_gradient(self, rise: np.ndarray, time: float) -> tuple[Vector, Vector]:
         """Heat flux, W/m2, and temperature gradient, K/m, of a field at a time, s: see `fluxes`."""

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from heatsim.problem.csv_columns import read_columns, require_increasing
+from heatsim.problem.csv_columns import read_columns, require_increasing, require_units
 from heatsim.problem.values import Key
 
-_NAMES = ("time", "power")
+_NAMES, _UNITS = ("time", "power"), ("s", "W")
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +20,11 @@ class Trace:
 
     times: np.ndarray
     powers: np.ndarray
+
+    @property
+    def jumps(self) -> list[float]:
+        """The first and the last time, s, where the power is not 0 there."""
+        return [float(self.times[end]) for end in (0, -1) if self.powers[end] != 0]
 
     def means(self, starts: np.ndarray, dt: float) -> np.ndarray:
         """Mean power from each start over `dt` s, W; the power at that time where dt = 0.
@@ -50,18 +55,19 @@ class Trace:
 def read_trace(path: Path, key: Key, end: float) -> Trace:
     """Read the columns time [s], power [W], which a first line may name.
 
-    Raises `ScenarioError` as `read_columns` does, and for other columns, fewer than two rows, times that do not
-    increase, or a trace that begins after the `end` of the run, s.
+    Raises `ScenarioError` as `read_columns` does, and for other columns or units, fewer than two rows, times that do
+    not increase, or a trace that begins after the `end` of the run, s.
     """
     columns = read_columns(path, key)
     if columns.values.shape[1] != len(_NAMES):
         raise columns.refuse(0, f"expected two columns, time (s) and power (W), found {columns.values.shape[1]}")
     if columns.names and columns.names[0] not in ("time", "t"):
         raise columns.refuse(0, f"expected time as the first column, found {columns.names[0]!r}")
+    require_units(columns, _UNITS)
     if len(columns.values) < 2:
         raise columns.refuse(0, "expected at least two rows, found one", "a constant power is power = ... (W)")
     times, powers = columns.values.T
-    require_increasing(columns, times)
+    require_increasing(columns, times, "a step is a short ramp: 1 and 1.001, for example")
     if times[0] >= end:
         raise columns.refuse(0, f"expected a trace that begins before time.end = {end:g} (s), found {times[0]:g}")
     return Trace(times.copy(), powers.copy())

@@ -31,7 +31,11 @@ from heatsim.scenario.material_checks import (
     names_mean_one_thing,
 )
 from heatsim.scenario.output import Output, Probe, Slice, Statistics
-from heatsim.scenario.output_checks import cooling_rates_have_a_temperature, steady_states_have_no_past
+from heatsim.scenario.output_checks import (
+    cooling_rates_have_a_temperature,
+    statistics_are_of_what_is_solved,
+    steady_states_have_no_past,
+)
 from heatsim.scenario.scanner import Key
 from heatsim.scenario.schedule import MOST_TIMES, Recorded, Schedule
 from heatsim.scenario.shapes import Region, Shape
@@ -158,6 +162,7 @@ CHECKS: tuple[tuple[Callable[..., Iterator[Finding]], tuple[str, ...]], ...] = (
     (contacts_are_between_materials, ("ambients", "contacts")),
     (melted_fractions_have_something_to_melt, ("materials", "output")),
     (cooling_rates_have_a_temperature, ("materials", "output")),
+    (statistics_are_of_what_is_solved, ("ambients", "output")),
     (steady_states_have_no_past, ("time", "output")),
     (schedules_fit_the_run, ("time", "output")),
     (smoothing_has_no_beam_to_smooth, ("sources", "smoothing")),

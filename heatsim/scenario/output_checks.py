@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from heatsim.scenario.control import Time
 from heatsim.scenario.findings import Finding
-from heatsim.scenario.materials import Material
+from heatsim.scenario.materials import Ambient, Material
 from heatsim.scenario.output import PAST, Output
 from heatsim.scenario.wording import quote
 
@@ -26,6 +26,14 @@ def cooling_rates_have_a_temperature(materials: Mapping[str, Material], output: 
         message = f'expected cooling_through with "cooling_rate" in fields, found {found}'
         place = output.fields.index("cooling_rate")
         yield Finding(("output", "fields", place), message, "the temperature to fall below")
+
+
+def statistics_are_of_what_is_solved(ambients: Mapping[str, Ambient], output: Output) -> Iterator[Finding]:
+    """An ambient has one temperature, which is given."""
+    for i, part in enumerate(output.regions):
+        if part.material in ambients:
+            message = f"expected the name of a material, found {quote(part.material or '')}, an ambient"
+            yield Finding(("output", "regions", i, "material"), message, "ambients are not solved")
 
 
 def steady_states_have_no_past(time: Time, output: Output) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ import pytest
 from integrator_cases import Watcher, case, field, run, state_of
 from scenario_texts import box, convection, fixed, material
 
-from heatsim.advice import Advice, Cost, advise
+from heatsim.advice import Advice, Cost, advise, measure
 from heatsim.problem import Problem
 
 CELL = 1e-9  # s a cell and step: a CPU of today
@@ -123,3 +123,64 @@ def test_a_short_run_is_advised_without_timing_anything() -> None:
 
     found = advise(problem_of(case([64, 1, 1], 1.0, initial="x")), "cpu", never, full=False)
     assert (found.integrator, found.estimates[0].steps) == ("euler", found.estimates[0].sweeps)
+
+
+def test_a_short_run_is_advised_the_same_where_all_is_estimated() -> None:
+    """As a run and its dry run do, whatever Euler would take in a timing."""
+    problem = problem_of(case([64, 1, 1], 1.0, initial="x"))
+    found = advise(problem, "cpu", lambda: Cost(1.0, 1e-4), full=True)
+    assert (found.integrator, len(found.estimates)) == ("euler", 3)
+    assert "no time" in found.reason
+
+
+def cooling(end: float, precision: str) -> str:
+    """Thin copper in still air: a step of Euler changes it by less than the last place of a float32."""
+    return case(
+        [10, 1, 1],
+        end,
+        size=[1e-3, 1e-2, 1e-2],
+        materials={"copper": material(400.0, 8900.0, 382.0)},
+        initial=400.0,
+        boundary={"x_max": convection(1.0, 300.0)},
+        precision=precision,
+    )
+
+
+def test_explicit_steps_are_left_where_rounding_would_cost_more_than_the_tolerance() -> None:
+    found = advice(problem_of(cooling(100.0, "float32")))
+    assert found.integrator == "implicit"
+    euler, rkl2, _ = found.estimates
+    assert "rounding in float32" in euler.refused
+    assert "rounding in float32" in rkl2.refused
+    assert "rounding" not in advice(problem_of(cooling(100.0, "float64"))).reason
+    assert found.estimates == advice(problem_of(cooling(100.0, "float32"))).estimates
+
+
+def test_tens_of_thousands_of_steps_are_not_too_many_for_float32() -> None:
+    found = advice(problem_of(cooling(2.5, "float32")))
+    assert found.estimates[0].steps > 50_000
+    assert not any("rounding" in each.refused for each in found.estimates)
+
+
+def test_where_nothing_is_accurate_enough_the_reason_says_so() -> None:
+    found = advice(problem_of(cooling(100.0, "float32")), {"implicit": "cannot be had: it does not fit"})
+    assert found.integrator == "rkl2"
+    assert "though it may lose" in found.reason
+
+
+@pytest.mark.parametrize("end", [0.3, 100.0, 777.7])
+@pytest.mark.parametrize("integrator", ["euler", "rkl2", "implicit"])
+def test_inputs_are_not_asked_for_after_the_end(integrator: str, end: float) -> None:
+    """Neither by timings nor by steps, which rounding may carry beyond it."""
+    ending = case(
+        [40, 1, 1],
+        end,
+        size=[1600.0, 1.0, 1.0],
+        boundary={"x_min": fixed(f"sqrt({end!r} - t)")},
+        sources=[{"power": f"sqrt({end!r} - t)"}],
+    )
+    kernel = "multigrid" if integrator == "implicit" else "cpu"
+    problem = state_of(ending, kernel=kernel, integrator=integrator).problem
+    measure(problem.taking("auto", None), "cpu")
+    assert np.isfinite(problem.drive(np.array([np.nextafter(end, np.inf)])).wall_b).all()
+    assert run(ending, kernel=kernel, integrator=integrator).time == end

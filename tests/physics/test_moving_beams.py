@@ -15,9 +15,12 @@ from scenario_texts import box, material
 
 from heatsim.errors import ScenarioError
 from heatsim.grid import Grid
+from heatsim.integrators import make_field
 from heatsim.problem.beam_paths import Stop
 from heatsim.problem.beams import window_of
 from heatsim.scenario.beams import GaussianBeam, GoldakBeam
+from heatsim.simulation import Timings, simulate
+from heatsim.state import State
 
 GAUSSIAN = {"kind": "gaussian", "power": 3.0, "radius": 0.06, "depth": 0.1, "absorptivity": 0.5}
 GOLDAK = {"kind": "goldak", "power": 2.0, "a": 0.06, "b": 0.1, "cf": 0.05, "cr": 0.1, "efficiency": 0.75}
@@ -94,6 +97,7 @@ def test_a_goldak_source_is_the_double_ellipsoid_of_the_paper(degrees: float) ->
 
 PATH = "time, x, y, on\n0, 0.3, 0.5, 1\n0.5, 0.7, 0.5, 1\n0.7, 0.7, 0.5, 0\n0.8, 0.4, 0.4, 1\n1, 0.6, 0.6, 0\n"
 ON = 0.9  # s of this path
+PULSE = "time, x, y, on\n0.3, 0.5, 0.5, 1\n0.511, 0.5, 0.5, 0\n2, 0, 0, 0\n"
 
 
 def with_path(tmp_path: Path, beam: dict[str, Any], path: str = PATH) -> dict[str, Any]:
@@ -118,6 +122,18 @@ def test_the_energy_of_a_path_well_inside_is_exact_in_unlike_steps(run: Run, tmp
     for step in (0.08, 0.0083):
         outcome = run(case([11, 10, 8], 1.0, materials=SLOW, sources=[with_path(tmp_path, small)], step=step))
         assert outcome.energy.sources == pytest.approx(1.5 * ON, rel=1e-12)
+
+
+@pytest.mark.parametrize("integrator", ["implicit", "rkl2"])
+def test_the_energy_of_a_beam_that_goes_on_and_off_is_exact_under_error_control(
+    tmp_path: Path, integrator: str
+) -> None:
+    source = with_path(tmp_path, {**GAUSSIAN, "radius": 0.05}, PULSE)
+    text = case([8, 8, 8], 1.0, materials=SLOW, sources=[source])
+    problem = problem_of(text.replace('integrator = "euler"', f'integrator = "{integrator}"'))
+    state = State(problem, make_field(problem, "cpu"))
+    simulate(state, [], Timings())
+    assert state.energy.sources == pytest.approx(1.5 * 0.211, rel=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -197,6 +213,7 @@ BAD = [
     ("x, y, z\n0, 0, 0\n1, 0, 0\n", "scan.csv:2:1: sources.0.beam.path: expected the columns time, x, y and"),
     ("time, x, x\n0, 0, 0\n1, 0, 0\n", "scan.csv:2:1: sources.0.beam.path: expected the columns time, x, y and"),
     ("1, 0, 0\n1, 1, 0\n", "scan.csv:2:1: sources.0.beam.path: expected a time after 1 (s), found 1"),
+    ("time [s],x [mm],y [mm]\n0, 1, 1\n1, 2, 1\n", 'scan.csv:1:1: sources.0.beam.path: expected x in m, found "mm"'),
     ("-1, 0, 0\n1, 1, 0\n", "scan.csv:1:1: sources.0.beam.path: expected a time >= 0 (s), found -1"),
     ("5, 0, 0\n6, 1, 0\n", "scan.csv:1:1: sources.0.beam.path: expected a path that begins before time.end = 1 (s)"),
     ("0, 0, 0\n1, 1.1, 0\n", "scan.csv:2:1: sources.0.beam.path: expected x from 0 to 1 (m), found 1.1, outside the"),

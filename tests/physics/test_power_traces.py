@@ -72,7 +72,13 @@ BAD = [
     ("0, 1\n# here\n\n1, 2, 3\n", "power.csv:4:1: sources.0.trace: expected 2 values, found 3"),
     ("t, W\n0, 1\n1, two\n", 'power.csv:3:3: sources.0.trace: expected a number, found "two"'),
     ("0, 1\n1, nan\n", 'power.csv:2:3: sources.0.trace: expected a number, found "nan"'),
-    ("0, 1\n2, 1\n2, 0\n", "power.csv:3:1: sources.0.trace: expected a time after 2 (s), found 2"),
+    (
+        "0, 1\n2, 1\n2, 0\n",
+        "power.csv:3:1: sources.0.trace: expected a time after 2 (s), found 2 "
+        "(a step is a short ramp: 1 and 1.001, for example)",
+    ),
+    ("# here\ntime [ms], power [kW]\n0, 1\n2, 1\n", 'power.csv:2:1: sources.0.trace: expected time in s, found "ms"'),
+    ("time [s],power (kW)\n0, 1\n2, 1\n", 'power.csv:1:1: sources.0.trace: expected power in W, found "kW"'),
     ("0, 1\n2, 1\n1, 0\n", "power.csv:3:1: sources.0.trace: expected a time after 2 (s), found 1"),
     ("-1, 1\n2, 1\n", "power.csv:1:1: sources.0.trace: expected a time >= 0 (s), found -1"),
     ("0, 1, 2\n1, 1, 2\n", "power.csv:1:1: sources.0.trace: expected two columns, time (s) and power (W), found 3"),
@@ -109,3 +115,14 @@ def test_implicit_steps_end_where_a_trace_bends(tmp_path: Path) -> None:
     assert state.energy.sources == pytest.approx(1.0, rel=1e-9)  # the method is exact for straight lines
     assert abs(state.energy.relative_residual) < 1e-9
     assert problem_of(text([{"trace": str(pulse)}])).breaks == ()
+
+
+@pytest.mark.parametrize("integrator", ["implicit", "rkl2"])
+def test_the_energy_of_a_trace_that_jumps_is_exact_under_error_control(tmp_path: Path, integrator: str) -> None:
+    """It begins and ends with power, at times at which nothing else makes a step end."""
+    trace = tmp_path / "power.csv"
+    trace.write_text("time (s), power (W)\n0.3, 1\n0.7, 3\n0.811, 2\n")
+    problem = problem_of(text([{"trace": str(trace)}]).replace('"euler"', f'"{integrator}"'))
+    state = State(problem, make_field(problem, "cpu"))
+    simulate(state, [], Timings())
+    assert state.energy.sources == pytest.approx(0.4 * 2 + 0.111 * 2.5, rel=1e-8)
