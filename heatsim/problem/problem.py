@@ -26,6 +26,7 @@ from heatsim.problem.media import Media, make_media
 from heatsim.problem.nonlinear import Tabulated, make_nonlinear_terms, require_explicit, tabulated
 from heatsim.problem.parts import Part, make_parts
 from heatsim.problem.reach import known_range, reach_of, times_of
+from heatsim.problem.slopes import find_slopes
 from heatsim.problem.smoothing import smoothed
 from heatsim.problem.steps import largest_step, stability_limit
 from heatsim.problem.surfaces import Surfaces
@@ -198,7 +199,7 @@ def build(scenario: Scenario) -> Problem:
     reference = _reference(initial, faces, media)
     tables = _tables(scenario, grid, zones, media, sources, initial, faces, reference)
     media = media if tables is None else media.at_reference(tables.materials)
-    kinds = make_kinds(grid, zones, media, periodic_axes(scenario, grid))
+    kinds = make_kinds(grid, zones, media, periodic_axes(scenario, grid), find_slopes(scenario, grid, painted))
     walls = Walls(scenario, grid, zones.ids, media.conductivity[:, of_zones], reference)
     terms = _terms(scenario, grid, kinds, walls)
     spread = None if walls.per_cell else _wall_entries(terms, kinds, zones)
