@@ -35,11 +35,12 @@ def masks(scenario: Scenario, key: Key, shape: Shape | None, grid: Grid) -> Iter
             require_finite(scenario, (*key, "where"), truth, f"in the plane z = {point['z']:g} m")
             inside = truth != 0
         else:
-            inside = _inside(shape, point["x"], point["y"], point["z"])
+            inside = covers(shape, point["x"], point["y"], point["z"])
         yield np.broadcast_to(inside, grid.shape[1:])
 
 
-def _inside(shape: Shape, x: np.ndarray | float, y: np.ndarray | float, z: np.ndarray | float) -> np.ndarray:
+def covers(shape: Shape, x: np.ndarray | float, y: np.ndarray | float, z: np.ndarray | float) -> np.ndarray:
+    """Whether points, m, lie in a box, sphere or cylinder."""
     if shape.box:
         return _in_box(shape.box, (x, y, z))
     if shape.sphere:

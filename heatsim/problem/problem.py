@@ -14,6 +14,7 @@ from heatsim_kernels.watch import Wanted
 
 from heatsim.errors import Flaw
 from heatsim.grid import AXES, Grid
+from heatsim.problem.coverage import patches_off_their_areas, sources_off_their_shapes
 from heatsim.problem.derived import Vector
 from heatsim.problem.fluxes import flux_and_gradient
 from heatsim.problem.geometry import make_grid
@@ -177,7 +178,9 @@ class Problem:
 
     def cautions(self) -> list[Flaw]:
         """The warnings about the scenario, each with its place, and those that only arrays can tell."""
+        scenario, grid = self.scenario, self.grid
         found = [*idle_contacts(self), *beams_on_ambients(self)]
+        found += [*sources_off_their_shapes(scenario, grid), *patches_off_their_areas(scenario, grid, self.walls)]
         return cautions(self.scenario) + [self.scenario.problem_at(*finding) for finding in found]
 
 
