@@ -13,12 +13,10 @@ from heatsim_kernels.stencil.nonlinear.terms import NonlinearTerms
 from heatsim.grid import AXES, FACES, Grid
 from heatsim.problem.derived import Vector, gradient, heat_flux
 from heatsim.problem.media import Media
+from heatsim.problem.walls import PLANE
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
-
-# The two axes of a face's cells, in the order of its array.
-_PLANE = {"x": ("z", "y"), "y": ("z", "x"), "z": ("y", "x")}
 
 
 def flux_and_gradient(problem: Problem, rise: np.ndarray, time: float) -> tuple[Vector, Vector]:
@@ -30,7 +28,7 @@ def flux_and_gradient(problem: Problem, rise: np.ndarray, time: float) -> tuple[
     medium, media = _medium(problem), problem.media
     k = _conductivity(problem, rise, medium)
     inward = [_inward(problem, number, rise, time) for number in range(len(FACES))]
-    flux = heat_flux(problem.grid, rise, k, inward, problem.terms.periodic, _contact(media, medium))
+    flux = heat_flux(problem.grid, rise, k, inward, problem.terms.periodic, _between(problem, medium))
     slope = gradient(flux, k)
     for vector in (flux, slope):
         for values in vector:
@@ -57,6 +55,18 @@ def _resistivity(problem: Problem, rise: np.ndarray) -> np.ndarray | float:
     if not isinstance(terms, NonlinearTerms):
         return 1.0
     return terms.tables.resistivity(rise, terms.of_kinds(terms.material))
+
+
+def _between(problem: Problem, medium: np.ndarray) -> list[np.ndarray | float]:
+    """Resistance between neighbours along x, y, z, m2 K/W, with the film's of oblique surfaces as the solver has it."""
+    resistance, kinds = _contact(problem.media, medium), problem.kinds
+    if kinds.ids is None or (kinds.slopes == 1.0).all():
+        return resistance
+    for axis in range(3):
+        ids = np.moveaxis(kinds.ids, 2 - axis, -1)
+        slopes = np.maximum(kinds.slopes[:, 2 * axis + 1][ids[..., :-1]], kinds.slopes[:, 2 * axis][ids[..., 1:]])
+        resistance[axis] = resistance[axis] * np.moveaxis(slopes, -1, 2 - axis)
+    return resistance
 
 
 def _contact(media: Media, medium: np.ndarray) -> list[np.ndarray | float]:
@@ -90,7 +100,7 @@ def _inward(problem: Problem, face: int, rise: np.ndarray, time: float) -> np.nd
 def _area(grid: Grid, face: int) -> np.ndarray:
     """Area of the faces of the cells beside a face of the box, m2."""
     name = AXES[face // 2]
-    rows, columns = (grid.measure(axis) for axis in _PLANE[name])
+    rows, columns = (grid.measure(axis) for axis in PLANE[name])
     radial = grid.coordinates == "cylindrical" and name == "x"
     return np.asarray(np.outer(rows, columns) * (grid.span(name)[face % 2] if radial else 1.0))
 

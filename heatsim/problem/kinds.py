@@ -1,9 +1,9 @@
 """Kinds of cells: zones and places along the axes, turned into rates of exchange.
 
 The conductance of a face is the product of the measures of the two other axes over d/k of the half cells on its two
-sides, in series with a contact resistance; next to an ambient its surface resistance stands for the half cell beyond.
-In series means the harmonic mean, which makes the flux through a composite wall exact (Patankar, Numerical Heat
-Transfer and Fluid Flow, 1980, section 4.2-3).
+sides, in series with a contact resistance; next to an ambient its surface resistance stands for the half cell beyond,
+times the factor of an oblique surface (see `slopes`). In series means the harmonic mean, which makes the flux through a
+composite wall exact (Patankar, Numerical Heat Transfer and Fluid Flow, 1980, section 4.2-3).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from heatsim_kernels.stencil.terms import Taps
 from heatsim.grid import AXES, Grid
 from heatsim.problem.geometry import places_along
 from heatsim.problem.media import Media
+from heatsim.problem.slopes import Slopes
 from heatsim.problem.zones import Zones
 
 
@@ -34,8 +35,8 @@ class Faces(NamedTuple):
 @dataclass(frozen=True)
 class Kinds:
     """ids: (nz, ny, nx), or None for a single kind. Of each kind: its zone, the media beyond its six faces (its own
-    beyond a wall), rates of exchange (n, 6) 1/s, heat capacity (J/K) and volume (m3) of a cell, number of cells, and
-    its faces. taps: the faces between solids and ambients."""
+    beyond a wall), rates of exchange (n, 6) 1/s, heat capacity (J/K) and volume (m3) of a cell, number of cells, its
+    faces, and factors on their film resistances (n, 6). taps: the faces between solids and ambients."""
 
     ids: np.ndarray | None
     zone: np.ndarray
@@ -45,17 +46,21 @@ class Kinds:
     volume: np.ndarray
     count: np.ndarray
     faces: Faces
+    slopes: np.ndarray
     taps: Taps | None
 
 
-def make_kinds(grid: Grid, zones: Zones, media: Media, periodic: tuple[bool, bool, bool]) -> Kinds:
-    """The kinds of the cells of a grid; cells of one kind see the same media and sizes on all sides."""
+def make_kinds(
+    grid: Grid, zones: Zones, media: Media, periodic: tuple[bool, bool, bool], slopes: Slopes | None = None
+) -> Kinds:
+    """The kinds of the cells of a grid; cells of one kind see the same media, sizes and slopes on all sides."""
     along = [places_along(grid, axis, wraps) for axis, wraps in zip(AXES, periodic, strict=True)]
-    ids = np.zeros(grid.shape, np.uint8) if zones.ids is None else zones.ids
+    ids, of_zone, factors = _split(np.zeros(grid.shape, np.uint8) if zones.ids is None else zones.ids, zones, slopes)
     medium = np.array(zones.media)
     x, y, z = (places.labels for places in along)
-    found = cells.find_kinds(ids, medium, (x, y, z), periodic)
-    zone, beyond = found.members[:, cells.OWN], found.members[:, cells.BESIDE]
+    found = cells.find_kinds(ids, medium[of_zone], (x, y, z), periodic)
+    zone, beyond = of_zone[found.members[:, cells.OWN]], found.members[:, cells.BESIDE]
+    slope = factors[found.members[:, cells.OWN]]
     at = found.members[:, cells.LABELS].T
     own, measure = medium[zone], np.array([places.measure[label] for places, label in zip(along, at, strict=True)])
     volume = measure.prod(axis=0)
@@ -67,7 +72,7 @@ def make_kinds(grid: Grid, zones: Zones, media: Media, periodic: tuple[bool, boo
         label, other, k = at[axis], beyond[:, face], media.conductivity[axis]
         across = np.delete(measure, axis, axis=0).prod(axis=0)
         solid = other < media.solids
-        contact = np.where(solid, media.contact[own, other], media.surface[other]) / side.area[label]
+        contact = np.where(solid, media.contact[own, other], slope[:, face] * media.surface[other]) / side.area[label]
         half, behind = side.half[label] / k[own], np.where(solid, side.beyond[label] / k[other], 0.0)
         conductance[:, face] = across / (half + (behind + contact))
         for of_all, of_face in zip(faces[:3], (half, contact, behind), strict=True):
@@ -76,7 +81,20 @@ def make_kinds(grid: Grid, zones: Zones, media: Media, periodic: tuple[bool, boo
     solved = own < media.solids
     rates = np.divide(conductance, capacity[:, None], out=np.zeros_like(conductance), where=solved[:, None])
     taps = _taps(found.cells, (beyond >= media.solids) & solved[:, None], beyond - media.solids, len(media.temperature))
-    return Kinds(found.cells, zone, beyond, rates, capacity, volume, found.counts, faces, taps)
+    return Kinds(found.cells, zone, beyond, rates, capacity, volume, found.counts, faces, slope, taps)
+
+
+def _split(ids: np.ndarray, zones: Zones, slopes: Slopes | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Zones cut further where cells have slopes: the ids of the cells, and of each id the zone and the factors (6,)."""
+    count = len(zones)
+    if slopes is None:
+        return ids, np.arange(count), np.ones((count, 6))
+    rows = np.column_stack((ids.reshape(-1)[slopes.cells], slopes.levels))
+    different, place = np.unique(rows, axis=0, return_inverse=True)
+    ids = ids.astype(np.min_scalar_type(count + len(different) - 1))
+    ids.reshape(-1)[slopes.cells] = count + place.reshape(-1)
+    factors = np.concatenate((np.ones((count, 6)), slopes.factors[different[:, 1:]]))
+    return ids, np.append(np.arange(count), different[:, 0]), factors
 
 
 def _taps(ids: np.ndarray | None, tapped: np.ndarray, owner: np.ndarray, count: int) -> Taps | None:

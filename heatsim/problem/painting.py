@@ -35,11 +35,12 @@ def masks(scenario: Scenario, key: Key, shape: Shape | None, grid: Grid) -> Iter
             require_finite(scenario, (*key, "where"), truth, f"in the plane z = {point['z']:g} m")
             inside = truth != 0
         else:
-            inside = _inside(shape, point["x"], point["y"], point["z"])
+            inside = covers(shape, point["x"], point["y"], point["z"])
         yield np.broadcast_to(inside, grid.shape[1:])
 
 
-def _inside(shape: Shape, x: np.ndarray | float, y: np.ndarray | float, z: np.ndarray | float) -> np.ndarray:
+def covers(shape: Shape, x: np.ndarray | float, y: np.ndarray | float, z: np.ndarray | float) -> np.ndarray:
+    """Whether points, m, lie in a box, sphere or cylinder."""
     if shape.box:
         return _in_box(shape.box, (x, y, z))
     if shape.sphere:
@@ -72,8 +73,7 @@ def _in_cylinder(cylinder: Cylinder, point: tuple[np.ndarray | float, ...]) -> n
 def _solid(scenario: Scenario, key: Key, file: Path, grid: Grid) -> np.ndarray:
     """Which cells have their centre inside the closed surface of an STL file, (nz, ny, nx)."""
     try:
-        stamp = file.stat().st_mtime_ns if file.exists() else 0
-        surface = _surface(file, stamp)
+        surface = stl_surface(file)
     except InputFileError as error:
         raise ScenarioError([scenario.problem_at(key, f"{error.path}: {error.message}")]) from None
     ends = zip(surface.lower, surface.upper, AXES, strict=True)
@@ -82,7 +82,17 @@ def _solid(scenario: Scenario, key: Key, file: Path, grid: Grid) -> np.ndarray:
         extent = ", ".join(f"{axis} from {low:.4g} to {high:.4g}" for axis, low, high in spans)
         message = f"lies outside the grid: it has {extent} (m)"
         raise ScenarioError([scenario.problem_at(key, message, "coordinates in an STL file count as metres")])
-    return _voxels(file, stamp, grid)
+    return _voxels(file, _stamp(file), grid)
+
+
+def stl_surface(file: Path) -> Surface:
+    """The closed surface of an STL file. Raises InputFileError as `read_surface` does."""
+    return _surface(file, _stamp(file))
+
+
+def _stamp(file: Path) -> int:
+    """Tells a file that has changed."""
+    return file.stat().st_mtime_ns if file.exists() else 0
 
 
 @lru_cache(maxsize=4)
@@ -92,7 +102,7 @@ def _surface(file: Path, stamp: int) -> Surface:
 
 @lru_cache(maxsize=4)
 def _voxels(file: Path, stamp: int, grid: Grid) -> np.ndarray:
-    """Kept, since the cells of a shape are asked for more than once; `stamp` tells a file that has changed."""
+    """Kept, since the cells of a shape are asked for more than once."""
     return _surface(file, stamp).inside(grid.centres("x"), grid.centres("y"), grid.centres("z"))
 
 
@@ -119,6 +129,18 @@ def paint(scenario: Scenario, grid: Grid, names: list[str]) -> np.ndarray:
         message = f"expected regions that cover the grid, found {missing} cells without a material"
         raise ScenarioError([scenario.problem_at(("regions",), message, "let the first region have no shape")])
     return material
+
+
+def last_regions(scenario: Scenario, grid: Grid) -> np.ndarray:
+    """The number of the last region over each cell, (nz, ny, nx) of unsigned integers; labels lie over all cells."""
+    last = np.zeros(grid.shape, np.min_scalar_type(len(scenario.regions)))
+    for number, region in enumerate(scenario.regions):
+        if region.labels is not None:
+            last[:] = number
+            continue
+        for plane, mask in zip(last, masks(scenario, ("regions", number), region, grid), strict=True):
+            plane[mask] = number
+    return last
 
 
 def _covers_nothing(scenario: Scenario, key: Key, shape: Shape) -> Flaw:

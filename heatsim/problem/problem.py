@@ -14,6 +14,7 @@ from heatsim_kernels.watch import Wanted
 
 from heatsim.errors import Flaw
 from heatsim.grid import AXES, Grid
+from heatsim.problem.coverage import patches_off_their_areas, sources_off_their_shapes
 from heatsim.problem.derived import Vector
 from heatsim.problem.factors import factors_of
 from heatsim.problem.fluxes import flux_and_gradient
@@ -27,6 +28,7 @@ from heatsim.problem.media import Media, make_media
 from heatsim.problem.nonlinear import Tabulated, make_nonlinear_terms, require_explicit, tabulated
 from heatsim.problem.parts import Part, make_parts
 from heatsim.problem.reach import known_range, reach_of, times_of
+from heatsim.problem.slopes import find_slopes
 from heatsim.problem.smoothing import smoothed
 from heatsim.problem.steps import largest_step, stability_limit
 from heatsim.problem.surfaces import Surfaces
@@ -195,7 +197,9 @@ class Problem:
 
     def cautions(self) -> list[Flaw]:
         """The warnings about the scenario, each with its place, and those that only arrays can tell."""
+        scenario, grid = self.scenario, self.grid
         found = [*idle_contacts(self), *beams_on_ambients(self)]
+        found += [*sources_off_their_shapes(scenario, grid), *patches_off_their_areas(scenario, grid, self.walls)]
         return cautions(self.scenario) + [self.scenario.problem_at(*finding) for finding in found]
 
 
@@ -217,7 +221,7 @@ def build(scenario: Scenario) -> Problem:
     reference = _reference(initial, faces, media)
     tables = _tables(scenario, grid, zones, media, sources, initial, faces, reference)
     media = media if tables is None else media.at_reference(tables.materials)
-    kinds = make_kinds(grid, zones, media, periodic_axes(scenario, grid))
+    kinds = make_kinds(grid, zones, media, periodic_axes(scenario, grid), find_slopes(scenario, grid, painted))
     walls = Walls(scenario, grid, zones.ids, media.conductivity[:, of_zones], reference)
     terms = _terms(scenario, grid, kinds, walls)
     spread = None if walls.per_cell else _wall_entries(terms, kinds, zones)

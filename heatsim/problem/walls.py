@@ -19,7 +19,7 @@ from heatsim.scenario import Scenario
 from heatsim.scenario.boundary import FACES, Convection, Face, FaceName, Fixed, Flux, Insulated
 
 # The two axes of the cells of a face, in the order of its array: rows, columns.
-_PLANE = {"x": ("z", "y"), "y": ("z", "x"), "z": ("y", "x")}
+PLANE = {"x": ("z", "y"), "y": ("z", "x"), "z": ("y", "x")}
 
 
 class Walls:
@@ -129,7 +129,7 @@ class Walls:
         spacing, of_zone = self._size_beside(name), conductivities[axis]
         if not self.per_cell:
             return np.asarray(spacing / of_zone)
-        rows, columns = (self._grid.shape[2 - AXES.index(other)] for other in _PLANE[name[0]])
+        rows, columns = (self._grid.shape[2 - AXES.index(other)] for other in PLANE[name[0]])
         if zones is None:
             return np.full(rows * columns, spacing / of_zone[0])
         beside = zones.take(0 if name.endswith("min") else -1, axis=2 - axis)
@@ -181,7 +181,7 @@ class Walls:
         if not self.per_cell:
             middle: dict[str, np.ndarray | float] = {axis: float(np.mean(self._grid.span(axis))) for axis in AXES}
             return middle | {normal: place}
-        rows, columns = _PLANE[normal]
+        rows, columns = PLANE[normal]
         grid_rows, grid_columns = np.meshgrid(self._grid.centres(rows), self._grid.centres(columns), indexing="ij")
         return {rows: grid_rows.reshape(-1), columns: grid_columns.reshape(-1), normal: place}
 
@@ -203,7 +203,7 @@ def face_of(scenario: Scenario, grid: Grid, name: FaceName) -> Face:
 
 def _resolved(grid: Grid, name: FaceName) -> str:
     """The axes along which a face has more than one cell."""
-    return "".join(axis for axis in _PLANE[name[0]] if grid.shape[2 - AXES.index(axis)] > 1)
+    return "".join(axis for axis in PLANE[name[0]] if grid.shape[2 - AXES.index(axis)] > 1)
 
 
 def _values(face: Face) -> list[Value]:

@@ -56,6 +56,19 @@ def variables(node: Node) -> frozenset[str]:
             return frozenset().union(*(variables(operand) for operand in node.operands))
 
 
+def comparisons(node: Node) -> list[tuple[Node, Node]]:
+    """The comparisons of two values in a tree, chains taken apart, step(u) as u >= 0; and first less second value."""
+    if isinstance(node, Number | Variable):
+        return []
+    found = [pair for operand in node.operands for pair in comparisons(operand)]
+    if isinstance(node, Compare):
+        for symbol, a, b in zip(node.operators, node.operands, node.operands[1:], strict=False):
+            found.append((Compare((symbol,), (a, b)), Apply("-", (a, b))))
+    elif node.function == "step":
+        found.append((Compare((">=",), (node.operands[0], Number(0.0))), node.operands[0]))
+    return found
+
+
 def to_text(node: Node) -> str:
     """Text that parses to the same tree, every operation in parentheses."""
     match node:

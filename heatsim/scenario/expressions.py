@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heatsim.scenario.expression_forms import evaluate, scalar_source
-from heatsim.scenario.expression_nodes import VARIABLES, Node, Variable, to_text, variables
+from heatsim.scenario.expression_nodes import VARIABLES, Node, Variable, comparisons, to_text, variables
 from heatsim.scenario.expression_parser import ExpressionError, parse
 from heatsim.scenario.separation import separate
 
@@ -112,8 +112,15 @@ class Expression:
         [(others, of_temperature)] = terms
         return self._part(others), self._part(of_temperature)
 
+    def comparisons(self) -> list[tuple[Expression, Expression]]:
+        """Each comparison of two values in the expression, wherever it stands, and the first value less the second."""
+        return [(self._of(truth), self._of(difference)) for truth, difference in comparisons(self._tree)]
+
     def _part(self, factor: Node | None) -> Expression | None:
-        return None if factor is None else Expression(to_text(factor), self.allowed, factor)
+        return None if factor is None else self._of(factor)
+
+    def _of(self, tree: Node) -> Expression:
+        return Expression(to_text(tree), self.allowed, tree)
 
     def _check_given(self, given: frozenset[str]) -> None:
         missing = self.names - given

@@ -45,6 +45,28 @@ class Surface(NamedTuple):
             inside[part] = self._columns_inside(columns[part], rows[part], z)
         return np.ascontiguousarray(inside.T).reshape(z.size, y.size, x.size)
 
+    def normals(self, lower: np.ndarray, upper: np.ndarray, axis: int) -> np.ndarray:
+        """Unit normals (3, n) of the triangles that the surface has between points lower and upper, (3, n), m, which
+        differ along one axis alone, or the next ones on the line through both; 0 where it has none."""
+        size = (self.upper - self.lower).max()
+        low, high = ((points - self.lower[:, None]) / size for points in (lower, upper))
+        across = [i for i in range(3) if i != axis]
+        lines, line = np.unique(low[across], axis=1, return_inverse=True)
+        starts, along = np.full((lines.shape[1], 3), -1.0), np.zeros((lines.shape[1], 3))
+        starts[:, across], along[:, axis] = lines.T, 1.0
+        places, rays, triangles = self.mesh.ray.intersects_location(starts, along, multiple_hits=True)
+        normals = np.zeros(low.shape)
+        if len(rays):
+            far = 4.0 * np.arange(lines.shape[1])  # sets the lines apart: the surface lies in the unit cube
+            hits, middle = far[rays] + places[:, axis], far[line.reshape(-1)] + 0.5 * (low[axis] + high[axis])
+            order = np.argsort(hits)
+            hits, triangles = hits[order], triangles[order]
+            after = np.searchsorted(hits, middle).clip(1, len(hits) - 1)
+            nearest = np.where(middle - hits[after - 1] < hits[after] - middle, after - 1, after)
+            met = np.abs(hits[nearest] - middle) < 1.0
+            normals[:, met] = self.mesh.face_normals[triangles[nearest[met]]].T
+        return normals
+
     def _columns_inside(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         """(n, nz): of the points at heights z above each of n places x, y, those inside."""
         crossed = self._crossings(x, y, z)

@@ -589,3 +589,14 @@ def test_refusals_say_what_is_allowed(text, suggestion):
 def test_harmless_oddities_of_python_parse_without_a_warning():
     assert parse("  1_000 + 1if x else 2 ")(x=1) == 1001
     assert parse("0x10 + 1. + .5")() == 17.5
+
+
+def test_comparisons_are_found_wherever_they_stand() -> None:
+    """The innermost first; chains are taken apart, and step(u) is u >= 0."""
+    expression = Expression.parse("(0 < x <= y) * step(z - 1) > 0.5 and not x == 3", NAMES)
+    found = [(truth.text, difference.text) for truth, difference in expression.comparisons()]
+    assert found[0] == ("(0.0 < x)", "(0.0 - x)")
+    assert found[1] == ("(x <= y)", "(x - y)")
+    assert found[2] == ("((z - 1.0) >= 0.0)", "(z - 1.0)")
+    assert found[3][0].endswith("> 0.5)")
+    assert found[4] == ("(x == 3.0)", "(x - 3.0)")
