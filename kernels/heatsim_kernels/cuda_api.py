@@ -12,28 +12,13 @@ from functools import cache
 from numba import config, cuda, types
 from numba.core import cgutils
 
-from .fma import fma
-
 SIMULATED = bool(config.ENABLE_CUDASIM)
 config.CUDA_LOW_OCCUPANCY_WARNINGS = False  # small grids are a user's right
 
 if SIMULATED:
     intrinsic = None  # the simulator runs Python
 else:
-    from numba.cuda.extending import intrinsic, lower_builtin, type_callable
-
-    @type_callable(fma)
-    def _type_fma(context):
-        def typer(a, b, c):
-            return a if isinstance(a, types.Float) and a == b == c else None
-
-        return typer
-
-    def _lower_fma(context, builder, signature, args):
-        return builder.fma(*args)
-
-    for _kind in (types.float32, types.float64):
-        lower_builtin(fma, _kind, _kind, _kind)(_lower_fma)
+    from numba.cuda.extending import intrinsic
 
 
 def inlined(function):

@@ -1,8 +1,8 @@
 """`fma(a, b, c)`: a*b + c rounded once, on every target.
 
 Compilers may or may not contract `a*b + c`; writing the multiply-add out is what makes all kernels give the same bits.
-On the CPU it becomes LLVM's `llvm.fma`, which vectorises to packed FMA instructions; on CUDA it is `cuda.fma` (see
-`cuda_api`); called as plain Python, which is what the CUDA simulator does, it is computed exactly and then rounded.
+It becomes LLVM's `llvm.fma` on the CPU, which vectorises to packed FMA instructions, and on CUDA; called as plain
+Python, which is what the CUDA simulator does, it is computed exactly and then rounded.
 """
 
 import sys
@@ -51,6 +51,6 @@ def _lower_fma(context, builder, signature, args):
     return builder.fma(*args)
 
 
-# Not an overload: one that is inlined for the CPU is inlined into CUDA kernels too, which then lost an operand.
+# For both targets. Not an overload: what the CPU inlines is inlined into CUDA kernels too, which then lost an operand.
 for _kind in (types.float32, types.float64):
     lower_builtin(fma, _kind, _kind, _kind)(_lower_fma)
