@@ -1,11 +1,16 @@
-"""What every room's tests share: enough threads to compare thread counts, and the gate for tests that need a GPU."""
+"""What every room's tests share: threads enough to compare counts, no deadlines, the gate for tests that need a GPU."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 
+import hypothesis
 import pytest
+
+# A machine that stalls is no failure: nothing here is judged by the clock.
+hypothesis.settings.register_profile("heatsim", deadline=None)
+hypothesis.settings.load_profile("heatsim")
 
 # Read by Numba when first imported: the most threads that `numba.set_num_threads` may ask for, whatever the machine.
 os.environ.setdefault("NUMBA_NUM_THREADS", str(max(4, os.cpu_count() or 1)))

@@ -12,7 +12,7 @@ import numpy as np
 ROOT = Path(__file__).parents[2]
 
 
-def results(script: str | None, folder: Path, timeout: float = 120, *more: Path) -> dict[str, np.ndarray]:
+def results(script: str | None, folder: Path, *more: Path) -> dict[str, np.ndarray]:
     """The arrays that a script saves in the .npz file which is its argument. `folder`: for this file; `more`: where the
     script finds further modules."""
     assert script is not None
@@ -21,7 +21,7 @@ def results(script: str | None, folder: Path, timeout: float = 120, *more: Path)
     silent = "ignore::RuntimeWarning"  # NumPy tells of unsigned sums that wrap, as they are meant to
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": path, "PYTHONWARNINGS": silent}
     command = [sys.executable, script, str(target)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     with np.load(target) as file:
         return dict(file)

@@ -119,7 +119,7 @@ def test_stages_heat_windows_by_their_rates() -> None:
 
 @pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 def test_simulated_sweeps_give_the_bits_of_the_cpu(tmp_path: Path) -> None:
-    found = on_simulator.results(simulate_between_steps.__file__, tmp_path, 240)
+    found = on_simulator.results(simulate_between_steps.__file__, tmp_path)
     for name, values in results(on_cuda=False):
         assert same_bits(found[name], values), name
 

@@ -49,7 +49,7 @@ def test_steps_agree_with_a_plain_reference_on_many_shapes(name: str, dtype: typ
             assert_agrees_with_reference(case, dtype)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     shape=st.tuples(st.integers(1, 12), st.integers(1, 20), st.integers(1, 160)),
     name=st.sampled_from(sorted(KINDS)),

@@ -53,7 +53,7 @@ def test_fused_steps_have_the_bits_of_single_sweeps(name: str, dtype: type, monk
                 assert_equal(run(case, dtype, fused, 7), single)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     shape=st.tuples(st.integers(1, 40), st.integers(1, 40), st.integers(1, 70)),
     name=st.sampled_from(sorted(KINDS)),

@@ -44,7 +44,7 @@ def check(kind: type, a: float, b: float, c: float) -> None:
     assert same_bits(np.array(kind(compiled(a, b, c))), np.array(plain))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(factors(64), factors(64), factors(64))
 @example(1.0 + 2**-52, 1.0 - 2**-52, -1.0)  # the product rounds to 1, so an unfused form gives 0
 @example(1.0 + 2**-52, 2**-53, 1.0 + 2**-52)  # just above a tie
@@ -59,7 +59,7 @@ def test_float64_multiply_add_rounds_once_and_the_cpu_gives_the_same_bits(a: flo
     check(np.float64, a, b, c)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(factors(32), factors(32), factors(32))
 @example(1.0 + 2**-23, 1.0 - 2**-23, -1.0)
 @example(1.0, 2**-24, 1.0)

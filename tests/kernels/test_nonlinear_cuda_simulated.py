@@ -20,7 +20,7 @@ pytestmark = [  # one process simulates once for all
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return on_simulator.results(nonlinear_simulate.__file__, tmp_path_factory.mktemp("simulator"), 120)
+    return on_simulator.results(nonlinear_simulate.__file__, tmp_path_factory.mktemp("simulator"))
 
 
 @pytest.mark.parametrize(("name", "dtype", "case"), list(nonlinear_simulate.cases()), ids=lambda each: str(each)[:30])

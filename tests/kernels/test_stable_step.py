@@ -20,7 +20,7 @@ def step_matrix(terms: Terms, dt: float, wall_a: np.ndarray) -> np.ndarray:
     return np.array([plain_reference.explicit_step(unit, terms, dt, drive)[0].ravel() for unit in units]).T
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     shape=st.tuples(st.integers(1, 6), st.integers(1, 7), st.integers(1, 9)),
     name=st.sampled_from(["uniform", "materials", "a rate a face", "ambients"]),

@@ -20,7 +20,7 @@ pytestmark = [  # one process simulates once for all
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return on_simulator.results(simulate_stages.__file__, tmp_path_factory.mktemp("simulator"), 120)
+    return on_simulator.results(simulate_stages.__file__, tmp_path_factory.mktemp("simulator"))
 
 
 @pytest.mark.parametrize(

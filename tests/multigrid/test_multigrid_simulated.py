@@ -24,7 +24,6 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]
     return on_simulator.results(
         simulate_multigrid.__file__,
         tmp_path_factory.mktemp("simulator"),
-        200,
         on_simulator.ROOT,
         Path(on_simulator.__file__).parent,
     )

@@ -6,7 +6,6 @@ import os
 import pickle
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -226,7 +225,6 @@ def exact(names, leaves):
 
 
 @given(exact("xyt", leaves=8))
-@settings(deadline=None)
 def test_random_expressions_mean_the_same_in_every_form(text):
     expression = parse(text)
     function = expression.function("x", "y", "t")
@@ -248,7 +246,6 @@ SEPARABLE = st.recursive(exact("xy", leaves=3) | exact("t", leaves=3), separable
 
 
 @given(SEPARABLE)
-@settings(deadline=None)
 def test_the_sum_of_products_equals_the_expression(text):
     expression = parse(text)
     terms = expression.split_time()
@@ -261,7 +258,7 @@ def test_the_sum_of_products_equals_the_expression(text):
 
 
 @given(SEPARABLE)
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_the_factors_are_of_one_kind_and_their_text_parses_to_them(text):
     for space, factor in parse(text).split_time() or []:
         assert space is None or space.names <= set("xyz")
@@ -312,9 +309,7 @@ def test_temperature_is_separated_where_the_expression_is_one_product():
 def test_separation_stops_at_16_terms():
     assert len(parse("*".join(["(x + t)", "(1 + x*t)", "(y + t*t)", "(y - t)"])).split_time()) <= 16
     assert parse("*".join(["(x + t)"] * 5)).split_time() is None
-    start = time.perf_counter()
-    assert parse("*".join(["(x + t)"] * 50)).split_time() is None
-    assert time.perf_counter() - start < 1
+    assert parse("*".join(["(x + t)"] * 50)).split_time() is None  # 2**50 terms were it to go on
 
 
 # --- Numba -----------------------------------------------------------------------------------------
@@ -499,10 +494,8 @@ def test_what_is_not_allowed_is_refused_where_it_stands(text, offset):
         "9" * 5000,
     ],
 )
-def test_oversized_and_deep_texts_are_refused_at_once(text):
-    start = time.perf_counter()
+def test_oversized_and_deep_texts_are_refused(text):
     assert refusal(text).message
-    assert time.perf_counter() - start < 0.5
 
 
 PIECES = [
@@ -554,11 +547,9 @@ def test_the_largest_expressions_work_in_both_forms(text):
 
 
 def test_powers_of_constants_do_not_hang():
-    start = time.perf_counter()
     expression = parse("9**9**9**9**9 + 2.0**99999")
     assert expression() == math.inf
     assert expression.function("x").__code__.co_argcount == 1
-    assert time.perf_counter() - start < 0.5
 
 
 def test_names_depend_on_where_the_expression_stands():

@@ -150,7 +150,7 @@ def scenarios(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(scenarios())
 def test_a_scenario_written_out_loads_again_as_the_same(document: dict[str, Any]) -> None:
     scenario = loads(tomli_w.dumps(document))

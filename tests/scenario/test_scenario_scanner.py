@@ -91,7 +91,7 @@ def paths(node: Any, path: tuple[str | int, ...] = ()) -> set[tuple[str | int, .
     return {path}.union(*(paths(child, (*path, key)) for key, child in children))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(documents, st.booleans())
 def test_the_scanner_finds_every_key_that_tomllib_finds(document: dict[str, Any], multiline: bool) -> None:
     text = tomli_w.dumps(document, multiline_strings=multiline)
@@ -104,7 +104,7 @@ def test_the_scanner_finds_every_key_that_tomllib_finds(document: dict[str, Any]
             assert rest.startswith(path[-1] or '"') or rest[0] == '"'
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(st.sampled_from("a.=[]{}\"'\n#, 1\\-")))
 def test_text_that_is_not_toml_never_upsets_the_scanner(text: str) -> None:
     places = scan(text)
