@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from heatsim.scenario import Scenario
 
 BASE = 250e6  # bytes of Python, NumPy, Numba and compiled kernels
-STAGE_FIELDS = 4  # of super time stepping
+STAGE_FIELDS = 5  # of super time stepping, at most
 BOTH_VECTORS = 48  # bytes a cell of heat flux and gradient while they are found, in float64
 MEDIA_OF_CELLS = 57  # bytes a cell more, at most, where conductivity differs from cell to cell
 

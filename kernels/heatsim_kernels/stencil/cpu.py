@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -12,9 +13,9 @@ from ..cpu_threads import limited, threads_for
 from ..deposit import deposit
 from ..watch import CpuWatch, Wanted
 from .cpu_defect import defect
-from .cpu_pass import Buffers, Heat, advance
+from .cpu_pass import EULER, Buffers, Heat, Stages, advance
 from .cpu_places import Grid
-from .cpu_rows import EULER, Combination, Medium
+from .cpu_rows import Medium
 from .cpu_runs import find_runs
 from .cpu_tiling import Shape, scratch_rows, steps_to_fuse, tiling
 from .cpu_walls import Walls
@@ -28,12 +29,12 @@ STREAM_FROM = 12 * 2**20  # bytes of a field above which results bypass the cach
 
 
 class Plan(NamedTuple):
-    """How passes of `fused` steps go over the grid, their scratch, and the heat that entered in them, J, through the
-    walls of each band and plane and from ambients: see `cpu_pass.advance`."""
+    """How passes of `fused` steps go over the grid, rows of scratch of a thread, and the heat that entered in them, J,
+    through the walls of each band and plane and from ambients: see `cpu_pass.advance`."""
 
     fused: int
     tiles: np.ndarray
-    scratch: np.ndarray
+    rows: int
     flows: np.ndarray
     tapped: np.ndarray
 
@@ -49,8 +50,9 @@ class Plan(NamedTuple):
 class CpuSweep:
     """A field on the CPU and the means to advance it: see `Sweep` in `stencil/__init__.py`.
 
-    `fused` is the number of steps that a pass over memory takes, at most; None chooses it for the problem, 1 is a
-    single sweep a step. The field does not depend on it, the energy ledger in its last digits.
+    `fused` is the number of steps, or of stages that read two fields, that a pass over memory takes, at most; None
+    chooses it for the problem, 1 is a single sweep a step. The field does not depend on it, the energy ledger in its
+    last digits.
     """
 
     name = "cpu"
@@ -67,11 +69,16 @@ class CpuSweep:
         per_line = CACHE_LINE // self.dtype.itemsize
         # A line between rows: rows of a power of two would all fall on one set of the cache.
         pitch = (-(-terms.shape[2] // per_line) + 1) * per_line
-        self._shape = Shape(terms.shape, terms.periodic[2], terms.periodic[1], pitch * self.dtype.itemsize)
+        shape = Shape(terms.shape, terms.periodic[2], terms.periodic[1], pitch * self.dtype.itemsize, fields=1)
         self._buffers = Buffers(pitch, per_line, cells * self.dtype.itemsize > STREAM_FROM)
-        self._plan = self._make_plan((fused or steps_to_fuse(self._shape)) if terms.taps is None else 1)
         self._taps = tapped_faces(terms)
-        self._spare: list[np.ndarray] | None = None  # two more fields, for those who take stages
+        most = fused if terms.taps is None else 1
+        self._plan = self._make_plan(shape, most)
+        self._stage_plan = self._make_plan(shape._replace(fields=2), most)
+        self._single_stage_plan = self._make_plan(shape, 1)
+        rows = max(plan.rows for plan in (self._plan, self._stage_plan, self._single_stage_plan))
+        self._scratch = padded(self._threads * rows * pitch, dtype).reshape(self._threads, -1)
+        self._spare: list[np.ndarray] = []  # more fields, for those who take stages
         self._entered_in_stages = np.zeros(terms.ledger_size)
         self._watch: CpuWatch | None = None
 
@@ -119,7 +126,7 @@ class CpuSweep:
     def advance(self, dt: float, steps: int, drive: Drive) -> None:
         """Advance `steps` steps of `dt` seconds."""
         for first, count, deposits in pieces(drive.deposits, steps, one_by_one=self._watch is not None):
-            self._pass(self._u, self._v, count, self._plan, dt, part(drive, first, count))
+            self._pass(self._u, self._v, count, self._plan, dt, part(drive, first, count), EULER)
             if -(-count // self.fused) % 2:
                 self._u, self._v = self._v, self._u
             self._heat_windows(self._u, deposits, dt)
@@ -141,36 +148,73 @@ class CpuSweep:
     def take_stages(self, dt: float, stages: Sequence[Stage], first: int, drive: Drive) -> None:
         """Take stages of a step of `dt` seconds: see `Sweep`."""
         if first == 0:
-            if self._spare is None:
-                self._spare = [padded(self._u.size, self.dtype) for _ in range(2)]
-                self._stage_plan = self._make_plan(1)
-            self._fields = StageFields(self._u, [self._v, *self._spare])
-            self._stage_plan.forget()
-        for k, stage in enumerate(stages):
-            self._stage(dt, stage, row_of(drive, k))
-            self._fields.taken()
+            self._begin_stages(stages, drive)
+        done = 0
+        for count in self._counts(stages):
+            self._take(dt, stages[done : done + count], part(drive, done, count))
+            done += count
 
     def defect(self, dt: float, rate: float, drive: Drive) -> Defect:
         """How far the step taken is from the trapezoidal rule: see `Sweep`."""
-        fields = self._fields
-        self._stage(dt, Stage(1.0, 0.0, 0.0, rate, weight=0.0), drive)
-        return defect(fields.start, fields.one, fields.last, fields.target, rate)
+        fields, step = self._fields, [Stage(1.0, 0.0, 0.0, rate, weight=0.0)]
+        one, after = fields.one, fields.target
+        if not fields.keeps_one:
+            one = fields.free[-2]
+            self._combine(fields.start, one, fields.start, one, dt, step, self._at_start)
+        self._combine(fields.last, after, fields.before, after, dt, step, drive)
+        return defect(fields.start, one, fields.last, after, rate)
 
     def accept(self) -> None:
         """Make the last stage the field: see `Sweep`."""
         self._u = self._fields.last
         self._v, *self._spare = self._fields.others()
-        self._entered_in_stages += self._stage_plan.entered()
-        self._stage_plan.forget()
+        for plan in (self._stage_plan, self._single_stage_plan):
+            self._entered_in_stages += plan.entered()
+            plan.forget()
 
-    def _stage(self, dt: float, stage: Stage, drive: Drive) -> None:
-        """Put a stage into the target of the fields."""
-        fields, kind = self._fields, self.dtype.type
-        numbers = *(kind(value) for value in stage[:4]), kind(0)
-        others = (None, None) if stage.of_two else (fields.start, fields.one)
-        combined = Combination(fields.before, *others, *numbers)
-        self._pass(fields.last, fields.target, 1, self._stage_plan, dt, drive, stage.weight, combined)
-        self._heat_windows(fields.target, deposits_of(drive.deposits, 0), stage.rate * float(kind(dt)))
+    def _begin_stages(self, stages: Sequence[Stage], drive: Drive) -> None:
+        one_by_one = self._stage_plan.fused == 1 or len(stages) < 3 or any(drive.deposits)
+        keeps_one = one_by_one or not all(stage.of_two for stage in stages[:-1])
+        while len(self._spare) < (2 if keeps_one else 3):
+            self._spare.append(padded(self._u.size, self.dtype))
+        self._fields = StageFields(self._u, [self._v, *self._spare], keeps_one)
+        self._at_start = row_of(drive, 0)
+        self._stage_plan.forget()
+        self._single_stage_plan.forget()
+
+    def _counts(self, stages: Sequence[Stage]) -> list[int]:
+        """How many stages each pass takes."""
+        several = 0 if self._fields.keeps_one else len(list(takewhile(lambda stage: stage.of_two, stages)))
+        passes = -(-several // self._stage_plan.fused)
+        counts = [several * (number + 1) // passes - several * number // passes for number in range(passes)]
+        return counts + [1] * (len(stages) - several)
+
+    def _take(self, dt: float, stages: Sequence[Stage], drive: Drive) -> None:
+        """Put the last of some stages into the target of the fields, and the one before it into another."""
+        fields, last = self._fields, stages[-1]
+        second = fields.free[-2] if len(stages) > 1 else None
+        self._combine(fields.last, fields.target, fields.before, second, dt, stages, drive)
+        self._heat_windows(fields.target, deposits_of(drive.deposits, 0), last.rate * float(self.dtype.type(dt)))
+        fields.taken(second)
+
+    def _combine(
+        self,
+        u: np.ndarray,
+        v: np.ndarray,
+        before: np.ndarray,
+        second: np.ndarray | None,
+        dt: float,
+        stages: Sequence[Stage],
+        drive: Drive,
+    ) -> None:
+        """Sweep from u and what came `before` it to v, one stage or several."""
+        others = (None, None) if stages[-1].of_two else (self._fields.start, self._fields.one)
+        numbers = np.array([(*stage[:4], 0.0) for stage in stages], self.dtype).reshape(-1)
+        shares = np.array([stage.weight for stage in stages])
+        # With one stage nothing is written to `second`: an array all the same, for which nothing more is compiled.
+        made_of = Stages(before, *others, v if second is None else second, numbers, shares, len(stages))
+        plan = self._single_stage_plan if len(stages) == 1 else self._stage_plan
+        self._pass(u, v, len(stages), plan, dt, drive, made_of)
 
     def _heat_windows(self, u: np.ndarray, deposits: Sequence[Deposit], gain: float) -> None:
         for each in deposits:
@@ -184,10 +228,9 @@ class CpuSweep:
         plan: Plan,
         dt: float,
         drive: Drive,
-        share: float = 1.0,
-        stage: Combination = EULER,
+        stages: Stages,
     ) -> None:
-        """Sweep from u; `share` of the heat that enters goes into the ledger of the plan."""
+        """Sweep from u."""
         rates = (dt * self.terms.rates).astype(self.dtype)
         with limited(self._threads):
             advance(
@@ -198,22 +241,22 @@ class CpuSweep:
                 self._grid,
                 self._buffers,
                 plan.tiles,
-                plan.scratch,
+                self._scratch,
                 self._medium(rates),
                 self._heat(dt, drive),
-                self._walls(rates, drive, share),
+                self._walls(rates, drive),
                 self._taps,
                 plan.flows,
                 plan.tapped,
-                stage,
+                stages,
             )
 
-    def _make_plan(self, fused: int) -> Plan:
-        tiles = tiling(self._shape, fused, self._threads)
-        rows = scratch_rows(self._shape, tiles, fused)
-        scratch = padded(self._threads * rows * self._buffers.pitch, self.dtype).reshape(self._threads, -1)
+    def _make_plan(self, shape: Shape, fused: int | None) -> Plan:
+        fused = fused or steps_to_fuse(shape)
+        tiles = tiling(shape, fused, self._threads)
         flows = np.zeros((tiles[-1, 4] + 1, self.terms.shape[0], 6))
-        return Plan(fused, tiles, scratch, flows, np.zeros((BLOCKS, self.terms.ledger_size - 6)))
+        tapped = np.zeros((BLOCKS, self.terms.ledger_size - 6))
+        return Plan(fused, tiles, scratch_rows(shape, tiles, fused), flows, tapped)
 
     def _medium(self, rates: np.ndarray) -> Medium:
         table = None if self.terms.uniform else rates.reshape(-1)
@@ -226,9 +269,9 @@ class CpuSweep:
         gain = (dt * drive.heat_scale).astype(kind)
         return Heat(table, 1 if table is None else len(table), kind.type(dt), field, gain, len(gain))
 
-    def _walls(self, rates: np.ndarray, drive: Drive, share: float) -> Walls:
+    def _walls(self, rates: np.ndarray, drive: Drive) -> Walls:
         terms, kind = self.terms, self.dtype
-        weights = share * (rates.T.astype(np.float64) * terms.capacity)
+        weights = rates.T.astype(np.float64) * terms.capacity
         a, b = (np.ascontiguousarray(wall, kind) for wall in (drive.wall_a, drive.wall_b))
         closed = np.array(terms.closed, np.uint8)
         per_cell, offsets = terms.wall_per_cell, terms.wall_offsets

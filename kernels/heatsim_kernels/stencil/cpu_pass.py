@@ -10,7 +10,11 @@
 The grid is cut into bands of rows and slabs of planes. A tile is computed with an overlap of T - 1 rows and planes, one
 less at each level, so tiles need nothing from each other: T steps read a cell from memory once and write it once, 8/T
 bytes a cell update in float32 and 16/T in float64 (non-temporal stores spare reading the target), for 13 operations.
-The price: what overlaps is computed twice. A wall ends the overlap, a period does not.
+The price: what overlaps is computed twice. A wall ends the overlap, a period does not. (Tiles that hand two rows a
+level on to the next, in place of the overlap in y, were no faster: what is handed on comes back from L3.)
+
+Stages made of two fields, Y_{j-1} and Y_{j-2} (see `stages`), go the same way: level l takes its own cells of level
+l - 2 besides the planes of level l - 1, and the last two levels are written, 16/T bytes a cell in float32.
 
 A level follows the one below a few rows at a time, so the rows just made are still in L1 when they serve as upper
 neighbours, and a ring need not hold three planes but two and those few rows. One step at once is the case T = 1, with
@@ -40,8 +44,8 @@ from ..cpu_memory import (
     widest_vectors,
 )
 from .cpu_places import Ring, place_of, row_in_ring, rows_in_field, rows_in_ring, turned, widened
-from .cpu_rows import Combination, Medium, RowHeat, Rows, advance_row
-from .cpu_walls import X_MAX, X_MIN, Y_MAX, Y_MIN, Z_MAX, Z_MIN, Walls, face_at, ghost_cell, ghost_row
+from .cpu_rows import NUMBERS, Combination, Medium, RowHeat, Rows, advance_row
+from .cpu_walls import X_MAX, X_MIN, Y_MAX, Y_MIN, Z_MAX, Z_MIN, Book, Walls, face_at, ghost_cell, ghost_row
 from .taps import enter_taps
 
 ROWS_AT_ONCE = 8  # rows by which a level is ahead of the next: they and what they are made from stay in L1
@@ -79,33 +83,51 @@ class Tile(NamedTuple):
     band: int
 
 
+class Stages(NamedTuple):
+    """What steps are made of besides the exchange, if they are stages (see `stages`): fields `before` Y_{j-2}, `start`
+    Y_0 and `one` Y_1, None where they are not read; `second`, which the last but one of several is written to; numbers
+    of each (rows, NUMBERS) flat, see `cpu_rows.Combination`; and `shares` (rows,) of the heat of each that enter the
+    ledger. The last row stays. Arrays, or pointers in compiled code."""
+
+    before: np.ndarray | None
+    start: np.ndarray | None
+    one: np.ndarray | None
+    second: np.ndarray | None
+    numbers: np.ndarray | None
+    shares: np.ndarray
+    rows: int
+
+
+EULER = Stages(None, None, None, None, None, np.ones(1), 1)  # explicit steps, which start from the cells themselves
+
+
 class Run(NamedTuple):
-    """Rows y0..y1 of plane z in step number `step` of a batch: from the field or a ring, to the next ring or the new
-    field."""
+    """Rows y0..y1 of plane z at level number `level` of a tile with levels 0..`last`, in step number `step` of a batch:
+    from the field or a ring, to the next ring or the new field."""
 
     z: int
     y0: int
     y1: int
+    level: int
+    last: int
     step: int
-    from_field: bool
-    to_field: bool
 
 
 @parallel_jit
-def advance(u, v, steps, fused, grid, buffers, tiles, scratch, m, h, w, taps, flows, tapped, stage):
+def advance(u, v, steps, fused, grid, buffers, tiles, scratch, m, h, w, taps, flows, tapped, stages):
     """`steps` time steps, at most `fused` a pass; they end in u after an even number of passes, in v after an odd.
 
     u, v, scratch (threads, elements): see `cpu_memory.padded`. tiles (count, 5): see Tile; shared out among threads.
     m, h, w, taps: Medium, Heat, Walls and TappedFaces, which take one step a pass. flows (bands, nz, 6): heat that
-    entered through the walls of each plane of each band, J, added to; tapped: see `enter_taps`. stage: Combination, of
-    a single stage in place of a step, whose `before` may be v, or EULER.
+    entered through the walls of each plane of each band, J, added to; tapped: see `enter_taps`. stages: Stages that
+    take one pass, of which a single one may be written over `before`; or EULER.
     """
     threads, count, passes = scratch.shape[0], tiles.shape[0], -(-steps // fused)
     for number in range(passes):
         first, end = steps * number // passes, steps * (number + 1) // passes
         old, new = (u, v) if number % 2 == 0 else (v, u)
         if taps.cells.size:
-            enter_taps(old, taps, w.weights, tapped)
+            enter_taps(old, taps, w.weights, stages.shares[min(first, stages.rows - 1)], tapped)
         for index in prange(threads):
             thread = np.int64(index)  # prange counts in unsigned numbers
             # Pointers from here on: functions would count references to arrays, row by row.
@@ -114,23 +136,16 @@ def advance(u, v, steps, fused, grid, buffers, tiles, scratch, m, h, w, taps, fl
             heat = Heat(pointer(h.table), h.table_rows, h.dt, pointer(h.field), pointer(h.gain), h.gain_rows)
             tables = pointer(w.offsets), pointer(w.closed), pointer(w.weights)
             walls = Walls(pointer(w.a), pointer(w.b), w.rows, w.size, w.per_cell, *tables, w.count)
-            fields = pointer(stage.before), pointer(stage.start), pointer(stage.one)
-            combined = Combination(*fields, stage.mu, stage.nu, stage.gamma, stage.rate, stage.zero)
+            fields = pointer(stages.before), pointer(stages.start), pointer(stages.one), pointer(stages.second)
+            made_of = Stages(*fields, pointer(stages.numbers), pointer(stages.shares), stages.rows)
             source, target, own, flow = pointer(old), pointer(new), row_pointer(scratch, thread), pointer(flows)
             for t in range(thread * count // threads, (thread + 1) * count // threads):
                 tile = Tile(tiles[t, 0], tiles[t, 1], tiles[t, 2], tiles[t, 3], tiles[t, 4])
-                _tile(source, target, tile, first, end - first, grid, buffers, own, medium, heat, walls, flow, combined)
-
-
-@inlined
-def _at_row(stage, at):
-    """A Combination whose pointers are at a row."""
-    fields = shifted(stage.before, at), shifted(stage.start, at), shifted(stage.one, at)
-    return Combination(*fields, stage.mu, stage.nu, stage.gamma, stage.rate, stage.zero)
+                _tile(source, target, tile, first, end - first, grid, buffers, own, medium, heat, walls, flow, made_of)
 
 
 @jit
-def _tile(u, v, tile, first, steps, grid, buffers, scratch, medium, heat, walls, flows, stage):
+def _tile(u, v, tile, first, steps, grid, buffers, scratch, medium, heat, walls, flows, stages):
     """`steps` time steps of a tile, a few rows of a plane at a time, level by level."""
     widest_vectors()
     overlap = steps - 1
@@ -149,72 +164,96 @@ def _tile(u, v, tile, first, steps, grid, buffers, scratch, medium, heat, walls,
                     rows = SCRATCH_ROWS + (level - 1) * slots
                     below = Ring(shifted(scratch, rows * buffers.pitch), height, slots, buffers.pitch)
                     slot = ((z - z0) * height + first_y - y0) % slots
-                    run = Run(z, first_y, end_y, first + level, level == 0, level == overlap)
-                    _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, walls, flows, stage)
+                    run = Run(z, first_y, end_y, level, overlap, first + level)
+                    _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, walls, flows, stages)
 
 
 @inlined
-def _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, walls, flows, stage):
+def _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, walls, flows, stages):
     """One time step of a run of rows, the first of them in a slot of the rings."""
+    from_field, to_field = run.level == 0, run.level == run.last
     table = shifted(heat.table, min(run.step, heat.table_rows - 1) * medium.count)
     gain = heat.gain[min(run.step, heat.gain_rows - 1)]
+    share = stages.shares[min(run.step, stages.rows - 1)]
     above = Ring(shifted(below.start, below.slots * below.pitch), below.height, below.slots, below.pitch)
     # A stage goes by scratch too: it may take the place of a field that it reads, and some cells are computed twice.
-    in_scratch = run.to_field and (buffers.stream or stage.before is not None)
-    spare = heat.field is None and (in_scratch or not run.to_field)  # cells behind the row may be read and written
+    in_scratch = to_field and (buffers.stream or stages.before is not None)
+    spare = heat.field is None and (in_scratch or not to_field)  # cells behind the row may be read and written
     room = -(-grid.nx // buffers.per_line) * buffers.per_line if spare else grid.nx
     for y in range(run.y0, run.y1):
         place = place_of(run.z, y, grid)
-        counted = tile.z0 <= run.z < tile.z1 and tile.y0 <= y < tile.y1
-        flow = shifted(flows, (tile.band * grid.nz + place.z) * 6)
+        own = tile.z0 <= run.z < tile.z1 and tile.y0 <= y < tile.y1
+        book = Book(shifted(flows, (tile.band * grid.nz + place.z) * 6), share, own)
         kinds = shifted(medium.kinds, place.c)
-        values = rows_in_field(u, place) if run.from_field else rows_in_ring(below, slot)
-        values, low, high = _with_ghosts(values, kinds, place, grid, buffers, scratch, walls, run.step, flow, counted)
+        values = rows_in_field(u, place) if from_field else rows_in_ring(below, slot)
+        values, low, high = _with_ghosts(values, kinds, place, grid, buffers, scratch, walls, run.step, book)
         sources = RowHeat(table, heat.dt, shifted(heat.field, place.c), gain)
-        out = shifted(v, place.c) if run.to_field else row_in_ring(above, slot)
+        combination = _combination(stages, stages.before, u, run, below, slot, place.c)
+        out = shifted(v, place.c) if to_field else row_in_ring(above, slot)
         done = shifted(scratch, 4 * buffers.pitch) if in_scratch else out
-        if run.from_field:
-            for i in range(0, grid.nx, buffers.per_line):  # the row needed one plane later
-                prefetch(values.c, 2 * grid.ny * grid.nx + i)
-        advance_row(
-            done,
-            grid.nx,
-            room,
-            low,
-            high,
-            values,
-            kinds,
-            medium,
-            place.z * grid.ny + place.y,
-            sources,
-            _at_row(stage, place.c),
-        )
+        if from_field:
+            _ask_for_later_rows(stages.before, values.c, place.c, grid, buffers)
+        at = place.z * grid.ny + place.y
+        advance_row(done, grid.nx, room, low, high, values, kinds, medium, at, sources, combination)
         if in_scratch:
             _put_row(out, done, grid.nx, buffers)
+        if own and run.level == run.last - 1:
+            _put_second(stages.second, place.c, out, grid.nx, buffers)
         slot = turned(slot + 1, below.slots)
 
 
 @inlined
-def _with_ghosts(values, kinds, place, grid, buffers, scratch, walls, step, flow, counted):
+def _combination(stages, before, u, run, below, slot, at):
+    """What a row of a stage is made of: Y_{j-2} is a field, or what was the field before this pass, or in the ring
+    below that of Y_{j-1}. (`before` is passed as Numba prunes branches on None for arguments alone.)"""
+    row = shifted(before, at)
+    if before is not None:
+        if run.level == 1:
+            row = shifted(u, at)
+        elif run.level > 1:
+            row = shifted(below.start, (slot - below.slots) * below.pitch)
+    numbers = shifted(stages.numbers, min(run.step, stages.rows - 1) * NUMBERS)
+    return Combination(row, shifted(stages.start, at), shifted(stages.one, at), numbers)
+
+
+@inlined
+def _ask_for_later_rows(before, row, at, grid, buffers):
+    """Ask for the rows of the fields that are needed a plane later."""
+    for i in range(0, grid.nx, buffers.per_line):
+        prefetch(row, 2 * grid.ny * grid.nx + i)
+    if before is not None:
+        for i in range(0, grid.nx, buffers.per_line):
+            prefetch(before, at + grid.ny * grid.nx + i)
+
+
+@inlined
+def _put_second(second, at, row, n, buffers):
+    """Keep a row of the last step but one, if that is wanted."""
+    if second is not None:
+        _put_row(shifted(second, at), row, n, buffers)
+
+
+@inlined
+def _with_ghosts(values, kinds, place, grid, buffers, scratch, walls, step, book):
     """The rows with ghosts where a row beside lies beyond a wall, and the values beyond the two ends of the row."""
     c, ym, yp, zm, zp = values
     y, z, nx, pitch = place.y, place.z, grid.nx, buffers.pitch
     if y == 0 and not grid.wrap_y:
-        ym = ghost_row(scratch, nx, c, kinds, face_at(walls, Y_MIN, step, z * nx, flow, counted))
+        ym = ghost_row(scratch, nx, c, kinds, face_at(walls, Y_MIN, step, z * nx, book))
     if y == grid.ny - 1 and not grid.wrap_y:
         out = shifted(scratch, pitch)
-        yp = ghost_row(out, nx, c, kinds, face_at(walls, Y_MAX, step, z * nx, flow, counted))
+        yp = ghost_row(out, nx, c, kinds, face_at(walls, Y_MAX, step, z * nx, book))
     if z == 0 and not grid.wrap_z:
         out = shifted(scratch, 2 * pitch)
-        zm = ghost_row(out, nx, c, kinds, face_at(walls, Z_MIN, step, y * nx, flow, counted))
+        zm = ghost_row(out, nx, c, kinds, face_at(walls, Z_MIN, step, y * nx, book))
     if z == grid.nz - 1 and not grid.wrap_z:
         out = shifted(scratch, 3 * pitch)
-        zp = ghost_row(out, nx, c, kinds, face_at(walls, Z_MAX, step, y * nx, flow, counted))
+        zp = ghost_row(out, nx, c, kinds, face_at(walls, Z_MAX, step, y * nx, book))
     low, high = c[nx - 1], c[0]
     if not grid.wrap_x:
         at = z * grid.ny + y
-        low = ghost_cell(c, 0, kinds, face_at(walls, X_MIN, step, at, flow, counted))
-        high = ghost_cell(c, nx - 1, kinds, face_at(walls, X_MAX, step, at, flow, counted))
+        low = ghost_cell(c, 0, kinds, face_at(walls, X_MIN, step, at, book))
+        high = ghost_cell(c, nx - 1, kinds, face_at(walls, X_MAX, step, at, book))
     return Rows(c, ym, yp, zm, zp), low, high
 
 

@@ -16,6 +16,8 @@ from ..fma import fma
 from . import physics
 from .cpu_runs import MIXED
 
+MU, NU, GAMMA, RATE, ZERO, NUMBERS = 0, 1, 2, 3, 4, 5  # places of the numbers of a stage, and how many there are
+
 second_difference = inlined(physics.second_difference)
 face_differences = inlined(physics.face_differences)
 staged = inlined(physics.staged)
@@ -61,21 +63,14 @@ class RowHeat(NamedTuple):
 
 
 class Combination(NamedTuple):
-    """What a stage of several is made of besides the exchange (see `stages`): `before` Y_{j-2}, `start` Y_0, `one` Y_1,
-    None where they are not read, and the coefficients; `zero` has the field's precision. Arrays, or pointers in
-    compiled code."""
+    """What a stage of several is made of besides the exchange (see `stages`), in a row of cells: pointers to `before`
+    Y_{j-2}, `start` Y_0 and `one` Y_1, None where they are not read, and to the coefficients mu, nu, gamma and rate,
+    behind which there is a zero."""
 
-    before: np.ndarray | None
-    start: np.ndarray | None
-    one: np.ndarray | None
-    mu: float
-    nu: float
-    gamma: float
-    rate: float
-    zero: float
-
-
-EULER = Combination(None, None, None, 0.0, 0.0, 0.0, 0.0, 0.0)  # an explicit step, which starts from the cell itself
+    before: int | None
+    start: int | None
+    one: int | None
+    numbers: int | None
 
 
 @inlined
@@ -87,13 +82,13 @@ def kind_of(kinds, i):
 
 
 @inlined
-def _cell(i, xm, xp, kind, u, m, rates, table, field, heat, before, start, one, stage):
+def _cell(i, xm, xp, kind, u, m, rates, table, field, heat, before, start, one, numbers):
     """The new value of cell i of a row, of a kind and between two others in x."""
     c = load(u.c, i)
     ym, yp, zm, zp = load(u.ym, i), load(u.yp, i), load(u.zm, i), load(u.zp, i)
     new = c
     if before is not None:
-        new = stage.zero
+        new = load(numbers, ZERO)
     if table is not None:
         new = fma(heat.dt, load(table, kind), new)
     if field is not None:
@@ -106,9 +101,10 @@ def _cell(i, xm, xp, kind, u, m, rates, table, field, heat, before, start, one, 
         rzm, rzp = load(rates, at + 4), load(rates, at + 5)
         new = face_differences(new, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp)
     if start is not None:
-        new = staged(new, c, load(before, i), load(start, i), load(one, i), stage.mu, stage.nu, stage.gamma, stage.rate)
+        mu, nu, gamma, rate = load(numbers, MU), load(numbers, NU), load(numbers, GAMMA), load(numbers, RATE)
+        new = staged(new, c, load(before, i), load(start, i), load(one, i), mu, nu, gamma, rate)
     elif before is not None:
-        new = staged_of_two(new, c, load(before, i), stage.nu, stage.rate)
+        new = staged_of_two(new, c, load(before, i), load(numbers, NU), load(numbers, RATE))
     return new
 
 
@@ -121,7 +117,7 @@ def advance_row(out, n, room, low, high, u, kinds, m, row, heat, stage):
     of whole vectors is faster than one with a remainder.
     """
     rates, table, field = m.rates, heat.table, heat.field  # Numba prunes branches on None for arguments alone
-    before, start, one = stage.before, stage.start, stage.one
+    before, start, one, numbers = stage.before, stage.start, stage.one, stage.numbers
     end, run = 0, _entry(m.starts, row, 0)
     while end < n:
         first, end, kind = end, _entry(m.ends, run, n), _entry(m.run_kinds, run, 0)
@@ -133,25 +129,27 @@ def advance_row(out, n, room, low, high, u, kinds, m, row, heat, stage):
                 store(
                     out,
                     i,
-                    _cell(i, xm, xp, kind_of(kinds, i), u, m, rates, table, field, heat, before, start, one, stage),
+                    _cell(i, xm, xp, kind_of(kinds, i), u, m, rates, table, field, heat, before, start, one, numbers),
                 )
         else:
+            xm = load(u.c, first - 1)  # handed on from cell to cell: a vector is shifted where it would be loaded again
             for i in range(first, end if end < n else room):
-                xm, xp = load(u.c, i - 1), load(u.c, i + 1)
-                store(out, i, _cell(i, xm, xp, kind, u, m, rates, table, field, heat, before, start, one, stage))
+                xp = load(u.c, i + 1)
+                store(out, i, _cell(i, xm, xp, kind, u, m, rates, table, field, heat, before, start, one, numbers))
+                xm = load(u.c, i)
     for number in range(_entry(m.odd_starts, row, 0), _entry(m.odd_starts, row + 1, 0)):
         i = _entry(m.odd, number, 0)
         xm, xp = load(u.c, i - 1), load(u.c, i + 1)
-        store(out, i, _cell(i, xm, xp, kind_of(kinds, i), u, m, rates, table, field, heat, before, start, one, stage))
+        store(out, i, _cell(i, xm, xp, kind_of(kinds, i), u, m, rates, table, field, heat, before, start, one, numbers))
     last = n - 1
     right = load(u.c, 1) if n > 1 else high
-    store(out, 0, _cell(0, low, right, kind_of(kinds, 0), u, m, rates, table, field, heat, before, start, one, stage))
+    store(out, 0, _cell(0, low, right, kind_of(kinds, 0), u, m, rates, table, field, heat, before, start, one, numbers))
     if n > 1:
         left = load(u.c, last - 1)
         store(
             out,
             last,
-            _cell(last, left, high, kind_of(kinds, last), u, m, rates, table, field, heat, before, start, one, stage),
+            _cell(last, left, high, kind_of(kinds, last), u, m, rates, table, field, heat, before, start, one, numbers),
         )
 
 

@@ -6,7 +6,7 @@ plane, so that its sums are the same for any number of threads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,14 +19,15 @@ SLAB = 16  # planes of a slab at least, if steps are fused: what a slab overlaps
 WAYS = 8  # grids of fewer than two slabs are shared out among threads in y: in so many bands, or a multiple
 
 
-@dataclass(frozen=True)
-class Shape:
-    """What the plan depends on: cells (nz, ny, nx), periods of z and y, and bytes of a row of scratch."""
+class Shape(NamedTuple):
+    """What the plan depends on: cells (nz, ny, nx), periods of z and y, bytes of a row of scratch, and of how many
+    `fields` a step is made: 1, or 2 of a stage."""
 
     cells: tuple[int, int, int]
     wrap_z: bool
     wrap_y: bool
     row_bytes: int
+    fields: int = 1
 
 
 def steps_to_fuse(shape: Shape) -> int:
@@ -38,7 +39,7 @@ def _time_of_a_step(shape: Shape, fused: int) -> float:
     nz, ny, _ = shape.cells
     z = _overlap(nz, max(SLAB, nz // 4), shape.wrap_z, fused)
     y = _overlap(ny, band_height(shape, fused), shape.wrap_y, fused)
-    return (1 + z) * (1 + y) + MEMORY / fused * (1 + 2 * z) * (1 + 2 * y)
+    return (1 + z) * (1 + y) + MEMORY * shape.fields / fused * (1 + 2 * z) * (1 + 2 * y)
 
 
 def _overlap(n: int, cut: int, wraps: bool, fused: int) -> float:
@@ -49,11 +50,12 @@ def _overlap(n: int, cut: int, wraps: bool, fused: int) -> float:
 def band_height(shape: Shape, fused: int) -> int:
     """Rows of a band: as many as let the planes of a tile stay in L2.
 
-    These are three of the field, the last one being fetched, and two and some rows of each level above it.
+    These are three of the field, the last one being fetched, two of another if a step is made of two, and two and some
+    rows of each level above.
     """
     levels = fused - 1
     rows = L2_BUDGET // shape.row_bytes - levels * ROWS_AT_ONCE
-    height = max(4, rows // (2 * levels + 3) - 2 * levels)
+    height = max(4, rows // (2 * levels + 1 + 2 * shape.fields) - 2 * levels)
     return min(height, -(-shape.cells[1] // (WAYS if _is_shallow(shape) else 1)))
 
 

@@ -33,30 +33,40 @@ class Walls(NamedTuple):
     count: int
 
 
+class Book(NamedTuple):
+    """Where the heat goes that enters a row in a step: a pointer to that through each of the six faces; what share of
+    it; and whether it is to be counted at all."""
+
+    flows: int
+    share: float
+    counted: bool
+
+
 class Face(NamedTuple):
     """A run of boundary cells of one face in one step: pointers to their values (or those of the kinds), to the weights
-    of the kinds and to the heat that entered, and whether this is to be counted."""
+    of the kinds and to the heat that entered, what share of it enters, and whether this is to be counted."""
 
     a: int
     b: int
     per_cell: bool
     weights: int
     heat: int
+    share: float
     counted: bool
 
 
 @inlined
-def face_at(walls, face, step, position, flows, counted):
-    """The cells of a face from the `position`-th on, at one step of a batch; the last row of values stays. `flows` are
-    the heats that entered through the six faces."""
+def face_at(walls, face, step, position, book):
+    """The cells of a face from the `position`-th on, at one step of a batch; the last row of values stays."""
     start = min(step, walls.rows - 1) * walls.size + walls.offsets[face] + (position if walls.per_cell else 0)
     return Face(
         shifted(walls.a, start),
         shifted(walls.b, start),
         walls.per_cell,
         shifted(walls.weights, face * walls.count),
-        shifted(flows, face),
-        counted and walls.closed[face] == 0,
+        shifted(book.flows, face),
+        book.share,
+        book.counted and walls.closed[face] == 0,
     )
 
 
@@ -67,7 +77,7 @@ def ghost_row(out, n, row, kinds, face):
         w = i if face.per_cell else kind_of(kinds, i)
         store(out, i, ghost(load(row, i), load(face.a, w), load(face.b, w)))
     if face.counted:
-        face.heat[0] += _heat_of_row(out, n, row, kinds, face.weights)
+        face.heat[0] += face.share * _heat_of_row(out, n, row, kinds, face.weights)
     return out
 
 
@@ -78,7 +88,7 @@ def ghost_cell(row, i, kinds, face):
     w = 0 if face.per_cell else kind
     beyond = ghost(cell, load(face.a, w), load(face.b, w))
     if face.counted:
-        face.heat[0] += load(face.weights, kind) * (np.float64(beyond) - np.float64(cell))
+        face.heat[0] += face.share * load(face.weights, kind) * (np.float64(beyond) - np.float64(cell))
     return beyond
 
 

@@ -9,6 +9,7 @@ Numerica 5, 1996). In differences, so that a constant stays constant to the bit.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Generic, NamedTuple, TypeVar
 
 from .pieces import part
@@ -56,33 +57,37 @@ def row_of(drive: Drive, k: int) -> Drive:
 class StageFields(Generic[T]):
     """Which array holds what during a step: start Y_0, one Y_1, before Y_{j-2}, last Y_{j-1}.
 
-    Four arrays do: from the fourth stage on Y_j takes the place of Y_{j-2}, which each cell reads at its own place.
+    Four arrays do for stages that are taken one by one: from the fourth on Y_j takes the place of Y_{j-2}, which each
+    cell reads at its own place. Stages of two fields that are taken several at once want five, and Y_1 is not kept.
     """
 
-    def __init__(self, start: T, spare: list[T]) -> None:
-        """`spare`: three arrays besides that of the field."""
+    def __init__(self, start: T, others: list[T], keeps_one: bool = True) -> None:
+        """`others`: the arrays besides that of the field."""
         self.start = self.one = self.before = self.last = start
-        self._spare = list(spare)
+        self.keeps_one = keeps_one
+        self._arrays = [start, *others]
+
+    @property
+    def free(self) -> list[T]:
+        """The arrays that hold nothing that is still wanted."""
+        return _without(self._arrays, (self.start, self.one, self.before, self.last))
 
     @property
     def target(self) -> T:
         """Where the next stage goes, or what else takes an array."""
-        return self._spare[-1] if self._spare else self.before
+        return self.free[-1] if self.free else self.before
 
-    def taken(self) -> None:
-        """The target holds the next stage."""
+    def taken(self, second: T | None = None) -> None:
+        """The target holds the next stage; or the last of the next ones, and `second` the one before it."""
         done = self.target
-        if self._spare:
-            self._spare.pop()
-        if self.last is self.start:
+        if self.last is self.start and self.keeps_one:
             self.one = done
-        self.before, self.last = self.last, done
+        self.before, self.last = self.last if second is None else second, done
 
     def others(self) -> list[T]:
-        """The three arrays besides the last stage's."""
-        known = [self.start, self.one, self.before, *self._spare]
-        found: list[T] = []
-        for array in known:
-            if array is not self.last and all(array is not other for other in found):
-                found.append(array)
-        return found
+        """The arrays besides the last stage's."""
+        return _without(self._arrays, (self.last,))
+
+
+def _without(arrays: Iterable[T], some: Iterable[T]) -> list[T]:
+    return [array for array in arrays if all(array is not other for other in some)]

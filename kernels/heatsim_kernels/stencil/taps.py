@@ -37,10 +37,10 @@ def tapped_faces(terms: Terms) -> TappedFaces:
 
 
 @parallel_jit
-def enter_taps(u, taps, weights, tapped):
-    """Add the heat of a step from the field `u`, flat, to tapped (BLOCKS, ambients), J; weights: (6, n) flat, the heat
-    moved by a kelvin in a step."""
+def enter_taps(u, taps, weights, share, tapped):
+    """Add a share of the heat of a step from the field `u`, flat, to tapped (BLOCKS, ambients), J; weights: (6, n)
+    flat, the heat moved by a kelvin in a step."""
     for block in prange(tapped.shape[0]):
         for tap in range(block * taps.cells.size // BLOCKS, (block + 1) * taps.cells.size // BLOCKS):
             difference = np.float64(u[taps.beyond[tap]]) - np.float64(u[taps.cells[tap]])
-            tapped[block, taps.owners[tap]] += weights[taps.entries[tap]] * difference
+            tapped[block, taps.owners[tap]] += share * weights[taps.entries[tap]] * difference

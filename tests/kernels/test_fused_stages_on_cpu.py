@@ -1,0 +1,89 @@
+"""Several stages a pass over memory against one a pass: the same bits, whatever the problem."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from heatsim_kernels import cpu_threads
+from heatsim_kernels.stencil import cpu, cpu_tiling
+from heatsim_kernels.stencil.cpu import CpuSweep
+from heatsim_kernels.stencil.stages import Stage
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_cases import KINDS, STEP, Case, random_case, same_bits
+from stage_cases import Staged
+
+PROBLEMS = [("uniform", np.float32), ("uniform", np.float64), ("materials with heat a zone", np.float64)]
+
+
+def stages(count: int, dtype: type, seed: int) -> list[Stage]:
+    """A step whose stages read two fields, but for the last, which is the mean of its end and the start."""
+    rng, kind = np.random.default_rng(seed), np.dtype(dtype).type
+    found = [Stage(1.0, 0.0, 0.0, float(kind(rng.uniform(0.2, 0.5))), float(rng.uniform(-0.3, 0.6)))]
+    for j in range(1, count):
+        nu = float(kind(rng.uniform(-0.5, -0.1)))
+        mu = 1.0 - nu if j < count - 1 else float(kind(0.5 * (1.0 - nu)))
+        found.append(Stage(mu, nu, 0.0, float(kind(rng.uniform(0.2, 0.5))), float(rng.uniform(-0.3, 0.6))))
+    return found
+
+
+def two_steps(case: Case, dtype: type, fused: int, count: int) -> Staged:
+    """A step that is rejected, one that is taken, and one of another number of stages."""
+    sweep = CpuSweep(case.terms, np.dtype(dtype), fused)
+    sweep.put(case.start)
+    sweep.take_stages(2 * STEP, stages(3, dtype, 1), 0, case.drive)
+    for size in (count, count + 2):
+        chosen = stages(size, dtype, size)
+        sweep.take_stages(STEP, chosen, 0, case.drive)
+        defect = sweep.defect(STEP, chosen[0].rate, case.drive)
+        sweep.accept()
+    return Staged(np.array(sweep.field()), sweep.heat_entered(), np.array(defect))
+
+
+def assert_equal(found: Staged, single: Staged) -> None:
+    assert same_bits(found.field, single.field)
+    assert same_bits(found.defect, single.defect)
+    np.testing.assert_allclose(found.heat_entered, single.heat_entered, rtol=1e-12, atol=1e-12 * single.field.size)
+
+
+@pytest.mark.parametrize(("name", "dtype"), PROBLEMS)
+def test_fused_stages_have_the_bits_of_single_ones(name: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu_threads, "CELLS_A_THREAD", 1)  # small grids would have one thread only
+    monkeypatch.setattr(cpu_tiling, "SLAB", 5)  # and one slab
+    for number, shape in enumerate(((1, 9, 1), (1, 40, 17), (9, 23, 7), (20, 30, 33))):
+        case = random_case(shape, KINDS[name], periodic=(number == 1, number == 2, number == 3), seed=number)
+        single = two_steps(case, dtype, 1, 6)
+        for fused, budget in ((2, 1), (3, 30_000), (5, 2**30)):
+            monkeypatch.setattr(cpu_tiling, "L2_BUDGET", budget)
+            assert_equal(two_steps(case, dtype, fused, 6), single)
+
+
+@settings(max_examples=30)
+@given(
+    shape=st.tuples(st.integers(1, 30), st.integers(1, 30), st.integers(1, 70)),
+    problem=st.sampled_from(PROBLEMS),
+    periodic=st.tuples(st.booleans(), st.booleans(), st.booleans()),
+    per_cell=st.booleans(),
+    rows=st.sampled_from([1, 1, 4]),
+    count=st.integers(3, 12),
+    fused=st.integers(2, 8),
+)
+def test_fused_stages_have_the_bits_of_single_ones_on_random_problems(
+    shape: tuple[int, int, int],
+    problem: tuple[str, type],
+    periodic: tuple[bool, bool, bool],
+    per_cell: bool,
+    rows: int,
+    count: int,
+    fused: int,
+) -> None:
+    name, dtype = problem
+    case = random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=rows, seed=count)
+    assert_equal(two_steps(case, dtype, fused, count), two_steps(case, dtype, 1, count))
+
+
+def test_both_last_stages_may_bypass_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = random_case((9, 23, 37), KINDS["uniform"], seed=3)
+    usual = two_steps(case, np.float64, 3, 7)
+    monkeypatch.setattr(cpu, "STREAM_FROM", 0)
+    assert_equal(two_steps(case, np.float64, 3, 7), usual)
