@@ -124,9 +124,11 @@ class CpuSweep:
         return self._plan.entered() + self._entered_in_stages
 
     def advance(self, dt: float, steps: int, drive: Drive) -> None:
-        """Advance `steps` steps of `dt` seconds."""
+        """Advance `steps` steps of `dt` seconds. For none, one of 0 s is made and not taken: all is compiled then, and
+        the threads have had the memory that they write."""
         for first, count, deposits in pieces(drive.deposits, steps, one_by_one=self._watch is not None):
-            self._pass(self._u, self._v, count, self._plan, dt, part(drive, first, count), EULER)
+            seconds = dt if count else 0.0
+            self._pass(self._u, self._v, max(1, count), self._plan, seconds, part(drive, first, count), EULER)
             if -(-count // self.fused) % 2:
                 self._u, self._v = self._v, self._u
             self._heat_windows(self._u, deposits, dt)
