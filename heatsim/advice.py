@@ -213,12 +213,12 @@ def _march(problem: Problem, share: float, longest: float, sweeps_of: Callable[[
 
 
 def _events(problem: Problem) -> tuple[list[float], frozenset[float]]:
-    """Times after 0 that steps have to end at, and those of them at which a trace or a beam jumps, s."""
+    """Times after 0 that steps have to end at, and those of them at which an input bends or jumps, s."""
     scenario = problem.scenario
     end, output = scenario.time.end, scenario.output
     schedules = [recorded.schedule for recorded in (*output.slices, *output.probes)]
     schedules += [output.snapshots, *([output.energy] if output.energy else [])]
-    jumps = frozenset(each for each in problem.heating.breaks if 0.0 < each < end)
+    jumps = frozenset(problem.breaks_of_inputs)
     events = sorted({end, *jumps}.union(*(schedule.times(end) for schedule in schedules)))
     return events[bisect_left(events, 1e-300) :], jumps
 

@@ -32,6 +32,7 @@ from heatsim.problem.beams import (
 )
 from heatsim.problem.painting import covered_volume, masks
 from heatsim.problem.smoothing import is_smoothed, smoothed
+from heatsim.problem.switching import switching_times
 from heatsim.problem.traces import Trace, read_trace
 from heatsim.problem.values import Value, depends_on, evaluate, planes, require_finite
 from heatsim.problem.zones import Zones
@@ -40,7 +41,6 @@ from heatsim.scenario.sources import Source
 
 Factor = Expression | Trace | None  # of time; None is 1
 
-JUMP = 1e-9  # of a run: a step as short as this is taken whatever its error
 BEAMS_A_BATCH = 64  # steps whose deposits are made, and sent to a GPU, together
 
 _EVERYWHERE = Expression.parse("1", frozenset())
@@ -156,19 +156,21 @@ class Heating:
         return longest_step(self._beams)
 
     @property
-    def breaks(self) -> frozenset[float]:
-        """Times at which a trace bends or a beam turns, s; just before and just after each at which one goes on or off.
+    def bends(self) -> frozenset[float]:
+        """Times at which a trace bends or a beam turns, s."""
+        return breaks(self._beams).union(*(trace.times.tolist() for trace in self._traces))
 
-        Integrators look at sources at both ends of a step, and would take the power of one side of a jump for that of
-        the whole step on the other: a step in between keeps this to a share JUMP of the run.
-        """
-        traces = [term.time for term in [*self._uniform, *self._spatial] if isinstance(term.time, Trace)]
-        bends = breaks(self._beams).union(*(trace.times.tolist() for trace in traces))
-        jumps = switches(self._beams).union(*(trace.jumps for trace in traces))
-        end = self._scenario.time.end
-        half, jumps = 0.5 * JUMP * end, frozenset(time for time in jumps if 0.0 < time < end)
-        bends -= jumps
-        return bends.union(*((time - half, time + half) for time in jumps))
+    @property
+    def jumps(self) -> frozenset[float]:
+        """Times at which a trace or an expression jumps, or a beam goes on or off, s."""
+        terms = [*self._uniform, *self._spatial]
+        values = [value for term in terms for value in (term.space, term.time) if isinstance(value, Expression)]
+        switched = switching_times(values, self._scenario.time.end)
+        return switched.union(switches(self._beams), *(trace.jumps for trace in self._traces))
+
+    @property
+    def _traces(self) -> list[Trace]:
+        return [term.time for term in [*self._uniform, *self._spatial] if isinstance(term.time, Trace)]
 
     def table(self, times: np.ndarray, dt: float = 0.0) -> np.ndarray | None:
         """(k, n) heating rate of each zone in steps of `dt` from each time on, K/s; None if no source is uniform in

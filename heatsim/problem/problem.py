@@ -38,6 +38,7 @@ from heatsim.scenario import Scenario, cautions, what_follows_temperature
 from heatsim.scenario.output_checks import crossing
 
 MOST_KINDS_IN_WALLS = 4096  # beyond that wall values come one a boundary cell: fewer than six a kind
+JUMP = 1e-9  # of a run: a step as short as this is taken whatever its error
 _MOST_VALUES = 2**20  # values of walls or heat in one batch of steps
 
 
@@ -100,12 +101,22 @@ class Problem:
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        """Times at which steps have to end, s: where a trace or a beam bends or jumps, which long steps would miss.
+        """Times at which steps have to end, s: those at which an input bends or jumps, which long steps would miss.
         Explicit Euler takes means over its steps, whatever they are."""
-        control = self.scenario.time
-        if control.integrator in ("auto", "euler", "steady"):
-            return ()
-        return tuple(time for time in self.heating.breaks if 0.0 < time < control.end)
+        return () if self.scenario.time.integrator in ("auto", "euler", "steady") else self.breaks_of_inputs
+
+    @property
+    def breaks_of_inputs(self) -> tuple[float, ...]:
+        """Times at which an input bends, and just before and just after each at which it jumps, s.
+
+        Integrators look at inputs at both ends of a step, and would take what there is on one side of a jump for the
+        whole step on the other: a step in between keeps this to a share JUMP of the run.
+        """
+        end = self.scenario.time.end
+        jumps = frozenset(time for time in self.heating.jumps | self.walls.jumps if 0.0 < time < end)
+        half = 0.5 * JUMP * end
+        times = (self.heating.bends - jumps).union(*((time - half, time + half) for time in jumps))
+        return tuple(time for time in times if 0.0 < time < end)
 
     @property
     def batch(self) -> int:

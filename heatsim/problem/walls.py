@@ -14,6 +14,7 @@ import numpy as np
 
 from heatsim.grid import AXES, Grid
 from heatsim.problem.patches import Piece, cut
+from heatsim.problem.switching import switching_times
 from heatsim.problem.values import ABSOLUTE_ZERO, Value, depends_on, evaluate, parted, require_at_least, require_finite
 from heatsim.scenario import Scenario
 from heatsim.scenario.boundary import FACES, Convection, Face, FaceName, Fixed, Flux, Insulated
@@ -53,6 +54,12 @@ class Walls:
     def varies(self) -> bool:
         """Whether any face depends on time."""
         return any(values is None for values in self._fixed)
+
+    @property
+    def jumps(self) -> frozenset[float]:
+        """Times at which a value of a face jumps, s."""
+        values = [value for pieces in self.pieces for piece in pieces for value in _values(piece.face)]
+        return switching_times(values, self._scenario.time.end)
 
     @property
     def closed(self) -> tuple[bool, ...]:
