@@ -17,7 +17,7 @@ from heatsim.integrators import SOLVING
 if TYPE_CHECKING:
     from heatsim.state import State
 
-LARGE_RESIDUAL = 1e-3  # of the energy moved
+LARGE_RESIDUAL = 2e-4  # of the energy moved
 ROUNDINGS = 8.0  # of all cells, as much of a residual as any field of the precision may have
 MISSED = 0.01  # of the energy of the sources
 LOOKS = (20_000, 31_415)  # at sources over a run: where these two differ, they know no better than the steps

@@ -71,7 +71,8 @@ class NotConvergedError(HeatsimError):
     def __init__(self, what: str, residuals: Sequence[float]) -> None:
         super().__init__(
             f"{what} did not converge: the relative residual went from {residuals[0]:.2e} to {residuals[-1]:.2e}; "
-            "earlier results are kept. A larger time.tolerance, or precision float64, may help"
+            "earlier results are kept. A larger time.tolerance may help, unless there is no solution: where a "
+            "conductivity falls to nothing on the way, for example"
         )
         self.residuals = tuple(residuals)
 

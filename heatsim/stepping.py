@@ -100,7 +100,7 @@ class ExplicitSteps:
         try:
             euler.advance(self._state, start, dt, done, count)
         except ScenarioError as error:
-            raise _no_longer_finite(error) from None
+            raise _no_longer_good(error) from None
         if count == self._batch:  # not one that an event cut short
             most = min(self._check_every, self._state.problem.batch)
             self._batch = _next_batch(count, time.perf_counter() - begun, most)
@@ -221,12 +221,12 @@ def _attempt(integrator: Integrator, dt: float, accuracy: float) -> Any:
     try:
         return integrator.attempt(dt, accuracy)
     except ScenarioError as error:
-        raise _no_longer_finite(error) from None
+        raise _no_longer_good(error) from None
 
 
-def _no_longer_finite(error: ScenarioError) -> NotFiniteError:
-    """Of a value of the scenario that was finite at t = 0."""
-    return NotFiniteError(f"the run is no longer finite; {_KEPT}. {error}")
+def _no_longer_good(error: ScenarioError) -> NotFiniteError:
+    """Of a value of the scenario that was good at the times at which it was looked at before the run."""
+    return NotFiniteError(f"the run ends where an input is no longer good; {_KEPT}. {error}")
 
 
 def require_finite(finite: bool, state: State) -> None:

@@ -60,13 +60,14 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
     kernels = _solver_kernels(held.name)
     terms, drive = cast("NonlinearTerms", problem.terms), problem.drive(np.zeros(1))
     u, material = np.array(held.sweep.field()), terms.of_kinds(terms.material)
+    solved = np.broadcast_to(terms.of_kinds(terms.capacity) > 0, terms.shape)
     history, step, before, done = state.effort.residuals, 1.0, np.inf, False
     frozen = _freeze(terms, u, drive)
     while not done and len(history) < MOST_ITERATIONS:
         found = Solver(frozen.operator, kernels).solve(
             frozen.missing, tolerance=SOLVED_TO, max_iterations=MOST_OF_A_SOLVE
         )
-        change = np.asarray(kernels.get(found.x))
+        change = np.where(solved, np.asarray(kernels.get(found.x)), 0.0)
         largest = float(np.abs(change).max())
         if not np.isfinite(largest):
             raise NotFiniteError("the steady state is not finite: a source or boundary value is too large")

@@ -22,6 +22,7 @@ import numpy as np
 
 from heatsim.grid import Grid
 from heatsim.problem.beam_paths import BeamPath, Stop, read_path
+from heatsim.problem.csv_columns import require_file
 from heatsim.problem.shares import Bell, Bells, Line, bell_shares, depth_shares, slanting_shares
 from heatsim.problem.values import evaluate, require_at_least, require_finite
 from heatsim.scenario import Scenario
@@ -68,11 +69,13 @@ class MovingBeam:
 
 def make_beams(scenario: Scenario, grid: Grid) -> tuple[MovingBeam, ...]:
     """The beams among the sources. Raises `ScenarioError` as `read_path` does."""
-    return tuple(
-        MovingBeam(n, source.beam, read_path(source.beam.path, ("sources", n, "beam", "path"), grid, scenario.time.end))
-        for n, source in enumerate(scenario.sources)
-        if source.beam is not None
-    )
+    beams = []
+    for n, source in enumerate(scenario.sources):
+        if source.beam is not None:
+            key = ("sources", n, "beam", "path")
+            require_file(scenario, key, source.beam.path)
+            beams.append(MovingBeam(n, source.beam, read_path(source.beam.path, key, grid, scenario.time.end)))
+    return tuple(beams)
 
 
 def longest_step(beams: Sequence[MovingBeam]) -> float:
@@ -103,6 +106,13 @@ def windows(scenario: Scenario, grid: Grid, beams: Sequence[MovingBeam], start: 
             window = window_of(grid, each.beam, stop)
             if window.density.size:
                 yield window._replace(density=power * window.density)
+
+
+def require_powers(scenario: Scenario, beams: Sequence[MovingBeam], times: np.ndarray) -> None:
+    """Raise `ScenarioError` for powers that are not good at one of some times, of beams that shine then."""
+    for each in beams:
+        for stop in (stop for time in times.tolist() for stop in each.path.stops(time, 0.0, each.radius)):
+            _absorbed(scenario, each, stop.time)
 
 
 def window_of(grid: Grid, beam: Beam, stop: Stop) -> Window:

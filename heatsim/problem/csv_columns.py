@@ -11,6 +11,7 @@ import numpy as np
 
 from heatsim.errors import Flaw, ScenarioError
 from heatsim.problem.values import Key
+from heatsim.scenario import Scenario
 from heatsim.scenario.places import key_text
 from heatsim.scenario.wording import found, quote
 
@@ -67,6 +68,12 @@ def read_columns(path: Path, key: Key) -> Columns:
     return Columns(names, units, head, np.array(rows), lines, path, key)
 
 
+def require_file(scenario: Scenario, key: Key, path: Path) -> None:
+    """Raise `ScenarioError` at the key that names a file if there is none."""
+    if not path.exists():
+        raise ScenarioError([scenario.problem_at(key, f"{path}: no such file")])
+
+
 def require_units(columns: Columns, expected: Sequence[str]) -> None:
     """Raise `ScenarioError` if the first line gives a column another unit than expected, "" being none."""
     for name, unit, wanted in zip(columns.names, columns.units, expected, strict=False):
@@ -91,7 +98,8 @@ def _row(path: Path, key: Key, line: int, fields: list[str]) -> list[float]:
     for field in fields:
         value = _number(field)
         if value is None:
-            raise _refusal(path, key, line, column, f"expected a number, found {found(field.strip())}")
+            hint = "commas separate values" if ";" in field or "\t" in field else ""
+            raise _refusal(path, key, line, column, f"expected a number, found {found(field.strip())}", hint)
         values.append(value)
         column += len(field) + 1
     return values

@@ -26,10 +26,12 @@ from heatsim.problem.beams import (
     breaks,
     longest_step,
     make_beams,
+    require_powers,
     switches,
     volumes,
     windows,
 )
+from heatsim.problem.csv_columns import require_file
 from heatsim.problem.painting import covered_volume, masks
 from heatsim.problem.smoothing import is_smoothed, smoothed
 from heatsim.problem.switching import switching_times
@@ -74,7 +76,9 @@ def _source_terms(scenario: Scenario, grid: Grid, solid: np.ndarray | None, numb
     scale = 1.0 if source.power_density is not None else 1.0 / volume
     uniform = _EVERYWHERE if is_smoothed(scenario, "sources") else None  # a smoothed zone is no zone any more
     if source.trace is not None:
-        trace = read_trace(source.trace, ("sources", number, "trace"), scenario.time.end)
+        key = ("sources", number, "trace")
+        require_file(scenario, key, source.trace)
+        trace = read_trace(source.trace, key, scenario.time.end)
         return [Term(number, scale, uniform, trace)]
     value = _amount(source)
     if not isinstance(value, Expression):
@@ -171,6 +175,12 @@ class Heating:
     @property
     def _traces(self) -> list[Trace]:
         return [term.time for term in [*self._uniform, *self._spatial] if isinstance(term.time, Trace)]
+
+    def check(self, times: np.ndarray) -> None:
+        """Look at what depends on time alone at some times; raises `ScenarioError` for what is not good then."""
+        self.table(times)
+        self.scale(times)
+        require_powers(self._scenario, self._beams, times)
 
     def table(self, times: np.ndarray, dt: float = 0.0) -> np.ndarray | None:
         """(k, n) heating rate of each zone in steps of `dt` from each time on, K/s; None if no source is uniform in

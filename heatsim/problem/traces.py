@@ -62,7 +62,7 @@ def read_trace(path: Path, key: Key, end: float) -> Trace:
     if columns.values.shape[1] != len(_NAMES):
         raise columns.refuse(0, f"expected two columns, time (s) and power (W), found {columns.values.shape[1]}")
     if columns.names and columns.names[0] not in ("time", "t"):
-        raise columns.refuse(0, f"expected time as the first column, found {columns.names[0]!r}")
+        raise columns.refuse(None, f"expected time as the first column, found {columns.names[0]!r}")
     require_units(columns, _UNITS)
     if len(columns.values) < 2:
         raise columns.refuse(0, "expected at least two rows, found one", "a constant power is power = ... (W)")

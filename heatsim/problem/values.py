@@ -49,7 +49,8 @@ def require_finite(scenario: Scenario, key: Key, values: np.ndarray, at: str) ->
     good = np.abs(values) <= most
     if not good.all():
         first = np.asarray(values).reshape(-1)[~good.reshape(-1)][0]
-        hint = "too large for its precision" if np.isfinite(first) else "division by zero?"
+        undefined = "division by zero, or the root or logarithm of a number below 0?"
+        hint = undefined if np.isnan(first) else "too large for its precision" if np.isfinite(first) else "too large?"
         raise ScenarioError([scenario.problem_at(key, f"expected finite values, found {first:g} {at}", hint)])
 
 

@@ -96,7 +96,7 @@ class Grid(Part):
     coordinates: Literal["cartesian", "cylindrical"] = Field(
         "cartesian",
         description="Coordinates: Cartesian x, y, z; or cylindrical, where x is the radius r, y the angle phi, in one "
-        "cell around, and z the height",
+        "cell around, and z the height; shapes are then boxes, conditions and labels, and there are no beams",
     )
     cells: Annotated[tuple[int, int, int], numbers(Number("1", least=1, most=MOST_CELLS, whole=True), length=3)] = (
         Field(description="Number of cells along x, y and z [1]; 1 = that axis is not resolved")

@@ -82,8 +82,8 @@ class Output(Part):
     )
     cooling_through: Annotated[float | None, temperature()] = Field(
         None,
-        description="Of the field cooling_rate: the temperature through which a cell cools; of what melts its solidus, "
-        "if left out [K or degC]",
+        description="Of the field cooling_rate: the temperature through which a cell cools, of what melts some tens of "
+        "kelvin below its solidus; the solidus, if left out [K or degC]",
     )
     energy: Schedule | None = Field(None, description="When the energy balance is kept in energy.csv")
     checkpoint: Checkpoint | None = Field(None, description="How often the run is saved to be resumed")

@@ -127,7 +127,7 @@ def _closed(trimesh: Any, path: Path, corners: np.ndarray) -> Surface:
     if not mesh.is_watertight:
         _, shared = np.unique(mesh.edges_sorted, axis=0, return_counts=True)
         found = f"{int((shared != 2).sum())} of its {len(shared)} edges do not belong to two triangles"
-        raise InputFileError(path, f"is not a closed surface: {found}")
+        raise InputFileError(path, f"is not a closed surface: {found} (close its holes, as MeshLab does)")
     return Surface(mesh, lower, upper)
 
 

@@ -26,7 +26,7 @@ Launch = Callable[..., subprocess.Popen[str]]
 PATIENCE = 300  # seconds after which a process counts as hanging, on however busy a machine
 
 GROWING = SMALL.replace("end = 1.0", "end = 50.0\nintegrator = 'euler'") + (
-    "[[sources]]\npower_density = '1e6*exp(60*(t - 20))'\n"
+    "[[sources]]\npower_density = '1e6/step(abs(t - 20.7) - 0.2)'\n"  # infinite where it is not looked at before
     "[output]\nsnapshots = { every = 1.0 }\nenergy = { every = 0.5 }\n"
     "[[output.slices]]\naxis = 'z'\nat = 0.05\nevery = 5.0\n"
     "[[output.probes]]\nname = 'a'\nat = [0.05, 0.05, 0.05]\nevery = 1.0\n"
@@ -49,12 +49,12 @@ def test_a_run_that_is_no_longer_finite_keeps_all_earlier_results(invoke: Invoke
     write(GROWING)
     done = invoke("run", "case.toml")
     assert (done.exit_code, done.stdout) == (3, "")
-    assert "no longer finite" in messages(done.stderr)[-1]
+    assert "no longer good" in messages(done.stderr)[-1]
     run = tmp_path / "outputs" / "case"
     told = info(run)
     assert told["state"] == "failed"
-    assert "no longer finite" in str(told["error"])
-    assert "no longer finite" in (run / "run.log").read_text()
+    assert "no longer good" in str(told["error"])
+    assert "no longer good" in (run / "run.log").read_text()
     snapshots = [read_snapshot(path) for path in sorted((run / "snapshots").glob("*.h5"))]
     assert len(snapshots) > 10
     for snapshot in snapshots:
@@ -72,7 +72,8 @@ def test_a_run_ends_within_100_steps_of_the_first_value_that_is_not_finite(
     invoke: Invoke, write: Write, tmp_path: Path
 ) -> None:
     text = SMALL.replace("end = 1.0", "end = 1000.0\nstep = 0.1\nintegrator = 'euler'")
-    write(text + "[[sources]]\npower_density = '0 if t < 99.95 else 1e30*1e29'\n[output]\nenergy = { every = 1e4 }\n")
+    text = text.replace("398.0", "1e-12").replace("8960.0", "1e-3").replace("385.0", "1e-3")
+    write(text + "[[sources]]\npower_density = '0 if t < 99.95 else 1e38'\n[output]\nenergy = { every = 1e4 }\n")
     done = invoke("run", "case.toml")
     assert done.exit_code == 3
     steps = info(tmp_path / "outputs" / "case")["steps"]
@@ -240,16 +241,16 @@ def test_a_fault_that_shows_only_in_time_says_so_and_keeps_what_was_reached(
     invoke: Invoke, write: Write, tmp_path: Path
 ) -> None:
     text = SMALL.replace("end = 1.0", "end = 1.0\nintegrator = 'euler'")
-    write(text + "[[sources]]\npower_density = '1/(t - 0.5)'\n[output]\nsnapshots = { every = 0.1 }\n")
+    write(text + "[[sources]]\npower_density = '1/step(abs(t - 0.3) - 0.002)'\n[output]\nsnapshots = { every = 0.1 }\n")
     done = invoke("run", "case.toml")
     assert done.exit_code == 3
     (line,) = messages(done.stderr)
     assert "sources.0" in line
-    assert "at t = 0.5 s" in line
+    assert "at t = 0.3 s" in line
     run = tmp_path / "outputs" / "case"
     assert info(run)["state"] == "failed"
     with api.open(run) as data:
-        assert data.sizes["time"] == 6
+        assert data.sizes["time"] == 4
 
 
 def test_a_program_that_uses_the_api_may_end_a_run(tmp_path: Path, write: Write) -> None:

@@ -13,7 +13,7 @@ from build_up_cases import box, convection, fixed, grid, layers, material, run, 
 from heatsim.errors import ScenarioError
 from heatsim.recorders.fields import derived_fields
 from heatsim.runs import run as run_into_a_folder
-from heatsim.scenario import loads
+from heatsim.scenario import cautions, loads
 from heatsim.state import State
 from heatsim.store.snapshots import read_snapshot
 
@@ -127,6 +127,14 @@ def test_what_melts_and_freezes_again_tells_how_much_and_how_fast(tmp_path: Path
     np.testing.assert_allclose(melted[2]["peak_temperature"].values, 26.0, atol=1e-6)
     rate = melted[2]["cooling_rate"].values  # from within the mush, where it is 20/3 K/s, to the solid, where it is 20
     assert ((rate >= 20 / 3 - 1e-6) & (rate <= 20)).all()
+
+
+@pytest.mark.parametrize(("through", "warned"), [(None, True), (25, True), (26, True), (23.9, False), (30, False)])
+def test_cooling_rates_where_a_material_freezes_are_warned_of(through: float | None, warned: bool) -> None:
+    melting = {**material(1e-6, 1.0), "latent": {"heat": 4.0, "solidus": 24.0, "liquidus": 26.0}}
+    output = {"fields": ["cooling_rate"], **({} if through is None else {"cooling_through": through})}
+    told = cautions(loads(scenario(grid((1.0, 3), (1.0, 2), (1.0, 2)), {"melting": melting}, "euler", output=output)))
+    assert ["below the solidus" in (flaw.hint or "") for flaw in told] == [True] * warned
 
 
 def test_fields_of_the_past_are_refused_where_there_is_none() -> None:

@@ -82,7 +82,7 @@ BAD = [
     ("0, 1\n2, 1\n1, 0\n", "power.csv:3:1: sources.0.trace: expected a time after 2 (s), found 1"),
     ("-1, 1\n2, 1\n", "power.csv:1:1: sources.0.trace: expected a time >= 0 (s), found -1"),
     ("0, 1, 2\n1, 1, 2\n", "power.csv:1:1: sources.0.trace: expected two columns, time (s) and power (W), found 3"),
-    ("power, time\n0, 1\n1, 1\n", "power.csv:2:1: sources.0.trace: expected time as the first column, found"),
+    ("power, time\n0, 1\n1, 1\n", "power.csv:1:1: sources.0.trace: expected time as the first column, found"),
     ("9, 1\n10, 1\n", "power.csv:1:1: sources.0.trace: expected a trace that begins before time.end = 1 (s), found 9"),
     ("caf\xe9, 1\n", "power.csv: sources.0.trace: expected UTF-8 text"),
 ]
@@ -99,7 +99,7 @@ def test_a_bad_trace_is_told_with_its_line(tmp_path: Path, content: str, message
 
 
 def test_a_trace_that_is_missing_is_told_with_its_key(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match=r"none\.csv: sources\.0\.trace: no such file"):
+    with pytest.raises(ScenarioError, match=r"scenario:\d+:\d+: sources\.0\.trace: .*none\.csv: no such file"):
         problem_of(text([{"trace": str(tmp_path / "none.csv")}]))
 
 

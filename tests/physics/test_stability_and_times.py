@@ -168,11 +168,26 @@ def test_a_field_that_overflows_is_noticed_within_100_steps_and_earlier_records_
 
 
 HEATER = {"power": 1.0, "region": box((0.1, 0.1, 0.1), (0.6, 0.6, 0.6))}
+UNSEEN = "1/step(abs(t - 0.7031) - 0.01)"  # infinite between two of the times at which inputs are looked at before
 WITHOUT_BOUND = {
-    "uniform": [{"power_density": "exp(1e3*t)"}, {"power_density": "x"}],
-    "separable": [HEATER, {"power_density": "exp(1e3*t)*(1 + x)"}],
+    "uniform": [{"power_density": UNSEEN}, {"power_density": "x"}],
+    "separable": [HEATER, {"power_density": f"{UNSEEN}*(1 + x)"}],
     "not separable": [HEATER, {"power_density": "exp(1e3*t*x)"}],
 }
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({"sources": [{"power_density": "exp(1e3*t)"}]}, "sources.0"),
+        ({"sources": [{"power_density": "sqrt(1.5 - t)*x"}]}, "sources.0"),
+        ({"boundary": {"x_min": {"kind": "fixed", "temperature": "100 - 400*t"}}}, "boundary.x_min.temperature"),
+        ({"boundary": {"x_min": {"kind": "convection", "coefficient": "9 - 6*t*y", "ambient": 3.0}}}, "coefficient"),
+    ],
+)
+def test_what_goes_bad_later_in_a_run_is_refused_before_it(change: dict, key: str) -> None:
+    with pytest.raises(ScenarioError, match=key):
+        problem_of(case(CELLS, 2.0, materials=MATERIALS, regions=REGIONS, **change))
 
 
 @pytest.mark.parametrize("precision", ["float64", "float32"])
@@ -180,7 +195,6 @@ WITHOUT_BOUND = {
 def test_a_source_without_bound_stops_the_run_and_keeps_earlier_records(
     run: Run, sources: list, precision: str
 ) -> None:
-    """A formula that is finite at t = 0 is no mistake in the file: what it does later is the run's."""
     records = Recording(tuple(i / 50 for i in range(101)), lambda state: state.temperature())
     text = case(CELLS, 2.0, materials=MATERIALS, regions=REGIONS, sources=sources, precision=precision)
     with pytest.raises(NotFiniteError):

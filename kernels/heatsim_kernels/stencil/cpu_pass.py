@@ -48,7 +48,7 @@ from .cpu_rows import NUMBERS, Combination, Medium, RowHeat, Rows, advance_row
 from .cpu_walls import X_MAX, X_MIN, Y_MAX, Y_MIN, Z_MAX, Z_MIN, Book, Walls, face_at, ghost_cell, ghost_row
 from .taps import enter_taps
 
-ROWS_AT_ONCE = 8  # rows by which a level is ahead of the next: they and what they are made from stay in L1
+ROWS_AT_ONCE = 16  # rows by which a level is ahead of the next: they and what they are made from stay in L1
 SCRATCH_ROWS = 5  # of each thread, before its rings: ghosts beyond y_min, y_max, z_min and z_max, a finished row
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .cpu_pass import ROWS_AT_ONCE, SCRATCH_ROWS
 
-L2_BUDGET = 768 * 1024  # bytes of a tile's planes; cores of today have 1 MiB of L2 or more
+L2_BUDGET = 832 * 1024  # bytes of a tile's planes; cores of today have 1 MiB of L2 or more
 MOST_FUSED = 8  # more gains less than a tenth of a step's memory time
 MEMORY = 2.0  # time that a cell takes through memory, over its time in cache: measured on two cores of Zen 4
 SLAB = 16  # planes of a slab at least, if steps are fused: what a slab overlaps is computed twice
