@@ -72,7 +72,8 @@ def make_kinds(
         label, other, k = at[axis], beyond[:, face], media.conductivity[axis]
         across = np.delete(measure, axis, axis=0).prod(axis=0)
         solid = other < media.solids
-        contact = np.where(solid, media.contact[own, other], slope[:, face] * media.surface[other]) / side.area[label]
+        resistance = np.where(solid, media.contact[own, other], media.surface[other])
+        contact = slope[:, face] * resistance / side.area[label]
         half, behind = side.half[label] / k[own], np.where(solid, side.beyond[label] / k[other], 0.0)
         conductance[:, face] = across / (half + (behind + contact))
         for of_all, of_face in zip(faces[:3], (half, contact, behind), strict=True):

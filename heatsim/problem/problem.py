@@ -232,7 +232,7 @@ def build(scenario: Scenario) -> Problem:
     reference = _reference(initial, faces, media)
     tables = _tables(scenario, grid, zones, media, sources, initial, faces, reference)
     media = media if tables is None else media.at_reference(tables.materials)
-    kinds = make_kinds(grid, zones, media, periodic_axes(scenario, grid), find_slopes(scenario, grid, painted))
+    kinds = make_kinds(grid, zones, media, periodic_axes(scenario, grid), find_slopes(scenario, grid, painted, media))
     walls = Walls(scenario, grid, zones.ids, media.conductivity[:, of_zones], reference)
     terms = _terms(scenario, grid, kinds, walls)
     spread = None if walls.per_cell else _wall_entries(terms, kinds, zones)

@@ -1,8 +1,9 @@
-"""Surfaces of solids towards ambients that lie obliquely in the grid, and the area that their staircase has too much.
+"""Surfaces that resist heat and lie obliquely in the grid, and the area that their staircase has too much.
 
         ___|      For each m2 of a surface with unit normal n there are |nx| + |ny| + |nz| m2 of cell faces, its shadows
-     __|   |      along the axes: 3/2 of a sphere, 4/pi of a round rod, however small the cells are. So the film
-    |      |      resistance of each of these faces is multiplied by that sum: then a coefficient acts on the true area.
+     __|   |      along the axes: 3/2 of a sphere, 4/pi of a round rod, however small the cells are. So the
+    |      |      resistance of a film towards an ambient, or of a contact between two materials, is multiplied by that
+    |      |      sum on each of these faces: then it acts on the true area.
 
 Areas of what is made of voxels, from normals: Windreich, Kiryati and Lohmann, Voxel-based surface area estimation: from
 theory to practice, Pattern Recognition 36 (2003), 2531. Theirs come from the voxels; here they are those of the shapes
@@ -17,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim.grid import AXES, Grid
+from heatsim.problem.media import Media
 from heatsim.problem.normals import Pairs, normals
 from heatsim.problem.painting import last_regions
 from heatsim.scenario import Scenario
@@ -27,44 +29,49 @@ _FLAT = 1e-3  # excess of a factor below which a surface counts as lying along t
 
 
 class Slopes(NamedTuple):
-    """Solid cells (m,), flat indices in ascending order, with an oblique surface towards an ambient; `levels` (m, 6):
-    of each of their faces, an index into `factors`, those on the film resistance, the first being 1."""
+    """Solid cells (m,), flat indices in ascending order, with an oblique surface that resists heat; `levels` (m, 6): of
+    each of their faces, an index into `factors`, those on the resistance, the first being 1."""
 
     cells: np.ndarray
     levels: np.ndarray
     factors: np.ndarray
 
 
-def find_slopes(scenario: Scenario, grid: Grid, painted: np.ndarray) -> Slopes | None:
-    """The oblique surfaces towards ambients; None where there are none. painted: the medium of each cell, see
+def find_slopes(scenario: Scenario, grid: Grid, painted: np.ndarray, media: Media) -> Slopes | None:
+    """The oblique surfaces that resist heat; None where there are none. painted: the medium of each cell, see
     `paint_media`."""
     slanting = np.array([any(form in SLANTING for form in region.forms) for region in scenario.regions], bool)
-    solid = painted < len(scenario.materials)
-    if not scenario.ambients or not slanting.any() or solid.all():
+    solid = np.arange(len(media.surface)) < media.solids
+    resists = (media.contact > 0) | (solid[:, None] != solid)
+    if not slanting.any() or not resists.any():
         return None
-    axis, lower, upper, region = _meetings(solid, last_regions(scenario, grid), slanting)
-    own_is_lower = solid.reshape(-1)[lower]
-    own = np.where(own_is_lower, lower, upper)
+    regions = last_regions(scenario, grid)
+    axis, lower, upper, region = _meetings(painted, regions, resists, slanting)
+    low, high = (solid[painted.reshape(-1)[cells]] for cells in (lower, upper))
+    own = np.where(low & ~(high & (regions.reshape(-1)[upper] == region)), lower, upper)
     factors = np.ones(len(axis))
     for number in np.unique(region).tolist():
         those = region == number
         below, above, here = (_centres(grid, cells[those]) for cells in (lower, upper, own))
         pairs = Pairs(axis[those], below, above, here, _sizes(grid, own[those]))
         factors[those] = _factors(grid, normals(scenario.regions[number], pairs))
-    return _slopes(own, 2 * axis + own_is_lower, factors)
+    cells, faces = np.append(lower[low], upper[high]), np.append(2 * axis[low] + 1, 2 * axis[high])
+    return _slopes(cells, faces, np.append(factors[low], factors[high]))
 
 
-def _meetings(solid: np.ndarray, regions: np.ndarray, slanting: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Pairs of a solid and another cell with a surface that may be oblique in between: their axis, the flat indices of
-    the lower and the upper cell, and the region whose surface it is."""
-    found = []
+def _meetings(
+    painted: np.ndarray, regions: np.ndarray, resists: np.ndarray, slanting: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Pairs of cells with a surface in between that resists heat and may be oblique: their axis, the flat indices of
+    the lower and the upper cell, and the region whose surface it is. resists (m, m): of two media."""
+    found, flat = [], painted.reshape(-1)
     for axis in range(3):
-        step = int(np.prod(solid.shape[3 - axis :]))
-        differs = np.flatnonzero(np.diff(solid, axis=2 - axis))
-        shape = tuple(n - (i == 2 - axis) for i, n in enumerate(solid.shape))
-        lower = np.ravel_multi_index(np.unravel_index(differs, shape), solid.shape)
+        step = int(np.prod(painted.shape[3 - axis :]))
+        differs = np.flatnonzero(np.diff(painted, axis=2 - axis))
+        shape = tuple(n - (i == 2 - axis) for i, n in enumerate(painted.shape))
+        lower = np.ravel_multi_index(np.unravel_index(differs, shape), painted.shape)
         region = np.maximum(regions.reshape(-1)[lower], regions.reshape(-1)[lower + step])
-        keep = slanting[region]
+        keep = slanting[region] & resists[flat[lower], flat[lower + step]]
         found.append((np.full(int(keep.sum()), axis), lower[keep], lower[keep] + step, region[keep]))
     axes, lowers, uppers, owners = (np.concatenate(each) for each in zip(*found, strict=True))
     return axes, lowers, uppers, owners
@@ -79,15 +86,15 @@ def _factors(grid: Grid, normal: np.ndarray) -> np.ndarray:
     return np.where(length > 0, n.sum(axis=0) / np.where(length > 0, length, 1.0), 1.0)
 
 
-def _slopes(own: np.ndarray, faces: np.ndarray, factors: np.ndarray) -> Slopes | None:
+def _slopes(of_faces: np.ndarray, faces: np.ndarray, factors: np.ndarray) -> Slopes | None:
     """Round the factors to levels, each with the mean conductance of its faces, so that areas stay what they are."""
     oblique = factors > 1.0 + _FLAT
     if not oblique.any():
         return None
-    own, faces, factors = own[oblique], faces[oblique], factors[oblique]
+    of_faces, faces, factors = of_faces[oblique], faces[oblique], factors[oblique]
     _, level = np.unique(np.rint((factors - 1.0) * LEVELS), return_inverse=True)
     share = np.bincount(level, 1.0 / factors) / np.bincount(level)
-    cells, place = np.unique(own, return_inverse=True)
+    cells, place = np.unique(of_faces, return_inverse=True)
     levels = np.zeros((len(cells), 6), np.uint8)
     levels[place, faces] = level + 1
     return Slopes(cells, levels, np.append(1.0, 1.0 / share))
