@@ -84,7 +84,7 @@ def test_two_states_and_the_kinds_of_the_cells_are_counted(text: str, a_cell: in
 def allocated_and_counted(text: str, folder: Path) -> tuple[int, float]:
     """Bytes that arrays take at most while a state is set up and all that is wanted of it is recorded, and the estimate
     for the whole run."""
-    problem = build(loads(text.replace("[8, 8, 8]", "[24, 24, 24]")))
+    problem = build(loads(text.replace("[8, 8, 8]", "[48, 48, 48]")))
     integrator = problem.scenario.time.integrator
     field, writer = make_field(problem, "multigrid" if integrator == "implicit" else "cpu"), Writer()
     recorders = make_recorders(problem, RunFolder.create(folder, force=True), writer)

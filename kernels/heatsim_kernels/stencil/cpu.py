@@ -194,6 +194,7 @@ class CpuSweep:
     def _take(self, dt: float, stages: Sequence[Stage], drive: Drive) -> None:
         """Put the last of some stages into the target of the fields, and the one before it into another."""
         fields, last = self._fields, stages[-1]
+        assert fields.keeps_one or last.gamma == 0.0, "Y_1 is not kept for stages that are taken several at once"
         second = fields.free[-2] if len(stages) > 1 else None
         self._combine(fields.last, fields.target, fields.before, second, dt, stages, drive)
         self._heat_windows(fields.target, deposits_of(drive.deposits, 0), last.rate * float(self.dtype.type(dt)))
