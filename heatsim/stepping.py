@@ -15,6 +15,7 @@ import numpy as np
 
 from heatsim.errors import NotConvergedError, NotFiniteError, ScenarioError
 from heatsim.integrators import euler
+from heatsim.problem.problem import JUMP
 
 if TYPE_CHECKING:
     from heatsim.integrators.implicit import Implicit
@@ -30,7 +31,6 @@ SOLVED_TO = 0.02  # of the error allowed in a step: accuracy of the linear solve
 LEAST_RISE = 1e-9  # K; what is so small is rounding
 SAFETY, LEAST_FACTOR, MOST_FACTOR = 0.9, 0.2, 5.0  # on the step that the error estimate asks for
 WORTH_GROWING = 1.25  # a step that would grow by less stays: another size makes another matrix, and a rejection is dear
-LEAST_STEP = 1e-9  # of the end time: so short a step is taken whatever its error, as where an input jumps
 _KEPT = "earlier results are kept"
 
 
@@ -181,7 +181,7 @@ class ErrorControl:
         solved = problem.terms.of_kinds(problem.terms.capacity > 0)
         field = state.sweep.field()[np.broadcast_to(solved, problem.terms.shape)]
         self._low, self._high = float(field.min()), float(field.max())
-        self._least = LEAST_STEP * problem.scenario.time.end  # s
+        self._least = JUMP * problem.scenario.time.end  # s
         self._size = min(problem.stability_limit, longest)  # s, what the error allows
 
     def advance(self, target: float) -> Iterator[None]:

@@ -62,7 +62,7 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
     u, material = np.array(held.sweep.field()), terms.of_kinds(terms.material)
     solved = np.broadcast_to(terms.of_kinds(terms.capacity) > 0, terms.shape)
     history, step, before, done = state.effort.residuals, 1.0, np.inf, False
-    frozen = _freeze(terms, u, drive)
+    frozen = _freeze(terms, u, drive, solved)
     while not done and len(history) < MOST_ITERATIONS:
         found = Solver(frozen.operator, kernels).solve(
             frozen.missing, tolerance=SOLVED_TO, max_iterations=MOST_OF_A_SOLVE
@@ -75,7 +75,7 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
         T = terms.tables.temperature(u, material) + step * change
         u, before = terms.tables.state_of(T, material), largest
         extent = float(np.ptp(T)) or 1.0
-        frozen = _freeze(terms, u, drive)
+        frozen = _freeze(terms, u, drive, solved)
         history.append(largest / extent)
         state.effort.iterations += found.iterations
         settled = largest <= ROUNDING * float(np.abs(T).max())
@@ -94,7 +94,7 @@ def _solver_kernels(name: str) -> ModuleType:
     return cuda
 
 
-def _freeze(terms: NonlinearTerms, u: np.ndarray, drive: Drive) -> Frozen:
+def _freeze(terms: NonlinearTerms, u: np.ndarray, drive: Drive, solved: np.ndarray) -> Frozen:
     operator, heat = linearised(terms, u, cast("NonlinearDrive", drive))
     T = terms.tables.temperature(u, terms.of_kinds(terms.material))
     passing = heat - operator.s * T
@@ -102,7 +102,6 @@ def _freeze(terms: NonlinearTerms, u: np.ndarray, drive: Drive) -> Frozen:
     exchange = cpu.field(terms.shape, np.float64)
     cpu.sweep((operator.gx, operator.gy, operator.gz), np.zeros(terms.shape), T, None, None, exchange)
     missing -= exchange
-    solved = np.broadcast_to(terms.of_kinds(terms.capacity) > 0, terms.shape)
     ties = operator.s + _loose(float(operator.s[solved].sum()), float(missing[solved].sum())) / solved.sum()
     outside = np.where(solved, ties, WEAK * ties[solved].mean())
     scale = float(np.abs(passing[solved]).sum()) or 1.0

@@ -13,6 +13,7 @@ import numpy as np
 from heatsim.grid import AXES, Grid
 from heatsim.problem.csv_columns import Columns, read_columns, require_increasing, require_units
 from heatsim.problem.values import Key
+from heatsim.scenario import Scenario
 
 _LAYOUTS = {3: ("time", "x", "y"), 5: ("time", "x", "y", "z", "on")}  # of a file that does not name its columns
 _NEEDED, _KNOWN = frozenset(("time", "x", "y")), frozenset(("time", "x", "y", "z", "on"))
@@ -80,15 +81,15 @@ class BeamPath:
         return Stop(share, time, (x, y, z), (ux, uy))
 
 
-def read_path(path: Path, key: Key, grid: Grid, end: float) -> BeamPath:
+def read_path(scenario: Scenario, key: Key, path: Path, grid: Grid) -> BeamPath:
     """Read the columns time [s], x, y, z [m], on; z is the top of the box and on is 1 where they are left out.
 
     A row's `on`, 1 or 0, holds until the next row. Raises `ScenarioError` as `read_columns` does, and for columns that
-    could mean two things, fewer than two rows, times that do not increase, a path that begins after the `end` of the
-    run, s, and places outside the box with the beam on.
+    could mean two things, fewer than two rows, times that do not increase, a path that begins after the end of the
+    run, and places outside the box with the beam on.
     """
-    columns = read_columns(path, key)
-    by_name = _by_name(columns)
+    columns = read_columns(scenario, key, path)
+    by_name, end = _by_name(columns), scenario.time.end
     count = len(columns.values)
     if count < 2:
         raise columns.refuse(0, "expected at least two rows, found one", "a beam at rest has the same place twice")

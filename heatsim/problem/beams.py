@@ -22,7 +22,6 @@ import numpy as np
 
 from heatsim.grid import Grid
 from heatsim.problem.beam_paths import BeamPath, Stop, read_path
-from heatsim.problem.csv_columns import require_file
 from heatsim.problem.shares import Bell, Bells, Line, bell_shares, depth_shares, slanting_shares
 from heatsim.problem.values import evaluate, require_at_least, require_finite
 from heatsim.scenario import Scenario
@@ -69,13 +68,11 @@ class MovingBeam:
 
 def make_beams(scenario: Scenario, grid: Grid) -> tuple[MovingBeam, ...]:
     """The beams among the sources. Raises `ScenarioError` as `read_path` does."""
-    beams = []
-    for n, source in enumerate(scenario.sources):
-        if source.beam is not None:
-            key = ("sources", n, "beam", "path")
-            require_file(scenario, key, source.beam.path)
-            beams.append(MovingBeam(n, source.beam, read_path(source.beam.path, key, grid, scenario.time.end)))
-    return tuple(beams)
+    return tuple(
+        MovingBeam(n, source.beam, read_path(scenario, ("sources", n, "beam", "path"), source.beam.path, grid))
+        for n, source in enumerate(scenario.sources)
+        if source.beam is not None
+    )
 
 
 def longest_step(beams: Sequence[MovingBeam]) -> float:

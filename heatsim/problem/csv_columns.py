@@ -38,7 +38,7 @@ class Columns(NamedTuple):
         return _refusal(self.path, self.key, line, SAME_LINE, message, hint)
 
 
-def read_columns(path: Path, key: Key) -> Columns:
+def read_columns(scenario: Scenario, key: Key, path: Path) -> Columns:
     """Read rows of numbers with commas between; the first line may name the columns. Empty lines, and lines that begin
     with #, are skipped.
 
@@ -50,7 +50,7 @@ def read_columns(path: Path, key: Key) -> Columns:
     head = 0
     rows: list[list[float]] = []
     lines: list[int] = []
-    for number, line in enumerate(_text(path, key).splitlines(), start=1):
+    for number, line in enumerate(_text(scenario, key, path).splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         fields = line.split(",")
@@ -66,12 +66,6 @@ def read_columns(path: Path, key: Key) -> Columns:
     if not rows:
         raise _refusal(path, key, 0, 0, "expected rows of numbers, found none")
     return Columns(names, units, head, np.array(rows), lines, path, key)
-
-
-def require_file(scenario: Scenario, key: Key, path: Path) -> None:
-    """Raise `ScenarioError` at the key that names a file if there is none."""
-    if not path.exists():
-        raise ScenarioError([scenario.problem_at(key, f"{path}: no such file")])
 
 
 def require_units(columns: Columns, expected: Sequence[str]) -> None:
@@ -119,13 +113,14 @@ def _name_and_unit(field: str) -> tuple[str, str]:
     return name.strip().lower(), unit.strip(" )]")
 
 
-def _text(path: Path, key: Key) -> str:
+def _text(scenario: Scenario, key: Key, path: Path) -> str:
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
+    except FileNotFoundError:
+        raise ScenarioError([scenario.problem_at(key, f"{path}: no such file")]) from None
     except OSError as error:
-        message = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
-        raise _refusal(path, key, 0, 0, message) from None
+        raise _refusal(path, key, 0, 0, f"cannot be read: {error.strerror}") from None
     if len(content) > LARGEST_FILE:
         raise _refusal(path, key, 0, 0, f"expected at most {LARGEST_FILE // 2**20} MiB")
     try:

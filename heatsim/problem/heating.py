@@ -31,7 +31,6 @@ from heatsim.problem.beams import (
     volumes,
     windows,
 )
-from heatsim.problem.csv_columns import require_file
 from heatsim.problem.painting import covered_volume, masks
 from heatsim.problem.smoothing import is_smoothed, smoothed
 from heatsim.problem.switching import switching_times
@@ -76,9 +75,7 @@ def _source_terms(scenario: Scenario, grid: Grid, solid: np.ndarray | None, numb
     scale = 1.0 if source.power_density is not None else 1.0 / volume
     uniform = _EVERYWHERE if is_smoothed(scenario, "sources") else None  # a smoothed zone is no zone any more
     if source.trace is not None:
-        key = ("sources", number, "trace")
-        require_file(scenario, key, source.trace)
-        trace = read_trace(source.trace, key, scenario.time.end)
+        trace = read_trace(scenario, ("sources", number, "trace"), source.trace)
         return [Term(number, scale, uniform, trace)]
     value = _amount(source)
     if not isinstance(value, Expression):
@@ -168,7 +165,7 @@ class Heating:
     def jumps(self) -> frozenset[float]:
         """Times at which a trace or an expression jumps, or a beam goes on or off, s."""
         terms = [*self._uniform, *self._spatial]
-        values = [value for term in terms for value in (term.space, term.time) if isinstance(value, Expression)]
+        values = [value for term in terms for value in (term.space, term.time)]
         switched = switching_times(values, self._scenario.time.end)
         return switched.union(switches(self._beams), *(trace.jumps for trace in self._traces))
 

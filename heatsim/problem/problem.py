@@ -245,9 +245,8 @@ def build(scenario: Scenario) -> Problem:
     heating = Heating(scenario, grid, zones, media.capacity[of_zones], sources, dtype)
     if scenario.time.integrator == "steady":
         require_limit(scenario, walls, heating, terms.taps is not None)
-    heating.check(times_of(scenario))
-    for time in times_of(scenario)[:, None] if walls.varies else ():
-        walls.at(time)
+    for inputs in (heating, walls):
+        inputs.check(times_of(scenario))
     step = largest_step(scenario, limit, walls.varies or heating.varies, heating.longest_step)
     parts = make_parts(scenario, grid, painted, media.capacity)
     return Problem(

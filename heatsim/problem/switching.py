@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from heatsim.problem.values import Value
 from heatsim.scenario import Expression
 
 LOOKS = 10_000  # times of a run, equally apart, between which a comparison is taken not to change twice
@@ -14,8 +13,8 @@ MOST = 1_000  # jumps of a run; what switches more often is left to the error co
 BISECTIONS = 60
 
 
-def switching_times(values: Iterable[Value | None], end: float) -> frozenset[float]:
-    """Times in 0..end at which values jump, s; none if they are more than MOST.
+def switching_times(values: Iterable[object], end: float) -> frozenset[float]:
+    """Times in 0..end at which those of the values that are expressions jump, s; none if they are more than MOST.
 
     Comparisons in t alone are looked at: what depends on the place as well jumps somewhere all the time.
     """

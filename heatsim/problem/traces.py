@@ -10,6 +10,7 @@ import numpy as np
 
 from heatsim.problem.csv_columns import read_columns, require_increasing, require_units
 from heatsim.problem.values import Key
+from heatsim.scenario import Scenario
 
 _NAMES, _UNITS = ("time", "power"), ("s", "W")
 
@@ -52,13 +53,13 @@ class Trace:
         return np.concatenate(([0.0], np.cumsum(energies))), np.diff(self.powers) / durations
 
 
-def read_trace(path: Path, key: Key, end: float) -> Trace:
+def read_trace(scenario: Scenario, key: Key, path: Path) -> Trace:
     """Read the columns time [s], power [W], which a first line may name.
 
     Raises `ScenarioError` as `read_columns` does, and for other columns or units, fewer than two rows, times that do
-    not increase, or a trace that begins after the `end` of the run, s.
+    not increase, or a trace that begins after the end of the run.
     """
-    columns = read_columns(path, key)
+    columns = read_columns(scenario, key, path)
     if columns.values.shape[1] != len(_NAMES):
         raise columns.refuse(0, f"expected two columns, time (s) and power (W), found {columns.values.shape[1]}")
     if columns.names and columns.names[0] not in ("time", "t"):
@@ -67,6 +68,7 @@ def read_trace(path: Path, key: Key, end: float) -> Trace:
     if len(columns.values) < 2:
         raise columns.refuse(0, "expected at least two rows, found one", "a constant power is power = ... (W)")
     times, powers = columns.values.T
+    end = scenario.time.end
     require_increasing(columns, times, "a step is a short ramp: 1 and 1.001, for example")
     if times[0] >= end:
         raise columns.refuse(0, f"expected a trace that begins before time.end = {end:g} (s), found {times[0]:g}")

@@ -61,6 +61,11 @@ class Walls:
         values = [value for pieces in self.pieces for piece in pieces for value in _values(piece.face)]
         return switching_times(values, self._scenario.time.end)
 
+    def check(self, times: np.ndarray) -> None:
+        """Look at the values at some times, one after the other; raises `ScenarioError` for what is not good then."""
+        for time in times[:, None] if self.varies else ():
+            self.at(time)
+
     @property
     def closed(self) -> tuple[bool, ...]:
         """For the six faces, whether no heat passes at any time."""

@@ -13,11 +13,11 @@ from plain_reference import explicit_step
 COUNT = 5
 
 
-def stages(form: str, dtype: type, seed: int = 0) -> list[Stage]:
+def stages(form: str, dtype: type, seed: int = 0, count: int = COUNT) -> list[Stage]:
     """Coefficients at random, of methods that read two fields or four; those that follow the first."""
     rng, kind = np.random.default_rng(seed), np.dtype(dtype).type
     found = []
-    for j in range(COUNT):
+    for j in range(count):
         nu, gamma, mu = (float(kind(rng.uniform(*ends))) for ends in ((-0.5, -0.1), (-0.5, 0.0), (1.0, 1.3)))
         rate, weight = float(kind(rng.uniform(0.2, 0.5))), float(rng.uniform(-0.3, 0.6))
         if j == 0:

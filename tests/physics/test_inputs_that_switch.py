@@ -2,59 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from physics_cases import case, problem_of
+from scenario_texts import flux, material
 
 from heatsim.integrators import make_field
-from heatsim.problem import build
 from heatsim.problem.problem import Problem
 from heatsim.problem.switching import switching_times
-from heatsim.scenario import Expression, loads
+from heatsim.scenario import Expression
 from heatsim.simulation import Timings, simulate
 from heatsim.state import State
 
-BAR = """
-temperature_unit = "degC"
-[grid]
-cells = [40, 1, 1]
-size = [0.1, 0.01, 0.01]
-[time]
-end = 100.0
-integrator = "{integrator}"
-tolerance = 1e-3
-[compute]
-device = "cpu"
-precision = "float64"
-[materials.steel]
-conductivity = 50.0
-density = 7800.0
-heat_capacity = 500.0
-[[regions]]
-material = "steel"
-[initial]
-temperature = 20.0
-"""
-SOURCE = "[[sources]]\npower = '{}'\n"
-FACE = "[boundary]\nx_min = {{ kind = 'flux', flux = '{}' }}\n"
 VOLUME, AREA = 1e-5, 1e-4
 
 
-def problem_of(integrator: str, heated: str) -> Problem:
-    return build(loads(BAR.format(integrator=integrator) + heated))
+def bar(integrator: str, **heated: Any) -> Problem:
+    """A bar of steel, insulated but for what heats it."""
+    steel = {"steel": material(50.0, 7800.0, 500.0)}
+    return problem_of(case([40, 1, 1], 100.0, size=(0.1, 0.01, 0.01), materials=steel, integrator=integrator, **heated))
+
+
+def source(power: str, key: str = "power") -> dict[str, Any]:
+    return {"sources": [{key: power}]}
 
 
 @pytest.mark.parametrize("integrator", ["rkl2", "implicit"])
 @pytest.mark.parametrize(
     ("heated", "expected"),
     [
-        (SOURCE.format("10 if t < 33.3 else 0"), 333.0),
-        (SOURCE.format("10*step(sin(2*pi*t/40) - 0.5)"), 10 * 40 * (100 // 40 + 1) / 3),
-        ("[[sources]]\npower_density = '1e6*(x/0.05)*(2 if t > 71.7 else 1)'\n", 1e6 * VOLUME * 128.3),
-        (FACE.format("1e5 if t >= 12.5 and t < 13.1 else 0"), 1e5 * AREA * 0.6),
+        (source("10 if t < 33.3 else 0"), 333.0),
+        (source("10*step(sin(2*pi*t/40) - 0.5)"), 10 * 40 * (100 // 40 + 1) / 3),
+        (source("1e6*(x/0.05)*(2 if t > 71.7 else 1)", "power_density"), 1e6 * VOLUME * 128.3),
+        ({"boundary": {"x_min": flux("1e5 if t >= 12.5 and t < 13.1 else 0")}}, 1e5 * AREA * 0.6),
     ],
 )
-def test_the_energy_of_what_switches_is_exact(integrator: str, heated: str, expected: float) -> None:
-    problem = problem_of(integrator, heated)
+def test_the_energy_of_what_switches_is_exact(integrator: str, heated: dict[str, Any], expected: float) -> None:
+    problem = bar(integrator, tolerance=1e-3, **heated)
     state = State(problem, make_field(problem, "cpu"))
     simulate(state, [], Timings())
     assert state.energy.stored == pytest.approx(expected, rel=2e-7)
@@ -76,4 +62,4 @@ def test_what_moves_and_what_switches_all_the_time_is_left_to_the_error_control(
 
 
 def test_explicit_steps_need_not_end_where_an_input_switches() -> None:
-    assert problem_of("euler", SOURCE.format("10 if t < 33.3 else 0")).breaks == ()
+    assert bar("euler", **source("10 if t < 33.3 else 0")).breaks == ()
