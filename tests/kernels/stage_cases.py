@@ -50,6 +50,18 @@ def staged(sweep: Sweep, case: Case, form: str) -> Staged:
     return Staged(np.array(sweep.field()), sweep.heat_entered(), np.array(defect))
 
 
+def staged_at_once(sweep: Sweep, case: Case, count: int) -> Staged:
+    """A step of so many stages in one call, all of two fields but the last, after one that is rejected."""
+    chosen = stages("two", sweep.dtype.type, count=count)
+    chosen[-1] = chosen[-1]._replace(mu=float(sweep.dtype.type(1.25)))
+    sweep.put(case.start)
+    sweep.take_stages(2 * STEP, chosen[:1], 0, case.drive)
+    sweep.take_stages(STEP, chosen, 0, case.drive)
+    defect = sweep.defect(STEP, chosen[0].rate, row_of(case.drive, count))
+    sweep.accept()
+    return Staged(np.array(sweep.field()), sweep.heat_entered(), np.array(defect))
+
+
 def plain(case: Case, form: str) -> Staged:
     """The same in float64 NumPy, from the text of `stages`."""
     chosen = stages(form, np.float64)

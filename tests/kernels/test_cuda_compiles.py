@@ -63,12 +63,14 @@ def integers(kinds: str) -> Any:
 
 
 def flows_signature(precision: str, kinds: str) -> Any:
-    """u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, kinds, count, weights, share, partial."""
+    """u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, kinds, count, weights, shares, partial."""
+    from heatsim_kernels.stencil.cuda_wall_flows import MOST_STEPS
+
     real, count, number = getattr(types, precision), types.uint32, types.int32
     return types.void(
         real[::1], real[::1], types.int64[::1], number, number, count, count, count, number[::1],
         real[:, ::1], real[:, ::1], number, types.int64[::1], integers(kinds), count,
-        types.float64[::1], types.float64, types.float64[:, ::1],
+        types.float64[::1], types.UniTuple(types.float64, MOST_STEPS), types.float64[:, ::1],
     )  # fmt: skip
 
 

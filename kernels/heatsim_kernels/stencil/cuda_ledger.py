@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from ..cuda_launch import kernel
 from ..cuda_memory import Array, Table, on_device
 from . import cuda_wall_flows
 from .cuda_block_sum import THREADS
-from .cuda_wall_flows import BLOCKS, blocks_for
+from .cuda_wall_flows import BLOCKS, MOST_STEPS, blocks_for
 from .structure import Structure
 from .terms import FACES, Taps, Terms
 
@@ -63,19 +63,20 @@ class Ledger:
         self._open = False
 
     def launches(
-        self, batch: Entering, u: Array, k: int, steps: int, trace: Array, share: float = 1.0
+        self, batch: Entering, u: Array, k: int, shares: Sequence[float], trace: Array
     ) -> list[Callable[[], None]]:
-        """What enters the heat of some steps of a batch, or a share of it, from step k on, of which `u` is the field
+        """What enters the heat of some steps of a batch, of each its share, from step k on, of which `u` is the field
         before the first; see `cuda_wall_flows`."""
         found = []
+        steps, of_steps = len(shares), (*map(np.float64, shares), *(np.float64(0.0),) * (MOST_STEPS - len(shares)))
         if self.open_faces:
             walls = (batch.wall_a.array, batch.wall_b.array, np.int32(batch.wall_a.rows), self._offsets)
             cells = (u, trace, self._places, np.int32(steps), np.int32(k), *self._shape, self._faces)
-            args = (*cells, *walls, self._kinds, self._kind_count, batch.weights, np.float64(share), self._entered)
+            args = (*cells, *walls, self._kinds, self._kind_count, batch.weights, of_steps, self._entered)
             flows = kernel(cuda_wall_flows.build, batch.structure, args)
             found.append(flows.bound(self._wall_grid, (THREADS, 1, 1), args))
         if self._taps is not None:
-            args = (u, *self._taps[:4], batch.weights, np.float64(share), np.int32(len(FACES)), self._entered)
+            args = (u, *self._taps[:4], batch.weights, of_steps[0], np.int32(len(FACES)), self._entered)
             flows = kernel(cuda_wall_flows.build_taps, None, args)
             found.append(flows.bound(self._taps.grid, (THREADS, 1, 1), args))
         return found

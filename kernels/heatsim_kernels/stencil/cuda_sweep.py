@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..cuda_api import cuda, device_name, shared_memory
+from ..cuda_api import cuda, device_name
 from ..cuda_launch import Resources, kernel
-from ..cuda_memory import Array, Table, Upload, empty, on_device
+from ..cuda_memory import Array, empty, on_device
 from ..cuda_watch import CudaWatch
 from ..watch import Wanted
-from . import cuda_defect, temporal
+from . import cuda_defect
+from .cuda_batch import Batch, Batches
 from .cuda_block_sum import THREADS
-from .cuda_cell import RATES, Heat, Medium, Shape, StagedHeat, Walls
+from .cuda_cell import Shape, StagedHeat, Walls
 from .cuda_field import DeviceField
 from .cuda_ledger import Entering, Ledger
 from .cuda_windows import Windows
@@ -23,32 +24,14 @@ from .pieces import pieces
 from .stages import Defect, Stage, StageFields
 from .structure import Structure
 from .temporal import Rates, Tables
+from .temporal_fields import Pair
 from .temporal_kinds import Kinds
-from .temporal_launch import FusedSteps, tables_of
+from .temporal_launch import FusedSteps, fused_steps, tables_of
+from .temporal_scheme import StageRates
 from .terms import Drive, Terms
 from .tuning import tile_for
 
 Launch = Callable[[], None]
-NOTHING = np.zeros((1, 1))  # in place of a table that a problem has not
-
-
-class Batch(NamedTuple):
-    """What the steps of one `advance` have in common, on the device. The first four fields are those of `Entering`."""
-
-    structure: Structure
-    wall_a: Table
-    wall_b: Table
-    weights: Array
-    medium: Medium
-    heat_table: Table
-    dt: np.floating
-    heat_field: Array
-    gains: np.ndarray
-
-    @property
-    def rows(self) -> int:
-        """Steps after which all are alike."""
-        return max(self.wall_a.rows, self.wall_b.rows, self.heat_table.rows, len(self.gains))
 
 
 class CudaSweep:
@@ -72,13 +55,10 @@ class CudaSweep:
         self._field = DeviceField(terms.shape, self.dtype, terms.capacity, self._kinds if several else None)
         self._shape, self._offsets = Shape(*(np.uint32(n) for n in terms.shape)), on_device(terms.wall_offsets)
         self._ledger = Ledger(terms, self._kinds)
-        self._uploads = {name: Upload() for name in ("a", "b", "table", "rates", "weights")}
+        self._batches = Batches(terms, self.dtype, self._kinds)
         self._device_name = device_name()
-        self._dt = np.nan
-        self._heat_source: np.ndarray | None = None
-        self._heat_field: Array | None = None
         self._done: Any = None
-        self._spare: list[Array] | None = None  # two more fields, for those who take stages
+        self._spare: list[Array] = []  # more fields, for those who take stages
         self._defects: Array | None = None
         self._sweeps: dict[Structure, tuple[Any, ...]] = {}  # kernels of single steps and stages, with grids and blocks
         self._windows = Windows(terms.shape, self.dtype)
@@ -176,28 +156,28 @@ class CudaSweep:
 
     def take_stages(self, dt: float, stages: Sequence[Stage], first: int, drive: Drive) -> None:
         """Take stages of a step of `dt` seconds: see `Sweep`. Waits as `advance` does."""
-        if first == 0:
-            if self._spare is None:
-                self._spare = [empty(self._field.now.shape, self.dtype) for _ in range(2)]
-            self._fields = StageFields(self._field.now, [self._field.next, *self._spare])
-            self._ledger.begin()
         batch = self._batch(dt, drive)
-        for k, stage in enumerate(stages):
-            self._stage(batch, k, stage)
-            for launch in self._ledger.launches(
-                Entering(*batch[:4]), self._fields.last, k, 1, self._field.now, stage.weight
-            ):
-                launch()
-            self._fields.taken()
+        if first == 0:
+            self._begin_stages(batch, stages, drive)
+        k = 0
+        while k < len(stages):
+            taken = 1 if any(drive.deposits) else self._stages_at_once(batch, stages[k:])
+            self._take_stages(batch, k, stages[k : k + taken])
+            k += taken
         self._wait_for_previous()
 
     def defect(self, dt: float, rate: float, drive: Drive) -> Defect:
         """How far the step taken is from the trapezoidal rule: see `Sweep`."""
         if self._defects is None:
             self._defects = empty((3, cuda_defect.BLOCKS), np.float64)
-        fields = self._fields
-        self._stage(self._batch(dt, drive), 0, Stage(1.0, 0.0, 0.0, rate, weight=0.0))
-        args = (fields.start, fields.one, fields.last, fields.target, np.float64(-0.5 / rate), self._defects)
+        fields, euler = self._fields, Stage(1.0, 0.0, 0.0, rate, weight=0.0)
+        one = fields.one
+        if not fields.keeps_one:
+            self.synchronize()  # two batches may be sent now
+            one = fields.free[-2]
+            self._stage(self._batch(dt, self._at_start), 0, euler, Pair(fields.start, fields.start), one)
+        self._stage(self._batch(dt, drive), 0, euler, Pair(fields.last, fields.before), fields.target)
+        args = (fields.start, one, fields.last, fields.target, np.float64(-0.5 / rate), self._defects)
         kernel(cuda_defect.build, None, args)((cuda_defect.BLOCKS, 1, 1), (THREADS, 1, 1), args)
         most, low, high = self._defects.host().max(axis=1).tolist()
         return Defect(most, -low, high)
@@ -208,16 +188,52 @@ class CudaSweep:
         self._field.next, *self._spare = self._fields.others()
         self._ledger.accept()
 
-    def _stage(self, batch: Batch, k: int, stage: Stage) -> None:
-        """Put stage k of a batch into the target of the fields."""
+    def _begin_stages(self, batch: Batch, stages: Sequence[Stage], drive: Drive) -> None:
+        """Begin a step from the field, whose first stages are these."""
+        keeps_one = self._stages_at_once(batch, stages[:-1]) == 1 or not all(stage.of_two for stage in stages[:-1])
+        while len(self._spare) < (2 if keeps_one else 3):
+            self._spare.append(empty(self._field.now.shape, self.dtype))
+        self._fields = StageFields(self._field.now, [self._field.next, *self._spare], keeps_one)
+        self._at_start = drive
+        self._ledger.begin()
+
+    def _stages_at_once(self, batch: Batch, stages: Sequence[Stage]) -> int:
+        """How many of some stages, from the first on, a sweep can take."""
+        fused = self._fused_for(batch.structure._replace(stage="two"))
+        if fused is None or len(stages) < fused.steps or not all(stage.of_two for stage in stages[: fused.steps]):
+            return 1
+        return fused.steps
+
+    def _take_stages(self, batch: Batch, k: int, stages: Sequence[Stage]) -> None:
+        """Take one stage or several at once, stage k of a batch and those that follow, with their heat."""
+        fields, structure = self._fields, batch.structure._replace(stage="two")
+        u, v = Pair(fields.last, fields.before), fields.target
+        fused = self._fused_for(structure) if len(stages) > 1 else None
+        if fused is None:
+            second, trace = None, v
+            self._stage(batch, k, stages[0], u, v)
+        else:
+            second, trace = fields.free[-2], fused.trace
+            tables, rates = _for_fused(batch)
+            nu, rate = (
+                tuple(map(self.dtype.type, each)) for each in zip(*((s.nu, s.rate) for s in stages), strict=True)
+            )
+            fused.bound(u, Pair(v, second), k, tables, StageRates(*rates, nu, rate), batch.medium.rates)()
+        shares = [stage.weight for stage in stages]
+        for launch in self._ledger.launches(Entering(*batch[:4]), u.last, k, shares, trace):
+            launch()
+        fields.taken(second)
+
+    def _stage(self, batch: Batch, k: int, stage: Stage, u: Pair, v: Array) -> None:
+        """Put stage k of a batch into v, made of the last two, u, and of Y_0 and Y_1 if it wants them."""
         fields, batch = self._fields, batch._replace(structure=batch.structure._replace(stage=stage.form))
-        others = (fields.before, fields.before) if stage.of_two else (fields.start, fields.one)
+        others = (u.before, u.before) if stage.of_two else (fields.start, fields.one)
         numbers = (self.dtype.type(value) for value in stage[:4])
-        heat = StagedHeat(*self._heat(batch, k), fields.before, *others, *numbers)
-        args = fields.last, fields.target, self._shape, self._walls(batch, k), batch.medium, heat
+        heat = StagedHeat(*batch.heat(k), u.before, *others, *numbers)
+        args = u.last, v, self._shape, self._walls(batch, k), batch.medium, heat
         sweep, grid, block = self._sweep(batch, args)
         sweep(grid, block, args)
-        self._windows.add(fields.target, k, stage.rate * float(batch.dt))
+        self._windows.add(v, k, stage.rate * float(batch.dt))
 
     def _make_ready(self, batch: Batch) -> None:
         for taken in {1, self._most(batch)}:
@@ -238,52 +254,19 @@ class CudaSweep:
             launch = single.bound(grid, block, args)
         else:
             launch, trace = fused.bound(u, v, k, *_for_fused(batch), batch.medium.rates), fused.trace
-        return [launch, *self._ledger.launches(Entering(*batch[:4]), u, k, taken, trace)]
+        return [launch, *self._ledger.launches(Entering(*batch[:4]), u, k, (1.0,) * taken, trace)]
 
     def _fused_for(self, structure: Structure) -> FusedSteps | None:
         """The means to take several steps of such problems at once, if this sweep is to and they can be."""
         if self._to_fuse and structure not in self._fused:
-            self._fused[structure] = self._make_fused(structure)
+            kinds, traced = Kinds(self._kinds, self.terms.kind_count), self._ledger.open_faces > 0
+            self._fused[structure] = fused_steps(structure, self.terms, traced=traced, kinds=kinds)
         return self._fused.get(structure)
-
-    def _make_fused(self, structure: Structure) -> FusedSteps | None:
-        terms = self.terms
-        room = shared_memory()
-        for tile in temporal.tiles_for(structure):
-            fits = temporal.fuses(structure, tile, terms.shape) and temporal.shared_bytes(tile, structure) <= room
-            if fits and terms.taps is None:
-                kinds = Kinds(self._kinds, terms.kind_count)
-                return FusedSteps(structure, tile, terms.shape, traced=self._ledger.open_faces > 0, kinds=kinds)
-        return None
 
     def _batch(self, dt: float, drive: Drive) -> Batch:
         """Send what the steps need, unless it is there already."""
-        kind, send = self.dtype, self._uploads
         self._windows.send(drive.deposits)
-        if dt != self._dt:
-            self._dt = dt
-            rates = (dt * self.terms.rates).astype(kind)
-            self._rates = np.pad(rates, ((0, 0), (0, RATES - rates.shape[1]))).reshape(1, -1)
-            self._weights = (rates.T.astype(np.float64) * self.terms.capacity).reshape(1, -1)
-        rates_of_kinds = send["rates"].send(self._rates, kind).row(0)
-        return Batch(
-            Structure.of(self.terms, drive, kind),
-            send["a"].send(drive.wall_a, kind),
-            send["b"].send(drive.wall_b, kind),
-            send["weights"].send(self._weights, np.dtype(np.float64)).row(0),
-            Medium(*self._rates[0, 0:6:2], rates_of_kinds, self._kinds),
-            send["table"].send(NOTHING if drive.heat_table is None else drive.heat_table, kind),
-            kind.type(dt),
-            self._field_of(drive.heat_field),
-            (dt * drive.heat_scale).astype(kind),
-        )
-
-    def _field_of(self, source: np.ndarray | None) -> Array:
-        """A source by cell, flat, on the device; there already if it is the same object as last time."""
-        if self._heat_source is not source or self._heat_field is None:
-            self._heat_source = source
-            self._heat_field = on_device((NOTHING if source is None else source).astype(self.dtype).reshape(-1))
-        return self._heat_field
+        return self._batches.of(dt, drive)
 
     def _sweep(self, batch: Batch, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """A kernel, its grid and its block; found once: which tile is best stands in a file."""
@@ -298,13 +281,9 @@ class CudaSweep:
     def _walls(self, batch: Batch, k: int) -> Walls:
         return Walls(batch.wall_a.row(k), batch.wall_b.row(k), self._offsets)
 
-    def _heat(self, batch: Batch, k: int) -> Heat:
-        gain = batch.gains[min(k, len(batch.gains) - 1)]
-        return Heat(batch.heat_table.row(k), batch.dt, batch.heat_field, gain)
-
     def _sweep_args(self, batch: Batch, k: int) -> tuple[Any, ...]:
         """What the sweep is given in step k of a batch."""
-        return self._field.now, self._field.next, self._shape, self._walls(batch, k), batch.medium, self._heat(batch, k)
+        return self._field.now, self._field.next, self._shape, self._walls(batch, k), batch.medium, batch.heat(k)
 
     def _wait_for_previous(self) -> None:
         """Wait until the steps of the call before are done."""

@@ -16,6 +16,7 @@ from .cuda_block_sum import THREADS, block_sum
 from .structure import Structure
 
 BLOCKS = 2 if SIMULATED else 256  # a face, at most; many, since each waits for memory between its few rounds
+MOST_STEPS = 4  # that a sweep takes at once
 
 ghost = inlined(physics.ghost)
 
@@ -30,9 +31,8 @@ def build(structure: Structure):
 
     u: the field before step k. trace: (steps - 1, boundary cells) flat, the cells beside walls before the later steps;
     `places` is where each face starts in a row of it. a, b: (rows, wall values), of which the last row serves all later
-    steps. weights: J/K of a step through a face of each kind, (6, count) flat; share: the part of the heat that is
-    entered. partial: (6 or more, BLOCKS) sums in J,
-    added to.
+    steps. weights: J/K of a step through a face of each kind, (6, count) flat; shares: the part of each heat
+    that is entered, for MOST_STEPS. partial: (6 or more, BLOCKS) sums in J, added to.
     """
     several, per_cell = structure.kinds != "", structure.wall_per_cell
 
@@ -47,7 +47,7 @@ def build(structure: Structure):
         return plane * (nz - 1) if upper else int64(0), int64(ny), int64(nx), int64(nx), int64(1)
 
     def wall_flows(
-        u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, kinds, count, weights, share, partial
+        u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, kinds, count, weights, shares, partial
     ):
         face = int32(faces[cuda.blockIdx.y])
         first, lines, columns, line_stride, column_stride = first_and_strides(face, nz, ny, nx)
@@ -63,11 +63,11 @@ def build(structure: Structure):
                 row = min(k + step, rows - 1)
                 c = u[i] if step == 0 else trace[(step - 1) * boundary + places[face] + position]
                 beyond = ghost(c, a[row, w], b[row, w])
-                total += weight * (float64(beyond) - float64(c))
+                total += shares[step] * (weight * (float64(beyond) - float64(c)))
             position += int64(cuda.gridDim.x) * THREADS
         total = block_sum(total)
         if cuda.threadIdx.x == 0:
-            partial[face, cuda.blockIdx.x] += share * total
+            partial[face, cuda.blockIdx.x] += total
 
     return wall_flows
 

@@ -7,19 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from ..cuda_api import SIMULATED, cuda
+from ..cuda_api import SIMULATED, cuda, shared_memory
 from ..cuda_launch import Resources, kernel
 from ..cuda_memory import Array, Table, empty, on_device
 from . import temporal
 from .cuda_cell import Shape
 from .structure import Structure
 from .temporal import Rates, Tables, Variant
+from .temporal_fields import Pair
 from .temporal_kinds import Kinds, laid_out
 from .temporal_plan import Tile, plan, trace_size, wall_cost
+from .temporal_scheme import StageRates
+from .terms import Terms
 
 
 class FusedSteps:
-    """`steps` steps at once of problems of one structure on one grid.
+    """`steps` steps at once of problems of one structure on one grid; or bare stages, where the structure says so.
 
     trace: after a launch, the cells beside walls after each step but the last: (steps - 1, boundary cells), flat, the
     FACES one after another, each in C order of its two axes; those of periodic faces are not written. One element
@@ -40,9 +43,11 @@ class FusedSteps:
         self._kind_count = np.int32(kinds.count)
         self._shared = temporal.shared_bytes(tile, structure)
 
-    def bound(self, u: Array, v: Array, k: int, tables: Tables, rates: Rates, of_kinds: Array) -> Callable[[], None]:
+    def bound(
+        self, u: Array | Pair, v: Array | Pair, k: int, tables: Tables, rates: Rates | StageRates, of_kinds: Array
+    ) -> Callable[[], None]:
         """What writes to `v` what `u` is after `steps` steps, of which the first is step k of the tables. `of_kinds`:
-        the rates a step of each kind, RATES apart."""
+        the rates a step of each kind, RATES apart. Stages take pairs, and rates with their coefficients."""
         args = self._args(u, v, k, tables, rates, of_kinds)
         launch: Callable[[], None] = self._kernel(args).bound(self._grid, self._variant.tile.block, args, self._shared)
         return launch
@@ -53,12 +58,23 @@ class FusedSteps:
         found: Resources = self._kernel(args).resources(self._variant.tile.block, self._shared)
         return found
 
-    def _args(self, u: Array, v: Array, k: int, tables: Tables, rates: Rates, of_kinds: Array) -> tuple[Any, ...]:
+    def _args(
+        self, u: Array | Pair, v: Array | Pair, k: int, tables: Tables, rates: Rates | StageRates, of_kinds: Array
+    ) -> tuple[Any, ...]:
         kinds = temporal.LaneKinds(self._of_lanes, of_kinds, self._kind_count)
         return u, v, self.trace, self._shape, *self._plan, np.int32(k), tables, rates, kinds
 
     def _kernel(self, args):  # type: ignore[no-untyped-def]
         return kernel(temporal.build, self._variant, args, temporal.bounds(self._variant.tile))
+
+
+def fused_steps(structure: Structure, terms: Terms, *, traced: bool, kinds: Kinds) -> FusedSteps | None:
+    """The means to take several steps of such problems at once, by the best tile that fits, if they can be taken."""
+    room = shared_memory()
+    for tile in temporal.tiles_for(structure) if terms.taps is None else ():
+        if temporal.fuses(structure, tile, terms.shape) and temporal.shared_bytes(tile, structure) <= room:
+            return FusedSteps(structure, tile, terms.shape, traced=traced, kinds=kinds)
+    return None
 
 
 def tables_of(wall_a: Table, wall_b: Table, heat: Table) -> Tables:

@@ -24,6 +24,7 @@ from .cuda_cell import RATES
 from .structure import Structure
 from .temporal_kinds import MAX_KINDS, kind_slots, lane_bytes
 from .temporal_plan import Tile
+from .temporal_scheme import scheme_of
 
 NUMBERS = 16  # shared numbers of a level: a and b for each of six walls, then heating rates of the kinds, from HEAT on
 
@@ -52,7 +53,8 @@ class Lane(NamedTuple):
 
 class Board(NamedTuple):
     """Shared memory, in elements: of each band its first and its last row, for each level, in two buffers; numbers of
-    the levels; rates of the kinds; and rings of what is fetched: planes, and kinds of their cells.
+    the levels; rates of the kinds; and rings of what is fetched: planes, those of the field `before` where levels take
+    stages, and kinds of their cells.
 
     start: where the first buffer begins, after room for a row above the first band, which may be read but means
     nothing. So does the row below the last band of a level. level, buffer, count, plane, lane, kinds: sizes of these,
@@ -67,6 +69,7 @@ class Board(NamedTuple):
     rates: int
     ring: int
     plane: int
+    before: int
     kind_ring: int
     lane: int
     kinds: int
@@ -83,11 +86,12 @@ class Board(NamedTuple):
         rates = numbers + tile.steps * count
         ring = rates + (0 if structure.uniform else RATES * (MAX_KINDS if structure.kinds else 1))
         plane = tile.width * tile.height
-        kind_ring = ring + tile.slots * plane
+        before = ring + tile.slots * plane
+        kind_ring = before + ((tile.slots + 1) * plane if structure.stage else 0)
         lane = lane_bytes(tile) // (1 if SIMULATED else np.dtype(structure.dtype).itemsize)
         kinds = lane * WARP * tile.bands
         size = kind_ring + (kind_slots(tile) * kinds if structure.kinds else 0)
-        return cls(tile.width, level, buffer, numbers, count, rates, ring, plane, kind_ring, lane, kinds, size)
+        return cls(tile.width, level, buffer, numbers, count, rates, ring, plane, before, kind_ring, lane, kinds, size)
 
 
 class Walls(NamedTuple):
@@ -98,16 +102,17 @@ class Walls(NamedTuple):
 
 
 def build(structure: Structure, tile: Tile, walls: Walls):
-    """call(states, plane, k, board, read, write, lane, span, rates, media): all steps of a sweep, each on its plane.
+    """call(states, arriving, k, board, read, write, lane, span, rates, media): all steps of a sweep, each on its plane.
 
-    Level n, counting from 0, takes step n + 1 of plane k - 1 - n; `plane` is plane k before the sweep, and the result
-    is plane k - steps after it. A state is (low, c) of a level; see `temporal_step`.
+    Level n, counting from 0, takes step n + 1 of plane k - 1 - n; plane k before the sweep arrives, and plane k - steps
+    after it leaves. A state is (kept, c) of a level. For this, and for stages in place of steps, see `temporal_scheme`.
     """
     wrap_x, wrap_y, wrap_z = structure.periodic
     wall_x, wall_y, wall_z = walls.xy and not wrap_x, walls.xy and not wrap_y, walls.z and not wrap_z
     columns, layout, several = tile.columns, Board.of(tile, structure), structure.kinds != ""
     skip, numbers, count, width = layout.level, layout.numbers, layout.count, tile.width
     lowered, stepped = temporal_step.build_low(structure), temporal_step.build(structure, tile, layout.rates)
+    above_of, low_of, made, keep, handed_on = scheme_of(structure)
     beyond, kinds_of = temporal_step.build_ghost(structure), _kinds(structure, tile)
 
     def either(flag, one, other):
@@ -120,8 +125,9 @@ def build(structure: Structure, tile: Tile, walls: Walls):
     from_lanes, to_right, to_left = from_neighbours(columns), entering_left(columns), entering_right(columns)
     read_ends, write_ends = load_rows(columns, True), store_rows(columns, True)
 
-    def level(n, state, above, k, board, read, write, lane, span, rates, media):
-        low, cells = state
+    def level(n, state, arriving, k, board, read, write, lane, span, rates, media):
+        kept, cells = state
+        above, low = above_of(arriving), low_of(kept, cells)
         shift, at = uint64(n * int32(skip)), uint64(numbers + n * int32(count))
         beside = read_ends(board, read + shift + lane.ends - uint64(width), (uint32(0), uint32(3 * width)))
         up, down = top(beside), bottom(beside)
@@ -155,10 +161,10 @@ def build(structure: Structure, tile: Tile, walls: Walls):
                 zp = beyond(cells, kinds, int32(5), n, board, at, media)
         xm, xp = to_right(cells, left), to_left(cells, right)
         ym, yp = up + but_bottom(cells), but_top(cells) + down
-        new = stepped(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at)
+        new = made(stepped(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at), cells, arriving, n, rates)
         ends = uint32(0), uint32(width)
         write_ends(board, write + shift + lane.ends, ends, top(above) + bottom(above), uint32(3))
-        return (lowered(above, cells), above), new
+        return (keep(above, cells), above), handed_on(new, kept)
 
     return cascade(level)
 

@@ -15,7 +15,7 @@ from numba import int32, uint32, uint64
 
 from ..cuda_api import inlined
 from ..cuda_lanes import everywhere, load_rows, unequal_rows
-from ..cuda_tuples import cycled, each, part
+from ..cuda_tuples import cycled, each, part, repeated
 from ..fma import fma
 from . import physics
 from .cuda_cell import RATES
@@ -52,10 +52,11 @@ def build_low(structure: Structure):
 
 
 def build(structure: Structure, tile: Tile, rates_at: int):
-    """call(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at): the cells one step later. On the board the
-    numbers of the level begin at `at`, the rates of the kinds at `rates_at`."""
+    """call(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at): the cells one step later, or for a stage dt L of
+    them. On the board the numbers of the level begin at `at`, the rates of the kinds at `rates_at`."""
     minus_two = np.dtype(structure.dtype).type(-2)
     same_rates, several, with_heat = structure.uniform, structure.kinds != "", structure.heat_table
+    begin = _begin(structure, tile)
     four, two = load_rows(4, True), load_rows(2, True)
 
     def second_difference(start, c, xm, xp, ym, yp, low, zp, rx, ry, rz):
@@ -89,9 +90,9 @@ def build(structure: Structure, tile: Tile, rates_at: int):
 
     @inlined
     def of_equal_rows(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at):
-        some, of, start = first_row(cells), first_row(kinds), cells
+        some, of, start = first_row(cells), first_row(kinds), begin(cells)
         if with_heat:
-            start = warmed(cells, rates.dt, every_row(heat_of(some, of, board, at)))
+            start = warmed(start, rates.dt, every_row(heat_of(some, of, board, at)))
         if same_rates:
             return uniform(start, cells, xm, xp, ym, yp, low, zp, rates.rx, rates.ry, rates.rz)
         rxm, rxp = every_row(rate_xm(some, of, board)), every_row(rate_xp(some, of, board))
@@ -101,7 +102,9 @@ def build(structure: Structure, tile: Tile, rates_at: int):
 
     @inlined
     def of_any(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at):
-        start = warmed(cells, rates.dt, heat_of(cells, kinds, board, at)) if with_heat else cells
+        start = begin(cells)
+        if with_heat:
+            start = warmed(start, rates.dt, heat_of(cells, kinds, board, at))
         if same_rates:
             return uniform(start, cells, xm, xp, ym, yp, low, zp, rates.rx, rates.ry, rates.rz)
         return of_each(start, cells, xm, xp, ym, yp, low, zp, kinds, board)
@@ -113,6 +116,21 @@ def build(structure: Structure, tile: Tile, rates_at: int):
         return of_any(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at)
 
     return anywhere if several else of_equal_rows
+
+
+def _begin(structure, tile):
+    """call(cells): what differences are added to: the cells themselves, or nothing where a stage is made of them."""
+    zeros, zero = repeated(tile.columns * tile.rows), np.dtype(structure.dtype).type(0)
+
+    @inlined
+    def from_cells(cells):
+        return cells
+
+    @inlined
+    def from_nothing(cells):
+        return zeros(zero)
+
+    return from_nothing if structure.stage else from_cells
 
 
 def _rate(rates_at, face):

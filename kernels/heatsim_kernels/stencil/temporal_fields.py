@@ -1,0 +1,83 @@
+"""CUDA: the fields that a sweep of `temporal` reads and writes: one and one, or two and two for stages.
+
+Planes come by way of rings in shared memory. That of Y_{j-2} is taken a turn after it has come, together with the
+plane above of Y_{j-1}, so it waits in a ring that is longer by a plane.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numba import int32, uint32, uint64
+
+from ..cuda_api import inlined
+from ..cuda_fetch import fetch_rows
+from ..cuda_lanes import load_rows, store_rows
+from ..cuda_tuples import counted
+from .structure import Structure
+from .temporal_level import Board
+from .temporal_plan import Tile
+
+
+class Pair(NamedTuple):
+    """Two fields: Y_j, and Y_{j-1} before it."""
+
+    last: object
+    before: object
+
+
+def build_fetch(structure: Structure, tile: Tile, aligned: bool):
+    """call(board, k, u, source, lane, rows) sends for plane k, whose first cell of the lane is at `source`."""
+    layout, steps, slots = Board.of(tile, structure), tile.steps, tile.slots
+    size, behind = layout.plane, layout.before - layout.ring
+    fetch_cells = fetch_rows(tile.columns, aligned, tile.width)
+
+    @inlined
+    def of_one(board, k, u, source, lane, rows):
+        slot = uint32(k + int32(steps)) % uint32(slots)
+        fetch_cells(board, lane.ring + uint64(slot) * uint64(size), u, source, rows)
+
+    @inlined
+    def of_two(board, k, u, source, lane, rows):
+        of_one(board, k, u.last, source, lane, rows)
+        slot = uint32(k + int32(steps)) % uint32(slots + 1)
+        fetch_cells(board, lane.ring + uint64(behind) + uint64(slot) * uint64(size), u.before, source, rows)
+
+    return of_two if structure.stage else of_one
+
+
+def build_take(structure: Structure, tile: Tile):
+    """call(board, k, lane): what arrives at the first level in turn k; see `temporal_scheme`."""
+    layout, steps, slots = Board.of(tile, structure), tile.steps, tile.slots
+    size, behind = layout.plane, layout.before - layout.ring
+    take, row_of, width = load_rows(tile.columns, True), counted(tile.rows), tile.width
+
+    @inlined
+    def of_one(board, k, lane):
+        slot = uint32(k + int32(steps)) % uint32(slots)
+        return take(board, lane.ring + uint64(slot) * uint64(size), row_of(uint32(0), uint32(width)))
+
+    @inlined
+    def of_two(board, k, lane):
+        slot = uint32(k + int32(steps + slots)) % uint32(slots + 1)  # that of plane k - 1
+        at = lane.ring + uint64(behind) + uint64(slot) * uint64(size)
+        return of_one(board, k, lane), take(board, at, row_of(uint32(0), uint32(width)))
+
+    return of_two if structure.stage else of_one
+
+
+def build_store(structure: Structure, tile: Tile, aligned: bool):
+    """call(v, target, rows, states, leaving, owned): writes the plane that leaves the last level, after all levels
+    have taken their steps; of stages also the plane from which it was made."""
+    store, end = store_rows(tile.columns, aligned), tile.steps - 1
+
+    @inlined
+    def of_one(v, target, rows, states, leaving, owned):
+        store(v, target, rows, leaving, owned)
+
+    @inlined
+    def of_two(v, target, rows, states, leaving, owned):
+        store(v.last, target, rows, leaving[0], owned)
+        store(v.before, target, rows, states[end][0], owned)
+
+    return of_two if structure.stage else of_one

@@ -1,0 +1,78 @@
+"""Stages by `temporal` and by `basic` on the CUDA simulator: `NUMBA_ENABLE_CUDASIM=1 python ... RESULT.npz`.
+
+A process of its own, as `simulate_temporal`.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+from heatsim_kernels.stencil import SWEEPS, temporal
+from heatsim_kernels.stencil.temporal_launch import FusedSteps
+from heatsim_kernels.stencil.temporal_plan import Tile
+from kernel_cases import Case, Kind, random_case
+from stage_cases import staged_at_once
+
+
+class Trial(NamedTuple):
+    """A problem, a tile and a number of stages, of which the last is of four fields."""
+
+    shape: tuple[int, int, int]
+    tile: Tile
+    dtype: type
+    periodic: tuple[bool, bool, bool] = (False, False, False)
+    kind: Kind = Kind()
+    stages: int = 4
+    seed: int = 7
+
+
+HEATED, MATERIALS = Kind(table=True), Kind(zones=3, pairs=True, table=True)
+SMALL, NEAR, THREE = Tile(2, 2, 3, 2), Tile(2, 2, 3, 2, ahead=1), Tile(3, 4, 4, 2, ahead=2)
+TRIALS = {
+    "two at once and one over, rows of odd length": Trial((6, 6, 9), SMALL, np.float64, kind=HEATED),
+    "twice two at once, one plane": Trial((1, 6, 8), SMALL, np.float32, kind=HEATED, stages=5),
+    "three at once": Trial((2, 8, 20), THREE, np.float32),
+    "three at once and one over, periodic all around": Trial(
+        (5, 3, 8), THREE, np.float64, (True, True, True), HEATED, stages=5
+    ),
+    "materials in blocks, periodic in z, one plane on its way": Trial(
+        (4, 6, 9), NEAR, np.float32, (False, False, True), MATERIALS, stages=3
+    ),
+    "three at once, a material of its own to every cell, periodic in x": Trial(
+        (2, 8, 12), THREE, np.float64, (True, False, False), Kind(zones=2, pairs=True), seed=8
+    ),
+    "a rate a face": Trial((2, 6, 8), SMALL, np.float64, kind=Kind(skew=True), stages=3),
+}
+
+
+def case_of(trial: Trial) -> Case:
+    """A random problem whose walls and source are other ones in each stage; heat is counted where there is a source."""
+    case = random_case(trial.shape, trial.kind, periodic=trial.periodic, rows=trial.stages, seed=trial.seed)
+    return case if trial.kind.table else case._replace(terms=replace(case.terms, closed=(True,) * 6))
+
+
+def swept(name: str, trial: Trial) -> dict[str, np.ndarray]:
+    """What a sweep makes of a trial, and how many fused sweeps it took."""
+    case = case_of(trial)
+    sweep = SWEEPS[name](case.terms, np.dtype(trial.dtype))
+    with patch.object(FusedSteps, "bound", autospec=True, side_effect=FusedSteps.bound) as bound:
+        found = staged_at_once(sweep, case, trial.stages)
+    return {"fused": np.array(bound.call_count), **found._asdict()}
+
+
+def main(target: str) -> None:
+    parts = {}
+    for name, trial in TRIALS.items():
+        for tiles in (temporal.STAGE_TILES, temporal.STAGE_TILES_OF_FACES):
+            tiles[np.dtype(trial.dtype).name] = (trial.tile,)
+        for way in ("temporal", "basic"):
+            parts |= {f"{way}: {name}: {part}": values for part, values in swept(way, trial).items()}
+    np.savez(target, allow_pickle=False, **parts)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

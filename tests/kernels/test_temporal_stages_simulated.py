@@ -1,0 +1,39 @@
+"""Stages by `temporal` on the CUDA simulator, in one process of its own, against `basic` stage by stage."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+import on_simulator
+import pytest
+import simulate_temporal_stages
+from kernel_cases import same_bits
+from simulate_temporal_stages import TRIALS
+
+pytestmark = [  # one process simulates once for all
+    pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
+    pytest.mark.xdist_group("simulated stages of temporal"),
+]
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
+    return on_simulator.results(simulate_temporal_stages.__file__, tmp_path_factory.mktemp("simulator"))
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_several_stages_at_once_give_the_bits_of_single_stages(name: str, simulated: dict[str, np.ndarray]) -> None:
+    trial = TRIALS[name]
+    assert simulated[f"temporal: {name}: fused"] == (trial.stages - 1) // trial.tile.steps
+    for part in ("field", "defect"):  # the defect is of Y_1, which is made anew
+        assert same_bits(simulated[f"temporal: {name}: {part}"], simulated[f"basic: {name}: {part}"])
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_the_heat_of_stages_taken_at_once_enters_with_the_weight_of_each(
+    name: str, simulated: dict[str, np.ndarray]
+) -> None:
+    found, expected = (simulated[f"{way}: {name}: heat_entered"] for way in ("temporal", "basic"))
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    assert expected.any() == (TRIALS[name].kind.table and not all(TRIALS[name].periodic))
