@@ -14,12 +14,14 @@ import numpy as np
 from heatsim_kernels.stencil import SWEEPS, temporal
 from heatsim_kernels.stencil.temporal_launch import FusedSteps
 from heatsim_kernels.stencil.temporal_plan import Tile
+from heatsim_kernels.stencil.terms import Deposit
 from kernel_cases import Case, Kind, random_case
 from stage_cases import staged_at_once
 
 
 class Trial(NamedTuple):
-    """A problem, a tile and a number of stages, of which the last is of four fields."""
+    """A problem, a tile and a number of stages, of which the last is of four fields; those from number `later` on are
+    taken in a second call, unless that is 0. windows: whether some are heated after the second stage."""
 
     shape: tuple[int, int, int]
     tile: Tile
@@ -27,6 +29,8 @@ class Trial(NamedTuple):
     periodic: tuple[bool, bool, bool] = (False, False, False)
     kind: Kind = Kind()
     stages: int = 4
+    later: int = 0
+    windows: bool = False
     seed: int = 7
 
 
@@ -34,7 +38,7 @@ HEATED, MATERIALS = Kind(table=True), Kind(zones=3, pairs=True, table=True)
 SMALL, NEAR, THREE = Tile(2, 2, 3, 2), Tile(2, 2, 3, 2, ahead=1), Tile(3, 4, 4, 2, ahead=2)
 TRIALS = {
     "two at once and one over, rows of odd length": Trial((6, 6, 9), SMALL, np.float64, kind=HEATED),
-    "twice two at once, one plane": Trial((1, 6, 8), SMALL, np.float32, kind=HEATED, stages=5),
+    "twice two at once, in two calls, one plane": Trial((1, 6, 8), SMALL, np.float32, kind=HEATED, stages=6, later=3),
     "three at once": Trial((2, 8, 20), THREE, np.float32),
     "three at once and one over, periodic all around": Trial(
         (5, 3, 8), THREE, np.float64, (True, True, True), HEATED, stages=5
@@ -47,11 +51,19 @@ TRIALS = {
     ),
     "a rate a face": Trial((2, 6, 8), SMALL, np.float64, kind=Kind(skew=True), stages=3),
 }
+ONE_BY_ONE = {
+    "heat by cell": Trial((1, 6, 8), SMALL, np.float32, kind=Kind(field=True), stages=3),
+    "heated windows": Trial((1, 6, 8), SMALL, np.float32, stages=3, windows=True),
+    "a call with the first stage alone, which is then kept": Trial((1, 6, 8), SMALL, np.float32, later=1),
+}
 
 
 def case_of(trial: Trial) -> Case:
     """A random problem whose walls and source are other ones in each stage; heat is counted where there is a source."""
     case = random_case(trial.shape, trial.kind, periodic=trial.periodic, rows=trial.stages, seed=trial.seed)
+    if trial.windows:
+        window = Deposit((0, 1, 2), np.full((1, 2, 3), 3.0, trial.dtype), 0.0)
+        case = case._replace(drive=replace(case.drive, deposits=((), (window,))))
     return case if trial.kind.table else case._replace(terms=replace(case.terms, closed=(True,) * 6))
 
 
@@ -60,13 +72,13 @@ def swept(name: str, trial: Trial) -> dict[str, np.ndarray]:
     case = case_of(trial)
     sweep = SWEEPS[name](case.terms, np.dtype(trial.dtype))
     with patch.object(FusedSteps, "bound", autospec=True, side_effect=FusedSteps.bound) as bound:
-        found = staged_at_once(sweep, case, trial.stages)
+        found = staged_at_once(sweep, case, trial.stages, trial.later or trial.stages)
     return {"fused": np.array(bound.call_count), **found._asdict()}
 
 
 def main(target: str) -> None:
     parts = {}
-    for name, trial in TRIALS.items():
+    for name, trial in {**TRIALS, **ONE_BY_ONE}.items():
         for tiles in (temporal.STAGE_TILES, temporal.STAGE_TILES_OF_FACES):
             tiles[np.dtype(trial.dtype).name] = (trial.tile,)
         for way in ("temporal", "basic"):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from heatsim_kernels.stencil import Sweep
+from heatsim_kernels.stencil.pieces import part
 from heatsim_kernels.stencil.stages import Defect, Stage, row_of
 from kernel_cases import STEP, Case
 from plain_reference import explicit_step
@@ -50,13 +51,15 @@ def staged(sweep: Sweep, case: Case, form: str) -> Staged:
     return Staged(np.array(sweep.field()), sweep.heat_entered(), np.array(defect))
 
 
-def staged_at_once(sweep: Sweep, case: Case, count: int) -> Staged:
-    """A step of so many stages in one call, all of two fields but the last, after one that is rejected."""
+def staged_at_once(sweep: Sweep, case: Case, count: int, begun: int) -> Staged:
+    """A step of so many stages, all of two fields but the last, after one that is rejected; in two calls, of `begun`
+    stages and of all others."""
     chosen = stages("two", sweep.dtype.type, count=count)
     chosen[-1] = chosen[-1]._replace(mu=float(sweep.dtype.type(1.25)))
     sweep.put(case.start)
     sweep.take_stages(2 * STEP, chosen[:1], 0, case.drive)
-    sweep.take_stages(STEP, chosen, 0, case.drive)
+    sweep.take_stages(STEP, chosen[:begun], 0, part(case.drive, 0, begun))
+    sweep.take_stages(STEP, chosen[begun:], begun, part(case.drive, begun, count))
     defect = sweep.defect(STEP, chosen[0].rate, row_of(case.drive, count))
     sweep.accept()
     return Staged(np.array(sweep.field()), sweep.heat_entered(), np.array(defect))

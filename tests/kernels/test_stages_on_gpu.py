@@ -1,15 +1,24 @@
-"""Stages on a real GPU against the CPU."""
+"""Stages on a real GPU against the CPU, and those taken several at once against single ones."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
-from kernel_cases import FLOATS, KINDS, random_case, same_bits
+from kernel_cases import FLOATS, KINDS, Kind, random_case, same_bits
+from simulate_temporal_stages import Trial, swept
 from stage_cases import staged
 
 pytestmark = pytest.mark.gpu
 PLACES = (((19, 66, 131), (True, False, True), False), ((40, 65, 64), (False, False, False), True))
+AT_ONCE = (
+    ((37, 203, 328), (False, False, False), Kind(table=True)),
+    ((1, 128, 300), (False, False, False), Kind(table=True)),
+    ((21, 100, 133), (True, True, True), Kind()),
+    ((37, 131, 200), (False, False, True), Kind(zones=2, pairs=True, table=True)),
+    ((21, 100, 133), (True, True, False), Kind(zones=2, pairs=True)),
+    ((9, 130, 131), (False, False, False), Kind(skew=True)),
+)
 
 
 @pytest.mark.parametrize("form", ["two", "four"])
@@ -25,3 +34,20 @@ def test_stages_on_a_gpu_give_the_bits_of_the_cpu(movement: str, name: str, dtyp
         assert same_bits(found.defect, expected.defect)
         size = np.abs(expected.field.astype(np.float64)).sum()
         np.testing.assert_allclose(found.heat_entered, expected.heat_entered, rtol=0, atol=1e-12 * size)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(("shape", "periodic", "kind"), AT_ONCE)
+def test_several_stages_at_once_on_a_gpu_give_the_bits_of_single_stages(
+    shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], kind: Kind, dtype: type
+) -> None:
+    from heatsim_kernels.stencil.temporal import STAGE_TILES, STAGE_TILES_OF_FACES
+
+    tiles = STAGE_TILES_OF_FACES if kind.zones > 1 or kind.skew else STAGE_TILES
+    trial = Trial(shape, tiles[np.dtype(dtype).name][0], dtype, periodic, kind, stages=11)
+    found, expected = swept("temporal", trial), swept("register", trial)
+    assert found["fused"] == 10 // trial.tile.steps
+    assert same_bits(found["field"], expected["field"])
+    assert same_bits(found["defect"], expected["defect"])
+    size = np.abs(expected["field"].astype(np.float64)).sum()
+    np.testing.assert_allclose(found["heat_entered"], expected["heat_entered"], rtol=0, atol=1e-12 * size)

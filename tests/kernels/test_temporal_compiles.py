@@ -19,28 +19,30 @@ WALLED, PERIODIC = (False, False, False), (True, True, True)
 
 
 @pytest.mark.parametrize(
-    ("precision", "terms", "periodic", "aligned", "traced", "capability"),
+    ("precision", "terms", "periodic", "aligned", "traced", "capability", "stage"),
     [
-        ("float32", HEATED, WALLED, True, True, (9, 0)),
-        ("float64", HEATED, WALLED, True, True, (9, 0)),
-        ("float32", MATERIALS, PERIODIC, False, False, (9, 0)),
-        ("float64", MATERIALS, PERIODIC, True, False, (9, 0)),
-        ("float64", PLAIN, PERIODIC, False, False, (8, 0)),
+        ("float32", HEATED, WALLED, True, True, (9, 0), ""),
+        ("float64", HEATED, WALLED, True, True, (9, 0), ""),
+        ("float32", MATERIALS, PERIODIC, False, False, (9, 0), ""),
+        ("float64", MATERIALS, PERIODIC, True, False, (9, 0), ""),
+        ("float64", PLAIN, PERIODIC, False, False, (8, 0), ""),
+        ("float32", PLAIN, WALLED, True, True, (9, 0), "two"),
+        ("float64", HEATED, WALLED, True, True, (9, 0), "two"),
+        ("float32", MATERIALS, PERIODIC, False, False, (8, 0), "two"),
     ],
 )
 def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # type: ignore[no-untyped-def]
-    precision, terms, periodic, aligned, traced, capability
+    precision, terms, periodic, aligned, traced, capability, stage
 ) -> None:
     from heatsim_kernels.cuda_api import cuda
     from heatsim_kernels.stencil import temporal
 
     uniform, kinds, heat = terms
-    structure = Structure(precision, uniform, kinds, heat, False, False, periodic)
+    structure = Structure(precision, uniform, kinds, heat, False, False, periodic, stage)
     tile = temporal.tiles_for(structure)[0 if capability >= (9, 0) else -1]
     kernel = temporal.build(temporal.Variant(structure, tile, aligned, traced))
-    ptx = str(
-        cuda.compile_ptx(kernel, temporal.signature(precision), cc=capability, launch_bounds=temporal.bounds(tile))[0]
-    )
+    signature = temporal.signature(precision, tile.steps if stage else 0)
+    ptx = str(cuda.compile_ptx(kernel, signature, cc=capability, launch_bounds=temporal.bounds(tile))[0])
     assert not re.search(r"^\s*call\b", ptx, re.MULTILINE)  # all is inlined
     assert spilled_bytes(ptx, capability) == 0
     assert registers(ptx, capability) * temporal.bounds(tile)[0] <= REGISTERS

@@ -9,7 +9,7 @@ import on_simulator
 import pytest
 import simulate_temporal_stages
 from kernel_cases import same_bits
-from simulate_temporal_stages import TRIALS
+from simulate_temporal_stages import ONE_BY_ONE, TRIALS
 
 pytestmark = [  # one process simulates once for all
     pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
@@ -27,6 +27,13 @@ def test_several_stages_at_once_give_the_bits_of_single_stages(name: str, simula
     trial = TRIALS[name]
     assert simulated[f"temporal: {name}: fused"] == (trial.stages - 1) // trial.tile.steps
     for part in ("field", "defect"):  # the defect is of Y_1, which is made anew
+        assert same_bits(simulated[f"temporal: {name}: {part}"], simulated[f"basic: {name}: {part}"])
+
+
+@pytest.mark.parametrize("name", ONE_BY_ONE)
+def test_what_cannot_be_taken_at_once_is_taken_one_by_one(name: str, simulated: dict[str, np.ndarray]) -> None:
+    assert simulated[f"temporal: {name}: fused"] == 0
+    for part in ("field", "defect"):
         assert same_bits(simulated[f"temporal: {name}: {part}"], simulated[f"basic: {name}: {part}"])
 
 

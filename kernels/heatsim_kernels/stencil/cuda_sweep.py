@@ -26,8 +26,7 @@ from .structure import Structure
 from .temporal import Rates, Tables
 from .temporal_fields import Pair
 from .temporal_kinds import Kinds
-from .temporal_launch import FusedSteps, fused_steps, tables_of
-from .temporal_scheme import StageRates
+from .temporal_launch import FusedSteps, fused_steps, tables_of, with_stages
 from .terms import Drive, Terms
 from .tuning import tile_for
 
@@ -159,9 +158,9 @@ class CudaSweep:
         batch = self._batch(dt, drive)
         if first == 0:
             self._begin_stages(batch, stages, drive)
-        k = 0
+        one_by_one, k = self._fields.keeps_one or any(drive.deposits), 0
         while k < len(stages):
-            taken = 1 if any(drive.deposits) else self._stages_at_once(batch, stages[k:])
+            taken = 1 if one_by_one else self._stages_at_once(batch, stages[k:])
             self._take_stages(batch, k, stages[k : k + taken])
             k += taken
         self._wait_for_previous()
@@ -173,7 +172,8 @@ class CudaSweep:
         fields, euler = self._fields, Stage(1.0, 0.0, 0.0, rate, weight=0.0)
         one = fields.one
         if not fields.keeps_one:
-            self.synchronize()  # two batches may be sent now
+            if self._at_start is not drive:
+                self.synchronize()  # two batches are sent at once
             one = fields.free[-2]
             self._stage(self._batch(dt, self._at_start), 0, euler, Pair(fields.start, fields.start), one)
         self._stage(self._batch(dt, drive), 0, euler, Pair(fields.last, fields.before), fields.target)
@@ -190,7 +190,8 @@ class CudaSweep:
 
     def _begin_stages(self, batch: Batch, stages: Sequence[Stage], drive: Drive) -> None:
         """Begin a step from the field, whose first stages are these."""
-        keeps_one = self._stages_at_once(batch, stages[:-1]) == 1 or not all(stage.of_two for stage in stages[:-1])
+        bare = all(stage.of_two for stage in stages[:-1]) and stages[-1].gamma == 0.0 and not any(drive.deposits)
+        keeps_one = not bare or self._stages_at_once(batch, stages[:-1]) == 1
         while len(self._spare) < (2 if keeps_one else 3):
             self._spare.append(empty(self._field.now.shape, self.dtype))
         self._fields = StageFields(self._field.now, [self._field.next, *self._spare], keeps_one)
@@ -206,19 +207,16 @@ class CudaSweep:
 
     def _take_stages(self, batch: Batch, k: int, stages: Sequence[Stage]) -> None:
         """Take one stage or several at once, stage k of a batch and those that follow, with their heat."""
-        fields, structure = self._fields, batch.structure._replace(stage="two")
-        u, v = Pair(fields.last, fields.before), fields.target
-        fused = self._fused_for(structure) if len(stages) > 1 else None
+        fields = self._fields
+        u, v, second = Pair(fields.last, fields.before), fields.target, None
+        fused = self._fused_for(batch.structure._replace(stage="two")) if len(stages) > 1 else None
         if fused is None:
-            second, trace = None, v
+            trace = v
             self._stage(batch, k, stages[0], u, v)
         else:
             second, trace = fields.free[-2], fused.trace
             tables, rates = _for_fused(batch)
-            nu, rate = (
-                tuple(map(self.dtype.type, each)) for each in zip(*((s.nu, s.rate) for s in stages), strict=True)
-            )
-            fused.bound(u, Pair(v, second), k, tables, StageRates(*rates, nu, rate), batch.medium.rates)()
+            fused.bound(u, Pair(v, second), k, tables, with_stages(rates, stages), batch.medium.rates)()
         shares = [stage.weight for stage in stages]
         for launch in self._ledger.launches(Entering(*batch[:4]), u.last, k, shares, trace):
             launch()
@@ -227,6 +225,7 @@ class CudaSweep:
     def _stage(self, batch: Batch, k: int, stage: Stage, u: Pair, v: Array) -> None:
         """Put stage k of a batch into v, made of the last two, u, and of Y_0 and Y_1 if it wants them."""
         fields, batch = self._fields, batch._replace(structure=batch.structure._replace(stage=stage.form))
+        assert fields.keeps_one or stage.gamma == 0.0
         others = (u.before, u.before) if stage.of_two else (fields.start, fields.one)
         numbers = (self.dtype.type(value) for value in stage[:4])
         heat = StagedHeat(*batch.heat(k), u.before, *others, *numbers)

@@ -242,6 +242,7 @@ def _turn(variant, walls):
     traced, z_walls = variant.traced and (walls.xy or walls.z), walls.z
     place = temporal_place.build(variant.structure, tile, thread_anew)
     take = temporal_fields.build_take(variant.structure, tile)
+    arriving_with = temporal_fields.build_arriving(variant.structure, tile)
     store = temporal_fields.build_store(variant.structure, tile, variant.aligned)
     fetch, wait = _fetch(variant), wait_for_fetches(tile.ahead - 1)
     steps, ahead, start, buffer = tile.steps, tile.ahead, layout.start, layout.buffer
@@ -253,8 +254,9 @@ def _turn(variant, walls):
             here, there, _, _ = place(pieces, piece, shape)
             leave_trace(states, k, here, there, trace)
         wait()
-        arriving = take(board, k, lane)
+        plane = take(board, k, lane)
         source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, pieces, piece, of_lanes)
+        arriving = arriving_with(plane, board, k, lane)
         odd = uint64(k & int32(1)) * uint64(buffer)
         read, write = uint64(start) + odd, uint64(start + buffer) - odd
         states, leaving = advance(states, arriving, k, board, read, write, lane, span, rates, media)

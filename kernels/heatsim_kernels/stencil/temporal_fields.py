@@ -47,21 +47,33 @@ def build_fetch(structure: Structure, tile: Tile, aligned: bool):
 
 
 def build_take(structure: Structure, tile: Tile):
-    """call(board, k, lane): what arrives at the first level in turn k; see `temporal_scheme`."""
+    """call(board, k, lane): plane k."""
+    size, steps, slots = Board.of(tile, structure).plane, tile.steps, tile.slots
+    take, row_of, width = load_rows(tile.columns, True), counted(tile.rows), tile.width
+
+    @inlined
+    def last(board, k, lane):
+        slot = uint32(k + int32(steps)) % uint32(slots)
+        return take(board, lane.ring + uint64(slot) * uint64(size), row_of(uint32(0), uint32(width)))
+
+    return last
+
+
+def build_arriving(structure: Structure, tile: Tile):
+    """call(plane, board, k, lane): what arrives at the first level in turn k with that plane; see `temporal_scheme`."""
     layout, steps, slots = Board.of(tile, structure), tile.steps, tile.slots
     size, behind = layout.plane, layout.before - layout.ring
     take, row_of, width = load_rows(tile.columns, True), counted(tile.rows), tile.width
 
     @inlined
-    def of_one(board, k, lane):
-        slot = uint32(k + int32(steps)) % uint32(slots)
-        return take(board, lane.ring + uint64(slot) * uint64(size), row_of(uint32(0), uint32(width)))
+    def of_one(plane, board, k, lane):
+        return plane
 
     @inlined
-    def of_two(board, k, lane):
+    def of_two(plane, board, k, lane):
         slot = uint32(k + int32(steps + slots)) % uint32(slots + 1)  # that of plane k - 1
         at = lane.ring + uint64(behind) + uint64(slot) * uint64(size)
-        return of_one(board, k, lane), take(board, at, row_of(uint32(0), uint32(width)))
+        return plane, take(board, at, row_of(uint32(0), uint32(width)))
 
     return of_two if structure.stage else of_one
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ..cuda_launch import Resources, kernel
 from ..cuda_memory import Array, Table, empty, on_device
 from . import temporal
 from .cuda_cell import Shape
+from .stages import Stage
 from .structure import Structure
 from .temporal import Rates, Tables, Variant
 from .temporal_fields import Pair
@@ -80,6 +81,12 @@ def fused_steps(structure: Structure, terms: Terms, *, traced: bool, kinds: Kind
 def tables_of(wall_a: Table, wall_b: Table, heat: Table) -> Tables:
     """The tables of a batch of steps as the kernel takes them; `wall_a` and `wall_b` have as many rows."""
     return Tables(wall_a.array, wall_b.array, np.int32(wall_a.rows), heat.array, np.int32(heat.rows))
+
+
+def with_stages(rates: Rates, stages: Sequence[Stage]) -> StageRates:
+    """The rates for stages that are taken at once."""
+    real = type(rates.dt)
+    return StageRates(*rates, tuple(real(stage.nu) for stage in stages), tuple(real(stage.rate) for stage in stages))
 
 
 def _multiprocessors() -> int:
