@@ -38,7 +38,7 @@ HEATED, MATERIALS = Kind(table=True), Kind(zones=3, pairs=True, table=True)
 SMALL, NEAR, THREE = Tile(2, 2, 3, 2), Tile(2, 2, 3, 2, ahead=1), Tile(3, 4, 4, 2, ahead=2)
 TRIALS = {
     "two at once and one over, rows of odd length": Trial((6, 6, 9), SMALL, np.float64, kind=HEATED),
-    "twice two at once, in two calls, one plane": Trial((1, 6, 8), SMALL, np.float32, kind=HEATED, stages=6, later=3),
+    "twice two at once, in two calls, one plane": Trial((1, 6, 8), SMALL, np.float32, stages=6, later=3),
     "three at once": Trial((2, 8, 20), THREE, np.float32),
     "three at once and one over, periodic all around": Trial(
         (5, 3, 8), THREE, np.float64, (True, True, True), HEATED, stages=5
