@@ -16,7 +16,6 @@ AT_ONCE = (
     ((1, 128, 300), (False, False, False), Kind(table=True)),
     ((21, 100, 133), (True, True, True), Kind()),
     ((37, 131, 200), (False, False, True), Kind(zones=2, pairs=True, table=True)),
-    ((21, 100, 133), (True, True, False), Kind(zones=2, pairs=True)),
     ((9, 130, 131), (False, False, False), Kind(skew=True)),
 )
 

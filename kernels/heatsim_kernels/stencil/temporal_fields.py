@@ -47,16 +47,16 @@ def build_fetch(structure: Structure, tile: Tile, aligned: bool):
 
 
 def build_take(structure: Structure, tile: Tile):
-    """call(board, k, lane): plane k."""
+    """call(board, k, lane): plane k of the field, of two that of the last."""
     size, steps, slots = Board.of(tile, structure).plane, tile.steps, tile.slots
     take, row_of, width = load_rows(tile.columns, True), counted(tile.rows), tile.width
 
     @inlined
-    def last(board, k, lane):
+    def plane(board, k, lane):
         slot = uint32(k + int32(steps)) % uint32(slots)
         return take(board, lane.ring + uint64(slot) * uint64(size), row_of(uint32(0), uint32(width)))
 
-    return last
+    return plane
 
 
 def build_arriving(structure: Structure, tile: Tile):
