@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from math import isfinite, sqrt
+from math import isfinite, prod, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,7 +40,7 @@ class DeviceField:
         held = not terms.capacity.all()
         solved = np.dtype(np.uint8)
         self._solved = cuda.spread(terms.capacity > 0, self._kinds, terms.shape, solved) if held else None
-        self._captures = Captures()
+        self._captures = Captures(prod(terms.shape), np.float64)
         self._watch: CudaWatch | None = None
 
     def balance(self, problem: Problem) -> Balance:

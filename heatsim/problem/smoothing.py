@@ -15,7 +15,7 @@ from itertools import zip_longest
 import numpy as np
 from heatsim_kernels.convolution import convolve_planes, separable
 
-from heatsim.errors import NoGpuError
+from heatsim.errors import NoGpuError, ScenarioError
 from heatsim.problem.filters import FILTERS
 from heatsim.scenario import Scenario
 from heatsim.scenario.smoothing import Smoothing
@@ -30,11 +30,18 @@ def smoothed(scenario: Scenario, target: str, field: np.ndarray, spacing: Sequen
     """A field after all passes that have this target, in their order; the field itself where there are none.
 
     field: (nz, ny, nx), or a slice of two of these axes, float32 or float64; spacing: of its axes, m. Axes of a single
-    cell are not smoothed. Raises `NoGpuError` for a kernel named that needs a GPU, where there is none.
+    cell are not smoothed. Raises `NoGpuError` for a kernel named that needs a GPU, where there is none, and
+    `ScenarioError` for a mask that the kernel named cannot take.
     """
-    for smooth in scenario.smoothing:
+    for number, smooth in enumerate(scenario.smoothing):
         if smooth.target == target:
-            field = _pass(smooth, np.ascontiguousarray(field), spacing)
+            try:
+                field = _pass(smooth, np.ascontiguousarray(field), spacing)
+            except ValueError as error:
+                flaw = scenario.problem_at(
+                    ("smoothing", number, "kernel"), str(error), 'kernel = "auto" takes any mask'
+                )
+                raise ScenarioError([flaw]) from None
     return field
 
 

@@ -61,6 +61,11 @@ if SIMULATED:
         """The thread's index."""
         return np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
 
+    @inlined
+    def anew(value):
+        """As it is."""
+        return value
+
     def from_neighbours(columns):
         """By way of shared memory."""
 
@@ -190,6 +195,17 @@ else:
             return context.make_tuple(builder, result, [builder.call(each, []) for each in read])
 
         return result(), codegen
+
+    @intrinsic
+    def anew(typing_context, value):
+        """A value, int32, that the compiler takes for another one: what is made of it is made here, not kept."""
+
+        def codegen(context, builder, signature, args):
+            word = ir.IntType(32)
+            same = ir.InlineAsm(ir.FunctionType(word, [word]), "mov.u32 $0, $1;", "=r,r", side_effect=True)
+            return builder.call(same, args)
+
+        return types.int32(types.int32), codegen
 
     def from_neighbours(columns: int):
         """call(cells): for each row the cell that the lane to the left holds beside it, and the same for the right.

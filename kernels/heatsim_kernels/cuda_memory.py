@@ -129,16 +129,17 @@ class Download:
 
 
 class Captures:
-    """Copies of an array taken on the GPU at its own speed, and fetched to the host later, by any thread.
+    """Copies of arrays of so many items, taken on the GPU at its own speed, and fetched later, by any thread.
 
     Fetching runs beside the computation, on a stream of its own and through page-locked memory.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, items: int, dtype: Any) -> None:
         self._spare: list[Array] = []  # taken and given back by single operations, which need no lock
         self._fetching = threading.Lock()
-        self._buffers: list[np.ndarray] = []
-        self._stream = 0
+        # Now, since page-locking makes launches of all threads wait.
+        self._buffers = [cuda.pinned_array(min(PIECE, items), dtype) for _ in range(2)]
+        self._stream = 0 if SIMULATED else _own_stream()
 
     def take(self, array: Array) -> Callable[[], np.ndarray] | None:
         """A function that gives the host copy of what `array` holds now; call it once. None if the GPU has no room."""
@@ -165,9 +166,6 @@ class Captures:
 
     def _copy_out(self, copy: Array) -> np.ndarray:
         """Piece by piece: one crosses the bus while the last is copied from page-locked memory to the result."""
-        if not self._stream:
-            self._stream = _own_stream()
-            self._buffers = [cuda.pinned_array(min(PIECE, _items(copy)), copy.dtype) for _ in range(2)]
         host, size = np.empty(_items(copy), copy.dtype), self._buffers[0].size
         arrived: list[tuple[slice, np.ndarray]] = []
         for number, first in enumerate(range(0, host.size, size)):

@@ -125,7 +125,7 @@ def test_a_capture_in_several_pieces_is_whole(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("heatsim_kernels.cuda_memory.PIECE", 1000)
     values = np.random.default_rng(0).random(10_007)
     array = on_device(values)
-    fetch = Captures().take(array)
+    fetch = Captures(array.shape[0], array.dtype).take(array)
     assert fetch is not None
     assert same_bits(fetch(), values)
 

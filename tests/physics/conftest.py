@@ -6,7 +6,7 @@ from functools import partial
 
 import physics_cases
 import pytest
-from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
+from heatsim_kernels.stencil import SWEEPS
 
 from heatsim import devices
 from heatsim.errors import NoGpuError
@@ -25,12 +25,7 @@ def gpu() -> None:
         pytest.skip("the CUDA simulator is too slow for whole runs")
 
 
-@pytest.fixture(params=[pytest.param(name, marks=pytest.mark.gpu if name in CUDA_SWEEPS else ()) for name in SWEEPS])
-def kernel(request: pytest.FixtureRequest) -> str:
-    """The name of a stencil kernel."""
-    if request.param in CUDA_SWEEPS:
-        request.getfixturevalue("gpu")
-    return str(request.param)
+kernel = physics_cases.of_kernels(SWEEPS)
 
 
 @pytest.fixture

@@ -10,12 +10,15 @@ import numpy as np
 import physics_cases
 import pytest
 import tomli_w
-from physics_cases import Run, case, observed_order
+from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
+from physics_cases import Run, case, observed_order, of_kernels
 from scenario_texts import box, convection, fixed, flux, material
 
 KELVIN = 273.15
 SIGMA = 5.670374419e-8
 AMBIENT = 20.0
+
+kernel = of_kernels(NONLINEAR_SWEEPS)
 
 
 def steady(text: str, tolerance: float = 1e-9) -> str:

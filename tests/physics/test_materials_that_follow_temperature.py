@@ -9,7 +9,8 @@ import numpy as np
 import physics_cases
 import pytest
 import tomli_w
-from physics_cases import Run, both, case
+from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
+from physics_cases import Run, both, case, of_kernels
 from scenario_texts import INSULATED, box, convection, fixed, flux, material
 
 import heatsim.scenario
@@ -24,12 +25,7 @@ SIGMA = 5.670374419e-8
 TABLE = {"T": [0.0, 100.0, 200.0], "value": [1.0, 3.0, 2.0]}
 
 
-@pytest.fixture(params=["cpu", *(pytest.param(name, marks=pytest.mark.gpu) for name in ("basic", "register"))])
-def kernel(request: pytest.FixtureRequest) -> str:
-    """The kernels that follow temperature."""
-    if request.param != "cpu":
-        request.getfixturevalue("gpu")
-    return str(request.param)
+kernel = of_kernels(NONLINEAR_SWEEPS)
 
 
 def taken_by(text: str, integrator: str, **time: float) -> str:

@@ -23,7 +23,7 @@ class DeviceField:
         self._capacity, self._one = on_device(np.asarray(capacity, np.float64)), on_device(np.ones(1))
         self._partial_sums = empty(cuda_sums.BLOCKS, np.float64)
         self._watch = Download(self._partial_sums)
-        self._captures = Captures()
+        self._captures = Captures(cells, self.dtype)
 
     def swap(self) -> None:
         """The successor is the field from now on."""

@@ -5,24 +5,34 @@ The partial sums are blocks in a fixed order, so the same field always gives the
 
 from __future__ import annotations
 
-from numba import float64, int64
+from numba import float64, uint64
 
-from ..cuda_api import SIMULATED, cuda
+from ..cuda_api import SIMULATED, cuda, inlined
 from .cuda_block_sum import THREADS, block_sum
 
-BLOCKS = 2 if SIMULATED else 512
+BLOCKS = 2 if SIMULATED else 1024
 
 
 def build(several):
     """The kernel (u, kinds, weights, partial), on (BLOCKS, THREADS): partial (BLOCKS,) sums of weights[kind] * u; where
     there are not `several` kinds, all cells are of kind 0."""
 
+    @inlined
+    def weighted(u, kinds, weights, i):
+        return weights[kinds[i] if several else 0] * float64(u[i])
+
     def weighted_sum(u, kinds, weights, partial):
-        total = float64(0.0)
-        i = int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
-        while i < u.size:
-            total += weights[kinds[i] if several else 0] * float64(u[i])
-            i += int64(BLOCKS) * THREADS
+        total, n, apart = float64(0.0), uint64(u.size), uint64(BLOCKS * THREADS)
+        i = uint64(cuda.blockIdx.x * THREADS + cuda.threadIdx.x)
+        while i + uint64(3) * apart < n:  # four loads under way at once: one waits for memory most of the time
+            one, two = weighted(u, kinds, weights, i), weighted(u, kinds, weights, i + apart)
+            i += uint64(2) * apart
+            three, four = weighted(u, kinds, weights, i), weighted(u, kinds, weights, i + apart)
+            i += uint64(2) * apart
+            total += (one + two) + (three + four)
+        while i < n:
+            total += weighted(u, kinds, weights, i)
+            i += apart
         total = block_sum(total)
         if cuda.threadIdx.x == 0:
             partial[cuda.blockIdx.x] = total

@@ -237,6 +237,7 @@ class CudaSweep:
     def _make_ready(self, batch: Batch) -> None:
         for taken in {1, self._most(batch)}:
             self._launches(batch, 0, taken)
+        self.synchronize()
 
     def _most(self, batch: Batch) -> int:
         """The most steps of a batch that a sweep can take."""

@@ -8,7 +8,7 @@ one slot of partial sums and always adds in the same order, so the result has no
 
 from __future__ import annotations
 
-from numba import float64, int32, int64
+from numba import float64, int32, int64, uint32
 
 from ..cuda_api import SIMULATED, cuda, inlined
 from . import physics
@@ -16,7 +16,7 @@ from .cuda_block_sum import THREADS, block_sum
 from .structure import Structure
 
 BLOCKS = 2 if SIMULATED else 256  # a face, at most; many, since each waits for memory between its few rounds
-MOST_STEPS = 4  # that a sweep takes at once
+MOST_STEPS = 4  # that a sweep takes at once, each of which is written out below
 
 ghost = inlined(physics.ghost)
 
@@ -32,7 +32,7 @@ def build(structure: Structure):
     u: the field before step k. trace: (steps - 1, boundary cells) flat, the cells beside walls before the later steps;
     `places` is where each face starts in a row of it. a, b: (rows, wall values), of which the last row serves all later
     steps. weights: J/K of a step through a face of each kind, (6, count) flat; shares: the part of each heat
-    that is entered, for MOST_STEPS. partial: (6 or more, BLOCKS) sums in J, added to.
+    that is entered, for MOST_STEPS, 0 of those not taken. partial: (6 or more, BLOCKS) sums in J, added to.
     """
     several, per_cell = structure.kinds != "", structure.wall_per_cell
 
@@ -46,24 +46,37 @@ def build(structure: Structure):
             return plane - nx if upper else int64(0), int64(nz), int64(nx), plane, int64(1)
         return plane * (nz - 1) if upper else int64(0), int64(ny), int64(nx), int64(nx), int64(1)
 
+    @inlined
+    def through(c, a, b, row, w):
+        """How much warmer the ghost beyond a wall is than a cell."""
+        return float64(ghost(c, a[row, w], b[row, w])) - float64(c)
+
     def wall_flows(
         u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, kinds, count, weights, shares, partial
     ):
         face = int32(faces[cuda.blockIdx.y])
         first, lines, columns, line_stride, column_stride = first_and_strides(face, nz, ny, nx)
         boundary = int64(2) * (int64(nz) * ny + int64(nz) * nx + int64(ny) * nx)
-        total = float64(0.0)
+        total, place, offset = float64(0.0), places[face], offsets[face]
+        row = min(k, rows - 1), min(k + 1, rows - 1), min(k + 2, rows - 1), min(k + 3, rows - 1)
         position = int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
         while position < lines * columns:
-            i = first + (position // columns) * line_stride + (position % columns) * column_stride
+            line = int64(uint32(position) // uint32(columns))
+            i = first + line * line_stride + (position - line * columns) * column_stride
             kind = int64(kinds[i]) if several else int64(0)
-            w = offsets[face] + (position if per_cell else kind)
+            w = offset + (position if per_cell else kind)
             weight = weights[face * count + kind]
-            for step in range(steps):
-                row = min(k + step, rows - 1)
-                c = u[i] if step == 0 else trace[(step - 1) * boundary + places[face] + position]
-                beyond = ghost(c, a[row, w], b[row, w])
-                total += shares[step] * (weight * (float64(beyond) - float64(c)))
+            # Something is read for steps that are not taken too: all reads are under way at once.
+            at = place + position
+            c = u[i]
+            one = trace[at if steps > 1 else int64(0)]
+            two = trace[at + boundary if steps > 2 else int64(0)]
+            three = trace[at + 2 * boundary if steps > 3 else int64(0)]
+            heat = shares[0] * through(c, a, b, row[0], w)
+            heat += shares[1] * through(one if steps > 1 else c, a, b, row[1], w)
+            heat += shares[2] * through(two if steps > 2 else c, a, b, row[2], w)
+            heat += shares[3] * through(three if steps > 3 else c, a, b, row[3], w)
+            total += weight * heat
             position += int64(cuda.gridDim.x) * THREADS
         total = block_sum(total)
         if cuda.threadIdx.x == 0:

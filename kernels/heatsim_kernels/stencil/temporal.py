@@ -34,15 +34,14 @@ from numba import float32, float64, int32, types, uint32, uint64
 
 from ..cuda_api import SIMULATED, cuda, inlined
 from ..cuda_fetch import end_fetch, fetch_bytes, wait_for_fetches
-from ..cuda_lanes import WARP, thread_anew
+from ..cuda_lanes import WARP
 from ..cuda_tuples import once, repeated
-from . import temporal_fields, temporal_level, temporal_numbers, temporal_place
+from . import temporal_fields, temporal_level, temporal_numbers, temporal_place, temporal_trace
 from .structure import Structure
 from .temporal_fields import Pair
 from .temporal_kinds import kind_slots, lane_bytes
-from .temporal_level import Board, Walls
-from .temporal_place import thread
-from .temporal_plan import Tile, fits
+from .temporal_level import Board
+from .temporal_plan import Tile, Walls, fits
 from .temporal_scheme import StageRates
 from .temporal_step import Media
 
@@ -165,15 +164,18 @@ def _march(variant):
     structure, tile = variant.structure, variant.tile
     steps, columns, rows, ahead = tile.steps, tile.columns, tile.rows, tile.ahead
     _, _, wrap_z = structure.periodic
-    place = temporal_place.build(structure, tile, thread)
+    place = temporal_place.build(structure, tile)
     inner, edge, general = (_turn(variant, Walls(xy, z)) for xy, z in ((False, False), (True, False), (True, True)))
     cells, pair, levels = repeated(columns * rows), repeated(2), repeated(steps)
     fetch = _fetch(variant)
-    zero = np.dtype(structure.dtype).type(0)
+    real, traced, corner = np.dtype(structure.dtype).type, variant.traced, Board.of(tile, structure).corner
+    zero = real(0)
 
     @inlined
     def march(pieces, piece, u, v, trace, shape, board, rates, media, of_lanes):
         lane, span, begin, at_wall = place(pieces, piece, shape)
+        if traced:
+            board[corner], board[corner + 1] = real(pieces[piece, 0]), real(pieces[piece, 1])
         # Plane `last` has been taken in when plane end - 1 leaves; what is beyond the grid is any value.
         k, last = int32(span.first - int32(steps)), int32(span.end - int32(1) + int32(steps))
         if not wrap_z:
@@ -182,8 +184,10 @@ def _march(variant):
         for j in range(ahead):
             source = fetch(board, int32(k + j), u, source, lane, span, pieces, piece, of_lanes)
         moving = levels(pair(cells(zero))), source
-        # In between, no level is at a wall of z, nor is the plane to take in.
-        free, bound = (k, last) if wrap_z else (int32(steps + 1), min(last, int32(span.nz - int32(1))))
+        # In between, no level is at a wall of z, nor is the plane to take in, and what leaves any level is owned.
+        free, bound = int32(span.first + int32(steps)), int32(span.end + int32(1))
+        if not wrap_z:
+            free, bound = max(free, int32(steps + 1)), min(bound, int32(span.nz - int32(1)))
         args = u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_lanes
         while k <= last:
             if k < free or k > bound:
@@ -238,9 +242,8 @@ def _turn(variant, walls):
     tile, (_, _, wrap_z) = variant.tile, variant.structure.periodic
     layout = Board.of(tile, variant.structure)
     advance = temporal_level.build(variant.structure, tile, walls)
-    leave_trace = temporal_level.build_trace(variant.structure, tile, walls)
-    traced, z_walls = variant.traced and (walls.xy or walls.z), walls.z
-    place = temporal_place.build(variant.structure, tile, thread_anew)
+    leave_trace = temporal_trace.build(variant.structure, tile, walls)
+    traced, steady = variant.traced and (walls.xy or walls.z), not walls.z
     take = temporal_fields.build_take(variant.structure, tile)
     arriving_with = temporal_fields.build_arriving(variant.structure, tile)
     store = temporal_fields.build_store(variant.structure, tile, variant.aligned)
@@ -249,10 +252,8 @@ def _turn(variant, walls):
 
     def turn(moving, k, u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_lanes):
         states, source = moving
-        if traced and (z_walls or lane.at_left or lane.at_right or lane.at_top or lane.at_bottom):
-            # Found anew, so that what is needed here alone takes no registers elsewhere.
-            here, there, _, _ = place(pieces, piece, shape)
-            leave_trace(states, k, here, there, trace)
+        if traced and (not steady or lane.at_left or lane.at_right or lane.at_top or lane.at_bottom):
+            leave_trace(states, k, lane, span, board, trace)
         wait()
         plane = take(board, k, lane)
         source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, pieces, piece, of_lanes)

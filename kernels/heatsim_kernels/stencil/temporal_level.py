@@ -23,7 +23,7 @@ from . import temporal_step
 from .cuda_cell import RATES
 from .structure import Structure
 from .temporal_kinds import MAX_KINDS, kind_slots, lane_bytes
-from .temporal_plan import Tile
+from .temporal_plan import Tile, Walls
 from .temporal_scheme import scheme_of
 
 NUMBERS = 16  # shared numbers of a level: a and b for each of six walls, then heating rates of the kinds, from HEAT on
@@ -33,7 +33,7 @@ class Lane(NamedTuple):
     """The place of a lane in its tile: which walls its outer cells touch; bit r of `owned` is set where it owns row r.
 
     ends, ring, kinds: where on the board the ends of its rows go, and the first of what it fetches; face_x, face_y:
-    which of FACES it may touch; trace_x, trace_y, trace_z: where cells beside its walls go in the trace, at plane 0.
+    which of FACES it may touch.
     """
 
     at_left: bool
@@ -46,15 +46,12 @@ class Lane(NamedTuple):
     kinds: int
     face_x: int
     face_y: int
-    trace_x: int
-    trace_y: int
-    trace_z: int
 
 
 class Board(NamedTuple):
     """Shared memory, in elements: of each band its first and its last row, for each level, in two buffers; numbers of
-    the levels; rates of the kinds; and rings of what is fetched: planes, those of the field `before` where levels take
-    stages, and kinds of their cells.
+    the levels; rates of the kinds; rings of what is fetched: planes, those of the field `before` where levels take
+    stages, and kinds of their cells; and the corner of the tile, its x and its y, as numbers.
 
     start: where the first buffer begins, after room for a row above the first band, which may be read but means
     nothing. So does the row below the last band of a level. level, buffer, count, plane, lane, kinds: sizes of these,
@@ -73,6 +70,7 @@ class Board(NamedTuple):
     kind_ring: int
     lane: int
     kinds: int
+    corner: int
     size: int
 
     @classmethod
@@ -90,15 +88,9 @@ class Board(NamedTuple):
         kind_ring = before + ((tile.slots + 1) * plane if structure.stage else 0)
         lane = lane_bytes(tile) // (1 if SIMULATED else np.dtype(structure.dtype).itemsize)
         kinds = lane * WARP * tile.bands
-        size = kind_ring + (kind_slots(tile) * kinds if structure.kinds else 0)
-        return cls(tile.width, level, buffer, numbers, count, rates, ring, plane, before, kind_ring, lane, kinds, size)
-
-
-class Walls(NamedTuple):
-    """At which ends a plane's cells may lie: of x and y, and of z."""
-
-    xy: bool
-    z: bool
+        corner = kind_ring + (kind_slots(tile) * kinds if structure.kinds else 0)
+        sizes = ring, plane, before, kind_ring, lane, kinds, corner, corner + 2
+        return cls(tile.width, level, buffer, numbers, count, rates, *sizes)
 
 
 def build(structure: Structure, tile: Tile, walls: Walls):
@@ -184,39 +176,3 @@ def _kinds(structure, tile):
         return repeat(uint32(0))
 
     return fetched if structure.kinds else of_one
-
-
-def build_trace(structure: Structure, tile: Tile, walls: Walls):
-    """call(states, k, lane, span, trace) writes the cells beside walls that the levels made in this turn, k.
-
-    The trace holds for each step but the last the FACES one after another, each in C order of its two axes.
-    """
-    wrap_x, wrap_y, wrap_z = structure.periodic
-    wall_x, wall_y, wall_z = walls.xy and not wrap_x, walls.xy and not wrap_y, walls.z and not wrap_z
-    columns = tile.columns
-    first_column, last_column = part(slice(0, None, columns)), part(slice(columns - 1, None, columns))
-    top, bottom = part(slice(0, columns)), part(slice(-columns, None))
-    write_column, write_rows = store_rows(1, False), store_rows(columns, False)
-
-    def leave(n, state, k, lane, span, trace):
-        p = int32(k - int32(1) - n)
-        if n > 0 and p >= span.first and p < span.end:
-            _, cells = state
-            base = uint64(int32(n - int32(1))) * span.trace
-            beside_x = base + uint64(lane.trace_x) + uint64(p) * uint64(span.ny)
-            beside_y = base + uint64(lane.trace_y) + uint64(p) * uint64(span.nx)
-            if wall_x and lane.at_left:
-                write_column(trace, beside_x, span.side, first_column(cells), lane.owned)
-            if wall_x and lane.at_right:
-                write_column(trace, beside_x, span.side, last_column(cells), lane.owned)
-            if wall_y and lane.at_top and lane.owned > 0:
-                write_rows(trace, beside_y, (uint32(0),), top(cells), uint32(1))
-            if wall_y and lane.at_bottom and lane.owned > 0:
-                write_rows(trace, beside_y, (uint32(0),), bottom(cells), uint32(1))
-            if wall_z and p == int32(0):
-                write_rows(trace, base + uint64(lane.trace_z), span.rows, cells, lane.owned)
-            if wall_z and p == int32(span.nz - int32(1)):
-                write_rows(trace, base + uint64(lane.trace_z) + span.plane, span.rows, cells, lane.owned)
-        return state, k
-
-    return cascade(leave)

@@ -17,8 +17,8 @@ from .temporal_plan import Tile
 class Span(NamedTuple):
     """What a block marches through: planes first <= z < end of a grid, and sizes.
 
-    stop: the last plane to fetch. rows: offsets of a lane's rows from the first one; side: the same, counted in rows.
-    plane, grid, trace: cells of a plane, of the grid, and of a level of the trace.
+    stop: the last plane to fetch. rows: offsets of a lane's rows from the first one. plane, grid: cells of a plane and
+    of the grid.
     """
 
     first: int
@@ -28,42 +28,35 @@ class Span(NamedTuple):
     ny: int
     nx: int
     rows: object
-    side: object
     plane: int
     grid: int
-    trace: int
 
 
 @inlined
-def thread():
-    """threadIdx.x and .y, int32."""
-    return int32(cuda.threadIdx.x), int32(cuda.threadIdx.y)
+def into(i, n):
+    """An index, int32, at most one period away from a grid of n cells."""
+    return int32(i + n) if i < 0 else (int32(i - n) if i >= n else i)
 
 
-def build(structure: Structure, tile: Tile, thread_index):
+def wrapped(i, n):
+    """An index, uint32, at most one period beyond a grid of n cells."""
+    return uint32(i - n) if i >= n else uint32(i)
+
+
+def build(structure: Structure, tile: Tile):
     """call(pieces, piece, shape): a lane's Lane, its Span, the index of its first cell in plane 0, and whether its tile
-    touches a wall at x or y. `thread_index` gives threadIdx.x and .y."""
+    touches a wall at x or y."""
     wrap_x, wrap_y, wrap_z = structure.periodic
     steps, columns, rows, bands = tile.steps, tile.columns, tile.rows, tile.bands
     width, height, board = tile.width, tile.height, Board.of(tile, structure)
     ring, kinds, lane_size = board.ring, board.kind_ring, board.lane
-    count_rows = counted(rows)
-
-    def within(i, n):
-        return uint32(i - n) if i >= n else uint32(i)
-
-    wrapped = each(within)
-
-    @inlined
-    def into(i, n):
-        """An index at most one period away from the grid."""
-        return int32(i + n) if i < 0 else (int32(i - n) if i >= n else i)
+    count_rows, around = counted(rows), each(wrapped)
 
     @inlined
     def place(pieces, piece, shape):
         x0, y0, first, end = pieces[piece, 0], pieces[piece, 1], pieces[piece, 2], pieces[piece, 3]
         left, right, top, bottom = pieces[piece, 4], pieces[piece, 5], pieces[piece, 6], pieces[piece, 7]
-        tx, band = thread_index()
+        tx, band = int32(cuda.threadIdx.x), int32(cuda.threadIdx.y)
         nz, ny, nx = int32(shape.nz), int32(shape.ny), int32(shape.nx)
         plane = uint64(ny) * uint64(nx)
         x, y = int32(x0 + tx * int32(columns)), int32(y0 + band * int32(rows))
@@ -80,15 +73,12 @@ def build(structure: Structure, tile: Tile, thread_index):
             x = into(x, nx)
         if wrap_y:
             y = into(y, ny)
-            side = wrapped(count_rows(uint32(y), uint32(1)), uint32(ny))
-            offsets = wrapped(count_rows(uint32(y * nx), uint32(nx)), uint32(plane))
-            begin, y = uint64(x), int32(0)
+            offsets = around(count_rows(uint32(y * nx), uint32(nx)), uint32(plane))
+            begin = uint64(x)
         else:
-            side, offsets = count_rows(uint32(0), uint32(1)), count_rows(uint32(0), uint32(nx))
+            offsets = count_rows(uint32(0), uint32(nx))
             begin = uint64(y) * uint64(nx) + uint64(x)
         ends = uint64(band * int32(2 * width) + tx * int32(columns))
-        # Faces follow one another in the trace: x_min, x_max, y_min, y_max, z_min, z_max.
-        x_face, y_face = uint32(nz * ny), uint32(nz * nx)
         lane = Lane(
             at_left,
             at_right,
@@ -100,15 +90,11 @@ def build(structure: Structure, tile: Tile, thread_index):
             uint64(kinds) + uint64((band * int32(WARP) + tx) * int32(lane_size)),
             int32(1) if at_right else int32(0),
             int32(3) if at_bottom else int32(2),
-            uint32((x_face if at_right else uint32(0)) + uint32(y)),
-            uint32(uint32(2) * x_face + (y_face if at_bottom else uint32(0)) + uint32(x)),
-            uint32(uint32(2) * (x_face + y_face) + uint32(begin)),
         )
-        trace = uint64(2) * uint64(x_face + y_face) + uint64(2) * plane
         stop = int32(end - int32(1) + int32(steps))
         if not wrap_z:
             stop = min(stop, int32(nz - int32(1)))
-        span = Span(first, end, stop, nz, ny, nx, offsets, side, plane, uint64(nz) * plane, trace)
+        span = Span(first, end, stop, nz, ny, nx, offsets, plane, uint64(nz) * plane)
         return lane, span, begin, wall_left or wall_right or wall_top or wall_bottom
 
     return place

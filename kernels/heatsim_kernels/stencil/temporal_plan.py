@@ -64,6 +64,13 @@ class Tile(NamedTuple):
         return -(-self.steps // self.columns) * self.columns
 
 
+class Walls(NamedTuple):
+    """At which ends a plane's cells may lie: of x and y, and of z or of what a piece owns of it."""
+
+    xy: bool
+    z: bool
+
+
 def fits(tile: Tile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool]) -> bool:
     """Whether a grid is large enough to be cut into such tiles."""
     nz, ny, nx = shape
