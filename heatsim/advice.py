@@ -54,8 +54,8 @@ PERIODS = 3.0  # of inputs that depend on time, in a run, which Euler has to fol
 # colder; walls, sources and modes lost a fifth of that or less.
 ROUNDING = {"euler": 0.2, "rkl2": 0.07}
 # A stage takes as long as so many single explicit sweeps, which read and write 2 fields: 3 if it is `bare`, else 5. The
-# CPU takes several bare stages a pass.
-SWEEPS_OF_A_STAGE = {"cpu": (1.1, 2.2), "cuda": (1.5, 2.5)}
+# CPU and `temporal` take several bare stages a pass.
+SWEEPS_OF_A_STAGE = {"cpu": (1.1, 2.2), "cuda": (0.9, 2.5)}
 # A step of implicit, with all its solves, by device: explicit steps that take as long, and seconds of the host beside.
 STEPS_OF_A_SOLVE = {"cpu": 400.0, "cuda": 300.0}
 SECONDS_OF_A_SOLVE = {"cpu": 8e-3, "cuda": 15e-3}

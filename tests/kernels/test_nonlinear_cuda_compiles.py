@@ -17,14 +17,14 @@ pytestmark = [
 REGISTERS = 65536  # of a multiprocessor
 KERNELS = [
     pytest.param("register", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
-    pytest.param("heat_entered", "float32", marks=pytest.mark.xdist_group("nonlinear ledger")),
+    pytest.param("walls", "float32", marks=pytest.mark.xdist_group("nonlinear ledger")),
     pytest.param("register", "float64", marks=[pytest.mark.slow, pytest.mark.xdist_group("nonlinear register")]),
 ]
 
 
 def arguments(precision: str) -> dict[str, Any]:
     """The types of a kernel's arguments, by name."""
-    from heatsim_kernels.stencil.nonlinear.cell import Box, Heat, Medium, Walls
+    from heatsim_kernels.stencil.nonlinear.cell import Box, Heat, KnownWalls, Medium, Walls
     from heatsim_kernels.stencil.nonlinear.cuda_cell import Shape, Smooth
 
     real, word, count = getattr(types, precision), types.int64, types.uint32
@@ -37,6 +37,7 @@ def arguments(precision: str) -> dict[str, Any]:
         "smooth": types.NamedTuple((counts, reals), Smooth),
         "medium": types.NamedTuple((*[real] * 9, *tables), Medium),
         "walls": types.NamedTuple((reals, word, word, word[::1], bytes_, word, real, word, counts, reals, real), Walls),
+        "known": types.NamedTuple((bytes_, word[::1], reals), KnownWalls),
         "heat": types.NamedTuple((reals, word, real, word, reals, real), Heat),
         "words": word[::1],
         "bytes": bytes_,
@@ -55,9 +56,9 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
     from heatsim_kernels.stencil.nonlinear.cuda_cell import Structure
 
     module = import_module(f"heatsim_kernels.stencil.nonlinear.cuda_{name}")
-    sweep = ("u", "u", "shape", "box", "smooth", "medium", "walls", "heat")
-    ledger = ("u", "words", "bytes", "words", "sums", "box", "medium", "walls", "partial")
-    given = {"heat_entered": ledger, "temperatures": ("u", "u", "medium")}.get(name, sweep)
+    sweep = ("u", "u", "shape", "box", "smooth", "medium", "known", "heat")
+    ledger = ("u", "u", "words", "bytes", "words", "sums", "box", "medium", "walls", "partial")
+    given = {"walls": ledger, "temperatures": ("u", "u", "medium")}.get(name, sweep)
     signature = types.void(*(arguments(precision)[each] for each in given))
     variant = Structure(uniform=False, several=True, fours=True, periodic=(False, False, False))
     ptx = str(cuda.compile_ptx(module.build(variant), signature, cc=(9, 0))[0])
@@ -85,7 +86,7 @@ def test_a_nonlinear_kernel_rounds_as_the_cpu_does(name: str, precision: str) ->
     real = "f32" if precision == "float32" else "f64"
     assert f"div.rn.{real}" in ptx
     assert not re.search(r"\.ftz|\.approx|div\.full", ptx)
-    if precision == "float32" and name != "heat_entered":
+    if precision == "float32" and name != "walls":
         assert ".f64" not in ptx
     products = set(re.findall(rf"mul(?:\.rn)?\.{real}\s+(%\w+)", ptx))
     sums = re.findall(rf"(?:add|sub)(?:\.rn)?\.{real}\s+%\w+, (%\w+), (%\w+)", ptx)

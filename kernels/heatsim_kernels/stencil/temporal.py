@@ -184,10 +184,8 @@ def _march(variant):
         for j in range(ahead):
             source = fetch(board, int32(k + j), u, source, lane, span, pieces, piece, of_lanes)
         moving = levels(pair(cells(zero))), source
-        # In between, no level is at a wall of z, nor is the plane to take in, and what leaves any level is owned.
-        free, bound = int32(span.first + int32(steps)), int32(span.end + int32(1))
-        if not wrap_z:
-            free, bound = max(free, int32(steps + 1)), min(bound, int32(span.nz - int32(1)))
+        # In between, no level is at a wall of z, nor is the plane to take in.
+        free, bound = (k, last) if wrap_z else (int32(steps + 1), min(last, int32(span.nz - int32(1))))
         args = u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_lanes
         while k <= last:
             if k < free or k > bound:
@@ -243,7 +241,7 @@ def _turn(variant, walls):
     layout = Board.of(tile, variant.structure)
     advance = temporal_level.build(variant.structure, tile, walls)
     leave_trace = temporal_trace.build(variant.structure, tile, walls)
-    traced, steady = variant.traced and (walls.xy or walls.z), not walls.z
+    traced, z_walls = variant.traced and (walls.xy or walls.z), walls.z
     take = temporal_fields.build_take(variant.structure, tile)
     arriving_with = temporal_fields.build_arriving(variant.structure, tile)
     store = temporal_fields.build_store(variant.structure, tile, variant.aligned)
@@ -252,7 +250,7 @@ def _turn(variant, walls):
 
     def turn(moving, k, u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_lanes):
         states, source = moving
-        if traced and (not steady or lane.at_left or lane.at_right or lane.at_top or lane.at_bottom):
+        if traced and (z_walls or lane.at_left or lane.at_right or lane.at_top or lane.at_bottom):
             leave_trace(states, k, lane, span, board, trace)
         wait()
         plane = take(board, k, lane)

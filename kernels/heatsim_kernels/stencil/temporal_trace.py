@@ -39,7 +39,7 @@ def build(structure: Structure, tile: Tile, walls: Walls):
     """
     wrap_x, wrap_y, wrap_z = structure.periodic
     wall_x, wall_y, wall_z = walls.xy and not wrap_x, walls.xy and not wrap_y, walls.z and not wrap_z
-    steady, columns, place = not walls.z, tile.columns, _place(structure, tile)
+    columns, place = tile.columns, _place(structure, tile)
     first_column, last_column = part(slice(0, None, columns)), part(slice(columns - 1, None, columns))
     top, bottom = part(slice(0, columns)), part(slice(-columns, None))
     write_column, write_rows = store_rows(1, False), store_rows(columns, False)
@@ -51,7 +51,7 @@ def build(structure: Structure, tile: Tile, walls: Walls):
 
     def leave(n, state, k, lane, span, beside, trace):
         p = int32(k - int32(1) - n)
-        if n > 0 and (steady or (p >= span.first and p < span.end)):
+        if n > 0 and p >= span.first and p < span.end:
             _, cells = state
             level, plane = uint64(int32(n - int32(1))) * beside.level, uint64(uint32(p))
             if wall_x and (lane.at_left or lane.at_right):

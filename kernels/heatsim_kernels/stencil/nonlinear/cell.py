@@ -91,6 +91,14 @@ class Walls(NamedTuple):
     near: float
 
 
+class KnownWalls(NamedTuple):
+    """Which faces are closed, where each face starts, and the differences of phi there, flat."""
+
+    closed: object
+    starts: object
+    differences: object
+
+
 class Heat(NamedTuple):
     """Sources of a step: `table` by kind, from `start` on, times `dt`; `field` by cell, times `gain`, if it exists."""
 
@@ -117,9 +125,17 @@ class Functions(NamedTuple):
     new_value: object
 
 
-def build(inlined, called) -> Functions:
-    """The functions, compiled for a target by its `inlined`; by `called`, what is long and needed in few cells."""
-    heat_entering = inlined(surface.heat_entering)
+def _item(array, i):
+    return array[i]
+
+
+def build(inlined, called, known=False, read=None) -> Functions:
+    """The functions, compiled for a target by its `inlined`; by `called`, what is long and needed in few cells.
+
+    known: whether what passes walls was found before the step; `walls` are then `KnownWalls`. read: a device function
+    that reads an item of the tables of sources, if not as any other.
+    """
+    heat_entering, read_source = inlined(surface.heat_entering), read or inlined(_item)
 
     @inlined
     def segment(value, scale, shift, medium):
@@ -199,11 +215,22 @@ def build(inlined, called) -> Functions:
         return difference
 
     @inlined
+    def as_known(u, kind, face, position, medium, walls):
+        """The same, found before."""
+        difference = medium.zero
+        if walls.closed[face] == 0:
+            difference = walls.differences[walls.starts[face] + position]
+        return difference
+
+    if known:
+        at_wall = as_known
+
+    @inlined
     def sources(i, u, kind, heat):
         """The cell itself plus its sources."""
-        value = fma(heat.dt, heat.table[heat.start + kind], u)
+        value = fma(heat.dt, read_source(heat.table, heat.start + kind), u)
         if heat.has_field != 0:
-            value = fma(heat.gain, heat.field[i], value)
+            value = fma(heat.gain, read_source(heat.field, i), value)
         return value
 
     @inlined

@@ -9,12 +9,12 @@ from numba import int64, uint32
 
 from ...cuda_api import SIMULATED, cuda
 from ..tile import Tile
-from .cuda_cell import Structure, functions
+from .cuda_cell import Structure, sweeping
 
 TILE = Tile(6, 2, 2) if SIMULATED else Tile(32, 4, 2)
 LARGEST_GRID = 65535  # blocks along y and along z, in every CUDA device so far
 
-new_value = functions.new_value
+new_value = sweeping.new_value
 
 
 def build(structure: Structure):

@@ -8,12 +8,14 @@ from llvmlite import ir
 from numba import int32, types, uint32, uint64
 
 from ...cuda_api import SIMULATED, inlined, intrinsic
+from ...cuda_vectors import constant
 from ...fma import fma
 from . import cell
 
 NONE = 0xFFFFFFFF  # in place of the material of kinds that have another material beside them
 
 functions = cell.build(inlined, inlined)
+sweeping = cell.build(inlined, inlined, known=True, read=constant)  # those that take `KnownWalls`
 
 
 class Structure(NamedTuple):

@@ -6,8 +6,9 @@
 
 Look-ups a cell: 1, and for 4 cells 4 each in the rows before and behind and one at each end: 3.5 in all, of 8 bytes
 from the L1 cache, where one table of a material is 16 KB in float32. Device memory is asked for as by the uniform
-kernel: 8 bytes a cell. The SASS for compute capability 9.0 has 75 instructions a cell in float32, 94 with several
-kinds of cells, in 106 and 104 registers.
+kernel: 8 bytes a cell. The SASS for compute capability 9.0 has 68 instructions a cell in float32, 86 with several
+kinds of cells, in 93 and 90 registers. A round asks for all that it needs before it looks anything up, and what passes
+walls was found before (`cuda_walls`): a chain of loads, one lane's, holds up its whole warp.
 
 Rows that are no multiple of 4 cells would put vectors across 16-byte boundaries: there a thread marches four times,
 with one column of cells, and neighbouring threads read neighbouring cells.
@@ -23,19 +24,18 @@ from typing import Any, NamedTuple
 
 from numba import int64, uint32, uint64
 
-from ...cuda_api import SIMULATED, compiled_once, cuda, inlined
+from ...cuda_api import SIMULATED, cuda, inlined
 from ...cuda_tuples import each
 from ...cuda_vectors import constant, load4, store4
 from ...fma import fma
 from ..cuda_cell import above, below
 from ..tile import Tile
-from .cuda_cell import NONE, Shape, Structure, functions, load2, potential
+from .cuda_cell import NONE, Shape, Structure, load2, potential, sweeping
 
 TILE = Tile(2, 2, planes=2) if SIMULATED else Tile(32, 4, planes=32)
 COLUMNS = 4
 
-new_value, sources = functions.new_value, functions.sources
-at_wall = compiled_once(functions.at_wall.py_func, like=0)
+new_value, sources = sweeping.new_value, sweeping.sources
 
 
 class Cells(NamedTuple):
@@ -169,8 +169,18 @@ def _difference(a, b):
 
 def _uniform(value, xm, xp, ym, yp, zm, zp, kind, rates):
     """Renew a cell where one rate serves both faces of an axis."""
-    rx, ry, rz = constant(rates, uint32(0)), constant(rates, uint32(2)), constant(rates, uint32(4))
+    rx, ry, rz = rates
     return fma(rz, zm + zp, fma(ry, ym + yp, fma(rx, xm + xp, value)))
+
+
+@inlined
+def _of_axes(rates):
+    return constant(rates, uint32(0)), constant(rates, uint32(2)), constant(rates, uint32(4))
+
+
+@inlined
+def _all(rates):
+    return rates
 
 
 def _by_kind(value, xm, xp, ym, yp, zm, zp, kind, rates):
@@ -189,7 +199,8 @@ def _march(structure, cells):
     """The march of a thread from plane z to `end`, with the row of cells from x on."""
     several, (wrap_x, wrap_y, wrap_z) = structure.several, structure.periodic
     count, read, write, kinds_of, common, start, beside, with_first, with_last = cells
-    last, renew = uint32(count - 1), each(_uniform if structure.uniform else _by_kind)
+    last, renew = uint32(count - 1), each(_uniform if structure.uniform else _by_kind, whole=1)
+    rates_of = _of_axes if structure.uniform else _all
     nothing = (uint32(0),) * count
 
     @inlined
@@ -204,23 +215,24 @@ def _march(structure, cells):
         return low, high
 
     @inlined
-    def inner(i, x, y, z, u, values, ways, ends, first, kinds, box, smooth, medium, walls, heat):
+    def inner(i, position, u, values, ways, ends, first, kinds, rates, medium, walls, heat):
         """The new values of cells with their own material, and no open wall along y and z."""
         here, p_low, p_here, p_high = values
+        (at_left, from_left), (at_right, from_right) = ends
+        # Something is read where there is no wall too: without a branch, all reads are under way at once.
+        left = walls.differences[uint64(uint32(from_left + position)) if at_left else uint64(0)]
+        right = walls.differences[uint64(uint32(from_right + position)) if at_right else uint64(0)]
         outer = u[uint64(uint32(i + ways[0]))], u[uint64(uint32(i + ways[1]))]
         p_before = look_up(read(u, uint64(uint32(i + ways[2]))), first, medium)
         p_after = look_up(read(u, uint64(uint32(i + ways[3]))), first, medium)
         outer = look_up(outer, first, medium)
         xm, xp = beside(p_here, outer[0], outer[1])
         xm, xp = differences(xm, p_here), differences(xp, p_here)
-        position = int64(z) * box.ny + int64(y)
-        if x == ends[0]:
-            xm = with_first(xm, at_wall(here[0], int64(kinds[0]), 0, position, medium, walls))
-        if x + last == ends[1]:
-            xp = with_last(xp, at_wall(here[count - 1], int64(kinds[count - 1]), 1, position, medium, walls))
+        xm = with_first(xm, left if at_left else xm[0])
+        xp = with_last(xp, right if at_right else xp[count - 1])
         ym, yp = differences(p_before, p_here), differences(p_after, p_here)
         zm, zp = differences(p_low, p_here), differences(p_high, p_here)
-        return renew(start(uint64(i), here, kinds, heat), xm, xp, ym, yp, zm, zp, kinds, smooth.rates)
+        return renew(start(uint64(i), here, kinds, heat), xm, xp, ym, yp, zm, zp, kinds, rates)
 
     @inlined
     def march(x, y, z, end, u, v, shape, box, smooth, medium, walls, heat):
@@ -232,14 +244,15 @@ def _march(structure, cells):
             uint32(below(i, y, shape.ny, row, wrap_y) - i),
             uint32(above(i, y, shape.ny, row, wrap_y) - i),
         )
-        ends = open_walls(shape.nx, wrap_x, 0, walls)
+        wall_x, wall_x1 = open_walls(shape.nx, wrap_x, 0, walls)
+        ends = (x == wall_x, uint32(walls.starts[0])), (uint32(x + last) == wall_x1, uint32(walls.starts[1]))
         wall_y, wall_y1 = open_walls(shape.ny, wrap_y, 2, walls)
         wall_z, wall_z1 = open_walls(shape.nz, wrap_z, 4, walls)
         at_open_y = (y == wall_y) | (y == wall_y1)
         here = read(u, uint64(i))
         high = read(u, uint64(above(i, z, shape.nz, plane, wrap_z)))
         p_low = p_here = here
-        carried, kinds = uint32(NONE), nothing
+        carried, kinds, rates = uint32(NONE), nothing, rates_of(smooth.rates)
         while z < end:
             # The plane after next comes from afar: it is asked for here and used in the next round.
             k = i
@@ -261,12 +274,9 @@ def _march(structure, cells):
                     p_here = look_up(here, first, medium)
                     p_low = look_up(read(u, uint64(below(i, z, shape.nz, plane, wrap_z))), first, medium)
                 p_high = look_up(high, first, medium)
-                values = here, p_low, p_here, p_high
-                write(
-                    v,
-                    uint64(i),
-                    inner(i, x, y, z, u, values, ways, ends, first, kinds, box, smooth, medium, walls, heat),
-                )
+                values, position = (here, p_low, p_here, p_high), uint32(z * shape.ny + y)
+                new = inner(i, position, u, values, ways, ends, first, kinds, rates, medium, walls, heat)
+                write(v, uint64(i), new)
                 p_low, p_here, carried = p_here, p_high, material
             here, high = high, coming
             i = uint32(i + plane)

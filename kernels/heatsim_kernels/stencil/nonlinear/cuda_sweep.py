@@ -10,15 +10,16 @@ import numpy as np
 
 from ...cuda_api import cuda
 from ...cuda_launch import Resources, kernel
-from ...cuda_memory import Array, Table, Upload, on_device
+from ...cuda_memory import Array, Table, Upload, empty, on_device
 from ...cuda_watch import CudaWatch
 from ...watch import Wanted
 from ..cuda_block_sum import THREADS
 from ..cuda_field import DeviceField
 from ..cuda_windows import Windows
 from ..pieces import pieces
-from . import cuda_heat_entered, cuda_temperatures
-from .cell import Box, Heat, Medium, Walls
+from ..terms import FACES
+from . import cuda_temperatures, cuda_walls
+from .cell import Box, Heat, KnownWalls, Medium, Walls
 from .cuda_cell import Shape, Smooth, Structure
 from .ledger import ledger_of
 from .numbers import face_numbers, heat_rows, is_uniform, look_of, smooth_material, wall_factors, wall_rows
@@ -55,7 +56,9 @@ class NonlinearCudaSweep:
         self._factors = np.int64(follow), on_device(factor), on_device(lines), near
         ledger = ledger_of(terms)
         self._book = tuple(map(on_device, ledger)) if ledger.cells.size else None
-        self._entered = on_device(np.zeros((terms.ledger_size, cuda_heat_entered.BLOCKS)))
+        differences = empty(max(1, int(ledger.starts[len(FACES)])), self.dtype)
+        self._known_walls = KnownWalls(self._closed, on_device(ledger.starts), differences)
+        self._entered = on_device(np.zeros((terms.ledger_size, cuda_walls.BLOCKS)))
         self._uploads = {name: Upload() for name in ("walls", "table")}
         self._sent: tuple[Any, Any, np.ndarray, np.ndarray] = (None, None, NOTHING, NOTHING)
         self._dt = np.nan
@@ -109,7 +112,7 @@ class NonlinearCudaSweep:
 
     def resources(self, drive: NonlinearDrive) -> Resources:
         """What the kernel takes of the GPU."""
-        args = self._step_args(*self._sources(1.0, drive), 1.0, 0)
+        args = self._step_args(*self._sources(1.0, drive)[1:], 1.0, 0)
         return kernel(self._movement.build, self._structure, args).resources(self._movement.TILE.block)
 
     def advance(self, dt: float, steps: int, drive: NonlinearDrive) -> None:
@@ -117,15 +120,11 @@ class NonlinearCudaSweep:
         batch ahead of the device, so neither waits for the other. No step makes the kernels ready that steps need."""
         sources = self._sources(dt, drive)
         if steps == 0:
-            args = self._step_args(*sources, dt, 0)
-            kernel(self._movement.build, self._structure, args)
-            self._entering(args)
+            self._launches(*sources, dt, 0)
         for first, count, deposits in pieces(drive.deposits, steps, one_by_one=self._looks is not None):
             for k in range(first, first + count):
-                args = self._step_args(*sources, dt, k)
-                sweep = kernel(self._movement.build, self._structure, args)
-                self._entering(args)()
-                sweep(self._movement.grid(self.terms.shape), self._movement.TILE.block, args)
+                for launch in self._launches(*sources, dt, k):
+                    launch()
                 self._field.swap()
             if deposits:
                 self._windows.add(self._field.now, first + count - 1, dt)
@@ -172,18 +171,34 @@ class NonlinearCudaSweep:
         gains = (dt * drive.heat_scale).astype(self.dtype)
         return walls, table, gains, drive
 
-    def _step_args(
+    def _launches(
         self, walls: Table, table: Table, gains: np.ndarray, drive: NonlinearDrive, dt: float, k: int
-    ) -> tuple[Any, ...]:
-        """What the sweep is given in step k of a batch."""
-        terms, zero, real = self.terms, np.int64(0), self.dtype.type
-        medium, smooth = self._medium_for(dt)
+    ) -> list[Callable[[], None]]:
+        """What takes step k of a batch: what passes the walls, then the sweep."""
+        args = self._step_args(table, gains, drive, dt, k)
+        sweep = kernel(self._movement.build, self._structure, args)
+        launches = [sweep.bound(self._movement.grid(self.terms.shape), self._movement.TILE.block, args)]
+        if self._book is not None:
+            medium = self._medium_for(dt)[0]
+            place = self._known_walls.differences, *self._book, self._capacity
+            given = (self._field.now, *place, self._box, medium, self._walls(walls, k), self._entered)
+            passing, grid = kernel(cuda_walls.build, None, given), (cuda_walls.BLOCKS, self.terms.ledger_size, 1)
+            launches.insert(0, passing.bound(grid, (THREADS, 1, 1), given))
+        return launches
+
+    def _walls(self, walls: Table, k: int) -> Walls:
+        """The walls in step k of a batch."""
+        terms, real = self.terms, self.dtype.type
         sizes = np.int64(terms.wall_size), self._offsets, self._closed, np.int64(terms.wall_per_cell)
-        wall = Walls(walls.row(k), zero, *sizes, real(terms.tables.reference), *self._factors)
-        by_kind = table.row(k), zero, real(dt)
+        return Walls(walls.row(k), np.int64(0), *sizes, real(terms.tables.reference), *self._factors)
+
+    def _step_args(self, table: Table, gains: np.ndarray, drive: NonlinearDrive, dt: float, k: int) -> tuple[Any, ...]:
+        """What the sweep is given in step k of a batch."""
+        medium, smooth = self._medium_for(dt)
+        by_kind = table.row(k), np.int64(0), self.dtype.type(dt)
         gain = gains[min(k, len(gains) - 1)]
         heat = Heat(*by_kind, np.int64(drive.heat_field is not None), self._source_array, gain)
-        return self._field.now, self._field.next, self._shape, self._box, smooth, medium, wall, heat
+        return self._field.now, self._field.next, self._shape, self._box, smooth, medium, self._known_walls, heat
 
     def _medium_for(self, dt: float) -> tuple[Medium, Smooth]:
         if self._medium is None or dt != self._dt:
@@ -197,13 +212,3 @@ class NonlinearCudaSweep:
             self._smooth = Smooth(self._smooth_material, on_device(rates.reshape(-1)))
             self._dt = dt
         return self._medium, self._smooth
-
-    def _entering(self, step: tuple[Any, ...]) -> Callable[[], None]:
-        """What enters the heat that passes walls and taps in a step into the ledger."""
-        if self._book is None:
-            return lambda: None
-        u, _, _, box, _, medium, walls, _ = step
-        args = (u, *self._book, self._capacity, box, medium, walls, self._entered)
-        grid = (cuda_heat_entered.BLOCKS, self.terms.ledger_size, 1)
-        launch: Callable[[], None] = kernel(cuda_heat_entered.build, None, args).bound(grid, (THREADS, 1, 1), args)
-        return launch
