@@ -99,19 +99,13 @@ def build(structure: Structure, tile: Tile, walls: Walls):
     Level n, counting from 0, takes step n + 1 of plane k - 1 - n; plane k before the sweep arrives, and plane k - steps
     after it leaves. A state is (kept, c) of a level. For this, and for stages in place of steps, see `temporal_scheme`.
     """
-    wrap_x, wrap_y, wrap_z = structure.periodic
-    wall_x, wall_y, wall_z = walls.xy and not wrap_x, walls.xy and not wrap_y, walls.z and not wrap_z
-    columns, layout, several = tile.columns, Board.of(tile, structure), structure.kinds != ""
+    wall_z = walls.z and not structure.periodic[2]
+    columns, layout = tile.columns, Board.of(tile, structure)
     skip, numbers, count, width = layout.level, layout.numbers, layout.count, tile.width
     lowered, stepped = temporal_step.build_low(structure), temporal_step.build(structure, tile, layout.rates)
     above_of, low_of, made, keep, handed_on = scheme_of(structure)
-    beyond, kinds_of = temporal_step.build_ghost(structure), _kinds(structure, tile)
-
-    def either(flag, one, other):
-        return one if flag else other
-
-    chosen = each(either)
-    first_column, last_column = part(slice(0, None, columns)), part(slice(columns - 1, None, columns))
+    beyond, at_walls = temporal_step.build_ghost(structure), _sides(structure, tile, walls)
+    kinds_of = _kinds(structure, tile)
     top, bottom = part(slice(0, columns)), part(slice(-columns, None))
     but_bottom, but_top = part(slice(0, -columns)), part(slice(columns, None))
     from_lanes, to_right, to_left = from_neighbours(columns), entering_left(columns), entering_right(columns)
@@ -126,6 +120,40 @@ def build(structure: Structure, tile: Tile, walls: Walls):
         left, right = from_lanes(cells)
         kinds = kinds_of(board, lane, k, n)
         p = int32(k - int32(1) - n)
+        inside = left, right, up, down
+        left, right, up, down = at_walls(cells, kinds, n, board, at, lane, media, inside)
+        zp = above
+        if wall_z:
+            if p == int32(0):
+                low = lowered(cells, beyond(cells, kinds, int32(4), n, board, at, media))
+            if p == int32(span.nz - int32(1)):
+                zp = beyond(cells, kinds, int32(5), n, board, at, media)
+        xm, xp = to_right(cells, left), to_left(cells, right)
+        ym, yp = up + but_bottom(cells), but_top(cells) + down
+        new = made(stepped(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at), cells, arriving, n, rates)
+        ends = uint32(0), uint32(width)
+        write_ends(board, write + shift + lane.ends, ends, top(above) + bottom(above), uint32(3))
+        return (keep(above, cells), above), handed_on(new, kept)
+
+    return cascade(level)
+
+
+def _sides(structure, tile, walls):
+    """call(cells, kinds, n, board, at, lane, media, sides): of left, right, up and down what is there at a wall."""
+    wrap_x, wrap_y, _ = structure.periodic
+    wall_x, wall_y, several = walls.xy and not wrap_x, walls.xy and not wrap_y, structure.kinds != ""
+    columns, beyond = tile.columns, temporal_step.build_ghost(structure)
+    first_column, last_column = part(slice(0, None, columns)), part(slice(columns - 1, None, columns))
+    top, bottom = part(slice(0, columns)), part(slice(-columns, None))
+
+    def either(flag, one, other):
+        return one if flag else other
+
+    chosen = each(either)
+
+    @inlined
+    def at_walls(cells, kinds, n, board, at, lane, media, sides):
+        left, right, up, down = sides
         if wall_x and several:
             # Few warps are at a wall, and what their cells need is far away.
             if lane.at_left:
@@ -145,20 +173,9 @@ def build(structure: Structure, tile: Tile, walls: Walls):
             first, last = top(cells), bottom(cells)
             up = chosen(lane.at_top, beyond(first, top(kinds), lane.face_y, n, board, at, media), up)
             down = chosen(lane.at_bottom, beyond(last, bottom(kinds), lane.face_y, n, board, at, media), down)
-        zp = above
-        if wall_z:
-            if p == int32(0):
-                low = lowered(cells, beyond(cells, kinds, int32(4), n, board, at, media))
-            if p == int32(span.nz - int32(1)):
-                zp = beyond(cells, kinds, int32(5), n, board, at, media)
-        xm, xp = to_right(cells, left), to_left(cells, right)
-        ym, yp = up + but_bottom(cells), but_top(cells) + down
-        new = made(stepped(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at), cells, arriving, n, rates)
-        ends = uint32(0), uint32(width)
-        write_ends(board, write + shift + lane.ends, ends, top(above) + bottom(above), uint32(3))
-        return (keep(above, cells), above), handed_on(new, kept)
+        return left, right, up, down
 
-    return cascade(level)
+    return at_walls
 
 
 def _kinds(structure, tile):

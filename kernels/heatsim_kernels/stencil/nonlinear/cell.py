@@ -110,6 +110,16 @@ class Heat(NamedTuple):
     gain: float
 
 
+class LookUps(NamedTuple):
+    """Device functions that look a state up in the tables of its material: the segment that a value lies in; of u
+    Kirchhoff's potential and the temperature, of that the resistivity."""
+
+    segment: object
+    phi: object
+    temperature: object
+    resistivity: object
+
+
 class Functions(NamedTuple):
     """The device functions of this file."""
 
@@ -125,18 +135,58 @@ class Functions(NamedTuple):
     new_value: object
 
 
-def _item(array, i):
-    return array[i]
-
-
 def build(inlined, called, known=False, read=None) -> Functions:
     """The functions, compiled for a target by its `inlined`; by `called`, what is long and needed in few cells.
 
     known: whether what passes walls was found before the step; `walls` are then `KnownWalls`. read: a device function
     that reads an item of the tables of sources, if not as any other.
     """
-    heat_entering, read_source = inlined(surface.heat_entering), read or inlined(_item)
+    look = _look_ups(inlined)
+    wall_heat, at_wall = _walls(inlined, called, look)
+    if known:
+        at_wall = _known_walls(inlined)
+    phi, between, sources = look.phi, _between(inlined, look), _sources(inlined, read or inlined(_item))
 
+    @inlined
+    def passing(field, i, x, y, z, face, kind, potential, box, medium, walls):
+        """What a face brings to cell i at (x, y, z) in a step, as a rate and a difference."""
+        at, n, stride, wraps, position = x, box.nx, int64(1), box.wrap_x, z * box.ny + y
+        if face >= 4:
+            at, n, stride, wraps, position = z, box.nz, box.ny * box.nx, box.wrap_z, y * box.nx + x
+        elif face >= 2:
+            at, n, stride, wraps, position = y, box.ny, box.nx, box.wrap_y, z * box.nx + x
+        upper = face % 2 == 1
+        at_end = at == (n - 1 if upper else int64(0))
+        if at_end and wraps == 0:
+            rate = medium.numbers[(kind * 6 + face) * NUMBERS]
+            return rate, at_wall(field[i], kind, face, position, medium, walls)
+        step = stride * (1 - n if at_end else int64(1))
+        return between(field[i], field[i + step if upper else i - step], kind, face, potential, medium)
+
+    @inlined
+    def new_value(field, i, x, y, z, box, medium, walls, heat):
+        """The value of cell i at (x, y, z) after the step."""
+        u = field[i]
+        kind = int64(medium.kinds[i]) if medium.several != 0 else int64(0)
+        potential = phi(u, int64(medium.material[kind]) * medium.segments, medium)
+        value, lower = sources(i, u, kind, heat), medium.zero
+        for face in range(6):
+            rate, difference = passing(field, i, x, y, z, face, kind, potential, box, medium, walls)
+            if medium.uniform == 0:
+                value = fma(rate, difference, value)
+            elif face % 2 == 1:
+                value = fma(rate, lower + difference, value)
+            lower = difference
+        return value
+
+    return Functions(*look, wall_heat, at_wall, between, sources, passing, new_value)
+
+
+def _item(array, i):
+    return array[i]
+
+
+def _look_ups(inlined) -> LookUps:
     @inlined
     def segment(value, scale, shift, medium):
         """The segment that a value lies in; what is not a number has one too."""
@@ -164,6 +214,14 @@ def build(inlined, called, known=False, read=None) -> Functions:
     @inlined
     def resistivity(T, row, medium):
         return on_line(medium.resistivities, row, segment(T, medium.t_scale, medium.t_shift, medium), T)
+
+    return LookUps(segment, phi, temperature, resistivity)
+
+
+def _walls(inlined, called, look):
+    """wall_heat and at_wall."""
+    heat_entering = inlined(surface.heat_entering)
+    segment, temperature, resistivity = look.segment, look.temperature, look.resistivity
 
     @inlined
     def followed(x, factor, h, ambient, flux, em, medium, walls):
@@ -214,24 +272,37 @@ def build(inlined, called, known=False, read=None) -> Functions:
             difference = fma(medium.numbers[(kind * 6 + face) * NUMBERS + 4], entering, difference)
         return difference
 
+    return wall_heat, at_wall
+
+
+def _known_walls(inlined):
+    """at_wall, where it was found before."""
+
     @inlined
-    def as_known(u, kind, face, position, medium, walls):
-        """The same, found before."""
+    def at_wall(u, kind, face, position, medium, walls):
+        """The difference of phi that stands for a wall."""
         difference = medium.zero
         if walls.closed[face] == 0:
             difference = walls.differences[walls.starts[face] + position]
         return difference
 
-    if known:
-        at_wall = as_known
+    return at_wall
 
+
+def _sources(inlined, read):
     @inlined
     def sources(i, u, kind, heat):
         """The cell itself plus its sources."""
-        value = fma(heat.dt, read_source(heat.table, heat.start + kind), u)
+        value = fma(heat.dt, read(heat.table, heat.start + kind), u)
         if heat.has_field != 0:
-            value = fma(heat.gain, read_source(heat.field, i), value)
+            value = fma(heat.gain, read(heat.field, i), value)
         return value
+
+    return sources
+
+
+def _between(inlined, look):
+    phi, temperature, resistivity = look.phi, look.temperature, look.resistivity
 
     @inlined
     def series(T, T1, row, row1, numbers, medium):
@@ -260,36 +331,4 @@ def build(inlined, called, known=False, read=None) -> Functions:
             difference = T1 - T
         return rate, difference
 
-    @inlined
-    def passing(field, i, x, y, z, face, kind, potential, box, medium, walls):
-        """What a face brings to cell i at (x, y, z) in a step, as a rate and a difference."""
-        at, n, stride, wraps, position = x, box.nx, int64(1), box.wrap_x, z * box.ny + y
-        if face >= 4:
-            at, n, stride, wraps, position = z, box.nz, box.ny * box.nx, box.wrap_z, y * box.nx + x
-        elif face >= 2:
-            at, n, stride, wraps, position = y, box.ny, box.nx, box.wrap_y, z * box.nx + x
-        upper = face % 2 == 1
-        at_end = at == (n - 1 if upper else int64(0))
-        if at_end and wraps == 0:
-            rate = medium.numbers[(kind * 6 + face) * NUMBERS]
-            return rate, at_wall(field[i], kind, face, position, medium, walls)
-        step = stride * (1 - n if at_end else int64(1))
-        return between(field[i], field[i + step if upper else i - step], kind, face, potential, medium)
-
-    @inlined
-    def new_value(field, i, x, y, z, box, medium, walls, heat):
-        """The value of cell i at (x, y, z) after the step."""
-        u = field[i]
-        kind = int64(medium.kinds[i]) if medium.several != 0 else int64(0)
-        potential = phi(u, int64(medium.material[kind]) * medium.segments, medium)
-        value, lower = sources(i, u, kind, heat), medium.zero
-        for face in range(6):
-            rate, difference = passing(field, i, x, y, z, face, kind, potential, box, medium, walls)
-            if medium.uniform == 0:
-                value = fma(rate, difference, value)
-            elif face % 2 == 1:
-                value = fma(rate, lower + difference, value)
-            lower = difference
-        return value
-
-    return Functions(segment, phi, temperature, resistivity, wall_heat, at_wall, between, sources, passing, new_value)
+    return between

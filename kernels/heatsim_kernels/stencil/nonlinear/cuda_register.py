@@ -195,28 +195,29 @@ def _by_kind(value, xm, xp, ym, yp, zm, zp, kind, rates):
 look_up_each, differences = each(potential), each(_difference)
 
 
-def _march(structure, cells):
-    """The march of a thread from plane z to `end`, with the row of cells from x on."""
-    several, (wrap_x, wrap_y, wrap_z) = structure.several, structure.periodic
-    count, read, write, kinds_of, common, start, beside, with_first, with_last = cells
-    last, renew = uint32(count - 1), each(_uniform if structure.uniform else _by_kind, whole=1)
-    rates_of = _of_axes if structure.uniform else _all
-    nothing = (uint32(0),) * count
+@inlined
+def look_up(u, first, medium):
+    """The potentials of cells, of the material whose lines start at `first`."""
+    return look_up_each(u, medium.potentials, first, medium.scale, medium.shift, medium.last, medium.zero)
 
-    @inlined
-    def look_up(u, first, medium):
-        return look_up_each(u, medium.potentials, first, medium.scale, medium.shift, medium.last, medium.zero)
 
-    @inlined
-    def open_walls(n, wraps, face, walls):
-        """The places along an axis that lie at walls which are not closed, or n."""
-        low = uint32(0) if not wraps and walls.closed[face] == 0 else n
-        high = uint32(n - uint32(1)) if not wraps and walls.closed[face + 1] == 0 else n
-        return low, high
+@inlined
+def open_walls(n, wraps, face, walls):
+    """The places along an axis that lie at walls which are not closed, or n."""
+    low = uint32(0) if not wraps and walls.closed[face] == 0 else n
+    high = uint32(n - uint32(1)) if not wraps and walls.closed[face + 1] == 0 else n
+    return low, high
+
+
+def _inner(structure, cells):
+    """call(i, position, u, values, ways, ends, first, kinds, rates, medium, walls, heat): the new values of cells with
+    their own material, and no open wall along y and z."""
+    count, read, start, beside = cells.count, cells.read, cells.start, cells.beside
+    with_first, with_last = cells.with_first, cells.with_last
+    renew = each(_uniform if structure.uniform else _by_kind, whole=1)
 
     @inlined
     def inner(i, position, u, values, ways, ends, first, kinds, rates, medium, walls, heat):
-        """The new values of cells with their own material, and no open wall along y and z."""
         here, p_low, p_here, p_high = values
         (at_left, from_left), (at_right, from_right) = ends
         # Something is read where there is no wall too: without a branch, all reads are under way at once.
@@ -233,6 +234,16 @@ def _march(structure, cells):
         ym, yp = differences(p_before, p_here), differences(p_after, p_here)
         zm, zp = differences(p_low, p_here), differences(p_high, p_here)
         return renew(start(uint64(i), here, kinds, heat), xm, xp, ym, yp, zm, zp, kinds, rates)
+
+    return inner
+
+
+def _march(structure, cells):
+    """The march of a thread from plane z to `end`, with the row of cells from x on."""
+    several, (wrap_x, wrap_y, wrap_z) = structure.several, structure.periodic
+    count, read, write, kinds_of, common = cells.count, cells.read, cells.write, cells.kinds, cells.common
+    last, nothing, inner = uint32(count - 1), (uint32(0),) * count, _inner(structure, cells)
+    rates_of = _of_axes if structure.uniform else _all
 
     @inlined
     def march(x, y, z, end, u, v, shape, box, smooth, medium, walls, heat):
