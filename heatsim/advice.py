@@ -118,10 +118,10 @@ def advise(
 
 
 def _only_euler(problem: Problem, measure: Callable[[], Cost], tolerance: float, *, full: bool) -> Advice:
-    """Where something follows temperature there is nothing to choose from."""
+    """Where something follows temperature: what `implicit` takes for a step is not known beforehand."""
     steps = step_count(problem.taking("euler", None) if _allows_euler(problem) else problem)
     seconds = steps * measure().step if full else 0.0
-    reason = "it alone takes what follows temperature"
+    reason = 'its steps follow temperature at once; integrator = "implicit" takes longer ones, each far dearer'
     return Advice("euler", reason, tolerance, (Estimate("euler", steps, steps, seconds),))
 
 

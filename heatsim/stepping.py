@@ -19,6 +19,7 @@ from heatsim.problem.problem import JUMP
 
 if TYPE_CHECKING:
     from heatsim.integrators.implicit import Implicit
+    from heatsim.integrators.nonlinear_implicit import NonlinearImplicit
     from heatsim.integrators.rkl2 import Rkl2
     from heatsim.state import State
 
@@ -51,9 +52,7 @@ def advancing(state: State) -> Callable[[float], Iterator[None]]:
 
         return lambda target: steady.solve(state, tolerance)
     if control.integrator == "implicit":
-        from heatsim.integrators.implicit import Implicit
-
-        integrator = Implicit(state)
+        integrator = _implicit(state)
         if equal:
             return lambda target: equal_implicit_steps(state, integrator, target)
         order = integrator.tableau.embedded_order
@@ -64,6 +63,16 @@ def advancing(state: State) -> Callable[[float], Iterator[None]]:
     if equal:
         return lambda target: equal_super_steps(state, super_steps, target)
     return ErrorControl(state, super_steps, tolerance, ERROR_ORDER, super_steps.longest).advance
+
+
+def _implicit(state: State) -> Implicit | NonlinearImplicit:
+    if state.problem.follows_temperature:
+        from heatsim.integrators.nonlinear_implicit import NonlinearImplicit
+
+        return NonlinearImplicit(state)
+    from heatsim.integrators.implicit import Implicit
+
+    return Implicit(state)
 
 
 def steps_between(start: float, target: float, largest_step: float) -> int:
@@ -116,7 +125,7 @@ def _next_batch(count: int, seconds: float, most: int) -> int:
     return max(1, min(fitting, 2 * count, most))
 
 
-def equal_implicit_steps(state: State, integrator: Implicit, target: float) -> Iterator[None]:
+def equal_implicit_steps(state: State, integrator: Implicit | NonlinearImplicit, target: float) -> Iterator[None]:
     """Implicit steps of equal size, no larger than asked for, without error control."""
     start = state.time
     if target <= start:

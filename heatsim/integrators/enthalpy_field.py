@@ -25,6 +25,7 @@ class EnthalpyField:
     """A sweep of enthalpy in the ways of a `Sweep`, whose values are rises of temperature over the reference, K.
 
     cautions: materials that left the temperatures for which they are told, as far as whole fields were looked at.
+    entered: heat that has entered, in place of what the sweep counted, for integrators that do not use its steps.
     """
 
     def __init__(self, sweep: Sweep, problem: Problem, name: str) -> None:
@@ -35,6 +36,7 @@ class EnthalpyField:
         self._tables, self._problem = self._terms.tables, problem
         self._told = np.array(problem.tabulated.told if problem.tabulated else ())
         self._strayed: dict[str, str] = {}
+        self.entered: np.ndarray | None = None
 
     @property
     def cautions(self) -> list[str]:
@@ -92,7 +94,7 @@ class EnthalpyField:
 
     def heat_entered(self) -> np.ndarray:
         """Heat that has entered through each of FACES and from each ambient since the start, J."""
-        return self.sweep.heat_entered()
+        return self.sweep.heat_entered() if self.entered is None else self.entered.copy()
 
     def advance(self, dt: float, steps: int, drive: NonlinearDrive) -> None:
         """Advance `steps` steps of `dt` seconds."""

@@ -10,20 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
-from heatsim_kernels.multigrid import cpu
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.multigrid.solver import Solver
-from heatsim_kernels.stencil.nonlinear.linearised import linearised
 
 from heatsim.errors import NotConvergedError, NotFiniteError
-from heatsim.integrators import ON_CUDA
+from heatsim.integrators.frozen import frozen, outside, solver_kernels
 
 if TYPE_CHECKING:
-    from heatsim_kernels.stencil.nonlinear.terms import NonlinearDrive, NonlinearTerms
+    from heatsim_kernels.stencil.nonlinear.terms import NonlinearTerms
     from heatsim_kernels.stencil.terms import Drive
 
     from heatsim.integrators.enthalpy_field import EnthalpyField
@@ -37,12 +34,11 @@ BALANCED = 1e-11  # of the heat that passes walls and sources: what may be missi
 ROUNDING = 1e-14  # of the temperatures: changes below are none
 LEAST_STEP = 1 / 16
 FARTHEST = 1000.0  # K by which an iteration may move the mean: where a coefficient vanishes, nothing else holds it
-WEAK = 1e-3  # of the mean outside, the row of a held cell: see `multigrid.operator`
 
 
-class Frozen(NamedTuple):
-    """A body frozen at a temperature: its operator, the heat that is missing in each cell (W), and in all of them as a
-    share of what passes walls and sources."""
+class Balance(NamedTuple):
+    """A frozen body as an operator, the heat that is missing in each cell (W), and in all of them as a share of what
+    passes walls and sources."""
 
     operator: Operator
     missing: np.ndarray
@@ -57,15 +53,15 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
     the range. Raises `NotConvergedError`; the state then holds the last iterate.
     """
     problem, held = state.problem, cast("EnthalpyField", state.sweep)
-    kernels = _solver_kernels(held.name)
+    kernels = solver_kernels(held.name)
     terms, drive = cast("NonlinearTerms", problem.terms), problem.drive(np.zeros(1))
     u, material = np.array(held.sweep.field()), terms.of_kinds(terms.material)
     solved = np.broadcast_to(terms.of_kinds(terms.capacity) > 0, terms.shape)
     history, step, before, done = state.effort.residuals, 1.0, np.inf, False
-    frozen = _freeze(terms, u, drive, solved)
+    balance = _balance(terms, u, drive, solved)
     while not done and len(history) < MOST_ITERATIONS:
-        found = Solver(frozen.operator, kernels).solve(
-            frozen.missing, tolerance=SOLVED_TO, max_iterations=MOST_OF_A_SOLVE
+        found = Solver(balance.operator, kernels).solve(
+            balance.missing, tolerance=SOLVED_TO, max_iterations=MOST_OF_A_SOLVE
         )
         change = np.where(solved, np.asarray(kernels.get(found.x)), 0.0)
         largest = float(np.abs(change).max())
@@ -75,38 +71,24 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
         T = terms.tables.temperature(u, material) + step * change
         u, before = terms.tables.state_of(T, material), largest
         extent = float(np.ptp(T)) or 1.0
-        frozen = _freeze(terms, u, drive, solved)
+        balance = _balance(terms, u, drive, solved)
         history.append(largest / extent)
         state.effort.iterations += found.iterations
         settled = largest <= ROUNDING * float(np.abs(T).max())
-        done = settled or (largest <= SHARE * tolerance * extent and frozen.imbalance <= BALANCED)
+        done = settled or (largest <= SHARE * tolerance * extent and balance.imbalance <= BALANCED)
         yield
     _finish(state, u, drive)
     if not done:
         raise NotConvergedError(f"the steady solver, in {len(history)} iterations,", history)
 
 
-def _solver_kernels(name: str) -> ModuleType:
-    if name != ON_CUDA:
-        return cpu
-    from heatsim_kernels.multigrid import cuda
-
-    return cuda
-
-
-def _freeze(terms: NonlinearTerms, u: np.ndarray, drive: Drive, solved: np.ndarray) -> Frozen:
-    operator, heat = linearised(terms, u, cast("NonlinearDrive", drive))
+def _balance(terms: NonlinearTerms, u: np.ndarray, drive: Drive, solved: np.ndarray) -> Balance:
     T = terms.tables.temperature(u, terms.of_kinds(terms.material))
-    passing = heat - operator.s * T
-    missing = passing.copy()
-    exchange = cpu.field(terms.shape, np.float64)
-    cpu.sweep((operator.gx, operator.gy, operator.gz), np.zeros(terms.shape), T, None, None, exchange)
-    missing -= exchange
-    ties = operator.s + _loose(float(operator.s[solved].sum()), float(missing[solved].sum())) / solved.sum()
-    outside = np.where(solved, ties, WEAK * ties[solved].mean())
+    operator, passing, flow = frozen(terms, u, T, drive)
+    ties = operator.s + _loose(float(operator.s[solved].sum()), float(flow[solved].sum())) / solved.sum()
     scale = float(np.abs(passing[solved]).sum()) or 1.0
     imbalance = abs(float(passing[solved].sum())) / scale
-    return Frozen(replace(operator, s=outside), np.where(solved, missing, 0.0), imbalance)
+    return Balance(replace(operator, s=outside(ties, solved)), np.where(solved, flow, 0.0), imbalance)
 
 
 def _loose(tied: float, missing: float) -> float:

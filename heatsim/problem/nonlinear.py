@@ -36,13 +36,13 @@ class Tabulated(NamedTuple):
     reached: Range
 
 
-def require_explicit(scenario: Scenario) -> None:
+def require_one_that_follows(scenario: Scenario) -> None:
     """Raise `ScenarioError` for an integrator that needs a linear problem."""
     name = scenario.time.integrator
-    if name in ("rkl2", "implicit"):
+    if name == "rkl2":
         key = ".".join(map(str, what_follows_temperature(scenario) or ()))
         message = f'"{name}" needs properties and faces that do not follow temperature, as {key} does'
-        hint = 'integrator = "euler" follows it, "steady" finds its limit'
+        hint = 'integrator = "euler" and "implicit" follow it, "steady" finds its limit'
         raise ScenarioError([scenario.problem_at(("time", "integrator"), message, hint)])
 
 

@@ -25,7 +25,7 @@ from heatsim.problem.initial import InitialField
 from heatsim.problem.kinds import Kinds, make_kinds
 from heatsim.problem.limit import require_limit
 from heatsim.problem.media import Media, make_media
-from heatsim.problem.nonlinear import Tabulated, make_nonlinear_terms, require_explicit, tabulated
+from heatsim.problem.nonlinear import Tabulated, make_nonlinear_terms, require_one_that_follows, tabulated
 from heatsim.problem.parts import Part, make_parts
 from heatsim.problem.reach import known_range, reach_of, times_of
 from heatsim.problem.slopes import find_slopes
@@ -268,7 +268,7 @@ def _tables(
     """The materials as tables, where something follows temperature."""
     if what_follows_temperature(scenario) is None:
         return None
-    require_explicit(scenario)
+    require_one_that_follows(scenario)
     solid = (np.array(zones.media) < media.solids).astype(float)
     unit = Heating(scenario, grid, zones, solid, sources, np.dtype(scenario.compute.precision))
     known = known_range(scenario, initial.range(), walls, media.temperature)

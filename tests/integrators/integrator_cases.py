@@ -15,6 +15,7 @@ from scenario_texts import PERIODIC, box, convection, fixed, flux, material
 
 from heatsim.integrators import make_field
 from heatsim.integrators.implicit import Implicit
+from heatsim.integrators.nonlinear_implicit import NonlinearImplicit
 from heatsim.integrators.tableaus import TR_BDF2, Tableau
 from heatsim.problem import build
 from heatsim.scenario import loads
@@ -50,7 +51,8 @@ def steady(text: str, **time: Any) -> State:
 def equal_steps(text: str, count: int, tableau: Tableau, *, kernel: Any = "multigrid") -> State:
     """The end of `count` equal steps of a method."""
     state = state_of(text, kernel=kernel)
-    integrator, end = Implicit(state, tableau), state.problem.scenario.time.end
+    steps = NonlinearImplicit if state.problem.follows_temperature else Implicit
+    integrator, end = steps(state, tableau), state.problem.scenario.time.end
     for number in range(1, count + 1):
         integrator.take(integrator.attempt(end / count, 0.0), end * number / count)
     return state

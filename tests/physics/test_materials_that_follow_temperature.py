@@ -236,7 +236,7 @@ def test_auto_takes_euler_where_something_follows_temperature() -> None:
     problem, _, taken = runs.settle(physics_cases.problem_of(taken_by(text, "auto")), Choice("cpu", "cpu", "cpu"))
     assert problem.scenario.time.integrator == "euler"
     assert taken is not None
-    assert "follows temperature" in taken.reason
+    assert "follow temperature" in taken.reason
 
 
 def test_the_reach_of_an_expression_ends_where_it_fails() -> None:

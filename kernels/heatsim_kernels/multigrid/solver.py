@@ -53,11 +53,16 @@ class Solver:
     def __init__(self, operator: Operator, kernels: ModuleType = cpu) -> None:
         """Raises `ValueError` for a singular operator: one whose temperatures are tied to nothing outside."""
         self._kernels = kernels
-        held = {name: kernels.put(getattr(operator, name)) for name in ("gx", "gy", "gz", "s")}
-        self.operator = self._grounded(replace(operator, **held))
+        self.approach(operator)
         self._hierarchy = Hierarchy(self.operator, kernels)
-        self._faces = self.operator.gx, self.operator.gy, self.operator.gz
         self._p, self._q, self._r = (kernels.field(operator.shape, np.float64) for _ in range(3))
+
+    def approach(self, operator: Operator) -> None:
+        """Solve for another operator, preconditioned for the one before: for those that differ little, as those of
+        Newton's iterations do. Costs next to nothing."""
+        held = {name: self._kernels.put(getattr(operator, name)) for name in ("gx", "gy", "gz", "s")}
+        self.operator = self._grounded(replace(operator, **held))
+        self._faces = self.operator.gx, self.operator.gy, self.operator.gz
 
     def set_outside(self, s: Any) -> None:
         """Take another `s` (another time step, other wall coefficients); far cheaper than another solver.

@@ -74,6 +74,10 @@ class Tables:
         """Rise of temperature over the reference, K."""
         return self._on(self.temperatures, u, material, self.low, self.width)
 
+    def slope(self, u: np.ndarray, material: np.ndarray | int) -> np.ndarray:
+        """dT/du: C_ref over the heat capacity there, 0 where a material melts at one temperature."""
+        return self._line(self.temperatures, u, material, self.low, self.width)[..., 1]
+
     def resistivity(self, rise: np.ndarray, material: np.ndarray | int) -> np.ndarray:
         """w at a rise of temperature."""
         return self._on(self.resistivities, rise, material, self.coldest, self.step)
@@ -81,9 +85,14 @@ class Tables:
     def _on(
         self, lines: np.ndarray, at: np.ndarray, material: np.ndarray | int, low: float, width: float
     ) -> np.ndarray:
-        s = (np.asarray(at, float) - low) / width + 1
-        line = lines[material, np.clip(np.nan_to_num(s), 0, self.segments - 1).astype(int)]
+        line = self._line(lines, at, material, low, width)
         return np.asarray(line[..., 0] + line[..., 1] * at)
+
+    def _line(
+        self, lines: np.ndarray, at: np.ndarray, material: np.ndarray | int, low: float, width: float
+    ) -> np.ndarray:
+        s = (np.asarray(at, float) - low) / width + 1
+        return np.asarray(lines[material, np.clip(np.nan_to_num(s), 0, self.segments - 1).astype(int)])
 
     def melted_fraction(self, u: np.ndarray, material: np.ndarray | int) -> np.ndarray:
         """Share of each cell that has melted, 0 to 1."""
