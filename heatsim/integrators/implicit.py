@@ -16,7 +16,7 @@ once more: without that it would be far too large in stiff cells (Hosea and Sham
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from heatsim.errors import NotConvergedError
 from heatsim.integrators.tableaus import TR_BDF2, Tableau
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from heatsim_kernels.multigrid.solver import Solution
 
     from heatsim.integrators.balance import Inputs
@@ -49,6 +51,14 @@ class Attempt:
     high: float
     entered: np.ndarray
     released: float
+
+
+class HasRate(Protocol):
+    """A stage whose rate is known, the heat that flows into each cell, W."""
+
+    @property
+    def rate(self) -> Values:
+        """(nz, ny, nx)"""
 
 
 class Present(NamedTuple):
@@ -117,7 +127,7 @@ class Implicit:
         balance.prepare(inputs, diagonal * dt)
         same = inputs is present.inputs
         flow = present.flow if same else balance.flow(inputs, old, present.exchange)
-        earlier = _combined(weights, stages, diagonal)
+        earlier = combined(weights, stages, diagonal)
         guess = None if slope is None else c * dt * slope
         found = self._solve(earlier + flow, guess, accuracy, LEAST_RESIDUAL)
         field = old + found.x
@@ -143,7 +153,7 @@ class Implicit:
     def _error(self, stages: list[Stage]) -> float:
         if not self.tableau.embedded:
             return float("nan")
-        difference = _combined(self.tableau.error_weights, stages, self.tableau.diagonal)
+        difference = combined(self.tableau.error_weights, stages, self.tableau.diagonal)
         low, high = self._held.extent(self._solve(difference, None, 0.0, RESIDUAL_OF_ESTIMATE).x)
         return max(-low, high)
 
@@ -157,7 +167,7 @@ class Implicit:
         return found
 
 
-def _combined(weights: tuple[float, ...], stages: list[Stage], diagonal: float) -> Values:
+def combined(weights: tuple[float, ...], stages: Sequence[HasRate], diagonal: float) -> Values:
     """Sum of weight/diagonal times rate, W."""
     total: Values = 0.0
     for weight, stage in zip(weights, stages, strict=True):

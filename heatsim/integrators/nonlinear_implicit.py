@@ -26,6 +26,7 @@ from heatsim_kernels.stencil.pieces import deposits_of, heated
 
 from heatsim.errors import NotConvergedError
 from heatsim.integrators.frozen import frozen, outside, solver_kernels
+from heatsim.integrators.implicit import combined
 from heatsim.integrators.tableaus import TR_BDF2, Tableau
 
 if TYPE_CHECKING:
@@ -105,9 +106,7 @@ class NonlinearImplicit:
                 stages.append(present)
             else:
                 guess = present.u if slope is None else present.u + c * dt * slope
-                stage, operator = self._stage(
-                    c * dt, _combined(row[:-1], stages, tableau.diagonal), guess, dt, accuracy
-                )
+                stage, operator = self._stage(c * dt, combined(row[:-1], stages, tableau.diagonal), guess, dt, accuracy)
                 stages.append(stage)
                 slope = (stage.u - present.u) / (c * dt)
         error = self._error(operator, stages)
@@ -163,7 +162,7 @@ class NonlinearImplicit:
         return np.asarray(self._walls.heat_entered() - before)
 
     def _stage(
-        self, elapsed: float, earlier: np.ndarray, guess: np.ndarray, dt: float, accuracy: float
+        self, elapsed: float, earlier: np.ndarray | float, guess: np.ndarray, dt: float, accuracy: float
     ) -> tuple[Stage, Operator]:
         """A stage so long after the present, and the operator that its last iteration was solved with; `earlier`: what
         the stages before it add, W."""
@@ -204,7 +203,7 @@ class NonlinearImplicit:
     def _error(self, operator: Operator, stages: list[Stage]) -> float:
         if not self.tableau.embedded:
             return float("nan")
-        difference = _combined(self.tableau.error_weights, stages, self.tableau.diagonal)
+        difference = combined(self.tableau.error_weights, stages, self.tableau.diagonal)
         return float(np.abs(self._change(operator, difference)[self._solved]).max())
 
     def _balanced(self, u: np.ndarray, heat: float) -> np.ndarray:
@@ -218,11 +217,3 @@ def _settled(sizes: list[float], accuracy: float) -> bool:
     shrunk = sizes[-1] / sizes[-2] if sizes[-2] > 0 else 0.0
     yet = sizes[-1] * shrunk / (1.0 - shrunk) if 0.0 < shrunk < 1.0 else sizes[-1]
     return yet <= accuracy
-
-
-def _combined(weights: tuple[float, ...], stages: list[Stage], diagonal: float) -> np.ndarray:
-    """Sum of weight/diagonal times rate, W."""
-    total = np.zeros(()) if not stages else np.zeros_like(stages[0].rate)
-    for weight, stage in zip(weights, stages, strict=True):
-        total = total + (weight / diagonal) * stage.rate
-    return total
