@@ -64,16 +64,7 @@ def build(structure: Structure, tile: Tile, rates_at: int):
         dx, dy = fma(minus_two, c, xm + xp), fma(minus_two, c, ym + yp)
         return fma(rz, low + zp, fma(ry, dy, fma(rx, dx, start)))
 
-    def face_differences(start, c, xm, xp, ym, yp, low, zp, rxm, rxp, rym, ryp, rzm, rzp):
-        """`physics.face_differences`, with zm - c at hand."""
-        start = fma(rxp, xp - c, fma(rxm, xm - c, start))
-        start = fma(ryp, yp - c, fma(rym, ym - c, start))
-        return fma(rzp, zp - c, fma(rzm, low, start))
-
-    def heated(c, dt, rate):
-        return fma(dt, rate, c)
-
-    differences = inlined(face_differences)
+    differences = inlined(_face_differences)
 
     def own_differences(start, c, xm, xp, ym, yp, low, zp, of, board):
         at = uint64(rates_at) + uint64(of) * uint64(RATES)
@@ -81,11 +72,11 @@ def build(structure: Structure, tile: Tile, rates_at: int):
         rzm, rzp = two(board, at, (uint32(4),))
         return differences(start, c, xm, xp, ym, yp, low, zp, rxm, rxp, rym, ryp, rzm, rzp)
 
-    uniform, of_faces, of_each = each(second_difference), each(face_differences), each(own_differences)
+    uniform, of_faces, of_each = each(second_difference), each(_face_differences), each(own_differences)
     every_row, first_row = cycled(tile.rows), part(slice(0, tile.columns))
     rate_of = [each(_rate(rates_at, face)) for face in range(6)]
     rate_xm, rate_xp, rate_ym, rate_yp, rate_zm, rate_zp = rate_of
-    heat_of, warmed = each(_heat), each(heated)
+    heat_of, warmed = each(_heat), each(_heated)
     unequal = unequal_rows(tile.columns)
 
     @inlined
@@ -116,6 +107,17 @@ def build(structure: Structure, tile: Tile, rates_at: int):
         return of_any(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at)
 
     return anywhere if several else of_equal_rows
+
+
+def _face_differences(start, c, xm, xp, ym, yp, low, zp, rxm, rxp, rym, ryp, rzm, rzp):
+    """`physics.face_differences`, with zm - c at hand."""
+    start = fma(rxp, xp - c, fma(rxm, xm - c, start))
+    start = fma(ryp, yp - c, fma(rym, ym - c, start))
+    return fma(rzp, zp - c, fma(rzm, low, start))
+
+
+def _heated(c, dt, rate):
+    return fma(dt, rate, c)
 
 
 def _begin(structure, tile):
