@@ -17,7 +17,7 @@ from .cpu_pass import EULER, Buffers, Heat, Stages, advance
 from .cpu_places import Grid
 from .cpu_rows import Medium
 from .cpu_runs import find_runs
-from .cpu_tiling import Shape, scratch_rows, steps_to_fuse, tiling
+from .cpu_tiling import Shape, rows_at_once, scratch_rows, steps_to_fuse, tiling
 from .cpu_walls import Walls
 from .pieces import deposits_of, part, pieces
 from .stages import Defect, Stage, StageFields, row_of
@@ -70,7 +70,7 @@ class CpuSweep:
         # A line between rows: rows of a power of two would all fall on one set of the cache.
         pitch = (-(-terms.shape[2] // per_line) + 1) * per_line
         shape = Shape(terms.shape, terms.periodic[2], terms.periodic[1], pitch * self.dtype.itemsize, fields=1)
-        self._buffers = Buffers(pitch, per_line, cells * self.dtype.itemsize > STREAM_FROM)
+        self._buffers = Buffers(pitch, per_line, rows_at_once(shape), cells * self.dtype.itemsize > STREAM_FROM)
         self._taps = tapped_faces(terms)
         most = fused if terms.taps is None else 1
         self._plan = self._make_plan(shape, most)

@@ -48,7 +48,6 @@ from .cpu_rows import NUMBERS, Combination, Medium, RowHeat, Rows, advance_row
 from .cpu_walls import X_MAX, X_MIN, Y_MAX, Y_MIN, Z_MAX, Z_MIN, Book, Walls, face_at, ghost_cell, ghost_row
 from .taps import enter_taps
 
-ROWS_AT_ONCE = 16  # rows by which a level is ahead of the next: they and what they are made from stay in L1
 SCRATCH_ROWS = 5  # of each thread, before its rings: ghosts beyond y_min, y_max, z_min and z_max, a finished row
 
 
@@ -65,11 +64,12 @@ class Heat(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """Scratch rows are `pitch` elements apart; `per_line` elements make a cache line; whether results bypass the cache
-    on their way to the field."""
+    """Scratch rows are `pitch` elements apart; `per_line` elements make a cache line; `rows` by which a level is ahead
+    of the next; whether results bypass the cache on their way to the field."""
 
     pitch: int
     per_line: int
+    rows: int
     stream: bool
 
 
@@ -152,14 +152,14 @@ def _tile(u, v, tile, first, steps, grid, buffers, scratch, medium, heat, walls,
     z0, z1 = widened(tile.z0, tile.z1, overlap, grid.nz, grid.wrap_z)
     y0, y1 = widened(tile.y0, tile.y1, overlap, grid.ny, grid.wrap_y)
     height = y1 - y0
-    slots = 2 * height + ROWS_AT_ONCE
+    slots = 2 * height + buffers.rows
     for top in range(z0, z1 + overlap):
-        for y in range(y0, y1, ROWS_AT_ONCE):
+        for y in range(y0, y1, buffers.rows):
             for level in range(steps):
                 z = top - level
                 first_z, end_z = widened(tile.z0, tile.z1, overlap - level, grid.nz, grid.wrap_z)
                 first_y, end_y = widened(tile.y0, tile.y1, overlap - level, grid.ny, grid.wrap_y)
-                first_y, end_y = max(first_y, y), min(end_y, y + ROWS_AT_ONCE)
+                first_y, end_y = max(first_y, y), min(end_y, y + buffers.rows)
                 if first_z <= z < end_z and first_y < end_y:
                     rows = SCRATCH_ROWS + (level - 1) * slots
                     below = Ring(shifted(scratch, rows * buffers.pitch), height, slots, buffers.pitch)

@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .cpu_pass import ROWS_AT_ONCE, SCRATCH_ROWS
+from .cpu_pass import SCRATCH_ROWS
 
 L2_BUDGET = 832 * 1024  # bytes of a tile's planes; cores of today have 1 MiB of L2 or more
+L1_BUDGET = 36 * 1024  # bytes of the rows by which a level is ahead of the next; L1 has 32 KiB or more
+MOST_ROWS = 16  # of them
 MOST_FUSED = 8  # more gains less than a tenth of a step's memory time
 MEMORY = 2.0  # time that a cell takes through memory, over its time in cache: measured on two cores of Zen 4
 SLAB = 16  # planes of a slab at least, if steps are fused: what a slab overlaps is computed twice
@@ -47,6 +49,11 @@ def _overlap(n: int, cut: int, wraps: bool, fused: int) -> float:
     return (fused - 1) / min(n, cut) if wraps or cut < n else 0.0
 
 
+def rows_at_once(shape: Shape) -> int:
+    """Rows by which a level is ahead of the next: about as many as stay in L1."""
+    return max(1, min(MOST_ROWS, L1_BUDGET // shape.row_bytes))
+
+
 def band_height(shape: Shape, fused: int) -> int:
     """Rows of a band: as many as let the planes of a tile stay in L2.
 
@@ -54,7 +61,7 @@ def band_height(shape: Shape, fused: int) -> int:
     rows of each level above.
     """
     levels = fused - 1
-    rows = L2_BUDGET // shape.row_bytes - levels * ROWS_AT_ONCE
+    rows = L2_BUDGET // shape.row_bytes - levels * rows_at_once(shape)
     height = max(4, rows // (2 * levels + 1 + 2 * shape.fields) - 2 * levels)
     return min(height, -(-shape.cells[1] // (WAYS if _is_shallow(shape) else 1)))
 
@@ -77,4 +84,4 @@ def scratch_rows(shape: Shape, tiles: np.ndarray, fused: int) -> int:
     """Rows of scratch that each thread needs."""
     tallest = int((tiles[:, 3] - tiles[:, 2]).max()) + 2 * (fused - 1)
     height = tallest if shape.wrap_y else min(tallest, shape.cells[1])
-    return SCRATCH_ROWS + (fused - 1) * (2 * height + ROWS_AT_ONCE)
+    return SCRATCH_ROWS + (fused - 1) * (2 * height + rows_at_once(shape))
