@@ -74,7 +74,9 @@ def _main(path: str, max_elements: str, dataset: str | None = None) -> int:
     except DAMAGE as error:
         sys.stderr.write(f"cannot be read as {Path(path).suffix}: {error}")
         return _REFUSED
-    np.lib.format.write_array(sys.stdout.buffer, array, allow_pickle=False)
+    # As above: NumPy would ask for the place in a file, and a pipe has none.
+    np.lib.format.write_array(SimpleNamespace(write=sys.stdout.buffer.write), array, allow_pickle=False)
+    sys.stdout.buffer.flush()
     return 0
 
 

@@ -47,6 +47,14 @@ def test_each_kind_reads_back_the_values_and_the_type(tmp_path: Path, name: str)
     assert np.array_equal(array.ravel(), VALUES.ravel())
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_hdf5_is_read_whether_pythons_output_is_buffered_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unbuffered: str
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    assert np.array_equal(read_array(write_sample(tmp_path / "a.h5")).ravel(), VALUES.ravel())
+
+
 @pytest.mark.parametrize("dtype", ["bool", ">i2", ">f8", "<f4", "u8"])
 @pytest.mark.parametrize("name", ["a.npy", "a.npz", "a.h5"])
 def test_arrays_come_in_native_byte_order_and_c_order(tmp_path: Path, name: str, dtype: str) -> None:
