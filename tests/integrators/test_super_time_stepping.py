@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from integrator_cases import ORDER_PROBLEMS, VARIED_PROBLEMS, Watcher, case, exact, field, run, state_of
@@ -152,6 +154,17 @@ def test_super_steps_take_far_fewer_sweeps_than_explicit_steps() -> None:
     text = case([128, 1, 1], 0.1, initial="cos(pi*x)", boundary={"x_min": fixed(1.0)})
     state = run(text, integrator="rkl2")
     assert state.effort.stages < 0.15 * 0.1 / state.problem.stability_limit
+
+
+def test_super_steps_under_a_moving_beam_are_few_and_right(tmp_path: Path) -> None:
+    (tmp_path / "scan.csv").write_text("time, x, y, on\n0, 0.2, 0.4, 1\n1, 0.8, 0.6, 1\n")
+    beam = {"kind": "gaussian", "power": 40.0, "radius": 0.3, "depth": 0.5, "path": str(tmp_path / "scan.csv")}
+    text = case([16, 16, 16], 1.0, sources=[{"beam": beam}], boundary={"z_min": fixed(0.0)})
+    explicit = run(text, kernel="cpu", integrator="euler", step="auto")
+    found = run(text, kernel="cpu", integrator="rkl2", tolerance=1e-3)
+    assert found.step < explicit.step / 8
+    assert np.abs(field(found) - field(explicit)).max() < 3e-3 * np.ptp(field(explicit))
+    assert abs(found.energy.relative_residual) < 1e-12
 
 
 def test_events_between_super_steps_are_hit_exactly() -> None:

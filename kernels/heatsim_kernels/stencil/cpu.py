@@ -197,7 +197,6 @@ class CpuSweep:
         assert fields.keeps_one or last.gamma == 0.0, "Y_1 is not kept for stages that are taken several at once"
         second = fields.free[-2] if len(stages) > 1 else None
         self._combine(fields.last, fields.target, fields.before, second, dt, stages, drive)
-        self._heat_windows(fields.target, deposits_of(drive.deposits, 0), last.rate * float(self.dtype.type(dt)))
         fields.taken(second)
 
     def _combine(
@@ -218,6 +217,7 @@ class CpuSweep:
         made_of = Stages(before, *others, v if second is None else second, numbers, shares, len(stages))
         plan = self._single_stage_plan if len(stages) == 1 else self._stage_plan
         self._pass(u, v, len(stages), plan, dt, drive, made_of)
+        self._heat_windows(v, deposits_of(drive.deposits, 0), stages[-1].rate * float(self.dtype.type(dt)))
 
     def _heat_windows(self, u: np.ndarray, deposits: Sequence[Deposit], gain: float) -> None:
         for each in deposits:
