@@ -40,7 +40,7 @@ class DeviceField:
         held = not terms.capacity.all()
         solved = np.dtype(np.uint8)
         self._solved = cuda.spread(terms.capacity > 0, self._kinds, terms.shape, solved) if held else None
-        self._captures = Captures(prod(terms.shape), np.float64)
+        self._captures = Captures(prod(terms.shape), self.dtype)
         self._watch: CudaWatch | None = None
 
     def balance(self, problem: Problem) -> Balance:
