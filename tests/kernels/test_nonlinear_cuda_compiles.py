@@ -18,6 +18,7 @@ REGISTERS = 65536  # of a multiprocessor
 KERNELS = [
     pytest.param("register", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
     pytest.param("walls", "float32", marks=pytest.mark.xdist_group("nonlinear ledger")),
+    pytest.param("joints", "float32", marks=pytest.mark.xdist_group("nonlinear joints")),
     pytest.param("register", "float64", marks=[pytest.mark.slow, pytest.mark.xdist_group("nonlinear register")]),
 ]
 
@@ -25,7 +26,7 @@ KERNELS = [
 def arguments(precision: str) -> dict[str, Any]:
     """The types of a kernel's arguments, by name."""
     from heatsim_kernels.stencil.nonlinear.cell import Box, Heat, KnownWalls, Medium, Walls
-    from heatsim_kernels.stencil.nonlinear.cuda_cell import Shape, Smooth
+    from heatsim_kernels.stencil.nonlinear.cuda_cell import Shape
 
     real, word, count = getattr(types, precision), types.int64, types.uint32
     reals, counts, bytes_ = real[::1], count[::1], types.uint8[::1]
@@ -34,7 +35,7 @@ def arguments(precision: str) -> dict[str, Any]:
         "u": reals,
         "shape": types.NamedUniTuple(count, 3, Shape),
         "box": types.NamedUniTuple(word, 6, Box),
-        "smooth": types.NamedTuple((counts, reals), Smooth),
+        "counts": counts,
         "medium": types.NamedTuple((*[real] * 9, *tables), Medium),
         "walls": types.NamedTuple((reals, word, word, word[::1], bytes_, word, real, word, counts, reals, real), Walls),
         "known": types.NamedTuple((bytes_, word[::1], reals), KnownWalls),
@@ -56,12 +57,14 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
     from heatsim_kernels.stencil.nonlinear.cuda_cell import Structure
 
     module = import_module(f"heatsim_kernels.stencil.nonlinear.cuda_{name}")
-    sweep = ("u", "u", "shape", "box", "smooth", "medium", "known", "heat")
+    sweep = ("u", "u", "shape", "box", "u", "medium", "known", "heat")
     ledger = ("u", "u", "words", "bytes", "words", "sums", "box", "medium", "walls", "partial")
-    given = {"walls": ledger, "temperatures": ("u", "u", "medium")}.get(name, sweep)
+    joints = ("u", "u", "counts", "box", "medium", "known", "heat")
+    given = {"walls": ledger, "temperatures": ("u", "u", "medium"), "joints": joints}.get(name, sweep)
     signature = types.void(*(arguments(precision)[each] for each in given))
-    variant = Structure(uniform=False, several=True, fours=True, periodic=(False, False, False))
-    ptx = str(cuda.compile_ptx(module.build(variant), signature, cc=(9, 0))[0])
+    variant = Structure(precision, uniform=False, several=True, fours=True, periodic=(False, False, False))
+    bounds = module.bounds(precision) if name == "register" else None
+    ptx = str(cuda.compile_ptx(module.build(variant), signature, cc=(9, 0), launch_bounds=bounds)[0])
     return ptx, _assembled(ptx, (9, 0))[1]
 
 
@@ -75,7 +78,7 @@ def test_a_nonlinear_kernel_spills_nothing_and_a_block_fits(name: str, precision
     registers = int(re.findall(r"Used (\d+) registers", report)[0])
     assert registers * 256 <= REGISTERS
     if (name, precision) == ("register", "float32"):
-        assert registers <= 128  # 16 warps a multiprocessor
+        assert registers <= 80  # 24 warps a multiprocessor
 
 
 @pytest.mark.parametrize(("name", "precision"), KERNELS)
@@ -84,12 +87,12 @@ def test_a_nonlinear_kernel_rounds_as_the_cpu_does(name: str, precision: str) ->
     the assembler could fuse, or not, would not give the bits of the CPU."""
     ptx, _ = compiled(name, precision)
     real = "f32" if precision == "float32" else "f64"
-    assert f"div.rn.{real}" in ptx
+    assert (f"div.rn.{real}" in ptx) == (name != "register")
     assert not re.search(r"\.ftz|\.approx|div\.full", ptx)
     if precision == "float32" and name != "walls":
         assert ".f64" not in ptx
     products = set(re.findall(rf"mul(?:\.rn)?\.{real}\s+(%\w+)", ptx))
     sums = re.findall(rf"(?:add|sub)(?:\.rn)?\.{real}\s+%\w+, (%\w+), (%\w+)", ptx)
-    assert products
+    assert bool(products) == (name != "register")
     assert sums
     assert not [pair for pair in sums if products & set(pair)]

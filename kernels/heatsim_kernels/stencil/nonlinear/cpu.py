@@ -17,7 +17,7 @@ from .cell import Box, Heat, Medium, Walls
 from .cpu_pass import LEDGER_BLOCKS, Alone, Rows, advance
 from .cpu_temperatures import temperatures
 from .ledger import ledger_of
-from .numbers import face_numbers, heat_rows, is_uniform, look_of, smooth_material, wall_factors, wall_rows
+from .numbers import face_numbers, has_others, heat_rows, is_uniform, look_of, wall_factors, wall_rows
 from .terms import NonlinearDrive, NonlinearTerms
 
 RING = 400 * 1024  # bytes of a thread's three planes of potentials, which are to stay in its L2 cache
@@ -165,7 +165,7 @@ def cells_alone(terms: NonlinearTerms) -> Alone:
     nothing = Alone(np.zeros(1, np.int32), np.zeros(2, np.int64), 0)
     if terms.kinds is None:
         return nothing
-    jumps = smooth_material(terms) == 2**32 - 1
+    jumps = has_others(terms)
     if not jumps.any():
         return nothing
     starts, found = [np.zeros(1, np.int64)], []

@@ -14,13 +14,14 @@ from .cuda_cell import Structure, sweeping
 TILE = Tile(6, 2, 2) if SIMULATED else Tile(32, 4, 2)
 LARGEST_GRID = 65535  # blocks along y and along z, in every CUDA device so far
 
+ONLY_SMOOTH = False
 new_value = sweeping.new_value
 
 
 def build(structure: Structure):
-    """The kernel (u, v, shape, box, smooth, medium, walls, heat)."""
+    """The kernel (u, v, shape, box, rates, medium, walls, heat)."""
 
-    def basic(u, v, shape, box, smooth, medium, walls, heat):
+    def basic(u, v, shape, box, rates, medium, walls, heat):
         x = uint32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
         y = uint32(cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y)
         first = uint32(cuda.blockIdx.z * cuda.blockDim.z + cuda.threadIdx.z)
@@ -36,6 +37,10 @@ def build(structure: Structure):
                 y = uint32(y + rows)
 
     return basic
+
+
+def bounds(dtype: str) -> None:
+    """Any number of registers will do."""
 
 
 def grid(shape: tuple[int, int, int]) -> tuple[int, int, int]:

@@ -12,8 +12,6 @@ from ...cuda_vectors import constant
 from ...fma import fma
 from . import cell
 
-NONE = 0xFFFFFFFF  # in place of the material of kinds that have another material beside them
-
 functions = cell.build(inlined, inlined)
 sweeping = cell.build(inlined, inlined, known=True, read=constant)  # those that take `KnownWalls`
 
@@ -21,6 +19,7 @@ sweeping = cell.build(inlined, inlined, known=True, read=constant)  # those that
 class Structure(NamedTuple):
     """What a kernel is compiled for; all else is a matter of its arguments."""
 
+    dtype: str
     uniform: bool
     several: bool
     fours: bool  # whether rows are whole vectors of four cells
@@ -33,14 +32,6 @@ class Shape(NamedTuple):
     nz: int
     ny: int
     nx: int
-
-
-class Smooth(NamedTuple):
-    """Kinds with no other material beside them: (n,) their material, or NONE for others; (n, 8) rates of exchange by
-    face, padded, so that four at a time can be loaded."""
-
-    material: object
-    rates: object
 
 
 if SIMULATED:
@@ -74,10 +65,10 @@ else:
 
 
 def potential(u, lines, first, scale, shift, last, zero):
-    """As `cell.phi`, in fewer instructions; `first`, uint64, is where the material's lines start.
+    """As `cell.phi`, in fewer instructions; `first`, uint32, is where the material's lines start.
 
     What is not a number takes segment 0 here too: that is what the device's maximum makes of it.
     """
     segment = uint32(int32(min(max(fma(u, scale, shift), zero), last)))
-    a, b = load2(lines, first, segment)
+    a, b = load2(lines, uint64(first), segment)
     return fma(b, u, a)

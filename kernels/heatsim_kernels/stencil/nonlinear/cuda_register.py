@@ -1,20 +1,18 @@
-"""CUDA, `register`: a march through z with potentials in registers, so that a cell is looked up but where rows meet.
+"""CUDA, `register`: a march through z with potentials in registers, so that each cell is looked up once.
 
                 yp   . . . .          a thread owns 4 cells in x, one 16-byte access in float32, and marches through z:
     row y   xm [ o o o o ] xp         u   here, above, and the plane after that, on its way
                 ym   . . . .          phi below, here, above: looked up once, as a cell enters the march
 
-Look-ups a cell: 1, and for 4 cells 4 each in the rows before and behind and one at each end: 3.5 in all, of 8 bytes
-from the L1 cache, where one table of a material is 16 KB in float32. Device memory is asked for as by the uniform
-kernel: 8 bytes a cell. The SASS for compute capability 9.0 has 68 instructions a cell in float32, 86 with several
-kinds of cells, in 93 and 90 registers. A round asks for all that it needs before it looks anything up, and what passes
-walls was found before (`cuda_walls`): a chain of loads, one lane's, holds up its whole warp.
+Potentials go to the threads of the rows before and behind through shared memory, one barrier a plane, and to those
+beside by shuffles. What lies beyond the tile of a block, 128 x 8 cells, its outer threads look up too: 1.27 look-ups a
+cell, of 8 bytes from the L1 cache, where one table of a material is 16 KB in float32. Device memory is asked for as by
+the uniform kernel: 8 bytes a cell, and all of it a plane ahead of its use. What passes walls was found before
+(`cuda_walls`): a chain of loads, one lane's, would hold up its whole block.
 
-Rows that are no multiple of 4 cells would put vectors across 16-byte boundaries: there a thread marches four times,
-with one column of cells, and neighbouring threads read neighbouring cells.
+Rows that are no multiple of 4 cells would put vectors across 16-byte boundaries: there a thread owns one cell a plane.
 
-The potentials are carried while the cells of a thread have their own material on all sides. Where they have not, or lie
-at an open wall along y or z, a thread does its four cells one by one (`cell`), and looks up anew afterwards.
+Cells with another material beside them get some value here, and their own from `cuda_joints`.
 """
 
 from __future__ import annotations
@@ -22,20 +20,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from numba import int64, uint32, uint64
+from numba import int64, types, uint32, uint64
 
 from ...cuda_api import SIMULATED, cuda, inlined
+from ...cuda_lanes import WARP, from_neighbours, load_rows, store_rows
 from ...cuda_tuples import each
-from ...cuda_vectors import constant, load4, store4
+from ...cuda_vectors import constant, integers, load4, store4
 from ...fma import fma
 from ..cuda_cell import above, below
 from ..tile import Tile
-from .cuda_cell import NONE, Shape, Structure, load2, potential, sweeping
+from .cuda_cell import Structure, load2, potential, sweeping
 
-TILE = Tile(2, 2, planes=2) if SIMULATED else Tile(32, 4, planes=32)
+TILE = Tile(WARP, 2, planes=2) if SIMULATED else Tile(WARP, 8, planes=32)
 COLUMNS = 4
+BLOCKS = {"float32": 3, "float64": 2}  # a multiprocessor, which caps the registers: without spills, as it happens
 
-new_value, sources = sweeping.new_value, sweeping.sources
+sources = sweeping.sources
+ONLY_SMOOTH = True
 
 
 class Cells(NamedTuple):
@@ -44,8 +45,7 @@ class Cells(NamedTuple):
     count: int
     read: Callable[..., Any]
     write: Callable[..., Any]
-    kinds: Callable[..., Any]
-    common: Callable[..., Any]  # what a table holds for all their kinds, or NONE
+    lines: Callable[..., Any]  # where the lines of the materials of some kinds start
     start: Callable[..., Any]  # with the sources of a step
     beside: Callable[..., Any]  # those left and right of them
     with_first: Callable[..., Any]
@@ -53,56 +53,51 @@ class Cells(NamedTuple):
 
 
 def build(structure: Structure):
-    """The kernel (u, v, shape, box, smooth, medium, walls, heat); `u` and `v` start on a 16-byte boundary."""
-    fours = structure.fours
-    march = _march(structure, _four_cells() if fours else _one_cell())
-    width, height, chunk = COLUMNS * TILE.x, TILE.y, TILE.planes
-    count, stride = (COLUMNS, width) if fours else (1, TILE.x)
+    """The kernel (u, v, shape, box, rates, medium, walls, heat); `u` and `v` start on a 16-byte boundary."""
+    cells = _four_cells() if structure.fours else _one_cell()
+    march = _march(structure, cells)
+    width, height, chunk, count = cells.count * TILE.x, TILE.y, TILE.planes, cells.count
+    size, real = 2 * width * height, getattr(types, structure.dtype)
 
-    def register(u, v, shape, box, smooth, medium, walls, heat):
+    def register(u, v, shape, box, rates, medium, walls, heat):
+        board = cuda.shared.array(size, real)
         one, block = uint32(1), uint32(cuda.blockIdx.x)
         across = uint32((shape.nx - one) // uint32(width) + one)
         along = uint32((shape.ny - one) // uint32(height) + one)
         line = uint32(block // across)
-        x, y = uint32(block % across * uint32(width)), uint32(line % along * uint32(height))
-        y, z = uint32(y + uint32(cuda.threadIdx.y)), uint32(line // along * uint32(chunk))
-        end = min(uint32(z + uint32(chunk)), shape.nz)
-        stop = min(uint32(x + uint32(width)), shape.nx) if y < shape.ny else uint32(0)
-        if fours:  # told so, the compiler knows that only the last of four cells can be the last of a row
-            shape = Shape(shape.nz, shape.ny, uint32(shape.nx & uint32(0xFFFFFFFC)))
-        x = uint32(x + uint32(count) * uint32(cuda.threadIdx.x))
-        while x < stop:
-            march(x, y, z, end, u, v, shape, box, smooth, medium, walls, heat)
-            x = uint32(x + uint32(stride))
+        x = uint32(block % across * uint32(width) + uint32(count) * uint32(cuda.threadIdx.x))
+        y = uint32(line % along * uint32(height) + uint32(cuda.threadIdx.y))
+        z = uint32(line // along * uint32(chunk))
+        march(x, y, z, min(uint32(z + uint32(chunk)), shape.nz), board, u, v, shape, rates, medium, walls, heat)
 
     return register
+
+
+def bounds(dtype: str) -> tuple[int, int]:
+    """Threads a block, and the blocks that a multiprocessor should hold."""
+    return TILE.x * TILE.y, BLOCKS[dtype]
 
 
 def grid(shape: tuple[int, int, int]) -> tuple[int, int, int]:
     """A block for each tile of so many planes, in one row: a launch allows 65535 along y and z."""
     nz, ny, nx = shape
-    return -(-nx // (COLUMNS * TILE.x)) * -(-ny // TILE.y) * -(-nz // TILE.planes), 1, 1
+    columns = 1 if nx % COLUMNS else COLUMNS
+    return -(-nx // (columns * TILE.x)) * -(-ny // TILE.y) * -(-nz // TILE.planes), 1, 1
+
+
+@inlined
+def line_of(medium, kind):
+    """Where the lines of the material of a kind start."""
+    return uint32(constant(medium.material, kind) * uint32(medium.segments) * uint32(2))
 
 
 def _four_cells():
     """Rows of four cells from a multiple of four on."""
 
     @inlined
-    def kinds_of(kinds, i):
-        one = uint64(1)
-        j, k, m = i + one, i + one + one, i + one + one + one
-        return (
-            uint32(constant(kinds, i)),
-            uint32(constant(kinds, j)),
-            uint32(constant(kinds, k)),
-            uint32(constant(kinds, m)),
-        )
-
-    @inlined
-    def common(kinds, table):
-        found = constant(table, kinds[0])
-        one, two, three = constant(table, kinds[1]), constant(table, kinds[2]), constant(table, kinds[3])
-        return found if found == one and found == two and found == three else uint32(NONE)
+    def lines(kinds, medium):
+        one, two = line_of(medium, kinds[0]), line_of(medium, kinds[1])
+        return one, two, line_of(medium, kinds[2]), line_of(medium, kinds[3])
 
     @inlined
     def start(i, u, k, heat):
@@ -126,7 +121,7 @@ def _four_cells():
     def with_last(c, value):
         return c[0], c[1], c[2], value
 
-    return Cells(4, load4, store4, kinds_of, common, start, beside, with_first, with_last)
+    return Cells(COLUMNS, load4, store4, lines, start, beside, with_first, with_last)
 
 
 def _one_cell():
@@ -134,19 +129,15 @@ def _one_cell():
 
     @inlined
     def read(u, i):
-        return (u[i],)
+        return (constant(u, i),)
 
     @inlined
     def write(v, i, values):
         v[i] = values[0]
 
     @inlined
-    def kinds_of(kinds, i):
-        return (uint32(constant(kinds, i)),)
-
-    @inlined
-    def common(kinds, table):
-        return constant(table, kinds[0])
+    def lines(kinds, medium):
+        return (line_of(medium, kinds[0]),)
 
     @inlined
     def start(i, u, k, heat):
@@ -160,7 +151,7 @@ def _one_cell():
     def with_end(c, value):
         return (value,)
 
-    return Cells(1, read, write, kinds_of, common, start, beside, with_end, with_end)
+    return Cells(1, read, write, lines, start, beside, with_end, with_end)
 
 
 def _difference(a, b):
@@ -197,7 +188,7 @@ look_up_each, differences = each(potential), each(_difference)
 
 @inlined
 def look_up(u, first, medium):
-    """The potentials of cells, of the material whose lines start at `first`."""
+    """The potentials of cells, of the materials whose lines start at `first`, a tuple too or one for all."""
     return look_up_each(u, medium.potentials, first, medium.scale, medium.shift, medium.last, medium.zero)
 
 
@@ -209,88 +200,125 @@ def open_walls(n, wraps, face, walls):
     return low, high
 
 
-def _inner(structure, cells):
-    """call(i, position, u, values, ways, ends, first, kinds, rates, medium, walls, heat): the new values of cells with
-    their own material, and no open wall along y and z."""
-    count, read, start, beside = cells.count, cells.read, cells.start, cells.beside
-    with_first, with_last = cells.with_first, cells.with_last
-    renew = each(_uniform if structure.uniform else _by_kind, whole=1)
-
-    @inlined
-    def inner(i, position, u, values, ways, ends, first, kinds, rates, medium, walls, heat):
-        here, p_low, p_here, p_high = values
-        (at_left, from_left), (at_right, from_right) = ends
-        # Something is read where there is no wall too: without a branch, all reads are under way at once.
-        left = walls.differences[uint64(uint32(from_left + position)) if at_left else uint64(0)]
-        right = walls.differences[uint64(uint32(from_right + position)) if at_right else uint64(0)]
-        outer = u[uint64(uint32(i + ways[0]))], u[uint64(uint32(i + ways[1]))]
-        p_before = look_up(read(u, uint64(uint32(i + ways[2]))), first, medium)
-        p_after = look_up(read(u, uint64(uint32(i + ways[3]))), first, medium)
-        outer = look_up(outer, first, medium)
-        xm, xp = beside(p_here, outer[0], outer[1])
-        xm, xp = differences(xm, p_here), differences(xp, p_here)
-        xm = with_first(xm, left if at_left else xm[0])
-        xp = with_last(xp, right if at_right else xp[count - 1])
-        ym, yp = differences(p_before, p_here), differences(p_after, p_here)
-        zm, zp = differences(p_low, p_here), differences(p_high, p_here)
-        return renew(start(uint64(i), here, kinds, heat), xm, xp, ym, yp, zm, zp, kinds, rates)
-
-    return inner
+@inlined
+def within(at, n, last, wraps):
+    """Where a thread reads that stands for places from `at` on: beyond the grid, what is the last ones' neighbour."""
+    return at if at < n else (uint32(0) if wraps else uint32(n - last))
 
 
 def _march(structure, cells):
-    """The march of a thread from plane z to `end`, with the row of cells from x on."""
+    """The march of a thread from plane z to `end`, with the row of cells from x on; all of a block march together."""
     several, (wrap_x, wrap_y, wrap_z) = structure.several, structure.periodic
-    count, read, write, kinds_of, common = cells.count, cells.read, cells.write, cells.kinds, cells.common
-    last, nothing, inner = uint32(count - 1), (uint32(0),) * count, _inner(structure, cells)
+    count, read, write, start = cells.count, cells.read, cells.write, cells.start
+    lines, beside = cells.lines, cells.beside
+    with_first, with_last = cells.with_first, cells.with_last
+    exchange, publish, published = from_neighbours(count), store_rows(count, True), load_rows(count, True)
+    passing = load_rows(count, False)
+    load_kinds, parted = integers(count)
+    last, nothing, stride, size = count - 1, (uint32(0),) * count, count * TILE.x, count * TILE.x * TILE.y
+    renew = each(_uniform if structure.uniform else _by_kind, whole=1)
     rates_of = _of_axes if structure.uniform else _all
 
     @inlined
-    def march(x, y, z, end, u, v, shape, box, smooth, medium, walls, heat):
-        one, row, plane = uint32(1), shape.nx, uint32(shape.ny * shape.nx)
-        i = uint32(uint32(uint32(z * shape.ny) + y) * shape.nx + x)
-        ways = (
-            uint32(below(i, x, shape.nx, one, wrap_x) - i),
-            uint32(above(uint32(i + last), uint32(x + last), shape.nx, one, wrap_x) - i),
-            uint32(below(i, y, shape.ny, row, wrap_y) - i),
-            uint32(above(i, y, shape.ny, row, wrap_y) - i),
-        )
+    def kinds_at(medium, i):
+        return parted(load_kinds(medium.kinds, uint64(i)), medium.kinds) if several else nothing
+
+    @inlined
+    def march(x, y, z, end, board, u, v, shape, rates, medium, walls, heat):
+        one, row, plane, none = uint32(1), shape.nx, uint32(shape.ny * shape.nx), (uint32(0),)
+        tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        inside = x < shape.nx and y < shape.ny
+        x, y = within(x, shape.nx, uint32(count), wrap_x), within(y, shape.ny, one, wrap_y)
+        at_end = not wrap_x and uint32(x + uint32(count)) == shape.nx
         wall_x, wall_x1 = open_walls(shape.nx, wrap_x, 0, walls)
-        ends = (x == wall_x, uint32(walls.starts[0])), (uint32(x + last) == wall_x1, uint32(walls.starts[1]))
         wall_y, wall_y1 = open_walls(shape.ny, wrap_y, 2, walls)
         wall_z, wall_z1 = open_walls(shape.nz, wrap_z, 4, walls)
-        at_open_y = (y == wall_y) | (y == wall_y1)
-        here = read(u, uint64(i))
-        high = read(u, uint64(above(i, z, shape.nz, plane, wrap_z)))
-        p_low = p_here = here
-        carried, kinds, rates = uint32(NONE), nothing, rates_of(smooth.rates)
+        at_left, at_right = x == wall_x, uint32(x + uint32(last)) == wall_x1
+        from_left, from_right = uint32(walls.starts[0]), uint32(walls.starts[1])
+        at_wall_y = (y == wall_y) | (y == wall_y1)
+        i = uint32(uint32(uint32(z * shape.ny) + y) * shape.nx + x)
+        # Ways to what the first and the last lane, and the first and the last row of threads, look up besides.
+        aside = uint32(below(i, x, shape.nx, one, wrap_x) - i)
+        if tx > 0:
+            aside = uint32(above(uint32(i + uint32(last)), uint32(x + uint32(last)), shape.nx, one, wrap_x) - i)
+        beyond = uint32(below(i, y, shape.ny, row, wrap_y) - i)
+        if ty > 0:
+            beyond = uint32(above(i, y, shape.ny, row, wrap_y) - i)
+        at_side, at_edge = tx == 0 or tx == uint32(TILE.x - 1), ty == 0 or ty == uint32(TILE.y - 1)
+        rates = rates_of(rates)
+
+        up = above(i, z, shape.nz, plane, wrap_z)
+        here, high, kinds, high_kinds = (
+            read(u, uint64(i)),
+            read(u, uint64(up)),
+            kinds_at(medium, i),
+            kinds_at(medium, up),
+        )
+        own_lines = lines(kinds, medium)
+        first = own_lines[0]
+        p_low = look_up(read(u, uint64(below(i, z, shape.nz, plane, wrap_z))), own_lines, medium)
+        p_here = look_up(here, own_lines, medium)
+        side, outer = constant(u, uint32(i + aside)), read(u, uint64(uint32(i + beyond)))
+        at = uint64((ty * uint32(TILE.x) + tx) * uint32(count))
+        other = uint64(at + uint64(size))
+        publish(board, at, none, p_here, one)
         while z < end:
-            # The plane after next comes from afar: it is asked for here and used in the next round.
-            k = i
+            # What comes from afar is asked for here and used in the next round.
+            j, k = i, i
             if z + one < end:
-                k = above(uint32(i + plane), uint32(z + one), shape.nz, plane, wrap_z)
-            coming = read(u, uint64(k))
-            if several:
-                kinds = kinds_of(medium.kinds, uint64(i))
-            material = common(kinds, smooth.material)
-            if material == uint32(NONE) or at_open_y or (z == wall_z) | (z == wall_z1):
-                stop = min(uint32(x + uint32(count)), shape.nx)  # not a constant, which would have the loop unrolled
-                for xi in range(x, stop):
-                    j = int64(i) + (int64(xi) - int64(x))
-                    v[j] = new_value(u, j, int64(xi), int64(y), int64(z), box, medium, walls, heat)
-                carried = uint32(NONE)
-            else:
-                first = uint64(material) * uint64(medium.segments) * uint64(2)
-                if carried != material:
-                    p_here = look_up(here, first, medium)
-                    p_low = look_up(read(u, uint64(below(i, z, shape.nz, plane, wrap_z))), first, medium)
-                p_high = look_up(high, first, medium)
-                values, position = (here, p_low, p_here, p_high), uint32(z * shape.ny + y)
-                new = inner(i, position, u, values, ways, ends, first, kinds, rates, medium, walls, heat)
+                j = uint32(i + plane)
+                k = above(j, uint32(z + one), shape.nz, plane, wrap_z)
+            coming, coming_kinds = read(u, uint64(k)), kinds_at(medium, k)
+            coming_side, coming_outer = side, outer
+            if at_side:
+                coming_side = constant(u, uint32(j + aside))
+            if at_edge:
+                coming_outer = read(u, uint64(uint32(j + beyond)))
+            # Something is read where there is no wall too: without a branch, all reads are under way at once.
+            line = uint32(z * shape.ny + y)
+            left = walls.differences[uint64(uint32(from_left + line)) if at_left else uint64(0)]
+            right = walls.differences[uint64(uint32(from_right + line)) if at_right else uint64(0)]
+
+            high_lines = lines(high_kinds, medium)
+            p_high = look_up(high, high_lines, medium)
+            p_left, p_right = exchange(p_here)
+            p_side, p_beyond = p_here[0], p_here
+            if at_side:
+                p_side = look_up((side,), first, medium)[0]
+            if at_edge:
+                p_beyond = look_up(outer, first, medium)
+            cuda.syncthreads()
+            p_before = p_after = p_beyond
+            if ty > 0:
+                p_before = published(board, uint64(at - uint64(stride)), none)
+            if ty < uint32(TILE.y - 1):
+                p_after = published(board, uint64(at + uint64(stride)), none)
+            publish(board, other, none, p_high, one)
+
+            xm, xp = beside(
+                p_here, p_side if tx == 0 else p_left[0], p_side if tx == uint32(TILE.x - 1) else p_right[0]
+            )
+            xm, xp = differences(xm, p_here), differences(xp, p_here)
+            ym, yp = differences(p_before, p_here), differences(p_after, p_here)
+            zm, zp = differences(p_low, p_here), differences(p_high, p_here)
+            if at_left:
+                xm = with_first(xm, left)
+            if at_end:
+                xp = with_last(xp, right if at_right else medium.zero)
+            if at_wall_y or (z == wall_z) | (z == wall_z1):
+                if y == wall_y:
+                    ym = passing(walls.differences, uint64(walls.starts[2] + z * shape.nx + x), none)
+                if y == wall_y1:
+                    yp = passing(walls.differences, uint64(walls.starts[3] + z * shape.nx + x), none)
+                if z == wall_z:
+                    zm = passing(walls.differences, uint64(walls.starts[4] + y * shape.nx + x), none)
+                if z == wall_z1:
+                    zp = passing(walls.differences, uint64(walls.starts[5] + y * shape.nx + x), none)
+            new = renew(start(uint64(i), here, kinds, heat), xm, xp, ym, yp, zm, zp, kinds, rates)
+            if inside:
                 write(v, uint64(i), new)
-                p_low, p_here, carried = p_here, p_high, material
-            here, high = high, coming
-            i = uint32(i + plane)
-            z = uint32(z + one)
+            here, high, kinds, high_kinds, first = high, coming, high_kinds, coming_kinds, high_lines[0]
+            p_low, p_here, side, outer = p_here, p_high, coming_side, coming_outer
+            at, other, i, z = other, at, uint32(i + plane), uint32(z + one)
 
     return march

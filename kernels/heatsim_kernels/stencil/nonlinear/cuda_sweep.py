@@ -18,11 +18,11 @@ from ..cuda_field import DeviceField
 from ..cuda_windows import Windows
 from ..pieces import pieces
 from ..terms import FACES
-from . import cuda_temperatures, cuda_walls
+from . import cuda_joints, cuda_temperatures, cuda_walls
 from .cell import Box, Heat, KnownWalls, Medium, Walls
-from .cuda_cell import Shape, Smooth, Structure
+from .cuda_cell import Shape, Structure
 from .ledger import ledger_of
-from .numbers import face_numbers, heat_rows, is_uniform, look_of, smooth_material, wall_factors, wall_rows
+from .numbers import face_numbers, heat_rows, is_uniform, look_of, wall_factors, wall_rows
 from .terms import NonlinearDrive, NonlinearTerms
 
 NOTHING = np.zeros((1, 1))  # in place of a table that a problem has not
@@ -40,7 +40,9 @@ class NonlinearCudaSweep:
         self.terms, self.dtype, self._movement = terms, np.dtype(dtype), movement
         self.name = movement.__name__.rpartition("cuda_")[2]
         several = terms.kinds is not None
-        self._structure = Structure(is_uniform(terms), several, terms.shape[2] % 4 == 0, terms.periodic)
+        self._structure = Structure(
+            self.dtype.name, is_uniform(terms), several, terms.shape[2] % 4 == 0, terms.periodic
+        )
         self._kinds = on_device(terms.kinds.reshape(-1) if several else np.zeros(1, np.uint8))
         self._field = DeviceField(terms.shape, self.dtype, terms.capacity, self._kinds if several else None)
         self._shape = Shape(*map(np.uint32, terms.shape))
@@ -48,7 +50,8 @@ class NonlinearCudaSweep:
         tables = terms.tables.potentials, terms.tables.temperatures, terms.tables.resistivities
         self._tables = tuple(on_device(values.astype(self.dtype).reshape(-1)) for values in tables)
         self._faces = on_device(terms.material.astype(np.uint32)), on_device(terms.links.reshape(-1))
-        self._smooth_material = on_device(smooth_material(terms))
+        joints = cuda_joints.cells_of(terms) if movement.ONLY_SMOOTH else np.empty(0, np.uint32)
+        self._joints = on_device(joints) if joints.size else None
         self._capacity = on_device(np.asarray(terms.capacity, np.float64))
         self._offsets = on_device(np.asarray(terms.wall_offsets, np.int64))
         self._closed = on_device(np.array(terms.closed, np.uint8))
@@ -63,7 +66,7 @@ class NonlinearCudaSweep:
         self._sent: tuple[Any, Any, np.ndarray, np.ndarray] = (None, None, NOTHING, NOTHING)
         self._dt = np.nan
         self._medium: Medium | None = None
-        self._smooth: Smooth | None = None
+        self._rates: Array | None = None
         self._source: np.ndarray | None = None
         self._source_array: Array | None = None
         self._done: Any = None
@@ -113,7 +116,7 @@ class NonlinearCudaSweep:
     def resources(self, drive: NonlinearDrive) -> Resources:
         """What the kernel takes of the GPU."""
         args = self._step_args(*self._sources(1.0, drive)[1:], 1.0, 0)
-        return kernel(self._movement.build, self._structure, args).resources(self._movement.TILE.block)
+        return self._kernel(args).resources(self._movement.TILE.block)
 
     def advance(self, dt: float, steps: int, drive: NonlinearDrive) -> None:
         """Advance `steps` steps of `dt` seconds. Returns when the steps of the call before are done: the host is one
@@ -174,17 +177,25 @@ class NonlinearCudaSweep:
     def _launches(
         self, walls: Table, table: Table, gains: np.ndarray, drive: NonlinearDrive, dt: float, k: int
     ) -> list[Callable[[], None]]:
-        """What takes step k of a batch: what passes the walls, then the sweep."""
+        """What takes step k of a batch: what passes the walls, the sweep, and the cells that it leaves out."""
         args = self._step_args(table, gains, drive, dt, k)
-        sweep = kernel(self._movement.build, self._structure, args)
-        launches = [sweep.bound(self._movement.grid(self.terms.shape), self._movement.TILE.block, args)]
+        launches = [self._kernel(args).bound(self._movement.grid(self.terms.shape), self._movement.TILE.block, args)]
         if self._book is not None:
             medium = self._medium_for(dt)[0]
             place = self._known_walls.differences, *self._book, self._capacity
             given = (self._field.now, *place, self._box, medium, self._walls(walls, k), self._entered)
             passing, grid = kernel(cuda_walls.build, None, given), (cuda_walls.BLOCKS, self.terms.ledger_size, 1)
             launches.insert(0, passing.bound(grid, (THREADS, 1, 1), given))
+        if self._joints is not None:
+            u, v, _, box, _, medium, known, heat = args
+            given = (u, v, self._joints, box, medium, known, heat)
+            grid, block = cuda_joints.grid(self._joints.shape[0]), (cuda_joints.THREADS, 1, 1)
+            launches.append(kernel(cuda_joints.build, None, given).bound(grid, block, given))
         return launches
+
+    def _kernel(self, args: tuple[Any, ...]) -> Any:
+        """The movement's kernel."""
+        return kernel(self._movement.build, self._structure, args, self._movement.bounds(self.dtype.name))
 
     def _walls(self, walls: Table, k: int) -> Walls:
         """The walls in step k of a batch."""
@@ -194,13 +205,13 @@ class NonlinearCudaSweep:
 
     def _step_args(self, table: Table, gains: np.ndarray, drive: NonlinearDrive, dt: float, k: int) -> tuple[Any, ...]:
         """What the sweep is given in step k of a batch."""
-        medium, smooth = self._medium_for(dt)
+        medium, rates = self._medium_for(dt)
         by_kind = table.row(k), np.int64(0), self.dtype.type(dt)
         gain = gains[min(k, len(gains) - 1)]
         heat = Heat(*by_kind, np.int64(drive.heat_field is not None), self._source_array, gain)
-        return self._field.now, self._field.next, self._shape, self._box, smooth, medium, self._known_walls, heat
+        return self._field.now, self._field.next, self._shape, self._box, rates, medium, self._known_walls, heat
 
-    def _medium_for(self, dt: float) -> tuple[Medium, Smooth]:
+    def _medium_for(self, dt: float) -> tuple[Medium, Array]:
         if self._medium is None or dt != self._dt:
             numbers = face_numbers(self.terms, dt, self.dtype)
             rates = np.zeros((len(numbers), 8), self.dtype)
@@ -209,6 +220,6 @@ class NonlinearCudaSweep:
             tables = *self._tables, np.int64(self.terms.tables.segments)
             look, faces = look_of(self.terms, self.dtype), (*self._faces, on_device(numbers.reshape(-1)))
             self._medium = Medium(*look, *tables, *faces, *flags, self._kinds)
-            self._smooth = Smooth(self._smooth_material, on_device(rates.reshape(-1)))
+            self._rates = on_device(rates.reshape(-1))
             self._dt = dt
-        return self._medium, self._smooth
+        return self._medium, self._rates

@@ -51,10 +51,9 @@ def is_uniform(terms: NonlinearTerms) -> bool:
     return terms.uniform and bool(np.all(terms.links[0, ::2] == terms.links[0, 1::2]))
 
 
-def smooth_material(terms: NonlinearTerms) -> np.ndarray:
-    """(n,) uint32: the material of kinds that have no other material beside them, 2**32 - 1 for all others."""
-    smooth = np.all(terms.links <= OWN, axis=1)
-    return np.where(smooth, terms.material, 2**32 - 1).astype(np.uint32)
+def has_others(terms: NonlinearTerms) -> np.ndarray:
+    """(n,) bool: the kinds that have another material beside them."""
+    return np.asarray(np.any(terms.links > OWN, axis=1))
 
 
 def wall_rows(drive: NonlinearDrive, dtype: np.dtype) -> np.ndarray:
