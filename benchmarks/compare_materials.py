@@ -3,10 +3,11 @@
     python benchmarks/compare_materials.py --n 512 --precision both
 
 A cube of n^3 cells with fixed walls, explicit Euler, with the energy ledger of all walls: uniform, diagonal
-conductivity, k(T), k(T) and c(T), latent heat, and k(T) in layers of two materials, an eighth of the cube each. First each is solved
-on 20 x 21 x 37 cells, and the result must have the bits of the CPU's; one that has not is reported as FAILED and not
-timed (exit code 1). Then rounds of `--steps` steps are timed, one kind after another, in one process; the best counts.
-`of uniform` is the ratio of rates.
+conductivity, k(T), k(T) and c(T), latent heat, and k(T) in layers of two materials, an eighth of the cube each.
+
+First each is solved on 20 x 21 x 37 cells, and the result must have the bits of the CPU's; one that has not is reported
+as FAILED and not timed (exit code 1). Then rounds of `--steps` steps are timed, one kind after another, in one process;
+the best counts. `of uniform` is the ratio of rates.
 """
 
 from __future__ import annotations

@@ -64,6 +64,14 @@ class NotFiniteError(HeatsimError):
 
     exit_code = 3
 
+    @classmethod
+    def at(cls, step: int, time: float) -> NotFiniteError:
+        """After so many steps, at a time in s."""
+        return cls(
+            f"the temperature is no longer finite at step {step}, t = {time:g} s; earlier results are kept. "
+            "A source or boundary value may grow without bound"
+        )
+
 
 class NotConvergedError(HeatsimError):
     """A linear solver did not reach its tolerance; holds the relative residual before each iteration and at the end."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -73,20 +73,25 @@ class State:
         self.problem, self.sweep = problem, sweep
         self.time, self.step, self.source_energy = 0.0, 0, 0.0
         self.effort = Effort()
-        least = np.inf
-
-        def watched() -> object:
-            nonlocal least
-            for plane in problem.initial_planes():
-                least = min(least, float(plane.min()))
-                yield plane
-
-        sweep.put(watched())  # type: ignore[arg-type]
+        self.extent_at_start = np.inf, -np.inf  # K over the reference, of the cells that are not held
+        self._least = np.inf
+        sweep.put(self._initial_planes())
         self._initial = sweep.stored()
         self.parts_at_start = [part.heat(self.enthalpies(part.cells)) for part in problem.parts]  # J
         if any(each not in (None, False) for each in problem.watched):
             sweep.watch(problem.watched)
-        self._initial_contrast = self._initial - problem.heat_at(least)
+        self._initial_contrast = self._initial - problem.heat_at(self._least)
+
+    def _initial_planes(self) -> Iterator[np.ndarray]:
+        """The planes of the initial field, whose extents are kept."""
+        terms, (low, high) = self.problem.terms, self.extent_at_start
+        solved = terms.capacity > 0
+        for z, plane in enumerate(self.problem.initial_planes()):
+            free = plane if terms.kinds is None or solved.all() else plane[solved[terms.kinds[z]]]
+            low, high = min(low, float(free.min(initial=low))), max(high, float(free.max(initial=high)))
+            self._least = min(self._least, float(plane.min()))
+            yield plane
+        self.extent_at_start = low, high
 
     def temperature(self) -> np.ndarray:
         """The whole field, (nz, ny, nx), a fresh copy in the run's precision."""

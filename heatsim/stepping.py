@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from heatsim.errors import NotConvergedError, NotFiniteError, ScenarioError
 from heatsim.integrators import euler
 from heatsim.problem.problem import JUMP
@@ -32,7 +30,6 @@ SOLVED_TO = 0.02  # of the error allowed in a step: accuracy of the linear solve
 LEAST_RISE = 1e-9  # K; what is so small is rounding
 SAFETY, LEAST_FACTOR, MOST_FACTOR = 0.9, 0.2, 5.0  # on the step that the error estimate asks for
 WORTH_GROWING = 1.25  # a step that would grow by less stays: another size makes another matrix, and a rejection is dear
-_KEPT = "earlier results are kept"
 
 
 def advancing(state: State) -> Callable[[float], Iterator[None]]:
@@ -187,9 +184,7 @@ class ErrorControl:
         self._state, self._integrator, self._share = state, integrator, SHARE_OF_A_STEP * tolerance
         self._order, self._longest = order, longest
         problem = state.problem
-        solved = problem.terms.of_kinds(problem.terms.capacity > 0)
-        field = state.sweep.field()[np.broadcast_to(solved, problem.terms.shape)]
-        self._low, self._high = float(field.min()), float(field.max())
+        self._low, self._high = state.extent_at_start
         self._least = JUMP * problem.scenario.time.end  # s
         self._size = min(problem.stability_limit, longest)  # s, what the error allows
 
@@ -235,13 +230,10 @@ def _attempt(integrator: Integrator, dt: float, accuracy: float) -> Any:
 
 def _no_longer_good(error: ScenarioError) -> NotFiniteError:
     """Of a value of the scenario that was good at the times at which it was looked at before the run."""
-    return NotFiniteError(f"the run ends where an input is no longer good; {_KEPT}. {error}")
+    return NotFiniteError(f"the run ends where an input is no longer good; earlier results are kept. {error}")
 
 
 def require_finite(finite: bool, state: State) -> None:
     """Raise `NotFiniteError` if the state is not finite."""
     if not finite:
-        raise NotFiniteError(
-            f"the temperature is no longer finite at step {state.step}, t = {state.time:g} s; "
-            f"{_KEPT}. A source or boundary value may grow without bound"
-        )
+        raise NotFiniteError.at(state.step, state.time)

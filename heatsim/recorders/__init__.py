@@ -18,6 +18,7 @@ class Recorder(Protocol):
     """What `simulation` asks of a recorder."""
 
     times: tuple[float, ...]
+    late: bool  # whether it takes values later, and then refuses what is not finite
 
     def record(self, state: State) -> None:
         """Keep what is wanted of the state, at one of `times`."""

@@ -20,6 +20,8 @@ class EnergyRecorder:
     Of a steady state these are rates, in W.
     """
 
+    late = False
+
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         schedule = problem.scenario.output.energy
         self.times = schedule.times(problem.scenario.time.end) if schedule else ()

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class ProbeRecorder:
     """All probes in one table; whenever one is due, all are recorded."""
 
+    late = False
+
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         scenario = problem.scenario
         probes = scenario.output.probes

@@ -32,6 +32,8 @@ def statistics(values: np.ndarray, volumes: np.ndarray) -> Statistics:
 class RegionRecorder:
     """All parts in one table; whenever one is due, all are recorded. Energies count from t = 0."""
 
+    late = False
+
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         scenario = problem.scenario
         wanted = scenario.output.regions

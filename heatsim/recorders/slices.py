@@ -25,6 +25,8 @@ FEW = 20  # frames, drawn in two seconds
 class SliceRecorder:
     """Keeps the frames of one slice as they come and draws them at the end, when their common range is known."""
 
+    late = False
+
     def __init__(self, problem: Problem, folder: RunFolder, writer: Writer, wanted: Slice) -> None:
         self.times = wanted.times(problem.scenario.time.end)
         self._problem, self._folder, self._writer, self._wanted = problem, folder, writer, wanted

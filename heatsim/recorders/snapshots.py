@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from heatsim.errors import NotFiniteError
 from heatsim.recorders.writer import ROOM
 from heatsim.store.geometry import write_geometry
 from heatsim.store.series import Series
@@ -38,6 +39,7 @@ class SnapshotRecorder:
         scenario = problem.scenario
         self.times = scenario.output.snapshots.times(scenario.time.end)
         self._problem, self._folder, self._writer, self._extra = problem, folder, writer, extra
+        self.late = extra is _nothing
         self._series = Series(folder)
         self._count = 0
         materials = problem.materials()
@@ -57,8 +59,10 @@ class SnapshotRecorder:
         scenario, fields = self._problem.scenario, self._extra(state)
 
         def write() -> None:
-            unit, title = scenario.temperature_unit, scenario.title
-            write_snapshot(path, Snapshot(self._problem.grid, time, step, field(), unit, title, fields))
+            unit, title, values = scenario.temperature_unit, scenario.title, field()
+            if not all(np.isfinite(plane).all() for plane in values):
+                raise NotFiniteError.at(step, time)
+            write_snapshot(path, Snapshot(self._problem.grid, time, step, values, unit, title, fields))
             self._series.append(path)
 
         self._writer.submit(write, share)

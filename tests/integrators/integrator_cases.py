@@ -67,6 +67,8 @@ def exact(text: str) -> np.ndarray:
 class Watcher:
     """A recorder that keeps in memory what `look` sees at `times`."""
 
+    late = False
+
     def __init__(self, times: Sequence[float], look: Callable[[State], Any]) -> None:
         self.times, self._look = tuple(times), look
         self.seen: list[Any] = []

@@ -71,6 +71,7 @@ class Recording:
     times: tuple[float, ...]
     look: Callable[[State], Any]
     seen: list[Any] = field(default_factory=list)
+    late: bool = False
 
     def record(self, state: State) -> None:
         self.seen.append(self.look(state))

@@ -1,4 +1,4 @@
-"""Snapshots on their way to the disk: how many are held on the host at once."""
+"""Snapshots on their way to the disk: how many are held on the host at once, and what is refused there."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from heatsim_kernels.stencil import SWEEPS
 from test_recording_unequal_cells import SCENARIO, flux
 
+from heatsim.errors import NotFiniteError
 from heatsim.problem import build
 from heatsim.recorders.snapshots import SnapshotRecorder
 from heatsim.recorders.writer import Writer
@@ -43,3 +45,20 @@ def test_captures_of_a_gpu_queue_up_and_derived_fields_on_the_host_do_not(
         recording.join()
         writer.close()
     assert len(list((tmp_path / "run" / "snapshots").iterdir())) == 3
+
+
+def test_a_field_found_not_to_be_finite_after_its_capture_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem, writer = build(loads(SCENARIO)), Writer()
+    state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
+    recorder = SnapshotRecorder(problem, RunFolder.create(tmp_path / "run"), writer)
+    assert recorder.late
+    recorder.record(state)
+    bad = state.temperature()
+    bad[1, 0, 0] = np.inf
+    monkeypatch.setattr(state, "capture", lambda: lambda: bad)
+    recorder.record(state)
+    with pytest.raises(NotFiniteError, match="step 0, t = 0 s"):
+        writer.close()
+    assert len(list((tmp_path / "run" / "snapshots").iterdir())) == 1

@@ -14,6 +14,7 @@ and parts of memory sectors written by two of them meet there. Every piece costs
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -103,6 +104,7 @@ class Column(NamedTuple):
     cost: float
 
 
+@lru_cache(maxsize=8)
 def plan(
     tile: Tile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], blocks: int, at_wall: float
 ) -> tuple[np.ndarray, np.ndarray]:
