@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from heatsim.scenario import Scenario
 
 CLASSES = 2  # bytes a cell that `temporal` keeps of the materials and sources around it, at most
+WARM_UP = 12.0  # stability limits: a super step so long has stages enough to be taken several at once
 Watch = Callable[[Progress], bool]
 Warn = Callable[[Sequence[Flaw]], None]
 log = logging.getLogger("heatsim")
@@ -169,11 +170,12 @@ def _run_in(
 
 def _warm_up(state: State) -> None:
     """Take no step, which compiles whatever is not compiled yet, so that the time loop's rate is the kernels' own."""
-    integrator = state.problem.scenario.time.integrator
+    problem = state.problem
+    integrator = problem.scenario.time.integrator
     if integrator == "euler":
-        euler.advance(state, 0.0, state.problem.largest_step, 0, 0)
+        euler.advance(state, 0.0, problem.largest_step, 0, 0)
     elif integrator == "rkl2":
-        Rkl2(state, TOLERANCE["rkl2"]).attempt(0.0)
+        Rkl2(state, TOLERANCE["rkl2"]).attempt(min(WARM_UP * problem.stability_limit, problem.scenario.time.end))
         state.effort.stages = 0
     state.sweep.look(0.0)
     state.sweep.is_finite()

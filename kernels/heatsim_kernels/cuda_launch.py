@@ -48,24 +48,33 @@ class Kernel:
         codes = "".join(_codes(signature.args))
         self._pack = struct.Struct("=" + "".join(_SLOTS[code] for code in codes))
         self._parameters, self._dynamic = len(codes), 0
+        self._own = self._slots()
 
     def __call__(self, grid: Triple, block: Triple, args: tuple[Any, ...], shared: int = 0) -> None:
         """Launch; the driver copies the arguments before it returns."""
-        self.bound(grid, block, args, shared)()
+        self._launch(self._own, grid, block, args, shared)()
 
     def bound(self, grid: Triple, block: Triple, args: tuple[Any, ...], shared: int = 0) -> Callable[[], None]:
         """A function that launches with these arguments, packed now; the arrays must outlive it."""
+        return self._launch(self._slots(), grid, block, args, shared)
+
+    def _slots(self) -> tuple[Any, Any]:
+        """Where arguments are packed, eight bytes each, and pointers to each of them."""
+        values = ctypes.create_string_buffer(self._pack.size)
+        start = ctypes.addressof(values)
+        return values, (ctypes.c_void_p * self._parameters)(*range(start, start + self._pack.size, 8))
+
+    def _launch(
+        self, slots: tuple[Any, Any], grid: Triple, block: Triple, args: tuple[Any, ...], shared: int
+    ) -> Callable[[], None]:
         self._allow(shared)
         flat: list[Any] = []
         _flatten(args, flat)
-        values = ctypes.create_string_buffer(self._pack.pack(*flat), self._pack.size)
-        start = ctypes.addressof(values)
-        pointers = (ctypes.c_void_p * self._parameters)(*range(start, start + self._pack.size, 8))
-        kept = values, pointers  # as long as there may be launches
-        given = self._function, *grid, *block, shared, 0, ctypes.addressof(kept[1]), 0
+        self._pack.pack_into(slots[0], 0, *flat)
+        given = self._function, *grid, *block, shared, 0, ctypes.addressof(slots[1]), 0
         start_kernel = driver().cuLaunchKernel
 
-        def launch(kept: Any = kept) -> None:
+        def launch(kept: Any = slots) -> None:  # as long as there may be launches
             driver_call(start_kernel(*given))
 
         return launch

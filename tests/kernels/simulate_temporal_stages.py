@@ -71,9 +71,9 @@ def swept(name: str, trial: Trial) -> dict[str, np.ndarray]:
     """What a sweep makes of a trial, and how many fused sweeps it took."""
     case = case_of(trial)
     sweep = SWEEPS[name](case.terms, np.dtype(trial.dtype))
-    with patch.object(FusedSteps, "bound", autospec=True, side_effect=FusedSteps.bound) as bound:
+    with patch.object(FusedSteps, "__call__", autospec=True, side_effect=FusedSteps.__call__) as taken:
         found = staged_at_once(sweep, case, trial.stages, trial.later or trial.stages)
-    return {"fused": np.array(bound.call_count), **found._asdict()}
+    return {"fused": np.array(taken.call_count), **found._asdict()}
 
 
 def main(target: str) -> None:

@@ -8,6 +8,7 @@ inner loops are kernels that do more at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -40,15 +41,22 @@ def over_all(build: Callable[..., Any], variant: Hashable, items: int, args: tup
     launch(build, variant, (blocks, 1, 1), (THREADS, 1, 1), args)
 
 
+@cache
+def _name(dtype: np.dtype) -> str:
+    """Its name, which NumPy makes anew each time: in a good part of the time of a launch."""
+    return dtype.name
+
+
 class Field:
     """A field: `flat`, an `Array` of one dimension, and its shape."""
 
     __array_ufunc__ = None  # numbers of NumPy leave arithmetic with fields to the fields
-    __slots__ = ("counts", "dtype", "flat", "shape")
+    __slots__ = ("counts", "dtype", "flat", "kind", "shape")
 
     def __init__(self, shape: tuple[int, ...], flat: Array) -> None:
         self.shape, self.flat, self.dtype = tuple(shape), flat, flat.dtype
         self.counts = tuple(map(np.uint32, self.shape))  # as kernels are given it
+        self.kind = _name(self.dtype)
 
     @property
     def size(self) -> int:
@@ -67,7 +75,7 @@ class Field:
         out = room((rows, columns), self.dtype)
         args = (self.flat, *map(np.int64, (start, columns, *strides)), out.flat)
         block = (cuda_reads.THREADS, 1, 1)
-        launch(cuda_reads.build_plane, self.dtype.name, cuda_reads.grid(out.size), block, args)
+        launch(cuda_reads.build_plane, self.kind, cuda_reads.grid(out.size), block, args)
         return out.host()
 
     def cells(self, indices: np.ndarray) -> np.ndarray:
@@ -78,17 +86,17 @@ class Field:
         out = room(chosen.shape, self.dtype)
         args = (self.flat, on_device(chosen.reshape(-1)), out.flat)
         block = (cuda_reads.THREADS, 1, 1)
-        launch(cuda_reads.build_cells, self.dtype.name, cuda_reads.grid(out.size), block, args)
+        launch(cuda_reads.build_cells, self.kind, cuda_reads.grid(out.size), block, args)
         return out.host()
 
     def fill(self, value: float) -> Field:
         """Set all items to a number; returns the field."""
-        over_all(build_fill, self.dtype.name, self.size, (self.flat, self.dtype.type(value)))
+        over_all(build_fill, self.kind, self.size, (self.flat, self.dtype.type(value)))
         return self
 
     def put(self, other: Field) -> Field:
         """Take over the values of another field, rounded to the type of this one; returns this one."""
-        kinds = other.dtype.name, self.dtype.name
+        kinds = other.kind, self.kind
         over_all(build_copy, kinds, self.size, (other.flat, self.flat))
         return self
 
@@ -107,7 +115,7 @@ class Field:
         if not isinstance(other, Field):
             return _linear(other, self, 0.0, None)
         out = room(self.shape, np.float64)
-        kinds = self.dtype.name, other.dtype.name
+        kinds = self.kind, other.kind
         over_all(build_product, kinds, self.size, (self.flat, other.flat, out.flat))
         return out
 
@@ -122,7 +130,7 @@ def _linear(a: float, x: Field, b: float, y: Field | None) -> Field:
     out = room(x.shape, np.float64)
     other = x if y is None else y
     args = (np.float64(a), x.flat, np.float64(b), other.flat, out.flat)
-    over_all(build_linear, (y is not None, x.dtype.name, other.dtype.name), x.size, args)
+    over_all(build_linear, (y is not None, x.kind, other.kind), x.size, args)
     return out
 
 

@@ -176,5 +176,5 @@ def sweep(g: Conductances, s: Field, x: Field | None, b: Field | None, share: np
         raise TypeError("a sweep needs a field to start from")
     fields = (*(each.flat for each in faces), s.flat, u.flat, given.flat)
     args = (s.counts, march, *fields, np.float32(share or 0), out.flat)
-    kinds = mode, s.dtype.name, u.dtype.name
+    kinds = mode, s.kind, u.kind
     launch(build_seven if len(faces) == 3 else build_all, kinds, grid, block, args)

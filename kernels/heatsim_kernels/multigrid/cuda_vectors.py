@@ -147,7 +147,7 @@ def _sums(build, variant, items, args, columns):
 
 def dot(x: Field, y: Field) -> float:
     """x . y, float64."""
-    kinds = x.dtype.name, y.dtype.name
+    kinds = x.kind, y.kind
     return float(_sums(build_dot, kinds, x.size, (x.flat, y.flat), 1).sum())
 
 
@@ -168,7 +168,7 @@ def extent(x: Field, chosen: Field | None = None) -> tuple[float, float, float]:
     """The least and the largest item, and the sum, or of the items `chosen` by not being 0; not numbers where one item
     is none."""
     mask = x if chosen is None else chosen
-    variant = chosen is not None, x.dtype.name, mask.dtype.name
+    variant = chosen is not None, x.kind, mask.kind
     sums = _sums(build_range, variant, x.size, (x.flat, mask.flat), 3)
     total = float(sums[:, 0].sum())
     if not isfinite(total):

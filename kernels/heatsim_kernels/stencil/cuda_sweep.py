@@ -158,10 +158,10 @@ class CudaSweep:
         batch = self._batch(dt, drive)
         if first == 0:
             self._begin_stages(batch, stages, drive)
-        one_by_one, k = self._fields.keeps_one or any(drive.deposits), 0
+        fused, k = None if self._fields.keeps_one or any(drive.deposits) else self._fused_stages(batch), 0
         while k < len(stages):
-            taken = 1 if one_by_one else self._stages_at_once(batch, stages[k:])
-            self._take_stages(batch, k, stages[k : k + taken])
+            taken = _stages_at_once(fused, stages[k:])
+            self._take_stages(batch, k, stages[k : k + taken], fused if taken > 1 else None)
             k += taken
         self._wait_for_previous()
 
@@ -191,32 +191,28 @@ class CudaSweep:
     def _begin_stages(self, batch: Batch, stages: Sequence[Stage], drive: Drive) -> None:
         """Begin a step from the field, whose first stages are these."""
         bare = all(stage.of_two for stage in stages[:-1]) and stages[-1].gamma == 0.0 and not any(drive.deposits)
-        keeps_one = not bare or self._stages_at_once(batch, stages[:-1]) == 1
+        keeps_one = not bare or _stages_at_once(self._fused_stages(batch), stages[:-1]) == 1
         while len(self._spare) < (2 if keeps_one else 3):
             self._spare.append(empty(self._field.now.shape, self.dtype))
         self._fields = StageFields(self._field.now, [self._field.next, *self._spare], keeps_one)
         self._at_start = drive
         self._ledger.begin()
 
-    def _stages_at_once(self, batch: Batch, stages: Sequence[Stage]) -> int:
-        """How many of some stages, from the first on, a sweep can take."""
-        fused = self._fused_for(batch.structure._replace(stage="two"))
-        if fused is None or len(stages) < fused.steps or not all(stage.of_two for stage in stages[: fused.steps]):
-            return 1
-        return fused.steps
+    def _fused_stages(self, batch: Batch) -> FusedSteps | None:
+        """The means to take several bare stages at once, if this sweep is to and they can be."""
+        return self._fused_for(batch.structure._replace(stage="two"))
 
-    def _take_stages(self, batch: Batch, k: int, stages: Sequence[Stage]) -> None:
-        """Take one stage or several at once, stage k of a batch and those that follow, with their heat."""
+    def _take_stages(self, batch: Batch, k: int, stages: Sequence[Stage], fused: FusedSteps | None) -> None:
+        """Take one stage, or several at once by `fused`, stage k of a batch and those that follow, with their heat."""
         fields = self._fields
         u, v, second = Pair(fields.last, fields.before), fields.target, None
-        fused = self._fused_for(batch.structure._replace(stage="two")) if len(stages) > 1 else None
         if fused is None:
             trace = v
             self._stage(batch, k, stages[0], u, v)
         else:
             second, trace = fields.free[-2], fused.trace
             tables, rates = _for_fused(batch)
-            fused.bound(u, Pair(v, second), k, tables, with_stages(rates, stages), batch.medium.rates)()
+            fused(u, Pair(v, second), k, tables, with_stages(rates, stages), batch.medium.rates)
         shares = [stage.weight for stage in stages]
         for launch in self._ledger.launches(Entering(*batch[:4]), u.last, k, shares, trace):
             launch()
@@ -292,6 +288,13 @@ class CudaSweep:
         if self._done is not None:
             self._done.synchronize()
         self._done = done
+
+
+def _stages_at_once(fused: FusedSteps | None, stages: Sequence[Stage]) -> int:
+    """How many of some stages, from the first on, are taken in a sweep."""
+    if fused is None or len(stages) < fused.steps or not all(stage.of_two for stage in stages[: fused.steps]):
+        return 1
+    return fused.steps
 
 
 def _for_fused(batch: Batch) -> tuple[Tables, Rates]:

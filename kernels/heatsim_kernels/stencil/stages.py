@@ -75,7 +75,8 @@ class StageFields(Generic[T]):
     @property
     def target(self) -> T:
         """Where the next stage goes, or what else takes an array."""
-        return self.free[-1] if self.free else self.before
+        free = self.free
+        return free[-1] if free else self.before
 
     def taken(self, second: T | None = None) -> None:
         """The target holds the next stage; or the last of the next ones, and `second` the one before it."""
@@ -90,4 +91,5 @@ class StageFields(Generic[T]):
 
 
 def _without(arrays: Iterable[T], some: Iterable[T]) -> list[T]:
-    return [array for array in arrays if all(array is not other for other in some)]
+    held = set(map(id, some))
+    return [array for array in arrays if id(array) not in held]

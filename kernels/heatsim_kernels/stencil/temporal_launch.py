@@ -42,7 +42,13 @@ class FusedSteps:
         self._plan = on_device(pieces), on_device(firsts)
         self._of_lanes = laid_out(kinds, tile, shape, pieces) if structure.kinds else kinds.of_cells
         self._kind_count = np.int32(kinds.count)
+        self._compiled: Any = None
         self._shared = temporal.shared_bytes(tile, structure)
+
+    def __call__(self, u: Pair, v: Pair, k: int, tables: Tables, rates: StageRates, of_kinds: Array) -> None:
+        """Take `steps` stages: see `bound`."""
+        args = self._args(u, v, k, tables, rates, of_kinds)
+        self._kernel(args)(self._grid, self._variant.tile.block, args, self._shared)
 
     def bound(
         self, u: Array | Pair, v: Array | Pair, k: int, tables: Tables, rates: Rates | StageRates, of_kinds: Array
@@ -65,8 +71,11 @@ class FusedSteps:
         kinds = temporal.LaneKinds(self._of_lanes, of_kinds, self._kind_count)
         return u, v, self.trace, self._shape, *self._plan, np.int32(k), tables, rates, kinds
 
-    def _kernel(self, args):  # type: ignore[no-untyped-def]
-        return kernel(temporal.build, self._variant, args, temporal.bounds(self._variant.tile))
+    def _kernel(self, args: tuple[Any, ...]) -> Any:
+        """The kernel; looking it up takes longer than its launch."""
+        if self._compiled is None:
+            self._compiled = kernel(temporal.build, self._variant, args, temporal.bounds(self._variant.tile))
+        return self._compiled
 
 
 def fused_steps(structure: Structure, terms: Terms, *, traced: bool, kinds: Kinds) -> FusedSteps | None:
