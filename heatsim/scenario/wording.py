@@ -6,7 +6,7 @@ import difflib
 import json
 from collections.abc import Iterable
 
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, ValidationError
 
 LONGEST = 60  # characters of the user's own text that a message repeats
 
@@ -14,6 +14,11 @@ LONGEST = 60  # characters of the user's own text that a message repeats
 def flaw(message: str, hint: str = "") -> PydanticCustomError:
     """Return the exception by which a validator refuses a value in our words rather than pydantic's."""
     return PydanticCustomError("flaw", "{message}", {"message": message, "hint": hint})
+
+
+def flaw_at(place: tuple[str | int, ...], message: str, hint: str = "") -> ValidationError:
+    """Return that by which a validator of a table refuses a key inside."""
+    return ValidationError.from_exception_data("table", [{"type": flaw(message, hint), "loc": place, "input": None}])
 
 
 def shorten(text: str) -> str:

@@ -18,7 +18,7 @@ IN_PLACE = [
     ("cells = [8, 8, 8]", "cells = [8, 8]", "2:1: grid.cells: expected an array of 3 whole numbers from 1 to 68719476736, found an array of 2"),
     ("cells = [8, 8, 8]", "cells = [8, 8.0, 8]", "2:13: grid.cells.1: expected a whole number from 1 to 68719476736, found 8.0"),
     ("cells = [8, 8, 8]", "cells = [8, 0, 8]", "2:13: grid.cells.1: expected a whole number from 1 to 68719476736, found 0"),
-    ("cells = [8, 8, 8]", "cells = [100000, 100000, 100000]", "1:2: grid: expected at most 2**36 = 68719476736 cells in all, found 1000000000000000"),
+    ("cells = [8, 8, 8]", "cells = [100000, 100000, 100000]", "2:1: grid.cells: expected at most 2**36 = 68719476736 cells in all, found 1000000000000000"),
     ("size = [0.1, 0.1, 0.1]", "size = [0.1, -0.1, true]", "3:14: grid.size.1: expected a number > 0 (m), found -0.1\n3:20: grid.size.2: expected a number > 0 (m), found true"),
     ("size = [0.1, 0.1, 0.1]", "size = 0.1", "3:1: grid.size: expected an array of 3 numbers > 0 (m), found 0.1"),
     ("size = [0.1, 0.1, 0.1]", "size = [0.1, 0.1, 1e-40]", "3:19: grid.size.2: expected a number > 0 (m), found 1e-40 (sizes from 1e-30 to 1e+30 can be computed with)"),
