@@ -37,7 +37,7 @@ class GaussianBeam(Route):
     """A round beam: Gaussian across, and absorbed exponentially with depth (Beer and Lambert).
 
     It shines down on a surface in the box, at the z of its path. What falls beside the box or on an ambient is lost;
-    but nothing leaves through the bottom of the box, and all else stays in the body, however thin. Where depth exceeds a
+    but nothing leaves through the bottom of the box: all else stays in the body, however thin. Where depth is over a
     third of what lies below the surface, more than 5 % should pass: take them off in absorptivity.
     """
 
