@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import erfc, exp, inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -64,6 +64,12 @@ class MovingBeam:
     def radius(self) -> float:
         """The least half width of the beam across the surface, m."""
         return self.beam.radius if isinstance(self.beam, GaussianBeam) else min(self.beam.a, self.beam.cf, self.beam.cr)
+
+    def beyond(self, depth: float) -> float:
+        """Part of the power that a body without end would take up deeper than `depth` m."""
+        if isinstance(self.beam, GaussianBeam):
+            return exp(-depth / self.beam.depth)
+        return erfc(sqrt(3.0) * depth / self.beam.b)
 
 
 def make_beams(scenario: Scenario, grid: Grid) -> tuple[MovingBeam, ...]:

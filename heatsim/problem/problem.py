@@ -20,7 +20,7 @@ from heatsim.problem.factors import factors_of
 from heatsim.problem.fluxes import flux_and_gradient
 from heatsim.problem.geometry import make_grid
 from heatsim.problem.heating import Heating, Term, make_terms
-from heatsim.problem.idle import beams_on_ambients, idle_contacts
+from heatsim.problem.idle import beams_on_ambients, beams_through_the_bottom, idle_contacts
 from heatsim.problem.initial import InitialField
 from heatsim.problem.kinds import Kinds, make_kinds
 from heatsim.problem.limit import require_limit
@@ -209,7 +209,7 @@ class Problem:
     def cautions(self) -> list[Flaw]:
         """The warnings about the scenario, each with its place, and those that only arrays can tell."""
         scenario, grid = self.scenario, self.grid
-        found = [*idle_contacts(self), *beams_on_ambients(self)]
+        found = [*idle_contacts(self), *beams_on_ambients(self), *beams_through_the_bottom(self)]
         found += [*sources_off_their_shapes(scenario, grid), *patches_off_their_areas(scenario, grid, self.walls)]
         return cautions(self.scenario) + [self.scenario.problem_at(*finding) for finding in found]
 
