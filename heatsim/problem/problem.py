@@ -28,6 +28,7 @@ from heatsim.problem.media import Media, make_media
 from heatsim.problem.nonlinear import Tabulated, make_nonlinear_terms, require_one_that_follows, tabulated
 from heatsim.problem.parts import Part, make_parts
 from heatsim.problem.reach import known_range, reach_of, times_of
+from heatsim.problem.room import require_room
 from heatsim.problem.slopes import find_slopes
 from heatsim.problem.smoothing import smoothed
 from heatsim.problem.steps import largest_step, stability_limit
@@ -221,6 +222,7 @@ def _spread(rows: np.ndarray, steps: int) -> np.ndarray:
 
 def build(scenario: Scenario) -> Problem:
     """Make a scenario concrete. Raises `ScenarioError` for what only arrays can tell."""
+    require_room(scenario)
     grid, media = make_grid(scenario), make_media(scenario)
     dtype = np.dtype(scenario.compute.precision)
     painted = paint_media(scenario, grid)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import unicodedata
 from collections.abc import Iterable
 
 from pydantic_core import PydanticCustomError, ValidationError
@@ -44,6 +45,19 @@ def found(value: object) -> str:
             return f"an array of {len(value)}"
         case _:
             return shorten(str(value))
+
+
+def name_character(character: str) -> tuple[str, str]:
+    """Name a character beyond ASCII, and say what to write in place of one that looks like another."""
+    name = f"U+{ord(character):04X} {unicodedata.name(character, '')}".strip()
+    category = unicodedata.category(character)
+    if category == "Pd" or character == "\N{MINUS SIGN}":
+        return name, "write -"
+    if category == "Zs":
+        return name, "write a plain space"
+    if category in ("Pi", "Pf"):
+        return name, "write a plain quote"
+    return name, ""
 
 
 def one_of(choices: Iterable[str]) -> str:
