@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 from pathlib import Path
 from typing import NamedTuple
@@ -39,17 +40,27 @@ class BeamPath:
     on: np.ndarray
     headings: np.ndarray
 
-    @property
-    def top_speed(self) -> float:
-        """The highest speed with the beam on, m/s."""
+    @cached_property
+    def speeds(self) -> np.ndarray:
+        """(n - 1,) of each leg, m/s; 0 with the beam off."""
         lengths = np.linalg.norm(np.diff(self.places, axis=0), axis=1)
-        return float(np.max(lengths / np.diff(self.times), initial=0.0, where=self.on))
+        return np.where(self.on, lengths / np.diff(self.times), 0.0)
+
+    def speed(self, time: float) -> float:
+        """The speed just after a time, m/s; 0 with the beam off."""
+        leg = int(np.searchsorted(self.times, time, side="right")) - 1
+        return float(self.speeds[leg]) if 0 <= leg < len(self.speeds) else 0.0
 
     @property
     def switches(self) -> list[float]:
         """Times at which the beam goes on or off, s."""
         on = np.concatenate(([False], self.on, [False]))
         return [float(time) for time in self.times[on[1:] != on[:-1]]]
+
+    @property
+    def turns(self) -> frozenset[float]:
+        """Times at which the beam turns or changes its speed, and neither goes on nor off, s."""
+        return frozenset(self.times.tolist()).difference(self.switches)
 
     def stops(self, start: float, dt: float, spacing: float) -> Iterator[Stop]:
         """The places that stand for the way of the beam from `start` on over `dt` s, at most `spacing` m apart; where
