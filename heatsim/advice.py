@@ -76,23 +76,26 @@ class Cost(NamedTuple):
 @dataclass(frozen=True)
 class Estimate:
     """What an integrator would take: steps, sweeps of the stencil (0 where it solves) and seconds; `refused`: why it is
-    not to be had, or not accurate enough."""
+    not to be had, or not accurate enough; lost: share of the range that rounding may cost."""
 
     integrator: str
     steps: int
     sweeps: int
     seconds: float
     refused: str = ""
+    lost: float = 0.0
 
 
 @dataclass(frozen=True)
 class Advice:
-    """The integrator to take, the reason, the tolerance that it is to keep, and what all were estimated at."""
+    """The integrator to take, the reason, the tolerance that it is to keep, and what all were estimated at; hint: what
+    would allow more of them."""
 
     integrator: str
     reason: str
     tolerance: float
     estimates: tuple[Estimate, ...]
+    hint: str = ""
 
 
 def advise(
@@ -109,16 +112,19 @@ def advise(
     refused = refused or {}
     steps = step_count(problem.taking("euler", None) if _allows_euler(problem) else problem)
     unfit = refused.get("euler") or _coarse(problem, steps, tolerance)
-    unfit = unfit or _rounded_away(problem, "euler", steps, tolerance)
+    lost = 0.0 if unfit else _lost(problem, "euler", steps)
+    unfit = unfit or _rounded_away(problem, lost, tolerance)
     few = not unfit and steps * (problem.grid.cells + CELLS_OF_A_CALL) <= FEW_UPDATES
     reason = f"{steps} steps are done in no time"
     if few and not full:
         return Advice("euler", reason, tolerance, (Estimate("euler", steps, steps, 0.0),))
     cost = measure()
-    estimates = [Estimate("euler", steps, steps, steps * cost.step, unfit)]
+    estimates = [Estimate("euler", steps, steps, steps * cost.step, unfit, lost)]
     for name in CONTROLLED:
         estimates.append(_controlled(problem, name, tolerance, device, cost, refused.get(name, "")))
-    return Advice("euler", reason, tolerance, tuple(estimates)) if few else _best(estimates, tolerance, refused)
+    return (
+        Advice("euler", reason, tolerance, tuple(estimates)) if few else _best(problem, estimates, tolerance, refused)
+    )
 
 
 def _only_euler(problem: Problem, measure: Callable[[], Cost], tolerance: float, *, full: bool) -> Advice:
@@ -129,7 +135,7 @@ def _only_euler(problem: Problem, measure: Callable[[], Cost], tolerance: float,
     return Advice("euler", reason, tolerance, (Estimate("euler", steps, steps, seconds),))
 
 
-def _best(estimates: list[Estimate], tolerance: float, refused: dict[str, str]) -> Advice:
+def _best(problem: Problem, estimates: list[Estimate], tolerance: float, refused: dict[str, str]) -> Advice:
     """The soonest of those that are accurate enough, or the last that can be had, if none is."""
     possible = [estimate for estimate in estimates if not estimate.refused]
     possible = possible or [estimate for estimate in estimates if estimate.integrator not in refused][-1:]
@@ -143,7 +149,16 @@ def _best(estimates: list[Estimate], tolerance: float, refused: dict[str, str]) 
         if other is not best
     )
     though = f", though it {best.refused}" if best.refused else ""
-    return Advice(best.integrator, f"about {best.seconds:.2g} s{though}; {others}", tolerance, tuple(estimates))
+    hint = _precise_enough(problem, estimates, tolerance)
+    reason = f"about {best.seconds:.2g} s{though}; {others}{hint and f'; {hint}'}"
+    return Advice(best.integrator, reason, tolerance, tuple(estimates), hint)
+
+
+def _precise_enough(problem: Problem, estimates: list[Estimate], tolerance: float) -> str:
+    """What float64 would make possible, or ""."""
+    finer = float(np.finfo(np.float64).eps / np.finfo(problem.dtype).eps)
+    names = [each.integrator for each in estimates if each.lost > tolerance >= finer * each.lost]
+    return f'compute.precision = "float64" would make {" and ".join(names)} accurate enough' if names else ""
 
 
 def step_count(problem: Problem) -> int:
@@ -171,15 +186,16 @@ def _coarse(problem: Problem, steps: int, tolerance: float) -> str:
     return ""
 
 
-def _rounded_away(problem: Problem, integrator: str, updates: float, tolerance: float) -> str:
-    """Why rounding would not leave an explicit integrator accurate enough, or "": see above."""
-    lost, in_float64 = (
-        ROUNDING[integrator] * updates * float(np.finfo(kind).eps) / 2 for kind in (problem.dtype, float)
-    )
+def _lost(problem: Problem, integrator: str, updates: float) -> float:
+    """Share of the range that rounding may cost an explicit integrator: see above."""
+    return ROUNDING[integrator] * updates * float(np.finfo(problem.dtype).eps) / 2
+
+
+def _rounded_away(problem: Problem, lost: float, tolerance: float) -> str:
+    """Why rounding would not leave an explicit integrator accurate enough, or ""."""
     if lost <= tolerance:
         return ""
-    way_out = ' (compute.precision = "float64" does not)' if in_float64 <= tolerance else ""
-    return f"may lose {lost:.2g} of the range to rounding in {problem.dtype.name}, beyond the tolerance{way_out}"
+    return f"may lose {lost:.2g} of the range to rounding in {problem.dtype.name}, beyond the tolerance"
 
 
 def _controlled(problem: Problem, name: str, tolerance: float, device: str, cost: Cost, refused: str) -> Estimate:
@@ -195,8 +211,8 @@ def _controlled(problem: Problem, name: str, tolerance: float, device: str, cost
     steps, sweeps = _march(problem, share, longest, lambda dt: 1 + rkl2.stages_for(dt / limit))
     stage = cost.sweep * SWEEPS_OF_A_STAGE[device][varies]
     updates = max(sweeps, problem.scenario.time.end / limit)
-    refused = refused or _rounded_away(problem, name, updates, tolerance)
-    return Estimate(name, steps, sweeps, sweeps * stage, refused)
+    lost = 0.0 if refused else _lost(problem, name, updates)
+    return Estimate(name, steps, sweeps, sweeps * stage, refused or _rounded_away(problem, lost, tolerance), lost)
 
 
 def _march(problem: Problem, share: float, longest: float, sweeps_of: Callable[[float], int]) -> tuple[int, int]:

@@ -111,7 +111,7 @@ class Grid(Part):
         (0.0, 0.0, 0.0), description="Lower corner of the box [m]; follows from edges"
     )
     x: Axis | None = Field(None, description="Unequal cells along x")
-    y: Axis | None = Field(None, description="Unequal cells along y")
+    y: Axis | None = Field(None, description="Unequal cells along y; in cylindrical coordinates left out, or one cell")
     z: Axis | None = Field(None, description="Unequal cells along z")
 
     @model_validator(mode="before")

@@ -177,7 +177,9 @@ def test_explicit_steps_are_left_where_rounding_would_cost_more_than_the_toleran
     euler, rkl2, _ = found.estimates
     assert "rounding in float32" in euler.refused
     assert "rounding in float32" in rkl2.refused
-    assert 'compute.precision = "float64" does not' in found.reason
+    assert found.hint == 'compute.precision = "float64" would make euler and rkl2 accurate enough'
+    assert found.hint in found.reason
+    assert not advice(problem_of(cooling(100.0, "float64"))).hint
     assert "rounding" not in advice(problem_of(cooling(100.0, "float64"))).reason
     assert found.estimates == advice(problem_of(cooling(100.0, "float32"))).estimates
 
