@@ -8,7 +8,7 @@ from math import prod
 from heatsim.errors import ScenarioError
 from heatsim.scenario import Scenario
 
-A_CELL, A_PLACE = 11, 300  # bytes a cell, and a cell along an axis, that building takes, about: measured
+A_CELL, A_PLACE = 9, 300  # bytes a cell, and a cell along an axis, that building takes, about: measured
 
 
 def require_room(scenario: Scenario) -> None:
