@@ -6,7 +6,8 @@ its steps are so many that the error must be below.
 
 Steps are counted before anything is computed, by a model. What starts with a jump, of the initial temperature at a wall
 or of a source, has no time scale but its age; so a step under error control is a share of the age, which the tolerance
-sets, and many more than the stability limit once it is old. Smooth problems need fewer steps than that.
+sets, and many more than the stability limit once it is old. Smooth problems need fewer steps than that. A beam that
+moves heats every place on its way anew: a step is a share of the time in which it passes one.
 
 Rounding counts where an explicit integrator keeps its state in float32. An update of a cell is rounded by at most eps/2
 of the range, so that n updates that are all rounded the same way are wrong by n eps/2 of it: so it goes where a
@@ -30,7 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from heatsim.integrators import rkl2
-from heatsim.stepping import SHARE_OF_A_STEP, TOLERANCE, steps_between
+from heatsim.stepping import SAFETY, SHARE_OF_A_STEP, TOLERANCE, steps_between
 
 if TYPE_CHECKING:
     from heatsim_kernels.stencil import Sweep
@@ -49,6 +50,9 @@ MOST_EVENTS = 10_000  # that are looked at one by one
 # times the error constant of the method (rkl2 1/18, TR-BDF2 0.04).
 ERROR_OF_A_STEP = {"rkl2": 0.075, "implicit": 0.054}
 ERROR_OF_EULER = 0.27  # of the jump times dt/t: half the greatest x^2 exp(-x) over all modes
+# Of a beam that passes a place in a standard deviation s, T''' is about 0.4 jump/s^3, the heating rate being a normal
+# distribution in time: a step with the error of one at age t is PASSES s/t times as long.
+PASSES = 1.5
 PERIODS = 3.0  # of inputs that depend on time, in a run, which Euler has to follow: dt/2 dT/dt behind them
 # Of eps/2 of the range an update or explicit step: the greatest error measured, of a plate that cools slowly in air far
 # colder; walls, sources and modes lost a fifth of that or less.
@@ -72,23 +76,26 @@ class Cost(NamedTuple):
 @dataclass(frozen=True)
 class Estimate:
     """What an integrator would take: steps, sweeps of the stencil (0 where it solves) and seconds; `refused`: why it is
-    not to be had, or not accurate enough."""
+    not to be had, or not accurate enough; lost: share of the range that rounding may cost."""
 
     integrator: str
     steps: int
     sweeps: int
     seconds: float
     refused: str = ""
+    lost: float = 0.0
 
 
 @dataclass(frozen=True)
 class Advice:
-    """The integrator to take, the reason, the tolerance that it is to keep, and what all were estimated at."""
+    """The integrator to take, the reason, the tolerance that it is to keep, and what all were estimated at; hint: what
+    would allow more of them."""
 
     integrator: str
     reason: str
     tolerance: float
     estimates: tuple[Estimate, ...]
+    hint: str = ""
 
 
 def advise(
@@ -105,16 +112,19 @@ def advise(
     refused = refused or {}
     steps = step_count(problem.taking("euler", None) if _allows_euler(problem) else problem)
     unfit = refused.get("euler") or _coarse(problem, steps, tolerance)
-    unfit = unfit or _rounded_away(problem, "euler", steps, tolerance)
+    lost = 0.0 if unfit else _lost(problem, "euler", steps)
+    unfit = unfit or _rounded_away(problem, lost, tolerance)
     few = not unfit and steps * (problem.grid.cells + CELLS_OF_A_CALL) <= FEW_UPDATES
     reason = f"{steps} steps are done in no time"
     if few and not full:
         return Advice("euler", reason, tolerance, (Estimate("euler", steps, steps, 0.0),))
     cost = measure()
-    estimates = [Estimate("euler", steps, steps, steps * cost.step, unfit)]
+    estimates = [Estimate("euler", steps, steps, steps * cost.step, unfit, lost)]
     for name in CONTROLLED:
         estimates.append(_controlled(problem, name, tolerance, device, cost, refused.get(name, "")))
-    return Advice("euler", reason, tolerance, tuple(estimates)) if few else _best(estimates, tolerance, refused)
+    return (
+        Advice("euler", reason, tolerance, tuple(estimates)) if few else _best(problem, estimates, tolerance, refused)
+    )
 
 
 def _only_euler(problem: Problem, measure: Callable[[], Cost], tolerance: float, *, full: bool) -> Advice:
@@ -125,7 +135,7 @@ def _only_euler(problem: Problem, measure: Callable[[], Cost], tolerance: float,
     return Advice("euler", reason, tolerance, (Estimate("euler", steps, steps, seconds),))
 
 
-def _best(estimates: list[Estimate], tolerance: float, refused: dict[str, str]) -> Advice:
+def _best(problem: Problem, estimates: list[Estimate], tolerance: float, refused: dict[str, str]) -> Advice:
     """The soonest of those that are accurate enough, or the last that can be had, if none is."""
     possible = [estimate for estimate in estimates if not estimate.refused]
     possible = possible or [estimate for estimate in estimates if estimate.integrator not in refused][-1:]
@@ -139,7 +149,16 @@ def _best(estimates: list[Estimate], tolerance: float, refused: dict[str, str]) 
         if other is not best
     )
     though = f", though it {best.refused}" if best.refused else ""
-    return Advice(best.integrator, f"about {best.seconds:.2g} s{though}; {others}", tolerance, tuple(estimates))
+    hint = _precise_enough(problem, estimates, tolerance)
+    reason = f"about {best.seconds:.2g} s{though}; {others}{hint and f'; {hint}'}"
+    return Advice(best.integrator, reason, tolerance, tuple(estimates), hint)
+
+
+def _precise_enough(problem: Problem, estimates: list[Estimate], tolerance: float) -> str:
+    """What float64 would make possible, or ""."""
+    finer = float(np.finfo(np.float64).eps / np.finfo(problem.dtype).eps)
+    names = [each.integrator for each in estimates if each.lost > tolerance >= finer * each.lost]
+    return f'compute.precision = "float64" would make {" and ".join(names)} accurate enough' if names else ""
 
 
 def step_count(problem: Problem) -> int:
@@ -167,9 +186,13 @@ def _coarse(problem: Problem, steps: int, tolerance: float) -> str:
     return ""
 
 
-def _rounded_away(problem: Problem, integrator: str, updates: float, tolerance: float) -> str:
-    """Why rounding would not leave an explicit integrator accurate enough, or "": see above."""
-    lost = ROUNDING[integrator] * updates * float(np.finfo(problem.dtype).eps) / 2
+def _lost(problem: Problem, integrator: str, updates: float) -> float:
+    """Share of the range that rounding may cost an explicit integrator: see above."""
+    return ROUNDING[integrator] * updates * float(np.finfo(problem.dtype).eps) / 2
+
+
+def _rounded_away(problem: Problem, lost: float, tolerance: float) -> str:
+    """Why rounding would not leave an explicit integrator accurate enough, or ""."""
     if lost <= tolerance:
         return ""
     return f"may lose {lost:.2g} of the range to rounding in {problem.dtype.name}, beyond the tolerance"
@@ -178,7 +201,7 @@ def _rounded_away(problem: Problem, integrator: str, updates: float, tolerance: 
 def _controlled(problem: Problem, name: str, tolerance: float, device: str, cost: Cost, refused: str) -> Estimate:
     """Of an integrator that controls its error."""
     longest, limit = problem.taking(name, tolerance).largest_step, problem.stability_limit
-    share = (SHARE_OF_A_STEP * tolerance / ERROR_OF_A_STEP[name]) ** (1 / 3)
+    share = SAFETY * (SHARE_OF_A_STEP * tolerance / ERROR_OF_A_STEP[name]) ** (1 / 3)
     if name == "implicit":
         steps, _ = _march(problem, share, longest, lambda dt: 0)
         solve = STEPS_OF_A_SOLVE[device] * cost.step + SECONDS_OF_A_SOLVE[device]
@@ -188,8 +211,8 @@ def _controlled(problem: Problem, name: str, tolerance: float, device: str, cost
     steps, sweeps = _march(problem, share, longest, lambda dt: 1 + rkl2.stages_for(dt / limit))
     stage = cost.sweep * SWEEPS_OF_A_STAGE[device][varies]
     updates = max(sweeps, problem.scenario.time.end / limit)
-    refused = refused or _rounded_away(problem, name, updates, tolerance)
-    return Estimate(name, steps, sweeps, sweeps * stage, refused)
+    lost = 0.0 if refused else _lost(problem, name, updates)
+    return Estimate(name, steps, sweeps, sweeps * stage, refused or _rounded_away(problem, lost, tolerance), lost)
 
 
 def _march(problem: Problem, share: float, longest: float, sweeps_of: Callable[[float], int]) -> tuple[int, int]:
@@ -202,10 +225,11 @@ def _march(problem: Problem, share: float, longest: float, sweeps_of: Callable[[
     now, born, steps, sweeps = 0.0, 0.0, 0, 0
     for event in events:
         while now < event:
-            size = min(max(least, share * (now - born)), longest)
+            most = min([longest, *(PASSES * share * beam.passage(now) for beam in problem.heating.beams)])
+            size = min(max(least, share * (now - born)), most)
             count = steps_between(now, event, size)
             dt = (event - now) / count
-            taken = count if size == longest else 1
+            taken = count if size == most else 1
             steps, sweeps = steps + taken, sweeps + taken * sweeps_of(dt)
             now = event if taken == count else now + dt
         born = event if event in jumps else born
@@ -213,13 +237,15 @@ def _march(problem: Problem, share: float, longest: float, sweeps_of: Callable[[
 
 
 def _events(problem: Problem) -> tuple[list[float], frozenset[float]]:
-    """Times after 0 that steps have to end at, and those of them at which an input bends or jumps, s."""
+    """Times after 0 that steps have to end at, and those of them at which an input bends or jumps, s;
+    beams that turn go on as they were."""
     scenario = problem.scenario
     end, output = scenario.time.end, scenario.output
     schedules = [recorded.schedule for recorded in (*output.slices, *output.probes)]
     schedules += [output.snapshots, *([output.energy] if output.energy else [])]
-    jumps = frozenset(problem.breaks_of_inputs)
-    events = sorted({end, *jumps}.union(*(schedule.times(end) for schedule in schedules)))
+    breaks = frozenset(problem.breaks_of_inputs)
+    jumps = breaks.difference(*(beam.path.turns for beam in problem.heating.beams))
+    events = sorted({end, *breaks}.union(*(schedule.times(end) for schedule in schedules)))
     return events[bisect_left(events, 1e-300) :], jumps
 
 

@@ -60,6 +60,14 @@ def require_memory(choice: Choice, needed: int) -> None:
         )
 
 
+def require_memory_for(scenario: Scenario, choice: Choice, needed: int) -> None:
+    """`require_memory`, as a `ScenarioError` at the cells of the grid."""
+    try:
+        require_memory(choice, needed)
+    except HeatsimError as error:
+        raise ScenarioError([scenario.problem_at(("grid", "cells"), str(error))]) from None
+
+
 def cpu_name() -> str:
     """Number of threads that the CPU kernels use, in words."""
     import numba

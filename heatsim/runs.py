@@ -107,9 +107,9 @@ def run(
     choice = devices.choose(scenario)
     classes = CLASSES if choice.kernel == "temporal" and (len(scenario.materials) > 1 or scenario.sources) else 0
     fused = classes * prod(scenario.grid.cells)
-    devices.require_memory(choice, state_bytes(scenario) + fused)
+    devices.require_memory_for(scenario, choice, state_bytes(scenario) + fused)
     problem = build(scenario)
-    devices.require_memory(choice, state_bytes(scenario, problem) + fused)
+    devices.require_memory_for(scenario, choice, state_bytes(scenario, problem) + fused)
     problem, choice, taken = settle(problem, choice)
     scenario = problem.scenario
     warnings = problem.cautions()

@@ -75,7 +75,7 @@ def _estimate(scenario: Scenario, as_json: bool) -> None:
     from heatsim.problem import build
 
     choice = devices.choose(scenario)
-    devices.require_memory(choice, state_bytes(scenario))
+    devices.require_memory_for(scenario, choice, state_bytes(scenario))
     built = build(scenario)
     warn(built.cautions())
     problem, choice, taken = runs.settle(built, choice, full=True)

@@ -213,4 +213,4 @@ def _of_advice(advice: dict[str, Any]) -> str:
         for row in [head, *rows]
     ]
     advised = f"advised for an error of {advice['tolerance']:g} of the range of temperatures: {advice['integrator']}"
-    return "\n".join([*lines, advised])
+    return "\n".join([*lines, advised, *filter(None, [advice["hint"]])])

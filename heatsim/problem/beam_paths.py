@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 from pathlib import Path
 from typing import NamedTuple
@@ -11,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim.grid import AXES, Grid
-from heatsim.problem.csv_columns import Columns, read_columns, require_increasing, require_units
+from heatsim.problem.csv_columns import Columns, by_name, read_columns, require_increasing
 from heatsim.problem.values import Key
 from heatsim.scenario import Scenario
 
-_LAYOUTS = {3: ("time", "x", "y"), 5: ("time", "x", "y", "z", "on")}  # of a file that does not name its columns
-_NEEDED, _KNOWN = frozenset(("time", "x", "y")), frozenset(("time", "x", "y", "z", "on"))
+_UNITS = {"time": "s", "x": "m", "y": "m", "z": "m", "on": ""}  # of the columns
+_LAYOUTS = (("time", "x", "y"), ("time", "x", "y", "z", "on"))  # of a file that does not name them
 _INSIDE = 1e-9  # of the box: a place on its rim is inside
 
 
@@ -39,17 +40,27 @@ class BeamPath:
     on: np.ndarray
     headings: np.ndarray
 
-    @property
-    def top_speed(self) -> float:
-        """The highest speed with the beam on, m/s."""
+    @cached_property
+    def speeds(self) -> np.ndarray:
+        """(n - 1,) of each leg, m/s; 0 with the beam off."""
         lengths = np.linalg.norm(np.diff(self.places, axis=0), axis=1)
-        return float(np.max(lengths / np.diff(self.times), initial=0.0, where=self.on))
+        return np.where(self.on, lengths / np.diff(self.times), 0.0)
+
+    def speed(self, time: float) -> float:
+        """The speed just after a time, m/s; 0 with the beam off."""
+        leg = int(np.searchsorted(self.times, time, side="right")) - 1
+        return float(self.speeds[leg]) if 0 <= leg < len(self.speeds) else 0.0
 
     @property
     def switches(self) -> list[float]:
         """Times at which the beam goes on or off, s."""
         on = np.concatenate(([False], self.on, [False]))
         return [float(time) for time in self.times[on[1:] != on[:-1]]]
+
+    @property
+    def turns(self) -> frozenset[float]:
+        """Times at which the beam turns or changes its speed, and neither goes on nor off, s."""
+        return frozenset(self.times.tolist()).difference(self.switches)
 
     def stops(self, start: float, dt: float, spacing: float) -> Iterator[Stop]:
         """The places that stand for the way of the beam from `start` on over `dt` s, at most `spacing` m apart; where
@@ -84,41 +95,27 @@ class BeamPath:
 def read_path(scenario: Scenario, key: Key, path: Path, grid: Grid) -> BeamPath:
     """Read the columns time [s], x, y, z [m], on; z is the top of the box and on is 1 where they are left out.
 
-    A row's `on`, 1 or 0, holds until the next row. Raises `ScenarioError` as `read_columns` does, and for columns that
-    could mean two things, fewer than two rows, times that do not increase, a path that begins after the end of the
-    run, and places outside the box with the beam on.
+    A row's `on`, 1 or 0, holds until the next row. Raises `ScenarioError` as `read_columns` and `by_name` do,
+    and for fewer than two rows, times that do not increase, a path that begins after the end of the run, and places
+    outside the box with the beam on.
     """
     columns = read_columns(scenario, key, path)
-    by_name, end = _by_name(columns), scenario.time.end
+    named, end = by_name(columns, _UNITS, needed=3, layouts=_LAYOUTS), scenario.time.end
     count = len(columns.values)
     if count < 2:
         raise columns.refuse(0, "expected at least two rows, found one", "a beam at rest has the same place twice")
-    require_increasing(columns, by_name["time"])
-    if by_name["time"][0] >= end:
-        found = by_name["time"][0]
+    require_increasing(columns, named["time"])
+    if named["time"][0] >= end:
+        found = named["time"][0]
         raise columns.refuse(0, f"expected a path that begins before time.end = {end:g} (s), found {found:g}")
-    on = by_name.get("on", np.ones(count))
+    on = named.get("on", np.ones(count))
     odd = np.flatnonzero((on != 0) & (on != 1))
     if odd.size:
         raise columns.refuse(int(odd[0]), f"expected on = 1 or 0, found {on[odd[0]]:g}")
     top = np.full(count, grid.span("z")[1])
-    places = np.stack([by_name["x"], by_name["y"], by_name.get("z", top)], axis=1)
+    places = np.stack([named["x"], named["y"], named.get("z", top)], axis=1)
     _require_inside(columns, grid, places, on[:-1] != 0)
-    return BeamPath(by_name["time"], places, on[:-1] != 0, _headings(places))
-
-
-def _by_name(columns: Columns) -> dict[str, np.ndarray]:
-    count = columns.values.shape[1]
-    names = columns.names or _LAYOUTS.get(count, ())
-    if not names:
-        hint = "name the columns in the first line: time, x, y, z, on"
-        raise columns.refuse(0, f"expected 3 columns (time, x, y) or 5 (time, x, y, z, on), found {count}", hint)
-    names = tuple("time" if name == "t" else name for name in names)
-    wrong = [name for name in names if name not in _KNOWN or names.count(name) > 1]
-    if wrong or not _NEEDED.issubset(names):
-        raise columns.refuse(0, f"expected the columns time, x, y and perhaps z, on, found {', '.join(names)}")
-    require_units(columns, ["s" if name == "time" else "m" if name in AXES else "" for name in names])
-    return dict(zip(names, columns.values.T.copy(), strict=True))
+    return BeamPath(named["time"], places, on[:-1] != 0, _headings(places))
 
 
 def _require_inside(columns: Columns, grid: Grid, places: np.ndarray, on: np.ndarray) -> None:

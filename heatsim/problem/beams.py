@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import erfc, exp, inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +65,21 @@ class MovingBeam:
         """The least half width of the beam across the surface, m."""
         return self.beam.radius if isinstance(self.beam, GaussianBeam) else min(self.beam.a, self.beam.cf, self.beam.cr)
 
+    def passage(self, time: float) -> float:
+        """What a place sees of the beam as it passes at a time, as a standard deviation in time, s; infinite where the
+        beam rests or is off."""
+        width = (
+            self.beam.radius / 2.0 if isinstance(self.beam, GaussianBeam) else _GOLDAK * min(self.beam.cf, self.beam.cr)
+        )
+        speed = self.path.speed(time)
+        return width / speed if speed else inf
+
+    def beyond(self, depth: float) -> float:
+        """Part of the power that a body without end would take up deeper than `depth` m."""
+        if isinstance(self.beam, GaussianBeam):
+            return exp(-depth / self.beam.depth)
+        return erfc(sqrt(3.0) * depth / self.beam.b)
+
 
 def make_beams(scenario: Scenario, grid: Grid) -> tuple[MovingBeam, ...]:
     """The beams among the sources. Raises `ScenarioError` as `read_path` does."""
@@ -77,9 +92,8 @@ def make_beams(scenario: Scenario, grid: Grid) -> tuple[MovingBeam, ...]:
 
 def longest_step(beams: Sequence[MovingBeam]) -> float:
     """The step in which no beam moves further than half its radius, s; infinite without a moving beam."""
-    return min(
-        (_RADII_A_STEP * each.radius / each.path.top_speed for each in beams if each.path.top_speed), default=inf
-    )
+    speeds = [(each.radius, float(each.path.speeds.max())) for each in beams]
+    return min((_RADII_A_STEP * radius / speed for radius, speed in speeds if speed), default=inf)
 
 
 def breaks(beams: Sequence[MovingBeam]) -> frozenset[float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from heatsim.scenario.wording import found, quote
 
 LARGEST_FILE = 2**26  # bytes: a million rows
 SAME_LINE = 1  # column of a flaw that a line has as a whole
+_COMMAS = "commas separate values, and decimals have a point: 2.5"
 
 
 class Columns(NamedTuple):
@@ -60,7 +61,8 @@ def read_columns(scenario: Scenario, key: Key, path: Path) -> Columns:
             continue
         count = len(rows[0]) if rows else len(names or fields)
         if len(fields) != count:
-            raise _refusal(path, key, number, SAME_LINE, f"expected {count} values, found {len(fields)}")
+            hint = _COMMAS if len(fields) > count else ""
+            raise _refusal(path, key, number, SAME_LINE, f"expected {count} values, found {len(fields)}", hint)
         rows.append(_row(path, key, number, fields))
         lines.append(number)
     if not rows:
@@ -68,12 +70,31 @@ def read_columns(scenario: Scenario, key: Key, path: Path) -> Columns:
     return Columns(names, units, head, np.array(rows), lines, path, key)
 
 
-def require_units(columns: Columns, expected: Sequence[str]) -> None:
-    """Raise `ScenarioError` if the first line gives a column another unit than expected, "" being none."""
-    for name, unit, wanted in zip(columns.names, columns.units, expected, strict=False):
-        if wanted and unit and unit != wanted:
-            message = f"expected {name} in {wanted}, found {quote(unit)}"
-            raise columns.refuse(None, message, f"convert the numbers to {wanted}")
+def by_name(
+    columns: Columns, units: Mapping[str, str], needed: int, layouts: Sequence[Sequence[str]]
+) -> dict[str, np.ndarray]:
+    """Columns by their names in the first line, in any order; without names, as the layout of so many columns has them.
+
+    `units`: of all columns that there may be, "" for none; the first `needed` of them have to be there. Time may be
+    called t. Raises `ScenarioError` for other names or units, or where no layout has as many columns.
+    """
+    count = columns.values.shape[1]
+    in_words = " or ".join(f"{len(layout)} columns ({', '.join(layout)})" for layout in layouts)
+    names = columns.names or next((tuple(layout) for layout in layouts if len(layout) == count), ())
+    heading = ", ".join(f"{name} [{unit}]" if unit else name for name, unit in units.items())
+    if not names:
+        raise columns.refuse(0, f"expected {in_words}, found {count}", f"or named in the first line: {heading}")
+    names = tuple("time" if name == "t" else name for name in names)
+    known, optional = list(units), list(units)[needed:]
+    if set(names) - set(known) or len(set(names)) < count or not set(known[:needed]).issubset(names):
+        perhaps = f" and perhaps {', '.join(optional)}" if optional else ""
+        message = f"expected the columns {', '.join(known[:needed])}{perhaps}, found {', '.join(columns.names)}"
+        raise columns.refuse(None, message, f"name them as in: {heading}")
+    for name, unit in zip(names, columns.units, strict=False):
+        if units[name] and unit and unit != units[name]:
+            message = f"expected {name} in {units[name]}, found {quote(unit)}"
+            raise columns.refuse(None, message, f"convert the numbers to {units[name]}")
+    return dict(zip(names, columns.values.T.copy(), strict=True))
 
 
 def require_increasing(columns: Columns, times: np.ndarray, hint: str = "") -> None:
@@ -92,7 +113,7 @@ def _row(path: Path, key: Key, line: int, fields: list[str]) -> list[float]:
     for field in fields:
         value = _number(field)
         if value is None:
-            hint = "commas separate values" if ";" in field or "\t" in field else ""
+            hint = _COMMAS if ";" in field or "\t" in field else ""
             raise _refusal(path, key, line, column, f"expected a number, found {found(field.strip())}", hint)
         values.append(value)
         column += len(field) + 1

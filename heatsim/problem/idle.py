@@ -1,4 +1,5 @@
-"""What a scenario says and only arrays show to be hardly meant: contacts that never touch, beams on ambients."""
+"""What a scenario says and only arrays show to be hardly meant: contacts that never touch, beams on ambients, or
+through the bottom of the box."""
 
 from __future__ import annotations
 
@@ -8,11 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heatsim.grid import AXES, Grid
+from heatsim.problem.beam_paths import BeamPath
 from heatsim.problem.beams import MovingBeam
+from heatsim.scenario.beams import GaussianBeam
 from heatsim.scenario.findings import Finding
 
 if TYPE_CHECKING:
     from heatsim.problem.problem import Problem
+
+MOST_PASSING = 0.05  # of a beam, through the bottom of the box: exp(-3), of a depth that is a third of the body
 
 
 def idle_contacts(problem: Problem) -> Iterator[Finding]:
@@ -39,12 +44,30 @@ def beams_on_ambients(problem: Problem) -> Iterator[Finding]:
             yield Finding(("sources", beam.source, "beam", "path"), message, hint)
 
 
+def beams_through_the_bottom(problem: Problem) -> Iterator[Finding]:
+    """Beams of which a good part would pass through the bottom of the box, where all of it is put in above."""
+    bottom = problem.grid.span("z")[0]
+    for moving in problem.heating.beams:
+        beam, share = moving.beam, "absorptivity" if isinstance(moving.beam, GaussianBeam) else "efficiency"
+        below = float(np.min(moving.path.places[_lit(moving.path), 2], initial=np.inf)) - bottom
+        passing = moving.beyond(below)
+        if passing > MOST_PASSING:
+            message = f"{100 * passing:.0f} % of the power should pass through the {below:.4g} m below, but stays there"
+            hint = f"{share} = {getattr(beam, share) * (1.0 - passing):.3g} takes it off"
+            key = "depth" if isinstance(beam, GaussianBeam) else "b"
+            yield Finding(("sources", moving.source, "beam", key), message, hint)
+
+
+def _lit(path: BeamPath) -> np.ndarray:
+    """Which places of a path are an end of a leg on which the beam is on."""
+    return np.asarray(np.append(path.on, False) | np.append(False, path.on))
+
+
 def _cells_below(grid: Grid, beam: MovingBeam) -> tuple[np.ndarray, ...]:
     """Indices z, y, x of the cells just below the places of a path between which the beam is on."""
     path = beam.path
-    on = np.append(path.on, False) | np.append(False, path.on)
     found = []
-    for axis, place, side in zip(AXES, path.places[on].T, ("right", "right", "left"), strict=True):
+    for axis, place, side in zip(AXES, path.places[_lit(path)].T, ("right", "right", "left"), strict=True):
         faces = grid.faces(axis)
         found.append(np.clip(np.searchsorted(faces, place, side=side) - 1, 0, len(faces) - 2))  # type: ignore[call-overload]
     return tuple(found[::-1])

@@ -20,7 +20,7 @@ from heatsim.problem.factors import factors_of
 from heatsim.problem.fluxes import flux_and_gradient
 from heatsim.problem.geometry import make_grid
 from heatsim.problem.heating import Heating, Term, make_terms
-from heatsim.problem.idle import beams_on_ambients, idle_contacts
+from heatsim.problem.idle import beams_on_ambients, beams_through_the_bottom, idle_contacts
 from heatsim.problem.initial import InitialField
 from heatsim.problem.kinds import Kinds, make_kinds
 from heatsim.problem.limit import require_limit
@@ -28,6 +28,7 @@ from heatsim.problem.media import Media, make_media
 from heatsim.problem.nonlinear import Tabulated, make_nonlinear_terms, require_one_that_follows, tabulated
 from heatsim.problem.parts import Part, make_parts
 from heatsim.problem.reach import known_range, reach_of, times_of
+from heatsim.problem.room import require_room
 from heatsim.problem.slopes import find_slopes
 from heatsim.problem.smoothing import smoothed
 from heatsim.problem.steps import largest_step, stability_limit
@@ -209,7 +210,7 @@ class Problem:
     def cautions(self) -> list[Flaw]:
         """The warnings about the scenario, each with its place, and those that only arrays can tell."""
         scenario, grid = self.scenario, self.grid
-        found = [*idle_contacts(self), *beams_on_ambients(self)]
+        found = [*idle_contacts(self), *beams_on_ambients(self), *beams_through_the_bottom(self)]
         found += [*sources_off_their_shapes(scenario, grid), *patches_off_their_areas(scenario, grid, self.walls)]
         return cautions(self.scenario) + [self.scenario.problem_at(*finding) for finding in found]
 
@@ -221,6 +222,7 @@ def _spread(rows: np.ndarray, steps: int) -> np.ndarray:
 
 def build(scenario: Scenario) -> Problem:
     """Make a scenario concrete. Raises `ScenarioError` for what only arrays can tell."""
+    require_room(scenario)
     grid, media = make_grid(scenario), make_media(scenario)
     dtype = np.dtype(scenario.compute.precision)
     painted = paint_media(scenario, grid)

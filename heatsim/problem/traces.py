@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from heatsim.problem.csv_columns import read_columns, require_increasing, require_units
+from heatsim.problem.csv_columns import by_name, read_columns, require_increasing
 from heatsim.problem.values import Key
 from heatsim.scenario import Scenario
 
-_NAMES, _UNITS = ("time", "power"), ("s", "W")
+_UNITS = {"time": "s", "power": "W"}  # of the columns, in their order in a file that does not name them
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,22 +54,18 @@ class Trace:
 
 
 def read_trace(scenario: Scenario, key: Key, path: Path) -> Trace:
-    """Read the columns time [s], power [W], which a first line may name.
+    """Read the columns time [s], power [W].
 
-    Raises `ScenarioError` as `read_columns` does, and for other columns or units, fewer than two rows, times that do
-    not increase, or a trace that begins after the end of the run.
+    Raises `ScenarioError` as `read_columns` and `by_name` do, and for fewer than two rows, times that do not increase,
+    or a trace that begins after the end of the run.
     """
     columns = read_columns(scenario, key, path)
-    if columns.values.shape[1] != len(_NAMES):
-        raise columns.refuse(0, f"expected two columns, time (s) and power (W), found {columns.values.shape[1]}")
-    if columns.names and columns.names[0] not in ("time", "t"):
-        raise columns.refuse(None, f"expected time as the first column, found {columns.names[0]!r}")
-    require_units(columns, _UNITS)
+    named = by_name(columns, _UNITS, needed=2, layouts=[tuple(_UNITS)])
     if len(columns.values) < 2:
         raise columns.refuse(0, "expected at least two rows, found one", "a constant power is power = ... (W)")
-    times, powers = columns.values.T
+    times, powers = named["time"], named["power"]
     end = scenario.time.end
     require_increasing(columns, times, "a step is a short ramp: 1 and 1.001, for example")
     if times[0] >= end:
         raise columns.refuse(0, f"expected a trace that begins before time.end = {end:g} (s), found {times[0]:g}")
-    return Trace(times.copy(), powers.copy())
+    return Trace(times, powers)

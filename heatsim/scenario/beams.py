@@ -27,13 +27,19 @@ class Route(Part):
         description="Power of the beam, or an expression in t [W]; the part absorbed is what heats"
     )
     path: Annotated[Path, PATH] = Field(
-        description="CSV file: columns time [s], x, y, z [m] (top of the box if left out), on (1 or 0). "
-        "Straight lines between rows, off outside; on holds until the next row; what falls beside the box is lost"
+        description="CSV file: columns time [s], x, y, z [m] (top of the box if left out), on (1 or 0), by their "
+        "names in the first line, or without one time, x, y or all five. Straight lines between rows, off outside; on "
+        "holds until the next row"
     )
 
 
 class GaussianBeam(Route):
-    """A round beam: Gaussian across, and absorbed exponentially with depth (Beer and Lambert)."""
+    """A round beam: Gaussian across, and absorbed exponentially with depth (Beer and Lambert).
+
+    It shines down on a surface in the box, at the z of its path. What falls beside the box or on an ambient is lost;
+    but nothing leaves through the bottom of the box: all else stays in the body, however thin. Where depth is over a
+    third of what lies below the surface, more than 5 % should pass: take them off in absorptivity.
+    """
 
     kind: Literal["gaussian"] = Field(description="Distribution of the power")
     radius: Annotated[float, quantity(LENGTH)] = Field(
@@ -50,7 +56,8 @@ def _fractions_may_be_left_out(schema: dict[str, Any]) -> None:
 class GoldakBeam(Route):
     """A welding arc: two quarter ellipsoids, one ahead and one behind (Goldak, Chakravarti and Bibby 1984).
 
-    The density is highest in the middle and 1/e3 = 5 % of that on the ellipsoids.
+    The density is highest in the middle and 1/e3 = 5 % of that on the ellipsoids. What falls beside the box or on an
+    ambient is lost; but nothing leaves through the bottom of the box, however deep the ellipsoids reach.
     """
 
     model_config = ConfigDict(json_schema_extra=_fractions_may_be_left_out)

@@ -48,7 +48,11 @@ class Flux(Surface):
 
 
 class Convection(Surface):
-    """Heat passes to an ambient in proportion to the difference in temperature."""
+    """Heat passes to an ambient in proportion to the difference in temperature.
+
+    A coefficient in T is found anew in every step, and explicit steps of the whole box take several times as long: see
+    docs/integrators.md.
+    """
 
     kind: Literal["convection"] = Field(description="Kind of the face")
     coefficient: Annotated[float | Expression, quantity(Number("W/(m2 K)", least=0), "xyztT")] = Field(

@@ -43,6 +43,7 @@ from heatsim.scenario.sources import Source
 from heatsim.scenario.wording import quote
 
 ROUNDING = 1e-9  # of the grid's size: a place on the upper face is inside
+FAR = 50.0  # times as far from the origin as the grid
 
 
 def run_checks(sections: dict[str, Any]) -> list[Finding]:
@@ -76,7 +77,8 @@ def shapes_meet_the_grid(
             continue
         faces = zip(*bounds, grid.origin, grid.upper, strict=True)
         if any(high <= first or low >= last for low, high, first, last in faces):
-            yield Finding((*key, shape.forms[0]), f"lies outside the grid, which is {_extent(grid)}")
+            message = f"lies outside the grid, which is {_extent(grid)}"
+            yield Finding((*key, shape.forms[0]), message, _in_mm(grid, *bounds[0], *bounds[1]))
 
 
 def _extent(grid: Grid) -> str:
@@ -89,10 +91,16 @@ def records_are_inside(grid: Grid, output: Output) -> Iterator[Finding]:
     message = f"lies outside the grid, which is {_extent(grid)}"
     for i, cut in enumerate(output.slices):
         if not _is_inside(grid, "xyz".index(cut.axis), cut.at):
-            yield Finding(("output", "slices", i, "at"), message)
+            yield Finding(("output", "slices", i, "at"), message, _in_mm(grid, cut.at))
     for i, probe in enumerate(output.probes):
         if not all(_is_inside(grid, axis, place) for axis, place in enumerate(probe.at)):
-            yield Finding(("output", "probes", i, "at"), message)
+            yield Finding(("output", "probes", i, "at"), message, _in_mm(grid, *probe.at))
+
+
+def _in_mm(grid: Grid, *places: float) -> str:
+    """A hint for places so far outside that they are hardly meant in metres."""
+    reach = max(map(abs, (*grid.origin, *grid.upper)))
+    return "in mm? lengths are in m" if max(map(abs, places)) > FAR * reach else ""
 
 
 def _is_inside(grid: Grid, axis: int, place: float) -> bool:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from heatsim.errors import Flaw, ScenarioError
 from heatsim.scenario.overrides import apply_overrides
-from heatsim.scenario.places import Places
-from heatsim.scenario.scanner import ScanError, scan
+from heatsim.scenario.places import Places, key_text
+from heatsim.scenario.scanner import Key, Place, ScanError, first_repeat, scan
+from heatsim.scenario.wording import name_character
 
 LARGEST_FILE = 2**20  # bytes
 
@@ -67,7 +68,7 @@ def parse(text: str, path: Path | None, overrides: Sequence[str] = ()) -> Docume
     except ScanError as error:
         raise ScenarioError([Flaw(error.message, "", file, *error.place)]) from None
     except tomllib.TOMLDecodeError as error:
-        raise ScenarioError([_syntax_flaw(error, text, file)]) from None
+        raise ScenarioError([_syntax_flaw(error, text, lines, file)]) from None
     if not data:
         raise ScenarioError([Flaw("expected a scenario, found nothing", file=file, hint="see heatsim init")])
     given, flaws = apply_overrides(data, overrides)
@@ -76,12 +77,22 @@ def parse(text: str, path: Path | None, overrides: Sequence[str] = ()) -> Docume
     return Document(data, Places(path, lines, given))
 
 
-def _syntax_flaw(error: tomllib.TOMLDecodeError, text: str, file: str) -> Flaw:
+def _syntax_flaw(error: tomllib.TOMLDecodeError, text: str, places: Mapping[Key, Place], file: str) -> Flaw:
+    """What is wrong in plain words, where it is a key that is given twice or a character that only looks right."""
     message = re.sub(r" \(at .*\)$", "", str(error))
     if match := re.search(r"\(at line (\d+), column (\d+)\)$", str(error)):
         line, column = int(match[1]), int(match[2])
     else:  # at end of document
         line, column = text.count("\n") + 1, len(text) - text.rfind("\n")
+    repeat = first_repeat(text)
+    if repeat and repeat[1] <= (line, column):
+        key, (line, column) = repeat
+        return Flaw(
+            f"given in line {places[key][0]} already", key_text(key), file, line, column, "leave one of them out"
+        )
+    if odd := re.match(r"[^\"'#]*?([^\x00-\x7f])", (text.split("\n")[line - 1])[column - 1 :]):
+        found, hint = name_character(odd[1])
+        return Flaw(f"not TOML: found {found}", "", file, line, column + odd.start(1), hint)
     return Flaw(f"not TOML: {message}", file=file, line=line, column=column)
 
 

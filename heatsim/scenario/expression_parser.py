@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from heatsim.scenario.expression_nodes import VARIABLES, Apply, Compare, Node, Number, Variable
+from heatsim.scenario.wording import name_character
 
 MAX_CHARACTERS = 2000
 MAX_NODES = 400
@@ -105,8 +106,9 @@ def _check_characters(text: str) -> None:
         raise ExpressionError(message, MAX_CHARACTERS)
     foreign = _FOREIGN.search(text)
     if foreign:
-        hint = "write powers as **" if foreign[0] == "^" else _ALLOWED
-        raise ExpressionError(f"the character {foreign[0]!a} is not allowed; {hint}", foreign.start())
+        name, hint = (repr(foreign[0]), "") if foreign[0].isascii() else name_character(foreign[0])
+        hint = "write powers as **" if foreign[0] == "^" else hint or _ALLOWED
+        raise ExpressionError(f"the character {name} is not allowed; {hint}", foreign.start())
     if not text.strip():
         raise ExpressionError("the expression is empty; a number or a formula is needed", 0)
 

@@ -10,13 +10,14 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from heatsim.scenario.part import Part
 from heatsim.scenario.values import Number, numbers, quantity
-from heatsim.scenario.wording import flaw
+from heatsim.scenario.wording import flaw, flaw_at
 
 MOST_CELLS = 2**36  # 256 GiB a float32 state; more is a typing error
 SAME_LENGTH = 1e-9  # relative: sums of decimal fractions round
 
 Corner = tuple[float, float, float]
 LENGTH = Number("m", above=0)
+TURN = {"layers": [{"thickness": 2 * pi, "cells": 1}]}  # y in cylindrical coordinates, if it is left out
 
 
 class Layer(Part):
@@ -81,14 +82,16 @@ class Axis(Part):
 
 
 def _cells_may_follow_from_axes(schema: dict[str, Any]) -> None:
-    schema["anyOf"] = [{"required": schema.pop("required")}, {"required": ["x", "y", "z"]}]
+    cylindrical = {"properties": {"coordinates": {"const": "cylindrical"}}, "required": ["coordinates", "x", "z"]}
+    schema["anyOf"] = [{"required": schema.pop("required")}, {"required": ["x", "y", "z"]}, cylindrical]
 
 
 class Grid(Part):
     """The box that is computed and how it is cut into cells.
 
     Where all three axes have layers or edges, cells and size follow from these and may be left out; where they are
-    given, they have to agree. The origin follows from edges if it is left out.
+    given, they have to agree. The origin follows from edges if it is left out. In cylindrical coordinates y, the angle,
+    needs no layers: it is one cell, the whole turn.
     """
 
     model_config = ConfigDict(json_schema_extra=_cells_may_follow_from_axes)
@@ -108,7 +111,7 @@ class Grid(Part):
         (0.0, 0.0, 0.0), description="Lower corner of the box [m]; follows from edges"
     )
     x: Axis | None = Field(None, description="Unequal cells along x")
-    y: Axis | None = Field(None, description="Unequal cells along y")
+    y: Axis | None = Field(None, description="Unequal cells along y; in cylindrical coordinates left out, or one cell")
     z: Axis | None = Field(None, description="Unequal cells along z")
 
     @model_validator(mode="before")
@@ -116,9 +119,11 @@ class Grid(Part):
     def _derive_from_axes(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        axes = [_axis_or_none(data.get(name)) for name in "xyz"]
+        around = {"y": TURN} if data.get("coordinates") == "cylindrical" else {}
+        given = around | data
+        axes = [_axis_or_none(given.get(name)) for name in "xyz"]
         derived: dict[str, Any] = {}
-        if all(name in data for name in "xyz"):  # 1 stands for what cannot be known, where an axis is told as wrong
+        if all(name in given for name in "xyz"):  # 1 stands for what cannot be known, where an axis is told as wrong
             derived = {
                 "cells": [axis.cells if axis else 1 for axis in axes],
                 "size": [axis.size if axis else 1.0 for axis in axes],
@@ -130,7 +135,8 @@ class Grid(Part):
     @model_validator(mode="after")
     def _is_of_sane_size(self) -> Self:
         if prod(self.cells) > MOST_CELLS:
-            raise flaw(f"expected at most 2**36 = {MOST_CELLS} cells in all, found {prod(self.cells)}")
+            message = f"expected at most 2**36 = {MOST_CELLS} cells in all, found {prod(self.cells)}"
+            raise flaw_at(("cells",), message)
         return self
 
     @model_validator(mode="after")
@@ -139,26 +145,35 @@ class Grid(Part):
             axis: Axis | None = getattr(self, name)
             if axis is None:
                 continue
+            place = (name, "edges" if axis.edges else "layers")
             hint = "cells, size and origin may be left out where all axes have layers or edges"
             if axis.cells != self.cells[i]:
-                raise flaw(f"expected cells to agree along {name}, found {self.cells[i]} and {axis.cells}", hint)
+                message = f"expected {self.cells[i]} cells, as grid.cells has along {name}, found {axis.cells}"
+                raise flaw_at(place, message, hint)
             if abs(axis.size - self.size[i]) > SAME_LENGTH * self.size[i]:
-                raise flaw(f"expected sizes to agree along {name} (m), found {self.size[i]:g} and {axis.size:g}", hint)
+                message = (
+                    f"expected {self.size[i]:.9g} (m) in all, as grid.size has along {name}, found {axis.size:.9g}"
+                )
+                raise flaw_at(place, message, hint)
             if axis.edges and abs(axis.edges[0] - self.origin[i]) > SAME_LENGTH * self.size[i]:
-                found = f"found {self.origin[i]:g} and {axis.edges[0]:g}"
-                raise flaw(f"expected origin and first edge to agree along {name} (m), {found}", hint)
+                origin = f"{self.origin[i]:.9g} (m) first, as grid.origin has along {name}"
+                raise flaw_at(place, f"expected {origin}, found {axis.edges[0]:.9g}", hint)
         return self
 
     @model_validator(mode="after")
     def _goes_around_once(self) -> Self:
         if self.coordinates == "cartesian":
             return self
-        if self.cells[1] != 1 or self.y is not None:
-            raise flaw(f"expected one cell around the axis, found {self.cells[1]} along y", "y is the angle phi")
+        of_y = ("y", "edges" if self.y.edges else "layers") if self.y else None
+        if self.cells[1] != 1:
+            message = f"expected one cell around the axis, found {self.cells[1]} along y"
+            raise flaw_at(of_y or ("cells", 1), message, "y is the angle phi")
         if abs(self.size[1] - 2 * pi) > 1e-5:
-            raise flaw(f"expected size along y = 6.283185 (rad), the whole turn, found {self.size[1]:g}")
+            message = f"expected 6.283185 (rad) along y, the whole turn, found {self.size[1]:g}"
+            raise flaw_at(of_y or ("size", 1), message, "y is the angle phi")
         if self.origin[0] < 0:
-            raise flaw(f"expected a radius >= 0 (m), found {self.origin[0]:g} as the origin along x", "x is the radius")
+            place = ("x", "edges", 0) if self.x and self.x.edges else ("origin", 0)
+            raise flaw_at(place, f"expected a radius >= 0 (m), found {self.origin[0]:g}", "x is the radius")
         return self
 
     @property

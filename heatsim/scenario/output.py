@@ -40,7 +40,10 @@ class Probe(Recorded):
     """A point whose temperature is recorded, from the cells of the medium that it lies in."""
 
     name: Name = Field(description="Name of the column in probes.csv")
-    at: Point = Field(description="Place x, y, z [m]; on a wall of the box the temperature of its surface")
+    at: Point = Field(
+        description="Place x, y, z [m]; on a wall of the box the temperature of its surface, on a straight line "
+        "through the two cells nearest to it and so of second order"
+    )
 
 
 class Statistics(Recorded, Shape):

@@ -61,6 +61,14 @@ def scan(text: str) -> dict[Key, Place]:
     return scanner.places
 
 
+def first_repeat(text: str) -> tuple[Key, Place] | None:
+    """Return the first key, or table, that a TOML text gives a second time, and where it does so."""
+    scanner = _Scanner(text)
+    with suppress(_NotToml):
+        scanner.document()
+    return scanner.repeat
+
+
 def split_key(text: str) -> list[str] | None:
     """Split a dotted key, `materials."steel 304".density`, into its parts; None if it is not a key."""
     scanner = _Scanner(text)
@@ -78,6 +86,8 @@ class _Scanner:
         self.text = text
         self.at = 0
         self.places: dict[Key, Place] = {(): (1, 1)}
+        self.repeat: tuple[Key, Place] | None = None
+        self._given: set[Key] = set()  # that may not be given again
         self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self._array_lengths: dict[Key, int] = {}  # of the arrays of tables
 
@@ -118,14 +128,17 @@ class _Scanner:
                 path = self._note((*path, self._array_lengths[path] - 1), offset)
         if not self._accept("]]" if is_array else "]"):
             raise _NotToml
+        if not is_array:
+            self._give(path, parts[0][1])
         return path
 
     def _key_and_value(self, table: Key) -> None:
-        path = table
+        path, start = table, self.at
         for part, offset in self.dotted_key():
             path = self._note((*path, part), offset)
         if not self._accept("="):
             raise _NotToml
+        self._give(path, start)
         self._skip(_BLANK)
         self._value(path)
 
@@ -161,6 +174,11 @@ class _Scanner:
             self._skip(_BLANK_LINES)
         elif self.text[self.at : self.at + 1] != closing:
             raise _NotToml
+
+    def _give(self, path: Key, offset: int) -> None:
+        if path in self._given and self.repeat is None:
+            self.repeat = path, self._place(offset)
+        self._given.add(path)
 
     def _note(self, path: Key, offset: int) -> Key:
         place = self._place(offset)

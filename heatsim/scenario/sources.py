@@ -34,7 +34,8 @@ class Source(Part):
     )
     trace: Annotated[Path | None, file_name("the name of a .csv file")] = Field(
         None,
-        description="CSV file with the power in the region: time [s], power [W]; linear in between, 0 outside",
+        description="CSV file with the power in the region: columns time [s], power [W], in this order or in that "
+        "of their names in the first line; linear in between, 0 outside",
     )
     beam: Beam | None = Field(None, description="A moving heat source")
 

@@ -102,9 +102,11 @@ class Number:
         return math.isfinite(value) and abs(value) <= LARGEST and (self.above != 0 or value >= SMALLEST)
 
     def hint(self, value: Any) -> str:
-        """Explain the refusal of a number that is in range but of no physical size."""
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        """Explain the refusal of a number that is not finite, or in range but of no physical size."""
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
             return ""
+        if not math.isfinite(value):
+            return "it has to be finite"
         if abs(value) > LARGEST or 0 < value < SMALLEST:
             return f"sizes from {SMALLEST:g} to {LARGEST:g} can be computed with"
         return ""

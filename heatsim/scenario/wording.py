@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import json
+import unicodedata
 from collections.abc import Iterable
 
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, ValidationError
 
 LONGEST = 60  # characters of the user's own text that a message repeats
 
@@ -14,6 +15,11 @@ LONGEST = 60  # characters of the user's own text that a message repeats
 def flaw(message: str, hint: str = "") -> PydanticCustomError:
     """Return the exception by which a validator refuses a value in our words rather than pydantic's."""
     return PydanticCustomError("flaw", "{message}", {"message": message, "hint": hint})
+
+
+def flaw_at(place: tuple[str | int, ...], message: str, hint: str = "") -> ValidationError:
+    """Return that by which a validator of a table refuses a key inside."""
+    return ValidationError.from_exception_data("table", [{"type": flaw(message, hint), "loc": place, "input": None}])
 
 
 def shorten(text: str) -> str:
@@ -39,6 +45,19 @@ def found(value: object) -> str:
             return f"an array of {len(value)}"
         case _:
             return shorten(str(value))
+
+
+def name_character(character: str) -> tuple[str, str]:
+    """Name a character beyond ASCII, and say what to write in place of one that looks like another."""
+    name = f"U+{ord(character):04X} {unicodedata.name(character, '')}".strip()
+    category = unicodedata.category(character)
+    if category == "Pd" or character == "\N{MINUS SIGN}":
+        return name, "write -"
+    if category == "Zs":
+        return name, "write a plain space"
+    if category in ("Pi", "Pf"):
+        return name, "write a plain quote"
+    return name, ""
 
 
 def one_of(choices: Iterable[str]) -> str:

@@ -57,7 +57,11 @@ SINGLE = {
     "negative": (SMALL.replace("398.0", "-398.0"), "7:1: materials.copper.conductivity: expected a number > 0", "-398"),
     "not finite": (SMALL.replace("end = 1.0", "end = nan"), "5:1: time.end: expected a number", "nan"),
     "half a cell": (SMALL.replace("8, 8]", "8.5, 8]"), "2:13: grid.cells.1: expected a whole number", "8.5"),
-    "too many cells": (SMALL.replace("8, 8, 8", "9999, 9999, 9999"), "1:2: grid: expected at most", "999700029999"),
+    "too many cells": (
+        SMALL.replace("8, 8, 8", "9999, 9999, 9999"),
+        "2:1: grid.cells: expected at most",
+        "999700029999",
+    ),
     "no regions": (SMALL.replace('[[regions]]\nmaterial = "copper"\n', ""), "1:1: regions: missing", ""),
     "no such material": (SMALL.replace('= "copper"', '= "coper"'), "11:1: regions.0.material: ", '"copper"?'),
     "region outside": (

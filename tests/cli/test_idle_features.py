@@ -48,3 +48,30 @@ def test_a_beam_on_an_ambient_is_warned_of(invoke: Invoke, write: Write, tmp_pat
     done = invoke("validate", "case.toml")
     assert done.exit_code == 0, done.stderr
     assert ("sources.0.beam.path: shines on an ambient" in done.stderr) == warned
+
+
+@pytest.mark.parametrize(
+    ("beam", "warning"),
+    [
+        ("kind = 'gaussian', absorptivity = 0.4, radius = 0.03, depth = 0.033", ""),
+        (
+            "kind = 'gaussian', absorptivity = 0.4, radius = 0.03, depth = 0.05",
+            "beam.depth: 14 % of the power should pass through the 0.1 m below, but stays there (absorptivity = 0.346",
+        ),
+        ("kind = 'goldak', a = 0.03, b = 0.12, cf = 0.03, cr = 0.03", ""),
+        (
+            "kind = 'goldak', a = 0.03, b = 0.13, cf = 0.03, cr = 0.03",
+            "beam.b: 6 % of the power should pass through the 0.1 m",
+        ),
+    ],
+)
+def test_a_beam_that_should_pass_through_the_body_is_warned_of(
+    invoke: Invoke, write: Write, tmp_path: Path, beam: str, warning: str
+) -> None:
+    """Of more than 5 %: exp(-s/depth) of a Gaussian beam, erfc(sqrt(3) s/b) of Goldak's."""
+    (tmp_path / "path.csv").write_text("time,x,y,z,on\n0,0.02,0.05,0,0\n0.5,0.02,0.05,0.1,1\n1,0.08,0.05,0.1,1\n")
+    write(SMALL + f"[[sources]]\nbeam = {{ power = 1.0, path = 'path.csv', {beam} }}\n")
+    done = invoke("validate", "case.toml")
+    assert done.exit_code == 0, done.stderr
+    assert ("should pass" in done.stderr) == bool(warning)
+    assert warning in done.stderr

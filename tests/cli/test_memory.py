@@ -6,6 +6,7 @@ The compiler is not counted: it takes some 130 MB more in the first run of a new
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -13,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_cases import SMALL
+from cli_cases import SMALL, Invoke
 
 from heatsim.integrators import make_field
 from heatsim.memory import run_bytes, state_bytes
@@ -79,6 +80,17 @@ def test_two_states_and_the_kinds_of_the_cells_are_counted(text: str, a_cell: in
     scenario = loads(text)
     problem = build(scenario)
     assert state_bytes(scenario, problem) == a_cell * problem.grid.cells
+
+
+@pytest.mark.parametrize("command", [("run",), ("run", "--dry-run"), ("validate",)])
+@pytest.mark.parametrize("cells", ["[68719476736, 1, 1]", "[4096, 4096, 4096]"])
+def test_a_grid_that_no_memory_holds_is_refused_at_its_cells(
+    write: Callable[..., Path], invoke: Invoke, command: tuple[str, ...], cells: str
+) -> None:
+    write(SMALL.replace("[8, 8, 8]", cells))
+    done = invoke(command[0], "case.toml", *command[1:])
+    assert done.exit_code == 2
+    assert re.search(r"case\.toml:2:1: grid\.cells: .* [0-9.]+ GB.* there are [0-9.]+ GB of memory", done.stderr)
 
 
 def allocated_and_counted(text: str, folder: Path) -> tuple[int, float]:

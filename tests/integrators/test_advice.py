@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,30 @@ def test_the_steps_foreseen_are_about_those_taken(integrator: str) -> None:
     assert integrator == "implicit" or state.effort.stages / 3 < foreseen.sweeps < 3 * state.effort.stages
 
 
+@pytest.mark.parametrize("rows", [2, 400], ids=["straight", "curved"])
+@pytest.mark.parametrize("integrator", ["implicit", "rkl2"])
+def test_the_steps_foreseen_under_a_moving_beam_are_about_those_taken(
+    tmp_path: Path, integrator: str, rows: int
+) -> None:
+    """Whether its path is a few long lines or an arc of many short ones, none of which is a fresh start."""
+    u = np.linspace(0.0, 1.0, rows)
+    path = np.stack([8.0 * u, 0.02 + 0.04 * u, 0.02 + 0.01 * np.sin(np.pi * u)], axis=1)
+    np.savetxt(tmp_path / "path.csv", path, delimiter=",", header="time,x,y", comments="")
+    beam = {"kind": "gaussian", "power": 400.0, "radius": 2e-3, "depth": 1e-3, "path": str(tmp_path / "path.csv")}
+    text = case(
+        [80, 40, 1],
+        8.0,
+        size=[0.08, 0.04, 0.003],
+        materials={"steel": material(40.0, 7800.0, 480.0)},
+        sources=[{"beam": beam}],
+    )
+    foreseen = {each.integrator: each for each in advice(problem_of(text)).estimates}[integrator]
+    state = run(text, integrator=integrator, kernel="cpu" if integrator == "rkl2" else "multigrid")
+    taken = state.step + state.effort.rejected
+    assert taken / 2 < foreseen.steps < 2 * taken
+    assert integrator == "implicit" or state.effort.stages / 2 < foreseen.sweeps < 2 * state.effort.stages
+
+
 def test_a_short_run_is_advised_without_timing_anything() -> None:
     def never() -> Cost:
         raise AssertionError("timed")
@@ -152,6 +177,9 @@ def test_explicit_steps_are_left_where_rounding_would_cost_more_than_the_toleran
     euler, rkl2, _ = found.estimates
     assert "rounding in float32" in euler.refused
     assert "rounding in float32" in rkl2.refused
+    assert found.hint == 'compute.precision = "float64" would make euler and rkl2 accurate enough'
+    assert found.hint in found.reason
+    assert not advice(problem_of(cooling(100.0, "float64"))).hint
     assert "rounding" not in advice(problem_of(cooling(100.0, "float64"))).reason
     assert found.estimates == advice(problem_of(cooling(100.0, "float32"))).estimates
 

@@ -209,9 +209,9 @@ def test_a_path_goes_up_and_down_with_its_surface(tmp_path: Path) -> None:
 BAD = [
     ("0, 0.5, 0.5\n", "scan.csv:1:1: sources.0.beam.path: expected at least two rows, found one (a beam at rest"),
     ("0, 0.5, 0.5, 1\n1, 0.5, 0.5, 1\n", "scan.csv:1:1: sources.0.beam.path: expected 3 columns (time, x, y) or 5"),
-    ("time, x, q\n0, 0, 0\n1, 0, 0\n", "scan.csv:2:1: sources.0.beam.path: expected the columns time, x, y and"),
-    ("x, y, z\n0, 0, 0\n1, 0, 0\n", "scan.csv:2:1: sources.0.beam.path: expected the columns time, x, y and"),
-    ("time, x, x\n0, 0, 0\n1, 0, 0\n", "scan.csv:2:1: sources.0.beam.path: expected the columns time, x, y and"),
+    ("time, x, q\n0, 0, 0\n1, 0, 0\n", "scan.csv:1:1: sources.0.beam.path: expected the columns time, x, y and"),
+    ("x, y, z\n0, 0, 0\n1, 0, 0\n", "scan.csv:1:1: sources.0.beam.path: expected the columns time, x, y and"),
+    ("time, x, x\n0, 0, 0\n1, 0, 0\n", "scan.csv:1:1: sources.0.beam.path: expected the columns time, x, y and"),
     ("1, 0, 0\n1, 1, 0\n", "scan.csv:2:1: sources.0.beam.path: expected a time after 1 (s), found 1"),
     ("time [s],x [mm],y [mm]\n0, 1, 1\n1, 2, 1\n", 'scan.csv:1:1: sources.0.beam.path: expected x in m, found "mm"'),
     ("-1, 0, 0\n1, 1, 0\n", "scan.csv:1:1: sources.0.beam.path: expected a time >= 0 (s), found -1"),

@@ -81,11 +81,38 @@ BAD = [
     ("time [s],power (kW)\n0, 1\n2, 1\n", 'power.csv:1:1: sources.0.trace: expected power in W, found "kW"'),
     ("0, 1\n2, 1\n1, 0\n", "power.csv:3:1: sources.0.trace: expected a time after 2 (s), found 1"),
     ("-1, 1\n2, 1\n", "power.csv:1:1: sources.0.trace: expected a time >= 0 (s), found -1"),
-    ("0, 1, 2\n1, 1, 2\n", "power.csv:1:1: sources.0.trace: expected two columns, time (s) and power (W), found 3"),
-    ("power, time\n0, 1\n1, 1\n", "power.csv:1:1: sources.0.trace: expected time as the first column, found"),
+    (
+        "0, 1, 2\n1, 1, 2\n",
+        "power.csv:1:1: sources.0.trace: expected 2 columns (time, power), found 3 "
+        "(or named in the first line: time [s], power [W])",
+    ),
+    (
+        "# here\ntime,watt\n0, 1\n1, 1\n",
+        "power.csv:2:1: sources.0.trace: expected the columns time, power, found time, watt "
+        "(name them as in: time [s], power [W])",
+    ),
+    (
+        "time_ms,power_kW\n0, 1\n1, 1\n",
+        "power.csv:1:1: sources.0.trace: expected the columns time, power, found time_ms",
+    ),
+    ("power, time\n0, 1\n1, 1\n", "power.csv:3:1: sources.0.trace: expected a time after 1 (s), found 1"),
+    (
+        'time,power\n0,1\n1,"2,5"\n',
+        "power.csv:3:1: sources.0.trace: expected 2 values, found 3 "
+        "(commas separate values, and decimals have a point: 2.5)",
+    ),
+    ("time;power\n0;1,5\n1;2\n", "power.csv:2:1: sources.0.trace: expected 1 values, found 2 (commas separate values"),
     ("9, 1\n10, 1\n", "power.csv:1:1: sources.0.trace: expected a trace that begins before time.end = 1 (s), found 9"),
     ("caf\xe9, 1\n", "power.csv: sources.0.trace: expected UTF-8 text"),
 ]
+
+
+def test_columns_that_are_named_stand_in_any_order(tmp_path: Path) -> None:
+    path = tmp_path / "power.csv"
+    path.write_text('"power (W)",t [s]\n3,0\n5,1\n')
+    problem = problem_of(text([{"trace": str(path)}]))
+    powers = problem.source_energy(problem.drive(np.array([0.0, 0.5])), 1.0, 2)
+    np.testing.assert_allclose(powers, [3.0, 4.0], rtol=1e-12)
 
 
 @pytest.mark.parametrize(("content", "message"), BAD)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from math import pi
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,18 @@ def test_file_names_are_relative_to_the_scenario(tmp_path: Path, minimal: str) -
     assert scenario.initial.temperature == ArrayFile(file=tmp_path / "../start.h5")
     elsewhere = loads(scenario.to_toml(), Path("/elsewhere/scenario.toml"))
     assert elsewhere == scenario
+
+
+@pytest.mark.parametrize("around", ["", "y = { layers = [{ thickness = 6.283185307179586, cells = 1 }] }\n"])
+def test_around_the_axis_is_one_cell_whether_layers_say_so_or_not(minimal: str, around: str) -> None:
+    axes = (
+        "x = { layers = [{ thickness = 0.01, cells = 2 }, { thickness = 0.02, cells = 3 }] }\nz = { edges = [0, 1, 3] }"
+    )
+    lines = minimal.replace("cells = [8, 8, 8]\nsize = [0.1, 0.1, 0.1]", f"coordinates = 'cylindrical'\n{around}{axes}")
+    grid = loads(lines).grid
+    assert grid.cells == (5, 1, 2)
+    assert grid.size == pytest.approx((0.03, 2 * pi, 3.0))
+    assert grid.unequal == ("x", "z")
 
 
 def test_a_scenario_is_frozen(minimal: str) -> None:

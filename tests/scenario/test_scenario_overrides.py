@@ -43,7 +43,7 @@ def test_an_item_of_an_array_is_overridden_by_its_index(minimal: str) -> None:
     [
         ("time.end=-1", "--set time.end: expected a number > 0 (s), found -1"),
         ("time.end=soon", '--set time.end: expected a number > 0 (s), found "soon"'),
-        ("time.end=inf", "--set time.end: expected a number > 0 (s), found inf"),
+        ("time.end=inf", "--set time.end: expected a number > 0 (s), found inf (it has to be finite)"),
         ("time.ende=1", '--set time.ende: unknown key (did you mean "end"?)'),
         ("grid.size=[1, 1, 0]", "--set grid.size: grid.size.2: expected a number > 0 (m), found 0"),
         ("time={}", "--set time: time.end: missing (End of the run, which starts at 0 [s])"),
