@@ -10,7 +10,8 @@ that NumPy computes from the definition; one that misses 1.05e-8 is reported as 
 round, of setup (hierarchy) and solve, without assembly, imports and compilation; a slow peer has fewer rounds.
 
 sweeps/digit: passes over the conductances of the finest grid, for a residual ten times smaller; coarse grids are not
-counted. memory: the most that the process held, matrices included.
+counted. memory: the most that the process held, matrices included; not that of the GPU, on which heatsim solves as
+`heatsim_gpu`.
 """
 
 from __future__ import annotations
@@ -75,6 +76,27 @@ def heatsim(arrays: Arrays) -> Steps:
     return lambda: Solver(operator), solve
 
 
+def heatsim_gpu(arrays: Arrays) -> Steps:
+    """On the GPU, from the right-hand side there to the solution on the host."""
+    from heatsim_kernels.multigrid import cuda
+    from heatsim_kernels.multigrid.operator import Operator
+    from heatsim_kernels.multigrid.solver import Solver
+
+    faces, s, b = arrays
+    operator, given = Operator(*faces[::-1], s), cuda.put(b)
+
+    def solve(solver: object) -> Solved:
+        solution = solver.solve(given, tolerance=TOLERANCE)  # type: ignore[attr-defined]
+        return cuda.get(solution.x), solution.iterations, solution.sweeps
+
+    def setup() -> object:
+        solver = Solver(operator, cuda)
+        cuda.dot(given, given)  # waits for the GPU
+        return solver
+
+    return setup, solve
+
+
 def matrix(arrays: Arrays) -> object:
     """A in rows, straight from its seven diagonals."""
     import scipy.sparse as sparse
@@ -127,7 +149,7 @@ def pyamg(arrays: Arrays) -> Steps:
     return lambda: smoothed_aggregation_solver(a), solve
 
 
-PEERS = {"heatsim": heatsim, "pyamg": pyamg, "scipy": scipy_cg}
+PEERS = {"heatsim": heatsim, "heatsim_gpu": heatsim_gpu, "pyamg": pyamg, "scipy": scipy_cg}
 
 
 def work(peer: str, n: int, kind: str, rounds: int) -> dict[str, float]:
@@ -154,7 +176,7 @@ def row(peer: str, outcome: dict[str, float], ours: float) -> str:
     total = outcome["setup"] + outcome["solve"]
     verdict = "" if outcome["residual"] <= 1.05 * TOLERANCE else "  FAILED"
     return (
-        f"{peer:8} {outcome['setup']:8.2f} {outcome['solve']:8.2f} {total:8.2f} {total / ours:8.1f} "
+        f"{peer:12} {outcome['setup']:8.2f} {outcome['solve']:8.2f} {total:8.2f} {total / ours:8.1f} "
         f"{outcome['iterations']:6} {outcome['sweeps_a_digit']:12.1f} {outcome['residual']:10.2e} "
         f"{outcome['memory']:8.1f}{verdict}"
     )
@@ -165,13 +187,13 @@ def outcomes(kind: str, options: argparse.Namespace) -> Iterator[tuple[str, dict
     names = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     environment = os.environ | dict.fromkeys(names, str(options.threads))
     for peer in options.peers.split(","):
-        python = sys.executable if peer == "heatsim" else options.peers_python
+        python = sys.executable if peer.startswith("heatsim") else options.peers_python
         command = [python, __file__, "--worker", peer, "--n", str(options.n), "--rounds", str(options.rounds)]
         command += ["--kinds", kind]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode:
             said = done.stderr.strip().splitlines() or [f"ended by {done.returncode}, perhaps for want of memory"]
-            print(f"{peer:8} skipped: {said[-1]}")
+            print(f"{peer:12} skipped: {said[-1]}")
             continue
         yield peer, json.loads(done.stdout.splitlines()[-1])
 
@@ -192,7 +214,7 @@ def main() -> int:
     failed = False
     for kind in options.kinds:
         print(f"\n{options.n}^3, {kind}, {options.threads} threads, load before {os.getloadavg()[0]:.1f}; s and GiB")
-        print("peer        setup    solve    total  /heatsim  its. sweeps/digit   residual   memory")
+        print("peer            setup    solve    total  /heatsim  its. sweeps/digit   residual   memory")
         ours = float("nan")
         for peer, outcome in outcomes(kind, options):
             ours = outcome["setup"] + outcome["solve"] if peer == "heatsim" else ours
