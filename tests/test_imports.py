@@ -55,6 +55,7 @@ ROOMS = {
         "heatsim.bench",
         "heatsim.devices",
         "heatsim.integrators",
+        "heatsim.plots",
         "heatsim.problem",
         "heatsim.scenario",
         "heatsim.simulation",

@@ -88,6 +88,7 @@ def convolution(**asked: Any) -> None:
 @click.option("--limit", default=60.0, show_default=True, help="Seconds for a run; what takes longer is cut short.")
 @_json
 @write_option("docs/integrators.md", TABLE)
+@click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw times over errors (PNG).")
 def integrators(**asked: Any) -> None:
     """Time each integrator to several accuracies, on a smooth problem and a stiff one whose solutions are known.
 

@@ -50,7 +50,11 @@ def _draw(axes: Axes, panel: Panel) -> None:
 
 def _name_few_ticks(axes: Axes) -> None:
     axes.minorticks_off()
-    axes.xaxis.set_major_locator(LogLocator(base=2.0))
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    left, right = axes.get_xlim()
+    few, many = (1.0,), (1.0, 2.0, 5.0)
+    halves = left > 1 / 128 and right < 128 * left  # powers of 2 that read well
+    decimal = LogLocator(subs=few if right > 50 * left else many)
+    axes.xaxis.set_major_locator(LogLocator(base=2.0) if halves else decimal)
+    axes.yaxis.set_major_locator(LogLocator(subs=many))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, position: f"{value:g}"))

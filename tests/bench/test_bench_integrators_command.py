@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from bench_cases import call
 from click.testing import Result
+from PIL import Image
 
 from heatsim.bench.integrators import benchmark
 from heatsim.bench.integrators.benchmark import to_accuracy
@@ -24,7 +25,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, dict[str
     page.write_text("# Before\n")
     chosen = ("--problem", "smooth", "--integrator", "euler", "--integrator", "rkl2")
     for _ in range(2):
-        result = call(*COARSE, *chosen, "--json", file, "--write", page, command="integrators")
+        files = ("--json", file, "--write", page, "--figure", folder / "accuracy.png")
+        result = call(*COARSE, *chosen, *files, command="integrators")
     return result, json.loads(file.read_text()), page.read_text()
 
 
@@ -46,6 +48,14 @@ def test_a_page_has_one_section_for_the_device(measured: tuple[Result, dict[str,
     assert page.count("| smooth, 32 x 32 x 32 |") == len(document["rows"])
     assert document["command"] in page
     assert "--problem smooth --integrator euler --integrator rkl2" in document["command"]
+
+
+def test_a_figure_is_drawn_and_the_page_shows_it(measured: tuple[Result, dict[str, Any], str]) -> None:
+    _, document, page = measured
+    assert page.count("](accuracy.png)") == 1
+    figure = Path(document["command"].split("--figure ")[1].split()[0])
+    with Image.open(figure) as image:
+        assert image.size[0] > 400
 
 
 def test_a_run_that_is_too_long_is_cut_short_and_one_that_is_wrong_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

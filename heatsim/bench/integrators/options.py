@@ -27,6 +27,7 @@ class Options:
     limit: float
     json: Path | None
     write: Path | None
+    figure: Path | None
 
     def command(self) -> str:
         """The command that does the same on this machine."""
@@ -36,6 +37,7 @@ class Options:
             "--problem": () if len(self.problems) == len(PROBLEMS) else self.problems,
             "--integrator": () if len(self.integrators) == len(INTEGRATORS) else self.integrators,
             "--limit": self.limit,
+            "--figure": self.figure,
         }
         return asked.command("integrators", self.device, chosen)
 
@@ -49,6 +51,7 @@ def options(
     limit: float = 60.0,
     json: Path | None = None,
     write: Path | None = None,
+    figure: Path | None = None,
 ) -> Options:
     """Check a request and fill in its defaults. Raises `RequestError`, and `NoGpuError` where one is demanded."""
     picked = machine.pick(device)
@@ -57,7 +60,7 @@ def options(
         raise RequestError(f"--size {cells}: expected a multiple of {LEAST_SIZE} cells")
     if not 0 < limit < float("inf"):
         raise RequestError(f"--limit {limit:g}: a time above 0 is needed")
-    asked.check_folders((json, write))
+    asked.check_folders((json, write, figure))
     return Options(
         picked,
         cells,
@@ -67,4 +70,5 @@ def options(
         limit,
         json,
         write,
+        figure,
     )

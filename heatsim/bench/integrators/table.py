@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from heatsim.bench.command import Shown
@@ -41,4 +42,19 @@ def flaws(document: dict[str, Any]) -> list[str]:
     ]
 
 
-SHOWN = Shown(COLUMNS, lambda row: (row["problem"], row["precision"]), flaws)
+def _draw(path: Path, document: dict[str, Any]) -> bool:
+    from heatsim.bench.integrators import picture
+
+    if not picture.drawn(document["rows"]):
+        return False
+    picture.draw(path, document)
+    return True
+
+
+SHOWN = Shown(
+    COLUMNS,
+    lambda row: (row["problem"], row["precision"]),
+    flaws,
+    draw=_draw,
+    figure="Time to accuracy",
+)

@@ -192,6 +192,31 @@ def look_up(u, first, medium):
     return look_up_each(u, medium.potentials, first, medium.scale, medium.shift, medium.last, medium.zero)
 
 
+class Ends(NamedTuple):
+    """Where the cells of a thread lie at walls that are not closed: at x and y, and the planes at z, or nz; `last`:
+    whether they end a row at any wall. from_left, from_right: where the differences of the walls at x start."""
+
+    left: bool
+    right: bool
+    last: bool
+    low_y: bool
+    high_y: bool
+    low_z: int
+    high_z: int
+    from_left: int
+    from_right: int
+
+
+class Ways(NamedTuple):
+    """From the first of a thread's cells to what it looks up besides, if it is at an end of its row of threads in x
+    (`side`, one cell) or is in the first or the last row of them (`outer`, a row of cells)."""
+
+    at_side: bool
+    at_edge: bool
+    side: int
+    outer: int
+
+
 @inlined
 def open_walls(n, wraps, face, walls):
     """The places along an axis that lie at walls which are not closed, or n."""
@@ -206,16 +231,113 @@ def within(at, n, last, wraps):
     return at if at < n else (uint32(0) if wraps else uint32(n - last))
 
 
+@inlined
+def thread():
+    """Its place in the block."""
+    return uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+
+
+def _place(structure, count):
+    """ends(x, y, shape, walls) and ways(i, x, y, shape) of a thread with `count` cells from cell i, (x, y), on."""
+    (wrap_x, wrap_y, wrap_z), last = structure.periodic, count - 1
+
+    @inlined
+    def ends(x, y, shape, walls):
+        low_x, high_x = open_walls(shape.nx, wrap_x, 0, walls)
+        low_y, high_y = open_walls(shape.ny, wrap_y, 2, walls)
+        low_z, high_z = open_walls(shape.nz, wrap_z, 4, walls)
+        closing = not wrap_x and uint32(x + uint32(count)) == shape.nx
+        starts = uint32(walls.starts[0]), uint32(walls.starts[1])
+        right = uint32(x + uint32(last)) == high_x
+        return Ends(x == low_x, right, closing, y == low_y, y == high_y, low_z, high_z, starts[0], starts[1])
+
+    @inlined
+    def ways(i, x, y, shape):
+        (tx, ty), one = thread(), uint32(1)
+        side = uint32(below(i, x, shape.nx, one, wrap_x) - i)
+        if tx > 0:
+            side = uint32(above(uint32(i + uint32(last)), uint32(x + uint32(last)), shape.nx, one, wrap_x) - i)
+        outer = uint32(below(i, y, shape.ny, shape.nx, wrap_y) - i)
+        if ty > 0:
+            outer = uint32(above(i, y, shape.ny, shape.nx, wrap_y) - i)
+        at_side, at_edge = tx == 0 or tx == uint32(TILE.x - 1), ty == 0 or ty == uint32(TILE.y - 1)
+        return Ways(at_side, at_edge, side, outer)
+
+    return ends, ways
+
+
+@inlined
+def through_x(ends, line, walls):
+    """The differences of the walls at x in a line of cells; any number where there is no such wall: without a branch,
+    all reads of a round are under way at once."""
+    left = walls.differences[uint64(uint32(ends.from_left + line)) if ends.left else uint64(0)]
+    right = walls.differences[uint64(uint32(ends.from_right + line)) if ends.right else uint64(0)]
+    return left, right
+
+
+def _at_walls(cells):
+    """call(sides, x, y, z, ends, left, right, shape, walls, zero): the differences of potentials on all six sides of
+    cells, with those that stand for walls."""
+    with_first, with_last, row = cells.with_first, cells.with_last, load_rows(cells.count, False)
+    nowhere = (uint32(0),)
+
+    @inlined
+    def at_walls(sides, x, y, z, ends, left, right, shape, walls, zero):
+        xm, xp, ym, yp, zm, zp = sides
+        if ends.left:
+            xm = with_first(xm, left)
+        if ends.last:
+            xp = with_last(xp, right if ends.right else zero)
+        if (ends.low_y | ends.high_y) or (z == ends.low_z) | (z == ends.high_z):
+            if ends.low_y:
+                ym = row(walls.differences, uint64(walls.starts[2] + z * shape.nx + x), nowhere)
+            if ends.high_y:
+                yp = row(walls.differences, uint64(walls.starts[3] + z * shape.nx + x), nowhere)
+            if z == ends.low_z:
+                zm = row(walls.differences, uint64(walls.starts[4] + y * shape.nx + x), nowhere)
+            if z == ends.high_z:
+                zp = row(walls.differences, uint64(walls.starts[5] + y * shape.nx + x), nowhere)
+        return xm, xp, ym, yp, zm, zp
+
+    return at_walls
+
+
+def _around(cells):
+    """call(p_here, side, outer, first, at, ways, board, medium): the potentials left, right, before and behind; all
+    threads of a block have put theirs on the board at `at`, and meet here."""
+    count, beside, stride = cells.count, cells.beside, cells.count * TILE.x
+    exchange, published = from_neighbours(count), load_rows(count, True)
+    nowhere = (uint32(0),)
+
+    @inlined
+    def around(p_here, side, outer, first, at, ways, board, medium):
+        tx, ty = thread()
+        left, right = exchange(p_here)
+        p_side, p_before = p_here[0], p_here
+        if ways.at_side:
+            p_side = look_up((side,), first, medium)[0]
+        if ways.at_edge:
+            p_before = look_up(outer, first, medium)
+        p_after = p_before
+        cuda.syncthreads()
+        if ty > 0:
+            p_before = published(board, uint64(at - uint64(stride)), nowhere)
+        if ty < uint32(TILE.y - 1):
+            p_after = published(board, uint64(at + uint64(stride)), nowhere)
+        ends = p_side if tx == 0 else left[0], p_side if tx == uint32(TILE.x - 1) else right[0]
+        p_left, p_right = beside(p_here, ends[0], ends[1])
+        return p_left, p_right, p_before, p_after
+
+    return around
+
+
 def _march(structure, cells):
     """The march of a thread from plane z to `end`, with the row of cells from x on; all of a block march together."""
     several, (wrap_x, wrap_y, wrap_z) = structure.several, structure.periodic
-    count, read, write, start = cells.count, cells.read, cells.write, cells.start
-    lines, beside = cells.lines, cells.beside
-    with_first, with_last = cells.with_first, cells.with_last
-    exchange, publish, published = from_neighbours(count), store_rows(count, True), load_rows(count, True)
-    passing = load_rows(count, False)
-    load_kinds, parted = integers(count)
-    last, nothing, stride, size = count - 1, (uint32(0),) * count, count * TILE.x, count * TILE.x * TILE.y
+    count, read, write, start, lines = cells.count, cells.read, cells.write, cells.start, cells.lines
+    (ends_of, ways_of), at_walls, around = _place(structure, count), _at_walls(cells), _around(cells)
+    publish, (load_kinds, parted) = store_rows(count, True), integers(count)
+    nothing, nowhere, size = (uint32(0),) * count, (uint32(0),), count * TILE.x * TILE.y
     renew = each(_uniform if structure.uniform else _by_kind, whole=1)
     rates_of = _of_axes if structure.uniform else _all
 
@@ -225,95 +347,43 @@ def _march(structure, cells):
 
     @inlined
     def march(x, y, z, end, board, u, v, shape, rates, medium, walls, heat):
-        one, row, plane, none = uint32(1), shape.nx, uint32(shape.ny * shape.nx), (uint32(0),)
-        tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        one, plane, (tx, ty) = uint32(1), uint32(shape.ny * shape.nx), thread()
         inside = x < shape.nx and y < shape.ny
         x, y = within(x, shape.nx, uint32(count), wrap_x), within(y, shape.ny, one, wrap_y)
-        at_end = not wrap_x and uint32(x + uint32(count)) == shape.nx
-        wall_x, wall_x1 = open_walls(shape.nx, wrap_x, 0, walls)
-        wall_y, wall_y1 = open_walls(shape.ny, wrap_y, 2, walls)
-        wall_z, wall_z1 = open_walls(shape.nz, wrap_z, 4, walls)
-        at_left, at_right = x == wall_x, uint32(x + uint32(last)) == wall_x1
-        from_left, from_right = uint32(walls.starts[0]), uint32(walls.starts[1])
-        at_wall_y = (y == wall_y) | (y == wall_y1)
         i = uint32(uint32(uint32(z * shape.ny) + y) * shape.nx + x)
-        # Ways to what the first and the last lane, and the first and the last row of threads, look up besides.
-        aside = uint32(below(i, x, shape.nx, one, wrap_x) - i)
-        if tx > 0:
-            aside = uint32(above(uint32(i + uint32(last)), uint32(x + uint32(last)), shape.nx, one, wrap_x) - i)
-        beyond = uint32(below(i, y, shape.ny, row, wrap_y) - i)
-        if ty > 0:
-            beyond = uint32(above(i, y, shape.ny, row, wrap_y) - i)
-        at_side, at_edge = tx == 0 or tx == uint32(TILE.x - 1), ty == 0 or ty == uint32(TILE.y - 1)
-        rates = rates_of(rates)
-
-        up = above(i, z, shape.nz, plane, wrap_z)
-        here, high, kinds, high_kinds = (
-            read(u, uint64(i)),
-            read(u, uint64(up)),
-            kinds_at(medium, i),
-            kinds_at(medium, up),
-        )
+        ends, ways, rates = ends_of(x, y, shape, walls), ways_of(i, x, y, shape), rates_of(rates)
+        low, up = below(i, z, shape.nz, plane, wrap_z), above(i, z, shape.nz, plane, wrap_z)
+        here, high = read(u, uint64(i)), read(u, uint64(up))
+        side, outer = constant(u, uint32(i + ways.side)), read(u, uint64(uint32(i + ways.outer)))
+        kinds, high_kinds = kinds_at(medium, i), kinds_at(medium, up)
         own_lines = lines(kinds, medium)
         first = own_lines[0]
-        p_low = look_up(read(u, uint64(below(i, z, shape.nz, plane, wrap_z))), own_lines, medium)
-        p_here = look_up(here, own_lines, medium)
-        side, outer = constant(u, uint32(i + aside)), read(u, uint64(uint32(i + beyond)))
+        p_low, p_here = look_up(read(u, uint64(low)), own_lines, medium), look_up(here, own_lines, medium)
         at = uint64((ty * uint32(TILE.x) + tx) * uint32(count))
         other = uint64(at + uint64(size))
-        publish(board, at, none, p_here, one)
+        publish(board, at, nowhere, p_here, one)
         while z < end:
             # What comes from afar is asked for here and used in the next round.
             j, k = i, i
             if z + one < end:
                 j = uint32(i + plane)
                 k = above(j, uint32(z + one), shape.nz, plane, wrap_z)
-            coming, coming_kinds = read(u, uint64(k)), kinds_at(medium, k)
-            coming_side, coming_outer = side, outer
-            if at_side:
-                coming_side = constant(u, uint32(j + aside))
-            if at_edge:
-                coming_outer = read(u, uint64(uint32(j + beyond)))
-            # Something is read where there is no wall too: without a branch, all reads are under way at once.
-            line = uint32(z * shape.ny + y)
-            left = walls.differences[uint64(uint32(from_left + line)) if at_left else uint64(0)]
-            right = walls.differences[uint64(uint32(from_right + line)) if at_right else uint64(0)]
+            coming, coming_kinds, coming_side, coming_outer = read(u, uint64(k)), kinds_at(medium, k), side, outer
+            if ways.at_side:
+                coming_side = constant(u, uint32(j + ways.side))
+            if ways.at_edge:
+                coming_outer = read(u, uint64(uint32(j + ways.outer)))
+            left, right = through_x(ends, uint32(z * shape.ny + y), walls)
 
             high_lines = lines(high_kinds, medium)
             p_high = look_up(high, high_lines, medium)
-            p_left, p_right = exchange(p_here)
-            p_side, p_beyond = p_here[0], p_here
-            if at_side:
-                p_side = look_up((side,), first, medium)[0]
-            if at_edge:
-                p_beyond = look_up(outer, first, medium)
-            cuda.syncthreads()
-            p_before = p_after = p_beyond
-            if ty > 0:
-                p_before = published(board, uint64(at - uint64(stride)), none)
-            if ty < uint32(TILE.y - 1):
-                p_after = published(board, uint64(at + uint64(stride)), none)
-            publish(board, other, none, p_high, one)
-
-            xm, xp = beside(
-                p_here, p_side if tx == 0 else p_left[0], p_side if tx == uint32(TILE.x - 1) else p_right[0]
-            )
-            xm, xp = differences(xm, p_here), differences(xp, p_here)
-            ym, yp = differences(p_before, p_here), differences(p_after, p_here)
-            zm, zp = differences(p_low, p_here), differences(p_high, p_here)
-            if at_left:
-                xm = with_first(xm, left)
-            if at_end:
-                xp = with_last(xp, right if at_right else medium.zero)
-            if at_wall_y or (z == wall_z) | (z == wall_z1):
-                if y == wall_y:
-                    ym = passing(walls.differences, uint64(walls.starts[2] + z * shape.nx + x), none)
-                if y == wall_y1:
-                    yp = passing(walls.differences, uint64(walls.starts[3] + z * shape.nx + x), none)
-                if z == wall_z:
-                    zm = passing(walls.differences, uint64(walls.starts[4] + y * shape.nx + x), none)
-                if z == wall_z1:
-                    zp = passing(walls.differences, uint64(walls.starts[5] + y * shape.nx + x), none)
+            p_left, p_right, p_before, p_after = around(p_here, side, outer, first, at, ways, board, medium)
+            publish(board, other, nowhere, p_high, one)
+            in_x = differences(p_left, p_here), differences(p_right, p_here)
+            in_y = differences(p_before, p_here), differences(p_after, p_here)
+            sides = in_x + in_y + (differences(p_low, p_here), differences(p_high, p_here))
+            sides = at_walls(sides, x, y, z, ends, left, right, shape, walls, medium.zero)
+            xm, xp, ym, yp, zm, zp = sides
             new = renew(start(uint64(i), here, kinds, heat), xm, xp, ym, yp, zm, zp, kinds, rates)
             if inside:
                 write(v, uint64(i), new)
