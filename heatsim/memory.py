@@ -6,6 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
+from heatsim_kernels.totals import CELL_BYTES
 from heatsim_kernels.watch import bytes_a_cell
 
 from heatsim.integrators import SOLVING
@@ -29,10 +30,15 @@ def state_bytes(scenario: Scenario, problem: Problem | None = None) -> int:
     itemsize = np.dtype(scenario.compute.precision).itemsize
     peak, times, coolings = (name in scenario.output.fields for name in PAST)
     if integrator in SOLVING:
-        return cells * (SOLVING[integrator] + bytes_a_cell(peak, times, coolings, 8))
+        return cells * (SOLVING[integrator] + bytes_a_cell(peak, times, coolings, 8)) + _part_bytes(problem)
     fields = STAGE_FIELDS if integrator == "rkl2" else 2
     ids = cells if problem is None else problem.kind_bytes
-    return cells * (fields * itemsize + bytes_a_cell(peak, times, coolings, itemsize)) + ids
+    return cells * (fields * itemsize + bytes_a_cell(peak, times, coolings, itemsize)) + ids + _part_bytes(problem)
+
+
+def _part_bytes(problem: Problem | None) -> int:
+    """Bytes of what is known of the parts of which statistics are kept."""
+    return 0 if problem is None else sum(CELL_BYTES * part.cells.indices.size for part in problem.parts)
 
 
 def run_bytes(problem: Problem) -> float:

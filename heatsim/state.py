@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from heatsim_kernels.totals import totals
 
 from heatsim.energy_checks import energy_cautions
 from heatsim.grid import AXES, FACES
 
 if TYPE_CHECKING:
     from heatsim_kernels.stencil import Sweep
+    from heatsim_kernels.totals import Cells, Totals
 
     from heatsim.integrators.device_field import DeviceField
     from heatsim.integrators.enthalpy_field import EnthalpyField
@@ -77,7 +79,7 @@ class State:
         self._least = np.inf
         sweep.put(self._initial_planes())
         self._initial = sweep.stored()
-        self.parts_at_start = [part.heat(self.enthalpies(part.cells)) for part in problem.parts]  # J
+        self.parts_at_start = [self.totals(part.cells).heat for part in problem.parts]  # J
         if any(each not in (None, False) for each in problem.watched):
             sweep.watch(problem.watched)
         self._initial_contrast = self._initial - problem.heat_at(self._least)
@@ -125,11 +127,14 @@ class State:
         melted = getattr(self.sweep, "melted_fraction", None)
         return melted() if melted else np.zeros(self.problem.grid.shape, self.problem.dtype)
 
-    def enthalpies(self, cells: np.ndarray) -> np.ndarray:
-        """Heat in some cells, by flat index, over that at the reference temperature and for the heat capacity there, K:
-        times `capacities` of a part of the box it is J, whatever follows temperature or melts."""
-        of_cells = getattr(self.sweep, "enthalpies", self.sweep.cells)
-        return np.asarray(of_cells(cells))
+    def totals(self, cells: Cells) -> Totals:
+        """What some cells have together, of rises over the reference, K, and of heat over that at it, whatever follows
+        temperature or melts; found where the field is."""
+        on_device = getattr(self.sweep, "totals", None)
+        if on_device is not None:
+            return cast("Totals", on_device(cells))
+        enthalpies = getattr(self.sweep, "enthalpies", self.sweep.cells)
+        return totals(self.sweep.cells(cells.indices), enthalpies(cells.indices), cells)
 
     @property
     def cautions(self) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from heatsim_kernels.cuda_memory import Captures
+from heatsim_kernels.cuda_totals import CudaTotals
 from heatsim_kernels.cuda_watch import CudaWatch
 from heatsim_kernels.multigrid import cuda
 from heatsim_kernels.multigrid.cuda_field import Field
@@ -16,6 +17,7 @@ from heatsim.integrators.balance import Balance
 
 if TYPE_CHECKING:
     from heatsim_kernels.stencil.terms import Terms
+    from heatsim_kernels.totals import Cells, Totals
     from heatsim_kernels.watch import Wanted
 
     from heatsim.problem import Problem
@@ -42,6 +44,7 @@ class DeviceField:
         self._solved = cuda.spread(terms.capacity > 0, self._kinds, terms.shape, solved) if held else None
         self._captures = Captures(prod(terms.shape), self.dtype)
         self._watch: CudaWatch | None = None
+        self._totals = CudaTotals()
 
     def balance(self, problem: Problem) -> Balance:
         """The heat balance of a problem, computed where the field is."""
@@ -74,6 +77,10 @@ class DeviceField:
     def cells(self, indices: np.ndarray) -> np.ndarray:
         """The values of some cells, by flat index; any shape."""
         return self.values.cells(indices)
+
+    def totals(self, cells: Cells) -> Totals:
+        """What some cells have together, found on the GPU."""
+        return self._totals.of(self.values.flat, self.values.flat, cells)
 
     def stored(self) -> float:
         """Sum of heat capacity times value over the cells, J."""

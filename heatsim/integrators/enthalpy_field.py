@@ -37,6 +37,8 @@ class EnthalpyField:
         self._told = np.array(problem.tabulated.told if problem.tabulated else ())
         self._strayed: dict[str, str] = {}
         self.entered: np.ndarray | None = None
+        if hasattr(sweep, "totals"):  # that of a GPU finds temperatures itself
+            self.totals = sweep.totals
 
     @property
     def cautions(self) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from heatsim_kernels.totals import Cells
 
 from heatsim.errors import ScenarioError
 from heatsim.grid import AXES, Grid
@@ -13,16 +14,10 @@ from heatsim.scenario import Scenario
 
 
 class Part(NamedTuple):
-    """A part of the box: flat indices of its solid cells (m,), their volumes (m,), m3, and capacities (m,), J/K."""
+    """A part of the box, and its solid cells."""
 
     name: str
-    cells: np.ndarray
-    volumes: np.ndarray
-    capacities: np.ndarray
-
-    def heat(self, rises: np.ndarray) -> float:
-        """Heat that the cells hold at rises (m,) over the reference, J; where these follow temperature, of enthalpy."""
-        return float((self.capacities * rises.astype(np.float64)).sum())
+    cells: Cells
 
 
 def make_parts(scenario: Scenario, grid: Grid, medium: np.ndarray, capacities: np.ndarray) -> tuple[Part, ...]:
@@ -47,4 +42,4 @@ def _part(scenario: Scenario, grid: Grid, number: int, medium: np.ndarray, capac
     z, y, x = np.unravel_index(cells, grid.shape)
     along = dict(zip(AXES, (x, y, z), strict=True))
     volumes = np.prod([grid.measure(axis)[along[axis]] for axis in AXES], axis=0)
-    return Part(wanted.name, cells, volumes, volumes * capacities[medium.reshape(-1)[cells]])
+    return Part(wanted.name, Cells(cells, volumes, volumes * capacities[medium.reshape(-1)[cells]]))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from heatsim.store.tables import CsvTable
 
@@ -12,21 +10,6 @@ if TYPE_CHECKING:
     from heatsim.problem import Problem
     from heatsim.state import State
     from heatsim.store.folder import RunFolder
-
-
-class Statistics(NamedTuple):
-    """Of the values in a part of the box: least, greatest, mean by volume."""
-
-    least: float
-    greatest: float
-    mean: float
-
-
-def statistics(values: np.ndarray, volumes: np.ndarray) -> Statistics:
-    """What a part has, from the values and volumes (m3) of its cells, (m,) each."""
-    values = values.astype(np.float64)
-    mean = float((volumes * values).sum() / volumes.sum())
-    return Statistics(float(values.min()), float(values.max()), mean)
 
 
 class RegionRecorder:
@@ -47,8 +30,9 @@ class RegionRecorder:
         """Add a row."""
         row = [state.time]
         for part, initial in zip(self._parts, state.parts_at_start, strict=True):
-            found = statistics(state.sweep.cells(part.cells), part.volumes)
-            row += [*(value + self._reference for value in found), part.heat(state.enthalpies(part.cells)) - initial]
+            low, high, by_volume, heat = state.totals(part.cells)
+            values = low, high, by_volume / part.cells.volumes.sum()
+            row += [*(value + self._reference for value in values), heat - initial]
         self._table.append(row)
 
     def close(self, finished: bool) -> None:

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.totals import totals
 
 from heatsim.errors import InputFileError, ScenarioError
 from heatsim.grid import Grid
 from heatsim.problem import build
 from heatsim.problem.parts import make_parts
 from heatsim.recorders.derived import components
-from heatsim.recorders.regions import RegionRecorder, statistics
+from heatsim.recorders.regions import RegionRecorder
 from heatsim.runs import run
 from heatsim.scenario import loads
 from heatsim.simulation import Timings, simulate
@@ -94,13 +95,14 @@ def test_means_count_cells_by_their_volume() -> None:
     scenario = loads(SCENARIO.format(more="").partition("[[output.regions]]")[0] + one)
     material = np.array([[[0, 0, 1]]])
     (everything,) = make_parts(scenario, grid, material, CAPACITIES)
-    assert everything.volumes.sum() == pytest.approx(np.pi * 9 * 2)
-    assert everything.capacities == pytest.approx(everything.volumes * [1, 1, 15])
-    found = statistics(np.array([1.0, 2.0, 4.0]), everything.volumes)
-    assert (found.least, found.greatest) == (1.0, 4.0)
-    assert found.mean == pytest.approx((1 * 1 + 3 * 2 + 5 * 4) / 9)
-    heat = everything.heat(np.array([1.0, 2.0, 4.0]))
-    assert heat == pytest.approx(2 * np.pi * (1 + 3 * 2 + 5 * 15 * 4))
+    volumes = everything.cells.volumes
+    assert volumes.sum() == pytest.approx(np.pi * 9 * 2)
+    assert everything.cells.capacities == pytest.approx(volumes * [1, 1, 15])
+    values = np.array([1.0, 2.0, 4.0])
+    found = totals(values, 2 * values, everything.cells)
+    assert (found.low, found.high) == (1.0, 4.0)
+    assert found.by_volume / volumes.sum() == pytest.approx((1 * 1 + 3 * 2 + 5 * 4) / 9)
+    assert found.heat == pytest.approx(2 * 2 * np.pi * (1 + 3 * 2 + 5 * 15 * 4))
 
 
 def test_a_part_without_cells_is_told_with_its_place() -> None:

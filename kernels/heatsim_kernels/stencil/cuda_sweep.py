@@ -11,7 +11,9 @@ import numpy as np
 from ..cuda_api import cuda, device_name
 from ..cuda_launch import Resources, kernel
 from ..cuda_memory import Array, empty, on_device
+from ..cuda_totals import CudaTotals
 from ..cuda_watch import CudaWatch
+from ..totals import Cells, Totals
 from ..watch import Wanted
 from . import cuda_defect
 from .cuda_batch import Batch, Batches
@@ -62,6 +64,7 @@ class CudaSweep:
         self._sweeps: dict[Structure, tuple[Any, ...]] = {}  # kernels of single steps and stages, with grids and blocks
         self._windows = Windows(terms.shape, self.dtype)
         self._looks: CudaWatch | None = None
+        self._totals = CudaTotals()
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from its planes (ny, nx), z upwards."""
@@ -82,6 +85,10 @@ class CudaSweep:
     def cells(self, indices: np.ndarray) -> np.ndarray:
         """The values of some cells, by flat index; any shape."""
         return self._field.cells(indices)
+
+    def totals(self, cells: Cells) -> Totals:
+        """What some cells have together, found on the GPU."""
+        return self._totals.of(self._field.now, self._field.now, cells)
 
     def stored(self) -> float:
         """Sum of capacity times field over all cells, J."""

@@ -11,7 +11,9 @@ import numpy as np
 from ...cuda_api import cuda
 from ...cuda_launch import Resources, kernel
 from ...cuda_memory import Array, Table, Upload, empty, on_device
+from ...cuda_totals import CudaTotals
 from ...cuda_watch import CudaWatch
+from ...totals import Cells, Totals
 from ...watch import Wanted
 from ..cuda_block_sum import THREADS
 from ..cuda_field import DeviceField
@@ -72,6 +74,7 @@ class NonlinearCudaSweep:
         self._done: Any = None
         self._windows = Windows(terms.shape, self.dtype)
         self._looks: CudaWatch | None = None
+        self._totals = CudaTotals()
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from its planes (ny, nx), z upwards."""
@@ -92,6 +95,10 @@ class NonlinearCudaSweep:
     def cells(self, indices: np.ndarray) -> np.ndarray:
         """The values of some cells, by flat index; any shape."""
         return self._field.cells(indices)
+
+    def totals(self, cells: Cells) -> Totals:
+        """What some cells have together, of temperature and of enthalpy, found on the GPU."""
+        return self._totals.of(self._temperatures(), self._field.now, cells)
 
     def stored(self) -> float:
         """Heat over that at the reference temperature, J, in float64."""

@@ -1,0 +1,80 @@
+"""Statistics of parts of the box, found where the field is: what the field says, and what the energy balance says."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import numpy as np
+import physics_cases
+import pytest
+import tomli_w
+from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
+from physics_cases import case
+from scenario_texts import box, fixed, material
+
+from heatsim.integrators import ON_CUDA
+
+LINEAR = {"metal": material(3.0, 2.0, 4.0), "wool": material(0.1)}
+MELTING = {
+    "metal": {
+        "conductivity": {"T": [0.0, 100.0], "value": [3.0, 5.0]},
+        "density": 2.0,
+        "heat_capacity": 4.0,
+        "latent": {"heat": 200.0, "solidus": 20.0, "liquidus": 30.0},
+    },
+    "wool": material(0.1),
+}
+PARTS = [{"name": "all", "where": "x >= 0", "count": 1}, {"name": "wool", "material": "wool", "count": 1}]
+WHERE = [
+    pytest.param(materials, name, id=f"{how}-{name}", marks=pytest.mark.gpu if name != "cpu" else ())
+    for how, materials, names in (("linear", LINEAR, SWEEPS), ("melting", MELTING, NONLINEAR_SWEEPS))
+    for name in names
+]
+
+
+def with_parts(text: str, **time: Any) -> str:
+    document = tomllib.loads(text) | {"output": {"regions": PARTS}}
+    document["time"] |= time
+    return tomli_w.dumps(document)
+
+
+def text_of(materials: dict[str, Any], precision: str) -> str:
+    wool = {"material": "wool", **box([0.5, 0.0, 0.2], [1.0, 0.6, 1.0])}
+    boundary = {"x_min": fixed(90.0)}
+    return case(
+        [70, 13, 9], 0.05, materials=materials, regions=[wool], initial="9*y", boundary=boundary, precision=precision
+    )
+
+
+def check(outcome: physics_cases.Outcome, rounding: float) -> None:
+    field = outcome.temperature.reshape(-1).astype(np.float64) - outcome.problem.reference
+    rise = np.ptp(field)
+    for part in outcome.problem.parts:
+        found, values = outcome.state.totals(part.cells), field[part.cells.indices]
+        volumes = part.cells.volumes
+        assert [found.low, found.high] == pytest.approx([values.min(), values.max()], abs=rounding * rise)
+        assert found.by_volume == pytest.approx(volumes @ values, abs=rounding * rise * volumes.sum())
+    everything, initial = outcome.problem.parts[0], outcome.state.parts_at_start[0]
+    stored = outcome.energy.stored
+    assert abs(stored) > 0
+    assert outcome.state.totals(everything.cells).heat - initial == pytest.approx(stored, rel=1e-6)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize(("materials", "kernel"), WHERE)
+def test_totals_are_those_of_the_field_and_of_the_balance(
+    materials: dict[str, Any], kernel: str, precision: str
+) -> None:
+    outcome = physics_cases.run(with_parts(text_of(materials, precision)), kernel)
+    check(outcome, 1e-6 if precision == "float32" else 1e-12)
+
+
+@pytest.mark.parametrize(
+    "kernel", ["multigrid", pytest.param(ON_CUDA, marks=pytest.mark.gpu)], ids=["multigrid", "multigrid_cuda"]
+)
+@pytest.mark.parametrize("materials", [LINEAR, MELTING], ids=["linear", "melting"])
+def test_totals_of_implicit_steps_are_too(materials: dict[str, Any], kernel: str) -> None:
+    text = with_parts(text_of(materials, "float64"), integrator="implicit", step="auto", tolerance=1e-3)
+    check(physics_cases.run(text, kernel), 1e-12)
