@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from heatsim.errors import NotConvergedError, NotFiniteError, ScenarioError
 from heatsim.integrators import euler
+from heatsim.integrators.tableaus import METHODS
 from heatsim.problem.problem import JUMP
 
 if TYPE_CHECKING:
@@ -63,13 +64,14 @@ def advancing(state: State) -> Callable[[float], Iterator[None]]:
 
 
 def _implicit(state: State) -> Implicit | NonlinearImplicit:
+    tableau = METHODS[state.problem.scenario.time.method]
     if state.problem.follows_temperature:
         from heatsim.integrators.nonlinear_implicit import NonlinearImplicit
 
-        return NonlinearImplicit(state)
+        return NonlinearImplicit(state, tableau)
     from heatsim.integrators.implicit import Implicit
 
-    return Implicit(state)
+    return Implicit(state, tableau)
 
 
 def steps_between(start: float, target: float, largest_step: float) -> int:

@@ -63,3 +63,5 @@ TR_BDF2 = Tableau(
     embedded=((1.0 - _W) / 3.0, (3.0 * _W + 1.0) / 3.0, _D / 3.0),
     embedded_order=3,
 )
+
+METHODS = {"tr-bdf2": TR_BDF2, "backward-euler": BACKWARD_EULER}  # by the names of `time.method`

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
 from heatsim.scenario.part import Part
 from heatsim.scenario.values import Number, quantity
+from heatsim.scenario.wording import flaw_at, quote
 
 SECONDS = Number("s", above=0)
 SHARE = Number("a share of the range of temperatures", least=1e-10, most=0.1)
@@ -39,6 +40,22 @@ class Time(Part):
         "are between 300 and 400 K. In time (auto, rkl2, implicit: 1e-3 if left out), from the limit (steady: 1e-6 if "
         "left out) [1]",
     )
+
+    method: Literal["tr-bdf2", "backward-euler"] = Field(
+        "tr-bdf2",
+        description="Method of implicit steps: TR-BDF2, of second order, whose steps tolerance sets; or backward "
+        "Euler, of first order, in equal steps of step, without tolerance",
+    )
+
+    @model_validator(mode="after")
+    def _backward_euler_takes_equal_steps(self) -> Self:
+        if self.method == "backward-euler" and self.integrator != "implicit":
+            message = f'expected integrator = "implicit" with "backward-euler", found {quote(self.integrator)}'
+            raise flaw_at(("method",), message)
+        if self.method == "backward-euler" and (isinstance(self.step, str) or self.tolerance is not None):
+            message = 'expected a number for step (s) and no tolerance with "backward-euler"'
+            raise flaw_at(("method",), message, 'its error is not controlled; that of "tr-bdf2" is')
+        return self
 
     @model_validator(mode="before")
     @classmethod

@@ -257,3 +257,32 @@ def test_a_value_that_stops_being_finite_ends_the_run(heatsim: Heatsim, tmp_path
     text = BLOCK.replace("ambient = 290.0", 'ambient = "290 + 0/step(abs(t - 200) - 2)"')
     assert heatsim("run", *IMPLICIT, text=text).exit_code == 3
     assert info_of(tmp_path)["state"] == "failed"
+
+
+def test_backward_euler_takes_equal_steps_and_is_of_first_order(heatsim: Heatsim, tmp_path: Path) -> None:
+    def middle(*options: str) -> float:
+        result = heatsim("run", *IMPLICIT, *options, "--force")
+        assert result.exit_code == 0, result.output
+        return float(rows(tmp_path, "probes.csv")[-1][1])
+
+    exact = middle("--set", "time.tolerance=1e-7")
+    equal = ["--set", "time.method=backward-euler", "--set"]
+    errors = [middle(*equal, f"time.step={step}") - exact for step in (50.0, 25.0)]
+    assert info_of(tmp_path)["steps"] == 20
+    assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.15)
+
+
+@pytest.mark.parametrize(
+    ("time", "message"),
+    [
+        ('integrator = "rkl2"\nstep = 5.0', 'expected integrator = "implicit" with "backward-euler", found "rkl2"'),
+        ('integrator = "implicit"', "expected a number for step"),
+        ('integrator = "implicit"\nstep = 5.0\ntolerance = 1e-3', "no tolerance"),
+    ],
+)
+def test_backward_euler_without_equal_implicit_steps_is_refused(heatsim: Heatsim, time: str, message: str) -> None:
+    text = BLOCK.replace("end = 500.0", f'end = 500.0\nmethod = "backward-euler"\n{time}')
+    result = heatsim("validate", text=text)
+    assert result.exit_code == 2
+    assert "time.method" in result.output
+    assert message in " ".join(result.output.split())

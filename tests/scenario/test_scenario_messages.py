@@ -31,7 +31,7 @@ IN_PLACE = [
     ("end = 10.0", 'end = "10"', '5:1: time.end: expected a number > 0 (s), found "10"'),
     ("end = 10.0", "end = 1979-05-27", "5:1: time.end: expected a number > 0 (s), found 1979-05-27"),
     ("end = 10.0", "end = 10.0\nsteps = 3", '6:1: time.steps: unknown key (did you mean "step"?)'),
-    ("end = 10.0", "end = 10.0\nq = 3", "6:1: time.q: unknown key (known here: end, step, integrator, tolerance)"),
+    ("end = 10.0", "end = 10.0\nq = 3", "6:1: time.q: unknown key (known here: end, step, integrator, tolerance, method)"),
     ("end = 10.0", 'end = 10.0\nstep = "aut"', '6:1: time.step: expected "auto" or a number > 0 (s), found "aut" (did you mean "auto"?)'),
     ("end = 10.0", 'end = 10.0\nintegrator = "eulr"', '6:1: time.integrator: expected "auto", "euler", "rkl2", "implicit" or "steady", found "eulr" (did you mean "euler"?)'),
     ("conductivity = 398.0", "conductivity = 0", "7:1: materials.copper.conductivity: expected a number > 0 or an expression in T (W/(m K)), found 0"),
