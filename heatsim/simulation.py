@@ -56,10 +56,9 @@ def simulate(
                     if not watch(Progress(state.time, end, state.step, cells)):
                         return False
                 # Where nobody wants values now, a GPU need not be waited for, which would leave it idle.
-                late = all(recorder.late for recorder in due)
+                late = event < end and all(recorder.late for recorder in due)
                 require_finite(state.sweep.was_finite() if late else state.sweep.is_finite(), state)
                 _record(state, due, timings)
-            require_finite(state.sweep.is_finite(), state)
     except NotConvergedError:
         _record(state, [recorder for recorder in recorders if recorder.times], timings)
         raise

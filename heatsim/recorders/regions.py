@@ -22,6 +22,7 @@ class RegionRecorder:
         wanted = scenario.output.regions
         self.times = tuple(sorted({time for each in wanted for time in each.times(scenario.time.end)}))
         self._parts, self._reference = problem.parts, problem.reference
+        self._volumes = [float(part.cells.volumes.sum()) for part in self._parts]
         unit = scenario.temperature_unit
         names = [f"{part.name} {what}" for part in self._parts for what in _columns(unit)]
         self._table = CsvTable(folder.regions, ["time [s]", *names])
@@ -29,9 +30,9 @@ class RegionRecorder:
     def record(self, state: State) -> None:
         """Add a row."""
         row = [state.time]
-        for part, initial in zip(self._parts, state.parts_at_start, strict=True):
+        for part, volume, initial in zip(self._parts, self._volumes, state.parts_at_start, strict=True):
             low, high, by_volume, heat = state.totals(part.cells)
-            values = low, high, by_volume / part.cells.volumes.sum()
+            values = low, high, by_volume / volume
             row += [*(value + self._reference for value in values), heat - initial]
         self._table.append(row)
 

@@ -46,15 +46,13 @@ class FusedSteps:
         self._shared = temporal.shared_bytes(tile, structure)
 
     def __call__(self, u: Pair, v: Pair, k: int, tables: Tables, rates: StageRates, of_kinds: Array) -> None:
-        """Take `steps` stages: see `bound`."""
+        """Put the last two of `steps` stages from those in `u` on into `v`; the rest as of `bound`."""
         args = self._args(u, v, k, tables, rates, of_kinds)
         self._kernel(args)(self._grid, self._variant.tile.block, args, self._shared)
 
-    def bound(
-        self, u: Array | Pair, v: Array | Pair, k: int, tables: Tables, rates: Rates | StageRates, of_kinds: Array
-    ) -> Callable[[], None]:
+    def bound(self, u: Array, v: Array, k: int, tables: Tables, rates: Rates, of_kinds: Array) -> Callable[[], None]:
         """What writes to `v` what `u` is after `steps` steps, of which the first is step k of the tables. `of_kinds`:
-        the rates a step of each kind, RATES apart. Stages take pairs, and rates with their coefficients."""
+        the rates a step of each kind, RATES apart."""
         args = self._args(u, v, k, tables, rates, of_kinds)
         launch: Callable[[], None] = self._kernel(args).bound(self._grid, self._variant.tile.block, args, self._shared)
         return launch
