@@ -31,7 +31,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from heatsim.integrators import rkl2
-from heatsim.stepping import SAFETY, SHARE_OF_A_STEP, TOLERANCE, steps_between
+from heatsim.integrators.tableaus import METHODS
+from heatsim.stepping import SAFETY, TOLERANCE, error_of_a_step, steps_between
 
 if TYPE_CHECKING:
     from heatsim_kernels.stencil import Sweep
@@ -47,8 +48,8 @@ BATCH = 8  # steps timed at once, as a run takes them
 MOST_EVENTS = 10_000  # that are looked at one by one
 
 # Largest error of a step dt at age t is about c (dt/t)^3 of the jump: of a decaying mode, most x^3 exp(-x), 1.34,
-# times the error constant of the method (rkl2 1/18, TR-BDF2 0.04).
-ERROR_OF_A_STEP = {"rkl2": 0.075, "implicit": 0.054}
+# times the error constant of the method (rkl2 1/18, TR-BDF2 0.04). Of backward Euler c (dt/t)^2, most x^2 exp(-x)/2.
+ERROR_OF_A_STEP = {"rkl2": 0.075, "tr-bdf2": 0.054, "backward-euler": 0.27}
 ERROR_OF_EULER = 0.27  # of the jump times dt/t: half the greatest x^2 exp(-x) over all modes
 # Of a beam that passes a place in a standard deviation s, T''' is about 0.4 jump/s^3, the heating rate being a normal
 # distribution in time: a step with the error of one at age t is PASSES s/t times as long.
@@ -201,7 +202,11 @@ def _rounded_away(problem: Problem, lost: float, tolerance: float) -> str:
 def _controlled(problem: Problem, name: str, tolerance: float, device: str, cost: Cost, refused: str) -> Estimate:
     """Of an integrator that controls its error."""
     longest, limit = problem.taking(name, tolerance).largest_step, problem.stability_limit
-    share = SAFETY * (SHARE_OF_A_STEP * tolerance / ERROR_OF_A_STEP[name]) ** (1 / 3)
+    method, order = name, rkl2.ERROR_ORDER
+    if name == "implicit":
+        method = problem.scenario.time.method
+        order = METHODS[method].embedded_order
+    share = SAFETY * (error_of_a_step(tolerance, order) / ERROR_OF_A_STEP[method]) ** (1 / order)
     if name == "implicit":
         steps, _ = _march(problem, share, longest, lambda dt: 0)
         solve = STEPS_OF_A_SOLVE[device] * cost.step + SECONDS_OF_A_SOLVE[device]

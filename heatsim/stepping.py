@@ -26,7 +26,10 @@ CHECK_EVERY = {"cpu": 100, "cuda": 60}  # steps between looks for what is not fi
 RESPONSE = 0.1  # s of computing between looks at the clock and at signals
 
 TOLERANCE = {"rkl2": 1e-3, "implicit": 1e-3, "steady": 1e-6}  # time.tolerance, where it is left out
-SHARE_OF_A_STEP = 0.2  # of the tolerance that the estimated error of a step may be: errors of steps add up
+SHARE_OF_A_STEP = 0.2  # of the tolerance that the estimated error of a step may be
+# Tolerances below which it is less, by the power of the step with which its error falls: see `error_of_a_step`.
+ADDS_UP_BELOW = {2: 0.05, 3: 1e-4}
+LEAST_ERROR = 1e-11  # of a step, as a share of the range: what is less is rounding
 SOLVED_TO = 0.02  # of the error allowed in a step: accuracy of the linear solver
 LEAST_RISE = 1e-9  # K; what is so small is rounding
 SAFETY, LEAST_FACTOR, MOST_FACTOR = 0.9, 0.2, 5.0  # on the step that the error estimate asks for
@@ -72,6 +75,19 @@ def _implicit(state: State) -> Implicit | NonlinearImplicit:
     from heatsim.integrators.implicit import Implicit
 
     return Implicit(state, tableau)
+
+
+def error_of_a_step(tolerance: float, order: int) -> float:
+    """Estimated error that a step may have, as a share of the range of temperatures.
+
+    Errors of steps add up over the time in which a body forgets them: if each falls like dt^order, their sum falls like
+    dt^(order - 1), as there are more. So the share of a small tolerance that a step may have has to fall, too: like the
+    (order - 1)th root of the tolerance.
+    """
+    allowed = SHARE_OF_A_STEP * tolerance
+    if tolerance >= ADDS_UP_BELOW[order]:
+        return allowed
+    return min(allowed, max(allowed * float((tolerance / ADDS_UP_BELOW[order]) ** (1 / (order - 1))), LEAST_ERROR))
 
 
 def steps_between(start: float, target: float, largest_step: float) -> int:
@@ -132,7 +148,7 @@ def equal_implicit_steps(state: State, integrator: Implicit | NonlinearImplicit,
     total = steps_between(start, target, state.problem.largest_step)
     for number in range(1, total + 1):
         end = target if number == total else start + (target - start) * number / total
-        attempt = _attempt(integrator, (target - start) / total, 0.0)
+        attempt = _attempt(integrator, (target - start) / total, None)
         require_finite(isfinite(attempt.high - attempt.low), state)
         integrator.take(attempt, end)
         yield
@@ -166,8 +182,8 @@ class Trial(Protocol):
 class Integrator(Protocol):
     """Steps that are attempted before they are taken."""
 
-    def attempt(self, dt: float, accuracy: float) -> Any:
-        """A `Trial` of `dt` s, solved to about `accuracy` K where something is solved."""
+    def attempt(self, dt: float, accuracy: float | None) -> Any:
+        """A `Trial` of `dt` s, solved to about `accuracy` K where something is solved; None: without an estimate."""
 
     def take(self, attempt: Any, time: float) -> None:
         """Make the attempted step the state of `time` s."""
@@ -176,14 +192,14 @@ class Integrator(Protocol):
 class ErrorControl:
     """Steps as large as the tolerance allows.
 
-    The estimated error of a step, the largest of any cell, is kept below SHARE_OF_A_STEP * tolerance * rise, where rise
-    is the hottest less the coldest temperature of any cell that is not held so far, in K. Steps between two events are
+    The estimated error of a step, the largest of any cell, is kept below `error_of_a_step` times the rise, which is the
+    hottest less the coldest temperature of any cell that is not held so far, in K. Steps between two events are
     equal; a step grows only if that is worth another matrix. `order`: power of the step with which its error falls;
     `longest`: step allowed, s.
     """
 
     def __init__(self, state: State, integrator: Integrator, tolerance: float, order: int, longest: float) -> None:
-        self._state, self._integrator, self._share = state, integrator, SHARE_OF_A_STEP * tolerance
+        self._state, self._integrator, self._share = state, integrator, error_of_a_step(tolerance, order)
         self._order, self._longest = order, longest
         problem = state.problem
         self._low, self._high = state.extent_at_start
@@ -223,7 +239,7 @@ class ErrorControl:
         return (attempt if error <= 1.0 or dt <= self._least else None), factor
 
 
-def _attempt(integrator: Integrator, dt: float, accuracy: float) -> Any:
+def _attempt(integrator: Integrator, dt: float, accuracy: float | None) -> Any:
     try:
         return integrator.attempt(dt, accuracy)
     except ScenarioError as error:

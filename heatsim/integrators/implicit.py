@@ -16,6 +16,7 @@ once more: without that it would be far too large in stiff cells (Hosea and Sham
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -41,8 +42,8 @@ Values = Any  # (nz, ny, nx) float64: an array, or a field on the GPU
 
 @dataclass(frozen=True)
 class Attempt:
-    """A step that was computed and not taken yet. error: the largest estimated error of a cell, K, or nan where the
-    method has no estimate; low, high: the least and greatest value of the new field."""
+    """A step that was computed and not taken yet. error: the largest estimated error of a cell, K, or nan if it
+    was not estimated; low, high: the least and greatest value of the new field."""
 
     field: Values
     inputs: Inputs
@@ -91,8 +92,9 @@ class Implicit:
         self._present = self._look(self._balance.inputs(state.time))
         self._slope: Values | None = None  # K/s, of the last step: what the next is guessed from
 
-    def attempt(self, dt: float, accuracy: float) -> Attempt:
-        """Compute a step of `dt` s, its stages to about `accuracy` K; the state stays.
+    def attempt(self, dt: float, accuracy: float | None) -> Attempt:
+        """Compute a step of `dt` s and estimate its error, its stages to about `accuracy` K; without an estimate, and
+        as accurate as it gets, if that is None. The state stays.
 
         Raises `NotConvergedError` where the solver does not get there.
         """
@@ -104,9 +106,9 @@ class Implicit:
                 entering = self._balance.entering(present.inputs, old)
                 stages.append(Stage(present.inputs, old, present.flow, entering))
             else:
-                stages.append(self._stage(c, row[:-1], stages, dt, slope, accuracy))
+                stages.append(self._stage(c, row[:-1], stages, dt, slope, accuracy or 0.0))
                 slope = (stages[-1].field - old) / (c * dt)
-        error, last = self._error(stages), stages[-1]
+        error, last = nan if accuracy is None else self._error(stages), stages[-1]
         weights = np.array(tableau.weights) * dt
         entered = weights @ np.array([stage.entering for stage in stages])
         released = float(weights @ np.array([stage.inputs.power for stage in stages]))
@@ -151,8 +153,6 @@ class Implicit:
         return Present(self._state.time, inputs, exchange, self._balance.flow(inputs, values, exchange))
 
     def _error(self, stages: list[Stage]) -> float:
-        if not self.tableau.embedded:
-            return float("nan")
         difference = combined(self.tableau.error_weights, stages, self.tableau.diagonal)
         low, high = self._held.extent(self._solve(difference, None, 0.0, RESIDUAL_OF_ESTIMATE).x)
         return max(-low, high)

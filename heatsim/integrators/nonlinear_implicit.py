@@ -17,6 +17,7 @@ the end of a step, so that cells store what has entered, to rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import nan
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
@@ -47,8 +48,8 @@ LEAST_STEP = 1 / 16
 
 @dataclass(frozen=True)
 class Attempt:
-    """A step that was computed and not taken yet. error: the largest estimated error of a cell, K, or nan where the
-    method has no estimate; low, high: the least and greatest temperature; entered, released: J."""
+    """A step that was computed and not taken yet. error: the largest estimated error of a cell, K, or nan if it
+    was not estimated; low, high: the least and greatest temperature; entered, released: J."""
 
     state: np.ndarray
     error: float
@@ -94,8 +95,9 @@ class NonlinearImplicit:
         self._slope: np.ndarray | None = None  # of u over time, in the last step: what the next is guessed from
         self._present = self._look(self._inputs(state.time), np.array(self._held.sweep.field()))
 
-    def attempt(self, dt: float, accuracy: float) -> Attempt:
-        """Compute a step of `dt` s, its stages to about `accuracy` K; the state stays.
+    def attempt(self, dt: float, accuracy: float | None) -> Attempt:
+        """Compute a step of `dt` s and estimate its error, its stages to about `accuracy` K; without an estimate, and
+        as accurate as it gets, if that is None. The state stays.
 
         Raises `NotConvergedError` where the iterations do not get there.
         """
@@ -106,10 +108,11 @@ class NonlinearImplicit:
                 stages.append(present)
             else:
                 guess = present.u if slope is None else present.u + c * dt * slope
-                stage, operator = self._stage(c * dt, combined(row[:-1], stages, tableau.diagonal), guess, dt, accuracy)
+                earlier = combined(row[:-1], stages, tableau.diagonal)
+                stage, operator = self._stage(c * dt, earlier, guess, dt, accuracy or 0.0)
                 stages.append(stage)
                 slope = (stage.u - present.u) / (c * dt)
-        error = self._error(operator, stages)
+        error = nan if accuracy is None else self._error(operator, stages)
         weights = np.array(tableau.weights) * dt
         entered = weights @ np.array([stage.entering for stage in stages])
         released = float(weights @ np.array([stage.inputs.sources.sum() for stage in stages]))
@@ -201,8 +204,6 @@ class NonlinearImplicit:
         return np.asarray(self._kernels.get(found.x))
 
     def _error(self, operator: Operator, stages: list[Stage]) -> float:
-        if not self.tableau.embedded:
-            return float("nan")
         difference = combined(self.tableau.error_weights, stages, self.tableau.diagonal)
         return float(np.abs(self._change(operator, difference)[self._solved]).max())
 

@@ -179,7 +179,7 @@ class Rkl2:
         most = consistent(most_stages(problem.dtype, tolerance, self._varies))
         self.longest = min(problem.largest_step, most.limit * problem.stability_limit)  # s
 
-    def attempt(self, dt: float, accuracy: float = 0.0) -> Attempt:
+    def attempt(self, dt: float, accuracy: float | None = None) -> Attempt:
         """Compute a step of `dt` s and estimate its error; the state stays. `accuracy` is for those who solve.
 
         The estimate is what a third order method would add, by the defect from the trapezoidal rule as in RKC

@@ -28,8 +28,8 @@ class Tableau:
     order: int
     c: tuple[float, ...]
     a: tuple[tuple[float, ...], ...]
-    embedded: tuple[float, ...] = ()
-    embedded_order: int = 0
+    embedded: tuple[float, ...]
+    embedded_order: int
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -47,7 +47,10 @@ class Tableau:
         return tuple(b - e for b, e in zip(self.weights, self.embedded, strict=True))
 
 
-BACKWARD_EULER = Tableau("backward Euler", order=1, c=(1.0,), a=((1.0,),))
+# The old state is a stage for the trapezoidal rule alone, whose difference from the method estimates its error.
+BACKWARD_EULER = Tableau(
+    "backward Euler", order=1, c=(0.0, 1.0), a=((0.0,), (0.0, 1.0)), embedded=(0.5, 0.5), embedded_order=2
+)
 
 _GAMMA = 2.0 - sqrt(2.0)
 _D, _W = _GAMMA / 2.0, sqrt(2.0) / 4.0

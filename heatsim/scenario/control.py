@@ -12,6 +12,7 @@ from heatsim.scenario.wording import flaw_at, quote
 
 SECONDS = Number("s", above=0)
 SHARE = Number("a share of the range of temperatures", least=1e-10, most=0.1)
+LEAST_OF_FIRST_ORDER = 1e-5
 
 
 def _end_is_optional_for_steady(schema: dict[str, Any]) -> None:
@@ -43,18 +44,18 @@ class Time(Part):
 
     method: Literal["tr-bdf2", "backward-euler"] = Field(
         "tr-bdf2",
-        description="Method of implicit steps: TR-BDF2, of second order, whose steps tolerance sets; or backward "
-        "Euler, of first order, in equal steps of step, without tolerance",
+        description="Method of implicit steps: TR-BDF2, of second order, or backward Euler, of first, which takes many "
+        "more for a tolerance, of 1e-5 at least",
     )
 
     @model_validator(mode="after")
-    def _backward_euler_takes_equal_steps(self) -> Self:
+    def _backward_euler_is_implicit(self) -> Self:
         if self.method == "backward-euler" and self.integrator != "implicit":
             message = f'expected integrator = "implicit" with "backward-euler", found {quote(self.integrator)}'
             raise flaw_at(("method",), message)
-        if self.method == "backward-euler" and (isinstance(self.step, str) or self.tolerance is not None):
-            message = 'expected a number for step (s) and no tolerance with "backward-euler"'
-            raise flaw_at(("method",), message, 'its error is not controlled; that of "tr-bdf2" is')
+        if self.method == "backward-euler" and self.tolerance is not None and self.tolerance < LEAST_OF_FIRST_ORDER:
+            message = f'expected at least {LEAST_OF_FIRST_ORDER:g} with "backward-euler", found {self.tolerance:g}'
+            raise flaw_at(("tolerance",), message, 'its steps are as many as 1/tolerance; those of "tr-bdf2" far fewer')
         return self
 
     @model_validator(mode="before")

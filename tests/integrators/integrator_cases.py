@@ -54,7 +54,7 @@ def equal_steps(text: str, count: int, tableau: Tableau, *, kernel: Any = "multi
     steps = NonlinearImplicit if state.problem.follows_temperature else Implicit
     integrator, end = steps(state, tableau), state.problem.scenario.time.end
     for number in range(1, count + 1):
-        integrator.take(integrator.attempt(end / count, 0.0), end * number / count)
+        integrator.take(integrator.attempt(end / count, None), end * number / count)
     return state
 
 

@@ -238,7 +238,7 @@ def test_an_implicit_step_that_does_not_converge_keeps_what_came_before(
 ) -> None:
     solve, calls = implicit.Implicit.attempt, iter(range(1000))
 
-    def fail_later(self: implicit.Implicit, dt: float, accuracy: float) -> implicit.Attempt:
+    def fail_later(self: implicit.Implicit, dt: float, accuracy: float | None) -> implicit.Attempt:
         if next(calls) >= 6:
             monkeypatch.setattr(implicit, "MOST_ITERATIONS", -1)
         return solve(self, dt, accuracy)
@@ -259,7 +259,7 @@ def test_a_value_that_stops_being_finite_ends_the_run(heatsim: Heatsim, tmp_path
     assert info_of(tmp_path)["state"] == "failed"
 
 
-def test_backward_euler_takes_equal_steps_and_is_of_first_order(heatsim: Heatsim, tmp_path: Path) -> None:
+def test_backward_euler_in_equal_steps_is_of_first_order(heatsim: Heatsim, tmp_path: Path) -> None:
     def middle(*options: str) -> float:
         result = heatsim("run", *IMPLICIT, *options, "--force")
         assert result.exit_code == 0, result.output
@@ -272,17 +272,26 @@ def test_backward_euler_takes_equal_steps_and_is_of_first_order(heatsim: Heatsim
     assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.15)
 
 
+def test_backward_euler_takes_the_steps_that_a_tolerance_allows(heatsim: Heatsim, tmp_path: Path) -> None:
+    def steps(*options: str) -> int:
+        result = heatsim("run", *IMPLICIT, "--set", "time.method=backward-euler", *options, "--force")
+        assert result.exit_code == 0, result.output
+        return int(info_of(tmp_path)["steps"])
+
+    loose, tight = (steps("--set", f"time.tolerance={tolerance}") for tolerance in (2e-2, 5e-3))
+    assert 2.5 * loose < tight < 6 * loose
+
+
 @pytest.mark.parametrize(
-    ("time", "message"),
+    ("time", "key", "message"),
     [
-        ('integrator = "rkl2"\nstep = 5.0', 'expected integrator = "implicit" with "backward-euler", found "rkl2"'),
-        ('integrator = "implicit"', "expected a number for step"),
-        ('integrator = "implicit"\nstep = 5.0\ntolerance = 1e-3', "no tolerance"),
+        ('integrator = "rkl2"', "time.method", 'expected integrator = "implicit" with "backward-euler", found "rkl2"'),
+        ('integrator = "implicit"\ntolerance = 1e-6', "time.tolerance", "expected at least 1e-05"),
     ],
 )
-def test_backward_euler_without_equal_implicit_steps_is_refused(heatsim: Heatsim, time: str, message: str) -> None:
+def test_backward_euler_that_cannot_be_had_is_refused(heatsim: Heatsim, time: str, key: str, message: str) -> None:
     text = BLOCK.replace("end = 500.0", f'end = 500.0\nmethod = "backward-euler"\n{time}')
     result = heatsim("validate", text=text)
     assert result.exit_code == 2
-    assert "time.method" in result.output
+    assert key in result.output
     assert message in " ".join(result.output.split())

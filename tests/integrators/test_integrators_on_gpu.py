@@ -87,6 +87,12 @@ def test_a_gpu_gives_what_the_cpu_gives(integrator: str, text: str, precision: s
     assert np.array_equal(fetch(), field(gpu))
 
 
+def test_backward_euler_takes_the_same_steps_on_a_gpu() -> None:
+    cpu, gpu = (run(BLOCK, kernel=kernel, method="backward-euler", tolerance=2e-2) for kernel in ("multigrid", ON_CUDA))
+    assert gpu.step == pytest.approx(cpu.step, rel=0.05)
+    np.testing.assert_allclose(field(gpu), field(cpu), rtol=0, atol=2e-3 * np.ptp(field(cpu)))
+
+
 @pytest.mark.parametrize("integrator", ["implicit", "steady"])
 def test_the_same_run_on_a_gpu_gives_the_same_bits(integrator: str) -> None:
     first, second = (run(BLOCK, kernel=ON_CUDA, integrator=integrator) for _ in range(2))
