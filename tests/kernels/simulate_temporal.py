@@ -66,14 +66,13 @@ def beside_walls(field: np.ndarray, periodic: tuple[bool, bool, bool]) -> np.nda
 
 
 def step_by_step(trial: Trial) -> dict[str, np.ndarray]:
-    """What `basic` makes of a problem, and the cells beside walls after each step but the last."""
+    """What `basic` makes of a problem, and the cells beside walls before each step."""
     case = case_of(trial)
     sweep = SWEEPS["basic"](case.terms, np.dtype(trial.dtype))
     sweep.put(case.start)
-    traces: list[np.ndarray] = [np.zeros(0, trial.dtype)]
+    traces: list[np.ndarray] = []
     for k in range(trial.tile.steps):
-        if k:
-            traces.append(beside_walls(np.array(sweep.field()), trial.periodic))
+        traces.append(beside_walls(np.array(sweep.field()), trial.periodic))
         sweep.advance(STEP, 1, row_of(case.drive, k))
     return {"field": np.array(sweep.field()), "trace": np.concatenate(traces)}
 
@@ -93,7 +92,7 @@ def at_once(trial: Trial) -> dict[str, np.ndarray]:
     fused.bound(u, v, 0, tables_of(*tables), Rates(rx, ry, rz, kind.type(STEP)), of_kinds)()
     nz, ny, nx = trial.shape
     written = np.repeat(~np.repeat(trial.periodic, 2), [nz * ny, nz * ny, nz * nx, nz * nx, ny * nx, ny * nx])
-    trace = fused.trace.host().reshape(trial.tile.steps - 1, -1)[:, written]
+    trace = fused.trace.host().reshape(trial.tile.steps, -1)[:, written]
     return {"field": v.host().reshape(trial.shape), "trace": trace.ravel()}
 
 

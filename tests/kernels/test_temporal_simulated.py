@@ -27,5 +27,5 @@ def test_several_steps_at_once_give_the_bits_of_single_steps(name: str, simulate
 
 
 @pytest.mark.parametrize("name", simulate_temporal.TRIALS)
-def test_the_trace_holds_the_cells_beside_walls_after_each_step(name: str, simulated: dict[str, np.ndarray]) -> None:
+def test_the_trace_holds_the_cells_beside_walls_before_each_step(name: str, simulated: dict[str, np.ndarray]) -> None:
     assert same_bits(simulated[f"temporal: {name}: trace"], simulated[f"basic: {name}: trace"])

@@ -2,7 +2,7 @@
 ambients inside it.
 
 Kernels of their own, so that no sweep has to add it up: they read the cells concerned of the field before a step. Where
-several steps are fused, those before the second and later ones come from the trace that the sweep left. Each block owns
+several steps are fused, they come from the trace that the sweep left. Each block owns
 one slot of partial sums and always adds in the same order, so the result has no races in it.
 """
 
@@ -29,10 +29,10 @@ def blocks_for(cells: int) -> int:
 def build(structure: Structure):
     """The kernel of a structure: (u, trace, places, steps, k, shape, faces, walls..., partial), blocks (any, faces).
 
-    u: the field before step k. trace: (steps - 1, boundary cells) flat, the cells beside walls before the later steps;
-    `places` is where each face starts in a row of it. a, b: (rows, wall values), of which the last row serves all later
-    steps. weights: J/K of a step through a face of each kind, (6, count) flat; shares: the part of each heat
-    that is entered, for MOST_STEPS, 0 of those not taken. partial: (6 or more, BLOCKS) sums in J, added to.
+    u: the field before step k. trace: (steps, boundary cells) flat, the cells beside walls before each step, if there
+    are several; `places` is where each face starts in a row of it. a, b: (rows, wall values), of which the last row
+    serves all later steps. weights: J/K of a step through a face of each kind, (6, count) flat; shares: the part of
+    each heat that is entered, for MOST_STEPS, 0 of those not taken. partial: (6 or more, BLOCKS) sums in J, added to.
     """
     several, per_cell = structure.kinds != "", structure.wall_per_cell
 
@@ -68,10 +68,10 @@ def build(structure: Structure):
             weight = weights[face * count + kind]
             # Something is read for steps that are not taken too: all reads are under way at once.
             at = place + position
-            c = u[i]
-            one = trace[at if steps > 1 else int64(0)]
-            two = trace[at + boundary if steps > 2 else int64(0)]
-            three = trace[at + 2 * boundary if steps > 3 else int64(0)]
+            c = trace[at] if steps > 1 else u[i]
+            one = trace[at + boundary if steps > 1 else int64(0)]
+            two = trace[at + 2 * boundary if steps > 2 else int64(0)]
+            three = trace[at + 3 * boundary if steps > 3 else int64(0)]
             heat = shares[0] * through(c, a, b, row[0], w)
             heat += shares[1] * through(one if steps > 1 else c, a, b, row[1], w)
             heat += shares[2] * through(two if steps > 2 else c, a, b, row[2], w)

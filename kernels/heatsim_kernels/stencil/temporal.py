@@ -69,8 +69,8 @@ STAGE_TILES_OF_FACES = {
 class Variant(NamedTuple):
     """What a kernel is compiled for.
 
-    aligned: rows of the grid are multiples of a lane's columns. traced: the cells beside walls are written after each
-    step but the last, for the energy ledger.
+    aligned: rows of the grid are multiples of a lane's columns. traced: the cells beside walls are written before each
+    step, for the energy ledger.
     """
 
     structure: Structure
@@ -138,7 +138,7 @@ def build(variant: Variant):
     share of `temporal_plan.plan`; step k of the tables is the first it takes. `u` and `v` start on a 16-byte
     boundary. For stages they are pairs of fields, all different but those of `u`, and `rates` are `StageRates`.
 
-    trace: (steps - 1, boundary cells), flat, for each level the FACES one after another, each in C order of its axes.
+    trace: (steps, boundary cells), flat: see `temporal_trace`.
     """
     structure, tile = variant.structure, variant.tile
     real = float32 if structure.dtype == "float32" else float64
@@ -175,7 +175,10 @@ def _march(variant):
     def march(pieces, piece, u, v, trace, shape, board, rates, media, of_lanes):
         lane, span, begin, at_wall = place(pieces, piece, shape)
         if traced:
-            board[corner], board[corner + 1] = real(pieces[piece, 0]), real(pieces[piece, 1])
+            for axis in range(2):
+                board[corner + 3 * axis] = real(pieces[piece, axis])
+                for end in range(2):
+                    board[corner + 3 * axis + end + 1] = real(pieces[piece, 4 + 2 * axis + end])
         # Plane `last` has been taken in when plane end - 1 leaves; what is beyond the grid is any value.
         k, last = int32(span.first - int32(steps)), int32(span.end - int32(1) + int32(steps))
         if not wrap_z:
@@ -237,11 +240,12 @@ def _fetch(variant):
 
 def _turn(variant, walls):
     """One turn of the march: a plane comes in, all levels take their steps, a plane leaves."""
-    tile, (_, _, wrap_z) = variant.tile, variant.structure.periodic
+    tile, (wrap_x, _, wrap_z) = variant.tile, variant.structure.periodic
     layout = Board.of(tile, variant.structure)
     advance = temporal_level.build(variant.structure, tile, walls)
     leave_trace = temporal_trace.build(variant.structure, tile, walls)
-    traced, z_walls = variant.traced and (walls.xy or walls.z), walls.z
+    put_sides = temporal_trace.build_put(variant.structure, tile)
+    traced = variant.traced and (walls.xy or walls.z)
     take = temporal_fields.build_take(variant.structure, tile)
     arriving_with = temporal_fields.build_arriving(variant.structure, tile)
     store = temporal_fields.build_store(variant.structure, tile, variant.aligned)
@@ -250,15 +254,17 @@ def _turn(variant, walls):
 
     def turn(moving, k, u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_lanes):
         states, source = moving
-        if traced and (z_walls or lane.at_left or lane.at_right or lane.at_top or lane.at_bottom):
-            leave_trace(states, k, lane, span, board, trace)
+        odd = uint64(k & int32(1)) * uint64(buffer)
+        read, write = uint64(start) + odd, uint64(start + buffer) - odd
+        if traced:
+            leave_trace(states, k, lane, span, board, read, source, trace)
         wait()
         plane = take(board, k, lane)
         source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, pieces, piece, of_lanes)
         arriving = arriving_with(plane, board, k, lane)
-        odd = uint64(k & int32(1)) * uint64(buffer)
-        read, write = uint64(start) + odd, uint64(start + buffer) - odd
         states, leaving = advance(states, arriving, k, board, read, write, lane, span, rates, media)
+        if traced and not wrap_x:
+            put_sides(states, k, lane, board)
         p = int32(k - int32(steps))
         if p >= span.first and p < span.end:
             back = uint64(steps + ahead + 1) * span.plane

@@ -25,7 +25,7 @@ from .terms import Terms
 class FusedSteps:
     """`steps` steps at once of problems of one structure on one grid; or bare stages, where the structure says so.
 
-    trace: after a launch, the cells beside walls after each step but the last: (steps - 1, boundary cells), flat, the
+    trace: after a launch, the cells beside walls before each step: (steps, boundary cells), flat, the
     FACES one after another, each in C order of its two axes; those of periodic faces are not written. One element
     where `traced` is false.
     """
@@ -34,7 +34,7 @@ class FusedSteps:
         self, structure: Structure, tile: Tile, shape: tuple[int, int, int], *, traced: bool, kinds: Kinds
     ) -> None:
         self.steps = tile.steps
-        self.trace = empty(trace_size(tile, shape) if traced and tile.steps > 1 else 1, structure.dtype)
+        self.trace = empty(trace_size(tile, shape) if traced else 1, structure.dtype)
         self._variant = Variant(structure, tile, shape[2] % tile.columns == 0, traced)
         pieces, firsts = plan(tile, shape, structure.periodic, _multiprocessors(), wall_cost(structure.dtype, traced))
         self._grid = (len(firsts) - 1, 1, 1)

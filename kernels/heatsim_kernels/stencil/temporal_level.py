@@ -51,7 +51,8 @@ class Lane(NamedTuple):
 class Board(NamedTuple):
     """Shared memory, in elements: of each band its first and its last row, for each level, in two buffers; numbers of
     the levels; rates of the kinds; rings of what is fetched: planes, those of the field `before` where levels take
-    stages, and kinds of their cells; and the corner of the tile, its x and its y, as numbers.
+    stages, and kinds of their cells; cells beside walls of x, of two turns, both sides and each level (see
+    `temporal_trace`); and of the tile, as numbers, x of its first cell and from where to where it owns cells, then y.
 
     start: where the first buffer begins, after room for a row above the first band, which may be read but means
     nothing. So does the row below the last band of a level. level, buffer, count, plane, lane, kinds: sizes of these,
@@ -70,6 +71,9 @@ class Board(NamedTuple):
     kind_ring: int
     lane: int
     kinds: int
+    sides: int
+    sides_buffer: int
+    side: int
     corner: int
     size: int
 
@@ -88,8 +92,10 @@ class Board(NamedTuple):
         kind_ring = before + ((tile.slots + 1) * plane if structure.stage else 0)
         lane = lane_bytes(tile) // (1 if SIMULATED else np.dtype(structure.dtype).itemsize)
         kinds = lane * WARP * tile.bands
-        corner = kind_ring + (kind_slots(tile) * kinds if structure.kinds else 0)
-        sizes = ring, plane, before, kind_ring, lane, kinds, corner, corner + 2
+        sides = kind_ring + (kind_slots(tile) * kinds if structure.kinds else 0)
+        side = tile.steps * tile.height
+        corner = sides + 2 * 2 * side
+        sizes = ring, plane, before, kind_ring, lane, kinds, sides, 2 * side, side, corner, corner + 6
         return cls(tile.width, level, buffer, numbers, count, rates, *sizes)
 
 

@@ -216,6 +216,6 @@ def _walled(n: int, width: int, halo: int, step: int, grain: int) -> list[tuple[
 
 
 def trace_size(tile: Tile, shape: tuple[int, int, int]) -> int:
-    """Values that a traced sweep writes: the cells beside each face after each step but the last."""
+    """Values that a traced sweep writes: the cells beside each face before each step."""
     nz, ny, nx = shape
-    return (tile.steps - 1) * 2 * (prod((nz, ny)) + prod((nz, nx)) + prod((ny, nx)))
+    return tile.steps * 2 * (prod((nz, ny)) + prod((nz, nx)) + prod((ny, nx)))

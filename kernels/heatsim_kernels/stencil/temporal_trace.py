@@ -1,108 +1,167 @@
-"""CUDA: the cells beside walls after each step of a sweep of `temporal`, left in memory for the energy ledger.
+"""CUDA: the cells beside walls before each step of a sweep of `temporal`, left in memory for the energy ledger.
 
-Few warps are at a wall, but all others of their block wait for them at the end of each plane. So where these cells go
-is found anew in each turn, from what is at hand: kept, it would take registers that all lanes need.
+    turn k: lanes at walls of x put the     turn k + 1: for each wall and level one warp takes the line of cells
+    cells they hold on the board            from the board, and writes it to the trace, where it is a line, too
+
+At the end of each plane all warps wait for the slowest. So lanes at walls do little, and lines are shared out among
+warps. Those along x are on the board at any rate, for the bands beside. Ends in z are few: lanes write their cells
+themselves. What places are made of is asked for anew in each turn: kept, it would take registers.
+
+The trace has all levels, the first as well, which is the field before the sweep: cells at walls of x lie far apart
+there, and reading them later would cost as much as all else.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from numba import int32, uint32, uint64
 
 from ..cuda_api import inlined
-from ..cuda_lanes import anew, load_rows, store_rows, thread_anew
-from ..cuda_tuples import cascade, counted, each, part
+from ..cuda_lanes import WARP, anew, store_rows, thread_anew
+from ..cuda_tuples import cascade, each, part
 from .structure import Structure
 from .temporal_level import Board
-from .temporal_place import into, wrapped
+from .temporal_place import into
 from .temporal_plan import Tile, Walls
 
+SIDES = 4  # walls at x and y, FACES in order
 
-class Beside(NamedTuple):
-    """Where the cells of a lane go in the trace, those of plane 0 after the first step: beside the wall at x and at y
-    that it may touch, and at z_min. side: offsets of its rows at x; level: the values of a step."""
 
-    x: int
-    y: int
-    z: int
-    side: object
-    level: int
-    owned: int
+def build_put(structure: Structure, tile: Tile):
+    """call(states, k, lane, board) puts the cells beside walls at x that came to the levels in turn k on the board."""
+    columns, rows, layout = tile.columns, tile.rows, Board.of(tile, structure)
+    first_column, last_column = part(slice(0, None, columns)), part(slice(columns - 1, None, columns))
+    sides, buffer, side, line = layout.sides, layout.sides_buffer, layout.side, tile.height
+    chosen, write = each(_either), store_rows(rows, True)
+
+    def put_level(n, state, at, lane, board):
+        _, cells = state
+        outer = chosen(lane.at_left, first_column(cells), last_column(cells))
+        write(board, at + uint64(n * int32(line)), (uint32(0),), outer, uint32(1))
+        return state, at
+
+    put_levels = cascade(put_level)
+
+    @inlined
+    def put(states, k, lane, board):
+        if lane.at_left or lane.at_right:
+            _, band = thread_anew()
+            at = uint64(sides) + uint64(k & int32(1)) * uint64(buffer) + uint64(band * int32(rows))
+            put_levels(states, at + uint64(0 if lane.at_left else side), lane, board)
+
+    return put
 
 
 def build(structure: Structure, tile: Tile, walls: Walls):
-    """call(states, k, lane, span, board, trace) writes the cells beside walls that the levels made in this
-    turn, k.
+    """call(states, k, lane, span, board, read, source, trace) writes the cells beside walls that came to the levels in
+    the turn before this, k; `source`: the first cell of the lane in the plane to fetch in this turn.
 
-    The trace holds for each step but the last the FACES one after another, each in C order of its two axes.
+    The trace holds for each step the FACES one after another, each in C order of its two axes.
     """
-    wrap_x, wrap_y, wrap_z = structure.periodic
-    wall_x, wall_y, wall_z = walls.xy and not wrap_x, walls.xy and not wrap_y, walls.z and not wrap_z
-    columns, place = tile.columns, _place(structure, tile)
-    first_column, last_column = part(slice(0, None, columns)), part(slice(columns - 1, None, columns))
-    top, bottom = part(slice(0, columns)), part(slice(-columns, None))
-    write_column, write_rows = store_rows(1, False), store_rows(columns, False)
+    leave_lines, leave_ends = _lines(structure, tile), _ends(tile)
+    at_sides, at_ends = walls.xy and not all(structure.periodic[:2]), walls.z and not structure.periodic[2]
 
-    def either(flag, one, other):
-        return one if flag else other
+    @inlined
+    def leave(states, k, lane, span, board, read, source, trace):
+        if at_sides:
+            leave_lines(k, span, board, read, trace)
+        if at_ends:
+            leave_ends(states, k, lane, span, source, trace)
 
-    chosen = each(either)
+    return leave
 
-    def leave(n, state, k, lane, span, beside, trace):
+
+def _lines(structure, tile):
+    """call(k, span, board, read, trace): a warp writes the lines that fall to it."""
+    wrap_x, wrap_y, _ = structure.periodic
+    steps, bands, width, height, layout = tile.steps, tile.bands, tile.width, tile.height, Board.of(tile, structure)
+    skip, corner, last_row = layout.level, layout.corner, (2 * tile.bands - 1) * tile.width
+    sides, buffer, side_size = layout.sides, layout.sides_buffer, layout.side
+
+    @inlined
+    def line_at_x(upper, n, k, p, tx, span, board, trace):
+        if int32(board[corner]) != (int32(span.nx - int32(width)) if upper else int32(0)):
+            return
+        y0, top, bottom = int32(board[corner + 3]), int32(board[corner + 4]), int32(board[corner + 5])
+        face = uint64(uint32(anew(span.nz))) * uint64(uint32(span.ny))
+        target = uint64(uint32(n)) * _boundary(span) + uint64(uint32(p)) * uint64(uint32(span.ny))
+        source = uint64(sides) + uint64((k + int32(1)) & int32(1)) * uint64(buffer) + uint64(n * int32(height))
+        if upper:
+            target, source = uint64(target + face), uint64(source + uint64(side_size))
+        while tx < int32(height):
+            y = int32(y0 + tx)
+            if y >= top and y < bottom:
+                trace[target + uint64(uint32(into(y, span.ny) if wrap_y else y))] = board[source + uint64(tx)]
+            tx = int32(tx + int32(WARP))
+
+    @inlined
+    def line_at_y(upper, n, p, tx, span, board, read, trace):
+        if int32(board[corner + 3]) != (int32(span.ny - int32(height)) if upper else int32(0)):
+            return
+        x0, left, right = int32(board[corner]), int32(board[corner + 1]), int32(board[corner + 2])
+        before = uint64(2) * uint64(uint32(anew(span.nz))) * uint64(uint32(span.ny))
+        face = uint64(uint32(anew(span.nz))) * uint64(uint32(span.nx))
+        target = uint64(uint32(n)) * _boundary(span) + before + uint64(uint32(p)) * uint64(uint32(span.nx))
+        source = read + uint64(n * int32(skip))
+        if upper:
+            target, source = uint64(target + face), uint64(source + uint64(last_row))
+        while tx < int32(width):
+            x = int32(x0 + tx)
+            if x >= left and x < right:
+                trace[target + uint64(uint32(into(x, span.nx) if wrap_x else x))] = board[source + uint64(tx)]
+            tx = int32(tx + int32(WARP))
+
+    @inlined
+    def lines(k, span, board, read, trace):
+        tx, item = thread_anew()
+        while item < int32(SIDES * steps):
+            side, n = int32(item // int32(steps)), int32(item % int32(steps))
+            p = int32(k - int32(1) - n)
+            if p >= span.first and p < span.end:
+                upper = side % int32(2) == int32(1)
+                if side < int32(2):
+                    if not wrap_x:
+                        line_at_x(upper, n, k, p, tx, span, board, trace)
+                elif not wrap_y:
+                    line_at_y(upper, n, p, tx, span, board, read, trace)
+            item = int32(item + int32(bands))
+
+    return lines
+
+
+def _ends(tile):
+    """call(states, k, lane, span, source, trace): the lanes write the planes beside walls of z."""
+    columns, ahead = tile.columns, tile.ahead
+    write = store_rows(columns, False)
+
+    def leave_level(n, state, k, lane, span, source, trace):
+        _, cells = state
         p = int32(k - int32(1) - n)
-        if n > 0 and p >= span.first and p < span.end:
-            _, cells = state
-            level, plane = uint64(int32(n - int32(1))) * beside.level, uint64(uint32(p))
-            if wall_x and (lane.at_left or lane.at_right):
-                outer = chosen(lane.at_left, first_column(cells), last_column(cells))
-                at = beside.x + level + plane * uint64(uint32(span.ny))
-                write_column(trace, at, beside.side, outer, beside.owned)
-            if wall_y and (lane.at_top or lane.at_bottom) and beside.owned > 0:
-                outer = chosen(lane.at_top, top(cells), bottom(cells))
-                at = beside.y + level + plane * uint64(uint32(span.nx))
-                write_rows(trace, at, (uint32(0),), outer, uint32(1))
-            if wall_z and p == int32(0):
-                write_rows(trace, beside.z + level, span.rows, cells, beside.owned)
-            if wall_z and p == int32(span.nz - int32(1)):
-                write_rows(trace, beside.z + level + span.plane, span.rows, cells, beside.owned)
+        last = int32(span.nz - int32(1))
+        if (p == int32(0) or p == last) and p >= span.first and p < span.end:
+            cell = uint64(source - uint64(int32(ahead) + int32(1) + n) * span.plane)  # of the field
+            at = uint64(n + int32(1)) * _boundary(span) - uint64(2) * span.plane
+            if p == int32(0):
+                write(trace, at + cell, span.rows, cells, lane.owned)
+            if p == last:
+                at_end = uint64(at + span.plane + cell - uint64(uint32(p)) * span.plane)
+                write(trace, at_end, span.rows, cells, lane.owned)
         return state, k
 
-    leave_all = cascade(leave)
+    leave_levels = cascade(leave_level)
 
     @inlined
-    def leave_trace(states, k, lane, span, board, trace):
-        leave_all(states, k, lane, span, place(board, lane, span), trace)
+    def ends(states, k, lane, span, source, trace):
+        leave_levels(states, k, lane, span, source, trace)
 
-    return leave_trace
+    return ends
 
 
-def _place(structure: Structure, tile: Tile):
-    """call(board, lane, span): the `Beside` of a lane."""
-    wrap_x, wrap_y, _ = structure.periodic
-    columns, rows, count_rows, around = tile.columns, tile.rows, counted(tile.rows), each(wrapped)
-    at, corner = Board.of(tile, structure).corner, load_rows(2, True)
+@inlined
+def _boundary(span):
+    """Cells of all faces."""
+    nz, ny, nx = (uint64(uint32(anew(span.nz))), uint64(uint32(anew(span.ny))), uint64(uint32(anew(span.nx))))
+    return uint64(2) * (nz * ny + nz * nx + ny * nx)
 
-    @inlined
-    def place(board, lane, span):
-        (tx, band), (x0, y0) = thread_anew(), corner(board, uint64(at), (uint32(0),))
-        nz, ny, nx = anew(span.nz), anew(span.ny), anew(span.nx)
-        x, y = int32(int32(x0) + tx * int32(columns)), int32(int32(y0) + band * int32(rows))
-        x_face, y_face = uint64(uint32(nz * ny)), uint64(uint32(nz * nx))
-        if wrap_x:
-            x = into(x, nx)
-        if wrap_y:
-            side, y = around(count_rows(uint32(into(y, ny)), uint32(1)), uint32(ny)), int32(0)
-        else:
-            side = count_rows(uint32(0), uint32(1))
-        after_x, after_y = uint64(2) * x_face, uint64(2) * (x_face + y_face)
-        return Beside(
-            (x_face if lane.at_right else uint64(0)) + uint64(uint32(y)),
-            after_x + (y_face if lane.at_bottom else uint64(0)) + uint64(uint32(x)),
-            after_y + uint64(uint32(y)) * uint64(uint32(nx)) + uint64(uint32(x)),
-            side,
-            after_y + uint64(2) * uint64(uint32(ny * nx)),
-            uint32(anew(int32(lane.owned))),
-        )
 
-    return place
+def _either(flag, one, other):
+    return one if flag else other
