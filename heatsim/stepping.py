@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from heatsim.state import State
 
 CHECK_EVERY = {"cpu": 100, "cuda": 60}  # steps between looks for what is not finite; 60: sweeps of 2 to 6 steps fit
+FIRST_BATCH = {"cpu": 1, "cuda": 12}  # steps; launches tell nothing of how long they take
 RESPONSE = 0.1  # s of computing between looks at the clock and at signals
 
 TOLERANCE = {"rkl2": 1e-3, "implicit": 1e-3, "steady": 1e-6}  # time.tolerance, where it is left out
@@ -101,7 +102,7 @@ class ExplicitSteps:
     def __init__(self, state: State) -> None:
         self._state = state
         self._check_every = CHECK_EVERY[state.sweep.device]
-        self._batch, self._unchecked = 1, 0
+        self._batch, self._unchecked = min(FIRST_BATCH[state.sweep.device], state.problem.batch), 0
 
     def advance(self, target: float) -> Iterator[None]:
         """Bring the state to a time; yields after each batch."""

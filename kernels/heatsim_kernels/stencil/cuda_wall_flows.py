@@ -15,7 +15,7 @@ from . import physics
 from .cuda_block_sum import THREADS, block_sum
 from .structure import Structure
 
-BLOCKS = 2 if SIMULATED else 256  # a face, at most; many, since each waits for memory between its few rounds
+BLOCKS = 2 if SIMULATED else 128  # a face, at most
 MOST_STEPS = 4  # that a sweep takes at once, each of which is written out below
 
 ghost = inlined(physics.ghost)

@@ -240,11 +240,11 @@ def _fetch(variant):
 
 def _turn(variant, walls):
     """One turn of the march: a plane comes in, all levels take their steps, a plane leaves."""
-    tile, (wrap_x, _, wrap_z) = variant.tile, variant.structure.periodic
+    tile, (_, _, wrap_z) = variant.tile, variant.structure.periodic
     layout = Board.of(tile, variant.structure)
     advance = temporal_level.build(variant.structure, tile, walls)
     leave_trace = temporal_trace.build(variant.structure, tile, walls)
-    put_sides = temporal_trace.build_put(variant.structure, tile)
+    put_down = temporal_trace.build_put(variant.structure, tile)
     traced = variant.traced and (walls.xy or walls.z)
     take = temporal_fields.build_take(variant.structure, tile)
     arriving_with = temporal_fields.build_arriving(variant.structure, tile)
@@ -254,17 +254,15 @@ def _turn(variant, walls):
 
     def turn(moving, k, u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_lanes):
         states, source = moving
-        odd = uint64(k & int32(1)) * uint64(buffer)
-        read, write = uint64(start) + odd, uint64(start + buffer) - odd
         if traced:
-            leave_trace(states, k, lane, span, board, read, source, trace)
+            leave_trace(states, k, lane, span, board, source, trace)
         wait()
         plane = take(board, k, lane)
         source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, pieces, piece, of_lanes)
         arriving = arriving_with(plane, board, k, lane)
+        odd = uint64(k & int32(1)) * uint64(buffer)
+        read, write = uint64(start) + odd, uint64(start + buffer) - odd
         states, leaving = advance(states, arriving, k, board, read, write, lane, span, rates, media)
-        if traced and not wrap_x:
-            put_sides(states, k, lane, board)
         p = int32(k - int32(steps))
         if p >= span.first and p < span.end:
             back = uint64(steps + ahead + 1) * span.plane
@@ -272,6 +270,8 @@ def _turn(variant, walls):
             if wrap_z and source < back:
                 target = uint64(target + span.grid)
             store(v, target, span.rows, states, leaving, lane.owned)
+        if traced:
+            put_down(states, k, lane, board)
         cuda.syncthreads()
         return states, source
 

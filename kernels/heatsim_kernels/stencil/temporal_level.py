@@ -26,6 +26,7 @@ from .temporal_kinds import MAX_KINDS, kind_slots, lane_bytes
 from .temporal_plan import Tile, Walls
 from .temporal_scheme import scheme_of
 
+TURNS, TURNS_OF_STAGES = 8, 4  # powers of two: of so many the cells beside walls are kept
 NUMBERS = 16  # shared numbers of a level: a and b for each of six walls, then heating rates of the kinds, from HEAT on
 
 
@@ -51,12 +52,13 @@ class Lane(NamedTuple):
 class Board(NamedTuple):
     """Shared memory, in elements: of each band its first and its last row, for each level, in two buffers; numbers of
     the levels; rates of the kinds; rings of what is fetched: planes, those of the field `before` where levels take
-    stages, and kinds of their cells; cells beside walls of x, of two turns, both sides and each level (see
-    `temporal_trace`); and of the tile, as numbers, x of its first cell and from where to where it owns cells, then y.
+    stages, and kinds of their cells; the cells beside walls of some turns, a ring (`temporal_trace`); and of the tile,
+    as numbers, x of its first cell and from where to where it owns cells, then y.
 
     start: where the first buffer begins, after room for a row above the first band, which may be read but means
-    nothing. So does the row below the last band of a level. level, buffer, count, plane, lane, kinds: sizes of these,
-    of a level's numbers, of a plane, and of the kinds of a lane and a plane.
+    nothing. So does the row below the last band of a level. level, buffer, count, plane, lane, kinds, turn: sizes of
+    these, of a level's numbers, of a plane, of the kinds of a lane and a plane, and of the cells beside walls in a
+    turn: of each level the columns at both walls of x, then, from at_y on, of each level the rows at those of y.
     """
 
     start: int
@@ -72,8 +74,9 @@ class Board(NamedTuple):
     lane: int
     kinds: int
     sides: int
-    sides_buffer: int
-    side: int
+    turns: int
+    turn: int
+    at_y: int
     corner: int
     size: int
 
@@ -93,9 +96,10 @@ class Board(NamedTuple):
         lane = lane_bytes(tile) // (1 if SIMULATED else np.dtype(structure.dtype).itemsize)
         kinds = lane * WARP * tile.bands
         sides = kind_ring + (kind_slots(tile) * kinds if structure.kinds else 0)
-        side = tile.steps * tile.height
-        corner = sides + 2 * 2 * side
-        sizes = ring, plane, before, kind_ring, lane, kinds, sides, 2 * side, side, corner, corner + 6
+        at_y, turn = 2 * tile.steps * tile.height, 2 * tile.steps * (tile.height + tile.width)
+        turns = TURNS_OF_STAGES if structure.stage else TURNS
+        corner = sides + turns * turn
+        sizes = ring, plane, before, kind_ring, lane, kinds, sides, turns, turn, at_y, corner, corner + 6
         return cls(tile.width, level, buffer, numbers, count, rates, *sizes)
 
 

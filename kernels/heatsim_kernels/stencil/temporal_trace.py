@@ -1,11 +1,11 @@
 """CUDA: the cells beside walls before each step of a sweep of `temporal`, left in memory for the energy ledger.
 
-    turn k: lanes at walls of x put the     turn k + 1: for each wall and level one warp takes the line of cells
-    cells they hold on the board            from the board, and writes it to the trace, where it is a line, too
+    some turns: lanes at walls of x and y put the        next turn: all warps of the block write what is there, line by
+    cells they hold into a ring on the board             line, to the trace, where a line of cells is one, too
 
-At the end of each plane all warps wait for the slowest. So lanes at walls do little, and lines are shared out among
-warps. Those along x are on the board at any rate, for the bands beside. Ends in z are few: lanes write their cells
-themselves. What places are made of is asked for anew in each turn: kept, it would take registers.
+At the end of each plane all warps wait for the slowest. Putting cells down takes no waiting, and the way from the board
+to memory, which does, is gone once in several turns, by all warps at once. Ends in z are few: there lanes write their
+cells themselves. What places are made of is asked for anew each time: kept, it would take registers.
 
 The trace has all levels, the first as well, which is the field before the sweep: cells at walls of x lie far apart
 there, and reading them later would cost as much as all else.
@@ -23,128 +23,126 @@ from .temporal_level import Board
 from .temporal_place import into
 from .temporal_plan import Tile, Walls
 
-SIDES = 4  # walls at x and y, FACES in order
-
 
 def build_put(structure: Structure, tile: Tile):
-    """call(states, k, lane, board) puts the cells beside walls at x that came to the levels in turn k on the board."""
-    columns, rows, layout = tile.columns, tile.rows, Board.of(tile, structure)
+    """call(states, k, lane, board) puts the cells beside walls of x and y that came to the levels in turn k into the
+    ring."""
+    wrap_x, wrap_y, _ = structure.periodic
+    columns, rows, height, width, ring = tile.columns, tile.rows, tile.height, tile.width, Board.of(tile, structure)
     first_column, last_column = part(slice(0, None, columns)), part(slice(columns - 1, None, columns))
-    sides, buffer, side, line = layout.sides, layout.sides_buffer, layout.side, tile.height
-    chosen, write = each(_either), store_rows(rows, True)
+    top, bottom = part(slice(0, columns)), part(slice(-columns, None))
+    sides, turn, turns, at_y = ring.sides, ring.turn, ring.turns, ring.at_y
+    chosen, write_column, write_row = each(_either), store_rows(rows, True), store_rows(columns, True)
 
-    def put_level(n, state, at, lane, board):
-        _, cells = state
-        outer = chosen(lane.at_left, first_column(cells), last_column(cells))
-        write(board, at + uint64(n * int32(line)), (uint32(0),), outer, uint32(1))
+    def put_column(n, state, at, lane, board):
+        outer = chosen(lane.at_left, first_column(state[1]), last_column(state[1]))
+        write_column(board, at + uint64(n * int32(2 * height)), (uint32(0),), outer, uint32(1))
         return state, at
 
-    put_levels = cascade(put_level)
+    def put_row(n, state, at, lane, board):
+        outer = chosen(lane.at_top, top(state[1]), bottom(state[1]))
+        write_row(board, at + uint64(n * int32(2 * width)), (uint32(0),), outer, uint32(1))
+        return state, at
+
+    put_columns, put_rows = cascade(put_column), cascade(put_row)
 
     @inlined
     def put(states, k, lane, board):
-        if lane.at_left or lane.at_right:
+        if not wrap_x and (lane.at_left or lane.at_right):
             _, band = thread_anew()
-            at = uint64(sides) + uint64(k & int32(1)) * uint64(buffer) + uint64(band * int32(rows))
-            put_levels(states, at + uint64(0 if lane.at_left else side), lane, board)
+            at = uint64(sides) + uint64(k & int32(turns - 1)) * uint64(turn) + uint64(band * int32(rows))
+            put_columns(states, at + uint64(0 if lane.at_left else height), lane, board)
+        if not wrap_y and (lane.at_top or lane.at_bottom):
+            tx, _ = thread_anew()
+            at = uint64(sides + at_y) + uint64(k & int32(turns - 1)) * uint64(turn) + uint64(tx * int32(columns))
+            put_rows(states, at + uint64(0 if lane.at_top else width), lane, board)
 
     return put
 
 
 def build(structure: Structure, tile: Tile, walls: Walls):
-    """call(states, k, lane, span, board, read, source, trace) writes the cells beside walls that came to the levels in
-    the turn before this, k; `source`: the first cell of the lane in the plane to fetch in this turn.
+    """call(states, k, lane, span, board, source, trace) writes cells beside walls that came to the levels before this
+    turn, k; `source`: the first cell of the lane in the plane to fetch in this turn.
 
     The trace holds for each step the FACES one after another, each in C order of its two axes.
     """
-    leave_lines, leave_ends = _lines(structure, tile), _ends(tile)
-    at_sides, at_ends = walls.xy and not all(structure.periodic[:2]), walls.z and not structure.periodic[2]
+    steps, (wrap_x, wrap_y, wrap_z) = tile.steps, structure.periodic
+    every = Board.of(tile, structure).turns - 1  # one place of the ring may be filled while others are emptied
+    leave_at_x, leave_at_y, leave_ends = _lines(structure, tile, 0), _lines(structure, tile, 1), _ends(tile)
+    at_x, at_y, at_z = walls.xy and not wrap_x, walls.xy and not wrap_y, walls.z and not wrap_z
 
     @inlined
-    def leave(states, k, lane, span, board, read, source, trace):
-        if at_sides:
-            leave_lines(k, span, board, read, trace)
-        if at_ends:
+    def leave(states, k, lane, span, board, source, trace):
+        # In the last turn what is left over is written; some of it has been.
+        if k % int32(every) == int32(0) or k == int32(span.end - int32(1) + int32(steps)):
+            for upper in range(2):
+                if at_x:
+                    leave_at_x(upper, k, span, board, trace)
+                if at_y:
+                    leave_at_y(upper, k, span, board, trace)
+        if at_z:
             leave_ends(states, k, lane, span, source, trace)
 
     return leave
 
 
-def _lines(structure, tile):
-    """call(k, span, board, read, trace): a warp writes the lines that fall to it."""
-    wrap_x, wrap_y, _ = structure.periodic
-    steps, bands, width, height, layout = tile.steps, tile.bands, tile.width, tile.height, Board.of(tile, structure)
-    skip, corner, last_row = layout.level, layout.corner, (2 * tile.bands - 1) * tile.width
-    sides, buffer, side_size = layout.sides, layout.sides_buffer, layout.side
+def _lines(structure, tile, axis):
+    """call(upper, k, span, board, trace): the warps of a block write the lines beside a wall of `axis`, 0 for x and 1
+    for y, that were put down since the last were written, if the tile is at that wall."""
+    steps, bands, ring = tile.steps, tile.bands, Board.of(tile, structure)
+    extent, length = (tile.width, tile.height) if axis == 0 else (tile.height, tile.width)  # across and along the wall
+    across, along, wraps = ring.corner + 3 * axis, ring.corner + 3 * (1 - axis), structure.periodic[1 - axis]
+    sides, turn, turns = ring.sides + axis * ring.at_y, ring.turn, ring.turns
 
     @inlined
-    def line_at_x(upper, n, k, p, tx, span, board, trace):
-        if int32(board[corner]) != (int32(span.nx - int32(width)) if upper else int32(0)):
-            return
-        y0, top, bottom = int32(board[corner + 3]), int32(board[corner + 4]), int32(board[corner + 5])
-        face = uint64(uint32(anew(span.nz))) * uint64(uint32(span.ny))
-        target = uint64(uint32(n)) * _boundary(span) + uint64(uint32(p)) * uint64(uint32(span.ny))
-        source = uint64(sides) + uint64((k + int32(1)) & int32(1)) * uint64(buffer) + uint64(n * int32(height))
-        if upper:
-            target, source = uint64(target + face), uint64(source + uint64(side_size))
-        while tx < int32(height):
-            y = int32(y0 + tx)
-            if y >= top and y < bottom:
-                trace[target + uint64(uint32(into(y, span.ny) if wrap_y else y))] = board[source + uint64(tx)]
-            tx = int32(tx + int32(WARP))
+    def line_of(upper, n, p, span):
+        """Where the line of a plane would be in the trace if the wall were as long."""
+        nz, ny, nx = anew(span.nz), anew(span.ny), anew(span.nx)
+        line = uint64(uint32(ny if axis == 0 else nx))
+        before = uint64(uint32(nz)) * (uint64(uint32(upper)) * line + uint64(2 * axis) * uint64(uint32(ny)))
+        return uint64(uint32(n)) * _boundary(span) + before + uint64(uint32(p)) * line
 
     @inlined
-    def line_at_y(upper, n, p, tx, span, board, read, trace):
-        if int32(board[corner + 3]) != (int32(span.ny - int32(height)) if upper else int32(0)):
-            return
-        x0, left, right = int32(board[corner]), int32(board[corner + 1]), int32(board[corner + 2])
-        before = uint64(2) * uint64(uint32(anew(span.nz))) * uint64(uint32(span.ny))
-        face = uint64(uint32(anew(span.nz))) * uint64(uint32(span.nx))
-        target = uint64(uint32(n)) * _boundary(span) + before + uint64(uint32(p)) * uint64(uint32(span.nx))
-        source = read + uint64(n * int32(skip))
-        if upper:
-            target, source = uint64(target + face), uint64(source + uint64(last_row))
-        while tx < int32(width):
-            x = int32(x0 + tx)
-            if x >= left and x < right:
-                trace[target + uint64(uint32(into(x, span.nx) if wrap_x else x))] = board[source + uint64(tx)]
-            tx = int32(tx + int32(WARP))
-
-    @inlined
-    def lines(k, span, board, read, trace):
-        tx, item = thread_anew()
-        while item < int32(SIDES * steps):
-            side, n = int32(item // int32(steps)), int32(item % int32(steps))
-            p = int32(k - int32(1) - n)
-            if p >= span.first and p < span.end:
-                upper = side % int32(2) == int32(1)
-                if side < int32(2):
-                    if not wrap_x:
-                        line_at_x(upper, n, k, p, tx, span, board, trace)
-                elif not wrap_y:
-                    line_at_y(upper, n, p, tx, span, board, read, trace)
-            item = int32(item + int32(bands))
+    def lines(upper, k, span, board, trace):
+        if int32(board[across]) == (
+            int32(anew(span.nx if axis == 0 else span.ny) - int32(extent)) if upper else int32(0)
+        ):
+            tx, item = thread_anew()
+            while item < int32((turns - 1) * steps):
+                n, j = int32(item % int32(steps)), int32(k - int32(1) - item // int32(steps))
+                p = int32(j - n)
+                if p >= span.first and p < span.end:
+                    source = uint64(sides) + uint64(j & int32(turns - 1)) * uint64(turn)
+                    source = uint64(source + uint64(n * int32(2 * length)) + uint64(upper * length))
+                    target = line_of(upper, n, p, span)
+                    for i in range(0, length, WARP):
+                        own = int32(tx + i)
+                        place = int32(int32(board[along]) + own)
+                        if own < length and place >= int32(board[along + 1]) and place < int32(board[along + 2]):
+                            if wraps:
+                                place = into(place, anew(span.ny if axis == 0 else span.nx))
+                            trace[target + uint64(uint32(place))] = board[source + uint64(own)]
+                item = int32(item + int32(bands))
 
     return lines
 
 
 def _ends(tile):
-    """call(states, k, lane, span, source, trace): the lanes write the planes beside walls of z."""
-    columns, ahead = tile.columns, tile.ahead
-    write = store_rows(columns, False)
+    """call(states, k, lane, span, source, trace): lanes write the cells beside walls of z."""
+    ahead, write = tile.ahead, store_rows(tile.columns, False)
 
     def leave_level(n, state, k, lane, span, source, trace):
         _, cells = state
         p = int32(k - int32(1) - n)
         last = int32(span.nz - int32(1))
         if (p == int32(0) or p == last) and p >= span.first and p < span.end:
-            cell = uint64(source - uint64(int32(ahead) + int32(1) + n) * span.plane)  # of the field
-            at = uint64(n + int32(1)) * _boundary(span) - uint64(2) * span.plane
+            # From where the lane is in the field to where it is in the plane beside z_min.
+            back = uint64(int32(ahead) + int32(1) + n + p) * span.plane
+            at = uint64(uint64(n + int32(1)) * _boundary(span) - uint64(2) * span.plane + source - back)
             if p == int32(0):
-                write(trace, at + cell, span.rows, cells, lane.owned)
+                write(trace, at, span.rows, cells, lane.owned)
             if p == last:
-                at_end = uint64(at + span.plane + cell - uint64(uint32(p)) * span.plane)
-                write(trace, at_end, span.rows, cells, lane.owned)
+                write(trace, at + span.plane, span.rows, cells, lane.owned)
         return state, k
 
     leave_levels = cascade(leave_level)
@@ -159,7 +157,7 @@ def _ends(tile):
 @inlined
 def _boundary(span):
     """Cells of all faces."""
-    nz, ny, nx = (uint64(uint32(anew(span.nz))), uint64(uint32(anew(span.ny))), uint64(uint32(anew(span.nx))))
+    nz, ny, nx = uint64(uint32(anew(span.nz))), uint64(uint32(anew(span.ny))), uint64(uint32(anew(span.nx)))
     return uint64(2) * (nz * ny + nz * nx + ny * nx)
 
 
