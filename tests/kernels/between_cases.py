@@ -73,6 +73,19 @@ def in_stages(sweep: Sweep, case: Any) -> dict[str, np.ndarray]:
     return {"field": np.array(sweep.field()), "defect": np.array(defect)}
 
 
+def told_of(sweep: Sweep, case: Any) -> np.ndarray:
+    """Whether the field is told to be finite, without and with a bad cell between planes that a GPU looks at."""
+    answers = []
+    for value in (1.0, np.nan):
+        field = case.start.copy()
+        field[5, 0, 1] = value
+        sweep.put(field)
+        sweep.advance(STEP, 4, case.drive)
+        sweep.was_finite()  # a GPU answers at the next call
+        answers.append(sweep.was_finite())
+    return np.array(answers)
+
+
 def results(on_cuda: bool) -> Iterator[tuple[str, np.ndarray]]:
     """All that CPU and CUDA have to agree upon."""
     case, double = linear(np.float64), np.dtype(np.float64)
@@ -81,6 +94,9 @@ def results(on_cuda: bool) -> Iterator[tuple[str, np.ndarray]]:
     for key, values in watched(SWEEPS[basic](case.terms, double), case, LINEAR).items():
         yield f"watched {key}", values
     yield "in stages", in_stages(SWEEPS[basic](case.terms, double), case)["field"]
+    tall = random_case((17, 1, 2), KINDS["uniform"])
+    tall = tall._replace(terms=replace(tall.terms, closed=(True,) * 6))
+    yield "told of", told_of(SWEEPS[basic](tall.terms, double), tall)
     case = nonlinear(np.float64)
     sweep = NONLINEAR_SWEEPS["basic" if on_cuda else "cpu"](case.terms, double)
     for key, values in watched(sweep, case, NONLINEAR, 1e-4).items():

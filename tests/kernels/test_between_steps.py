@@ -122,6 +122,7 @@ def test_simulated_sweeps_give_the_bits_of_the_cpu(tmp_path: Path) -> None:
     found = on_simulator.results(simulate_between_steps.__file__, tmp_path)
     for name, values in results(on_cuda=False):
         assert same_bits(found[name], values), name
+    assert found["told of"].tolist() == [True, False]
 
 
 @pytest.mark.gpu

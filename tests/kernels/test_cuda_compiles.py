@@ -208,3 +208,12 @@ def test_the_kernel_of_sums_compiles_without_spills(several: bool, precision: st
 
     ptx = ptx_of(cuda_sums.build, several, sums_signature(precision), capability)
     assert spilled_bytes(ptx, capability) == 0
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES, ids="sm_{0[0]}{0[1]}".format)
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_the_kernel_of_sums_of_planes_compiles_without_spills(precision: str, capability: tuple[int, int]) -> None:
+    from heatsim_kernels.stencil import cuda_sums
+
+    signature = types.void(getattr(types, precision)[::1], *(types.uint64,) * 3, types.float64[::1])
+    assert spilled_bytes(ptx_of(cuda_sums.build_of_planes, None, signature, capability), capability) == 0

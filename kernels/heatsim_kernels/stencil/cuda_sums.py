@@ -38,3 +38,34 @@ def build(several):
             partial[cuda.blockIdx.x] = total
 
     return weighted_sum
+
+
+def grid_of_planes(planes: int) -> tuple[int, int, int]:
+    """BLOCKS blocks for so many planes."""
+    rows = min(64, BLOCKS, 1 << (planes.bit_length() - 1))
+    return BLOCKS // rows, rows, 1
+
+
+def build_of_planes(variant):
+    """The kernel (u, planes, plane, apart, partial), on `grid_of_planes`: partial (BLOCKS,) sums of every `apart`-th of
+    planes of `plane` cells, `planes` in all."""
+
+    def sum_of_planes(u, planes, plane, apart, partial):
+        total, z, step = float64(0.0), uint64(cuda.blockIdx.y), uint64(cuda.gridDim.x * THREADS)
+        while z < planes:
+            i, first = uint64(cuda.blockIdx.x * THREADS + cuda.threadIdx.x), uint64(z * apart * plane)
+            while i + uint64(3) * step < plane:  # four loads under way at once, as above
+                one, two = float64(u[first + i]), float64(u[first + i + step])
+                i += uint64(2) * step
+                three, four = float64(u[first + i]), float64(u[first + i + step])
+                i += uint64(2) * step
+                total += (one + two) + (three + four)
+            while i < plane:
+                total += float64(u[first + i])
+                i += step
+            z += uint64(cuda.gridDim.y)
+        total = block_sum(total)
+        if cuda.threadIdx.x == 0:
+            partial[cuda.blockIdx.y * cuda.gridDim.x + cuda.blockIdx.x] = total
+
+    return sum_of_planes

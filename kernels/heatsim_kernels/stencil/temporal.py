@@ -165,7 +165,10 @@ def _march(variant):
     steps, columns, rows, ahead = tile.steps, tile.columns, tile.rows, tile.ahead
     _, _, wrap_z = structure.periodic
     place = temporal_place.build(structure, tile)
-    inner, edge, general = (_turn(variant, Walls(xy, z)) for xy, z in ((False, False), (True, False), (True, True)))
+    apart = structure.kinds == ""  # whether walls at x and at y have turns of their own; with kinds there is no room
+    inner, beside_x = _turn(variant, Walls(False, False, False)), _turn(variant, Walls(True, not apart, False))
+    beside_y = _turn(variant, Walls(False, True, False))
+    general = _turn(variant, Walls(True, True, True))
     cells, pair, levels = repeated(columns * rows), repeated(2), repeated(steps)
     fetch = _fetch(variant)
     real, traced, corner = np.dtype(structure.dtype).type, variant.traced, Board.of(tile, structure).corner
@@ -173,7 +176,7 @@ def _march(variant):
 
     @inlined
     def march(pieces, piece, u, v, trace, shape, board, rates, media, of_lanes):
-        lane, span, begin, at_wall = place(pieces, piece, shape)
+        lane, span, begin, at_x, at_y = place(pieces, piece, shape)
         if traced:
             for axis in range(2):
                 board[corner + 3 * axis] = real(pieces[piece, axis])
@@ -191,12 +194,16 @@ def _march(variant):
         free, bound = (k, last) if wrap_z else (int32(steps + 1), min(last, int32(span.nz - int32(1))))
         args = u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_lanes
         while k <= last:
-            if k < free or k > bound:
+            if k < free or k > bound or (apart and at_x and at_y):
                 moving = general(moving, k, *args)
                 k = int32(k + int32(1))
-            elif at_wall:
+            elif at_x or (at_y and not apart):
                 while k <= bound:
-                    moving = edge(moving, k, *args)
+                    moving = beside_x(moving, k, *args)
+                    k = int32(k + int32(1))
+            elif at_y:
+                while k <= bound:
+                    moving = beside_y(moving, k, *args)
                     k = int32(k + int32(1))
             else:
                 while k <= bound:
@@ -244,8 +251,8 @@ def _turn(variant, walls):
     layout = Board.of(tile, variant.structure)
     advance = temporal_level.build(variant.structure, tile, walls)
     leave_trace = temporal_trace.build(variant.structure, tile, walls)
-    put_down = temporal_trace.build_put(variant.structure, tile)
-    traced = variant.traced and (walls.xy or walls.z)
+    put_down = temporal_trace.build_put(variant.structure, tile, walls)
+    traced = variant.traced and any(walls)
     take = temporal_fields.build_take(variant.structure, tile)
     arriving_with = temporal_fields.build_arriving(variant.structure, tile)
     store = temporal_fields.build_store(variant.structure, tile, variant.aligned)

@@ -151,7 +151,7 @@ def build(structure: Structure, tile: Tile, walls: Walls):
 def _sides(structure, tile, walls):
     """call(cells, kinds, n, board, at, lane, media, sides): of left, right, up and down what is there at a wall."""
     wrap_x, wrap_y, _ = structure.periodic
-    wall_x, wall_y, several = walls.xy and not wrap_x, walls.xy and not wrap_y, structure.kinds != ""
+    wall_x, wall_y, several = walls.x and not wrap_x, walls.y and not wrap_y, structure.kinds != ""
     columns, beyond = tile.columns, temporal_step.build_ghost(structure)
     first_column, last_column = part(slice(0, None, columns)), part(slice(columns - 1, None, columns))
     top, bottom = part(slice(0, columns)), part(slice(-columns, None))

@@ -45,7 +45,7 @@ def wrapped(i, n):
 
 def build(structure: Structure, tile: Tile):
     """call(pieces, piece, shape): a lane's Lane, its Span, the index of its first cell in plane 0, and whether its tile
-    touches a wall at x or y."""
+    touches a wall at x, and at y."""
     wrap_x, wrap_y, wrap_z = structure.periodic
     steps, columns, rows, bands = tile.steps, tile.columns, tile.rows, tile.bands
     width, height, board = tile.width, tile.height, Board.of(tile, structure)
@@ -95,6 +95,6 @@ def build(structure: Structure, tile: Tile):
         if not wrap_z:
             stop = min(stop, int32(nz - int32(1)))
         span = Span(first, end, stop, nz, ny, nx, offsets, plane, uint64(nz) * plane)
-        return lane, span, begin, wall_left or wall_right or wall_top or wall_bottom
+        return lane, span, begin, wall_left or wall_right, wall_top or wall_bottom
 
     return place

@@ -66,9 +66,10 @@ class Tile(NamedTuple):
 
 
 class Walls(NamedTuple):
-    """At which ends a plane's cells may lie: of x and y, and of z."""
+    """At which ends a plane's cells may lie: of x, of y, and of z."""
 
-    xy: bool
+    x: bool
+    y: bool
     z: bool
 
 
@@ -84,11 +85,21 @@ def fits(tile: Tile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bo
     )
 
 
-def wall_cost(dtype: str, traced: bool) -> float:
-    """What a plane costs in a tile that touches a wall at x or y, against 1 inside; measured on an H200."""
+class Costs(NamedTuple):
+    """What a plane costs in a tile that touches a wall at x, at y, and at both, against 1 inside."""
+
+    x: float
+    y: float
+    both: float
+
+
+def wall_costs(dtype: str, traced: bool, several: bool) -> Costs:
+    """Measured on an H200. `several`: kinds of cells."""
     if dtype == "float32":
-        return 1.6 if traced else 1.2
-    return 1.8 if traced else 1.3
+        of_one = Costs(1.3, 1.3, 1.8) if traced else Costs(1.15, 1.15, 1.3)
+        return of_one if not several else Costs(*3 * [1.6 if traced else 1.2])
+    of_one = Costs(1.4, 1.4, 2.0) if traced else Costs(1.2, 1.2, 1.4)
+    return of_one if not several else Costs(*3 * [1.8 if traced else 1.3])
 
 
 class Column(NamedTuple):
@@ -106,13 +117,13 @@ class Column(NamedTuple):
 
 @lru_cache(maxsize=8)
 def plan(
-    tile: Tile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], blocks: int, at_wall: float
+    tile: Tile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], blocks: int, costs: Costs
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(pieces, firsts): block b marches through pieces[firsts[b]:firsts[b + 1]], int32. at_wall: see `wall_cost`.
+    """(pieces, firsts): block b marches through pieces[firsts[b]:firsts[b + 1]], int32.
 
     Rows of pieces are x, y, first plane, end, left, right, top, bottom, number of the column; see `Column`.
     """
-    columns = _columns(tile, shape, periodic, at_wall)
+    columns = _columns(tile, shape, periodic, costs)
     plane = sum(column.cost for column in columns)
     low, high = plane * shape[0] / blocks, plane * (shape[0] + 2 * tile.steps) + 1  # more than one block needs for all
     shares = _deal(tile.steps, columns, shape[0], periodic[2], blocks, high)
@@ -160,9 +171,7 @@ def _end(z: int, room: int, nz: int, shortest: int) -> int:
     return end if end - z >= shortest else z
 
 
-def _columns(
-    tile: Tile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], wall_cost: float
-) -> list[Column]:
+def _columns(tile: Tile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], costs: Costs) -> list[Column]:
     """The columns of a grid, x fastest."""
     _, ny, nx = shape
     wrap_x, wrap_y, _ = periodic
@@ -170,14 +179,15 @@ def _columns(
     def walled(start: int, width: int, n: int, wraps: bool) -> bool:
         return not wraps and (start == 0 or start + width == n)
 
+    def cost(x: int, y: int) -> float:
+        at_x, at_y = walled(x, tile.width, nx, wrap_x), walled(y, tile.height, ny, wrap_y)
+        return (1.0, costs.y, costs.x, costs.both)[2 * at_x + at_y]
+
     return [
-        Column(
-            x, y, left, right, top, bottom,
-            wall_cost if walled(x, tile.width, nx, wrap_x) or walled(y, tile.height, ny, wrap_y) else 1.0,
-        )
+        Column(x, y, left, right, top, bottom, cost(x, y))
         for y, top, bottom in _cuts(ny, tile.height, tile.steps, wrap_y, 1)
         for x, left, right in _cuts(nx, tile.width, tile.halo, wrap_x, tile.columns)
-    ]  # fmt: skip
+    ]
 
 
 def _cuts(n: int, width: int, halo: int, wraps: bool, step: int) -> list[tuple[int, int, int]]:

@@ -24,14 +24,14 @@ from .temporal_place import into
 from .temporal_plan import Tile, Walls
 
 
-def build_put(structure: Structure, tile: Tile):
+def build_put(structure: Structure, tile: Tile, walls: Walls):
     """call(states, k, lane, board) puts the cells beside walls of x and y that came to the levels in turn k into the
     ring."""
-    wrap_x, wrap_y, _ = structure.periodic
+    at_x, at_y = walls.x and not structure.periodic[0], walls.y and not structure.periodic[1]
     columns, rows, height, width, ring = tile.columns, tile.rows, tile.height, tile.width, Board.of(tile, structure)
     first_column, last_column = part(slice(0, None, columns)), part(slice(columns - 1, None, columns))
     top, bottom = part(slice(0, columns)), part(slice(-columns, None))
-    sides, turn, turns, at_y = ring.sides, ring.turn, ring.turns, ring.at_y
+    at_columns, at_rows, turn, turns = ring.sides, ring.sides + ring.at_y, ring.turn, ring.turns
     chosen, write_column, write_row = each(_either), store_rows(rows, True), store_rows(columns, True)
 
     def put_column(n, state, at, lane, board):
@@ -48,13 +48,13 @@ def build_put(structure: Structure, tile: Tile):
 
     @inlined
     def put(states, k, lane, board):
-        if not wrap_x and (lane.at_left or lane.at_right):
+        if at_x and (lane.at_left or lane.at_right):
             _, band = thread_anew()
-            at = uint64(sides) + uint64(k & int32(turns - 1)) * uint64(turn) + uint64(band * int32(rows))
+            at = uint64(at_columns) + uint64(k & int32(turns - 1)) * uint64(turn) + uint64(band * int32(rows))
             put_columns(states, at + uint64(0 if lane.at_left else height), lane, board)
-        if not wrap_y and (lane.at_top or lane.at_bottom):
+        if at_y and (lane.at_top or lane.at_bottom):
             tx, _ = thread_anew()
-            at = uint64(sides + at_y) + uint64(k & int32(turns - 1)) * uint64(turn) + uint64(tx * int32(columns))
+            at = uint64(at_rows) + uint64(k & int32(turns - 1)) * uint64(turn) + uint64(tx * int32(columns))
             put_rows(states, at + uint64(0 if lane.at_top else width), lane, board)
 
     return put
@@ -69,7 +69,7 @@ def build(structure: Structure, tile: Tile, walls: Walls):
     steps, (wrap_x, wrap_y, wrap_z) = tile.steps, structure.periodic
     every = Board.of(tile, structure).turns - 1  # one place of the ring may be filled while others are emptied
     leave_at_x, leave_at_y, leave_ends = _lines(structure, tile, 0), _lines(structure, tile, 1), _ends(tile)
-    at_x, at_y, at_z = walls.xy and not wrap_x, walls.xy and not wrap_y, walls.z and not wrap_z
+    at_x, at_y, at_z = walls.x and not wrap_x, walls.y and not wrap_y, walls.z and not wrap_z
 
     @inlined
     def leave(states, k, lane, span, board, source, trace):
