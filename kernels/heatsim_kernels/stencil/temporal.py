@@ -165,9 +165,10 @@ def _march(variant):
     steps, columns, rows, ahead = tile.steps, tile.columns, tile.rows, tile.ahead
     _, _, wrap_z = structure.periodic
     place = temporal_place.build(structure, tile)
-    apart = structure.kinds == ""  # whether walls at x and at y have turns of their own; with kinds there is no room
-    inner, beside_x = _turn(variant, Walls(False, False, False)), _turn(variant, Walls(True, not apart, False))
-    beside_y = _turn(variant, Walls(False, True, False))
+    # Whether walls at x and at y have turns of their own; with kinds, or for stages, there are no registers for that.
+    apart = structure.kinds == "" and not structure.stage
+    inner, beside_both = _turn(variant, Walls(False, False, False)), _turn(variant, Walls(True, True, False))
+    beside_x, beside_y = _turn(variant, Walls(True, False, False)), _turn(variant, Walls(False, True, False))
     general = _turn(variant, Walls(True, True, True))
     cells, pair, levels = repeated(columns * rows), repeated(2), repeated(steps)
     fetch = _fetch(variant)
@@ -194,10 +195,14 @@ def _march(variant):
         free, bound = (k, last) if wrap_z else (int32(steps + 1), min(last, int32(span.nz - int32(1))))
         args = u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_lanes
         while k <= last:
-            if k < free or k > bound or (apart and at_x and at_y):
+            if k < free or k > bound:
                 moving = general(moving, k, *args)
                 k = int32(k + int32(1))
-            elif at_x or (at_y and not apart):
+            elif (at_x and at_y) if apart else (at_x or at_y):
+                while k <= bound:
+                    moving = beside_both(moving, k, *args)
+                    k = int32(k + int32(1))
+            elif at_x:
                 while k <= bound:
                     moving = beside_x(moving, k, *args)
                     k = int32(k + int32(1))

@@ -149,7 +149,7 @@ def _heat(cell, of, board, at):
 def build_ghost(structure: Structure):
     """call(cells, kinds, face, n, board, at, media): what is beyond a wall, FACES number `face`, of cells beside it
     in the step of level n, whose numbers begin at `at`."""
-    by_kind, uniform = each(_ghost_by_kind), each(physics.ghost)
+    by_kind, uniform, two = each(_ghost_by_kind), each(physics.ghost), load_rows(2, True)
 
     @inlined
     def of_kinds(cells, kinds, face, n, board, at, media):
@@ -158,8 +158,8 @@ def build_ghost(structure: Structure):
 
     @inlined
     def of_one(cells, kinds, face, n, board, at, media):
-        where = at + uint64(face) * uint64(2)
-        return uniform(cells, board[where], board[where + uint64(1)])
+        a, b = two(board, at + uint64(face) * uint64(2), (uint32(0),))
+        return uniform(cells, a, b)
 
     return of_kinds if structure.kinds else of_one
 
