@@ -107,6 +107,7 @@ def _lines(structure, tile, axis):
         if int32(board[across]) == (
             int32(anew(span.nx if axis == 0 else span.ny) - int32(extent)) if upper else int32(0)
         ):
+            first, low, high = int32(board[along]), int32(board[along + 1]), int32(board[along + 2])
             tx, item = thread_anew()
             while item < int32((turns - 1) * steps):
                 n, j = int32(item % int32(steps)), int32(k - int32(1) - item // int32(steps))
@@ -117,8 +118,8 @@ def _lines(structure, tile, axis):
                     target = line_of(upper, n, p, span)
                     for i in range(0, length, WARP):
                         own = int32(tx + i)
-                        place = int32(int32(board[along]) + own)
-                        if own < length and place >= int32(board[along + 1]) and place < int32(board[along + 2]):
+                        place = int32(first + own)
+                        if own < length and place >= low and place < high:
                             if wraps:
                                 place = into(place, anew(span.ny if axis == 0 else span.nx))
                             trace[target + uint64(uint32(place))] = board[source + uint64(own)]
