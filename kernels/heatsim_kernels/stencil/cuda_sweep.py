@@ -240,6 +240,7 @@ class CudaSweep:
     def _make_ready(self, batch: Batch) -> None:
         for taken in {1, self._most(batch)}:
             self._launches(batch, 0, taken)
+        self.was_finite()  # has a kernel, too
         self.synchronize()
 
     def _most(self, batch: Batch) -> int:

@@ -159,14 +159,19 @@ def build(variant: Variant):
     return temporal
 
 
+def splits(variant: Variant) -> bool:
+    """Whether tiles at walls of x and of y have turns of their own. With kinds, or for stages, there are no registers
+    for that, and where no trace is left it gains nothing."""
+    return variant.traced and variant.structure.kinds == "" and not variant.structure.stage
+
+
 def _march(variant):
     """The march of a block through the planes of a piece."""
     structure, tile = variant.structure, variant.tile
     steps, columns, rows, ahead = tile.steps, tile.columns, tile.rows, tile.ahead
     _, _, wrap_z = structure.periodic
     place = temporal_place.build(structure, tile)
-    # Whether walls at x and at y have turns of their own; with kinds, or for stages, there are no registers for that.
-    apart = structure.kinds == "" and not structure.stage
+    apart = splits(variant)
     inner, beside_both = _turn(variant, Walls(False, False, False)), _turn(variant, Walls(True, True, False))
     beside_x, beside_y = _turn(variant, Walls(True, False, False)), _turn(variant, Walls(False, True, False))
     general = _turn(variant, Walls(True, True, True))

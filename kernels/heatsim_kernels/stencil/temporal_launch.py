@@ -17,7 +17,7 @@ from .structure import Structure
 from .temporal import Rates, Tables, Variant
 from .temporal_fields import Pair
 from .temporal_kinds import Kinds, laid_out
-from .temporal_plan import Tile, plan, trace_size, wall_costs
+from .temporal_plan import WALL_COSTS, Tile, plan, trace_size
 from .temporal_scheme import StageRates
 from .terms import Terms
 
@@ -36,7 +36,7 @@ class FusedSteps:
         self.steps = tile.steps
         self.trace = empty(trace_size(tile, shape) if traced else 1, structure.dtype)
         self._variant = Variant(structure, tile, shape[2] % tile.columns == 0, traced)
-        costs = wall_costs(structure.dtype, traced, structure.kinds != "")
+        costs = WALL_COSTS[structure.dtype][traced + temporal.splits(self._variant)]
         pieces, firsts = plan(tile, shape, structure.periodic, _multiprocessors(), costs)
         self._grid = (len(firsts) - 1, 1, 1)
         self._shape = Shape(*map(np.uint32, shape))

@@ -93,13 +93,11 @@ class Costs(NamedTuple):
     both: float
 
 
-def wall_costs(dtype: str, traced: bool, several: bool) -> Costs:
-    """Measured on an H200. `several`: kinds of cells."""
-    if dtype == "float32":
-        of_one = Costs(1.3, 1.3, 1.8) if traced else Costs(1.15, 1.15, 1.3)
-        return of_one if not several else Costs(*3 * [1.6 if traced else 1.2])
-    of_one = Costs(1.4, 1.4, 2.0) if traced else Costs(1.2, 1.2, 1.4)
-    return of_one if not several else Costs(*3 * [1.8 if traced else 1.3])
+# Measured on an H200: without a trace, with one, and with one where walls at x and at y have turns of their own.
+WALL_COSTS = {
+    "float32": (Costs(1.2, 1.2, 1.2), Costs(1.6, 1.6, 1.6), Costs(1.45, 1.2, 1.55)),
+    "float64": (Costs(1.3, 1.3, 1.3), Costs(1.8, 1.8, 1.8), Costs(1.45, 1.2, 1.6)),
+}
 
 
 class Column(NamedTuple):

@@ -87,12 +87,15 @@ def build(structure: Structure, tile: Tile, walls: Walls):
 
 
 def _lines(structure, tile, axis):
-    """call(upper, k, span, board, trace): the warps of a block write the lines beside a wall of `axis`, 0 for x and 1
-    for y, that were put down since the last were written, if the tile is at that wall."""
+    """call(upper, k, span, board, trace): half warps (warps for stages, which have few registers) write the lines
+    beside a wall of `axis`, 0 for x and 1 for y, that were put down since the last were written, if the tile is there.
+    """
     steps, bands, ring = tile.steps, tile.bands, Board.of(tile, structure)
     extent, length = (tile.width, tile.height) if axis == 0 else (tile.height, tile.width)  # across and along the wall
     across, along, wraps = ring.corner + 3 * axis, ring.corner + 3 * (1 - axis), structure.periodic[1 - axis]
     sides, turn, turns = ring.sides + axis * ring.at_y, ring.turn, ring.turns
+    parts = 1 if structure.stage else 2
+    lanes = WARP // parts
 
     @inlined
     def line_of(upper, n, p, span):
@@ -108,7 +111,9 @@ def _lines(structure, tile, axis):
             int32(anew(span.nx if axis == 0 else span.ny) - int32(extent)) if upper else int32(0)
         ):
             first, low, high = int32(board[along]), int32(board[along + 1]), int32(board[along + 2])
-            tx, item = thread_anew()
+            lane, item = thread_anew()
+            if parts > 1:
+                lane, item = int32(lane % int32(lanes)), int32(int32(parts) * item + lane // int32(lanes))
             while item < int32((turns - 1) * steps):
                 n, j = int32(item % int32(steps)), int32(k - int32(1) - item // int32(steps))
                 p = int32(j - n)
@@ -116,14 +121,14 @@ def _lines(structure, tile, axis):
                     source = uint64(sides) + uint64(j & int32(turns - 1)) * uint64(turn)
                     source = uint64(source + uint64(n * int32(2 * length)) + uint64(upper * length))
                     target = line_of(upper, n, p, span)
-                    for i in range(0, length, WARP):
-                        own = int32(tx + i)
+                    for i in range(0, length, lanes):
+                        own = int32(lane + i)
                         place = int32(first + own)
                         if own < length and place >= low and place < high:
                             if wraps:
                                 place = into(place, anew(span.ny if axis == 0 else span.nx))
                             trace[target + uint64(uint32(place))] = board[source + uint64(own)]
-                item = int32(item + int32(bands))
+                item = int32(item + int32(parts * bands))
 
     return lines
 

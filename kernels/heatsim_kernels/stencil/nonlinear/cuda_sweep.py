@@ -131,6 +131,7 @@ class NonlinearCudaSweep:
         sources = self._sources(dt, drive)
         if steps == 0:
             self._launches(*sources, dt, 0)
+            self.was_finite()  # has a kernel, too
         for first, count, deposits in pieces(drive.deposits, steps, one_by_one=self._looks is not None):
             for k in range(first, first + count):
                 for launch in self._launches(*sources, dt, k):
