@@ -85,10 +85,9 @@ def error_of_a_step(tolerance: float, order: int) -> float:
     dt^(order - 1), as there are more. So the share of a small tolerance that a step may have has to fall, too: like the
     (order - 1)th root of the tolerance.
     """
+    share: float = min(1.0, tolerance / ADDS_UP_BELOW[order]) ** (1 / (order - 1))
     allowed = SHARE_OF_A_STEP * tolerance
-    if tolerance >= ADDS_UP_BELOW[order]:
-        return allowed
-    return min(allowed, max(allowed * float((tolerance / ADDS_UP_BELOW[order]) ** (1 / (order - 1))), LEAST_ERROR))
+    return min(allowed, max(allowed * share, LEAST_ERROR))
 
 
 def steps_between(start: float, target: float, largest_step: float) -> int:

@@ -44,7 +44,8 @@ from ..cpu_memory import (
     widest_vectors,
 )
 from .cpu_places import Ring, place_of, row_in_ring, rows_in_field, rows_in_ring, turned, widened
-from .cpu_rows import NUMBERS, Combination, Medium, RowHeat, Rows, advance_row
+from .cpu_rows import NUMBERS, Combination, Medium, RowHeat, Rows, advance_row, is_plain
+from .cpu_vectors import row_of_vectors, row_past_cache
 from .cpu_walls import X_MAX, X_MIN, Y_MAX, Y_MIN, Z_MAX, Z_MIN, Book, Walls, face_at, ghost_cell, ghost_row
 from .taps import enter_taps
 
@@ -180,6 +181,8 @@ def _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, wal
     in_scratch = to_field and (buffers.stream or stages.before is not None)
     spare = heat.field is None and (in_scratch or not to_field)  # cells behind the row may be read and written
     room = -(-grid.nx // buffers.per_line) * buffers.per_line if spare else grid.nx
+    vectors = grid.nx // buffers.per_line
+    whole = is_plain(medium.rates, heat.table, heat.field, stages.before) and vectors * buffers.per_line == grid.nx
     for y in range(run.y0, run.y1):
         place = place_of(run.z, y, grid)
         own = tile.z0 <= run.z < tile.z1 and tile.y0 <= y < tile.y1
@@ -190,13 +193,20 @@ def _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, wal
         sources = RowHeat(table, heat.dt, shifted(heat.field, place.c), gain)
         combination = _combination(stages, stages.before, u, run, below, slot, place.c)
         out = shifted(v, place.c) if to_field else row_in_ring(above, slot)
-        done = shifted(scratch, 4 * buffers.pitch) if in_scratch else out
         if from_field:
             _ask_for_later_rows(stages.before, values.c, place.c, grid, buffers)
-        at = place.z * grid.ny + place.y
-        advance_row(done, grid.nx, room, low, high, values, kinds, medium, at, sources, combination)
-        if in_scratch:
-            _put_row(out, done, grid.nx, buffers)
+        if whole and not (in_scratch and elements_to_line(out)):
+            c, ym, yp, zm, zp = values
+            if in_scratch:
+                row_past_cache(out, vectors, c, ym, yp, zm, zp, low, high, medium.rx, medium.ry, medium.rz)
+            else:
+                row_of_vectors(out, vectors, c, ym, yp, zm, zp, low, high, medium.rx, medium.ry, medium.rz)
+        else:
+            done = shifted(scratch, 4 * buffers.pitch) if in_scratch else out
+            at = place.z * grid.ny + place.y
+            advance_row(done, grid.nx, room, low, high, values, kinds, medium, at, sources, combination)
+            if in_scratch:
+                _put_row(out, done, grid.nx, buffers)
         if own and run.level == run.last - 1:
             _put_second(stages.second, place.c, out, grid.nx, buffers)
         slot = turned(slot + 1, below.slots)

@@ -109,6 +109,12 @@ def _cell(i, xm, xp, kind, u, m, rates, table, field, heat, before, start, one, 
 
 
 @inlined
+def is_plain(rates, table, field, before):
+    """Whether a step is one in a uniform material without sources."""
+    return rates is None and table is None and field is None and before is None
+
+
+@inlined
 def advance_row(out, n, room, low, high, u, kinds, m, row, heat, stage):
     """One step of a row of n cells, or one stage; `low`, `high` are the values beyond its ends.
 

@@ -2,8 +2,8 @@
 ambients inside it.
 
 Kernels of their own, so that no sweep has to add it up: they read the cells concerned of the field before a step. Where
-several steps are fused, they come from the trace that the sweep left. Each block owns
-one slot of partial sums and always adds in the same order, so the result has no races in it.
+several steps are fused, they come from the trace that the sweep left. Each block owns one slot of partial sums and
+always adds in the same order, so the result has no races in it.
 """
 
 from __future__ import annotations
