@@ -8,8 +8,7 @@ from numba import float64, int64
 from .cuda_api import SIMULATED, cuda
 from .cuda_launch import kernel
 from .cuda_memory import Array, empty, on_device
-from .stencil.cuda_block_sum import THREADS, block_sum
-from .stencil.cuda_defect import block_most, greater
+from .stencil.cuda_reductions import THREADS, block_most, block_sum, greater
 from .totals import Cells, Totals
 
 BLOCKS = 2 if SIMULATED else 1024

@@ -19,7 +19,7 @@ from ..cuda_memory import Array, empty, on_device
 from ..cuda_vectors import constant
 from ..deposit import Corner
 from ..stencil import cuda_sums
-from ..stencil.cuda_block_sum import THREADS, block_sum
+from ..stencil.cuda_reductions import THREADS, block_sum
 from .cuda_field import MOST_BLOCKS, Field, first, launch, over_all, room, stride
 from .cuda_vectors import extent
 from .grids import Shape

@@ -20,7 +20,7 @@ from ..cuda_launch import Triple, kernel
 from ..cuda_memory import Array, empty, on_device
 from ..cuda_vectors import constant
 from ..stencil import cuda_reads
-from ..stencil.cuda_block_sum import THREADS
+from ..stencil.cuda_reductions import THREADS
 
 MOST_BLOCKS = 2 if SIMULATED else 1056  # of a launch that goes over a field: a few for each multiprocessor
 _loaded: dict[Hashable, Any] = {}

@@ -18,7 +18,7 @@ from numba import float64, uint64
 from ..cuda_api import cuda
 from ..cuda_memory import Array, empty
 from ..cuda_vectors import constant
-from ..stencil.cuda_block_sum import block_reduction, block_sum
+from ..stencil.cuda_reductions import block_reduction, block_sum
 from .cuda_field import MOST_BLOCKS, THREADS, Field, first, launch, over_all, stride
 
 block_largest = block_reduction(lambda a, b: max(a, b))

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from numba import float64, int64
 
-from ..cuda_api import SIMULATED, cuda, inlined
+from ..cuda_api import SIMULATED, cuda
 from ..fma import fma
-from .cuda_block_sum import THREADS, block_reduction
+from .cuda_reductions import THREADS, block_most, greater
 
 BLOCKS = 2 if SIMULATED else 1024
-
-
-@inlined
-def greater(value, most):
-    """The greater of two; not a number if one is none."""
-    return value if value > most or value != value else most
-
-
-block_most = block_reduction(lambda most, value: greater(value, most))
 
 
 def build(variant):

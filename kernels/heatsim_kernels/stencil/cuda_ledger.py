@@ -11,7 +11,7 @@ import numpy as np
 from ..cuda_launch import kernel
 from ..cuda_memory import Array, Table, on_device
 from . import cuda_wall_flows
-from .cuda_block_sum import THREADS
+from .cuda_reductions import THREADS
 from .cuda_wall_flows import BLOCKS, MOST_STEPS, blocks_for
 from .structure import Structure
 from .terms import FACES, Taps, Terms

@@ -8,7 +8,7 @@ from __future__ import annotations
 from numba import float64, uint64
 
 from ..cuda_api import SIMULATED, cuda, inlined
-from .cuda_block_sum import THREADS, block_sum
+from .cuda_reductions import THREADS, block_sum
 
 BLOCKS = 2 if SIMULATED else 1024
 

@@ -17,10 +17,10 @@ from ..totals import Cells, Totals
 from ..watch import Wanted
 from . import cuda_defect
 from .cuda_batch import Batch, Batches
-from .cuda_block_sum import THREADS
 from .cuda_cell import Shape, StagedHeat, Walls
 from .cuda_field import DeviceField
 from .cuda_ledger import Entering, Ledger
+from .cuda_reductions import THREADS
 from .cuda_windows import Windows
 from .pieces import pieces
 from .stages import Defect, Stage, StageFields

@@ -12,7 +12,7 @@ from numba import float64, int32, int64, uint32
 
 from ..cuda_api import SIMULATED, cuda, inlined
 from . import physics
-from .cuda_block_sum import THREADS, block_sum
+from .cuda_reductions import THREADS, block_sum
 from .structure import Structure
 
 BLOCKS = 2 if SIMULATED else 128  # a face, at most

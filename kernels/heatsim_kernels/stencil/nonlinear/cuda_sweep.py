@@ -15,8 +15,8 @@ from ...cuda_totals import CudaTotals
 from ...cuda_watch import CudaWatch
 from ...totals import Cells, Totals
 from ...watch import Wanted
-from ..cuda_block_sum import THREADS
 from ..cuda_field import DeviceField
+from ..cuda_reductions import THREADS
 from ..cuda_windows import Windows
 from ..pieces import pieces
 from ..terms import FACES

@@ -11,7 +11,7 @@ from __future__ import annotations
 from numba import float64, int64, uint32
 
 from ...cuda_api import SIMULATED, cuda
-from ..cuda_block_sum import THREADS, block_sum
+from ..cuda_reductions import THREADS, block_sum
 from ..terms import FACES
 from .cell import NUMBERS
 from .cuda_cell import functions

@@ -1,4 +1,4 @@
-"""CUDA: one number of those from each thread of a block, their sum for one."""
+"""CUDA: one number of those from each thread of a block, their sum or the greatest."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from numba import float64
 from ..cuda_api import SIMULATED, cuda, inlined
 
 THREADS = 4 if SIMULATED else 256  # a block; the simulator runs a Python thread for each
+
+
+@inlined
+def greater(value, most):
+    """The greater of two; not a number if one is none."""
+    return value if value > most or value != value else most
 
 
 def block_reduction(pick):
@@ -31,3 +37,4 @@ def block_reduction(pick):
 
 
 block_sum = block_reduction(lambda a, b: a + b)
+block_most = block_reduction(lambda most, value: greater(value, most))
