@@ -101,6 +101,7 @@ class ExplicitSteps:
     def __init__(self, state: State) -> None:
         self._state = state
         self._check_every = CHECK_EVERY[state.sweep.device]
+        self._at_once: int = getattr(state.sweep, "fused", 1)
         self._batch, self._unchecked = min(FIRST_BATCH[state.sweep.device], state.problem.batch), 0
 
     def advance(self, target: float) -> Iterator[None]:
@@ -127,17 +128,18 @@ class ExplicitSteps:
             raise _no_longer_good(error) from None
         if count == self._batch:  # not one that an event cut short
             most = min(self._check_every, self._state.problem.batch)
-            self._batch = _next_batch(count, time.perf_counter() - begun, most)
+            self._batch = _next_batch(count, time.perf_counter() - begun, most, self._at_once)
         self._unchecked += count
         if self._unchecked + self._batch > self._check_every:
             require_finite(self._state.sweep.was_finite(), self._state)
             self._unchecked = 0
 
 
-def _next_batch(count: int, seconds: float, most: int) -> int:
-    """As many steps as take about RESPONSE s, at most twice as many as last time."""
+def _next_batch(count: int, seconds: float, most: int, at_once: int) -> int:
+    """As many steps as take about RESPONSE s, at most twice as many as last time, and at least those of one pass over
+    memory, however long it takes: fewer would take as long."""
     fitting = int(count * RESPONSE / max(seconds, 1e-6))
-    return max(1, min(fitting, 2 * count, most))
+    return min(max(at_once, min(fitting, 2 * count)), most)
 
 
 def equal_implicit_steps(state: State, integrator: Implicit | NonlinearImplicit, target: float) -> Iterator[None]:
