@@ -55,7 +55,7 @@ class SnapshotRecorder:
         self._writer.wait_for_room(share)
         field = capture or _given(state.temperature())
         path, time, step = self._folder.snapshot(self._count), state.time, state.step
-        not_looked_at = state.sweep.device == "cuda"
+        not_looked_at = self.late and state.sweep.device == "cuda"
         self._count += 1
         scenario, fields = self._problem.scenario, self._extra(state)
 

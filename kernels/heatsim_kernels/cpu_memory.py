@@ -30,6 +30,11 @@ def alias_scopes(module):
     return (module.add_metadata([module.add_metadata([name, domain])]) for name in ("read", "written"))
 
 
+def send_past_cache(builder, stored):
+    """Have a store, whose alignment is its size, leave past the cache."""
+    stored.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)]))
+
+
 def _nothing(context, builder, signature, args):
     return context.get_dummy_value()
 
@@ -148,12 +153,11 @@ def stream_lines(typing_context, target, source, lines):
         dtype = signature.args[0].dtype
         count = CACHE_LINE // (dtype.bitwidth // 8)
         vector = ir.VectorType(context.get_value_type(dtype), count).as_pointer()
-        hint = builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)])
         with cgutils.for_range(builder, args[2]) as loop:
             offset = builder.mul(loop.index, loop.index.type(count))
             line = builder.load(builder.bitcast(builder.gep(args[1], [offset]), vector), align=dtype.bitwidth // 8)
             out = builder.store(line, builder.bitcast(builder.gep(args[0], [offset]), vector), align=CACHE_LINE)
-            out.set_metadata("nontemporal", hint)
+            send_past_cache(builder, out)
         return context.get_dummy_value()
 
     return types.void(target, source, types.intp), codegen

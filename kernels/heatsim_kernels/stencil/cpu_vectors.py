@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from ..cpu_memory import CACHE_LINE
+from ..cpu_memory import CACHE_LINE, send_past_cache
 
 
 def _row(past_cache):
@@ -72,7 +72,7 @@ class _Step:
         new = self._fma(rz, dz, self._fma(ry, dy, self._fma(rx, dx, cells)))
         stored = b.store(new, self._place(0, index), align=CACHE_LINE if self._past_cache else self._bytes)
         if self._past_cache:
-            stored.set_metadata("nontemporal", b.module.add_metadata([ir.Constant(ir.IntType(32), 1)]))
+            send_past_cache(b, stored)
         b.store(cells, self._before)
         b.store(behind, self._cells)
 

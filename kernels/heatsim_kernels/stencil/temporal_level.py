@@ -148,6 +148,11 @@ def build(structure: Structure, tile: Tile, walls: Walls):
     return cascade(level)
 
 
+def either(flag, one, other):
+    """One of two."""
+    return one if flag else other
+
+
 def _sides(structure, tile, walls):
     """call(cells, kinds, n, board, at, lane, media, sides): of left, right, up and down what is there at a wall."""
     wrap_x, wrap_y, _ = structure.periodic
@@ -155,9 +160,6 @@ def _sides(structure, tile, walls):
     columns, beyond = tile.columns, temporal_step.build_ghost(structure)
     first_column, last_column = part(slice(0, None, columns)), part(slice(columns - 1, None, columns))
     top, bottom = part(slice(0, columns)), part(slice(-columns, None))
-
-    def either(flag, one, other):
-        return one if flag else other
 
     chosen = each(either)
 

@@ -19,7 +19,7 @@ from ..cuda_api import inlined
 from ..cuda_lanes import WARP, anew, store_rows, thread_anew
 from ..cuda_tuples import cascade, each, part
 from .structure import Structure
-from .temporal_level import Board
+from .temporal_level import Board, either
 from .temporal_place import into
 from .temporal_plan import Tile, Walls
 
@@ -32,7 +32,7 @@ def build_put(structure: Structure, tile: Tile, walls: Walls):
     first_column, last_column = part(slice(0, None, columns)), part(slice(columns - 1, None, columns))
     top, bottom = part(slice(0, columns)), part(slice(-columns, None))
     at_columns, at_rows, turn, turns = ring.sides, ring.sides + ring.at_y, ring.turn, ring.turns
-    chosen, write_column, write_row = each(_either), store_rows(rows, True), store_rows(columns, True)
+    chosen, write_column, write_row = each(either), store_rows(rows, True), store_rows(columns, True)
 
     def put_column(n, state, at, lane, board):
         outer = chosen(lane.at_left, first_column(state[1]), last_column(state[1]))
@@ -165,7 +165,3 @@ def _boundary(span):
     """Cells of all faces."""
     nz, ny, nx = uint64(uint32(anew(span.nz))), uint64(uint32(anew(span.ny))), uint64(uint32(anew(span.nx)))
     return uint64(2) * (nz * ny + nz * nx + ny * nx)
-
-
-def _either(flag, one, other):
-    return one if flag else other
