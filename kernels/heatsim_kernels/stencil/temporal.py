@@ -127,10 +127,16 @@ def bounds(tile: Tile) -> tuple[int, int]:
     return WARP * tile.bands, 1
 
 
-def shared_bytes(tile: Tile, structure: Structure) -> int:
+def shared_bytes(variant: Variant) -> int:
     """Bytes of dynamic shared memory to launch with; 0 where the kernel declares what it needs itself."""
-    size = Board.of(tile, structure).size * np.dtype(structure.dtype).itemsize
+    size = _board_size(variant) * np.dtype(variant.structure.dtype).itemsize
     return 0 if size <= STATIC_LIMIT else size
+
+
+def _board_size(variant):
+    """Elements of shared memory: where no trace is left, without its ring. What they take, the L1 cache lacks."""
+    board = Board.of(variant.tile, variant.structure)
+    return board.size if variant.traced else board.sides
 
 
 def build(variant: Variant):
@@ -142,8 +148,8 @@ def build(variant: Variant):
     """
     structure, tile = variant.structure, variant.tile
     real = float32 if structure.dtype == "float32" else float64
-    march, take_numbers, size = _march(variant), temporal_numbers.build(structure, tile), Board.of(tile, structure).size
-    dynamic = shared_bytes(tile, structure) > 0
+    march, take_numbers, size = _march(variant), temporal_numbers.build(structure, tile), _board_size(variant)
+    dynamic = shared_bytes(variant) > 0
 
     def temporal(u, v, trace, shape, pieces, firsts, k, tables, rates, kinds):
         if SIMULATED:
@@ -195,7 +201,7 @@ def _march(variant):
         source = begin + uint64(int32(k + span.nz) if k < 0 else k) * span.plane
         for j in range(ahead):
             source = fetch(board, int32(k + j), u, source, lane, span, pieces, piece, of_lanes)
-        moving = levels(pair(cells(zero))), source
+        moving = levels(pair(cells(zero))), source, uint32(0)
         # In between, no level is at a wall of z, nor is the plane to take in.
         free, bound = (k, last) if wrap_z else (int32(steps + 1), min(last, int32(span.nz - int32(1))))
         args = u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_lanes
@@ -260,6 +266,7 @@ def _turn(variant, walls):
     tile, (_, _, wrap_z) = variant.tile, variant.structure.periodic
     layout = Board.of(tile, variant.structure)
     advance = temporal_level.build(variant.structure, tile, walls)
+    noted = temporal_level.build_alike(variant.structure, tile)
     leave_trace = temporal_trace.build(variant.structure, tile, walls)
     put_down = temporal_trace.build_put(variant.structure, tile, walls)
     traced = variant.traced and any(walls)
@@ -270,16 +277,17 @@ def _turn(variant, walls):
     steps, ahead, start, buffer = tile.steps, tile.ahead, layout.start, layout.buffer
 
     def turn(moving, k, u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_lanes):
-        states, source = moving
+        states, source, alike = moving
         if traced:
             leave_trace(states, k, lane, span, board, source, trace)
         wait()
         plane = take(board, k, lane)
         source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, pieces, piece, of_lanes)
         arriving = arriving_with(plane, board, k, lane)
+        alike = noted(alike, board, lane, k)
         odd = uint64(k & int32(1)) * uint64(buffer)
         read, write = uint64(start) + odd, uint64(start + buffer) - odd
-        states, leaving = advance(states, arriving, k, board, read, write, lane, span, rates, media)
+        states, leaving = advance(states, arriving, k, board, read, write, lane, span, rates, media, alike)
         p = int32(k - int32(steps))
         if p >= span.first and p < span.end:
             back = uint64(steps + ahead + 1) * span.plane
@@ -290,7 +298,7 @@ def _turn(variant, walls):
         if traced:
             put_down(states, k, lane, board)
         cuda.syncthreads()
-        return states, source
+        return states, source, alike
 
     return once(turn, lambda moving, *others: moving)
 

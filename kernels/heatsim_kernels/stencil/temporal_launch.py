@@ -17,7 +17,7 @@ from .structure import Structure
 from .temporal import Rates, Tables, Variant
 from .temporal_fields import Pair
 from .temporal_kinds import Kinds, laid_out
-from .temporal_plan import WALL_COSTS, Tile, plan, trace_size
+from .temporal_plan import WALL_COSTS, WALL_COSTS_OF_KINDS, Tile, plan, trace_size
 from .temporal_scheme import StageRates
 from .terms import Terms
 
@@ -36,15 +36,16 @@ class FusedSteps:
         self.steps = tile.steps
         self.trace = empty(trace_size(tile, shape) if traced else 1, structure.dtype)
         self._variant = Variant(structure, tile, shape[2] % tile.columns == 0, traced)
-        costs = WALL_COSTS[structure.dtype][traced + temporal.splits(self._variant)]
-        pieces, firsts = plan(tile, shape, structure.periodic, _multiprocessors(), costs)
+        costs = (WALL_COSTS_OF_KINDS if structure.kinds else WALL_COSTS)[structure.dtype]
+        costs_here = costs[traced + temporal.splits(self._variant)]
+        pieces, firsts = plan(tile, shape, structure.periodic, _multiprocessors(), costs_here)
         self._grid = (len(firsts) - 1, 1, 1)
         self._shape = Shape(*map(np.uint32, shape))
         self._plan = on_device(pieces), on_device(firsts)
         self._of_lanes = laid_out(kinds, tile, shape, pieces) if structure.kinds else kinds.of_cells
         self._kind_count = np.int32(kinds.count)
         self._compiled: Any = None
-        self._shared = temporal.shared_bytes(tile, structure)
+        self._shared = temporal.shared_bytes(self._variant)
 
     def __call__(self, u: Pair, v: Pair, k: int, tables: Tables, rates: StageRates, of_kinds: Array) -> None:
         """Put the last two of `steps` stages from those in `u` on into `v`; the rest as of `bound`."""
@@ -81,7 +82,8 @@ def fused_steps(structure: Structure, terms: Terms, *, traced: bool, kinds: Kind
     """The means to take several steps of such problems at once, by the best tile that fits, if they can be taken."""
     room = shared_memory()
     for tile in temporal.tiles_for(structure) if terms.taps is None else ():
-        if temporal.fuses(structure, tile, terms.shape) and temporal.shared_bytes(tile, structure) <= room:
+        needed = temporal.shared_bytes(Variant(structure, tile, True, traced))
+        if temporal.fuses(structure, tile, terms.shape) and needed <= room:
             return FusedSteps(structure, tile, terms.shape, traced=traced, kinds=kinds)
     return None
 

@@ -17,7 +17,7 @@ import numpy as np
 from numba import int32, uint32, uint64
 
 from ..cuda_api import SIMULATED, inlined
-from ..cuda_lanes import WARP, from_neighbours, load_bytes, load_rows, store_rows
+from ..cuda_lanes import WARP, everywhere, from_neighbours, load_bytes, load_rows, store_rows, unequal_rows
 from ..cuda_tuples import cascade, each, entering_left, entering_right, part, repeated
 from . import temporal_step
 from .cuda_cell import RATES
@@ -104,10 +104,12 @@ class Board(NamedTuple):
 
 
 def build(structure: Structure, tile: Tile, walls: Walls):
-    """call(states, arriving, k, board, read, write, lane, span, rates, media): all steps of a sweep, each on its plane.
+    """call(states, arriving, k, board, read, write, lane, span, rates, media, alike): all steps of a sweep, each on its
+    plane.
 
     Level n, counting from 0, takes step n + 1 of plane k - 1 - n; plane k before the sweep arrives, and plane k - steps
     after it leaves. A state is (kept, c) of a level. For this, and for stages in place of steps, see `temporal_scheme`.
+    alike: see `build_alike`.
     """
     wall_z = walls.z and not structure.periodic[2]
     columns, layout = tile.columns, Board.of(tile, structure)
@@ -121,7 +123,7 @@ def build(structure: Structure, tile: Tile, walls: Walls):
     from_lanes, to_right, to_left = from_neighbours(columns), entering_left(columns), entering_right(columns)
     read_ends, write_ends = load_rows(columns, True), store_rows(columns, True)
 
-    def level(n, state, arriving, k, board, read, write, lane, span, rates, media):
+    def level(n, state, arriving, k, board, read, write, lane, span, rates, media, alike):
         kept, cells = state
         above, low = above_of(arriving), low_of(kept, cells)
         shift, at = uint64(n * int32(skip)), uint64(numbers + n * int32(count))
@@ -140,7 +142,9 @@ def build(structure: Structure, tile: Tile, walls: Walls):
                 zp = beyond(cells, kinds, int32(5), n, board, at, media)
         xm, xp = to_right(cells, left), to_left(cells, right)
         ym, yp = up + but_bottom(cells), but_top(cells) + down
-        new = made(stepped(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at), cells, arriving, n, rates)
+        same = uint32(alike >> uint32(n)) & uint32(1) == uint32(1)
+        new = stepped(cells, xm, xp, ym, yp, low, zp, kinds, same, rates, board, at)
+        new = made(new, cells, arriving, n, rates)
         ends = uint32(0), uint32(width)
         write_ends(board, write + shift + lane.ends, ends, top(above) + bottom(above), uint32(3))
         return (keep(above, cells), above), handed_on(new, kept)
@@ -205,3 +209,21 @@ def _kinds(structure, tile):
         return repeat(uint32(0))
 
     return fetched if structure.kinds else of_one
+
+
+def build_alike(structure: Structure, tile: Tile):
+    """call(alike, board, lane, k): uint32, whose bit n tells whether in the plane of level n the rows of each lane of
+    the warp are of the same kinds. It is asked of a plane when that comes to the first level, and kept for the others.
+    """
+    kinds_of, unequal = _kinds(structure, tile), unequal_rows(tile.columns)
+
+    @inlined
+    def noted(alike, board, lane, k):
+        same = everywhere(unequal(kinds_of(board, lane, k, int32(0))) == uint32(0))
+        return uint32(alike << uint32(1)) | uint32(1 if same else 0)
+
+    @inlined
+    def of_one(alike, board, lane, k):
+        return alike
+
+    return noted if structure.kinds else of_one

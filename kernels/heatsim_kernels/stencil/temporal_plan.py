@@ -98,6 +98,11 @@ WALL_COSTS = {
     "float32": (Costs(1.2, 1.2, 1.2), Costs(1.6, 1.6, 1.6), Costs(1.45, 1.2, 1.55)),
     "float64": (Costs(1.3, 1.3, 1.3), Costs(1.8, 1.8, 1.8), Costs(1.45, 1.2, 1.6)),
 }
+# The same with kinds of cells, whose walls are looked up cell by cell: without a trace, and with one.
+WALL_COSTS_OF_KINDS = {
+    "float32": (Costs(1.75, 1.75, 1.75), Costs(1.9, 1.9, 1.9)),
+    "float64": (Costs(1.55, 1.55, 1.55), Costs(1.75, 1.75, 1.75)),
+}
 
 
 class Column(NamedTuple):

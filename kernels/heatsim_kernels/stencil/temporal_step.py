@@ -14,7 +14,7 @@ import numpy as np
 from numba import int32, uint32, uint64
 
 from ..cuda_api import inlined
-from ..cuda_lanes import everywhere, load_rows, unequal_rows
+from ..cuda_lanes import load_rows
 from ..cuda_tuples import cycled, each, part, repeated
 from ..fma import fma
 from . import physics
@@ -52,8 +52,9 @@ def build_low(structure: Structure):
 
 
 def build(structure: Structure, tile: Tile, rates_at: int):
-    """call(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at): the cells one step later, or for a stage dt L of
-    them. On the board the numbers of the level begin at `at`, the rates of the kinds at `rates_at`."""
+    """call(cells, xm, xp, ym, yp, low, zp, kinds, alike, rates, board, at): the cells one step later, or for a stage
+    dt L of them. alike: whether in all lanes of the warp all rows have the kinds of the first. On the board the numbers
+    of the level begin at `at`, the rates of the kinds at `rates_at`."""
     minus_two = np.dtype(structure.dtype).type(-2)
     same_rates, several, with_heat = structure.uniform, structure.kinds != "", structure.heat_table
     begin = _begin(structure, tile)
@@ -77,10 +78,9 @@ def build(structure: Structure, tile: Tile, rates_at: int):
     rate_of = [each(_rate(rates_at, face)) for face in range(6)]
     rate_xm, rate_xp, rate_ym, rate_yp, rate_zm, rate_zp = rate_of
     heat_of, warmed = each(_heat), each(_heated)
-    unequal = unequal_rows(tile.columns)
 
     @inlined
-    def of_equal_rows(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at):
+    def of_equal_rows(cells, xm, xp, ym, yp, low, zp, kinds, alike, rates, board, at):
         some, of, start = first_row(cells), first_row(kinds), begin(cells)
         if with_heat:
             start = warmed(start, rates.dt, every_row(heat_of(some, of, board, at)))
@@ -101,9 +101,9 @@ def build(structure: Structure, tile: Tile, rates_at: int):
         return of_each(start, cells, xm, xp, ym, yp, low, zp, kinds, board)
 
     @inlined
-    def anywhere(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at):
-        if everywhere(unequal(kinds) == uint32(0)):
-            return of_equal_rows(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at)
+    def anywhere(cells, xm, xp, ym, yp, low, zp, kinds, alike, rates, board, at):
+        if alike:
+            return of_equal_rows(cells, xm, xp, ym, yp, low, zp, kinds, alike, rates, board, at)
         return of_any(cells, xm, xp, ym, yp, low, zp, kinds, rates, board, at)
 
     return anywhere if several else of_equal_rows
