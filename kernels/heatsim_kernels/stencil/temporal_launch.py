@@ -36,9 +36,9 @@ class FusedSteps:
         self.steps = tile.steps
         self.trace = empty(trace_size(tile, shape) if traced else 1, structure.dtype)
         self._variant = Variant(structure, tile, shape[2] % tile.columns == 0, traced)
-        costs = (WALL_COSTS_OF_KINDS if structure.kinds else WALL_COSTS)[structure.dtype]
-        costs_here = costs[traced + temporal.splits(self._variant)]
-        pieces, firsts = plan(tile, shape, structure.periodic, _multiprocessors(), costs_here)
+        of_walls = WALL_COSTS_OF_KINDS if structure.kinds else WALL_COSTS
+        costs = of_walls[structure.dtype][traced + temporal.splits(self._variant)]
+        pieces, firsts = plan(tile, shape, structure.periodic, _multiprocessors(), costs)
         self._grid = (len(firsts) - 1, 1, 1)
         self._shape = Shape(*map(np.uint32, shape))
         self._plan = on_device(pieces), on_device(firsts)
