@@ -73,3 +73,13 @@ def test_what_is_not_fused_is_refused() -> None:
     around = plain._replace(periodic=PERIODIC)
     assert not fuses(around, tile, large)  # a march around one plane
     assert fuses(around, tile, (tile.steps + tile.ahead, tile.height, tile.width))
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_without_a_trace_no_shared_memory_is_taken_for_one(precision: str) -> None:
+    """What shared memory takes, the L1 cache lacks."""
+    from heatsim_kernels.stencil.temporal import Variant, shared_bytes, tiles_for
+
+    structure = Structure(precision, False, "uint8", False, False, False, WALLED)
+    tile = tiles_for(structure)[0]
+    assert 0 < shared_bytes(Variant(structure, tile, True, False)) < shared_bytes(Variant(structure, tile, True, True))
