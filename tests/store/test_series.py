@@ -236,6 +236,13 @@ def write_for_ever(folder):
         series.append(folder.snapshot(number))
         number += 1
 
+def wait_until_written(folder, more):
+    # `more` snapshots, and a part of the time that one of them took: as many on a slow machine
+    begun, present = time.monotonic(), len(folder.snapshot_paths())
+    while len(folder.snapshot_paths()) < present + more:
+        time.sleep(0.001)
+    time.sleep(random.random() * (time.monotonic() - begun) / more)
+
 def check(folder):
     with h5py.File(folder.series) as file:
         times = file["time"][()]
@@ -254,7 +261,7 @@ for _ in range(20):
     child = os.fork()
     if child == 0:
         write_for_ever(folder)
-    time.sleep(random.uniform(0.05, 0.2))
+    wait_until_written(folder, random.randint(2, 4))
     os.kill(child, 9)
     os.waitpid(child, 0)
     listed, present = check(folder)
