@@ -60,7 +60,7 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
     module = import_module(f"heatsim_kernels.stencil.nonlinear.cuda_{name}")
     sweep = ("u", "u", "shape", "box", "u", "medium", "known", "heat")
     ledger = ("u", "u", "words", "bytes", "words", "sums", "box", "medium", "walls", "partial")
-    joints = ("u", "u", "counts", "box", "medium", "known", "heat")
+    joints = ("u", "u", "counts", "shape", "u", "medium", "known", "heat")
     given = {"walls": ledger, "temperatures": ("u", "u", "medium"), "joints": joints}.get(name, sweep)
     signature = types.void(*(arguments(precision)[each] for each in given))
     variant = Structure(precision, bool(uniform), several=not uniform, fours=True, periodic=(False, False, False))

@@ -301,13 +301,12 @@ def _sources(inlined, read):
     return sources
 
 
-def _between(inlined, look):
-    phi, temperature, resistivity = look.phi, look.temperature, look.resistivity
+def build_series(inlined, resistivity):
+    """series(T, T1, row, row1, own, contact, other, medium): the rate of exchange between cells of two materials at T
+    and T1, with k midway between each centre and the interface."""
 
     @inlined
-    def series(T, T1, row, row1, numbers, medium):
-        """Rate of exchange between cells at T and T1, with k midway between each centre and the interface."""
-        own, contact, other = medium.numbers[numbers + 1], medium.numbers[numbers + 2], medium.numbers[numbers + 3]
+    def series(T, T1, row, row1, own, contact, other, medium):
         w, w1 = resistivity(T, row, medium), resistivity(T1, row1, medium)
         halfway = medium.half * ((T1 - T) / fma(own, w, fma(other, w1, contact)))
         w, w1 = (
@@ -315,6 +314,12 @@ def _between(inlined, look):
             resistivity(fma(-halfway, other * w1, T1), row1, medium),
         )
         return medium.one / fma(own, w, fma(other, w1, contact))
+
+    return series
+
+
+def _between(inlined, look):
+    phi, temperature, series = look.phi, look.temperature, build_series(inlined, look.resistivity)
 
     @inlined
     def between(u, u1, kind, face, potential, medium):
@@ -327,7 +332,8 @@ def _between(inlined, look):
         elif link != CLOSED:
             row1 = (link - OTHER) * medium.segments
             T, T1 = temperature(u, row, medium), temperature(u1, row1, medium)
-            rate = series(T, T1, row, row1, numbers, medium)
+            own, contact, other = medium.numbers[numbers + 1], medium.numbers[numbers + 2], medium.numbers[numbers + 3]
+            rate = series(T, T1, row, row1, own, contact, other, medium)
             difference = T1 - T
         return rate, difference
 

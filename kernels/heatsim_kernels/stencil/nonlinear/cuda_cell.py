@@ -8,7 +8,7 @@ from llvmlite import ir
 from numba import int32, types, uint32, uint64
 
 from ...cuda_api import SIMULATED, inlined, intrinsic
-from ...cuda_vectors import constant
+from ...cuda_vectors import constant, load4
 from ...fma import fma
 from . import cell
 
@@ -64,11 +64,31 @@ else:
         return result(array, types.uint64, types.uint32), codegen
 
 
-def potential(u, lines, first, scale, shift, last, zero):
-    """As `cell.phi`, in fewer instructions; `first`, uint32, is where the material's lines start.
+def on_line(value, lines, first, scale, shift, last, zero):
+    """What a table has at `value`, as in `cell`, in fewer instructions; `first`, uint32, is where the material's lines
+    start.
 
     What is not a number takes segment 0 here too: that is what the device's maximum makes of it.
     """
-    segment = uint32(int32(min(max(fma(u, scale, shift), zero), last)))
+    segment = uint32(int32(min(max(fma(value, scale, shift), zero), last)))
     a, b = load2(lines, uint64(first), segment)
-    return fma(b, u, a)
+    return fma(b, value, a)
+
+
+@inlined
+def line_of(medium, material):
+    """Where the lines of a material start."""
+    return uint32(material * uint32(medium.segments) * uint32(2))
+
+
+@inlined
+def line_of_kind(medium, kind):
+    """Where the lines of the material of a kind start."""
+    return line_of(medium, constant(medium.material, kind))
+
+
+@inlined
+def rates_of_kind(rates, kind):
+    """The six rates of a kind, of which `rates` has eight."""
+    at = uint64(kind) * uint64(8)
+    return load4(rates, at) + load2(rates, at, uint32(2))

@@ -29,7 +29,7 @@ from ...cuda_vectors import constant, integers, load4, store4
 from ...fma import fma
 from ..cuda_cell import above, below
 from ..tile import Tile
-from .cuda_cell import Structure, load2, potential, sweeping
+from .cuda_cell import Structure, line_of_kind, on_line, rates_of_kind, sweeping
 
 TILE = Tile(WARP, 2, planes=2) if SIMULATED else Tile(WARP, 8, planes=32)
 COLUMNS = 4
@@ -85,19 +85,13 @@ def grid(shape: tuple[int, int, int]) -> tuple[int, int, int]:
     return -(-nx // (columns * TILE.x)) * -(-ny // TILE.y) * -(-nz // TILE.planes), 1, 1
 
 
-@inlined
-def line_of(medium, kind):
-    """Where the lines of the material of a kind start."""
-    return uint32(constant(medium.material, kind) * uint32(medium.segments) * uint32(2))
-
-
 def _four_cells():
     """Rows of four cells from a multiple of four on."""
 
     @inlined
     def lines(kinds, medium):
-        one, two = line_of(medium, kinds[0]), line_of(medium, kinds[1])
-        return one, two, line_of(medium, kinds[2]), line_of(medium, kinds[3])
+        one, two = line_of_kind(medium, kinds[0]), line_of_kind(medium, kinds[1])
+        return one, two, line_of_kind(medium, kinds[2]), line_of_kind(medium, kinds[3])
 
     @inlined
     def start(i, u, k, heat):
@@ -137,7 +131,7 @@ def _one_cell():
 
     @inlined
     def lines(kinds, medium):
-        return (line_of(medium, kinds[0]),)
+        return (line_of_kind(medium, kinds[0]),)
 
     @inlined
     def start(i, u, k, heat):
@@ -176,14 +170,12 @@ def _all(rates):
 
 def _by_kind(value, xm, xp, ym, yp, zm, zp, kind, rates):
     """Renew a cell with the rates of its kind."""
-    at = uint64(kind) * uint64(8)
-    rxm, rxp, rym, ryp = load4(rates, at)
-    rzm, rzp = load2(rates, at, uint32(2))
+    rxm, rxp, rym, ryp, rzm, rzp = rates_of_kind(rates, kind)
     value = fma(ryp, yp, fma(rym, ym, fma(rxp, xp, fma(rxm, xm, value))))
     return fma(rzp, zp, fma(rzm, zm, value))
 
 
-look_up_each, differences = each(potential), each(_difference)
+look_up_each, differences = each(on_line), each(_difference)
 
 
 @inlined

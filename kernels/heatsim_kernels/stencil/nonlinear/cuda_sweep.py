@@ -195,10 +195,10 @@ class NonlinearCudaSweep:
             passing, grid = kernel(cuda_walls.build, None, given), (cuda_walls.BLOCKS, self.terms.ledger_size, 1)
             launches.insert(0, passing.bound(grid, (THREADS, 1, 1), given))
         if self._joints is not None:
-            u, v, _, box, _, medium, known, heat = args
-            given = (u, v, self._joints, box, medium, known, heat)
+            u, v, shape, _, *others = args
+            given = (u, v, self._joints, shape, *others)
             grid, block = cuda_joints.grid(self._joints.shape[0]), (cuda_joints.THREADS, 1, 1)
-            launches.append(kernel(cuda_joints.build, None, given).bound(grid, block, given))
+            launches.append(kernel(cuda_joints.build, self._structure, given).bound(grid, block, given))
         return launches
 
     def _kernel(self, args: tuple[Any, ...]) -> Any:
