@@ -112,8 +112,10 @@ def random_case(
     per_cell: bool = False,
     closed: tuple[bool, ...] | None = None,
     follow: bool = False,
+    by_cell: bool = True,
     seed: int = 0,
 ) -> Case:
+    """by_cell: whether there are sources cell by cell besides those of the kinds."""
     rng = np.random.default_rng(seed)
     of = tables()
     shut = tuple(bool(each) for each in (np.repeat(periodic, 2) if closed is None else closed))
@@ -132,7 +134,7 @@ def random_case(
     drive = NonlinearDrive(
         walls,
         rng.uniform(-100, 100, (2, terms.kind_count)) * heated,
-        rng.uniform(-100, 100, shape) * terms.of_kinds(heated),
+        rng.uniform(-100, 100, shape) * terms.of_kinds(heated) if by_cell else None,
         rng.uniform(0, 2, 2),
     )
     start = rng.uniform(0, 300, shape).astype(np.float32).astype(np.float64)

@@ -18,9 +18,17 @@ PLACES: tuple[tuple[tuple[int, int, int], type, dict[str, Any]], ...] = (
         np.float32,
         {"several": False, "closed": (False, False, True, True, True, False), "per_cell": True, "follow": True},
     ),
-    ((4, 3, 8), np.float64, {"periodic": (True, False, True), "closed": (True, True, True, True, True, True)}),
+    (
+        (4, 3, 8),
+        np.float64,
+        {"periodic": (True, False, True), "closed": (True, True, True, True, True, True), "by_cell": False},
+    ),
     ((3, 3, 26), np.float32, {"periodic": (False, True, False), "seed": 2}),
-    ((3, 3, 28), np.float32, {"closed": (False, False, True, True, True, True), "follow": True, "seed": 3}),
+    (
+        (3, 3, 28),
+        np.float32,
+        {"closed": (False, False, True, True, True, True), "follow": True, "by_cell": False, "seed": 3},
+    ),
 )
 
 

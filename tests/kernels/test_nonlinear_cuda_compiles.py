@@ -56,23 +56,28 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
     from heatsim_kernels.cuda_compile import _assembled
     from heatsim_kernels.stencil.nonlinear.cuda_cell import Structure
 
-    name, _, uniform = name.partition(", ")
+    name, _, how = name.partition(", ")
     module = import_module(f"heatsim_kernels.stencil.nonlinear.cuda_{name}")
     sweep = ("u", "u", "shape", "box", "u", "medium", "known", "heat")
     ledger = ("u", "u", "words", "bytes", "words", "sums", "box", "medium", "walls", "partial")
     joints = ("u", "u", "counts", "shape", "u", "medium", "known", "heat")
     given = {"walls": ledger, "temperatures": ("u", "u", "medium"), "joints": joints}.get(name, sweep)
     signature = types.void(*(arguments(precision)[each] for each in given))
-    variant = Structure(precision, bool(uniform), several=not uniform, fours=True, periodic=(False, False, False))
+    uniform, walled = how == "uniform", (False, False, False)
+    variant = Structure(precision, uniform, not uniform, fours=True, periodic=walled, heat_field=how == "by cell")
     bounds = module.bounds(precision) if name == "register" else None
     ptx = str(cuda.compile_ptx(module.build(variant), signature, cc=(9, 0), launch_bounds=bounds)[0])
     return ptx, _assembled(ptx, (9, 0))[1]
 
 
-UNIFORM = pytest.param("register, uniform", "float32", marks=pytest.mark.xdist_group("nonlinear register"))
+OTHERS = [
+    pytest.param("register, uniform", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
+    pytest.param("register, by cell", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
+    ("temperatures", "float32"),
+]
 
 
-@pytest.mark.parametrize(("name", "precision"), [*KERNELS, UNIFORM, ("temperatures", "float32")])
+@pytest.mark.parametrize(("name", "precision"), [*KERNELS, *OTHERS])
 def test_a_nonlinear_kernel_spills_nothing_and_a_block_fits(name: str, precision: str) -> None:
     ptx, report = compiled(name, precision)
     assert not re.search(r"^\s*call\b", ptx, re.MULTILINE)  # all is inlined

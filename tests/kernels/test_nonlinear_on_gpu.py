@@ -17,7 +17,7 @@ PLACES: tuple[tuple[tuple[int, int, int], dict[str, Any]], ...] = (
         {"several": False, "closed": (False, True, True, False, True, False), "per_cell": True, "follow": True},
     ),
     ((37, 50, 131), {"periodic": (True, False, True)}),
-    ((66, 21, 128), {"closed": (False, False, True, True, True, True), "follow": True}),
+    ((66, 21, 128), {"closed": (False, False, True, True, True, True), "follow": True, "by_cell": False}),
     ((1, 40, 260), {"several": False, "periodic": (False, True, False)}),
 )
 

@@ -145,7 +145,7 @@ def build(inlined, called, known=False, read=None) -> Functions:
     wall_heat, at_wall = _walls(inlined, called, look)
     if known:
         at_wall = _known_walls(inlined)
-    phi, between, sources = look.phi, _between(inlined, look), _sources(inlined, read or inlined(_item))
+    phi, between, sources = look.phi, _between(inlined, look), build_sources(inlined, read)
 
     @inlined
     def passing(field, i, x, y, z, face, kind, potential, box, medium, walls):
@@ -289,16 +289,23 @@ def _known_walls(inlined):
     return at_wall
 
 
-def _sources(inlined, read):
+def build_sources(inlined, read=None, *, by_cell=True):
+    """sources(i, u, kind, heat): a cell plus its sources; without `by_cell`, for problems that have no `heat.field`.
+    read: see `build`."""
+    read = read or inlined(_item)
+
+    @inlined
+    def of_kind(i, u, kind, heat):
+        return fma(heat.dt, read(heat.table, heat.start + kind), u)
+
     @inlined
     def sources(i, u, kind, heat):
-        """The cell itself plus its sources."""
-        value = fma(heat.dt, read(heat.table, heat.start + kind), u)
+        value = of_kind(i, u, kind, heat)
         if heat.has_field != 0:
             value = fma(heat.gain, read(heat.field, i), value)
         return value
 
-    return sources
+    return sources if by_cell else of_kind
 
 
 def build_series(inlined, resistivity):

@@ -24,6 +24,7 @@ class Structure(NamedTuple):
     several: bool
     fours: bool  # whether rows are whole vectors of four cells
     periodic: tuple[bool, bool, bool]
+    heat_field: bool = False
 
 
 class Shape(NamedTuple):
@@ -92,3 +93,8 @@ def rates_of_kind(rates, kind):
     """The six rates of a kind, of which `rates` has eight."""
     at = uint64(kind) * uint64(8)
     return load4(rates, at) + load2(rates, at, uint32(2))
+
+
+def sources_of(structure: Structure):
+    """`cell.Functions.sources`, of what a structure has."""
+    return cell.build_sources(inlined, constant, by_cell=structure.heat_field)

@@ -18,13 +18,13 @@ from ...cuda_vectors import constant
 from ...fma import fma
 from ..cuda_cell import neighbours
 from .cell import NUMBERS, build_series
-from .cuda_cell import Structure, line_of, line_of_kind, load2, on_line, rates_of_kind, sweeping
+from .cuda_cell import Structure, line_of, line_of_kind, load2, on_line, rates_of_kind, sources_of
 from .numbers import has_others
 from .terms import CLOSED, OTHER, OWN, NonlinearTerms
 
 THREADS = 128
 
-sources, one_line, lines_each = sweeping.sources, inlined(on_line), each(on_line)
+one_line, lines_each = inlined(on_line), each(on_line)
 
 
 class Cell(NamedTuple):
@@ -56,6 +56,7 @@ def build(structure: Structure):
 def _new_value(structure: Structure):
     around, through = neighbours(structure), compiled_once(_through, like=0)
     wrap_x, wrap_y, wrap_z = structure.periodic
+    sources = sources_of(structure)
 
     @inlined
     def new_value(u, i, x, y, z, shape, rates, medium, walls, heat):

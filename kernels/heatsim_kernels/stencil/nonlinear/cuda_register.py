@@ -24,18 +24,17 @@ from numba import int64, types, uint32, uint64
 
 from ...cuda_api import SIMULATED, cuda, inlined
 from ...cuda_lanes import WARP, from_neighbours, load_rows, store_rows
-from ...cuda_tuples import each
+from ...cuda_tuples import each, repeated
 from ...cuda_vectors import constant, integers, load4, store4
 from ...fma import fma
 from ..cuda_cell import above, below
 from ..tile import Tile
-from .cuda_cell import Structure, line_of_kind, on_line, rates_of_kind, sweeping
+from .cuda_cell import Structure, line_of_kind, on_line, rates_of_kind, sources_of
 
 TILE = Tile(WARP, 2, planes=2) if SIMULATED else Tile(WARP, 8, planes=32)
 COLUMNS = 4
 BLOCKS = {"float32": 3, "float64": 2}  # a multiprocessor, which caps the registers: without spills, as it happens
 
-sources = sweeping.sources
 ONLY_SMOOTH = True
 
 
@@ -45,6 +44,7 @@ class Cells(NamedTuple):
     count: int
     read: Callable[..., Any]
     write: Callable[..., Any]
+    alike: Callable[..., Any]  # whether they are of one kind: the compiler has what they then share looked up once
     lines: Callable[..., Any]  # where the lines of the materials of some kinds start
     start: Callable[..., Any]  # with the sources of a step
     beside: Callable[..., Any]  # those left and right of them
@@ -54,7 +54,7 @@ class Cells(NamedTuple):
 
 def build(structure: Structure):
     """The kernel (u, v, shape, box, rates, medium, walls, heat); `u` and `v` start on a 16-byte boundary."""
-    cells = _four_cells() if structure.fours else _one_cell()
+    cells = _four_cells(structure) if structure.fours else _one_cell(structure)
     march = _march(structure, cells)
     width, height, chunk, count = cells.count * TILE.x, TILE.y, TILE.planes, cells.count
     size, real = 2 * width * height, getattr(types, structure.dtype)
@@ -85,13 +85,20 @@ def grid(shape: tuple[int, int, int]) -> tuple[int, int, int]:
     return -(-nx // (columns * TILE.x)) * -(-ny // TILE.y) * -(-nz // TILE.planes), 1, 1
 
 
-def _four_cells():
+def _four_cells(structure):
     """Rows of four cells from a multiple of four on."""
+    sources = sources_of(structure)
 
     @inlined
-    def lines(kinds, medium):
-        one, two = line_of_kind(medium, kinds[0]), line_of_kind(medium, kinds[1])
-        return one, two, line_of_kind(medium, kinds[2]), line_of_kind(medium, kinds[3])
+    def alike(k):
+        return (k[0] == k[1]) & (k[2] == k[3]) & (k[0] == k[2])
+
+    @inlined
+    def lines(k, medium):
+        one = two = three = four = line_of_kind(medium, k[0])
+        if not alike(k):
+            two, three, four = line_of_kind(medium, k[1]), line_of_kind(medium, k[2]), line_of_kind(medium, k[3])
+        return one, two, three, four
 
     @inlined
     def start(i, u, k, heat):
@@ -115,11 +122,12 @@ def _four_cells():
     def with_last(c, value):
         return c[0], c[1], c[2], value
 
-    return Cells(COLUMNS, load4, store4, lines, start, beside, with_first, with_last)
+    return Cells(COLUMNS, load4, store4, alike, lines, start, beside, with_first, with_last)
 
 
-def _one_cell():
+def _one_cell(structure):
     """Rows of a single cell, as tuples of one."""
+    sources = sources_of(structure)
 
     @inlined
     def read(u, i):
@@ -128,6 +136,10 @@ def _one_cell():
     @inlined
     def write(v, i, values):
         v[i] = values[0]
+
+    @inlined
+    def alike(k):
+        return True
 
     @inlined
     def lines(kinds, medium):
@@ -145,7 +157,7 @@ def _one_cell():
     def with_end(c, value):
         return (value,)
 
-    return Cells(1, read, write, lines, start, beside, with_end, with_end)
+    return Cells(1, read, write, alike, lines, start, beside, with_end, with_end)
 
 
 def _difference(a, b):
@@ -326,16 +338,33 @@ def _around(cells):
 def _march(structure, cells):
     """The march of a thread from plane z to `end`, with the row of cells from x on; all of a block march together."""
     several, (wrap_x, wrap_y, wrap_z) = structure.several, structure.periodic
-    count, read, write, start, lines = cells.count, cells.read, cells.write, cells.start, cells.lines
+    count, read, write, start, lines, alike = (
+        cells.count,
+        cells.read,
+        cells.write,
+        cells.start,
+        cells.lines,
+        cells.alike,
+    )
     (ends_of, ways_of), at_walls, around = _place(structure, count), _at_walls(cells), _around(cells)
     publish, (load_kinds, parted) = store_rows(count, True), integers(count)
-    nothing, nowhere, size = (uint32(0),) * count, (uint32(0),), count * TILE.x * TILE.y
+    repeat, nothing, nowhere, size = repeated(count), (uint32(0),) * count, (uint32(0),), count * TILE.x * TILE.y
     renew = each(_uniform if structure.uniform else _by_kind, whole=1)
     rates_of = _of_axes if structure.uniform else _all
 
     @inlined
     def kinds_at(medium, i):
         return parted(load_kinds(medium.kinds, uint64(i)), medium.kinds) if several else nothing
+
+    @inlined
+    def renewed(i, here, sides, kinds, rates, heat):
+        xm, xp, ym, yp, zm, zp = sides
+        if alike(kinds):
+            same = repeat(kinds[0])
+            new = renew(start(i, here, same, heat), xm, xp, ym, yp, zm, zp, same, rates)
+        else:
+            new = renew(start(i, here, kinds, heat), xm, xp, ym, yp, zm, zp, kinds, rates)
+        return new
 
     @inlined
     def march(x, y, z, end, board, u, v, shape, rates, medium, walls, heat):
@@ -375,8 +404,7 @@ def _march(structure, cells):
             in_y = differences(p_before, p_here), differences(p_after, p_here)
             sides = in_x + in_y + (differences(p_low, p_here), differences(p_high, p_here))
             sides = at_walls(sides, x, y, z, ends, left, right, shape, walls, medium.zero)
-            xm, xp, ym, yp, zm, zp = sides
-            new = renew(start(uint64(i), here, kinds, heat), xm, xp, ym, yp, zm, zp, kinds, rates)
+            new = renewed(uint64(i), here, sides, kinds, rates, heat)
             if inside:
                 write(v, uint64(i), new)
             here, high, kinds, high_kinds, first = high, coming, high_kinds, coming_kinds, high_lines[0]

@@ -198,12 +198,16 @@ class NonlinearCudaSweep:
             u, v, shape, _, *others = args
             given = (u, v, self._joints, shape, *others)
             grid, block = cuda_joints.grid(self._joints.shape[0]), (cuda_joints.THREADS, 1, 1)
-            launches.append(kernel(cuda_joints.build, self._structure, given).bound(grid, block, given))
+            launches.append(kernel(cuda_joints.build, self._variant(), given).bound(grid, block, given))
         return launches
 
     def _kernel(self, args: tuple[Any, ...]) -> Any:
         """The movement's kernel."""
-        return kernel(self._movement.build, self._structure, args, self._movement.bounds(self.dtype.name))
+        return kernel(self._movement.build, self._variant(), args, self._movement.bounds(self.dtype.name))
+
+    def _variant(self) -> Structure:
+        """What the kernels of a step are compiled for."""
+        return self._structure._replace(heat_field=self._source is not None)
 
     def _walls(self, walls: Table, k: int) -> Walls:
         """The walls in step k of a batch."""
