@@ -335,26 +335,10 @@ def _around(cells):
     return around
 
 
-def _march(structure, cells):
-    """The march of a thread from plane z to `end`, with the row of cells from x on; all of a block march together."""
-    several, (wrap_x, wrap_y, wrap_z) = structure.several, structure.periodic
-    count, read, write, start, lines, alike = (
-        cells.count,
-        cells.read,
-        cells.write,
-        cells.start,
-        cells.lines,
-        cells.alike,
-    )
-    (ends_of, ways_of), at_walls, around = _place(structure, count), _at_walls(cells), _around(cells)
-    publish, (load_kinds, parted) = store_rows(count, True), integers(count)
-    repeat, nothing, nowhere, size = repeated(count), (uint32(0),) * count, (uint32(0),), count * TILE.x * TILE.y
+def _renewed(structure, cells):
+    """call(i, here, sides, kinds, rates, heat): a row of cells from cell i on after the step."""
+    alike, start, repeat = cells.alike, cells.start, repeated(cells.count)
     renew = each(_uniform if structure.uniform else _by_kind, whole=1)
-    rates_of = _of_axes if structure.uniform else _all
-
-    @inlined
-    def kinds_at(medium, i):
-        return parted(load_kinds(medium.kinds, uint64(i)), medium.kinds) if several else nothing
 
     @inlined
     def renewed(i, here, sides, kinds, rates, heat):
@@ -365,6 +349,23 @@ def _march(structure, cells):
         else:
             new = renew(start(i, here, kinds, heat), xm, xp, ym, yp, zm, zp, kinds, rates)
         return new
+
+    return renewed
+
+
+def _march(structure, cells):
+    """The march of a thread from plane z to `end`, with the row of cells from x on; all of a block march together."""
+    several, (wrap_x, wrap_y, wrap_z) = structure.several, structure.periodic
+    count, read, write, lines = cells.count, cells.read, cells.write, cells.lines
+    (ends_of, ways_of), at_walls, around = _place(structure, count), _at_walls(cells), _around(cells)
+    publish, (load_kinds, parted) = store_rows(count, True), integers(count)
+    nothing, nowhere, size = (uint32(0),) * count, (uint32(0),), count * TILE.x * TILE.y
+    renewed = _renewed(structure, cells)
+    rates_of = _of_axes if structure.uniform else _all
+
+    @inlined
+    def kinds_at(medium, i):
+        return parted(load_kinds(medium.kinds, uint64(i)), medium.kinds) if several else nothing
 
     @inlined
     def march(x, y, z, end, board, u, v, shape, rates, medium, walls, heat):
