@@ -31,14 +31,14 @@ def read_variable(file: h5py.File, name: str) -> Variable:
 
 def single(name: str, variable: Variable, shape: tuple[int, ...], source: str) -> h5py.VirtualLayout:
     """Lay out `shape`, the dataset `name` of a source file."""
-    layout = h5py.VirtualLayout(shape, variable.dtype)
+    layout = _empty(shape, variable)
     layout[...] = h5py.VirtualSource(source, name, shape=shape)
     return layout
 
 
 def stack(name: str, variable: Variable, shape: tuple[int, ...], sources: Sequence[str]) -> h5py.VirtualLayout:
     """Lay out (time, *shape), each time being the dataset `name` of one source file."""
-    layout = h5py.VirtualLayout((len(sources), *shape), variable.dtype)
+    layout = _empty((len(sources), *shape), variable)
     for i, source in enumerate(sources):
         layout[i] = h5py.VirtualSource(source, name, shape=shape)
     return layout
@@ -47,7 +47,7 @@ def stack(name: str, variable: Variable, shape: tuple[int, ...], sources: Sequen
 def queue(name: str, variable: Variable, shape: tuple[int, ...], sources: Sequence[str]) -> h5py.VirtualLayout:
     """Lay out (time * cells,), the datasets `name` (`shape`) of the source files one after another."""
     cells = prod(shape)
-    layout = h5py.VirtualLayout((len(sources) * cells,), variable.dtype)
+    layout = _empty((len(sources) * cells,), variable)
     for i, source in enumerate(sources):
         layout[i * cells : (i + 1) * cells] = h5py.VirtualSource(source, name, shape=shape)
     return layout
@@ -59,3 +59,9 @@ def add_virtual(group: h5py.Group, name: str, variable: Variable, layout: h5py.V
     data = group.create_virtual_dataset(name, layout, fillvalue=fill)
     set_attributes(data, variable.attributes)
     return data
+
+
+def _empty(shape: tuple[int, ...], variable: Variable) -> h5py.VirtualLayout:
+    layout = h5py.VirtualLayout(shape, variable.dtype)
+    layout.dcpl.set_obj_track_times(False)  # as h5py does for all other datasets: equal content, equal bytes
+    return layout

@@ -162,6 +162,7 @@ def test_the_series_is_rebuilt_from_the_snapshots_present(folder: RunFolder, sna
     folder.series.unlink()
     write_series(folder)
     assert folder.series.read_bytes() == appended
+    assert not times_of_writing(folder.series)
     write_snapshot(folder.snapshot(1), replace(snapshot_of((2, 3, 4), 1), step=77))
     write_series(folder)
     with h5py.File(folder.series) as file:
@@ -190,6 +191,19 @@ def test_a_missing_snapshot_reads_as_nan_and_never_as_a_temperature(
     with h5py.File(folder.series) as file:
         assert np.isfinite(file["temperature"][0]).all()
         assert np.isnan(file["temperature"][1]).all()
+
+
+def times_of_writing(path: Path) -> list[str]:
+    """The objects that keep when they were written, so that no two files are equal."""
+    kept: list[str] = []
+
+    def note(name: str, node: Any) -> None:
+        if h5py.h5g.get_objinfo(node.id).mtime:
+            kept.append(name)
+
+    with h5py.File(path) as file:
+        file.visititems(note)
+    return kept
 
 
 def test_appending_to_a_thousand_snapshots_reads_the_new_one_alone(
