@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import time
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -125,14 +125,19 @@ def test_the_arithmetic_limit_of_the_cpu_is_measured_in_a_child() -> None:
     assert "with 1 threads" in told
 
 
-def test_what_is_slow_sits_out_rounds_and_a_work_that_times_itself_is_believed() -> None:
+def test_what_is_slow_sits_out_rounds_and_a_work_that_times_itself_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+
+    def take(seconds: float) -> None:
+        now[0] += seconds
+
     def slow() -> measure.Work:
-        time.sleep(0.3)
+        take(0.3)
         return lambda repetitions: 2.0 * repetitions
 
-    quick = measure.Subject("quick", lambda: lambda repetitions: time.sleep(1e-4 * repetitions))
+    monkeypatch.setattr(measure, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    quick = measure.Subject("quick", lambda: lambda repetitions: take(1e-4 * repetitions))
     subjects = [measure.Subject("slow", slow), quick]
     found = measure.interleaved(subjects, measure.host_clock, 1e-5, 1, rounds=3, patience=0.25)
     assert found["slow"].seconds == (2.0,)
-    assert len(found["quick"].seconds) == 3
-    assert 0 < found["quick"].best < 1
+    assert found["quick"].seconds == pytest.approx([1e-4] * 3)
