@@ -217,3 +217,26 @@ def test_the_kernel_of_sums_of_planes_compiles_without_spills(precision: str, ca
 
     signature = types.void(getattr(types, precision)[::1], *(types.uint64,) * 3, types.float64[::1])
     assert spilled_bytes(ptx_of(cuda_sums.build_of_planes, None, signature, capability), capability) == 0
+
+
+def test_no_code_is_copied_before_it_is_inlined(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba's deep copies, two of each function for each place it goes to, took half of the time to compile."""
+    from heatsim_kernels.cuda_api import cuda, inlined
+    from numba.cuda.core import ir
+
+    def refuse(self: Any, memo: Any) -> None:
+        raise AssertionError("copied")
+
+    @inlined
+    def twice(number):  # type: ignore[no-untyped-def]
+        return number + number
+
+    @inlined
+    def fourfold(number):  # type: ignore[no-untyped-def]
+        return twice(twice(number))
+
+    def kernel(values):  # type: ignore[no-untyped-def]
+        values[0] = fourfold(values[0]) if values[1] > 0 else twice(values[2])
+
+    monkeypatch.setattr(ir.Var, "__deepcopy__", refuse)
+    assert "st.global" in cuda.compile_ptx(kernel, types.void(types.float32[::1]), cc=(9, 0))[0]
