@@ -16,7 +16,7 @@ from heatsim.cli import main
 def heatsim(tmp_path: Path) -> Heatsim:
     """Run heatsim in a process of its own, in `tmp_path`, to its end."""
 
-    def call(*arguments: object, timeout: float = 300.0) -> subprocess.CompletedProcess[str]:
+    def call(*arguments: object, timeout: float = 1800.0) -> subprocess.CompletedProcess[str]:
         process = start(*arguments, cwd=tmp_path)
         try:
             out, err = process.communicate(timeout=timeout)

@@ -23,7 +23,7 @@ from heatsim.store.snapshots import read_snapshot
 Write = Callable[..., Path]
 Launch = Callable[..., subprocess.Popen[str]]
 
-PATIENCE = 300  # seconds after which a process counts as hanging, on however busy a machine
+PATIENCE = 1800  # seconds after which a process counts as hanging, on however busy a machine
 
 GROWING = SMALL.replace("end = 1.0", "end = 50.0\nintegrator = 'euler'") + (
     "[[sources]]\npower_density = '1e6/step(abs(t - 20.7) - 0.2)'\n"  # infinite where it is not looked at before

@@ -21,7 +21,7 @@ def results(script: str | None, folder: Path, *more: Path) -> dict[str, np.ndarr
     silent = "ignore::RuntimeWarning"  # NumPy tells of unsigned sums that wrap, as they are meant to
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": path, "PYTHONWARNINGS": silent}
     command = [sys.executable, script, str(target)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=3600, check=False)
     assert done.returncode == 0, done.stderr
     with np.load(target) as file:
         return dict(file)
