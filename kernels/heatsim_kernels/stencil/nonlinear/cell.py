@@ -139,13 +139,14 @@ def build(inlined, called, known=False, read=None) -> Functions:
     """The functions, compiled for a target by its `inlined`; by `called`, what is long and needed in few cells.
 
     known: whether what passes walls was found before the step; `walls` are then `KnownWalls`. read: a device function
-    that reads an item of the tables of sources, if not as any other.
+    that reads an item of an array, if there is a better one than Numba's.
     """
-    look = _look_ups(inlined)
-    wall_heat, at_wall = _walls(inlined, called, look)
+    read = read or inlined(_item)
+    look = _look_ups(inlined, read)
+    wall_heat, at_wall = _walls(inlined, called, look, read)
     if known:
-        at_wall = _known_walls(inlined)
-    phi, between, sources = look.phi, _between(inlined, look), build_sources(inlined, read)
+        at_wall = _known_walls(inlined, read)
+    phi, between, sources = look.phi, _between(inlined, look, read), build_sources(inlined, read)
 
     @inlined
     def passing(field, i, x, y, z, face, kind, potential, box, medium, walls):
@@ -158,17 +159,18 @@ def build(inlined, called, known=False, read=None) -> Functions:
         upper = face % 2 == 1
         at_end = at == (n - 1 if upper else int64(0))
         if at_end and wraps == 0:
-            rate = medium.numbers[(kind * 6 + face) * NUMBERS]
-            return rate, at_wall(field[i], kind, face, position, medium, walls)
+            rate = read(medium.numbers, (kind * 6 + face) * NUMBERS)
+            return rate, at_wall(read(field, i), kind, face, position, medium, walls)
         step = stride * (1 - n if at_end else int64(1))
-        return between(field[i], field[i + step if upper else i - step], kind, face, potential, medium)
+        beyond = read(field, i + step if upper else i - step)
+        return between(read(field, i), beyond, kind, face, potential, medium)
 
     @inlined
     def new_value(field, i, x, y, z, box, medium, walls, heat):
         """The value of cell i at (x, y, z) after the step."""
-        u = field[i]
-        kind = int64(medium.kinds[i]) if medium.several != 0 else int64(0)
-        potential = phi(u, int64(medium.material[kind]) * medium.segments, medium)
+        u = read(field, i)
+        kind = int64(read(medium.kinds, i)) if medium.several != 0 else int64(0)
+        potential = phi(u, int64(read(medium.material, kind)) * medium.segments, medium)
         value, lower = sources(i, u, kind, heat), medium.zero
         for face in range(6):
             rate, difference = passing(field, i, x, y, z, face, kind, potential, box, medium, walls)
@@ -186,7 +188,7 @@ def _item(array, i):
     return array[i]
 
 
-def _look_ups(inlined) -> LookUps:
+def _look_ups(inlined, read) -> LookUps:
     @inlined
     def segment(value, scale, shift, medium):
         """The segment that a value lies in; what is not a number has one too."""
@@ -200,7 +202,7 @@ def _look_ups(inlined) -> LookUps:
     @inlined
     def on_line(lines, row, j, value):
         at = int64(2) * int64(row + j)
-        return fma(lines[at + 1], value, lines[at])
+        return fma(read(lines, at + 1), value, read(lines, at))
 
     @inlined
     def phi(u, row, medium):
@@ -218,7 +220,7 @@ def _look_ups(inlined) -> LookUps:
     return LookUps(segment, phi, temperature, resistivity)
 
 
-def _walls(inlined, called, look):
+def _walls(inlined, called, look, read):
     """wall_heat and at_wall."""
     heat_entering = inlined(surface.heat_entering)
     segment, temperature, resistivity = look.segment, look.temperature, look.resistivity
@@ -232,8 +234,8 @@ def _walls(inlined, called, look):
         """
         rows = (factor - int64(1)) * medium.segments
         at = int64(2) * (rows + segment(x, medium.t_scale, medium.t_shift, medium))
-        f, over = fma(walls.factors[at + 1], x, walls.factors[at]), x - ambient
-        steeper = h * walls.factors[at + 1] * over
+        rise, over = read(walls.factors, at + 1), x - ambient
+        f, steeper = fma(rise, x, read(walls.factors, at)), h * rise * over
         if steeper < medium.zero:
             steeper = medium.zero
         return fma(h, f, steeper), fma(steeper, over, flux), em * f
@@ -242,13 +244,13 @@ def _walls(inlined, called, look):
     def wall_heat(T, row, kind, face, position, medium, walls):
         """Heat that enters a cell at T through a wall, W/m2, and how much less of it a warmer one, W/(m2 K)."""
         values, size = walls.values, walls.size
-        place = walls.offsets[face] + (position if walls.per_cell != 0 else kind)
+        place = read(walls.offsets, face) + (position if walls.per_cell != 0 else kind)
         at = walls.start + place
-        h, ambient, flux = values[at], values[at + size], values[at + 2 * size]
-        em, surroundings, reference = values[at + 3 * size], values[at + 4 * size], walls.reference
+        h, ambient, flux = read(values, at), read(values, at + size), read(values, at + 2 * size)
+        em, surroundings, reference = read(values, at + 3 * size), read(values, at + 4 * size), walls.reference
         zero, one, four = medium.zero, medium.one, medium.four
-        half_cell = medium.numbers[(kind * 6 + face) * NUMBERS + 5]
-        factor = int64(walls.factor[place]) if walls.follow != 0 else int64(0)
+        half_cell = read(medium.numbers, (kind * 6 + face) * NUMBERS + 5)
+        factor = int64(read(walls.factor, place)) if walls.follow != 0 else int64(0)
         x, r, entering, less = T, zero, zero, zero
         # With k at the centre first, then midway between it and the surface; a factor likewise, then at the surface.
         for step in range(FOLLOWING if factor > 0 else 2):
@@ -266,24 +268,24 @@ def _walls(inlined, called, look):
     def at_wall(u, kind, face, position, medium, walls):
         """The difference of phi that stands for a wall."""
         difference = medium.zero
-        if walls.closed[face] == 0:
-            row = int64(medium.material[kind]) * medium.segments
+        if read(walls.closed, face) == 0:
+            row = int64(read(medium.material, kind)) * medium.segments
             entering, _ = wall_heat(temperature(u, row, medium), row, kind, face, position, medium, walls)
-            difference = fma(medium.numbers[(kind * 6 + face) * NUMBERS + 4], entering, difference)
+            difference = fma(read(medium.numbers, (kind * 6 + face) * NUMBERS + 4), entering, difference)
         return difference
 
     return wall_heat, at_wall
 
 
-def _known_walls(inlined):
+def _known_walls(inlined, read):
     """at_wall, where it was found before."""
 
     @inlined
     def at_wall(u, kind, face, position, medium, walls):
         """The difference of phi that stands for a wall."""
         difference = medium.zero
-        if walls.closed[face] == 0:
-            difference = walls.differences[walls.starts[face] + position]
+        if read(walls.closed, face) == 0:
+            difference = read(walls.differences, read(walls.starts, face) + position)
         return difference
 
     return at_wall
@@ -325,21 +327,22 @@ def build_series(inlined, resistivity):
     return series
 
 
-def _between(inlined, look):
+def _between(inlined, look, read):
     phi, temperature, series = look.phi, look.temperature, build_series(inlined, look.resistivity)
 
     @inlined
     def between(u, u1, kind, face, potential, medium):
         """Rate and difference of two cells, of which the other one is at u1."""
-        link, row = int64(medium.links[kind * 6 + face]), int64(medium.material[kind]) * medium.segments
+        link, row = int64(read(medium.links, kind * 6 + face)), int64(read(medium.material, kind)) * medium.segments
         numbers = (kind * 6 + face) * NUMBERS
-        rate, difference = medium.numbers[numbers], medium.zero
+        rate, difference = read(medium.numbers, numbers), medium.zero
         if link == OWN:
             difference = phi(u1, row, medium) - potential
         elif link != CLOSED:
             row1 = (link - OTHER) * medium.segments
             T, T1 = temperature(u, row, medium), temperature(u1, row1, medium)
-            own, contact, other = medium.numbers[numbers + 1], medium.numbers[numbers + 2], medium.numbers[numbers + 3]
+            own, contact = read(medium.numbers, numbers + 1), read(medium.numbers, numbers + 2)
+            other = read(medium.numbers, numbers + 3)
             rate = series(T, T1, row, row1, own, contact, other, medium)
             difference = T1 - T
         return rate, difference

@@ -12,8 +12,15 @@ from ...cuda_vectors import constant, load4
 from ...fma import fma
 from . import cell
 
-functions = cell.build(inlined, inlined)
-sweeping = cell.build(inlined, inlined, known=True, read=constant)  # those that take `KnownWalls`
+
+@inlined
+def item(array, i):
+    """array[i], of an array that the kernel does not write; i >= 0 has any type, and none is taken from the end."""
+    return constant(array, uint64(i))
+
+
+functions = cell.build(inlined, inlined, read=item)
+sweeping = cell.build(inlined, inlined, known=True, read=item)  # those that take `KnownWalls`
 
 
 class Structure(NamedTuple):

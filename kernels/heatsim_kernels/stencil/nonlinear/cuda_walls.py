@@ -8,13 +8,13 @@ always adds in the same order.
 
 from __future__ import annotations
 
-from numba import float64, int64, uint32
+from numba import float64, int64, uint32, uint64
 
 from ...cuda_api import SIMULATED, cuda
 from ..cuda_reductions import THREADS, block_sum
 from ..terms import FACES
 from .cell import NUMBERS
-from .cuda_cell import functions
+from .cuda_cell import functions, item
 
 BLOCKS = 2 if SIMULATED else 256  # an account; many, since each waits for memory between its few rounds
 WALLS = len(FACES)  # accounts that are walls, the first ones
@@ -31,21 +31,21 @@ def build(variant):
 
     def walls_of_a_step(u, differences, cells, faces, starts, capacity, box, medium, walls, partial):
         account, total = int64(cuda.blockIdx.y), float64(0.0)
-        start, end = starts[account], starts[account + 1]
+        start, end = item(starts, account), item(starts, account + 1)
         entry = start + int64(cuda.blockIdx.x) * THREADS + int64(cuda.threadIdx.x)
         while entry < end:
-            i = cells[entry]
-            kind = int64(medium.kinds[i]) if medium.several != 0 else int64(0)
+            i = item(cells, entry)
+            kind = int64(item(medium.kinds, i)) if medium.several != 0 else int64(0)
             if account < WALLS:
-                rate = medium.numbers[(kind * 6 + account) * NUMBERS]
-                difference = at_wall(u[i], kind, account, entry - start, medium, walls)
-                differences[entry] = difference
+                rate = item(medium.numbers, (kind * 6 + account) * NUMBERS)
+                difference = at_wall(item(u, i), kind, account, entry - start, medium, walls)
+                differences[uint64(entry)] = difference
             else:
-                face, row, nx, ny = int64(faces[entry]), uint32(uint32(i) // uint32(box.nx)), box.nx, box.ny
+                face, row, nx, ny = int64(item(faces, entry)), uint32(uint32(i) // uint32(box.nx)), box.nx, box.ny
                 x, y, z = i - int64(row) * nx, int64(row) % ny, int64(uint32(row) // uint32(ny))
-                potential = phi(u[i], int64(medium.material[kind]) * medium.segments, medium)
+                potential = phi(item(u, i), int64(item(medium.material, kind)) * medium.segments, medium)
                 rate, difference = passing(u, i, x, y, z, face, kind, potential, box, medium, walls)
-            total += capacity[kind] * (float64(rate) * float64(difference))
+            total += item(capacity, kind) * (float64(rate) * float64(difference))
             entry += int64(BLOCKS) * THREADS
         total = block_sum(total)
         if cuda.threadIdx.x == 0:
