@@ -139,9 +139,10 @@ def _compare(options: argparse.Namespace, dtype: str, cores: list[int], folder: 
             peers.append(Peer(key, python, cores, environment, folder / f"{key}.log"))
             _attempt(peers[-1], partial(_make_ready, options=options, dtype=dtype))
         for number in range(options.rounds):
-            _say(f"round {number + 1} of {options.rounds}")
             for peer in peers:
                 _attempt(peer, partial(_time, n=options.n))
+            rates = (f"{peer.row.name} {peer.row.rates[-1]:.3f}" for peer in peers if peer.row.rates)
+            _say(f"round {number + 1} of {options.rounds}, G cells/s: {', '.join(rates)}")
     finally:
         for peer in peers:
             peer.close()

@@ -15,17 +15,17 @@ def greater(value, most):
     return value if value > most or value != value else most
 
 
-def block_reduction(pick):
-    """call(value): `pick` of all threads' numbers, right in thread 0; pairwise, always in the same order. All THREADS
-    threads must call it."""
+def block_reduction(pick, threads=THREADS):
+    """call(value): `pick` of all threads' numbers, right in thread 0; pairwise, always in the same order. All threads,
+    a power of two, must call it."""
     pair = inlined(pick)
 
     @inlined
     def reduction(value):
-        values = cuda.shared.array(THREADS, float64)
+        values = cuda.shared.array(threads, float64)
         values[cuda.threadIdx.x] = value
         cuda.syncthreads()
-        half = THREADS // 2
+        half = threads // 2
         while half > 0:
             if cuda.threadIdx.x < half:
                 values[cuda.threadIdx.x] = pair(values[cuda.threadIdx.x], values[cuda.threadIdx.x + half])
@@ -36,5 +36,10 @@ def block_reduction(pick):
     return reduction
 
 
-block_sum = block_reduction(lambda a, b: a + b)
+def add(a, b):
+    """Their sum."""
+    return a + b
+
+
+block_sum = block_reduction(add)
 block_most = block_reduction(lambda most, value: greater(value, most))

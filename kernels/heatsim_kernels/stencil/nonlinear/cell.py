@@ -135,14 +135,14 @@ class Functions(NamedTuple):
     new_value: object
 
 
-def build(inlined, called, known=False, read=None) -> Functions:
+def build(inlined, called, known=False, read=None, place=None) -> Functions:
     """The functions, compiled for a target by its `inlined`; by `called`, what is long and needed in few cells.
 
-    known: whether what passes walls was found before the step; `walls` are then `KnownWalls`. read: a device function
-    that reads an item of an array, if there is a better one than Numba's.
+    known: whether what passes walls was found before the step; `walls` are then `KnownWalls`. read, place: device
+    functions that do what `_item` and `_place` do, if the target has better ones.
     """
     read = read or inlined(_item)
-    look = _look_ups(inlined, read)
+    look = _look_ups(inlined, read, place or inlined(_place))
     wall_heat, at_wall = _walls(inlined, called, look, read)
     if known:
         at_wall = _known_walls(inlined, read)
@@ -188,16 +188,20 @@ def _item(array, i):
     return array[i]
 
 
-def _look_ups(inlined, read) -> LookUps:
+def _place(s, medium):
+    """s as a whole number of a segment; that is 0 for what is not a number."""
+    if not s > medium.zero:
+        s = medium.zero
+    if s > medium.last:
+        s = medium.last
+    return int32(s)
+
+
+def _look_ups(inlined, read, place) -> LookUps:
     @inlined
     def segment(value, scale, shift, medium):
-        """The segment that a value lies in; what is not a number has one too."""
-        s = fma(value, scale, shift)
-        if not s > medium.zero:
-            s = medium.zero
-        if s > medium.last:
-            s = medium.last
-        return int32(s)
+        """The segment that a value lies in."""
+        return place(fma(value, scale, shift), medium)
 
     @inlined
     def on_line(lines, row, j, value):

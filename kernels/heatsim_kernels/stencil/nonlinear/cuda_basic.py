@@ -39,7 +39,7 @@ def build(structure: Structure):
     return basic
 
 
-def bounds(dtype: str) -> None:
+def bounds(structure: Structure) -> None:
     """Any number of registers will do."""
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from llvmlite import ir
 from numba import int32, types, uint32, uint64
+from numba.core import cgutils
 
 from ...cuda_api import SIMULATED, inlined, intrinsic
 from ...cuda_vectors import constant, load4
@@ -17,10 +18,6 @@ from . import cell
 def item(array, i):
     """array[i], of an array that the kernel does not write; i >= 0 has any type, and none is taken from the end."""
     return constant(array, uint64(i))
-
-
-functions = cell.build(inlined, inlined, read=item)
-sweeping = cell.build(inlined, inlined, known=True, read=item)  # those that take `KnownWalls`
 
 
 class Structure(NamedTuple):
@@ -50,6 +47,10 @@ if SIMULATED:
         i = first + uint64(k) * uint64(2)
         return array[i], array[i + uint64(1)]
 
+    def whole(value):
+        """`value` without its fraction, int32; beyond these the nearest one, for what is not a number 0 or less."""
+        return int32(min(max(value, -(2.0**31)), 2.0**31 - 1)) if value == value else int32(0)
+
 else:
 
     @intrinsic
@@ -71,15 +72,44 @@ else:
 
         return result(array, types.uint64, types.uint32), codegen
 
+    @intrinsic
+    def whole(typing_context, value):
+        """`value` without its fraction, int32; beyond these the nearest one, for what is not a number 0 or less."""
+        name = {types.float32: "llvm.nvvm.f2i.rz", types.float64: "llvm.nvvm.d2i.rz"}[value]
 
-def on_line(value, lines, first, scale, shift, last, zero):
+        def codegen(context, builder, signature, args):
+            function = ir.FunctionType(ir.IntType(32), [args[0].type])
+            return builder.call(cgutils.get_or_insert_function(builder.module, function, name), args)
+
+        return types.int32(value), codegen
+
+
+@inlined
+def place(s, last):
+    """The segment that s lies in, as in `cell`. Its bounds are integers: as float64 they take five times the
+    instructions."""
+    return min(max(whole(s), int32(0)), last)
+
+
+@inlined
+def last_segment(medium):
+    """The last one of a row of tables, int32."""
+    return int32(medium.segments - 1)
+
+
+@inlined
+def _place(s, medium):
+    return place(s, last_segment(medium))
+
+
+functions = cell.build(inlined, inlined, read=item, place=_place)
+sweeping = cell.build(inlined, inlined, known=True, read=item, place=_place)  # those that take `KnownWalls`
+
+
+def on_line(value, lines, first, scale, shift, last):
     """What a table has at `value`, as in `cell`, in fewer instructions; `first`, uint32, is where the material's lines
-    start.
-
-    What is not a number takes segment 0 here too: that is what the device's maximum makes of it.
-    """
-    segment = uint32(int32(min(max(fma(value, scale, shift), zero), last)))
-    a, b = load2(lines, uint64(first), segment)
+    start."""
+    a, b = load2(lines, uint64(first), uint32(place(fma(value, scale, shift), last)))
     return fma(b, value, a)
 
 

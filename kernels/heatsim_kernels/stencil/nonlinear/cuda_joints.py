@@ -18,7 +18,7 @@ from ...cuda_vectors import constant
 from ...fma import fma
 from ..cuda_cell import neighbours
 from .cell import NUMBERS, build_series
-from .cuda_cell import Structure, line_of, line_of_kind, load2, on_line, rates_of_kind, sources_of
+from .cuda_cell import Structure, last_segment, line_of, line_of_kind, load2, on_line, rates_of_kind, sources_of
 from .numbers import has_others
 from .terms import CLOSED, OTHER, OWN, NonlinearTerms
 
@@ -64,7 +64,7 @@ def _new_value(structure: Structure):
         near, links, rate = _six(u, around(i, x, y, z, shape)), _links(medium, kind), rates_of_kind(rates, kind)
         row = line_of_kind(medium, kind)
         cell = Cell(kind, row, _potential(here, row, medium), _temperature(here, row, medium))
-        p = lines_each(near, medium.potentials, row, medium.scale, medium.shift, medium.last, medium.zero)
+        p = lines_each(near, medium.potentials, row, medium.scale, medium.shift, last_segment(medium))
         at_x, at_y, at_z = uint32(z * shape.ny + y), uint32(z * shape.nx + x), uint32(y * shape.nx + x)
         left, right = not wrap_x and x == 0, not wrap_x and x == uint32(shape.nx - one)
         front, back = not wrap_y and y == 0, not wrap_y and y == uint32(shape.ny - one)
@@ -96,17 +96,17 @@ def _links(medium, kind):
 
 @inlined
 def _potential(u, row, medium):
-    return one_line(u, medium.potentials, row, medium.scale, medium.shift, medium.last, medium.zero)
+    return one_line(u, medium.potentials, row, medium.scale, medium.shift, last_segment(medium))
 
 
 @inlined
 def _temperature(u, row, medium):
-    return one_line(u, medium.temperatures, row, medium.scale, medium.shift, medium.last, medium.zero)
+    return one_line(u, medium.temperatures, row, medium.scale, medium.shift, last_segment(medium))
 
 
 @inlined
 def _resistivity(T, row, medium):
-    return one_line(T, medium.resistivities, row, medium.t_scale, medium.t_shift, medium.last, medium.zero)
+    return one_line(T, medium.resistivities, row, medium.t_scale, medium.t_shift, last_segment(medium))
 
 
 _series = build_series(inlined, _resistivity)
@@ -128,6 +128,11 @@ def _through(value, rate, u, potential, link, face, at_wall, position, cell, med
         rate = _series(cell.temperature, T, cell.row, row, own, contact, other, medium)
         difference = T - cell.temperature
     return fma(rate, difference, value)
+
+
+def bounds(structure: Structure) -> tuple[int, int]:
+    """Threads a block, and the blocks that a multiprocessor should hold: as many as leave registers enough."""
+    return THREADS, 8 if structure.dtype == "float32" else 4
 
 
 def grid(cells: int) -> tuple[int, int, int]:

@@ -29,11 +29,10 @@ from ...cuda_vectors import constant, integers, load4, store4
 from ...fma import fma
 from ..cuda_cell import above, below
 from ..tile import Tile
-from .cuda_cell import Structure, line_of_kind, on_line, rates_of_kind, sources_of
+from .cuda_cell import Structure, last_segment, line_of_kind, on_line, rates_of_kind, sources_of
 
 TILE = Tile(WARP, 2, planes=2) if SIMULATED else Tile(WARP, 8, planes=32)
 COLUMNS = 4
-BLOCKS = {"float32": 3, "float64": 2}  # a multiprocessor, which caps the registers: without spills, as it happens
 
 ONLY_SMOOTH = True
 
@@ -73,9 +72,9 @@ def build(structure: Structure):
     return register
 
 
-def bounds(dtype: str) -> tuple[int, int]:
-    """Threads a block, and the blocks that a multiprocessor should hold."""
-    return TILE.x * TILE.y, BLOCKS[dtype]
+def bounds(structure: Structure) -> tuple[int, int]:
+    """Threads a block, and the blocks that a multiprocessor should hold: as many as leave registers enough."""
+    return TILE.x * TILE.y, 3 if structure.dtype == "float32" and not structure.heat_field else 2
 
 
 def grid(shape: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -193,7 +192,7 @@ look_up_each, differences = each(on_line), each(_difference)
 @inlined
 def look_up(u, first, medium):
     """The potentials of cells, of the materials whose lines start at `first`, a tuple too or one for all."""
-    return look_up_each(u, medium.potentials, first, medium.scale, medium.shift, medium.last, medium.zero)
+    return look_up_each(u, medium.potentials, first, medium.scale, medium.shift, last_segment(medium))
 
 
 class Ends(NamedTuple):
@@ -264,7 +263,8 @@ def _place(structure, count):
         outer = uint32(below(i, y, shape.ny, shape.nx, wrap_y) - i)
         if ty > 0:
             outer = uint32(above(i, y, shape.ny, shape.nx, wrap_y) - i)
-        at_side, at_edge = tx == 0 or tx == uint32(TILE.x - 1), ty == 0 or ty == uint32(TILE.y - 1)
+        # Each in one comparison, below zero wrapping: for two the compiler makes two branches, around every load.
+        at_side, at_edge = uint32(tx - one) >= uint32(TILE.x - 2), uint32(ty - one) >= uint32(TILE.y - 2)
         return Ways(at_side, at_edge, side, outer)
 
     return ends, ways
@@ -364,8 +364,13 @@ def _march(structure, cells):
     rates_of = _of_axes if structure.uniform else _all
 
     @inlined
-    def kinds_at(medium, i):
-        return parted(load_kinds(medium.kinds, uint64(i)), medium.kinds) if several else nothing
+    def words_at(medium, i):
+        """The kinds of a row of cells as they lie in memory: together they take a quarter of the registers."""
+        return load_kinds(medium.kinds, uint64(i)) if several else nothing
+
+    @inlined
+    def kinds_of(words, medium):
+        return parted(words, medium.kinds) if several else nothing
 
     @inlined
     def march(x, y, z, end, board, u, v, shape, rates, medium, walls, heat):
@@ -377,8 +382,8 @@ def _march(structure, cells):
         low, up = below(i, z, shape.nz, plane, wrap_z), above(i, z, shape.nz, plane, wrap_z)
         here, high = read(u, uint64(i)), read(u, uint64(up))
         side, outer = constant(u, uint32(i + ways.side)), read(u, uint64(uint32(i + ways.outer)))
-        kinds, high_kinds = kinds_at(medium, i), kinds_at(medium, up)
-        own_lines = lines(kinds, medium)
+        words, high_words = words_at(medium, i), words_at(medium, up)
+        own_lines = lines(kinds_of(words, medium), medium)
         first = own_lines[0]
         p_low, p_here = look_up(read(u, uint64(low)), own_lines, medium), look_up(here, own_lines, medium)
         at = uint64((ty * uint32(TILE.x) + tx) * uint32(count))
@@ -386,18 +391,18 @@ def _march(structure, cells):
         publish(board, at, nowhere, p_here, one)
         while z < end:
             # What comes from afar is asked for here and used in the next round.
-            j, k = i, i
-            if z + one < end:
+            j, k, after = i, i, uint32(z + one)
+            if after < end:
                 j = uint32(i + plane)
-                k = above(j, uint32(z + one), shape.nz, plane, wrap_z)
-            coming, coming_kinds, coming_side, coming_outer = read(u, uint64(k)), kinds_at(medium, k), side, outer
+                k = above(j, after, shape.nz, plane, wrap_z)
+            coming, coming_words, coming_side, coming_outer = read(u, uint64(k)), words_at(medium, k), side, outer
             if ways.at_side:
                 coming_side = constant(u, uint32(j + ways.side))
             if ways.at_edge:
                 coming_outer = read(u, uint64(uint32(j + ways.outer)))
             left, right = through_x(ends, uint32(z * shape.ny + y), walls)
 
-            high_lines = lines(high_kinds, medium)
+            high_lines = lines(kinds_of(high_words, medium), medium)
             p_high = look_up(high, high_lines, medium)
             p_left, p_right, p_before, p_after = around(p_here, side, outer, first, at, ways, board, medium)
             publish(board, other, nowhere, p_high, one)
@@ -405,11 +410,11 @@ def _march(structure, cells):
             in_y = differences(p_before, p_here), differences(p_after, p_here)
             sides = in_x + in_y + (differences(p_low, p_here), differences(p_high, p_here))
             sides = at_walls(sides, x, y, z, ends, left, right, shape, walls, medium.zero)
-            new = renewed(uint64(i), here, sides, kinds, rates, heat)
+            new = renewed(uint64(i), here, sides, kinds_of(words, medium), rates, heat)
             if inside:
                 write(v, uint64(i), new)
-            here, high, kinds, high_kinds, first = high, coming, high_kinds, coming_kinds, high_lines[0]
+            here, high, words, high_words, first = high, coming, high_words, coming_words, high_lines[0]
             p_low, p_here, side, outer = p_here, p_high, coming_side, coming_outer
-            at, other, i, z = other, at, uint32(i + plane), uint32(z + one)
+            at, other, i, z = other, at, uint32(i + plane), after
 
     return march

@@ -16,7 +16,6 @@ from ...cuda_watch import CudaWatch
 from ...totals import Cells, Totals
 from ...watch import Wanted
 from ..cuda_field import DeviceField
-from ..cuda_reductions import THREADS
 from ..cuda_windows import Windows
 from ..pieces import pieces
 from ..terms import FACES
@@ -193,17 +192,20 @@ class NonlinearCudaSweep:
             place = self._known_walls.differences, *self._book, self._capacity
             given = (self._field.now, *place, self._box, medium, self._walls(walls, k), self._entered)
             passing, grid = kernel(cuda_walls.build, None, given), (cuda_walls.BLOCKS, self.terms.ledger_size, 1)
-            launches.insert(0, passing.bound(grid, (THREADS, 1, 1), given))
+            launches.insert(0, passing.bound(grid, (cuda_walls.THREADS, 1, 1), given))
         if self._joints is not None:
             u, v, shape, _, *others = args
             given = (u, v, self._joints, shape, *others)
             grid, block = cuda_joints.grid(self._joints.shape[0]), (cuda_joints.THREADS, 1, 1)
-            launches.append(kernel(cuda_joints.build, self._variant(), given).bound(grid, block, given))
+            variant = self._variant()
+            beside = kernel(cuda_joints.build, variant, given, cuda_joints.bounds(variant))
+            launches.append(beside.bound(grid, block, given))
         return launches
 
     def _kernel(self, args: tuple[Any, ...]) -> Any:
         """The movement's kernel."""
-        return kernel(self._movement.build, self._variant(), args, self._movement.bounds(self.dtype.name))
+        variant = self._variant()
+        return kernel(self._movement.build, variant, args, self._movement.bounds(variant))
 
     def _variant(self) -> Structure:
         """What the kernels of a step are compiled for."""

@@ -11,15 +11,17 @@ from __future__ import annotations
 from numba import float64, int64, uint32, uint64
 
 from ...cuda_api import SIMULATED, cuda
-from ..cuda_reductions import THREADS, block_sum
+from ..cuda_reductions import add, block_reduction
 from ..terms import FACES
 from .cell import NUMBERS
 from .cuda_cell import functions, item
 
-BLOCKS = 2 if SIMULATED else 256  # an account; many, since each waits for memory between its few rounds
+BLOCKS = 2 if SIMULATED else 512  # an account; many, since each waits for memory between its few rounds
+THREADS = 4 if SIMULATED else 128  # small blocks: five of them share a multiprocessor's registers in float64
 WALLS = len(FACES)  # accounts that are walls, the first ones
 
 at_wall, passing, phi = functions.at_wall, functions.passing, functions.phi
+block_sum = block_reduction(add, THREADS)
 
 
 def build(variant):
