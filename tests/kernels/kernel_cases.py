@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from heatsim_kernels.stencil import Sweep
+import pytest
+from heatsim_kernels.stencil import Sweep, cpu_tiling
 from heatsim_kernels.stencil.terms import Drive, Taps, Terms
 
 FLOATS = (np.float32, np.float64)
@@ -164,6 +165,16 @@ def row_of(drive: Drive, step: int) -> Drive:
 
     table = None if drive.heat_table is None else row(drive.heat_table)
     return Drive(row(drive.wall_a), row(drive.wall_b), table, drive.heat_field, row(drive.heat_scale))
+
+
+def cut_rows(patch: pytest.MonkeyPatch, parts: int) -> None:
+    """Have the CPU's tiles take a part of each row where they may, as they do of long rows."""
+
+    def numbers(shape: cpu_tiling.Shape, fused: int) -> list[int]:
+        lines = -(-shape.cells[2] // shape.per_line)
+        return [1 if fused == 1 or shape.wraps[2] else min(parts, lines)]
+
+    patch.setattr(cpu_tiling, "_numbers_of_parts", numbers)
 
 
 class Outcome(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numba
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from heatsim_kernels.stencil.cpu import CpuSweep
 from heatsim_kernels.stencil.terms import Drive, Terms
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_cases import FLOATS, KINDS, STEP, Case, Outcome, outcome, random_case, same_bits
+from kernel_cases import FLOATS, KINDS, STEP, Case, Outcome, cut_rows, outcome, random_case, same_bits
 
 SHAPES = ((1, 1, 1), (1, 9, 1), (7, 1, 1), (2, 2, 2), (1, 40, 17), (9, 23, 7), (20, 30, 33), (37, 3, 16), (12, 13, 130))
 PERIODS = (
@@ -48,8 +50,9 @@ def test_fused_steps_have_the_bits_of_single_sweeps(name: str, dtype: type, monk
             rows = (1, 3, 9)[number % 3]  # wall values, heating and its scale that change every step, some or none
             case = random_case(shape, KINDS[name], periodic=periodic, per_cell=number % 2 == 0, rows=rows, seed=number)
             single = run(case, dtype, 1, 7)
-            for fused, budget in ((2, BUDGETS[0]), (4, BUDGETS[1]), (5, BUDGETS[2])):
+            for fused, budget, parts in ((2, BUDGETS[0], 3), (4, BUDGETS[1], 2), (5, BUDGETS[2], 1)):
                 monkeypatch.setattr(cpu_tiling, "L2_BUDGET", budget)
+                cut_rows(monkeypatch, parts)
                 assert_equal(run(case, dtype, fused, 7), single)
 
 
@@ -63,6 +66,7 @@ def test_fused_steps_have_the_bits_of_single_sweeps(name: str, dtype: type, monk
     rows=st.integers(1, 4),
     steps=st.integers(1, 9),
     fused=st.integers(2, 8),
+    parts=st.integers(1, 5),
     seed=st.integers(0, 2**16),
 )
 def test_fused_steps_have_the_bits_of_single_sweeps_on_random_problems(
@@ -74,10 +78,13 @@ def test_fused_steps_have_the_bits_of_single_sweeps_on_random_problems(
     rows: int,
     steps: int,
     fused: int,
+    parts: int,
     seed: int,
 ) -> None:
     case = random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=rows, seed=seed)
-    assert_equal(run(case, dtype, fused, steps), run(case, dtype, 1, steps))
+    with pytest.MonkeyPatch.context() as patch:
+        cut_rows(patch, parts)
+        assert_equal(run(case, dtype, fused, steps), run(case, dtype, 1, steps))
 
 
 @pytest.mark.parametrize("steps", range(10))
@@ -90,7 +97,8 @@ def test_any_number_of_steps_may_be_asked_for(steps: int) -> None:
 
 @pytest.mark.usefixtures("_a_thread_for_every_slab")
 @pytest.mark.parametrize("name", ["uniform", "materials"])
-def test_the_ledger_depends_neither_on_threads_nor_on_batches(name: str) -> None:
+def test_the_ledger_depends_neither_on_threads_nor_on_batches(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut_rows(monkeypatch, 2)
     case = random_case((31, 23, 17), KINDS[name], periodic=(False, True, False), per_cell=True, rows=11, seed=5)
     first: np.ndarray | None = None
     for threads in (1, 2, 3, 4):
@@ -107,6 +115,7 @@ def test_the_ledger_depends_neither_on_threads_nor_on_batches(name: str) -> None
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_fused_results_that_bypass_the_cache_have_the_same_bits(dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
     for number, shape in enumerate((*SHAPES, (3, 5, 32), (2, 3, 65))):
+        cut_rows(monkeypatch, 1 + number % 2)
         case = random_case(shape, KINDS["uniform"], periodic=PERIODS[number % len(PERIODS)], seed=number)
         monkeypatch.setattr(cpu, "STREAM_FROM", 0)
         streamed = run(case, dtype, 3, 6)
@@ -124,24 +133,43 @@ def test_several_steps_are_fused_where_the_planes_of_a_tile_fit_into_cache() -> 
     assert chosen((64, 64, 64)) > 1
     assert chosen((40, 300, 300)) > 1
     assert chosen((1, 9, 9), periodic=True) == 1  # around such short periods most of the work would be overlap
-    assert chosen((4, 4, 200_000)) == 1  # four rows of three planes fill the cache
+    assert chosen((4, 4, 200_000)) > 1  # rows are cut
+    assert chosen((4, 4, 200_000), periodic=True) == 1  # they cannot be, and three planes fill the cache
+
+
+def test_long_rows_are_cut_so_that_bands_may_be_high() -> None:
+    def parts(*cells: int) -> int:
+        return cpu_tiling.best_cut(cpu_tiling.Shape(cells, (False,) * 3, 8), None).parts
+
+    assert parts(512, 512, 512) == 1  # half rows would be computed faster, and fetched slower
+    assert parts(1024, 1024, 1024) > 1
+    assert parts(1, 1, 1_000_000) > 100
+
+
+def test_the_size_of_a_cache_is_read_where_it_is_told(tmp_path: Path) -> None:
+    size = tmp_path / "size"
+    assert cpu_tiling._cache_bytes(size) == 0
+    for text, expected in (("2048K\n", 2**21), ("512K", 2**19), ("", 0), ("unknown\n", 0)):
+        size.write_text(text)
+        assert cpu_tiling._cache_bytes(size) == expected
 
 
 @pytest.mark.parametrize("fused", [1, 4])
-def test_tiles_cover_every_row_of_every_plane_once(fused: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for budget in BUDGETS:
+def test_tiles_cover_every_cell_once(fused: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, budget in enumerate(BUDGETS):
         monkeypatch.setattr(cpu_tiling, "L2_BUDGET", budget)
+        cut_rows(monkeypatch, 1 + number)
         for cells in ((1, 1, 1), (1, 40, 9), (7, 3, 5), (9, 23, 17), (64, 5, 100)):
-            shape = cpu_tiling.Shape(cells, False, False, 4 * cells[2])
-            bands = {threads: _covered_bands(shape, fused, threads) for threads in (1, 2, 3, 4, 64)}
-            assert len(set(bands.values())) == 1  # the sums of the energy ledger must not depend on the threads
+            shape = cpu_tiling.Shape(cells, (False,) * 3, 8)
+            blocks = {threads: _covered_blocks(shape, fused, threads) for threads in (1, 2, 3, 4, 64)}
+            assert len(set(blocks.values())) == 1  # the sums of the energy ledger must not depend on the threads
 
 
-def _covered_bands(shape: cpu_tiling.Shape, fused: int, threads: int) -> tuple[tuple[int, int, int], ...]:
-    """The bands of a tiling, (band, first row, end)."""
-    covered = np.zeros(shape.cells[:2], int)
-    tiles = cpu_tiling.tiling(shape, fused, threads)
-    for z0, z1, y0, y1, _ in tiles:
-        covered[z0:z1, y0:y1] += 1
+def _covered_blocks(shape: cpu_tiling.Shape, fused: int, threads: int) -> tuple[tuple[int, ...], ...]:
+    """The blocks of a tiling, (block, first row, end, first column, end)."""
+    covered = np.zeros(shape.cells, int)
+    tiles = cpu_tiling.tiling(shape, cpu_tiling.best_cut(shape, fused), threads)
+    for z0, z1, y0, y1, x0, x1, _ in tiles:
+        covered[z0:z1, y0:y1, x0:x1] += 1
     assert (covered == 1).all()
-    return tuple(sorted({(int(band), int(y0), int(y1)) for _, _, y0, y1, band in tiles}))
+    return tuple(sorted({(int(block), *map(int, sides)) for _, _, *sides, block in tiles}))

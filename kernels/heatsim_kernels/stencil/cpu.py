@@ -17,7 +17,7 @@ from .cpu_pass import EULER, Buffers, Heat, Stages, advance
 from .cpu_places import Grid
 from .cpu_rows import Medium
 from .cpu_runs import find_runs
-from .cpu_tiling import Shape, rows_at_once, scratch_rows, steps_to_fuse, tiling
+from .cpu_tiling import Shape, best_cut, scratch_rows, tiling
 from .cpu_walls import Walls
 from .pieces import deposits_of, part, pieces
 from .stages import Defect, Stage, StageFields, row_of
@@ -29,12 +29,13 @@ STREAM_FROM = 12 * 2**20  # bytes of a field above which results bypass the cach
 
 
 class Plan(NamedTuple):
-    """How passes of `fused` steps go over the grid, rows of scratch of a thread, and the heat that entered in them, J,
-    through the walls of each band and plane and from ambients: see `cpu_pass.advance`."""
+    """How passes of `fused` steps go over the grid, elements of scratch of a thread, and the heat that entered in them,
+    J, through the walls of each block and plane and from ambients: see `cpu_pass.advance`."""
 
     fused: int
     tiles: np.ndarray
-    rows: int
+    buffers: Buffers
+    scratch: int
     flows: np.ndarray
     tapped: np.ndarray
 
@@ -66,18 +67,14 @@ class CpuSweep:
         self._runs = find_runs(terms)
         self._threads = threads_for(cells)
         self._grid = Grid(*terms.shape, *terms.periodic)
-        per_line = CACHE_LINE // self.dtype.itemsize
-        # A line between rows: rows of a power of two would all fall on one set of the cache.
-        pitch = (-(-terms.shape[2] // per_line) + 1) * per_line
-        shape = Shape(terms.shape, terms.periodic[2], terms.periodic[1], pitch * self.dtype.itemsize, fields=1)
-        self._buffers = Buffers(pitch, per_line, rows_at_once(shape), cells * self.dtype.itemsize > STREAM_FROM)
+        shape = Shape(terms.shape, terms.periodic[::-1], CACHE_LINE // self.dtype.itemsize)
         self._taps = tapped_faces(terms)
         most = fused if terms.taps is None else 1
         self._plan = self._make_plan(shape, most)
         self._stage_plan = self._make_plan(shape._replace(fields=2), most)
         self._single_stage_plan = self._make_plan(shape, 1)
-        rows = max(plan.rows for plan in (self._plan, self._stage_plan, self._single_stage_plan))
-        self._scratch = padded(self._threads * rows * pitch, dtype).reshape(self._threads, -1)
+        needed = max(plan.scratch for plan in (self._plan, self._stage_plan, self._single_stage_plan))
+        self._scratch = padded(self._threads * needed, dtype).reshape(self._threads, -1)
         self._spare: list[np.ndarray] = []  # more fields, for those who take stages
         self._entered_in_stages = np.zeros(terms.ledger_size)
         self._watch: CpuWatch | None = None
@@ -242,7 +239,7 @@ class CpuSweep:
                 steps,
                 plan.fused,
                 self._grid,
-                self._buffers,
+                plan.buffers,
                 plan.tiles,
                 self._scratch,
                 self._medium(rates),
@@ -255,11 +252,13 @@ class CpuSweep:
             )
 
     def _make_plan(self, shape: Shape, fused: int | None) -> Plan:
-        fused = fused or steps_to_fuse(shape)
-        tiles = tiling(shape, fused, self._threads)
-        flows = np.zeros((tiles[-1, 4] + 1, self.terms.shape[0], 6))
+        cut = best_cut(shape, fused)
+        tiles = tiling(shape, cut, self._threads)
+        pitch = cut.pitch * shape.per_line
+        buffers = Buffers(pitch, shape.per_line, cut.rows, self._u.nbytes > STREAM_FROM)
+        flows = np.zeros((tiles[-1, 6] + 1, self.terms.shape[0], 6))
         tapped = np.zeros((BLOCKS, self.terms.ledger_size - 6))
-        return Plan(fused, tiles, scratch_rows(shape, tiles, fused), flows, tapped)
+        return Plan(cut.fused, tiles, buffers, scratch_rows(shape, tiles, cut) * pitch, flows, tapped)
 
     def _medium(self, rates: np.ndarray) -> Medium:
         table = None if self.terms.uniform else rates.reshape(-1)

@@ -7,11 +7,13 @@
     level 2 (a ring)         z-3  z-2  z-1              then z-1 from planes z-2, z-1, z of level 1,
     level 3 (the new field)       z-2                   then z-2: written once, past the cache
 
-The grid is cut into bands of rows and slabs of planes. A tile is computed with an overlap of T - 1 rows and planes, one
-less at each level, so tiles need nothing from each other: T steps read a cell from memory once and write it once, 8/T
-bytes a cell update in float32 and 16/T in float64 (non-temporal stores spare reading the target), for 13 operations.
-The price: what overlaps is computed twice. A wall ends the overlap, a period does not. (Tiles that hand two rows a
-level on to the next, in place of the overlap in y, were no faster: what is handed on comes back from L3.)
+The grid is cut into slabs of planes, bands of rows and, where rows are long, ranges of columns. A tile is computed with
+an overlap of T - 1 rows and planes, one less at each level, so tiles need nothing from each other: T steps read a cell
+from memory once and write it once, 8/T bytes a cell update in float32 and 16/T in float64 (non-temporal stores spare
+reading the target), for 13 operations. In x the overlap is a cache line at all levels but the last, so that vectors
+stay whole; what lies beyond it is never right, and spoils a cell more at each level. The price: what overlaps is
+computed twice. A wall ends the overlap, a period does not. (Tiles that hand two rows a level on to the next, in place
+of the overlap in y, were no faster: what is handed on comes back from L3.)
 
 Stages made of two fields, Y_{j-1} and Y_{j-2} (see `stages`), go the same way: level l takes its own cells of level
 l - 2 besides the planes of level l - 1, and the last two levels are written, 16/T bytes a cell in float32.
@@ -75,13 +77,16 @@ class Buffers(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """Planes z0..z1 and rows y0..y1, which are the `band`-th of the bands in y."""
+    """Planes z0..z1, rows y0..y1 and columns x0..x1: the `block`-th of the blocks that a plane is cut into. (Columns
+    are cut at multiples of a cache line, and not at all where the grid is periodic in x.)"""
 
     z0: int
     z1: int
     y0: int
     y1: int
-    band: int
+    x0: int
+    x1: int
+    block: int
 
 
 class Stages(NamedTuple):
@@ -103,12 +108,14 @@ EULER = Stages(None, None, None, None, None, np.ones(1), 1)  # explicit steps, w
 
 
 class Run(NamedTuple):
-    """Rows y0..y1 of plane z at level number `level` of a tile with levels 0..`last`, in step number `step` of a batch:
-    from the field or a ring, to the next ring or the new field."""
+    """Rows y0..y1 and columns x0..x1 of plane z at level number `level` of a tile with levels 0..`last`, in step number
+    `step` of a batch: from the field or a ring, to the next ring or the new field."""
 
     z: int
     y0: int
     y1: int
+    x0: int
+    x1: int
     level: int
     last: int
     step: int
@@ -118,9 +125,9 @@ class Run(NamedTuple):
 def advance(u, v, steps, fused, grid, buffers, tiles, scratch, m, h, w, taps, flows, tapped, stages):
     """`steps` time steps, at most `fused` a pass; they end in u after an even number of passes, in v after an odd.
 
-    u, v, scratch (threads, elements): see `cpu_memory.padded`. tiles (count, 5): see Tile; shared out among threads.
-    m, h, w, taps: Medium, Heat, Walls and TappedFaces, which take one step a pass. flows (bands, nz, 6): heat that
-    entered through the walls of each plane of each band, J, added to; tapped: see `enter_taps`. stages: Stages that
+    u, v, scratch (threads, elements): see `cpu_memory.padded`. tiles (count, 7): see Tile; shared out among threads.
+    m, h, w, taps: Medium, Heat, Walls and TappedFaces, which take one step a pass. flows (blocks, nz, 6): heat that
+    entered through the walls of each plane of each block, J, added to; tapped: see `enter_taps`. stages: Stages that
     take one pass, of which a single one may be written over `before`; or EULER.
     """
     threads, count, passes = scratch.shape[0], tiles.shape[0], -(-steps // fused)
@@ -141,7 +148,8 @@ def advance(u, v, steps, fused, grid, buffers, tiles, scratch, m, h, w, taps, fl
             made_of = Stages(*fields, pointer(stages.numbers), pointer(stages.shares), stages.rows)
             source, target, own, flow = pointer(old), pointer(new), row_pointer(scratch, thread), pointer(flows)
             for t in range(thread * count // threads, (thread + 1) * count // threads):
-                tile = Tile(tiles[t, 0], tiles[t, 1], tiles[t, 2], tiles[t, 3], tiles[t, 4])
+                z0, z1, y0, y1, x0, x1 = tiles[t, 0], tiles[t, 1], tiles[t, 2], tiles[t, 3], tiles[t, 4], tiles[t, 5]
+                tile = Tile(z0, z1, y0, y1, x0, x1, tiles[t, 6])
                 _tile(source, target, tile, first, end - first, grid, buffers, own, medium, heat, walls, flow, made_of)
 
 
@@ -152,6 +160,7 @@ def _tile(u, v, tile, first, steps, grid, buffers, scratch, medium, heat, walls,
     overlap = steps - 1
     z0, z1 = widened(tile.z0, tile.z1, overlap, grid.nz, grid.wrap_z)
     y0, y1 = widened(tile.y0, tile.y1, overlap, grid.ny, grid.wrap_y)
+    x0, x1 = widened(tile.x0, tile.x1, -(-overlap // buffers.per_line) * buffers.per_line, grid.nx, False)
     height = y1 - y0
     slots = 2 * height + buffers.rows
     for top in range(z0, z1 + overlap):
@@ -162,10 +171,11 @@ def _tile(u, v, tile, first, steps, grid, buffers, scratch, medium, heat, walls,
                 first_y, end_y = widened(tile.y0, tile.y1, overlap - level, grid.ny, grid.wrap_y)
                 first_y, end_y = max(first_y, y), min(end_y, y + buffers.rows)
                 if first_z <= z < end_z and first_y < end_y:
-                    rows = SCRATCH_ROWS + (level - 1) * slots
-                    below = Ring(shifted(scratch, rows * buffers.pitch), height, slots, buffers.pitch)
+                    first_x, end_x = (tile.x0, tile.x1) if level == overlap else (x0, x1)
+                    start = (SCRATCH_ROWS + (level - 1) * slots) * buffers.pitch + first_x - x0
+                    below = Ring(shifted(scratch, start), height, slots, buffers.pitch)
                     slot = ((z - z0) * height + first_y - y0) % slots
-                    run = Run(z, first_y, end_y, level, overlap, first + level)
+                    run = Run(z, first_y, end_y, first_x, end_x, level, overlap, first + level)
                     _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, walls, flows, stages)
 
 
@@ -180,21 +190,23 @@ def _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, wal
     # A stage goes by scratch too: it may take the place of a field that it reads, and some cells are computed twice.
     in_scratch = to_field and (buffers.stream or stages.before is not None)
     spare = heat.field is None and (in_scratch or not to_field)  # cells behind the row may be read and written
-    room = -(-grid.nx // buffers.per_line) * buffers.per_line if spare else grid.nx
-    vectors = grid.nx // buffers.per_line
-    whole = is_plain(medium.rates, heat.table, heat.field, stages.before) and vectors * buffers.per_line == grid.nx
+    n = run.x1 - run.x0
+    room = -(-n // buffers.per_line) * buffers.per_line if spare else n
+    vectors = n // buffers.per_line
+    whole = is_plain(medium.rates, heat.table, heat.field, stages.before) and vectors * buffers.per_line == n
+    own, end = tile.x0 - run.x0, tile.x1 - run.x0  # cells of a row that no other tile answers for
     for y in range(run.y0, run.y1):
-        place = place_of(run.z, y, grid)
-        own = tile.z0 <= run.z < tile.z1 and tile.y0 <= y < tile.y1
-        book = Book(shifted(flows, (tile.band * grid.nz + place.z) * 6), share, own)
+        place = place_of(run.z, y, run.x0, grid)
+        in_tile = tile.z0 <= run.z < tile.z1 and tile.y0 <= y < tile.y1
+        book = Book(shifted(flows, (tile.block * grid.nz + place.z) * 6), share, own, end if in_tile else own)
         kinds = shifted(medium.kinds, place.c)
         values = rows_in_field(u, place) if from_field else rows_in_ring(below, slot)
-        values, low, high = _with_ghosts(values, kinds, place, grid, buffers, scratch, walls, run.step, book)
+        values, low, high = _with_ghosts(values, kinds, place, run, grid, buffers, scratch, walls, book)
         sources = RowHeat(table, heat.dt, shifted(heat.field, place.c), gain)
         combination = _combination(stages, stages.before, u, run, below, slot, place.c)
         out = shifted(v, place.c) if to_field else row_in_ring(above, slot)
         if from_field:
-            _ask_for_later_rows(stages.before, values.c, place.c, grid, buffers)
+            _ask_for_later_rows(stages.before, values.c, place.c, n, grid, buffers)
         if whole and not (in_scratch and elements_to_line(out)):
             c, ym, yp, zm, zp = values
             if in_scratch:
@@ -204,11 +216,11 @@ def _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, wal
         else:
             done = shifted(scratch, 4 * buffers.pitch) if in_scratch else out
             at = place.z * grid.ny + place.y
-            advance_row(done, grid.nx, room, low, high, values, kinds, medium, at, sources, combination)
+            advance_row(done, n, room, low, high, values, kinds, medium, at, run.x0, sources, combination)
             if in_scratch:
-                _put_row(out, done, grid.nx, buffers)
-        if own and run.level == run.last - 1:
-            _put_second(stages.second, place.c, out, grid.nx, buffers)
+                _put_row(out, done, n, buffers)
+        if in_tile and run.level == run.last - 1:
+            _put_second(stages.second, place.c + own, shifted(out, own), end - own, buffers)
         slot = turned(slot + 1, below.slots)
 
 
@@ -227,12 +239,12 @@ def _combination(stages, before, u, run, below, slot, at):
 
 
 @inlined
-def _ask_for_later_rows(before, row, at, grid, buffers):
-    """Ask for the rows of the fields that are needed a plane later."""
-    for i in range(0, grid.nx, buffers.per_line):
+def _ask_for_later_rows(before, row, at, n, grid, buffers):
+    """Ask for the n cells of the fields that are needed a plane later."""
+    for i in range(0, n, buffers.per_line):
         prefetch(row, 2 * grid.ny * grid.nx + i)
     if before is not None:
-        for i in range(0, grid.nx, buffers.per_line):
+        for i in range(0, n, buffers.per_line):
             prefetch(before, at + grid.ny * grid.nx + i)
 
 
@@ -244,26 +256,29 @@ def _put_second(second, at, row, n, buffers):
 
 
 @inlined
-def _with_ghosts(values, kinds, place, grid, buffers, scratch, walls, step, book):
+def _with_ghosts(values, kinds, place, run, grid, buffers, scratch, walls, book):
     """The rows with ghosts where a row beside lies beyond a wall, and the values beyond the two ends of the row."""
     c, ym, yp, zm, zp = values
-    y, z, nx, pitch = place.y, place.z, grid.nx, buffers.pitch
+    y, z, nx, pitch, step = place.y, place.z, grid.nx, buffers.pitch, run.step
+    n, in_z, in_y = run.x1 - run.x0, z * nx + run.x0, y * nx + run.x0
     if y == 0 and not grid.wrap_y:
-        ym = ghost_row(scratch, nx, c, kinds, face_at(walls, Y_MIN, step, z * nx, book))
+        ym = ghost_row(scratch, n, c, kinds, face_at(walls, Y_MIN, step, in_z, book))
     if y == grid.ny - 1 and not grid.wrap_y:
         out = shifted(scratch, pitch)
-        yp = ghost_row(out, nx, c, kinds, face_at(walls, Y_MAX, step, z * nx, book))
+        yp = ghost_row(out, n, c, kinds, face_at(walls, Y_MAX, step, in_z, book))
     if z == 0 and not grid.wrap_z:
         out = shifted(scratch, 2 * pitch)
-        zm = ghost_row(out, nx, c, kinds, face_at(walls, Z_MIN, step, y * nx, book))
+        zm = ghost_row(out, n, c, kinds, face_at(walls, Z_MIN, step, in_y, book))
     if z == grid.nz - 1 and not grid.wrap_z:
         out = shifted(scratch, 3 * pitch)
-        zp = ghost_row(out, nx, c, kinds, face_at(walls, Z_MAX, step, y * nx, book))
-    low, high = c[nx - 1], c[0]
-    if not grid.wrap_x:
-        at = z * grid.ny + y
+        zp = ghost_row(out, n, c, kinds, face_at(walls, Z_MAX, step, in_y, book))
+    if grid.wrap_x:
+        return Rows(c, ym, yp, zm, zp), c[n - 1], c[0]
+    at, low, high = z * grid.ny + y, c[-1], c[n]
+    if run.x0 == 0:
         low = ghost_cell(c, 0, kinds, face_at(walls, X_MIN, step, at, book))
-        high = ghost_cell(c, nx - 1, kinds, face_at(walls, X_MAX, step, at, book))
+    if run.x1 == nx:
+        high = ghost_cell(c, n - 1, kinds, face_at(walls, X_MAX, step, at, book))
     return Rows(c, ym, yp, zm, zp), low, high
 
 

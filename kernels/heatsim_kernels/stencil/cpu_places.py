@@ -21,7 +21,8 @@ class Grid(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A row of the grid: plane, row, and where it and the rows beside it start in the field (itself at a wall)."""
+    """A row of the grid, or its cells from some column on: plane, row, and where they and the rows beside them start in
+    the field (themselves at a wall)."""
 
     z: int
     y: int
@@ -33,7 +34,8 @@ class Place(NamedTuple):
 
 
 class Ring(NamedTuple):
-    """Rows of the last planes of a level, `pitch` elements apart: `height` rows a plane, `slots` rows in all."""
+    """Rows of the last planes of a level, `pitch` elements apart: `height` rows a plane, `slots` rows in all. They
+    start with the column that is being asked for."""
 
     start: int
     height: int
@@ -50,15 +52,15 @@ def widened(first, end, margin, n, wraps):
 
 
 @inlined
-def place_of(z, y, grid):
-    """Row y of plane z, which may lie around a period."""
+def place_of(z, y, x, grid):
+    """Row y of plane z, which may lie around a period, from column x on."""
     nz, ny, nx = grid.nz, grid.ny, grid.nx
     if grid.wrap_z:
         z = z % nz
     if grid.wrap_y:
         y = y % ny
     plane = ny * nx
-    c = z * plane + y * nx
+    c = z * plane + y * nx + x
     ym = c - nx if y > 0 else (c + plane - nx if grid.wrap_y else c)
     yp = c + nx if y < ny - 1 else (c + nx - plane if grid.wrap_y else c)
     zm = c - plane if z > 0 else (c + (nz - 1) * plane if grid.wrap_z else c)

@@ -115,18 +115,18 @@ def is_plain(rates, table, field, before):
 
 
 @inlined
-def advance_row(out, n, room, low, high, u, kinds, m, row, heat, stage):
-    """One step of a row of n cells, or one stage; `low`, `high` are the values beyond its ends.
+def advance_row(out, n, room, low, high, u, kinds, m, row, x, heat, stage):
+    """One step of n cells of a row, or one stage; `low`, `high` are the values beyond the ends.
 
-    `u` are the Rows of values, `kinds` those of the row, which is number `row`. What lies before and behind row `u.c`
-    in memory is read, and must be readable, but does not enter the result. `out` has room for more than n cells: a row
-    of whole vectors is faster than one with a remainder.
+    `u` are the Rows of values, `kinds` those of the cells, which are the row's from the `x`-th on; the row is number
+    `row`. What lies before and behind the cells `u.c` in memory is read, and must be readable, but does not enter the
+    result. `out` has room for more than n cells: a row of whole vectors is faster than one with a remainder.
     """
     rates, table, field = m.rates, heat.table, heat.field  # Numba prunes branches on None for arguments alone
     before, start, one, numbers = stage.before, stage.start, stage.one, stage.numbers
-    end, run = 0, _entry(m.starts, row, 0)
+    end, run = 0, _first_beyond(m.ends, m.starts, row, x)
     while end < n:
-        first, end, kind = end, _entry(m.ends, run, n), _entry(m.run_kinds, run, 0)
+        first, end, kind = end, min(n, _entry(m.ends, run, x + n) - x), _entry(m.run_kinds, run, 0)
         run += 1
         if kind == MIXED:
             # The row's two ends are put right below; kinds have no padding.
@@ -143,8 +143,10 @@ def advance_row(out, n, room, low, high, u, kinds, m, row, heat, stage):
                 xp = load(u.c, i + 1)
                 store(out, i, _cell(i, xm, xp, kind, u, m, rates, table, field, heat, before, start, one, numbers))
                 xm = load(u.c, i)
-    for number in range(_entry(m.odd_starts, row, 0), _entry(m.odd_starts, row + 1, 0)):
-        i = _entry(m.odd, number, 0)
+    for number in range(_first_beyond(m.odd, m.odd_starts, row, x - 1), _entry(m.odd_starts, row + 1, 0)):
+        i = _entry(m.odd, number, 0) - x
+        if i >= n:
+            break
         xm, xp = load(u.c, i - 1), load(u.c, i + 1)
         store(out, i, _cell(i, xm, xp, kind_of(kinds, i), u, m, rates, table, field, heat, before, start, one, numbers))
     last = n - 1
@@ -157,6 +159,19 @@ def advance_row(out, n, room, low, high, u, kinds, m, row, heat, stage):
             last,
             _cell(last, left, high, kind_of(kinds, last), u, m, rates, table, field, heat, before, start, one, numbers),
         )
+
+
+@inlined
+def _first_beyond(table, starts, row, x):
+    """The first entry of a row in a table of runs that is greater than x."""
+    first, end = _entry(starts, row, 0), _entry(starts, row + 1, 0)
+    while first < end:
+        middle = (first + end) // 2
+        if _entry(table, middle, 0) > x:
+            end = middle
+        else:
+            first = middle + 1
+    return first
 
 
 @inlined

@@ -35,16 +35,17 @@ class Walls(NamedTuple):
 
 class Book(NamedTuple):
     """Where the heat goes that enters a row in a step: a pointer to that through each of the six faces; what share of
-    it; and whether it is to be counted at all."""
+    it; and which cells of the row are to be counted, which may be none."""
 
     flows: int
     share: float
-    counted: bool
+    first: int
+    end: int
 
 
 class Face(NamedTuple):
     """A run of boundary cells of one face in one step: pointers to their values (or those of the kinds), to the weights
-    of the kinds and to the heat that entered, what share of it enters, and whether this is to be counted."""
+    of the kinds and to the heat that entered, what share of it enters, and which cells are to be counted."""
 
     a: int
     b: int
@@ -52,7 +53,8 @@ class Face(NamedTuple):
     weights: int
     heat: int
     share: float
-    counted: bool
+    first: int
+    end: int
 
 
 @inlined
@@ -66,7 +68,8 @@ def face_at(walls, face, step, position, book):
         shifted(walls.weights, face * walls.count),
         shifted(book.flows, face),
         book.share,
-        book.counted and walls.closed[face] == 0,
+        book.first,
+        book.end if walls.closed[face] == 0 else book.first,
     )
 
 
@@ -76,8 +79,8 @@ def ghost_row(out, n, row, kinds, face):
     for i in range(n):
         w = i if face.per_cell else kind_of(kinds, i)
         store(out, i, ghost(load(row, i), load(face.a, w), load(face.b, w)))
-    if face.counted:
-        face.heat[0] += face.share * _heat_of_row(out, n, row, kinds, face.weights)
+    if face.first < face.end:
+        face.heat[0] += face.share * _heat_of_row(out, face.first, face.end, row, kinds, face.weights)
     return out
 
 
@@ -87,15 +90,15 @@ def ghost_cell(row, i, kinds, face):
     kind, cell = kind_of(kinds, i), load(row, i)
     w = 0 if face.per_cell else kind
     beyond = ghost(cell, load(face.a, w), load(face.b, w))
-    if face.counted:
+    if face.first <= i < face.end:
         face.heat[0] += face.share * load(face.weights, kind) * (np.float64(beyond) - np.float64(cell))
     return beyond
 
 
 @inlined_sum
-def _heat_of_row(ghosts, n, row, kinds, weights):
-    """Heat that enters a row of boundary cells in a step, J."""
+def _heat_of_row(ghosts, first, end, row, kinds, weights):
+    """Heat that enters some cells of a row at a boundary in a step, J."""
     heat = 0.0
-    for i in range(n):
+    for i in range(first, end):
         heat += load(weights, kind_of(kinds, i)) * (np.float64(ghosts[i]) - np.float64(row[i]))
     return heat
