@@ -12,8 +12,17 @@ from __future__ import annotations
 import numpy as np
 from numba import get_num_threads, prange
 
-from .cpu_jit import inlined, parallel_jit
-from .cpu_memory import CACHE_LINE, elements_to_line, load, pointer, prefetch, shifted, store, stream_lines
+from heatsim_kernels.cpu_jit import inlined, parallel_jit
+from heatsim_kernels.cpu_memory import (
+    CACHE_LINE,
+    elements_to_line,
+    load,
+    pointer,
+    prefetch,
+    shifted,
+    store,
+    stream_lines,
+)
 
 AHEAD = 16  # lines asked for ahead of the one that is copied; 32 and 64 were slower on Zen 4
 BLOCK = 16  # lines a block

@@ -18,8 +18,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .cpu_jit import cache_folder
-from .cuda_api import cuda, linker
+from heatsim_kernels.cpu_jit import cache_folder
+from heatsim_kernels.cuda_api import cuda, linker
 
 log = logging.getLogger("heatsim")
 

@@ -17,10 +17,10 @@ from functools import partial
 import numpy as np
 from numba import uint64
 
-from .cuda_api import SIMULATED, cuda
-from .cuda_launch import kernel
-from .cuda_memory import Array
-from .cuda_vectors import CELLS, load4, store4
+from heatsim_kernels.cuda_api import SIMULATED, cuda
+from heatsim_kernels.cuda_launch import kernel
+from heatsim_kernels.cuda_memory import Array
+from heatsim_kernels.cuda_vectors import CELLS, load4, store4
 
 THREADS = 8 if SIMULATED else 256
 TILE = THREADS * CELLS  # elements of a block

@@ -14,11 +14,11 @@ from math import prod
 import numpy as np
 from numba import uint64
 
-from .cuda_api import SIMULATED, cuda
-from .cuda_launch import kernel
-from .cuda_memory import Array
-from .deposit import Corner, require_inside
-from .fma import fma
+from heatsim_kernels.cuda_api import SIMULATED, cuda
+from heatsim_kernels.cuda_launch import kernel
+from heatsim_kernels.cuda_memory import Array
+from heatsim_kernels.deposit import Corner, require_inside
+from heatsim_kernels.fma import fma
 
 THREADS = 4 if SIMULATED else 128  # a block
 

@@ -11,7 +11,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from .cuda_api import SIMULATED, intrinsic
+from heatsim_kernels.cuda_api import SIMULATED, intrinsic
 
 ACCESS = 16  # bytes of the widest copy
 SHARED = 3  # the address space of shared memory
@@ -45,7 +45,7 @@ if SIMULATED:
         """Nothing to do."""
 
 else:
-    from .cuda_lanes import row_pieces
+    from heatsim_kernels.cuda_lanes import row_pieces
 
     def fetch_rows(columns: int, aligned: bool, stride: int):
         """call(board, at, array, start, offsets): have row r, from array[start + offset] on, copied to shared memory at

@@ -15,8 +15,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from .cuda_api import SIMULATED, cuda, inlined, intrinsic
-from .cuda_tuples import rows_of
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined, intrinsic
+from heatsim_kernels.cuda_tuples import rows_of
 
 WARP = 4 if SIMULATED else 32  # lanes
 ACCESS = 16  # bytes of the widest load

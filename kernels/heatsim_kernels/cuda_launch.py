@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from numba import from_dtype, types
 
-from .cuda_api import SIMULATED, cuda, driver, driver_call
-from .cuda_memory import Array
+from heatsim_kernels.cuda_api import SIMULATED, cuda, driver, driver_call
+from heatsim_kernels.cuda_memory import Array
 
 Triple = tuple[int, int, int]
 
@@ -40,7 +40,7 @@ class Kernel:
     memory. Raises `RuntimeError` with the driver's reason if a launch fails."""
 
     def __init__(self, build: Callable[..., Any], variant: Hashable, signature: Any, bounds: Any = None) -> None:
-        from .cuda_compile import binary
+        from heatsim_kernels.cuda_compile import binary
 
         cuda.current_context()  # attaches the thread
         capability = tuple(cuda.get_current_device().compute_capability)

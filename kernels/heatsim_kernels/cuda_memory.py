@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cuda_api import SIMULATED, cuda, driver, driver_call, memory
+from heatsim_kernels.cuda_api import SIMULATED, cuda, driver, driver_call, memory
 
 PIECE = 2**20  # items fetched at once; page-locking more of them would hold up launches for longer
 RESERVE = 2**30  # bytes of the GPU's memory left to others

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import float64, int64
 
-from .cuda_api import SIMULATED, cuda
-from .cuda_launch import kernel
-from .cuda_memory import Array, empty, on_device
-from .stencil.cuda_reductions import THREADS, block_most, block_sum, greater
-from .totals import Cells, Totals
+from heatsim_kernels.cuda_api import SIMULATED, cuda
+from heatsim_kernels.cuda_launch import kernel
+from heatsim_kernels.cuda_memory import Array, empty, on_device
+from heatsim_kernels.stencil.cuda_reductions import THREADS, block_most, block_sum, greater
+from heatsim_kernels.totals import Cells, Totals
 
 BLOCKS = 2 if SIMULATED else 1024
 

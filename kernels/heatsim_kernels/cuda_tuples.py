@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from .cuda_api import SIMULATED, intrinsic
+from heatsim_kernels.cuda_api import SIMULATED, intrinsic
 
 
 def rows_of(cells: Any, columns: int) -> list[Any]:

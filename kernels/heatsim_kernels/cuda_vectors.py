@@ -13,7 +13,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types, uint32
 
-from .cuda_api import SIMULATED, inlined, intrinsic
+from heatsim_kernels.cuda_api import SIMULATED, inlined, intrinsic
 
 CELLS = 4
 ACCESS = 16  # bytes

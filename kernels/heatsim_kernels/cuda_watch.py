@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 from numba import float64, uint64
 
-from .cuda_api import SIMULATED, cuda, inlined
-from .cuda_launch import kernel
-from .cuda_memory import Array, empty, on_device
-from .watch import Wanted
-from .watch import time_above as _time_above
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined
+from heatsim_kernels.cuda_launch import kernel
+from heatsim_kernels.cuda_memory import Array, empty, on_device
+from heatsim_kernels.watch import Wanted
+from heatsim_kernels.watch import time_above as _time_above
 
 THREADS = 4 if SIMULATED else 256  # a block
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from .cpu_jit import parallel_jit
-from .cpu_threads import limited, threads_for
-from .fma import fma
+from heatsim_kernels.cpu_jit import parallel_jit
+from heatsim_kernels.cpu_threads import limited, threads_for
+from heatsim_kernels.fma import fma
 
 Corner = tuple[int, int, int]
 

@@ -23,9 +23,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from .cpu_jit import inlined, parallel_jit
-from .cpu_threads import limited, threads_for
-from .fma import fma
+from heatsim_kernels.cpu_jit import inlined, parallel_jit
+from heatsim_kernels.cpu_threads import limited, threads_for
+from heatsim_kernels.fma import fma
 
 TIME = np.dtype(np.float64)  # of times that are summed up
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from .geometry import Geometry, Pair, geometry, pool_pair, pooled
+from heatsim_kernels.bank.geometry import Geometry, Pair, geometry, pool_pair, pooled
 
 # Name -> devices that have it, in reading order.
 BANK_KERNELS: dict[str, tuple[str, ...]] = {
@@ -75,8 +75,8 @@ def filter_bank(
     name = _chosen(kernel, device, shape, images.dtype)
     if device == "cpu":
         return import_module(f".cpu_{name}", __package__).run(images, weights, start, shape, relu)
-    from ..cuda_memory import on_device
-    from .cuda_bank import Bank
+    from heatsim_kernels.bank.cuda_bank import Bank
+    from heatsim_kernels.cuda_memory import on_device
 
     out = Bank(weights, start, shape, relu, name).respond(on_device(images.reshape(-1))).host()
     return out.reshape(shape.batch, shape.filters, *shape.output)
@@ -89,11 +89,11 @@ def relu(values: Any, *, device: str = "cpu") -> np.ndarray:
     if not values.size:
         return values.copy()
     if device == "cpu":
-        from .cpu_pointwise import relu as on_cpu
+        from heatsim_kernels.bank.cpu_pointwise import relu as on_cpu
 
         return on_cpu(values)
-    from ..cuda_memory import on_device
-    from .cuda_bank import relu as on_cuda
+    from heatsim_kernels.bank.cuda_bank import relu as on_cuda
+    from heatsim_kernels.cuda_memory import on_device
 
     return on_cuda(on_device(values.reshape(-1))).host().reshape(values.shape)
 
@@ -115,12 +115,12 @@ def max_pool(
     extent = pooled(image, pool, keep_edge=keep_edge)
     planes = images.reshape(-1, *image)
     if device == "cpu":
-        from .cpu_pointwise import max_pool as on_cpu
+        from heatsim_kernels.bank.cpu_pointwise import max_pool as on_cpu
 
         out = on_cpu(planes, pool, extent)
     else:
-        from ..cuda_memory import on_device
-        from .cuda_bank import max_pool as on_cuda
+        from heatsim_kernels.bank.cuda_bank import max_pool as on_cuda
+        from heatsim_kernels.cuda_memory import on_device
 
         out = on_cuda(on_device(planes.reshape(-1)), len(planes), image, pool, extent).host()
     return out.reshape(*images.shape[:-2], *extent)
@@ -150,7 +150,7 @@ def _chosen(kernel: str, device: str, shape: Geometry, dtype: np.dtype) -> str:
 
 
 def _fits_register(shape: Geometry, dtype: np.dtype) -> bool:
-    from .cuda_bank import fits
+    from heatsim_kernels.bank.cuda_bank import fits
 
     return fits(shape, dtype, "register")
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 import numpy as np
 from numba import get_num_threads, prange
 
-from ..cpu_jit import parallel_jit
-from ..cpu_memory import padded, pointer, shifted
-from ..cpu_threads import limited
-from ..fma import fma
-from .cpu_patch import lanes
-from .cpu_strips import Strips, finish_row, laid_out, layout_of, workers
-from .geometry import Geometry
+from heatsim_kernels.bank.cpu_patch import lanes
+from heatsim_kernels.bank.cpu_strips import Strips, finish_row, laid_out, layout_of, workers
+from heatsim_kernels.bank.geometry import Geometry
+from heatsim_kernels.cpu_jit import parallel_jit
+from heatsim_kernels.cpu_memory import padded, pointer, shifted
+from heatsim_kernels.cpu_threads import limited
+from heatsim_kernels.fma import fma
 
 
 def run(images: np.ndarray, filters: np.ndarray, bias: np.ndarray, shape: Geometry, relu: bool) -> np.ndarray:

@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ..cpu_jit import parallel_jit
-from ..cpu_memory import pointer
-from .cpu_strips import Strips, finish_row
-from .geometry import Geometry
+from heatsim_kernels.bank.cpu_strips import Strips, finish_row
+from heatsim_kernels.bank.geometry import Geometry
+from heatsim_kernels.cpu_jit import parallel_jit
+from heatsim_kernels.cpu_memory import pointer
 
 PATCHES = 8 * 2**20  # bytes of a band's patches, about
 

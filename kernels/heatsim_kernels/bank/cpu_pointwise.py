@@ -14,11 +14,11 @@ from __future__ import annotations
 import numpy as np
 from numba import get_num_threads, prange
 
-from ..cpu_jit import parallel_jit
-from ..cpu_memory import pointer, shifted
-from ..cpu_threads import limited, threads_for
-from .cpu_strips import copy_row, pool_row
-from .geometry import Pair, Pool
+from heatsim_kernels.bank.cpu_strips import copy_row, pool_row
+from heatsim_kernels.bank.geometry import Pair, Pool
+from heatsim_kernels.cpu_jit import parallel_jit
+from heatsim_kernels.cpu_memory import pointer, shifted
+from heatsim_kernels.cpu_threads import limited, threads_for
 
 PIECE = 16384  # elements of a ReLU that a thread takes at once
 

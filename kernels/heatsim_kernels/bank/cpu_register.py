@@ -13,12 +13,12 @@ from __future__ import annotations
 import numpy as np
 from numba import get_num_threads, prange
 
-from ..cpu_jit import jit, parallel_jit
-from ..cpu_memory import padded, pointer, shifted, widest_vectors
-from ..cpu_threads import limited
-from .cpu_patch import FILTERS, VECTORS, lanes, respond
-from .cpu_strips import Strips, finish_row, laid_out, layout_of, workers
-from .geometry import Geometry
+from heatsim_kernels.bank.cpu_patch import FILTERS, VECTORS, lanes, respond
+from heatsim_kernels.bank.cpu_strips import Strips, finish_row, laid_out, layout_of, workers
+from heatsim_kernels.bank.geometry import Geometry
+from heatsim_kernels.cpu_jit import jit, parallel_jit
+from heatsim_kernels.cpu_memory import padded, pointer, shifted, widest_vectors
+from heatsim_kernels.cpu_threads import limited
 
 
 def run(images: np.ndarray, filters: np.ndarray, bias: np.ndarray, shape: Geometry, relu: bool) -> np.ndarray:

@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from ..cpu_jit import jit, parallel_jit
-from ..cpu_memory import load, padded, store
-from . import pointwise
-from .geometry import WHOLE, Geometry
+from heatsim_kernels.bank import pointwise
+from heatsim_kernels.bank.geometry import WHOLE, Geometry
+from heatsim_kernels.cpu_jit import jit, parallel_jit
+from heatsim_kernels.cpu_memory import load, padded, store
 
 SCRATCH = 192 * 1024  # bytes of a strip's response, about
 

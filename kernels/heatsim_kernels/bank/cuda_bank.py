@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ..cuda_launch import kernel
-from ..cuda_memory import Array, empty, on_device
-from ..cuda_vectors import CELLS
-from . import cuda_pointwise
-from .cuda_block import GROUP, Sizes, Structure
-from .cuda_pointwise import THREADS, Extents
-from .geometry import WHOLE, Geometry, Pair, Pool
+from heatsim_kernels.bank import cuda_pointwise
+from heatsim_kernels.bank.cuda_block import GROUP, Sizes, Structure
+from heatsim_kernels.bank.cuda_pointwise import THREADS, Extents
+from heatsim_kernels.bank.geometry import WHOLE, Geometry, Pair, Pool
+from heatsim_kernels.cuda_launch import kernel
+from heatsim_kernels.cuda_memory import Array, empty, on_device
+from heatsim_kernels.cuda_vectors import CELLS
 
 
 class Bank:

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 from numba import types, uint32, uint64
 
-from ..cuda_api import SIMULATED, cuda, inlined
-from .cuda_guarded import load_if
-from .cuda_patch import Patch, Window, functions
-from .geometry import WHOLE, Geometry, Pair, Pool
-from .pointwise import larger, rectified
+from heatsim_kernels.bank.cuda_guarded import load_if
+from heatsim_kernels.bank.cuda_patch import Patch, Window, functions
+from heatsim_kernels.bank.geometry import WHOLE, Geometry, Pair, Pool
+from heatsim_kernels.bank.pointwise import larger, rectified
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined
 
 GROUP = 64  # filters are filled up to a multiple of this, which no block's share of them exceeds
 ACROSS = 4 if SIMULATED else 16  # threads in a row when a tile is loaded

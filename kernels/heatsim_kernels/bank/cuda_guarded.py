@@ -9,7 +9,7 @@ from __future__ import annotations
 from llvmlite import ir
 from numba import types
 
-from ..cuda_api import SIMULATED, inlined, intrinsic
+from heatsim_kernels.cuda_api import SIMULATED, inlined, intrinsic
 
 if SIMULATED:
 

@@ -21,9 +21,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..cuda_api import SIMULATED, inlined, intrinsic
-from ..fma import fma
-from .pointwise import rectified
+from heatsim_kernels.bank.pointwise import rectified
+from heatsim_kernels.cuda_api import SIMULATED, inlined, intrinsic
+from heatsim_kernels.fma import fma
 
 ACCESS = 16  # bytes that a thread reads or writes at once, at most
 TAPS = 8  # of a mask row, taken at once: wide masks are cut so that their weights and pixels stay in registers

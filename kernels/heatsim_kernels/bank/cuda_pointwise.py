@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from numba import types, uint32, uint64
 
-from ..cuda_api import SIMULATED, cuda, inlined
-from ..cuda_tuples import each
-from ..cuda_vectors import CELLS, load4, store4
-from .geometry import Pool
-from .pointwise import larger, rectified
+from heatsim_kernels.bank.geometry import Pool
+from heatsim_kernels.bank.pointwise import larger, rectified
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined
+from heatsim_kernels.cuda_tuples import each
+from heatsim_kernels.cuda_vectors import CELLS, load4, store4
 
 THREADS = 8 if SIMULATED else 256
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from numba import types, uint32, uint64
 
-from ..cuda_api import SIMULATED, cuda, inlined
-from ..fma import fma
-from .cuda_block import Block, Structure, placing
-from .pointwise import larger, rectified
+from heatsim_kernels.bank.cuda_block import Block, Structure, placing
+from heatsim_kernels.bank.pointwise import larger, rectified
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined
+from heatsim_kernels.fma import fma
 
 
 def block(structure: Structure) -> Block:

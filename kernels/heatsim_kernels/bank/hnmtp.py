@@ -21,9 +21,9 @@ from math import prod
 
 from numba import types, uint32, uint64
 
-from ..cuda_api import SIMULATED, cuda
-from .cuda_block import Block, Structure, ending, placing, staging
-from .cuda_patch import Patch, Window
+from heatsim_kernels.bank.cuda_block import Block, Structure, ending, placing, staging
+from heatsim_kernels.bank.cuda_patch import Patch, Window
+from heatsim_kernels.cuda_api import SIMULATED, cuda
 
 
 def patch(structure: Structure) -> Patch:

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from numba import types, uint32, uint64
 
-from ..cuda_api import SIMULATED, cuda, inlined
-from .cuda_block import Block, Structure, ending, placing, thread_number
-from .cuda_guarded import load_if
-from .cuda_patch import Patch, Window
+from heatsim_kernels.bank.cuda_block import Block, Structure, ending, placing, thread_number
+from heatsim_kernels.bank.cuda_guarded import load_if
+from heatsim_kernels.bank.cuda_patch import Patch, Window
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined
 
 DEPTH = 8  # rows of the product held at once
 ACROSS, DOWN = (2, 1) if SIMULATED else (8, 2)  # patches of 4 x 2 pixels in a block

@@ -20,10 +20,10 @@ from math import prod
 
 from numba import types, uint32, uint64
 
-from ..cuda_api import SIMULATED, cuda, inlined
-from .cuda_block import SHARED_BYTES, Block, Structure, ending, placing, staging, thread_number
-from .cuda_guarded import load_if
-from .cuda_patch import Patch, Window
+from heatsim_kernels.bank.cuda_block import SHARED_BYTES, Block, Structure, ending, placing, staging, thread_number
+from heatsim_kernels.bank.cuda_guarded import load_if
+from heatsim_kernels.bank.cuda_patch import Patch, Window
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined
 
 PIXELS = 4
 LANES, ROWS = (2, 2) if SIMULATED else (16, 8)  # threads of a block: a patch is 4 pixels wide, 1 high

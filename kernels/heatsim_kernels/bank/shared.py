@@ -18,10 +18,10 @@ from math import prod
 
 from numba import types, uint32, uint64
 
-from ..cuda_api import SIMULATED, cuda
-from ..fma import fma
-from .cuda_block import Block, Structure, ending, placing, staging
-from .cuda_patch import Patch, Window
+from heatsim_kernels.bank.cuda_block import Block, Structure, ending, placing, staging
+from heatsim_kernels.bank.cuda_patch import Patch, Window
+from heatsim_kernels.cuda_api import SIMULATED, cuda
+from heatsim_kernels.fma import fma
 
 PATCH = Patch(1, 1, 1)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .edges import EDGES
+from heatsim_kernels.convolution.edges import EDGES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +44,7 @@ def convolve_lines(
 
     Raises `ValueError` for what is not so, and `RuntimeError` where there is no CUDA device that works.
     """
-    from . import masks
+    from heatsim_kernels.convolution import masks
 
     masks_by_axis = [None] * field.ndim
     masks_by_axis[_axis(axis, field.ndim)] = masks.checked(mask, 1)
@@ -63,7 +63,7 @@ def separable(
 
     The arguments are those of `convolve_lines`. The bits are those of one pass after another.
     """
-    from . import passes
+    from heatsim_kernels.convolution import passes
 
     return passes.lines(field, masks, _place(edge), _checked(kernel, device, LINE_KERNELS), out)
 
@@ -83,7 +83,7 @@ def convolve_planes(
     mask: (rows, columns), both odd and at most `masks.WIDEST`. kernel: "auto" or one of PLANE_KERNELS. The other
     arguments and the errors are those of `convolve_lines`.
     """
-    from . import passes
+    from heatsim_kernels.convolution import passes
 
     return passes.planes(field, mask, _place(edge), _checked(kernel, device, PLANE_KERNELS), channels, out)
 

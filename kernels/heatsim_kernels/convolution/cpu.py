@@ -24,12 +24,21 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from ..cpu_jit import jit, parallel_jit
-from ..cpu_memory import CACHE_LINE, load, padded, pointer, prefetch, shifted, store, widest_vectors
-from ..cpu_threads import limited, threads_for
-from . import edges
-from .cpu_vectors import VECTOR_BYTES, address_of, always_inline, at_address, puts, taps, zero, zeros
-from .planes import Planes
+from heatsim_kernels.convolution import edges
+from heatsim_kernels.convolution.cpu_vectors import (
+    VECTOR_BYTES,
+    address_of,
+    always_inline,
+    at_address,
+    puts,
+    taps,
+    zero,
+    zeros,
+)
+from heatsim_kernels.convolution.planes import Planes
+from heatsim_kernels.cpu_jit import jit, parallel_jit
+from heatsim_kernels.cpu_memory import CACHE_LINE, load, padded, pointer, prefetch, shifted, store, widest_vectors
+from heatsim_kernels.cpu_threads import limited, threads_for
 
 STREAM_FROM = 12 * 2**20  # bytes of a result above which it bypasses the cache
 CHUNK = 16384  # bytes of a row that a thread smooths before it goes on to the next row

@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
-from ..cpu_memory import CACHE_LINE, alias_scopes
+from heatsim_kernels.cpu_memory import CACHE_LINE, alias_scopes
 
 VECTOR_BYTES = 64 if llvmlite.binding.get_host_cpu_features().get("avx512f") else 32
 

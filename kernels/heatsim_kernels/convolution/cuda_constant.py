@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..cuda_api import SIMULATED, intrinsic
-from .cuda_field import Variant
+from heatsim_kernels.convolution.cuda_field import Variant
+from heatsim_kernels.cuda_api import SIMULATED, intrinsic
 
 CONSTANT = 4  # address space
 NAME = "heatsim_mask"

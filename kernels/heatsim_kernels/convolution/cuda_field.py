@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from numba import int64, uint64
 
-from ..cuda_api import SIMULATED, cuda, inlined
-from ..stencil.cuda_tiles import blocks, first_cell
-from . import edges
+from heatsim_kernels.convolution import edges
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined
+from heatsim_kernels.stencil.cuda_tiles import blocks, first_cell
 
 source_index = inlined(edges.source_index)
 

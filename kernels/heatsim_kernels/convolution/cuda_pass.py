@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cuda_api import device_name
-from ..cuda_launch import kernel
-from ..cuda_memory import Array, empty, on_device
-from . import register
-from .cuda_field import Geometry, Variant
+from heatsim_kernels.convolution import register
+from heatsim_kernels.convolution.cuda_field import Geometry, Variant
+from heatsim_kernels.cuda_api import device_name
+from heatsim_kernels.cuda_launch import kernel
+from heatsim_kernels.cuda_memory import Array, empty, on_device
 
 PIECE = 4  # elements that kernels load at once
 

@@ -6,8 +6,8 @@ minutes for a 9 x 9 mask. Here a tuple is one name, and loops over it run while 
 
 from __future__ import annotations
 
-from ..cuda_api import SIMULATED, intrinsic
-from ..fma import fma
+from heatsim_kernels.cuda_api import SIMULATED, intrinsic
+from heatsim_kernels.fma import fma
 
 if not SIMULATED:
     from llvmlite import ir

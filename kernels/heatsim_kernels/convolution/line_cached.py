@@ -15,10 +15,17 @@ from __future__ import annotations
 
 from numba import types, uint64
 
-from ..cuda_api import cuda
-from ..fma import fma
-from .cuda_constant import weights_of
-from .cuda_field import Variant, line_grid, line_of_thread, line_threads, reader, tile_of_thread
+from heatsim_kernels.convolution.cuda_constant import weights_of
+from heatsim_kernels.convolution.cuda_field import (
+    Variant,
+    line_grid,
+    line_of_thread,
+    line_threads,
+    reader,
+    tile_of_thread,
+)
+from heatsim_kernels.cuda_api import cuda
+from heatsim_kernels.fma import fma
 
 MASK = "compiled in"
 block, grid = line_threads, line_grid

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from . import masks
-from .planes import Planes, aligned, checked, result_for
+from heatsim_kernels.convolution import masks
+from heatsim_kernels.convolution.planes import Planes, aligned, checked, result_for
 
 WHOLE = 3  # axes of a batch of planes
 
@@ -60,14 +60,14 @@ def _rows_of_pixels(values: np.ndarray) -> np.ndarray:
 
 
 def _planes_on_cpu(source: Planes, target: Planes, weights: np.ndarray, edge: int, kernel: str) -> None:
-    from . import cpu
+    from heatsim_kernels.convolution import cpu
 
     down, across = (weights, None) if len(weights) > 1 else (None, weights[0])
     cpu.convolve(source, target, down, across, edge)
 
 
 def _lines_on_cpu(source: np.ndarray, target: np.ndarray, weights: list, edge: int, kernel: str) -> None:
-    from . import cpu
+    from heatsim_kernels.convolution import cpu
 
     passes = _cpu_passes(*weights)
     if not passes:
@@ -102,7 +102,7 @@ def _across_first_axis(*fields: np.ndarray) -> list[np.ndarray]:
 
 
 def _lines_on_cuda(source: np.ndarray, target: np.ndarray, weights: list, edge: int, kernel: str) -> None:
-    from . import cuda_pass
+    from heatsim_kernels.convolution import cuda_pass
 
     cuda_pass.require_device()
     layout, passes = cuda_pass.Layout.of(source.shape), []
@@ -115,7 +115,7 @@ def _lines_on_cuda(source: np.ndarray, target: np.ndarray, weights: list, edge: 
 
 def _planes_on_cuda(source: Planes, target: Planes, weights: np.ndarray, edge: int, kernel: str) -> None:
     """Where a kernel takes no interleaved channels, each goes to the device as a plane of its own."""
-    from . import cuda_pass
+    from heatsim_kernels.convolution import cuda_pass
 
     cuda_pass.require_device()
     name = cuda_pass.best_for_planes(weights) if kernel == "cuda" else kernel

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from numba import int64, types, uint64
 
-from ..cuda_api import SIMULATED, cuda
-from ..fma import fma
-from .cuda_field import Variant, element, first_element, plane_reader, tiles
+from heatsim_kernels.convolution.cuda_field import Variant, element, first_element, plane_reader, tiles
+from heatsim_kernels.cuda_api import SIMULATED, cuda
+from heatsim_kernels.fma import fma
 
 MASK = "argument"
 BLOCK = (4, 2) if SIMULATED else (32, 8)

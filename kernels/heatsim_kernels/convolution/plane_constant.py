@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from numba import int64, types, uint64
 
-from ..cuda_api import cuda
-from ..fma import fma
-from .cuda_constant import weights_of
-from .cuda_field import Variant, element, first_element, plane_reader
-from .plane_basic import BLOCK, block, grid
+from heatsim_kernels.convolution.cuda_constant import weights_of
+from heatsim_kernels.convolution.cuda_field import Variant, element, first_element, plane_reader
+from heatsim_kernels.convolution.plane_basic import BLOCK, block, grid
+from heatsim_kernels.cuda_api import cuda
+from heatsim_kernels.fma import fma
 
 MASK = "compiled in"
 __all__ = ["BLOCK", "MASK", "block", "build", "grid"]

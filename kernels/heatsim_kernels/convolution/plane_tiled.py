@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from numba import int64, types, uint64
 
-from ..cuda_api import SIMULATED, cuda
-from ..fma import fma
-from .cuda_constant import weights_of
-from .cuda_field import Variant, element, first_element, plane_reader, tiles
+from heatsim_kernels.convolution.cuda_constant import weights_of
+from heatsim_kernels.convolution.cuda_field import Variant, element, first_element, plane_reader, tiles
+from heatsim_kernels.cuda_api import SIMULATED, cuda
+from heatsim_kernels.fma import fma
 
 MASK = "compiled in"
 TILE = 8 if SIMULATED else 32  # elements a side of the input tile, more than a mask has

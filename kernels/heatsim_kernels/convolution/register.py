@@ -30,12 +30,12 @@ from __future__ import annotations
 import numpy as np
 from numba import int64, types, uint64
 
-from ..cuda_api import SIMULATED, cuda, inlined
-from ..cuda_vectors import CELLS, load4, store4
-from ..stencil.cuda_tiles import first_cell
-from . import edges
-from .cuda_field import Variant, source_index, tiles
-from .cuda_taps import collected, mapped, regrouped, row_adder
+from heatsim_kernels.convolution import edges
+from heatsim_kernels.convolution.cuda_field import Variant, source_index, tiles
+from heatsim_kernels.convolution.cuda_taps import collected, mapped, regrouped, row_adder
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined
+from heatsim_kernels.cuda_vectors import CELLS, load4, store4
+from heatsim_kernels.stencil.cuda_tiles import first_cell
 
 MASK = "arguments"
 BLOCK = (2, 2) if SIMULATED else (32, 4)  # a warp along x

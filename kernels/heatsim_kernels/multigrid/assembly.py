@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ..stencil.nonlinear.ledger import boundary_cells
-from ..stencil.pieces import deposits_of
-from ..stencil.terms import Deposit, Drive, Terms
-from . import cpu
-from .operator import Operator
-from .ways import ways_of
+from heatsim_kernels.multigrid import cpu
+from heatsim_kernels.multigrid.operator import Operator
+from heatsim_kernels.multigrid.ways import ways_of
+from heatsim_kernels.stencil.nonlinear.ledger import boundary_cells
+from heatsim_kernels.stencil.pieces import deposits_of
+from heatsim_kernels.stencil.terms import Deposit, Drive, Terms
 
 HELD = 1e-6  # of the largest conductance of a kind: what stands alone in the row of a cell that is held
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..cpu_jit import jit
-from .grids import Shape
+from heatsim_kernels.cpu_jit import jit
+from heatsim_kernels.multigrid.grids import Shape
 
 LARGEST = 200  # cells that a level is solved directly from
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..cpu_memory import padded
-from ..deposit import deposit
-from .coarsest import multiply as _multiply
-from .cpu_assembly import Ways, clear, extent, spread, total
-from .cpu_galerkin import galerkin, interpolation, strong_cells
-from .cpu_rows import LATER, sweep
-from .cpu_transfers import interpolate, restrict
-from .cpu_vectors import direction, dot, dots, step
-from .grids import Shape
+from heatsim_kernels.cpu_memory import padded
+from heatsim_kernels.deposit import deposit
+from heatsim_kernels.multigrid.coarsest import multiply as _multiply
+from heatsim_kernels.multigrid.cpu_assembly import Ways, clear, extent, spread, total
+from heatsim_kernels.multigrid.cpu_galerkin import galerkin, interpolation, strong_cells
+from heatsim_kernels.multigrid.cpu_rows import LATER, sweep
+from heatsim_kernels.multigrid.cpu_transfers import interpolate, restrict
+from heatsim_kernels.multigrid.cpu_vectors import direction, dot, dots, step
+from heatsim_kernels.multigrid.grids import Shape
 
 
 def field(shape: tuple[int, ...], dtype: type = np.float32) -> np.ndarray:

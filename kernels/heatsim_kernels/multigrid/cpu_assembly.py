@@ -11,11 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from ..cpu_memory import padded
-from ..cpu_threads import threads_for
-from ..stencil.weighted_sum import weighted_sum
-from .grids import Shape
-from .ways import Way
+from heatsim_kernels.cpu_memory import padded
+from heatsim_kernels.cpu_threads import threads_for
+from heatsim_kernels.multigrid.grids import Shape
+from heatsim_kernels.multigrid.ways import Way
+from heatsim_kernels.stencil.weighted_sum import weighted_sum
 
 PART = 2**17  # cells that a thread spreads at once
 

@@ -21,11 +21,11 @@ import numpy as np
 from numba import prange, types
 from numba.extending import overload
 
-from ..cpu_jit import jit, parallel_jit
-from ..cpu_memory import load, pointer, shifted
-from ..cpu_threads import limited, threads_for
-from .cpu_rows import BLOCKS, LATER, Conductances, around
-from .grids import Coarsening, Shape
+from heatsim_kernels.cpu_jit import jit, parallel_jit
+from heatsim_kernels.cpu_memory import load, pointer, shifted
+from heatsim_kernels.cpu_threads import limited, threads_for
+from heatsim_kernels.multigrid.cpu_rows import BLOCKS, LATER, Conductances, around
+from heatsim_kernels.multigrid.grids import Coarsening, Shape
 
 # Unit vectors (z, y, x) of an axis and of the two others, in the order of memory.
 AXES = (

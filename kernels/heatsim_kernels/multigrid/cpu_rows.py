@@ -19,10 +19,10 @@ import numpy as np
 from numba import prange, types
 from numba.extending import intrinsic
 
-from ..cpu_jit import jit, parallel_jit
-from ..cpu_memory import load, pointer, shifted, store, widest_vectors
-from ..cpu_threads import limited, threads_for
-from ..fma import fma
+from heatsim_kernels.cpu_jit import jit, parallel_jit
+from heatsim_kernels.cpu_memory import load, pointer, shifted, store, widest_vectors
+from heatsim_kernels.cpu_threads import limited, threads_for
+from heatsim_kernels.fma import fma
 
 Conductances = tuple[np.ndarray, np.ndarray, np.ndarray] | np.ndarray  # of level 0, and of the others
 BLOCKS = 256  # parts of a grid that sums are taken over; fixed, so that sums do not depend on the number of threads

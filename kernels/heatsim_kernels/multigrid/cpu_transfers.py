@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ..cpu_jit import jit, parallel_jit
-from ..cpu_memory import load, pointer, shifted, store, widest_vectors
-from ..cpu_threads import limited, threads_for
-from .grids import Coarsening
+from heatsim_kernels.cpu_jit import jit, parallel_jit
+from heatsim_kernels.cpu_memory import load, pointer, shifted, store, widest_vectors
+from heatsim_kernels.cpu_threads import limited, threads_for
+from heatsim_kernels.multigrid.grids import Coarsening
 
 BLOCKS = 256
 

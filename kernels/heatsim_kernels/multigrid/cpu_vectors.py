@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ..cpu_jit import jit, parallel_jit
-from ..cpu_memory import load, pointer, shifted, store, widest_vectors
-from ..cpu_threads import limited, threads_for
+from heatsim_kernels.cpu_jit import jit, parallel_jit
+from heatsim_kernels.cpu_memory import load, pointer, shifted, store, widest_vectors
+from heatsim_kernels.cpu_threads import limited, threads_for
 
 PART = 4096  # cells; two fields of them stay in the first cache
 LANES = 8

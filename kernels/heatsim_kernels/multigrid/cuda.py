@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from .cuda_assembly import Ways, clear, deposit, spread, total, weighted_sum
-from .cuda_field import Field, room, sent
-from .cuda_galerkin import LATER, galerkin, interpolation, strong_cells
-from .cuda_sweeps import sweep
-from .cuda_transfers import interpolate, restrict
-from .cuda_vectors import direction, dot, dots, extent, multiply, step
-from .grids import Shape
+from heatsim_kernels.multigrid.cuda_assembly import Ways, clear, deposit, spread, total, weighted_sum
+from heatsim_kernels.multigrid.cuda_field import Field, room, sent
+from heatsim_kernels.multigrid.cuda_galerkin import LATER, galerkin, interpolation, strong_cells
+from heatsim_kernels.multigrid.cuda_sweeps import sweep
+from heatsim_kernels.multigrid.cuda_transfers import interpolate, restrict
+from heatsim_kernels.multigrid.cuda_vectors import direction, dot, dots, extent, multiply, step
+from heatsim_kernels.multigrid.grids import Shape
 
 
 def field(shape: tuple[int, ...], dtype: Any = np.float32) -> Field:

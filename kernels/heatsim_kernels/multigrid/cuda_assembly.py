@@ -13,17 +13,17 @@ from math import prod
 import numpy as np
 from numba import float64, uint64
 
-from .. import cuda_deposit
-from ..cuda_api import cuda
-from ..cuda_memory import Array, empty, on_device
-from ..cuda_vectors import constant
-from ..deposit import Corner
-from ..stencil import cuda_sums
-from ..stencil.cuda_reductions import THREADS, block_sum
-from .cuda_field import MOST_BLOCKS, Field, first, launch, over_all, room, stride
-from .cuda_vectors import extent
-from .grids import Shape
-from .ways import Way
+from heatsim_kernels import cuda_deposit
+from heatsim_kernels.cuda_api import cuda
+from heatsim_kernels.cuda_memory import Array, empty, on_device
+from heatsim_kernels.cuda_vectors import constant
+from heatsim_kernels.deposit import Corner
+from heatsim_kernels.multigrid.cuda_field import MOST_BLOCKS, Field, first, launch, over_all, room, stride
+from heatsim_kernels.multigrid.cuda_vectors import extent
+from heatsim_kernels.multigrid.grids import Shape
+from heatsim_kernels.multigrid.ways import Way
+from heatsim_kernels.stencil import cuda_sums
+from heatsim_kernels.stencil.cuda_reductions import THREADS, block_sum
 
 BLOCKS = min(MOST_BLOCKS, 256)  # of the launch for a way
 

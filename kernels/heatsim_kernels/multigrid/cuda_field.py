@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
-from ..cuda_api import SIMULATED, cuda, inlined
-from ..cuda_launch import Triple, kernel
-from ..cuda_memory import Array, empty, on_device
-from ..cuda_vectors import constant
-from ..stencil import cuda_reads
-from ..stencil.cuda_reductions import THREADS
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined
+from heatsim_kernels.cuda_launch import Triple, kernel
+from heatsim_kernels.cuda_memory import Array, empty, on_device
+from heatsim_kernels.cuda_vectors import constant
+from heatsim_kernels.stencil import cuda_reads
+from heatsim_kernels.stencil.cuda_reductions import THREADS
 
 MOST_BLOCKS = 2 if SIMULATED else 1056  # of a launch that goes over a field: a few for each multiprocessor
 _loaded: dict[Hashable, Any] = {}

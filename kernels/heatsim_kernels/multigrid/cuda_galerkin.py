@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numba import float32, int64
 
-from ..cuda_api import cuda, inlined
-from ..cuda_vectors import constant
-from .cpu_galerkin import AXES, SAMPLED
-from .cuda_field import THREADS, Field, launch, sent
-from .cuda_sweeps import Conductances
-from .grids import Coarsening, Shape
+from heatsim_kernels.cuda_api import cuda, inlined
+from heatsim_kernels.cuda_vectors import constant
+from heatsim_kernels.multigrid.cpu_galerkin import AXES, SAMPLED
+from heatsim_kernels.multigrid.cuda_field import THREADS, Field, launch, sent
+from heatsim_kernels.multigrid.cuda_sweeps import Conductances
+from heatsim_kernels.multigrid.grids import Coarsening, Shape
 
 LATER = 13
 

@@ -16,10 +16,10 @@ from __future__ import annotations
 import numpy as np
 from numba import uint32, uint64
 
-from ..cuda_api import SIMULATED, cuda, inlined
-from ..cuda_launch import Triple
-from ..cuda_vectors import constant
-from .cuda_field import Field, launch
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined
+from heatsim_kernels.cuda_launch import Triple
+from heatsim_kernels.cuda_vectors import constant
+from heatsim_kernels.multigrid.cuda_field import Field, launch
 
 Conductances = tuple[Field, Field, Field] | Field  # of level 0, and of the others
 APPLY, FIRST, RELAX, RESIDUAL = "A x", "relaxed from zero", "relaxed", "b - A x"

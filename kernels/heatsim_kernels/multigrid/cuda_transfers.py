@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numba import uint32
 
-from ..cuda_api import cuda
-from ..cuda_vectors import constant
-from .cuda_field import THREADS, Field, launch
-from .grids import Coarsening
+from heatsim_kernels.cuda_api import cuda
+from heatsim_kernels.cuda_vectors import constant
+from heatsim_kernels.multigrid.cuda_field import THREADS, Field, launch
+from heatsim_kernels.multigrid.grids import Coarsening
 
 ZERO, ONE, TWO = np.uint32(0), np.uint32(1), np.uint32(2)
 

@@ -15,11 +15,11 @@ from math import isfinite, nan
 import numpy as np
 from numba import float64, uint64
 
-from ..cuda_api import cuda
-from ..cuda_memory import Array, empty
-from ..cuda_vectors import constant
-from ..stencil.cuda_reductions import block_reduction, block_sum
-from .cuda_field import MOST_BLOCKS, THREADS, Field, first, launch, over_all, stride
+from heatsim_kernels.cuda_api import cuda
+from heatsim_kernels.cuda_memory import Array, empty
+from heatsim_kernels.cuda_vectors import constant
+from heatsim_kernels.multigrid.cuda_field import MOST_BLOCKS, THREADS, Field, first, launch, over_all, stride
+from heatsim_kernels.stencil.cuda_reductions import block_reduction, block_sum
 
 block_largest = block_reduction(lambda a, b: max(a, b))
 

@@ -17,9 +17,9 @@ from types import ModuleType
 
 import numpy as np
 
-from . import coarsest
-from .grids import Coarsening, Shape, coarsening
-from .operator import Operator
+from heatsim_kernels.multigrid import coarsest
+from heatsim_kernels.multigrid.grids import Coarsening, Shape, coarsening
+from heatsim_kernels.multigrid.operator import Operator
 
 SMOOTHED = (0.3, 2.0)  # part of the spectrum of D^-1 A that relaxation reduces
 STRONG = 0.25  # share of a cell's largest conductance along an axis that counts as strong

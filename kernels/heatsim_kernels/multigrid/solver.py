@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from . import cpu
-from .hierarchy import SWEEPS_A_CYCLE, Hierarchy
-from .operator import Operator
+from heatsim_kernels.multigrid import cpu
+from heatsim_kernels.multigrid.hierarchy import SWEEPS_A_CYCLE, Hierarchy
+from heatsim_kernels.multigrid.operator import Operator
 
 
 @dataclass(frozen=True)

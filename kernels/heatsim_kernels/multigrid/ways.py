@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..stencil.nonlinear.ledger import boundary_cells
-from ..stencil.taps import TappedFaces, tapped_faces
-from ..stencil.terms import Terms
+from heatsim_kernels.stencil.nonlinear.ledger import boundary_cells
+from heatsim_kernels.stencil.taps import TappedFaces, tapped_faces
+from heatsim_kernels.stencil.terms import Terms
 
 
 class Way(NamedTuple):

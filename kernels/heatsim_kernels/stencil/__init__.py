@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from ..watch import Wanted
-    from .stages import Defect, Stage
-    from .terms import Drive, Terms
+    from heatsim_kernels.stencil.stages import Defect, Stage
+    from heatsim_kernels.stencil.terms import Drive, Terms
+    from heatsim_kernels.watch import Wanted
 
 
 class Sweep(Protocol):
@@ -80,21 +80,21 @@ class Sweep(Protocol):
 
 
 def _cpu(terms: Terms, dtype: np.dtype) -> Sweep:
-    from .cpu import CpuSweep
+    from heatsim_kernels.stencil.cpu import CpuSweep
 
     return CpuSweep(terms, dtype)
 
 
 def _temporal(terms: Terms, dtype: np.dtype) -> Sweep:
-    from . import register
-    from .cuda_sweep import CudaSweep
+    from heatsim_kernels.stencil import register
+    from heatsim_kernels.stencil.cuda_sweep import CudaSweep
 
     return CudaSweep(terms, dtype, register, fused=True)
 
 
 def _on_cuda(movement: str) -> Callable[[Terms, np.dtype], Sweep]:
     def build(terms: Terms, dtype: np.dtype) -> Sweep:
-        from .cuda_sweep import CudaSweep
+        from heatsim_kernels.stencil.cuda_sweep import CudaSweep
 
         return CudaSweep(terms, dtype, import_module(f".{movement}", __package__))
 

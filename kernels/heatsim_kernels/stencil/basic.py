@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from numba import uint32, uint64
 
-from ..cuda_api import SIMULATED, cuda, inlined
-from . import cuda_cell
-from .structure import Structure
-from .tile import Tile
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined
+from heatsim_kernels.stencil import cuda_cell
+from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.tile import Tile
 
 # Blocks with some depth fetch fewer neighbours that lie in other blocks.
 TILES = (Tile(6, 2, 2),) if SIMULATED else (Tile(32, 4, 2), Tile(32, 8), Tile(64, 4), Tile(32, 4, 4))

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from numba import types, uint32, uint64
 
-from ..cuda_api import SIMULATED, cuda
-from . import cuda_cell
-from .cuda_cell import above, below
-from .cuda_tiles import blocks, cell_behind, first_cell
-from .structure import Structure
-from .tile import Tile
+from heatsim_kernels.cuda_api import SIMULATED, cuda
+from heatsim_kernels.stencil import cuda_cell
+from heatsim_kernels.stencil.cuda_cell import above, below
+from heatsim_kernels.stencil.cuda_tiles import blocks, cell_behind, first_cell
+from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.tile import Tile
 
 # Input tiles; the output tile is smaller by a halo.
 TILES = (Tile(6, 4, planes=2),) if SIMULATED else tuple(Tile(32, 16, planes=n) for n in (32, 16, 64))

@@ -8,22 +8,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..cpu_memory import CACHE_LINE, padded
-from ..cpu_threads import limited, threads_for
-from ..deposit import deposit
-from ..watch import CpuWatch, Wanted
-from .cpu_defect import defect
-from .cpu_pass import EULER, Buffers, Heat, Stages, advance
-from .cpu_places import Grid
-from .cpu_rows import Medium
-from .cpu_runs import find_runs
-from .cpu_tiling import Shape, best_cut, scratch_rows, tiling
-from .cpu_walls import Walls
-from .pieces import deposits_of, part, pieces
-from .stages import Defect, Stage, StageFields, row_of
-from .taps import BLOCKS, tapped_faces
-from .terms import Deposit, Drive, Terms
-from .weighted_sum import weighted_sum
+from heatsim_kernels.cpu_memory import CACHE_LINE, padded
+from heatsim_kernels.cpu_threads import limited, threads_for
+from heatsim_kernels.deposit import deposit
+from heatsim_kernels.stencil.cpu_defect import defect
+from heatsim_kernels.stencil.cpu_pass import EULER, Buffers, Heat, Stages, advance
+from heatsim_kernels.stencil.cpu_places import Grid
+from heatsim_kernels.stencil.cpu_rows import Medium
+from heatsim_kernels.stencil.cpu_runs import find_runs
+from heatsim_kernels.stencil.cpu_tiling import Shape, best_cut, scratch_rows, tiling
+from heatsim_kernels.stencil.cpu_walls import Walls
+from heatsim_kernels.stencil.pieces import deposits_of, part, pieces
+from heatsim_kernels.stencil.stages import Defect, Stage, StageFields, row_of
+from heatsim_kernels.stencil.taps import BLOCKS, tapped_faces
+from heatsim_kernels.stencil.terms import Deposit, Drive, Terms
+from heatsim_kernels.stencil.weighted_sum import weighted_sum
+from heatsim_kernels.watch import CpuWatch, Wanted
 
 STREAM_FROM = 12 * 2**20  # bytes of a field above which results bypass the cache
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ..cpu_jit import inlined, parallel_jit
-from ..cpu_threads import limited, threads_for
-from ..fma import fma
-from .stages import Defect
+from heatsim_kernels.cpu_jit import inlined, parallel_jit
+from heatsim_kernels.cpu_threads import limited, threads_for
+from heatsim_kernels.fma import fma
+from heatsim_kernels.stencil.stages import Defect
 
 BLOCKS = 256
 

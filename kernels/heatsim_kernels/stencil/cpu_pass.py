@@ -33,8 +33,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from ..cpu_jit import inlined, jit, parallel_jit
-from ..cpu_memory import (
+from heatsim_kernels.cpu_jit import inlined, jit, parallel_jit
+from heatsim_kernels.cpu_memory import (
     elements_to_line,
     load,
     pointer,
@@ -45,11 +45,23 @@ from ..cpu_memory import (
     stream_lines,
     widest_vectors,
 )
-from .cpu_places import Ring, place_of, row_in_ring, rows_in_field, rows_in_ring, turned, widened
-from .cpu_rows import NUMBERS, Combination, Medium, RowHeat, Rows, advance_row, is_plain
-from .cpu_vectors import row_of_vectors, row_past_cache
-from .cpu_walls import X_MAX, X_MIN, Y_MAX, Y_MIN, Z_MAX, Z_MIN, Book, Walls, face_at, ghost_cell, ghost_row
-from .taps import enter_taps
+from heatsim_kernels.stencil.cpu_places import Ring, place_of, row_in_ring, rows_in_field, rows_in_ring, turned, widened
+from heatsim_kernels.stencil.cpu_rows import NUMBERS, Combination, Medium, RowHeat, Rows, advance_row, is_plain
+from heatsim_kernels.stencil.cpu_vectors import row_of_vectors, row_past_cache
+from heatsim_kernels.stencil.cpu_walls import (
+    X_MAX,
+    X_MIN,
+    Y_MAX,
+    Y_MIN,
+    Z_MAX,
+    Z_MIN,
+    Book,
+    Walls,
+    face_at,
+    ghost_cell,
+    ghost_row,
+)
+from heatsim_kernels.stencil.taps import enter_taps
 
 SCRATCH_ROWS = 5  # of each thread, before its rings: ghosts beyond y_min, y_max, z_min and z_max, a finished row
 

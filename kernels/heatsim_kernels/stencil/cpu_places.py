@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..cpu_jit import inlined
-from ..cpu_memory import shifted
-from .cpu_rows import Rows
+from heatsim_kernels.cpu_jit import inlined
+from heatsim_kernels.cpu_memory import shifted
+from heatsim_kernels.stencil.cpu_rows import Rows
 
 
 class Grid(NamedTuple):

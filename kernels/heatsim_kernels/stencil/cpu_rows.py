@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..cpu_jit import inlined
-from ..cpu_memory import load, store
-from ..fma import fma
-from . import physics
-from .cpu_runs import MIXED
+from heatsim_kernels.cpu_jit import inlined
+from heatsim_kernels.cpu_memory import load, store
+from heatsim_kernels.fma import fma
+from heatsim_kernels.stencil import physics
+from heatsim_kernels.stencil.cpu_runs import MIXED
 
 MU, NU, GAMMA, RATE, ZERO, NUMBERS = 0, 1, 2, 3, 4, 5  # places of the numbers of a stage, and how many there are
 

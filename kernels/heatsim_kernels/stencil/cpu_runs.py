@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from ..cpu_jit import inlined, parallel_jit
-from ..cpu_threads import limited, threads_for
-from .terms import Terms
+from heatsim_kernels.cpu_jit import inlined, parallel_jit
+from heatsim_kernels.cpu_threads import limited, threads_for
+from heatsim_kernels.stencil.terms import Terms
 
 STRETCH = 16  # cells; runs end at multiples of it
 MOST_ODD = STRETCH // 2  # cells of a stretch that is not MIXED

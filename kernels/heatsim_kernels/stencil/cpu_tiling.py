@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..cpu_memory import CACHE_LINE
-from .cpu_pass import SCRATCH_ROWS
+from heatsim_kernels.cpu_memory import CACHE_LINE
+from heatsim_kernels.stencil.cpu_pass import SCRATCH_ROWS
 
 
 def _cache_bytes(size: Path) -> int:

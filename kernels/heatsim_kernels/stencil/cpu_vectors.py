@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from ..cpu_memory import CACHE_LINE, send_past_cache
+from heatsim_kernels.cpu_memory import CACHE_LINE, send_past_cache
 
 
 def _row(past_cache):

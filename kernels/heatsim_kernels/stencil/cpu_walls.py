@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..cpu_jit import inlined, inlined_sum, jit
-from ..cpu_memory import load, shifted, store
-from . import physics
-from .cpu_rows import kind_of
+from heatsim_kernels.cpu_jit import inlined, inlined_sum, jit
+from heatsim_kernels.cpu_memory import load, shifted, store
+from heatsim_kernels.stencil import physics
+from heatsim_kernels.stencil.cpu_rows import kind_of
 
 # NumPy's numbers, since Numba compiles a function anew for each Python number that is passed to it.
 X_MIN, X_MAX, Y_MIN, Y_MAX, Z_MIN, Z_MAX = (np.int64(face) for face in range(6))

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..cuda_memory import Array, Table, Upload, on_device
-from .cuda_cell import RATES, Heat, Medium
-from .structure import Structure
-from .terms import Drive, Terms
+from heatsim_kernels.cuda_memory import Array, Table, Upload, on_device
+from heatsim_kernels.stencil.cuda_cell import RATES, Heat, Medium
+from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.terms import Drive, Terms
 
 NOTHING = np.zeros((1, 1))  # in place of a table that a problem has not
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from numba import int64, types, uint32, uint64
 
-from ..cuda_api import inlined
-from ..cuda_vectors import constant, constant6
-from ..fma import fma
-from . import physics
-from .structure import Structure
+from heatsim_kernels.cuda_api import inlined
+from heatsim_kernels.cuda_vectors import constant, constant6
+from heatsim_kernels.fma import fma
+from heatsim_kernels.stencil import physics
+from heatsim_kernels.stencil.structure import Structure
 
 RATES = 8  # room for the six rates of a kind, so that they start on 16 bytes
 

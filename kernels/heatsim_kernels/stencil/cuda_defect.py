@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from numba import float64, int64
 
-from ..cuda_api import SIMULATED, cuda
-from ..fma import fma
-from .cuda_reductions import THREADS, block_most, greater
+from heatsim_kernels.cuda_api import SIMULATED, cuda
+from heatsim_kernels.fma import fma
+from heatsim_kernels.stencil.cuda_reductions import THREADS, block_most, greater
 
 BLOCKS = 2 if SIMULATED else 1024
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from ..cuda_launch import kernel
-from ..cuda_memory import Array, Captures, Download, empty, on_device
-from . import cuda_reads, cuda_sums
+from heatsim_kernels.cuda_launch import kernel
+from heatsim_kernels.cuda_memory import Array, Captures, Download, empty, on_device
+from heatsim_kernels.stencil import cuda_reads, cuda_sums
 
 APART = 8
 

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..cuda_launch import kernel
-from ..cuda_memory import Array, Table, on_device
-from . import cuda_wall_flows
-from .cuda_reductions import THREADS
-from .cuda_wall_flows import BLOCKS, MOST_STEPS, blocks_for
-from .structure import Structure
-from .terms import FACES, Taps, Terms
+from heatsim_kernels.cuda_launch import kernel
+from heatsim_kernels.cuda_memory import Array, Table, on_device
+from heatsim_kernels.stencil import cuda_wall_flows
+from heatsim_kernels.stencil.cuda_reductions import THREADS
+from heatsim_kernels.stencil.cuda_wall_flows import BLOCKS, MOST_STEPS, blocks_for
+from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.terms import FACES, Taps, Terms
 
 
 class Entering(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import int64
 
-from ..cuda_api import SIMULATED, cuda
+from heatsim_kernels.cuda_api import SIMULATED, cuda
 
 THREADS = 4 if SIMULATED else 128  # a block
 

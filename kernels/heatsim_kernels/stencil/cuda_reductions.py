@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import float64
 
-from ..cuda_api import SIMULATED, cuda, inlined
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined
 
 THREADS = 4 if SIMULATED else 256  # a block; the simulator runs a Python thread for each
 

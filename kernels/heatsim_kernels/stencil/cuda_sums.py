@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from numba import float64, uint64
 
-from ..cuda_api import SIMULATED, cuda, inlined
-from .cuda_reductions import THREADS, block_sum
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined
+from heatsim_kernels.stencil.cuda_reductions import THREADS, block_sum
 
 BLOCKS = 2 if SIMULATED else 1024
 

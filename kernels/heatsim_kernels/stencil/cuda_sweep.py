@@ -8,29 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from ..cuda_api import cuda, device_name
-from ..cuda_launch import Resources, kernel
-from ..cuda_memory import Array, empty, on_device
-from ..cuda_totals import CudaTotals
-from ..cuda_watch import CudaWatch
-from ..totals import Cells, Totals
-from ..watch import Wanted
-from . import cuda_defect
-from .cuda_batch import Batch, Batches
-from .cuda_cell import Shape, StagedHeat, Walls
-from .cuda_field import DeviceField
-from .cuda_ledger import Entering, Ledger
-from .cuda_reductions import THREADS
-from .cuda_windows import Windows
-from .pieces import pieces
-from .stages import Defect, Stage, StageFields
-from .structure import Structure
-from .temporal import Rates, Tables
-from .temporal_fields import Pair
-from .temporal_kinds import Kinds
-from .temporal_launch import FusedSteps, fused_steps, tables_of, with_stages
-from .terms import Drive, Terms
-from .tuning import tile_for
+from heatsim_kernels.cuda_api import cuda, device_name
+from heatsim_kernels.cuda_launch import Resources, kernel
+from heatsim_kernels.cuda_memory import Array, empty, on_device
+from heatsim_kernels.cuda_totals import CudaTotals
+from heatsim_kernels.cuda_watch import CudaWatch
+from heatsim_kernels.stencil import cuda_defect
+from heatsim_kernels.stencil.cuda_batch import Batch, Batches
+from heatsim_kernels.stencil.cuda_cell import Shape, StagedHeat, Walls
+from heatsim_kernels.stencil.cuda_field import DeviceField
+from heatsim_kernels.stencil.cuda_ledger import Entering, Ledger
+from heatsim_kernels.stencil.cuda_reductions import THREADS
+from heatsim_kernels.stencil.cuda_windows import Windows
+from heatsim_kernels.stencil.pieces import pieces
+from heatsim_kernels.stencil.stages import Defect, Stage, StageFields
+from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.temporal import Rates, Tables
+from heatsim_kernels.stencil.temporal_fields import Pair
+from heatsim_kernels.stencil.temporal_kinds import Kinds
+from heatsim_kernels.stencil.temporal_launch import FusedSteps, fused_steps, tables_of, with_stages
+from heatsim_kernels.stencil.terms import Drive, Terms
+from heatsim_kernels.stencil.tuning import tile_for
+from heatsim_kernels.totals import Cells, Totals
+from heatsim_kernels.watch import Wanted
 
 Launch = Callable[[], None]
 

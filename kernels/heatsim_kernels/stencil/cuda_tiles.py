@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from numba import uint32
 
-from ..cuda_api import cuda, inlined
+from heatsim_kernels.cuda_api import cuda, inlined
 
 
 def blocks(shape: tuple[int, int, int], tile: tuple[int, int, int]) -> tuple[int, int, int]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from numba import float64, int32, int64, uint32
 
-from ..cuda_api import SIMULATED, cuda, inlined
-from . import physics
-from .cuda_reductions import THREADS, block_sum
-from .structure import Structure
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined
+from heatsim_kernels.stencil import physics
+from heatsim_kernels.stencil.cuda_reductions import THREADS, block_sum
+from heatsim_kernels.stencil.structure import Structure
 
 BLOCKS = 2 if SIMULATED else 128  # a face, at most
 MOST_STEPS = 4  # that a sweep takes at once, each of which is written out below

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..cuda_deposit import deposit
-from ..cuda_memory import Array, Upload
-from .pieces import deposits_of
-from .terms import Deposit
+from heatsim_kernels.cuda_deposit import deposit
+from heatsim_kernels.cuda_memory import Array, Upload
+from heatsim_kernels.stencil.pieces import deposits_of
+from heatsim_kernels.stencil.terms import Deposit
 
 Deposits = Sequence[Sequence[Deposit]]
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..cpu_jit import inlined, jit
-from ..cpu_threads import threads_for
+from heatsim_kernels.cpu_jit import inlined, jit
+from heatsim_kernels.cpu_threads import threads_for
 
 OWN, BESIDE, LABELS = 0, slice(1, 7), slice(7, 10)  # columns of `members`
 PLANES = 8  # of a slab

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ..cpu_jit import inlined, parallel_jit
-from ..cpu_threads import limited, threads_for
-from .terms import Terms
+from heatsim_kernels.cpu_jit import inlined, parallel_jit
+from heatsim_kernels.cpu_threads import limited, threads_for
+from heatsim_kernels.stencil.terms import Terms
 
 
 def stable_step(terms: Terms, wall_a: np.ndarray) -> float:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .terms import Deposit
+from heatsim_kernels.stencil.terms import Deposit
 
 _TABLES = ("wall_a", "wall_b", "walls", "heat_table", "heat_scale")  # of a drive: a row a step, or the last for all
 

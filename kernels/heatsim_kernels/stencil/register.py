@@ -31,13 +31,13 @@ from typing import Any, NamedTuple
 
 from numba import uint32, uint64
 
-from ..cuda_api import SIMULATED, compiled_once, cuda, inlined
-from ..cuda_vectors import constant, integers, load_vector, store_vector, vector_length
-from . import cuda_cell
-from .cuda_cell import Shape, above, below
-from .cuda_tiles import blocks, first_cell
-from .structure import Structure
-from .tile import Tile
+from heatsim_kernels.cuda_api import SIMULATED, compiled_once, cuda, inlined
+from heatsim_kernels.cuda_vectors import constant, integers, load_vector, store_vector, vector_length
+from heatsim_kernels.stencil import cuda_cell
+from heatsim_kernels.stencil.cuda_cell import Shape, above, below
+from heatsim_kernels.stencil.cuda_tiles import blocks, first_cell
+from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.tile import Tile
 
 # A warp along x, so that all its threads are at the same y and z.
 TILES = (Tile(2, 2, planes=2),) if SIMULATED else tuple(Tile(32, 4, planes=n) for n in (6, 8, 12, 4, 2))

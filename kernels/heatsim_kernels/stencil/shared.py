@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from numba import types, uint32, uint64
 
-from ..cuda_api import SIMULATED, cuda
-from . import cuda_cell
-from .cuda_tiles import blocks, cell_behind, first_cell
-from .structure import Structure
-from .tile import Tile
+from heatsim_kernels.cuda_api import SIMULATED, cuda
+from heatsim_kernels.stencil import cuda_cell
+from heatsim_kernels.stencil.cuda_tiles import blocks, cell_behind, first_cell
+from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.tile import Tile
 
 # Input tiles; the output tile is smaller by a halo.
 TILES = (Tile(6, 4, 4),) if SIMULATED else (Tile(16, 8, 8), Tile(32, 8, 4), Tile(8, 8, 8), Tile(16, 8, 6))

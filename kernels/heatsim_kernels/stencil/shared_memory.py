@@ -9,7 +9,7 @@ def least_bytes(kernel: str, precision: str) -> int:
     """Bytes a block with the kernel's smallest tile; 0 for kernels whose few KB every GPU has."""
     if kernel != "temporal":
         return 0
-    from .temporal import TILES
-    from .temporal_level import Board
+    from heatsim_kernels.stencil.temporal import TILES
+    from heatsim_kernels.stencil.temporal_level import Board
 
     return min(Board.of(tile).size for tile in TILES[precision]) * np.dtype(precision).itemsize

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Generic, NamedTuple, TypeVar
 
-from .pieces import part
-from .terms import Drive
+from heatsim_kernels.stencil.pieces import part
+from heatsim_kernels.stencil.terms import Drive
 
 T = TypeVar("T")
 

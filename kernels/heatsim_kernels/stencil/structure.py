@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .terms import Drive, Terms
+from heatsim_kernels.stencil.terms import Drive, Terms
 
 
 class Structure(NamedTuple):

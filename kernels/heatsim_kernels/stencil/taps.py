@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from ..cpu_jit import parallel_jit
-from .terms import Terms
+from heatsim_kernels.cpu_jit import parallel_jit
+from heatsim_kernels.stencil.terms import Terms
 
 BLOCKS = 64  # the taps are summed in so many parts, whatever the number of threads
 

@@ -32,18 +32,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import float32, float64, int32, types, uint32, uint64
 
-from ..cuda_api import SIMULATED, cuda, inlined
-from ..cuda_fetch import end_fetch, fetch_bytes, wait_for_fetches
-from ..cuda_lanes import WARP
-from ..cuda_tuples import once, repeated
-from . import temporal_fields, temporal_level, temporal_numbers, temporal_place, temporal_trace
-from .structure import Structure
-from .temporal_fields import Pair
-from .temporal_kinds import kind_slots, lane_bytes
-from .temporal_level import Board
-from .temporal_plan import Tile, Walls, fits
-from .temporal_scheme import StageRates
-from .temporal_step import Media
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined
+from heatsim_kernels.cuda_fetch import end_fetch, fetch_bytes, wait_for_fetches
+from heatsim_kernels.cuda_lanes import WARP
+from heatsim_kernels.cuda_tuples import once, repeated
+from heatsim_kernels.stencil import temporal_fields, temporal_level, temporal_numbers, temporal_place, temporal_trace
+from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.temporal_fields import Pair
+from heatsim_kernels.stencil.temporal_kinds import kind_slots, lane_bytes
+from heatsim_kernels.stencil.temporal_level import Board
+from heatsim_kernels.stencil.temporal_plan import Tile, Walls, fits
+from heatsim_kernels.stencil.temporal_scheme import StageRates
+from heatsim_kernels.stencil.temporal_step import Media
 
 ALIGNMENT = 16  # bytes
 STATIC_LIMIT = 48 * 1024  # bytes of shared memory that a kernel may declare
@@ -305,7 +305,7 @@ def _turn(variant, walls):
 
 def signature(dtype: str, stages: int = 0):
     """The types of the kernel's arguments; of one that takes so many stages."""
-    from .cuda_cell import Shape
+    from heatsim_kernels.stencil.cuda_cell import Shape
 
     real, rows, integers, bytes_ = getattr(types, dtype), types.Array, types.int32, types.uint8[::1]
     table, field = rows(real, 2, "C"), rows(real, 1, "C")

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from numba import int32, uint32, uint64
 
-from ..cuda_api import inlined
-from ..cuda_fetch import fetch_rows
-from ..cuda_lanes import load_rows, store_rows
-from ..cuda_tuples import counted
-from .structure import Structure
-from .temporal_level import Board
-from .temporal_plan import Tile
+from heatsim_kernels.cuda_api import inlined
+from heatsim_kernels.cuda_fetch import fetch_rows
+from heatsim_kernels.cuda_lanes import load_rows, store_rows
+from heatsim_kernels.cuda_tuples import counted
+from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.temporal_level import Board
+from heatsim_kernels.stencil.temporal_plan import Tile
 
 
 class Pair(NamedTuple):

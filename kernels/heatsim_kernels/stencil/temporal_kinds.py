@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import int32, uint32, uint64
 
-from ..cuda_api import SIMULATED, cuda, inlined
-from ..cuda_lanes import WARP
-from ..cuda_launch import kernel
-from ..cuda_memory import Array, empty, on_device
-from .cuda_cell import Shape
-from .temporal_plan import Tile
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined
+from heatsim_kernels.cuda_lanes import WARP
+from heatsim_kernels.cuda_launch import kernel
+from heatsim_kernels.cuda_memory import Array, empty, on_device
+from heatsim_kernels.stencil.cuda_cell import Shape
+from heatsim_kernels.stencil.temporal_plan import Tile
 
 MAX_KINDS = 256
 BLOCKS, THREADS = (2, 8) if SIMULATED else (1056, 256)

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ..cuda_api import SIMULATED, cuda, shared_memory
-from ..cuda_launch import Resources, kernel
-from ..cuda_memory import Array, Table, empty, on_device
-from . import temporal
-from .cuda_cell import Shape
-from .stages import Stage
-from .structure import Structure
-from .temporal import Rates, Tables, Variant
-from .temporal_fields import Pair
-from .temporal_kinds import Kinds, laid_out
-from .temporal_plan import WALL_COSTS, WALL_COSTS_OF_KINDS, Tile, plan, trace_size
-from .temporal_scheme import StageRates
-from .terms import Terms
+from heatsim_kernels.cuda_api import SIMULATED, cuda, shared_memory
+from heatsim_kernels.cuda_launch import Resources, kernel
+from heatsim_kernels.cuda_memory import Array, Table, empty, on_device
+from heatsim_kernels.stencil import temporal
+from heatsim_kernels.stencil.cuda_cell import Shape
+from heatsim_kernels.stencil.stages import Stage
+from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.temporal import Rates, Tables, Variant
+from heatsim_kernels.stencil.temporal_fields import Pair
+from heatsim_kernels.stencil.temporal_kinds import Kinds, laid_out
+from heatsim_kernels.stencil.temporal_plan import WALL_COSTS, WALL_COSTS_OF_KINDS, Tile, plan, trace_size
+from heatsim_kernels.stencil.temporal_scheme import StageRates
+from heatsim_kernels.stencil.terms import Terms
 
 
 class FusedSteps:

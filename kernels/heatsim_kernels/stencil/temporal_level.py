@@ -16,15 +16,23 @@ from typing import NamedTuple
 import numpy as np
 from numba import int32, uint32, uint64
 
-from ..cuda_api import SIMULATED, inlined
-from ..cuda_lanes import WARP, everywhere, from_neighbours, load_bytes, load_rows, store_rows, unequal_rows
-from ..cuda_tuples import cascade, each, entering_left, entering_right, part, repeated
-from . import temporal_step
-from .cuda_cell import RATES
-from .structure import Structure
-from .temporal_kinds import MAX_KINDS, kind_slots, lane_bytes
-from .temporal_plan import Tile, Walls
-from .temporal_scheme import scheme_of
+from heatsim_kernels.cuda_api import SIMULATED, inlined
+from heatsim_kernels.cuda_lanes import (
+    WARP,
+    everywhere,
+    from_neighbours,
+    load_bytes,
+    load_rows,
+    store_rows,
+    unequal_rows,
+)
+from heatsim_kernels.cuda_tuples import cascade, each, entering_left, entering_right, part, repeated
+from heatsim_kernels.stencil import temporal_step
+from heatsim_kernels.stencil.cuda_cell import RATES
+from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.temporal_kinds import MAX_KINDS, kind_slots, lane_bytes
+from heatsim_kernels.stencil.temporal_plan import Tile, Walls
+from heatsim_kernels.stencil.temporal_scheme import scheme_of
 
 TURNS, TURNS_OF_STAGES = 8, 4  # powers of two: of so many the cells beside walls are kept
 NUMBERS = 16  # shared numbers of a level: a and b for each of six walls, then heating rates of the kinds, from HEAT on

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from numba import int32, uint64
 
-from ..cuda_api import cuda, inlined
-from ..cuda_lanes import WARP
-from .cuda_cell import RATES
-from .structure import Structure
-from .temporal_level import Board
-from .temporal_plan import Tile
-from .temporal_step import HEAT
+from heatsim_kernels.cuda_api import cuda, inlined
+from heatsim_kernels.cuda_lanes import WARP
+from heatsim_kernels.stencil.cuda_cell import RATES
+from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.temporal_level import Board
+from heatsim_kernels.stencil.temporal_plan import Tile
+from heatsim_kernels.stencil.temporal_step import HEAT
 
 
 def build(structure: Structure, tile: Tile):

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from numba import int32, uint32, uint64
 
-from ..cuda_api import cuda, inlined
-from ..cuda_lanes import WARP
-from ..cuda_tuples import counted, each
-from .structure import Structure
-from .temporal_level import Board, Lane
-from .temporal_plan import Tile
+from heatsim_kernels.cuda_api import cuda, inlined
+from heatsim_kernels.cuda_lanes import WARP
+from heatsim_kernels.cuda_tuples import counted, each
+from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.temporal_level import Board, Lane
+from heatsim_kernels.stencil.temporal_plan import Tile
 
 
 class Span(NamedTuple):

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..cuda_lanes import WARP
+from heatsim_kernels.cuda_lanes import WARP
 
 SHORTEST = 2  # planes of a piece, in units of the steps
 GRAIN = 8  # cells; where tiles meet at multiples of it they share no sector of memory, 32 bytes

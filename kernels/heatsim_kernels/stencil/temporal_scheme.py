@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..cuda_api import inlined
-from ..cuda_tuples import each
-from . import physics, temporal_step
-from .structure import Structure
+from heatsim_kernels.cuda_api import inlined
+from heatsim_kernels.cuda_tuples import each
+from heatsim_kernels.stencil import physics, temporal_step
+from heatsim_kernels.stencil.structure import Structure
 
 
 class StageRates(NamedTuple):

@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import int32, uint32, uint64
 
-from ..cuda_api import inlined
-from ..cuda_lanes import load_rows
-from ..cuda_tuples import cycled, each, part, repeated
-from ..fma import fma
-from . import physics
-from .cuda_cell import RATES
-from .structure import Structure
-from .temporal_plan import Tile
+from heatsim_kernels.cuda_api import inlined
+from heatsim_kernels.cuda_lanes import load_rows
+from heatsim_kernels.cuda_tuples import cycled, each, part, repeated
+from heatsim_kernels.fma import fma
+from heatsim_kernels.stencil import physics
+from heatsim_kernels.stencil.cuda_cell import RATES
+from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.temporal_plan import Tile
 
 HEAT = 12  # where the heating rates of the kinds begin in the numbers of a level, after a and b of six walls
 

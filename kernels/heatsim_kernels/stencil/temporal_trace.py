@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from numba import int32, uint32, uint64
 
-from ..cuda_api import inlined
-from ..cuda_lanes import WARP, anew, store_rows, thread_anew
-from ..cuda_tuples import cascade, each, part
-from .structure import Structure
-from .temporal_level import Board, either
-from .temporal_place import into
-from .temporal_plan import Tile, Walls
+from heatsim_kernels.cuda_api import inlined
+from heatsim_kernels.cuda_lanes import WARP, anew, store_rows, thread_anew
+from heatsim_kernels.cuda_tuples import cascade, each, part
+from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.temporal_level import Board, either
+from heatsim_kernels.stencil.temporal_place import into
+from heatsim_kernels.stencil.temporal_plan import Tile, Walls
 
 
 def build_put(structure: Structure, tile: Tile, walls: Walls):

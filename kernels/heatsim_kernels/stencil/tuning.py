@@ -13,9 +13,9 @@ from math import prod
 from pathlib import Path
 from types import ModuleType
 
-from ..cpu_jit import cache_folder
-from .structure import Structure
-from .tile import Tile
+from heatsim_kernels.cpu_jit import cache_folder
+from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.tile import Tile
 
 ENOUGH = 600  # blocks; several for each multiprocessor of a large GPU
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ..cpu_jit import inlined, inlined_sum, parallel_jit
-from ..cpu_memory import load, pointer, row_pointer
-from ..cpu_threads import limited, threads_for
+from heatsim_kernels.cpu_jit import inlined, inlined_sum, parallel_jit
+from heatsim_kernels.cpu_memory import load, pointer, row_pointer
+from heatsim_kernels.cpu_threads import limited, threads_for
 
 BLOCKS = 256
 

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from .. import Sweep
-    from .terms import NonlinearTerms
+    from heatsim_kernels.stencil import Sweep
+    from heatsim_kernels.stencil.nonlinear.terms import NonlinearTerms
 
 
 def _cpu(terms: NonlinearTerms, dtype: np.dtype) -> Sweep:
-    from .cpu import NonlinearCpuSweep
+    from heatsim_kernels.stencil.nonlinear.cpu import NonlinearCpuSweep
 
     return NonlinearCpuSweep(terms, dtype)  # type: ignore[return-value]
 
@@ -28,7 +28,7 @@ def _on_cuda(movement: str) -> Callable[[NonlinearTerms, np.dtype], Sweep]:
     def build(terms: NonlinearTerms, dtype: np.dtype) -> Sweep:
         from importlib import import_module
 
-        from .cuda_sweep import NonlinearCudaSweep
+        from heatsim_kernels.stencil.nonlinear.cuda_sweep import NonlinearCudaSweep
 
         return NonlinearCudaSweep(terms, dtype, import_module(f".cuda_{movement}", __package__))  # type: ignore[return-value]
 

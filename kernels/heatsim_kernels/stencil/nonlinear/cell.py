@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from numba import int32, int64
 
-from ...fma import fma
-from . import surface
-from .terms import CLOSED, OTHER, OWN
+from heatsim_kernels.fma import fma
+from heatsim_kernels.stencil.nonlinear import surface
+from heatsim_kernels.stencil.nonlinear.terms import CLOSED, OTHER, OWN
 
 NUMBERS = 6  # for each face of each kind: see `Medium`
 FOLLOWING = 12  # passes at most where a coefficient follows the surface: right to 1e-5 up to h r = 1e5, h as the square

@@ -7,18 +7,26 @@ from itertools import product
 
 import numpy as np
 
-from ...cpu_memory import CACHE_LINE, padded
-from ...cpu_threads import limited, threads_for
-from ...deposit import deposit
-from ...watch import CpuWatch, Wanted
-from ..pieces import part, pieces
-from ..weighted_sum import weighted_sum
-from .cell import Box, Heat, Medium, Walls
-from .cpu_pass import LEDGER_BLOCKS, Alone, Rows, advance
-from .cpu_temperatures import temperatures
-from .ledger import ledger_of
-from .numbers import face_numbers, has_others, heat_rows, is_uniform, look_of, wall_factors, wall_rows
-from .terms import NonlinearDrive, NonlinearTerms
+from heatsim_kernels.cpu_memory import CACHE_LINE, padded
+from heatsim_kernels.cpu_threads import limited, threads_for
+from heatsim_kernels.deposit import deposit
+from heatsim_kernels.stencil.nonlinear.cell import Box, Heat, Medium, Walls
+from heatsim_kernels.stencil.nonlinear.cpu_pass import LEDGER_BLOCKS, Alone, Rows, advance
+from heatsim_kernels.stencil.nonlinear.cpu_temperatures import temperatures
+from heatsim_kernels.stencil.nonlinear.ledger import ledger_of
+from heatsim_kernels.stencil.nonlinear.numbers import (
+    face_numbers,
+    has_others,
+    heat_rows,
+    is_uniform,
+    look_of,
+    wall_factors,
+    wall_rows,
+)
+from heatsim_kernels.stencil.nonlinear.terms import NonlinearDrive, NonlinearTerms
+from heatsim_kernels.stencil.pieces import part, pieces
+from heatsim_kernels.stencil.weighted_sum import weighted_sum
+from heatsim_kernels.watch import CpuWatch, Wanted
 
 RING = 400 * 1024  # bytes of a thread's three planes of potentials, which are to stay in its L2 cache
 

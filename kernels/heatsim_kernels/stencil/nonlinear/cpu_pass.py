@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, prange
 
-from ...cpu_jit import inlined, jit, parallel_jit
-from ...cpu_memory import load, pointer, row_pointer, shifted, store, widest_vectors
-from ...fma import fma
-from . import cell
-from .cell import NUMBERS, Heat, Medium, Walls
+from heatsim_kernels.cpu_jit import inlined, jit, parallel_jit
+from heatsim_kernels.cpu_memory import load, pointer, row_pointer, shifted, store, widest_vectors
+from heatsim_kernels.fma import fma
+from heatsim_kernels.stencil.nonlinear import cell
+from heatsim_kernels.stencil.nonlinear.cell import NUMBERS, Heat, Medium, Walls
 
 SHORT, STRETCH = 16, 64  # cells: shorter runs of one kind are not worth a loop of their own
 LEDGER_BLOCKS = 64  # an account is summed in so many parts, whatever the number of threads

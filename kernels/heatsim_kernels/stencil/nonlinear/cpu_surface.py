@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...cpu_jit import jit
-from .cpu import medium_of, walls_of
-from .cpu_pass import functions, pointed, walls_from
-from .numbers import wall_rows
-from .terms import NonlinearDrive, NonlinearTerms
+from heatsim_kernels.cpu_jit import jit
+from heatsim_kernels.stencil.nonlinear.cpu import medium_of, walls_of
+from heatsim_kernels.stencil.nonlinear.cpu_pass import functions, pointed, walls_from
+from heatsim_kernels.stencil.nonlinear.numbers import wall_rows
+from heatsim_kernels.stencil.nonlinear.terms import NonlinearDrive, NonlinearTerms
 
 wall_heat = functions.wall_heat
 

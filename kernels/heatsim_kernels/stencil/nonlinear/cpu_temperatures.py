@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ...cpu_jit import parallel_jit
-from .cpu_pass import functions, pointed
+from heatsim_kernels.cpu_jit import parallel_jit
+from heatsim_kernels.stencil.nonlinear.cpu_pass import functions, pointed
 
 temperature = functions.temperature
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from numba import int64, uint32
 
-from ...cuda_api import SIMULATED, cuda
-from ..tile import Tile
-from .cuda_cell import Structure, sweeping
+from heatsim_kernels.cuda_api import SIMULATED, cuda
+from heatsim_kernels.stencil.nonlinear.cuda_cell import Structure, sweeping
+from heatsim_kernels.stencil.tile import Tile
 
 TILE = Tile(6, 2, 2) if SIMULATED else Tile(32, 4, 2)
 LARGEST_GRID = 65535  # blocks along y and along z, in every CUDA device so far

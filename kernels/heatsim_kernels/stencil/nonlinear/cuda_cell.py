@@ -8,10 +8,10 @@ from llvmlite import ir
 from numba import int32, types, uint32, uint64
 from numba.core import cgutils
 
-from ...cuda_api import SIMULATED, inlined, intrinsic
-from ...cuda_vectors import constant, load4
-from ...fma import fma
-from . import cell
+from heatsim_kernels.cuda_api import SIMULATED, inlined, intrinsic
+from heatsim_kernels.cuda_vectors import constant, load4
+from heatsim_kernels.fma import fma
+from heatsim_kernels.stencil.nonlinear import cell
 
 
 @inlined

@@ -12,15 +12,24 @@ from typing import NamedTuple
 import numpy as np
 from numba import int64, uint32, uint64
 
-from ...cuda_api import compiled_once, cuda, inlined
-from ...cuda_tuples import each
-from ...cuda_vectors import constant
-from ...fma import fma
-from ..cuda_cell import neighbours
-from .cell import NUMBERS, build_series
-from .cuda_cell import Structure, last_segment, line_of, line_of_kind, load2, on_line, rates_of_kind, sources_of
-from .numbers import has_others
-from .terms import CLOSED, OTHER, OWN, NonlinearTerms
+from heatsim_kernels.cuda_api import compiled_once, cuda, inlined
+from heatsim_kernels.cuda_tuples import each
+from heatsim_kernels.cuda_vectors import constant
+from heatsim_kernels.fma import fma
+from heatsim_kernels.stencil.cuda_cell import neighbours
+from heatsim_kernels.stencil.nonlinear.cell import NUMBERS, build_series
+from heatsim_kernels.stencil.nonlinear.cuda_cell import (
+    Structure,
+    last_segment,
+    line_of,
+    line_of_kind,
+    load2,
+    on_line,
+    rates_of_kind,
+    sources_of,
+)
+from heatsim_kernels.stencil.nonlinear.numbers import has_others
+from heatsim_kernels.stencil.nonlinear.terms import CLOSED, OTHER, OWN, NonlinearTerms
 
 THREADS = 128
 

@@ -22,14 +22,21 @@ from typing import Any, NamedTuple
 
 from numba import int64, types, uint32, uint64
 
-from ...cuda_api import SIMULATED, cuda, inlined
-from ...cuda_lanes import WARP, from_neighbours, load_rows, store_rows
-from ...cuda_tuples import each, repeated
-from ...cuda_vectors import constant, integers, load4, store4
-from ...fma import fma
-from ..cuda_cell import above, below
-from ..tile import Tile
-from .cuda_cell import Structure, last_segment, line_of_kind, on_line, rates_of_kind, sources_of
+from heatsim_kernels.cuda_api import SIMULATED, cuda, inlined
+from heatsim_kernels.cuda_lanes import WARP, from_neighbours, load_rows, store_rows
+from heatsim_kernels.cuda_tuples import each, repeated
+from heatsim_kernels.cuda_vectors import constant, integers, load4, store4
+from heatsim_kernels.fma import fma
+from heatsim_kernels.stencil.cuda_cell import above, below
+from heatsim_kernels.stencil.nonlinear.cuda_cell import (
+    Structure,
+    last_segment,
+    line_of_kind,
+    on_line,
+    rates_of_kind,
+    sources_of,
+)
+from heatsim_kernels.stencil.tile import Tile
 
 TILE = Tile(WARP, 2, planes=2) if SIMULATED else Tile(WARP, 8, planes=32)
 COLUMNS = 4

@@ -8,23 +8,30 @@ from typing import Any
 
 import numpy as np
 
-from ...cuda_api import cuda
-from ...cuda_launch import Resources, kernel
-from ...cuda_memory import Array, Table, Upload, empty, on_device
-from ...cuda_totals import CudaTotals
-from ...cuda_watch import CudaWatch
-from ...totals import Cells, Totals
-from ...watch import Wanted
-from ..cuda_field import DeviceField
-from ..cuda_windows import Windows
-from ..pieces import pieces
-from ..terms import FACES
-from . import cuda_joints, cuda_temperatures, cuda_walls
-from .cell import Box, Heat, KnownWalls, Medium, Walls
-from .cuda_cell import Shape, Structure
-from .ledger import ledger_of
-from .numbers import face_numbers, heat_rows, is_uniform, look_of, wall_factors, wall_rows
-from .terms import NonlinearDrive, NonlinearTerms
+from heatsim_kernels.cuda_api import cuda
+from heatsim_kernels.cuda_launch import Resources, kernel
+from heatsim_kernels.cuda_memory import Array, Table, Upload, empty, on_device
+from heatsim_kernels.cuda_totals import CudaTotals
+from heatsim_kernels.cuda_watch import CudaWatch
+from heatsim_kernels.stencil.cuda_field import DeviceField
+from heatsim_kernels.stencil.cuda_windows import Windows
+from heatsim_kernels.stencil.nonlinear import cuda_joints, cuda_temperatures, cuda_walls
+from heatsim_kernels.stencil.nonlinear.cell import Box, Heat, KnownWalls, Medium, Walls
+from heatsim_kernels.stencil.nonlinear.cuda_cell import Shape, Structure
+from heatsim_kernels.stencil.nonlinear.ledger import ledger_of
+from heatsim_kernels.stencil.nonlinear.numbers import (
+    face_numbers,
+    heat_rows,
+    is_uniform,
+    look_of,
+    wall_factors,
+    wall_rows,
+)
+from heatsim_kernels.stencil.nonlinear.terms import NonlinearDrive, NonlinearTerms
+from heatsim_kernels.stencil.pieces import pieces
+from heatsim_kernels.stencil.terms import FACES
+from heatsim_kernels.totals import Cells, Totals
+from heatsim_kernels.watch import Wanted
 
 NOTHING = np.zeros((1, 1))  # in place of a table that a problem has not
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numba import int64, uint64
 
-from ...cuda_api import SIMULATED, cuda
-from .cuda_cell import functions
+from heatsim_kernels.cuda_api import SIMULATED, cuda
+from heatsim_kernels.stencil.nonlinear.cuda_cell import functions
 
 THREADS = 4 if SIMULATED else 256  # a block
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from numba import float64, int64, uint32, uint64
 
-from ...cuda_api import SIMULATED, cuda
-from ..cuda_reductions import add, block_reduction
-from ..terms import FACES
-from .cell import NUMBERS
-from .cuda_cell import functions, item
+from heatsim_kernels.cuda_api import SIMULATED, cuda
+from heatsim_kernels.stencil.cuda_reductions import add, block_reduction
+from heatsim_kernels.stencil.nonlinear.cell import NUMBERS
+from heatsim_kernels.stencil.nonlinear.cuda_cell import functions, item
+from heatsim_kernels.stencil.terms import FACES
 
 BLOCKS = 2 if SIMULATED else 512  # an account; many, since each waits for memory between its few rounds
 THREADS = 4 if SIMULATED else 128  # small blocks: five of them share a multiprocessor's registers in float64

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .terms import NonlinearTerms
+from heatsim_kernels.stencil.nonlinear.terms import NonlinearTerms
 
 
 class Ledger(NamedTuple):

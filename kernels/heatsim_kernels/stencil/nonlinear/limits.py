@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ...cpu_jit import jit, parallel_jit
-from ...cpu_threads import limited, threads_for
-from .cell import Box
-from .tables import Tables
-from .terms import CLOSED, OTHER, OWN, STEFAN_BOLTZMANN, NonlinearDrive, NonlinearTerms
+from heatsim_kernels.cpu_jit import jit, parallel_jit
+from heatsim_kernels.cpu_threads import limited, threads_for
+from heatsim_kernels.stencil.nonlinear.cell import Box
+from heatsim_kernels.stencil.nonlinear.tables import Tables
+from heatsim_kernels.stencil.nonlinear.terms import CLOSED, OTHER, OWN, STEFAN_BOLTZMANN, NonlinearDrive, NonlinearTerms
 
 
 def stable_step(terms: NonlinearTerms, drive: NonlinearDrive) -> float:

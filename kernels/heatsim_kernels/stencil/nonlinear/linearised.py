@@ -12,15 +12,15 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ...cpu_jit import inlined, parallel_jit
-from ...cpu_memory import pointer
-from ...cpu_threads import limited, threads_for
-from ...multigrid.operator import Operator
-from .cell import NUMBERS, Box
-from .cpu import medium_of, walls_of
-from .cpu_pass import functions, pointed, walls_from
-from .numbers import wall_rows
-from .terms import OWN, NonlinearDrive, NonlinearTerms
+from heatsim_kernels.cpu_jit import inlined, parallel_jit
+from heatsim_kernels.cpu_memory import pointer
+from heatsim_kernels.cpu_threads import limited, threads_for
+from heatsim_kernels.multigrid.operator import Operator
+from heatsim_kernels.stencil.nonlinear.cell import NUMBERS, Box
+from heatsim_kernels.stencil.nonlinear.cpu import medium_of, walls_of
+from heatsim_kernels.stencil.nonlinear.cpu_pass import functions, pointed, walls_from
+from heatsim_kernels.stencil.nonlinear.numbers import wall_rows
+from heatsim_kernels.stencil.nonlinear.terms import OWN, NonlinearDrive, NonlinearTerms
 
 between, phi, temperature, resistivity = functions.between, functions.phi, functions.temperature, functions.resistivity
 wall_heat = functions.wall_heat

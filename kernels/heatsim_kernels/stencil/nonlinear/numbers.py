@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .cell import NUMBERS
-from .terms import OWN, STEFAN_BOLTZMANN, NonlinearDrive, NonlinearTerms
+from heatsim_kernels.stencil.nonlinear.cell import NUMBERS
+from heatsim_kernels.stencil.nonlinear.terms import OWN, STEFAN_BOLTZMANN, NonlinearDrive, NonlinearTerms
 
 NEAR = 1e-5  # see `cell.Walls`; Newton's last step squares it
 

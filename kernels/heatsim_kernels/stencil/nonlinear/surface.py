@@ -9,7 +9,7 @@ radiation e is a line and needs none of them: with s = -e'(x) the heat that ente
 which holds for x = T. A given temperature is a coefficient so large that 1 vanishes beside r s.
 """
 
-from ...fma import fma
+from heatsim_kernels.fma import fma
 
 NEWTON_STEPS = 8  # the last ones double the digits: a cell of 1500 K with r = 1 m2 K/W that faces 3 K is right to 1e-7
 

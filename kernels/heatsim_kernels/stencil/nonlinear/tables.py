@@ -22,7 +22,7 @@ from math import ceil
 
 import numpy as np
 
-from .material import Curves, Material, curves, enthalpy_at, state_at
+from heatsim_kernels.stencil.nonlinear.material import Curves, Material, curves, enthalpy_at, state_at
 
 SEGMENTS = 2048
 

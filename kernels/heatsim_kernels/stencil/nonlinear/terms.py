@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..terms import FACES, Deposit, Taps, Terms
-from .tables import Tables
+from heatsim_kernels.stencil.nonlinear.tables import Tables
+from heatsim_kernels.stencil.terms import FACES, Deposit, Taps, Terms
 
 CLOSED, OWN, OTHER = 0, 1, 2  # what lies beyond a face: nothing, the own material, or OTHER + number of another one
 STEFAN_BOLTZMANN = 5.670374419e-8  # W/(m2 K4), CODATA 2018
