@@ -19,7 +19,7 @@ import torch
 from torch.nn import functional
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "kernels"))
-from heatsim_kernels.bank import BANK_KERNELS, filter_bank, max_pool, relu
+from heatsim_kernels.filter_bank import BANK_KERNELS, filter_bank, max_pool, relu
 
 
 def problem(rng: np.random.Generator) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], dict[str, Any]]:

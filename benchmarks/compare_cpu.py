@@ -36,12 +36,12 @@ WARM_UP_STEPS = 8
 COLUMNS = "{:<12}{:<10}{:<9}{:>10}{:>8}{:>8}{:>14}"
 
 
-class PeerError(Exception):
+class StencilPeerError(Exception):
     """A peer could not do what it was asked; the message says why."""
 
 
 @dataclass
-class Row:
+class StencilPeerRow:
     """What is known of one peer; `rates` in G cell updates/s, one a round."""
 
     key: str
@@ -60,11 +60,11 @@ class Row:
         return median(self.rates) if self.rates else None
 
 
-class Peer:
+class StencilPeer:
     """A peer's process; `log` receives all that it prints."""
 
     def __init__(self, key: str, python: str, cores: list[int], environment: dict[str, str], log: Path):
-        self.row = Row(key, key)
+        self.row = StencilPeerRow(key, key)
         self.log = log
         with log.open("w") as stderr:
             self.process = subprocess.Popen(
@@ -84,10 +84,10 @@ class Peer:
         answer = self.process.stdout.readline()
         if not answer:
             last = self.log.read_text(errors="replace").strip().splitlines()[-1:]
-            raise PeerError(f"process ended with {self.process.wait()}: {' '.join(last)}")
+            raise StencilPeerError(f"process ended with {self.process.wait()}: {' '.join(last)}")
         value, error = json.loads(answer)
         if error:
-            raise PeerError(error)
+            raise StencilPeerError(error)
         return value
 
     def close(self) -> None:
@@ -130,13 +130,13 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _compare(options: argparse.Namespace, dtype: str, cores: list[int], folder: Path) -> list[Row]:
+def _compare(options: argparse.Namespace, dtype: str, cores: list[int], folder: Path) -> list[StencilPeerRow]:
     environment = _environment(options.threads, folder)
     peers = []
     try:
         for key in options.peers:
             python = sys.executable if key == "heatsim" else options.peers_python
-            peers.append(Peer(key, python, cores, environment, folder / f"{key}.log"))
+            peers.append(StencilPeer(key, python, cores, environment, folder / f"{key}.log"))
             _attempt(peers[-1], partial(_make_ready, options=options, dtype=dtype))
         for number in range(options.rounds):
             for peer in peers:
@@ -163,18 +163,18 @@ def _environment(threads: int, folder: Path) -> dict[str, str]:
     }
 
 
-def _attempt(peer: Peer, action: Callable[[Peer], None]) -> None:
+def _attempt(peer: StencilPeer, action: Callable[[StencilPeer], None]) -> None:
     """Do an action with a peer that is still in the race; record the failure if it raises PeerError."""
     if peer.row.skipped or peer.row.failed:
         return
     try:
         action(peer)
-    except PeerError as error:
+    except StencilPeerError as error:
         peer.row.failed, peer.row.rates = str(error), []
         _say(f"{peer.row.name}: FAILED, not timed: {error}\n{peer.log.read_text(errors='replace')}")
 
 
-def _make_ready(peer: Peer, options: argparse.Namespace, dtype: str) -> None:
+def _make_ready(peer: StencilPeer, options: argparse.Namespace, dtype: str) -> None:
     """Describe, verify, prepare, warm up, and choose the steps of a round."""
     row = peer.row
     about = peer.ask("describe")
@@ -185,7 +185,7 @@ def _make_ready(peer: Peer, options: argparse.Namespace, dtype: str) -> None:
         _say(f"{row.name}: skipped, {row.skipped}")
         return
     if difference := peer.ask("verify", dtype):
-        raise PeerError(difference)
+        raise StencilPeerError(difference)
     peer.ask("prepare", options.n, dtype)
     peer.ask("advance", WARM_UP_STEPS)
     row.steps = options.steps or WARM_UP_STEPS
@@ -195,11 +195,13 @@ def _make_ready(peer: Peer, options: argparse.Namespace, dtype: str) -> None:
     _say(f"{row.name}: verified, {row.steps} steps a round")
 
 
-def _time(peer: Peer, n: int) -> None:
+def _time(peer: StencilPeer, n: int) -> None:
     peer.row.rates.append(peer.row.steps * n**3 / peer.ask("advance", peer.row.steps) / 1e9)
 
 
-def _report(options: argparse.Namespace, dtype: str, cores: list[int], load: float, rows: list[Row]) -> dict[str, Any]:
+def _report(
+    options: argparse.Namespace, dtype: str, cores: list[int], load: float, rows: list[StencilPeerRow]
+) -> dict[str, Any]:
     return {
         "machine": _processor(),
         "python": platform.python_version(),
@@ -218,7 +220,7 @@ def _processor() -> str:
     return names[0] if names else platform.processor()
 
 
-def _table(report: dict[str, Any], rows: list[Row]) -> str:
+def _table(report: dict[str, Any], rows: list[StencilPeerRow]) -> str:
     problem = f"7-point heat conduction, {report['n']}^3 {report['dtype']}"
     cores = f"one thread on each of the cores {report['cores']}"
     own = next((row.rate for row in rows if row.name == "heatsim"), None)
@@ -235,7 +237,7 @@ def _table(report: dict[str, Any], rows: list[Row]) -> str:
     )
 
 
-def _verdict(rows: list[Row], own: float | None) -> list[str]:
+def _verdict(rows: list[StencilPeerRow], own: float | None) -> list[str]:
     """heatsim against the fastest single sweep, if both were timed."""
     rates = [row.rate for row in rows if row.key in SINGLE_SWEEPS and row.rate]
     if not (own and rates):
@@ -243,7 +245,7 @@ def _verdict(rows: list[Row], own: float | None) -> list[str]:
     return [f"heatsim over the fastest single sweep (C, Devito, pystencils): {own / max(rates):.2f}, target {TARGET}"]
 
 
-def _line(row: Row, own: float | None) -> str:
+def _line(row: StencilPeerRow, own: float | None) -> str:
     about = row.name, row.version or "-", row.boundary
     if row.rate is None:
         reason = f"skipped: {row.skipped}" if row.skipped else f"FAILED: {row.failed}"

@@ -17,12 +17,12 @@ import sys
 import time
 
 import numpy as np
-from heatsim_kernels.cuda_api import device_name
+from heatsim_kernels.runtime.cuda.api import device_name
 
 from heatsim.integrators import euler, make_field
-from heatsim.problem import Problem, build
+from heatsim.problem import Problem, build_problem
 from heatsim.scenario import loads
-from heatsim.state import State
+from heatsim.simulation.state import State
 
 SCENARIO = """
 temperature_unit = "degC"
@@ -51,7 +51,7 @@ ROUNDS = 4
 def problem(kind: str, precision: str, cells: tuple[int, int, int]) -> Problem:
     layers = LAYERS if kind.endswith("layers") else ""
     given = {"cells": list(cells), "precision": precision, "material": KINDS[kind], "layers": layers}
-    return build(loads(SCENARIO.format(**given)))
+    return build_problem(loads(SCENARIO.format(**given)))
 
 
 def stepped(kind: str, precision: str, kernel: str) -> np.ndarray:

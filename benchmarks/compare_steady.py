@@ -78,20 +78,20 @@ def heatsim(arrays: Arrays) -> Steps:
 
 def heatsim_gpu(arrays: Arrays) -> Steps:
     """On the GPU, from the right-hand side there to the solution on the host."""
-    from heatsim_kernels.multigrid import cuda
+    from heatsim_kernels.multigrid.cuda import operations
     from heatsim_kernels.multigrid.operator import Operator
     from heatsim_kernels.multigrid.solver import Solver
 
     faces, s, b = arrays
-    operator, given = Operator(*faces[::-1], s), cuda.put(b)
+    operator, given = Operator(*faces[::-1], s), operations.put(b)
 
     def solve(solver: object) -> Solved:
         solution = solver.solve(given, tolerance=TOLERANCE)  # type: ignore[attr-defined]
-        return cuda.get(solution.x), solution.iterations, solution.sweeps
+        return operations.get(solution.x), solution.iterations, solution.sweeps
 
     def setup() -> object:
-        solver = Solver(operator, cuda)
-        cuda.dot(given, given)  # waits for the GPU
+        solver = Solver(operator, operations)
+        operations.dot(given, given)  # waits for the GPU
         return solver
 
     return setup, solve

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # nothing heavy is imported before it is used: `heatsim --help` is quick
     import xarray
 
-    from heatsim.runs import Run
     from heatsim.scenario import Scenario
-    from heatsim.simulation import Progress
+    from heatsim.simulation.run import Run
+    from heatsim.simulation.time_loop import Progress
 
 __version__ = "0.1.0"
 __all__ = ["load", "open", "run"]
@@ -43,9 +43,9 @@ def run(
 
     `watch` is told of progress and may end the run early by returning False. Raises `heatsim.errors.HeatsimError`.
     """
-    from heatsim import runs
+    from heatsim.simulation import run as runs
 
-    return runs.run(scenario, output, force=force, watch=watch)
+    return runs.run_scenario(scenario, output, force=force, watch=watch)
 
 
 def open(run: Run | Path | str) -> xarray.Dataset:
@@ -53,6 +53,6 @@ def open(run: Run | Path | str) -> xarray.Dataset:
 
     Needs `pip install heatsim[xarray]`. Raises `heatsim.errors.RunFolderError` if there are none.
     """
-    from heatsim import runs
+    from heatsim.simulation import run as runs
 
     return runs.open_series(run.path if isinstance(run, runs.Run) else Path(run))

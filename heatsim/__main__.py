@@ -1,5 +1,5 @@
 """`python -m heatsim` is the command `heatsim`."""
 
-from heatsim.cli import main
+from heatsim.cli.main import main
 
 main(prog_name="heatsim")

@@ -14,7 +14,7 @@ class HeatsimError(Exception):
 
 
 @dataclass(frozen=True)
-class Flaw:
+class Issue:
     """One thing wrong with a scenario: where (file, line and column from 1, key) and what was expected and found."""
 
     message: str
@@ -37,7 +37,7 @@ class ScenarioError(HeatsimError):
 
     exit_code = 2
 
-    def __init__(self, flaws: Sequence[Flaw]) -> None:
+    def __init__(self, flaws: Sequence[Issue]) -> None:
         super().__init__("\n".join(str(flaw) for flaw in flaws))
         self.flaws = tuple(flaws)
 

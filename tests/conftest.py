@@ -23,14 +23,14 @@ def reason_without_gpu() -> str | None:
     except OSError:
         return "no CUDA driver (libcuda.so.1) here"
     try:
-        from heatsim_kernels import cuda_api
+        from heatsim_kernels.runtime.cuda import api
 
-        cuda_api.device_name()
+        api.device_name()
     except ImportError as error:
         return f"numba-cuda cannot be imported: {error}"
     except RuntimeError as error:
         return f"no usable CUDA GPU: {error}"
-    return "numba.cuda is being simulated" if cuda_api.SIMULATED else None
+    return "numba.cuda is being simulated" if api.SIMULATED else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,22 +11,22 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heatsim import devices
 from heatsim.errors import HeatsimError, NoGpuError
+from heatsim.simulation import device_selection
 
 if TYPE_CHECKING:
-    from heatsim_kernels.cuda_launch import Resources
+    from heatsim_kernels.runtime.cuda.launch import Resources
 
 PACKAGES = ("heatsim", "numpy", "numba", "llvmlite", "numba-cuda", "cuda-bindings", "nvidia-cuda-nvvm", "nvidia-nvvm")
 NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
 
 
-def pick(asked: str) -> str:
+def pick_device(asked: str) -> str:
     """ "cpu" or "cuda"; "auto" takes a GPU if one works. Raises `NoGpuError` if one is demanded and missing."""
     if asked == "cpu":
         return "cpu"
     try:
-        devices.gpu_name()
+        device_selection.gpu_name()
     except NoGpuError:
         if asked == "cuda":
             raise
@@ -37,19 +37,19 @@ def pick(asked: str) -> str:
 def require_memory(device: str, needed: int, what: str) -> None:
     """Raise `HeatsimError` if the device has not the bytes that are needed; nothing has been allocated by then."""
     try:
-        devices.require_memory(devices.Choice(device, "", ""), needed)
+        device_selection.require_memory(device_selection.DeviceChoice(device, "", ""), needed)
     except HeatsimError as error:
         raise HeatsimError(f"{what}: {error}") from None
 
 
 def name_of(device: str) -> str:
     """The device in words, as tables are headed: a GPU's name, or the CPU and how many threads are used."""
-    return devices.gpu_name() if device == "cuda" else f"{_cpu_model()}, {devices.cpu_name()}"
+    return device_selection.gpu_name() if device == "cuda" else f"{_cpu_model()}, {device_selection.cpu_name()}"
 
 
-def of_multiprocessor(taken: Resources) -> dict[str, float]:
+def multiprocessor_use(taken: Resources) -> dict[str, float]:
     """What a CUDA kernel takes of a multiprocessor, as it stands in a row."""
-    from heatsim_kernels.cuda_api import cuda
+    from heatsim_kernels.runtime.cuda.api import cuda
 
     room = cuda.get_current_device().MAX_THREADS_PER_MULTIPROCESSOR
     return {
@@ -62,7 +62,7 @@ def of_multiprocessor(taken: Resources) -> dict[str, float]:
     }
 
 
-def describe(device: str) -> dict[str, Any]:
+def describe_machine(device: str) -> dict[str, Any]:
     """All about this machine that a measurement may depend on, as it is now."""
     found = {
         "device": device,
@@ -90,7 +90,7 @@ def _cpu_model() -> str:
 
 def _threads() -> int:
     """Threads that CPU kernels use on a grid of any size worth it."""
-    from heatsim_kernels.cpu_threads import threads_for
+    from heatsim_kernels.runtime.cpu.threads import threads_for
 
     return int(threads_for(sys.maxsize))
 
@@ -106,7 +106,7 @@ def _versions() -> dict[str, str]:
 
 
 def _gpu() -> dict[str, Any]:
-    from heatsim_kernels.cuda_api import SIMULATED, cuda, memory
+    from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, memory
 
     free, total = memory()
     found: dict[str, Any] = {"gpu_memory_bytes": total, "gpu_memory_free_bytes": free}

@@ -14,7 +14,7 @@ from heatsim.store.atomic import write_atomically
 Row = dict[str, Any]
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column: its title, and the text that stands for a row, empty where there is nothing to tell."""
 
     title: str
@@ -50,12 +50,12 @@ def blocks(row: Row) -> str:
     return f"{row['blocks_a_multiprocessor']} ({100 * row['occupancy']:.0f} %)"
 
 
-def filled(columns: Sequence[Column], rows: Sequence[Row]) -> list[Column]:
+def filled(columns: Sequence[TableColumn], rows: Sequence[Row]) -> list[TableColumn]:
     """The columns that have something to tell of some row."""
     return [column for column in columns if any(column.show(row) for row in rows)]
 
 
-def print_table(columns: Sequence[Column], rows: Sequence[Row], group: Callable[[Row], Any]) -> None:
+def print_table(columns: Sequence[TableColumn], rows: Sequence[Row], group: Callable[[Row], Any]) -> None:
     """Print to stdout, with a line between rows of different groups."""
     from rich import box
     from rich.console import Console
@@ -73,7 +73,7 @@ def print_table(columns: Sequence[Column], rows: Sequence[Row], group: Callable[
     Console(width=None if sys.stdout.isatty() else 200, highlight=False).print(table)
 
 
-def markdown(columns: Sequence[Column], rows: Sequence[Row]) -> str:
+def markdown(columns: Sequence[TableColumn], rows: Sequence[Row]) -> str:
     """The same as a Markdown table."""
     shown = filled(columns, rows)
     lines = [[column.title for column in shown], ["---"] * len(shown)]

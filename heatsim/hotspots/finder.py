@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from math import exp, floor, log
 from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.hotspots.filling import filled
-from heatsim.hotspots.layers import Layer, Peak, make_layer, sample
-from heatsim.hotspots.noise import deviations_by_chance, noise_of
+from heatsim.hotspots.filters import deviations_by_chance, estimate_noise
+from heatsim.hotspots.layers import Peak, ScaleLayer, make_layer, sample
 
 RESPONSE = 0.5  # of a spot at its own scale, in its rise
 
@@ -44,10 +44,10 @@ def find_spots(
     if solid is not None:
         if not solid.any():
             return []
-        frames = filled(frames, solid, spacing)
+        frames = fill_ambients(frames, solid, spacing)
     level = frames.mean(dtype=np.float64)
     rises = np.ascontiguousarray(frames - level, frames.dtype)  # so that float32 resolves them
-    noise = noise_of(rises.mean(axis=0, dtype=frames.dtype), device)
+    noise = estimate_noise(rises.mean(axis=0, dtype=frames.dtype), device)
     sizes = [(scale, (scale / spacing[0], scale / spacing[1])) for scale in sorted(set(scales))]
     layers = [make_layer(rises, sigma, scale, noise, device) for scale, sigma in sizes]
     chance = deviations_by_chance(sum(layer.noise.size for layer in layers))
@@ -68,9 +68,9 @@ def _within(cells: np.ndarray, peak: Peak) -> bool:
     return bool(cells[row, column])
 
 
-def _strongest(peaks: list[tuple[Peak, Layer]], spacing: tuple[float, float]) -> list[tuple[Peak, Layer]]:
+def _strongest(peaks: list[tuple[Peak, ScaleLayer]], spacing: tuple[float, float]) -> list[tuple[Peak, ScaleLayer]]:
     """One peak for each place: a spot of scale s can itself answer as far away as r^2 = 2 (s^2 + scale^2)."""
-    kept: list[tuple[Peak, Layer]] = []
+    kept: list[tuple[Peak, ScaleLayer]] = []
     for peak, layer in sorted(peaks, key=lambda each: -each[0].response):
         if all(
             ((peak.row - other.row) * spacing[0]) ** 2 + ((peak.column - other.column) * spacing[1]) ** 2
@@ -81,7 +81,7 @@ def _strongest(peaks: list[tuple[Peak, Layer]], spacing: tuple[float, float]) ->
     return kept
 
 
-def _refined(layers: list[Layer], best: int, peak: Peak) -> tuple[float, float]:
+def _refined(layers: list[ScaleLayer], best: int, peak: Peak) -> tuple[float, float]:
     """Scale and response at the top of the parabola over log(scale) through a layer and its two neighbours, if any."""
     if not 0 < best < len(layers) - 1:
         return layers[best].scale, peak.response
@@ -93,3 +93,30 @@ def _refined(layers: list[Layer], best: int, peak: Peak) -> tuple[float, float]:
         return layers[best].scale, peak.response
     top = min(max(-0.5 * slope / bend, x[0]), x[1])
     return layers[best].scale * exp(top), peak.response + float(bend * top**2 + slope * top)
+
+
+# What takes the place of cells that are not solved, so that their border is no feature of the field.
+
+
+def fill_ambients(frames: np.ndarray, solid: np.ndarray, spacing: tuple[float, float]) -> np.ndarray:
+    """Frames (n, ny, nx) in which each cell that is not `solid` (ny, nx) has the value of the nearest one that is.
+
+    spacing: of cells along y and x, m. Some cell has to be solid.
+
+    Each cell asks those 2^k, ..., 2, 1 cells away in eight directions which solid cell is the nearest that they know:
+    jump flooding, Rong and Tan, Proceedings of I3D 2006. Now and then it finds one that is nearly the nearest.
+    """
+    rows, columns = solid.shape
+    y, x = np.nonzero(~solid)
+    nearest = np.where(solid, np.arange(solid.size).reshape(solid.shape), -1)  # by flat index; -1: not known yet
+    least = np.full(y.size, np.inf)
+    step = 1 << (max(solid.shape) - 1).bit_length()
+    while step := step // 2:
+        for down, across in product((-step, 0, step), repeat=2):
+            asked = nearest[(y + down).clip(0, rows - 1), (x + across).clip(0, columns - 1)]
+            there_y, there_x = np.divmod(asked, columns)
+            away = ((there_y - y) * spacing[0]) ** 2 + ((there_x - x) * spacing[1]) ** 2
+            nearer = (asked >= 0) & (away < least)
+            least[nearer] = away[nearer]
+            nearest[y[nearer], x[nearer]] = asked[nearer]
+    return np.asarray(frames.reshape(len(frames), -1)[:, nearest])

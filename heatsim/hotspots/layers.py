@@ -7,10 +7,9 @@ from math import floor, hypot, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from heatsim_kernels.bank import filter_bank, max_pool, relu
+from heatsim_kernels.filter_bank import filter_bank, max_pool, relu
 
-from heatsim.hotspots.filters import layer_masks, profile
-from heatsim.hotspots.noise import gain
+from heatsim.hotspots.filters import layer_masks, noise_gain, profile
 
 _FINE = 2.0  # cells of a layer that a scale measures, at least, before cells are joined into blocks
 # A peak is a ridge where its curvatures differ more than so many times (Lowe, Distinctive image features from
@@ -30,7 +29,7 @@ class Peak(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Layer:
+class ScaleLayer:
     """What the filters of a scale (m) answer.
 
     values: (3, rows, columns), the response, the slopes along y and x. noise: (rows, columns), of the response. A cell
@@ -84,7 +83,7 @@ class Layer:
         return row, column
 
 
-def make_layer(frames: np.ndarray, sigma: tuple[float, float], scale: float, noise: float, device: str) -> Layer:
+def make_layer(frames: np.ndarray, sigma: tuple[float, float], scale: float, noise: float, device: str) -> ScaleLayer:
     """The layer of a scale, `sigma` cells along y and x, over the mean of frames (n, ny, nx) about zero.
 
     noise: standard deviation of that mean from cell to cell. Beyond its edges a frame is reflected, as if insulated.
@@ -100,7 +99,9 @@ def make_layer(frames: np.ndarray, sigma: tuple[float, float], scale: float, noi
     filters = np.repeat(masks[:, None], len(frames), axis=1) / len(frames)
     coarse = _blocks(_reflected(frames, (y.reach, x.reach), block), block, device)
     values = filter_bank(coarse[None], filters, device=device)[0]
-    return Layer(scale, cells, block, np.array([y.length, x.length]), values, noise * gain(y, x, cells, block))
+    return ScaleLayer(
+        scale, cells, block, np.array([y.length, x.length]), values, noise * noise_gain(y, x, cells, block)
+    )
 
 
 def sample(values: np.ndarray, row: float, column: float) -> float:

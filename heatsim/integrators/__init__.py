@@ -1,7 +1,7 @@
 """Integrators: each advances a state by the steps that it is told. `stepping` owns time: step sizes, events, the end.
 
-euler      explicit, on a stencil `Sweep`
-implicit   Runge-Kutta methods with implicit stages (`tableaus`), on a `HostField` or a `DeviceField`
+euler      explicit, on a stencil `ExplicitStepper`
+implicit   Runge-Kutta methods with implicit stages (`tableaus`), on a `HostField` or a `DoubleBufferedField`
 steady     the limit of long times, on the same
 
 What these two compute they write in arithmetic of whole fields, which is NumPy's for arrays of the host and one kernel
@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from heatsim_kernels.stencil import Sweep
+    from heatsim_kernels.stencil import ExplicitStepper
 
     from heatsim.integrators.device_field import DeviceField
     from heatsim.integrators.enthalpy_field import EnthalpyField
@@ -24,9 +24,9 @@ ON_CUDA = "multigrid_cuda"  # the name of the solvers' kernels on a GPU; on the 
 SOLVING = {"implicit": 340, "steady": 250}  # integrators that solve linear systems, and the bytes a cell that they take
 
 
-def make_field(problem: Problem, kernel: str) -> Sweep | HostField | DeviceField | EnthalpyField:
+def make_field(problem: Problem, kernel: str) -> ExplicitStepper | HostField | DeviceField | EnthalpyField:
     """Room for the field of a run, where its integrator works on it."""
-    if problem.follows_temperature:
+    if problem.temperature_dependent:
         return _enthalpy_field(problem, kernel)
     if problem.scenario.time.integrator in SOLVING:
         if kernel == ON_CUDA:
@@ -44,7 +44,7 @@ def make_field(problem: Problem, kernel: str) -> Sweep | HostField | DeviceField
 def _enthalpy_field(problem: Problem, kernel: str) -> EnthalpyField:
     """That of a problem in which something follows temperature; for the steady state in float64 on the host."""
     import numpy as np
-    from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
+    from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 
     from heatsim.integrators.enthalpy_field import EnthalpyField
 

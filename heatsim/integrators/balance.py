@@ -3,8 +3,8 @@
     C dT/dt = G(t, T) = sources(t) + walls(t, T) - exchange(T)        W
 
 exchange is between neighbours, so its sum over all cells is zero to rounding; a wall passes g (a T + b) to the cell
-beside it, with the a and b of `Drive` and g the conductance of the face. Ambients are walls inside the box: a is -1, b
-their temperature. Cells that are held take no part.
+beside it, with the a and b of `Forcing` and g the conductance of the face. Ambients are walls inside the box: a is -1,
+b their temperature. Cells that are held take no part.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Values = Any  # (nz, ny, nx): an array of the host, or a field on the GPU
 
 
 @dataclass(frozen=True)
-class Inputs:
+class BalanceInputs:
     """Sources and ways out at a time. sources: of each cell, W, or 0.0 if there are none; power: their sum; a, b: (m,)
-    of the walls, as in `Drive`, then of the ambients; on the host."""
+    of the walls, as in `Forcing`, then of the ambients; on the host."""
 
     sources: Values
     power: float
@@ -49,7 +49,7 @@ class Balance:
         self._problem, self._terms, self._kernels = problem, terms, kernels
         self._assembly = Assembly(terms, kernels)
         self._ways = self._assembly.ways
-        self._still: Inputs | None = None
+        self._still: BalanceInputs | None = None
         self._sources: tuple[Values, float] | None = None
         uniform = terms.kinds is None
         self.capacity: Values = float(terms.capacity[0]) if uniform else self._assembly.of_kinds(terms.capacity)
@@ -61,20 +61,20 @@ class Balance:
         self._time_step, self._matrix_step = 0.0, 0.0
         self._a = self._zero = np.zeros(0)
 
-    def inputs(self, time: float) -> Inputs:
+    def inputs(self, time: float) -> BalanceInputs:
         """Sources and walls at a time, s. Raises `ScenarioError` for a value that is not finite then."""
         if self._still is not None:
             return self._still
         problem = self._problem
         drive = problem.drive(np.array([time]))
-        if self._sources is None or problem.heating.varies:
+        if self._sources is None or problem.volume_sources.varies:
             heated = drive.heat_table is not None or drive.heat_field is not None or bool(drive.deposits)
             sources = self._assembly.sources(drive) if heated else 0.0
             self._sources = sources, self._kernels.total(sources) if heated else 0.0
         rises = problem.ambient_rises[: self._terms.ledger_size - 6]
         a, b = np.append(drive.wall_a[0], -np.ones_like(rises)), np.append(drive.wall_b[0], rises)
-        inputs = Inputs(*self._sources, a, b)
-        if not (problem.walls.varies or problem.heating.varies):
+        inputs = BalanceInputs(*self._sources, a, b)
+        if not (problem.walls.varies or problem.volume_sources.varies):
             self._still = inputs
         return inputs
 
@@ -84,19 +84,19 @@ class Balance:
         self._kernels.sweep(self._faces, self._nothing_outside, T, None, None, out)
         return out
 
-    def flow(self, inputs: Inputs, T: Values, exchange: Values) -> Values:
+    def flow(self, inputs: BalanceInputs, T: Values, exchange: Values) -> Values:
         """G: heat that flows into each cell, W; `exchange` is that of T."""
         flow = inputs.sources - exchange
         self._ways.add(flow, T, inputs.a, inputs.b)
         return flow
 
-    def entering(self, inputs: Inputs, T: Values) -> np.ndarray:
+    def entering(self, inputs: BalanceInputs, T: Values) -> np.ndarray:
         """Heat that enters through each face and from each ambient, W."""
         heat = np.zeros(self._terms.ledger_size)
         heat[self._assembly.numbers] = self._ways.entering(T, inputs.a, inputs.b)
         return heat
 
-    def prepare(self, inputs: Inputs, time_step: float) -> None:
+    def prepare(self, inputs: BalanceInputs, time_step: float) -> None:
         """Have `solve` solve with the matrix C/time_step + A of these walls; an infinite step leaves A.
 
         A matrix is kept for steps that differ by rounding of times. Raises `ValueError` if the matrix is singular.

@@ -7,24 +7,25 @@ from math import isfinite, prod, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-from heatsim_kernels.cuda_memory import Captures
-from heatsim_kernels.cuda_totals import CudaTotals
-from heatsim_kernels.cuda_watch import CudaWatch
-from heatsim_kernels.multigrid import cuda
-from heatsim_kernels.multigrid.cuda_field import Field
+from heatsim_kernels.field.cuda.region_reductions import CudaRegionTotals
+from heatsim_kernels.field.cuda.time_statistics import CudaTimeStatistics
+from heatsim_kernels.multigrid.cuda import operations
+from heatsim_kernels.multigrid.cuda.field import CudaField
+from heatsim_kernels.runtime.cuda.arrays import Captures
 
 from heatsim.integrators.balance import Balance
 
 if TYPE_CHECKING:
-    from heatsim_kernels.stencil.terms import Terms
-    from heatsim_kernels.totals import Cells, Totals
-    from heatsim_kernels.watch import Wanted
+    from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
+    from heatsim_kernels.field.time_statistics import StatisticsRequest
+    from heatsim_kernels.stencil.terms import StencilCoefficients
 
     from heatsim.problem import Problem
 
 
 class DeviceField:
-    """`values` (nz, ny, nx) float64 on the GPU, the rise over the reference in K; read in the ways of a `Sweep`.
+    """`values` (nz, ny, nx) float64 on the GPU, the rise over the reference in K; read in the ways of a
+    `ExplicitStepper`.
 
     `entered`: heat that has entered through each face of the box and from each ambient since the start, J; of a steady
     state, W.
@@ -33,22 +34,22 @@ class DeviceField:
     name = "multigrid_cuda"
     device = "cuda"
 
-    def __init__(self, terms: Terms, dtype: np.dtype) -> None:
+    def __init__(self, terms: StencilCoefficients, dtype: np.dtype) -> None:
         """`dtype` is that of the copies given out."""
         self.terms, self.dtype = terms, np.dtype(dtype)
-        self.values: Field = cuda.field(terms.shape, np.float64)
+        self.values: CudaField = operations.field(terms.shape, np.float64)
         self.entered = np.zeros(terms.ledger_size)
-        self._kinds = None if terms.kinds is None else cuda.put(terms.kinds)
+        self._kinds = None if terms.kinds is None else operations.put(terms.kinds)
         held = not terms.capacity.all()
         solved = np.dtype(np.uint8)
-        self._solved = cuda.spread(terms.capacity > 0, self._kinds, terms.shape, solved) if held else None
+        self._solved = operations.spread(terms.capacity > 0, self._kinds, terms.shape, solved) if held else None
         self._captures = Captures(prod(terms.shape), self.dtype)
-        self._watch: CudaWatch | None = None
-        self._totals = CudaTotals()
+        self._watch: CudaTimeStatistics | None = None
+        self._totals = CudaRegionTotals()
 
     def balance(self, problem: Problem) -> Balance:
         """The heat balance of a problem, computed where the field is."""
-        return Balance(problem, cuda)
+        return Balance(problem, operations)
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from its planes (ny, nx), z upwards."""
@@ -57,7 +58,7 @@ class DeviceField:
             values = np.ascontiguousarray(plane, np.float64).reshape(-1)
             self.values.flat.device[z * size : (z + 1) * size].copy_to_device(values)
 
-    def assign(self, values: Field) -> None:
+    def assign(self, values: CudaField) -> None:
         """Take over the values of another field."""
         self.values.put(values)
 
@@ -78,17 +79,17 @@ class DeviceField:
         """The values of some cells, by flat index; any shape."""
         return self.values.cells(indices)
 
-    def totals(self, cells: Cells) -> Totals:
+    def totals(self, cells: RegionCells) -> RegionTotals:
         """What some cells have together, found on the GPU."""
         return self._totals.of(self.values.flat, self.values.flat, cells)
 
     def stored(self) -> float:
         """Sum of heat capacity times value over the cells, J."""
-        return cuda.weighted_sum(self.values, self.terms.capacity, self._kinds)
+        return operations.weighted_sum(self.values, self.terms.capacity, self._kinds)
 
     def is_finite(self) -> bool:
         """Whether every value is a finite number."""
-        return isfinite(cuda.total(self.values))
+        return isfinite(operations.total(self.values))
 
     def was_finite(self) -> bool:
         """`is_finite`: a step of a solver has waited for the device anyway."""
@@ -98,9 +99,9 @@ class DeviceField:
         """A copy of `entered`."""
         return self.entered.copy()
 
-    def watch(self, wanted: Wanted) -> None:
-        """Watch the field from now on: see `Sweep`."""
-        self._watch = CudaWatch(self.values.flat, self.terms.shape, wanted)
+    def watch(self, wanted: StatisticsRequest) -> None:
+        """Watch the field from now on: see `ExplicitStepper`."""
+        self._watch = CudaTimeStatistics(self.values.flat, self.terms.shape, wanted)
 
     def look(self, elapsed: float) -> None:
         """Take note of the field, if it is watched, `elapsed` s after the last look."""
@@ -111,16 +112,16 @@ class DeviceField:
         """What was seen of the field so far: see `CpuWatch.fields`."""
         return {} if self._watch is None else self._watch.fields()
 
-    def extent(self, values: Field) -> tuple[float, float]:
+    def extent(self, values: CudaField) -> tuple[float, float]:
         """The least and the largest value of a field in the cells that are not held; not numbers where one is none."""
-        return cuda.extent(values, self._solved)[:2]
+        return operations.extent(values, self._solved)[:2]
 
     @staticmethod
-    def norm(values: Field) -> float:
+    def norm(values: CudaField) -> float:
         """The 2-norm of a field."""
-        return sqrt(cuda.dot(values, values))
+        return sqrt(operations.dot(values, values))
 
-    def _in_its_precision(self) -> Field:
+    def _in_its_precision(self) -> CudaField:
         if self.values.dtype == self.dtype:
             return self.values
-        return cuda.field(self.terms.shape, self.dtype).put(self.values)
+        return operations.field(self.terms.shape, self.dtype).put(self.values)

@@ -1,6 +1,6 @@
 """A field of enthalpy, seen from outside as the rise of temperature that it stands for.
 
-Sweeps of materials that follow temperature advance u = (H - H_ref)/C_ref (`heatsim_kernels.stencil.nonlinear`), which
+Sweeps of materials that follow temperature advance u = (H - H_ref)/C_ref (`heatsim_kernels.enthalpy`), which
 keeps energy whatever the tables hold, and tells how much of a melting cell is liquid; all others speak of temperature.
 """
 
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from heatsim_kernels.stencil import Sweep
-    from heatsim_kernels.stencil.nonlinear.terms import NonlinearDrive, NonlinearTerms
-    from heatsim_kernels.watch import Wanted
+    from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
+    from heatsim_kernels.field.time_statistics import StatisticsRequest
+    from heatsim_kernels.stencil import ExplicitStepper
 
     from heatsim.problem import Problem
 
@@ -22,17 +22,18 @@ STRAYED = 1e-3  # K beyond the temperatures of a table that rounding may reach
 
 
 class EnthalpyField:
-    """A sweep of enthalpy in the ways of a `Sweep`, whose values are rises of temperature over the reference, K.
+    """A sweep of enthalpy in the ways of a `ExplicitStepper`, whose values are rises of temperature over the
+    reference, K.
 
     cautions: materials that left the temperatures for which they are told, as far as whole fields were looked at.
     entered: heat that has entered, in place of what the sweep counted, for integrators that do not use its steps.
     """
 
-    def __init__(self, sweep: Sweep, problem: Problem, name: str) -> None:
+    def __init__(self, sweep: ExplicitStepper, problem: Problem, name: str) -> None:
         """`name`: of the kernels that compute."""
         self.sweep, self.terms, self.dtype = sweep, problem.terms, problem.dtype
         self.name, self.device = name, sweep.device
-        self._terms: NonlinearTerms = problem.terms  # type: ignore[assignment]
+        self._terms: NonlinearCoefficients = problem.terms  # type: ignore[assignment]
         self._tables, self._problem = self._terms.tables, problem
         self._told = np.array(problem.tabulated.told if problem.tabulated else ())
         self._strayed: dict[str, str] = {}
@@ -91,19 +92,19 @@ class EnthalpyField:
         return self.sweep.is_finite()
 
     def was_finite(self) -> bool:
-        """`is_finite` as it was, without waiting: see `Sweep`."""
+        """`is_finite` as it was, without waiting: see `ExplicitStepper`."""
         return self.sweep.was_finite()
 
     def heat_entered(self) -> np.ndarray:
         """Heat that has entered through each of FACES and from each ambient since the start, J."""
         return self.sweep.heat_entered() if self.entered is None else self.entered.copy()
 
-    def advance(self, dt: float, steps: int, drive: NonlinearDrive) -> None:
+    def advance(self, dt: float, steps: int, drive: NonlinearForcing) -> None:
         """Advance `steps` steps of `dt` seconds."""
         self.sweep.advance(dt, steps, drive)  # type: ignore[arg-type]
 
-    def watch(self, wanted: Wanted) -> None:
-        """Watch the temperature from now on: see `Sweep`."""
+    def watch(self, wanted: StatisticsRequest) -> None:
+        """Watch the temperature from now on: see `ExplicitStepper`."""
         self.sweep.watch(wanted)
 
     def look(self, elapsed: float) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 if TYPE_CHECKING:
-    from heatsim_kernels.stencil import Sweep
+    from heatsim_kernels.stencil import ExplicitStepper
 
-    from heatsim.state import State
+    from heatsim.simulation.state import State
 
 ORDER = 1
 
@@ -20,10 +20,10 @@ def advance(state: State, start: float, dt: float, first: int, count: int) -> No
     Times are start + n dt, not sums of dt, so that nothing drifts. `count` is at most `state.problem.batch`.
     """
     problem = state.problem
-    varies = problem.walls.varies or problem.heating.varies
+    varies = problem.walls.varies or problem.volume_sources.varies
     steps = first + np.arange(max(1, count if varies else 1))
     drive = problem.drive(start + dt * steps, dt)
-    cast("Sweep", state.sweep).advance(dt, count, drive)
+    cast("ExplicitStepper", state.sweep).advance(dt, count, drive)
     for energy in problem.source_energy(drive, dt, count).tolist():  # one by one: the sum must not depend on batches
         state.source_energy += energy
     state.step += count

@@ -7,20 +7,20 @@ from math import isfinite, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-from heatsim_kernels.multigrid import cpu
-from heatsim_kernels.stencil.weighted_sum import weighted_sum
-from heatsim_kernels.watch import CpuWatch, Wanted
+from heatsim_kernels.field.cpu.weighted_sum import weighted_sum
+from heatsim_kernels.field.time_statistics import CpuTimeStatistics, StatisticsRequest
+from heatsim_kernels.multigrid.cpu import operations
 
 from heatsim.integrators.balance import Balance
 
 if TYPE_CHECKING:
-    from heatsim_kernels.stencil.terms import Terms
+    from heatsim_kernels.stencil.terms import StencilCoefficients
 
     from heatsim.problem import Problem
 
 
 class HostField:
-    """`values` (nz, ny, nx) float64, the rise over the reference in K; read in the ways of a stencil `Sweep`.
+    """`values` (nz, ny, nx) float64, the rise over the reference in K; read in the ways of a stencil `ExplicitStepper`.
 
     `entered`: heat that has entered through each face of the box and from each ambient since the start, J; of a steady
     state, W.
@@ -29,14 +29,16 @@ class HostField:
     name = "multigrid"
     device = "cpu"
 
-    def __init__(self, terms: Terms, dtype: np.dtype) -> None:
+    def __init__(self, terms: StencilCoefficients, dtype: np.dtype) -> None:
         """`dtype` is that of the copies given out."""
         self.terms, self.dtype = terms, np.dtype(dtype)
-        self.values: np.ndarray = cpu.field(terms.shape, np.float64)
+        self.values: np.ndarray = operations.field(terms.shape, np.float64)
         self.entered = np.zeros(terms.ledger_size)
-        self._watch: CpuWatch | None = None
+        self._watch: CpuTimeStatistics | None = None
         held = not terms.capacity.all()
-        self._solved = cpu.spread(terms.capacity > 0, terms.kinds, terms.shape, np.dtype(np.uint8)) if held else None
+        self._solved = (
+            operations.spread(terms.capacity > 0, terms.kinds, terms.shape, np.dtype(np.uint8)) if held else None
+        )
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from its planes (ny, nx), z upwards."""
@@ -45,7 +47,7 @@ class HostField:
 
     def balance(self, problem: Problem) -> Balance:
         """The heat balance of a problem, computed where the field is."""
-        return Balance(problem, cpu)
+        return Balance(problem, operations)
 
     def assign(self, values: np.ndarray) -> None:
         """Take over the values of another field."""
@@ -72,7 +74,7 @@ class HostField:
 
     def is_finite(self) -> bool:
         """Whether every value is a finite number."""
-        return isfinite(cpu.total(self.values))
+        return isfinite(operations.total(self.values))
 
     def was_finite(self) -> bool:
         """`is_finite`: the host has nothing to wait for."""
@@ -82,9 +84,9 @@ class HostField:
         """A copy of `entered`."""
         return self.entered.copy()
 
-    def watch(self, wanted: Wanted) -> None:
-        """Watch the field from now on: see `Sweep`."""
-        self._watch = CpuWatch(self.values, wanted)
+    def watch(self, wanted: StatisticsRequest) -> None:
+        """Watch the field from now on: see `ExplicitStepper`."""
+        self._watch = CpuTimeStatistics(self.values, wanted)
 
     def look(self, elapsed: float) -> None:
         """Take note of the field, if it is watched, `elapsed` s after the last look."""
@@ -97,9 +99,9 @@ class HostField:
 
     def extent(self, values: np.ndarray) -> tuple[float, float]:
         """The least and the largest value of a field in the cells that are not held; not numbers where one is none."""
-        return cpu.extent(values, self._solved)
+        return operations.extent(values, self._solved)
 
     @staticmethod
     def norm(values: np.ndarray) -> float:
         """The 2-norm of a field."""
-        return sqrt(cpu.dot(values, values))
+        return sqrt(operations.dot(values, values))

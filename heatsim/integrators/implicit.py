@@ -29,24 +29,24 @@ if TYPE_CHECKING:
 
     from heatsim_kernels.multigrid.solver import Solution
 
-    from heatsim.integrators.balance import Inputs
+    from heatsim.integrators.balance import BalanceInputs
     from heatsim.integrators.host_field import HostField
-    from heatsim.state import State
+    from heatsim.simulation.state import State
 
-MOST_ITERATIONS = 100
-LEAST_RESIDUAL = 1e-9  # |b - A x| / |b| at which a stage is solved at any rate
-RESIDUAL_OF_ESTIMATE = 0.05  # the error need not be known to more than a digit
+MAX_ITERATIONS = 100
+MIN_RESIDUAL = 1e-9  # |b - A x| / |b| at which a stage is solved at any rate
+ESTIMATE_RESIDUAL = 0.05  # the error need not be known to more than a digit
 
 Values = Any  # (nz, ny, nx) float64: an array, or a field on the GPU
 
 
 @dataclass(frozen=True)
-class Attempt:
+class ImplicitTrialStep:
     """A step that was computed and not taken yet. error: the largest estimated error of a cell, K, or nan if it
     was not estimated; low, high: the least and greatest value of the new field."""
 
     field: Values
-    inputs: Inputs
+    inputs: BalanceInputs
     error: float
     low: float
     high: float
@@ -67,16 +67,16 @@ class Present(NamedTuple):
     W."""
 
     time: float
-    inputs: Inputs
+    inputs: BalanceInputs
     exchange: Values
     flow: Values
 
 
-class Stage(NamedTuple):
+class ImplicitStage(NamedTuple):
     """inputs at its time; field, K; rate: heat that flows into each cell, W; entering: through each face and from
     each ambient, W."""
 
-    inputs: Inputs
+    inputs: BalanceInputs
     field: Values
     rate: Values
     entering: np.ndarray
@@ -92,19 +92,19 @@ class Implicit:
         self._present = self._look(self._balance.inputs(state.time))
         self._slope: Values | None = None  # K/s, of the last step: what the next is guessed from
 
-    def attempt(self, dt: float, accuracy: float | None) -> Attempt:
+    def trial_step(self, dt: float, accuracy: float | None) -> ImplicitTrialStep:
         """Compute a step of `dt` s and estimate its error, its stages to about `accuracy` K; without an estimate, and
         as accurate as it gets, if that is None. The state stays.
 
         Raises `NotConvergedError` where the solver does not get there.
         """
         tableau, present, old = self.tableau, self._present, self._held.values
-        stages: list[Stage] = []
+        stages: list[ImplicitStage] = []
         slope = self._slope
         for c, row in zip(tableau.c, tableau.a, strict=True):
             if row[-1] == 0.0:
                 entering = self._balance.entering(present.inputs, old)
-                stages.append(Stage(present.inputs, old, present.flow, entering))
+                stages.append(ImplicitStage(present.inputs, old, present.flow, entering))
             else:
                 stages.append(self._stage(c, row[:-1], stages, dt, slope, accuracy or 0.0))
                 slope = (stages[-1].field - old) / (c * dt)
@@ -112,62 +112,62 @@ class Implicit:
         weights = np.array(tableau.weights) * dt
         entered = weights @ np.array([stage.entering for stage in stages])
         released = float(weights @ np.array([stage.inputs.power for stage in stages]))
-        return Attempt(last.field, last.inputs, error, *self._held.extent(last.field), entered, released)
+        return ImplicitTrialStep(last.field, last.inputs, error, *self._held.extent(last.field), entered, released)
 
     def _stage(
         self,
         c: float,
         weights: tuple[float, ...],
-        stages: list[Stage],
+        stages: list[ImplicitStage],
         dt: float,
         slope: Values | None,
         accuracy: float,
-    ) -> Stage:
+    ) -> ImplicitStage:
         """Solve a stage at c dt, guessed from a slope, K/s; `weights`: of the stages before it."""
         balance, present, old, diagonal = self._balance, self._present, self._held.values, self.tableau.diagonal
         inputs = balance.inputs(present.time + c * dt)
         balance.prepare(inputs, diagonal * dt)
         same = inputs is present.inputs
         flow = present.flow if same else balance.flow(inputs, old, present.exchange)
-        earlier = combined(weights, stages, diagonal)
+        earlier = combine_rates(weights, stages, diagonal)
         guess = None if slope is None else c * dt * slope
-        found = self._solve(earlier + flow, guess, accuracy, LEAST_RESIDUAL)
+        found = self._solve(earlier + flow, guess, accuracy, MIN_RESIDUAL)
         field = old + found.x
         rate = balance.capacity / (diagonal * dt) * found.x - earlier
-        return Stage(inputs, field, rate, balance.entering(inputs, field))
+        return ImplicitStage(inputs, field, rate, balance.entering(inputs, field))
 
-    def take(self, attempt: Attempt, time: float) -> None:
+    def accept_step(self, trial_step: ImplicitTrialStep, time: float) -> None:
         """Make the attempted step the state of `time` s."""
         state, held = self._state, self._held
-        self._slope = (attempt.field - held.values) / (time - state.time)
-        held.assign(attempt.field)
+        self._slope = (trial_step.field - held.values) / (time - state.time)
+        held.assign(trial_step.field)
         held.look(time - state.time)
-        held.entered += attempt.entered
-        state.source_energy += attempt.released
+        held.entered += trial_step.entered
+        state.source_energy += trial_step.released
         state.time, state.step = time, state.step + 1
-        self._present = self._look(attempt.inputs)
+        self._present = self._look(trial_step.inputs)
 
-    def _look(self, inputs: Inputs) -> Present:
+    def _look(self, inputs: BalanceInputs) -> Present:
         values = self._held.values
         exchange = self._balance.exchange(values)
         return Present(self._state.time, inputs, exchange, self._balance.flow(inputs, values, exchange))
 
-    def _error(self, stages: list[Stage]) -> float:
-        difference = combined(self.tableau.error_weights, stages, self.tableau.diagonal)
-        low, high = self._held.extent(self._solve(difference, None, 0.0, RESIDUAL_OF_ESTIMATE).x)
+    def _error(self, stages: list[ImplicitStage]) -> float:
+        difference = combine_rates(self.tableau.error_weights, stages, self.tableau.diagonal)
+        low, high = self._held.extent(self._solve(difference, None, 0.0, ESTIMATE_RESIDUAL).x)
         return max(-low, high)
 
     def _solve(self, rhs: Values, guess: Values | None, accuracy: float, residual: float) -> Solution:
-        found = self._balance.solve(rhs, guess, tolerance=residual, accuracy=accuracy, iterations=MOST_ITERATIONS)
-        self._state.effort.iterations += found.iterations
+        found = self._balance.solve(rhs, guess, tolerance=residual, accuracy=accuracy, iterations=MAX_ITERATIONS)
+        self._state.solver_statistics.iterations += found.iterations
         if not found.converged:
-            self._state.effort.residuals = list(found.residuals)
+            self._state.solver_statistics.residuals = list(found.residuals)
             when = f"the implicit step from t = {self._state.time:g} s, in {found.iterations} iterations,"
             raise NotConvergedError(when, found.residuals)
         return found
 
 
-def combined(weights: tuple[float, ...], stages: Sequence[HasRate], diagonal: float) -> Values:
+def combine_rates(weights: tuple[float, ...], stages: Sequence[HasRate], diagonal: float) -> Values:
     """Sum of weight/diagonal times rate, W."""
     total: Values = 0.0
     for weight, stage in zip(weights, stages, strict=True):

@@ -21,33 +21,33 @@ from math import nan
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
+from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from heatsim_kernels.multigrid.solver import Solver
-from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
-from heatsim_kernels.stencil.pieces import deposits_of, heated
+from heatsim_kernels.stencil.step_batches import window_heating_rate, window_sources_of
 
 from heatsim.errors import NotConvergedError
-from heatsim.integrators.frozen import frozen, outside, solver_kernels
-from heatsim.integrators.implicit import combined
+from heatsim.integrators.implicit import combine_rates
+from heatsim.integrators.linearised import diagonal_coupling, linearise_problem, solver_kernels
 from heatsim.integrators.tableaus import TR_BDF2, Tableau
 
 if TYPE_CHECKING:
+    from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
     from heatsim_kernels.multigrid.operator import Operator
-    from heatsim_kernels.stencil.nonlinear.terms import NonlinearDrive, NonlinearTerms
 
     from heatsim.integrators.enthalpy_field import EnthalpyField
-    from heatsim.state import State
+    from heatsim.simulation.state import State
 
-MOST_ITERATIONS = 40  # Newton's, of a stage
-MOST_OF_A_SOLVE = 100  # the linear solver's, in each
-SOLVED_TO = 1e-3  # residual of a linear solve: the next iteration mends what it leaves
-WORN = 6  # iterations of a solve after which it is worth a preconditioner of its own
-LEAST_SLOPE = 1e-6  # dT/du, in place of none
-LEAST_ACCURACY = 1e-10  # of the temperatures
-LEAST_STEP = 1 / 16
+MAX_ITERATIONS = 40  # Newton's, of a stage
+MAX_SOLVER_ITERATIONS = 100  # the linear solver's, in each
+SOLVER_RESIDUAL = 1e-3  # residual of a linear solve: the next iteration mends what it leaves
+MAX_REUSE_ITERATIONS = 6  # iterations of a solve after which it is worth a preconditioner of its own
+MIN_SLOPE = 1e-6  # dT/du, in place of none
+MIN_ACCURACY = 1e-10  # of the temperatures
+MIN_DAMPING = 1 / 16
 
 
 @dataclass(frozen=True)
-class Attempt:
+class NonlinearTrialStep:
     """A step that was computed and not taken yet. error: the largest estimated error of a cell, K, or nan if it
     was not estimated; low, high: the least and greatest temperature; entered, released: J."""
 
@@ -59,18 +59,18 @@ class Attempt:
     released: float
 
 
-class Inputs(NamedTuple):
+class NonlinearInputs(NamedTuple):
     """Walls at a time, and what sources release in each cell, W."""
 
-    walls: NonlinearDrive
+    walls: NonlinearForcing
     sources: np.ndarray
 
 
-class Stage(NamedTuple):
+class NonlinearStage(NamedTuple):
     """inputs at its time; u, K; rate: heat that flows into each cell, W; entering: through each face and from each
     ambient, W."""
 
-    inputs: Inputs
+    inputs: NonlinearInputs
     u: np.ndarray
     rate: np.ndarray
     entering: np.ndarray
@@ -83,7 +83,7 @@ class NonlinearImplicit:
     def __init__(self, state: State, tableau: Tableau = TR_BDF2) -> None:
         self._state, self.tableau = state, tableau
         self._held = cast("EnthalpyField", state.sweep)
-        self._terms = terms = cast("NonlinearTerms", state.problem.terms)
+        self._terms = terms = cast("NonlinearCoefficients", state.problem.terms)
         self._kernels = solver_kernels(self._held.name)
         self._material = terms.of_kinds(terms.material)
         self._capacity = np.broadcast_to(terms.of_kinds(terms.capacity), terms.shape)
@@ -91,24 +91,24 @@ class NonlinearImplicit:
         self._walls = NONLINEAR_SWEEPS["cpu"](terms, np.dtype(np.float64))  # tells what enters at walls and ambients
         self._held.entered = np.zeros(terms.ledger_size)
         self._solver: Solver | None = None
-        self._still: Inputs | None = None
+        self._still: NonlinearInputs | None = None
         self._slope: np.ndarray | None = None  # of u over time, in the last step: what the next is guessed from
         self._present = self._look(self._inputs(state.time), np.array(self._held.sweep.field()))
 
-    def attempt(self, dt: float, accuracy: float | None) -> Attempt:
+    def trial_step(self, dt: float, accuracy: float | None) -> NonlinearTrialStep:
         """Compute a step of `dt` s and estimate its error, its stages to about `accuracy` K; without an estimate, and
         as accurate as it gets, if that is None. The state stays.
 
         Raises `NotConvergedError` where the iterations do not get there.
         """
         tableau, present, slope = self.tableau, self._present, self._slope
-        stages: list[Stage] = []
+        stages: list[NonlinearStage] = []
         for c, row in zip(tableau.c, tableau.a, strict=True):
             if row[-1] == 0.0:
                 stages.append(present)
             else:
                 guess = present.u if slope is None else present.u + c * dt * slope
-                earlier = combined(row[:-1], stages, tableau.diagonal)
+                earlier = combine_rates(row[:-1], stages, tableau.diagonal)
                 stage, operator = self._stage(c * dt, earlier, guess, dt, accuracy or 0.0)
                 stages.append(stage)
                 slope = (stage.u - present.u) / (c * dt)
@@ -118,33 +118,33 @@ class NonlinearImplicit:
         released = float(weights @ np.array([stage.inputs.sources.sum() for stage in stages]))
         u = self._balanced(stages[-1].u, float(entered.sum()) + released)
         T = self._temperature(u)[self._solved]
-        return Attempt(u, error, float(T.min()), float(T.max()), entered, released)
+        return NonlinearTrialStep(u, error, float(T.min()), float(T.max()), entered, released)
 
-    def take(self, attempt: Attempt, time: float) -> None:
+    def accept_step(self, trial_step: NonlinearTrialStep, time: float) -> None:
         """Make the attempted step the state of `time` s."""
         state, held = self._state, self._held
         elapsed = time - state.time
-        self._slope = (attempt.state - self._present.u) / elapsed
-        held.sweep.put(attempt.state)
+        self._slope = (trial_step.state - self._present.u) / elapsed
+        held.sweep.put(trial_step.state)
         held.look(elapsed)
-        held.entered = held.entered + attempt.entered
-        state.source_energy += attempt.released
+        held.entered = held.entered + trial_step.entered
+        state.source_energy += trial_step.released
         state.time, state.step = time, state.step + 1
-        self._present = self._look(self._inputs(time), attempt.state)
+        self._present = self._look(self._inputs(time), trial_step.state)
 
-    def _inputs(self, time: float) -> Inputs:
+    def _inputs(self, time: float) -> NonlinearInputs:
         if self._still is not None:
             return self._still
         problem, shape = self._state.problem, self._terms.shape
-        drive = cast("NonlinearDrive", problem.drive(np.array([time])))
-        rates = heated(deposits_of(drive.deposits, 0), shape)
+        drive = cast("NonlinearForcing", problem.drive(np.array([time])))
+        rates = window_heating_rate(window_sources_of(drive.deposits, 0), shape)
         if drive.heat_table is not None:
             rates = rates + self._terms.of_kinds(drive.heat_table[0])
         if drive.heat_field is not None:
             rates = rates + drive.heat_scale[0] * drive.heat_field
         walls = replace(drive, heat_table=None, heat_field=None, deposits=())
-        inputs = Inputs(walls, self._capacity * rates)
-        if not (problem.walls.varies or problem.heating.varies):
+        inputs = NonlinearInputs(walls, self._capacity * rates)
+        if not (problem.walls.varies or problem.volume_sources.varies):
             self._still = inputs
         return inputs
 
@@ -152,12 +152,12 @@ class NonlinearImplicit:
         """Rises of temperature, K."""
         return self._terms.tables.temperature(u, self._material)
 
-    def _look(self, inputs: Inputs, u: np.ndarray) -> Stage:
-        flow = frozen(self._terms, u, self._temperature(u), inputs.walls).flow
+    def _look(self, inputs: NonlinearInputs, u: np.ndarray) -> NonlinearStage:
+        flow = linearise_problem(self._terms, u, self._temperature(u), inputs.walls).flow
         rate = np.where(self._solved, flow + inputs.sources, 0.0)
-        return Stage(inputs, u, rate, self._entering(inputs, u))
+        return NonlinearStage(inputs, u, rate, self._entering(inputs, u))
 
-    def _entering(self, inputs: Inputs, u: np.ndarray) -> np.ndarray:
+    def _entering(self, inputs: NonlinearInputs, u: np.ndarray) -> np.ndarray:
         """Heat that enters through each face and from each ambient, W: that of an explicit step of a second."""
         before = self._walls.heat_entered()
         self._walls.put(u)
@@ -166,29 +166,29 @@ class NonlinearImplicit:
 
     def _stage(
         self, elapsed: float, earlier: np.ndarray | float, guess: np.ndarray, dt: float, accuracy: float
-    ) -> tuple[Stage, Operator]:
+    ) -> tuple[NonlinearStage, Operator]:
         """A stage so long after the present, and the operator that its last iteration was solved with; `earlier`: what
         the stages before it add, W."""
         terms, solved, old = self._terms, self._solved, self._present.u
         inputs, ties = self._inputs(self._state.time + elapsed), self._capacity / (self.tableau.diagonal * dt)
         u, step, sizes = np.where(solved, guess, old), 1.0, [np.inf]
         T = self._temperature(u)
-        for _ in range(MOST_ITERATIONS):
-            operator, _, flow = frozen(terms, u, T, inputs.walls)
-            slope = np.maximum(terms.tables.slope(u, self._material), LEAST_SLOPE)
+        for _ in range(MAX_ITERATIONS):
+            operator, _, flow = linearise_problem(terms, u, T, inputs.walls)
+            slope = np.maximum(terms.tables.slope(u, self._material), MIN_SLOPE)
             missing = np.where(solved, earlier + inputs.sources + flow - ties * (u - old), 0.0)
-            operator = replace(operator, s=outside(operator.s + ties / slope, solved))
+            operator = replace(operator, s=diagonal_coupling(operator.s + ties / slope, solved))
             change = np.where(solved, self._change(operator, missing), 0.0)
             u = u + step * change / slope
             before, T = T, self._temperature(u)
             sizes.append(max(float(np.abs(change).max()), float(np.abs(T - before).max())))
             if not np.isfinite(sizes[-1]):
                 break
-            if _settled(sizes, max(accuracy, LEAST_ACCURACY * float(np.abs(T).max()))):
+            if _has_converged(sizes, max(accuracy, MIN_ACCURACY * float(np.abs(T).max()))):
                 rate = np.where(solved, ties * (u - old) - earlier, 0.0)
-                return Stage(inputs, u, rate, self._entering(inputs, u)), operator
-            step = max(0.5 * step, LEAST_STEP) if sizes[-1] > sizes[-2] else min(1.0, 2.0 * step)
-        self._state.effort.residuals = sizes[1:]
+                return NonlinearStage(inputs, u, rate, self._entering(inputs, u)), operator
+            step = max(0.5 * step, MIN_DAMPING) if sizes[-1] > sizes[-2] else min(1.0, 2.0 * step)
+        self._state.solver_statistics.residuals = sizes[1:]
         when = f"the implicit step from t = {self._state.time:g} s, in {len(sizes) - 1} iterations,"
         raise NotConvergedError(when, sizes[1:])
 
@@ -197,14 +197,14 @@ class NonlinearImplicit:
         if self._solver is None:
             self._solver = Solver(operator, self._kernels)
         self._solver.approach(operator)
-        found = self._solver.solve(missing, tolerance=SOLVED_TO, max_iterations=MOST_OF_A_SOLVE)
-        self._state.effort.iterations += found.iterations
-        if found.iterations > WORN:
+        found = self._solver.solve(missing, tolerance=SOLVER_RESIDUAL, max_iterations=MAX_SOLVER_ITERATIONS)
+        self._state.solver_statistics.iterations += found.iterations
+        if found.iterations > MAX_REUSE_ITERATIONS:
             self._solver = None
         return np.asarray(self._kernels.get(found.x))
 
-    def _error(self, operator: Operator, stages: list[Stage]) -> float:
-        difference = combined(self.tableau.error_weights, stages, self.tableau.diagonal)
+    def _error(self, operator: Operator, stages: list[NonlinearStage]) -> float:
+        difference = combine_rates(self.tableau.error_weights, stages, self.tableau.diagonal)
         return float(np.abs(self._change(operator, difference)[self._solved]).max())
 
     def _balanced(self, u: np.ndarray, heat: float) -> np.ndarray:
@@ -213,7 +213,7 @@ class NonlinearImplicit:
         return u + np.where(self._solved, (heat - stored) / float(self._capacity.sum()), 0.0)
 
 
-def _settled(sizes: list[float], accuracy: float) -> bool:
+def _has_converged(sizes: list[float], accuracy: float) -> bool:
     """Whether changes yet to come, at the rate at which the last ones fell, are within the accuracy."""
     shrunk = sizes[-1] / sizes[-2] if sizes[-2] > 0 else 0.0
     yet = sizes[-1] * shrunk / (1.0 - shrunk) if 0.0 < shrunk < 1.0 else sizes[-1]

@@ -17,26 +17,28 @@ from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.multigrid.solver import Solver
 
 from heatsim.errors import NotConvergedError, NotFiniteError
-from heatsim.integrators.frozen import frozen, outside, solver_kernels
+from heatsim.integrators.linearised import diagonal_coupling, linearise_problem, solver_kernels
 
 if TYPE_CHECKING:
-    from heatsim_kernels.stencil.nonlinear.terms import NonlinearTerms
-    from heatsim_kernels.stencil.terms import Drive
+    from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
+    from heatsim_kernels.stencil.terms import Forcing
 
     from heatsim.integrators.enthalpy_field import EnthalpyField
-    from heatsim.state import State
+    from heatsim.simulation.state import State
 
-MOST_ITERATIONS = 200  # Picard's
-MOST_OF_A_SOLVE = 100  # the linear solver's, in each
-SOLVED_TO = 1e-3  # residual of a linear solve: the next iteration mends what it leaves
-SHARE = 0.1  # of the tolerance that the last change may be, for changes yet to come
-BALANCED = 1e-11  # of the heat that passes walls and sources: what may be missing in the ledger
+MAX_ITERATIONS = 200  # Picard's
+MAX_SOLVER_ITERATIONS = 100  # the linear solver's, in each
+SOLVER_RESIDUAL = 1e-3  # residual of a linear solve: the next iteration mends what it leaves
+TOLERANCE_SHARE = 0.1  # of the tolerance that the last change may be, for changes yet to come
+MAX_IMBALANCE = 1e-11  # of the heat that passes walls and sources: what may be missing in the ledger
 ROUNDING = 1e-14  # of the temperatures: changes below are none
-LEAST_STEP = 1 / 16
-FARTHEST = 1000.0  # K by which an iteration may move the mean: where a coefficient vanishes, nothing else holds it
+MIN_DAMPING = 1 / 16
+MAX_MEAN_CHANGE_K = (
+    1000.0  # K by which an iteration may move the mean: where a coefficient vanishes, nothing else holds it
+)
 
 
-class Balance(NamedTuple):
+class LinearisedBalance(NamedTuple):
     """A frozen body as an operator, the heat that is missing in each cell (W), and in all of them as a share of what
     passes walls and sources."""
 
@@ -54,51 +56,53 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
     """
     problem, held = state.problem, cast("EnthalpyField", state.sweep)
     kernels = solver_kernels(held.name)
-    terms, drive = cast("NonlinearTerms", problem.terms), problem.drive(np.zeros(1))
+    terms, drive = cast("NonlinearCoefficients", problem.terms), problem.drive(np.zeros(1))
     u, material = np.array(held.sweep.field()), terms.of_kinds(terms.material)
     solved = np.broadcast_to(terms.of_kinds(terms.capacity) > 0, terms.shape)
-    history, step, before, done = state.effort.residuals, 1.0, np.inf, False
+    history, step, before, done = state.solver_statistics.residuals, 1.0, np.inf, False
     balance = _balance(terms, u, drive, solved)
-    while not done and len(history) < MOST_ITERATIONS:
+    while not done and len(history) < MAX_ITERATIONS:
         found = Solver(balance.operator, kernels).solve(
-            balance.missing, tolerance=SOLVED_TO, max_iterations=MOST_OF_A_SOLVE
+            balance.missing, tolerance=SOLVER_RESIDUAL, max_iterations=MAX_SOLVER_ITERATIONS
         )
         change = np.where(solved, np.asarray(kernels.get(found.x)), 0.0)
         largest = float(np.abs(change).max())
         if not np.isfinite(largest):
             raise NotFiniteError("the steady state is not finite: a source or boundary value is too large")
-        step = max(0.5 * step, LEAST_STEP) if largest > before else min(1.0, 2.0 * step)
+        step = max(0.5 * step, MIN_DAMPING) if largest > before else min(1.0, 2.0 * step)
         T = terms.tables.temperature(u, material) + step * change
         u, before = terms.tables.state_of(T, material), largest
         extent = float(np.ptp(T)) or 1.0
         balance = _balance(terms, u, drive, solved)
         history.append(largest / extent)
-        state.effort.iterations += found.iterations
+        state.solver_statistics.iterations += found.iterations
         settled = largest <= ROUNDING * float(np.abs(T).max())
-        done = settled or (largest <= SHARE * tolerance * extent and balance.imbalance <= BALANCED)
+        done = settled or (largest <= TOLERANCE_SHARE * tolerance * extent and balance.imbalance <= MAX_IMBALANCE)
         yield
     _finish(state, u, drive)
     if not done:
         raise NotConvergedError(f"the steady solver, in {len(history)} iterations,", history)
 
 
-def _balance(terms: NonlinearTerms, u: np.ndarray, drive: Drive, solved: np.ndarray) -> Balance:
+def _balance(terms: NonlinearCoefficients, u: np.ndarray, drive: Forcing, solved: np.ndarray) -> LinearisedBalance:
     T = terms.tables.temperature(u, terms.of_kinds(terms.material))
-    operator, passing, flow = frozen(terms, u, T, drive)
-    ties = operator.s + _loose(float(operator.s[solved].sum()), float(flow[solved].sum())) / solved.sum()
+    operator, passing, flow = linearise_problem(terms, u, T, drive)
+    ties = operator.s + _extra_coupling(float(operator.s[solved].sum()), float(flow[solved].sum())) / solved.sum()
     scale = float(np.abs(passing[solved]).sum()) or 1.0
     imbalance = abs(float(passing[solved].sum())) / scale
-    return Balance(replace(operator, s=outside(ties, solved)), np.where(solved, flow, 0.0), imbalance)
+    return LinearisedBalance(
+        replace(operator, s=diagonal_coupling(ties, solved)), np.where(solved, flow, 0.0), imbalance
+    )
 
 
-def _loose(tied: float, missing: float) -> float:
+def _extra_coupling(tied: float, missing: float) -> float:
     """What to add to the ties of a body to its surroundings, W/K, so that missing heat, W, moves it no further than
     FARTHEST: nothing where it is tied well, or close to its steady state. Where that is, does not depend on it."""
-    needed = abs(missing) / FARTHEST
+    needed = abs(missing) / MAX_MEAN_CHANGE_K
     return max(0.0, needed - tied) if tied + needed > 0 else 1.0
 
 
-def _finish(state: State, u: np.ndarray, drive: Drive) -> None:
+def _finish(state: State, u: np.ndarray, drive: Forcing) -> None:
     """Leave u in the state, with the ledger of a step of one second: J in that second are W."""
     problem, sweep = state.problem, cast("EnthalpyField", state.sweep).sweep
     sweep.put(u)
@@ -108,5 +112,5 @@ def _finish(state: State, u: np.ndarray, drive: Drive) -> None:
     if drive.heat_table is not None:
         state.source_energy += float(drive.heat_table[0] @ (problem.terms.capacity * problem.kinds.count))
     if drive.heat_field is not None:
-        state.source_energy += float(drive.heat_scale[0]) * problem.heating.field_power()
+        state.source_energy += float(drive.heat_scale[0]) * problem.volume_sources.field_power()
     state.time, state.step = np.inf, 1

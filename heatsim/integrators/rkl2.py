@@ -20,20 +20,20 @@ from math import ceil, sqrt
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from heatsim_kernels.stencil.stages import Stage
+from heatsim_kernels.stencil.rk_stages import RkStage
 
 if TYPE_CHECKING:
-    from heatsim_kernels.stencil import Sweep
-    from heatsim_kernels.stencil.terms import Drive
+    from heatsim_kernels.stencil import ExplicitStepper
+    from heatsim_kernels.stencil.terms import Forcing
 
-    from heatsim.state import State
+    from heatsim.simulation.state import State
 
-LEAST_STAGES, MOST_STAGES = 3, 511
+MIN_STAGES, MAX_STAGES = 3, 511
 ERROR_ORDER = 3  # of the error of a step, as a power of it
 
 
 @dataclass(frozen=True)
-class Scheme:
+class Rkl2Scheme:
     """Coefficients of a method, for j = 1 ... s (Meyer et al. 2014, equations 16 and 17):
 
     Y_j = (1 - mu - nu) Y_0 + mu Y_{j-1} + nu Y_{j-2} + mu_tilde dt L(Y_{j-1}) + gamma_tilde dt L(Y_0)
@@ -65,19 +65,19 @@ class Scheme:
         r = (s * s + s - 6) / (s * s + s - 2) / 9
         return (1 / 6 - r) / (1 / 4 - r)
 
-    def rounded(self, dtype: np.dtype) -> tuple[Stage, ...]:
+    def rounded(self, dtype: np.dtype) -> tuple[RkStage, ...]:
         """The stages as sweeps of a precision take them; with the weights of these very numbers, so that the energy
         ledger agrees with the field."""
         kind = np.dtype(dtype).type
         stages = []
         for mu, nu, rate, gamma in zip(self.mu, self.nu, self.mu_tilde, self.gamma_tilde, strict=True):
             before, first, of_now = (float(kind(value)) for value in (nu, gamma / self.mu_tilde[0], rate))
-            stage = Stage(mu, before, first, of_now, weight=0.0)
+            stage = RkStage(mu, before, first, of_now, weight=0.0)
             stages.append(stage._replace(mu=1.0 - stage.nu if stage.of_two else float(kind(mu))))
-        return tuple(stage._replace(weight=w) for stage, w in zip(stages, weights(stages), strict=True))
+        return tuple(stage._replace(weight=w) for stage, w in zip(stages, stage_weights(stages), strict=True))
 
 
-def weights(stages: list[Stage]) -> list[float]:
+def stage_weights(stages: list[RkStage]) -> list[float]:
     """Share of dt L(Y_{j-1}) in Y_s, for j = 1 ... s: the recurrence run backwards.
 
     With p_j how much of a change of Y_j comes out in Y_s: p_s = 1, p_j = mu_{j+1} p_{j+1} + nu_{j+2} p_{j+2}, and for
@@ -101,7 +101,7 @@ def _b(j: int) -> float:
 
 
 @lru_cache(maxsize=64)
-def consistent(stages: int) -> Scheme:
+def rkl2_scheme(stages: int) -> Rkl2Scheme:
     """Every stage a second order solution at its own time, (j^2 + j - 2)/(s^2 + s - 2) steps on."""
     w, js = _w(stages), range(2, stages + 1)
     mu = [1.0, *((2 * j - 1) / j * _b(j) / _b(j - 1) for j in js)]
@@ -112,7 +112,7 @@ def consistent(stages: int) -> Scheme:
 
 
 @lru_cache(maxsize=64)
-def bare(stages: int) -> Scheme:
+def two_term_scheme(stages: int) -> Rkl2Scheme:
     """The Legendre recurrence, and in the last stage the mean of its end and Y_0."""
     w, js, b = _w(stages), range(2, stages + 1), _b(stages)
     ends = [1.0] * (stages - 1) + [b]
@@ -121,30 +121,32 @@ def bare(stages: int) -> Scheme:
     return _timed(stages, mu, nu, [w, *(w * m for m in mu[1:])], [0.0] * stages)
 
 
-def _timed(stages: int, mu: list[float], nu: list[float], mu_tilde: list[float], gamma_tilde: list[float]) -> Scheme:
+def _timed(
+    stages: int, mu: list[float], nu: list[float], mu_tilde: list[float], gamma_tilde: list[float]
+) -> Rkl2Scheme:
     """The times of the stages are what they make of dy/dt = 1 from y = 0."""
     before, c = 0.0, [0.0]
     for m, n, rate, first in zip(mu, nu, mu_tilde, gamma_tilde, strict=True):
         before, now = c[-1], m * c[-1] + n * before + rate + first
         c.append(now)
-    return Scheme(stages, tuple(mu), tuple(nu), tuple(mu_tilde), tuple(gamma_tilde), tuple(c))
+    return Rkl2Scheme(stages, tuple(mu), tuple(nu), tuple(mu_tilde), tuple(gamma_tilde), tuple(c))
 
 
 def stages_for(steps: float) -> int:
     """The fewest stages that are stable over so many steps of explicit Euler; an odd number, at least LEAST_STAGES."""
-    stages = max(LEAST_STAGES, ceil((sqrt(9.0 + 16.0 * steps * (1.0 - 1e-12)) - 1.0) / 2.0))
+    stages = max(MIN_STAGES, ceil((sqrt(9.0 + 16.0 * steps * (1.0 - 1e-12)) - 1.0) / 2.0))
     return stages + (stages % 2 == 0)
 
 
-def most_stages(dtype: np.dtype, tolerance: float, varies: bool) -> int:
+def max_stages(dtype: np.dtype, tolerance: float, varies: bool) -> int:
     """As many stages as leave the rounding of the estimated error below what the tolerance allows; `varies`: whether
     the stages are `consistent`. That rounding grows like eps s^2, see `rounding`."""
     least = tolerance / float(np.finfo(dtype).eps)
     within = int(sqrt(0.7 * least if varies else 2.0 * least))
-    return max(LEAST_STAGES, min(MOST_STAGES, within - (within % 2 == 0)))
+    return max(MIN_STAGES, min(MAX_STAGES, within - (within % 2 == 0)))
 
 
-def rounding(dtype: np.dtype, size: float, rate: float, limit: float) -> float:
+def defect_rounding(dtype: np.dtype, size: float, rate: float, limit: float) -> float:
     """What rounding makes of the defect from the trapezoidal rule at most: the first stages of this step and of the
     next differ from the fields that they start from by `rate` dt L, each rounded to half an eps of `size`; and L of the
     rounding of these fields, which is rough, is up to 2 `limit` times as large."""
@@ -152,12 +154,12 @@ def rounding(dtype: np.dtype, size: float, rate: float, limit: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def _stages(stages: int, varies: bool, dtype: np.dtype) -> tuple[Stage, ...]:
-    return (consistent if varies else bare)(stages).rounded(dtype)
+def _stages(stages: int, varies: bool, dtype: np.dtype) -> tuple[RkStage, ...]:
+    return (rkl2_scheme if varies else two_term_scheme)(stages).rounded(dtype)
 
 
 @dataclass(frozen=True)
-class Attempt:
+class Rkl2TrialStep:
     """A step that was computed and not taken yet. error: the largest estimated error of a cell, K, 0 if it was not
     estimated; low, high: the least and greatest value of the new field; released: by sources, J."""
 
@@ -173,13 +175,13 @@ class Rkl2:
     def __init__(self, state: State, tolerance: float) -> None:
         """`tolerance`: what `longest` steps must leave of the precision."""
         problem = state.problem
-        self._state, self._sweep = state, cast("Sweep", state.sweep)
-        self._varies = problem.walls.varies or problem.heating.varies
-        self._drive: Drive | None = None
-        most = consistent(most_stages(problem.dtype, tolerance, self._varies))
+        self._state, self._sweep = state, cast("ExplicitStepper", state.sweep)
+        self._varies = problem.walls.varies or problem.volume_sources.varies
+        self._drive: Forcing | None = None
+        most = rkl2_scheme(max_stages(problem.dtype, tolerance, self._varies))
         self.longest = min(problem.largest_step, most.limit * problem.stability_limit)  # s
 
-    def attempt(self, dt: float, accuracy: float | None = None) -> Attempt:
+    def trial_step(self, dt: float, accuracy: float | None = None) -> Rkl2TrialStep:
         """Compute a step of `dt` s and estimate its error; the state stays. `accuracy` is for those who solve.
 
         The estimate is what a third order method would add, by the defect from the trapezoidal rule as in RKC
@@ -191,14 +193,14 @@ class Rkl2:
         end = self._state.time + dt
         rate = float(self._state.problem.dtype.type(scheme.mu_tilde[0]))
         found = self._sweep.defect(dt, rate, self._inputs(np.array([end])))
-        self._state.effort.stages += 1
-        noise = rounding(self._state.problem.dtype, max(abs(found.low), abs(found.high)), rate, scheme.limit)
+        self._state.solver_statistics.stages += 1
+        noise = defect_rounding(self._state.problem.dtype, max(abs(found.low), abs(found.high)), rate, scheme.limit)
         error = scheme.share_of_defect * max(found.largest - noise, 0.0 * found.largest)
-        return Attempt(error, found.low, found.high, released)
+        return Rkl2TrialStep(error, found.low, found.high, released)
 
-    def take(self, attempt: Attempt, time: float) -> None:
+    def accept_step(self, trial_step: Rkl2TrialStep, time: float) -> None:
         """Make the attempted step the state of `time` s."""
-        self._accept(attempt.released, time)
+        self._accept(trial_step.released, time)
 
     def advance(self, dt: float, time: float) -> None:
         """Take a step of `dt` s to `time` s, without an estimate; waits for nothing."""
@@ -214,8 +216,8 @@ class Rkl2:
     def _count(self, dt: float) -> int:
         return stages_for(dt / self._state.problem.stability_limit)
 
-    def _scheme(self, dt: float) -> Scheme:
-        return (consistent if self._varies else bare)(self._count(dt))
+    def _scheme(self, dt: float) -> Rkl2Scheme:
+        return (rkl2_scheme if self._varies else two_term_scheme)(self._count(dt))
 
     def _take_stages(self, dt: float) -> float:
         """All stages of a step; the heat that sources release in it, J."""
@@ -230,10 +232,10 @@ class Rkl2:
             self._sweep.take_stages(dt, some, first, drive)
             shares = [stage.weight for stage in some]
             released += float(problem.source_energy(drive, dt, len(some)) @ np.array(shares))
-        state.effort.stages += scheme.stages
+        state.solver_statistics.stages += scheme.stages
         return released
 
-    def _inputs(self, times: np.ndarray) -> Drive:
+    def _inputs(self, times: np.ndarray) -> Forcing:
         """Walls and sources at some times, s; those that do not change are made once."""
         if self._varies:
             return self._state.problem.drive(times)

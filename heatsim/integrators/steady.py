@@ -15,12 +15,12 @@ from heatsim.errors import NotConvergedError, NotFiniteError
 
 if TYPE_CHECKING:
     from heatsim.integrators.host_field import HostField
-    from heatsim.state import State
+    from heatsim.simulation.state import State
 
-MOST_ITERATIONS = 300
-AT_ONCE = 20  # iterations between looks at the range of temperatures, and at the clock
+MAX_ITERATIONS = 300
+ITERATIONS_A_CYCLE = 20  # iterations between looks at the range of temperatures, and at the clock
 FIRST_RESIDUAL = 1e-3  # enough to know the range
-SHARE = 0.1  # of the tolerance that the last correction of a cycle may be
+TOLERANCE_SHARE = 0.1  # of the tolerance that the last correction of a cycle may be
 ROUNDING = 1e-14  # of the temperatures: corrections below are none
 
 
@@ -35,19 +35,19 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
     inputs, T = balance.inputs(0.0), held.values
     balance.prepare(inputs, np.inf)
     driving = held.norm(balance.flow(inputs, 0.0 * T, 0.0 * T))
-    history = state.effort.residuals
+    history = state.solver_statistics.residuals
     accuracy, done, stuck = 0.0, False, False
-    while not (done or stuck) and state.effort.iterations < MOST_ITERATIONS:
+    while not (done or stuck) and state.solver_statistics.iterations < MAX_ITERATIONS:
         flow = balance.flow(inputs, T, balance.exchange(T))
         residual = 0.0 if accuracy else FIRST_RESIDUAL
-        found = balance.solve(flow, None, tolerance=residual, accuracy=accuracy, iterations=AT_ONCE)
+        found = balance.solve(flow, None, tolerance=residual, accuracy=accuracy, iterations=ITERATIONS_A_CYCLE)
         if not np.isfinite(sum(held.extent(found.x))):
             raise NotFiniteError("the steady state is not finite: a source or boundary value is too large")
         held.assign(T + found.x)
         norm = held.norm(flow)
         driving = driving or norm or 1.0
         history += [each * norm / driving for each in found.residuals]
-        state.effort.iterations += found.iterations
+        state.solver_statistics.iterations += found.iterations
         done = found.converged and accuracy > 0.0
         stuck = not found.converged and found.iterations == 0  # a matrix so close to singular that rounding hides it
         accuracy = _accuracy(*held.extent(T), tolerance)
@@ -56,8 +56,8 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
     state.source_energy = inputs.power
     state.time, state.step = np.inf, 1
     if not done:
-        raise NotConvergedError(f"the steady solver, in {state.effort.iterations} iterations,", history)
+        raise NotConvergedError(f"the steady solver, in {state.solver_statistics.iterations} iterations,", history)
 
 
 def _accuracy(low: float, high: float, tolerance: float) -> float:
-    return max(SHARE * tolerance * (high - low), ROUNDING * max(abs(low), abs(high)), np.finfo(float).tiny)
+    return max(TOLERANCE_SHARE * tolerance * (high - low), ROUNDING * max(abs(low), abs(high)), np.finfo(float).tiny)

@@ -16,11 +16,11 @@ _WIDTH, _HEIGHT, _GAP = 4.2, 3.1, 1.05  # in, a panel, and between panels
 _MARGINS = Margins(left=0.95)
 _INK_OF_LINES, _INK_OF_POINTS = "#6b7280", "#b5343c"
 
-Line: TypeAlias = tuple[str, np.ndarray, np.ndarray, bool]  # name, x, y, whether it is a line or points
-Panel: TypeAlias = tuple[str, str, Sequence[Line], bool]  # labels of x and y, curves, whether it is logarithmic
+Curve: TypeAlias = tuple[str, np.ndarray, np.ndarray, bool]  # name, x, y, whether it is a line or points
+CurvePanel: TypeAlias = tuple[str, str, Sequence[Curve], bool]  # labels of x and y, curves, whether it is logarithmic
 
 
-def draw_panels(path: Path, panels: Sequence[Panel], *, title: str, subtitle: str = "", dpi: int = 110) -> None:
+def draw_panels(path: Path, panels: Sequence[CurvePanel], *, title: str, subtitle: str = "", dpi: int = 110) -> None:
     """Draw panels into the PNG file `path`: lines in grey, under points in red. Raises OSError."""
     pitch = _WIDTH + _GAP
     page = Page((pitch * len(panels) - _GAP, _HEIGHT), _MARGINS, title, subtitle)
@@ -29,7 +29,7 @@ def draw_panels(path: Path, panels: Sequence[Panel], *, title: str, subtitle: st
     page.save(path, dpi)
 
 
-def _draw(axes: Axes, panel: Panel) -> None:
+def _draw(axes: Axes, panel: CurvePanel) -> None:
     x_label, y_label, curves, log = panel
     if log:
         axes.set(xscale="log", yscale="log")

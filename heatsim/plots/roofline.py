@@ -26,7 +26,7 @@ _FILLED, _HOLLOW = "o", "D"
 _ROOF = "#b5343c"
 
 
-class Point(NamedTuple):
+class RooflinePoint(NamedTuple):
     """A measurement: operations a byte, operations a second; points of one `group` share a colour."""
 
     name: str
@@ -36,24 +36,24 @@ class Point(NamedTuple):
     hollow: bool = False
 
 
-class Guide(NamedTuple):
+class RooflineGuide(NamedTuple):
     """An intensity that theory gives, OP/B."""
 
     name: str
     intensity: float
 
 
-class Panel(NamedTuple):
+class RooflinePanel(NamedTuple):
     """A roof, bytes a second, and what lies about it."""
 
     title: str
     bandwidth: float
-    points: Sequence[Point]
-    guides: Sequence[Guide]
+    points: Sequence[RooflinePoint]
+    guides: Sequence[RooflineGuide]
 
 
 def draw_roofline(
-    path: Path, panels: Sequence[Panel], *, title: str, subtitle: str = "", key: str = "", dpi: int = 150
+    path: Path, panels: Sequence[RooflinePanel], *, title: str, subtitle: str = "", key: str = "", dpi: int = 150
 ) -> None:
     """Draw panels side by side into the PNG file `path`; `key` says what the names of points are made of.
 
@@ -73,7 +73,7 @@ def draw_roofline(
     page.save(path, dpi)
 
 
-def _frame(axes: Axes, panel: Panel) -> None:
+def _frame(axes: Axes, panel: RooflinePanel) -> None:
     """Log axes around all that is shown, wide enough that a bandwidth is seen as a slope."""
     marks = [point.intensity for point in panel.points] + [guide.intensity for guide in panel.guides]
     left, right = min(marks) / 1.8, max(marks) * 2.2
@@ -92,7 +92,7 @@ def _frame(axes: Axes, panel: Panel) -> None:
     axes.set_title(panel.title, size=10, color=INK, loc="left", pad=6, parse_math=False)
 
 
-def _draw_roof(axes: Axes, panel: Panel) -> None:
+def _draw_roof(axes: Axes, panel: RooflinePanel) -> None:
     ends = list(axes.get_xlim())
     roof = [panel.bandwidth / 1e9 * end for end in ends]
     axes.plot(ends, roof, color=_ROOF, lw=1.6, zorder=2)
@@ -110,7 +110,7 @@ def _draw_roof(axes: Axes, panel: Panel) -> None:
     )
 
 
-def _draw_guides(axes: Axes, guides: Sequence[Guide]) -> None:
+def _draw_guides(axes: Axes, guides: Sequence[RooflineGuide]) -> None:
     """Lines with their names on alternate sides, so that two close together can both be read."""
     for number, guide in enumerate(sorted(guides, key=lambda each: each.intensity)):
         right = number % 2
@@ -129,7 +129,7 @@ def _draw_guides(axes: Axes, guides: Sequence[Guide]) -> None:
         )
 
 
-def _draw_points(axes: Axes, points: Sequence[Point], colours: dict[str, str]) -> None:
+def _draw_points(axes: Axes, points: Sequence[RooflinePoint], colours: dict[str, str]) -> None:
     """Markers, and their names in a column at the right, none over another."""
     ordered = sorted(points, key=lambda point: point.rate)
     low, high = axes.get_ylim()

@@ -5,6 +5,6 @@ sweep.put(problem.initial_planes())  # the rise over problem.reference
 sweep.advance(dt, steps, problem.drive(times))
 """
 
-from heatsim.problem.problem import Problem, build
+from heatsim.problem.problem import Problem, build_problem
 
-__all__ = ["Problem", "build"]
+__all__ = ["Problem", "build_problem"]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from heatsim_kernels.field.region_reductions import RegionCells
 
 from heatsim.errors import ScenarioError
-from heatsim.grid import Grid
-from heatsim.problem.painting import masks, paint
+from heatsim.geometry.grid import AXES, Grid
+from heatsim.geometry.voxelise import shape_masks, voxelise_regions
 from heatsim.scenario import Scenario
 
-MOST_ZONES = 2**16
+MAX_ZONES = 2**16
 
 
 @dataclass(frozen=True)
@@ -35,19 +37,19 @@ class Zones:
         return np.asarray(of_zones[0] if self.ids is None else of_zones[self.ids[z]])
 
 
-def paint_media(scenario: Scenario, grid: Grid) -> np.ndarray:
+def voxelise_materials(scenario: Scenario, grid: Grid) -> np.ndarray:
     """The medium of each cell, (nz, ny, nx) uint8. Raises `ScenarioError` as `paint` does, and if none is solid."""
-    painted = paint(scenario, grid, [*scenario.materials, *scenario.ambients])
+    painted = voxelise_regions(scenario, grid, [*scenario.materials, *scenario.ambients])
     if painted.min() >= len(scenario.materials):
         message = "expected a material somewhere, found ambients alone"
-        raise ScenarioError([scenario.problem_at(("regions",), message, "ambients are not solved")])
+        raise ScenarioError([scenario.issue_at(("regions",), message, "ambients are not solved")])
     return painted
 
 
 def make_zones(scenario: Scenario, grid: Grid, painted: np.ndarray, uniform: frozenset[int]) -> Zones:
     """Split the media where sources of uniform density lie; ambients have none.
 
-    painted: as `paint_media` gives it; uniform: the numbers of those sources.
+    painted: as `voxelise_materials` gives it; uniform: the numbers of those sources.
     """
     solids = len(scenario.materials)
     within = [n for n in sorted(uniform) if scenario.sources[n].region is not None]
@@ -70,17 +72,58 @@ def _split(
     """Give the solid cells in source `number` zones of their own."""
     heated: dict[int, int] = {}
     for plane, mask in zip(
-        ids, masks(scenario, ("sources", number, "region"), scenario.sources[number].region, grid), strict=True
+        ids, shape_masks(scenario, ("sources", number, "region"), scenario.sources[number].region, grid), strict=True
     ):
         for old in np.unique(plane[mask]).tolist():
             medium, sources = contents[old]
             if old not in heated and medium < len(scenario.materials):
                 heated[old] = len(contents)
                 contents.append((medium, sources | {number}))
-        if len(contents) > MOST_ZONES:
-            message = f"expected at most {MOST_ZONES} combinations of material and source"
-            raise ScenarioError([scenario.problem_at(("sources", number), message, "merge sources into expressions")])
+        if len(contents) > MAX_ZONES:
+            message = f"expected at most {MAX_ZONES} combinations of material and source"
+            raise ScenarioError([scenario.issue_at(("sources", number), message, "merge sources into expressions")])
         table = np.arange(len(contents), dtype=ids.dtype)
         for old, new in heated.items():
             table[old] = new
         plane[mask] = table[plane[mask]]
+
+
+# Parts of the box of which a run keeps statistics: their cells, volumes and heat capacities.
+
+
+class StatisticsRegion(NamedTuple):
+    """A part of the box, and its solid cells."""
+
+    name: str
+    cells: RegionCells
+
+
+def find_statistics_regions(
+    scenario: Scenario, grid: Grid, medium: np.ndarray, capacities: np.ndarray
+) -> tuple[StatisticsRegion, ...]:
+    """The parts that `output.regions` names.
+
+    medium: of each cell, an index into the scenario's materials and then its ambients, (nz, ny, nx); capacities: (n,)
+    of each, J/(m3 K), 0 of ambients. Raises `ScenarioError` for a part without solid cells.
+    """
+    return tuple(
+        _statistics_region(scenario, grid, number, medium, capacities) for number in range(len(scenario.output.regions))
+    )
+
+
+def _statistics_region(
+    scenario: Scenario, grid: Grid, number: int, medium: np.ndarray, capacities: np.ndarray
+) -> StatisticsRegion:
+    wanted, key = scenario.output.regions[number], ("output", "regions", number)
+    inside = np.stack([mask.copy() for mask in shape_masks(scenario, key, wanted, grid)]) & (capacities > 0)[medium]
+    if wanted.material is not None:
+        inside &= medium == list(scenario.materials).index(wanted.material)
+    cells = np.flatnonzero(inside)
+    if cells.size == 0:
+        where = "material" if wanted.material is not None else (wanted.forms or ("name",))[0]
+        message = "covers no centre of a solid cell" if where != "material" else "no cell is made of it"
+        raise ScenarioError([scenario.issue_at((*key, where), message)])
+    z, y, x = np.unravel_index(cells, grid.shape)
+    along = dict(zip(AXES, (x, y, z), strict=True))
+    volumes = np.prod([grid.measure(axis)[along[axis]] for axis in AXES], axis=0)
+    return StatisticsRegion(wanted.name, RegionCells(cells, volumes, volumes * capacities[medium.reshape(-1)[cells]]))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from heatsim.problem import Problem
     from heatsim.recorders.writer import Writer
-    from heatsim.state import State
+    from heatsim.simulation.state import State
     from heatsim.store.folder import RunFolder
 
 
@@ -29,8 +29,8 @@ class Recorder(Protocol):
 
 def make_recorders(problem: Problem, folder: RunFolder, writer: Writer) -> list[Recorder]:
     """The recorders that the scenario asks for."""
+    from heatsim.recorders.derived_fields import derived_fields
     from heatsim.recorders.energy import EnergyRecorder
-    from heatsim.recorders.fields import derived_fields
     from heatsim.recorders.hotspots import HotspotRecorder
     from heatsim.recorders.probes import ProbeRecorder
     from heatsim.recorders.regions import RegionRecorder

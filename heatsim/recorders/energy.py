@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from heatsim.grid import FACES
+from heatsim.geometry.grid import FACES
 from heatsim.store.tables import CsvTable
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
-    from heatsim.state import State
+    from heatsim.simulation.state import State
     from heatsim.store.folder import RunFolder
 
 

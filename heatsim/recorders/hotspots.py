@@ -9,15 +9,15 @@ import numpy as np
 
 from heatsim.errors import InputFileError
 from heatsim.hotspots import Spot, find_spots
-from heatsim.recorders.pictures import preview, where
-from heatsim.store.geometry import read_geometry_plane
-from heatsim.store.hotspots import HotSpot, write_hotspots
+from heatsim.recorders.pictures import downsample_plane, position_text
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame
+from heatsim.store.snapshots import read_geometry_plane
+from heatsim.store.tables import HotSpot, write_hotspots
 
 if TYPE_CHECKING:
     from heatsim.recorders.writer import Writer
     from heatsim.scenario.hotspots import Hotspots
-    from heatsim.state import State
+    from heatsim.simulation.state import State
     from heatsim.store.folder import RunFolder
 
 
@@ -36,10 +36,10 @@ class HotspotRecorder:
     def close(self, finished: bool) -> None:
         """Have the slices searched."""
         self._writer.wait_for_room()
-        self._writer.submit(lambda: search(self._folder, self._wanted, ambients=self._ambients))
+        self._writer.submit(lambda: search_slices(self._folder, self._wanted, ambients=self._ambients))
 
 
-def search(
+def search_slices(
     folder: RunFolder,
     wanted: Hotspots,
     names: Sequence[str] | None = None,
@@ -99,20 +99,19 @@ def _placed(name: str, frame: SliceFrame, spot: Spot) -> HotSpot:
 
 
 def _draw(folder: RunFolder, name: str, frame: SliceFrame, field: np.ndarray, spots: Sequence[HotSpot]) -> None:
-    from heatsim.plots.hotspots import Mark, draw_hotspots
-    from heatsim.plots.slices import pixels
+    from heatsim.plots.slices import HotspotMark, draw_hotspots, pixels
     from heatsim.plots.units import axis_symbol, format_time
 
     vertical, horizontal = frame.axes
-    marks = [Mark(getattr(spot, horizontal), getattr(spot, vertical), spot.scale, spot.rise) for spot in spots]
+    marks = [HotspotMark(getattr(spot, horizontal), getattr(spot, vertical), spot.scale, spot.rise) for spot in spots]
     count = "1 hot spot" if len(spots) == 1 else f"{len(spots) or 'no'} hot spots"
     draw_hotspots(
         folder.hotspot_picture(name),
-        preview(field, pixels(frame.extent)),
+        downsample_plane(field, pixels(frame.extent)),
         frame.extent,
         marks,
         labels=(axis_symbol(horizontal, frame.coordinates), axis_symbol(vertical, frame.coordinates)),
         unit=frame.unit,
         title=frame.title or "Temperature",
-        subtitle=f"t = {format_time(frame.time)}{where(frame)}:  {count}",
+        subtitle=f"t = {format_time(frame.time)}{position_text(frame)}:  {count}",
     )

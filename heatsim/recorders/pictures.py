@@ -27,7 +27,7 @@ def draw_frames(folder: RunFolder, name: str) -> list[Path]:
     for path in paths:
         frame = read_slice_frame(path)
         picture = folder.slice_picture(name, int(path.stem))
-        field, faces = shown(frame, pixels(frame.extent))
+        field, faces = downsample_frame(frame, pixels(frame.extent))
         draw_slice(
             picture,
             field,
@@ -36,14 +36,14 @@ def draw_frames(folder: RunFolder, name: str) -> list[Path]:
             unit=frame.unit,
             limits=limits,
             title=frame.title or "Temperature",
-            subtitle=f"t = {format_time(frame.time, end)}{where(frame)}",
+            subtitle=f"t = {format_time(frame.time, end)}{position_text(frame)}",
             faces=faces,
         )
         pictures.append(picture)
     return pictures
 
 
-def where(frame: SliceFrame) -> str:
+def position_text(frame: SliceFrame) -> str:
     """The place of a slice as the end of a subtitle; nothing for the half plane of cylindrical coordinates."""
     from heatsim.plots.units import axis_symbol, format_length
 
@@ -52,10 +52,10 @@ def where(frame: SliceFrame) -> str:
     return f",  {axis_symbol(frame.normal, frame.coordinates)} = {format_length(frame.position)}"
 
 
-def shown(frame: SliceFrame, pixels: tuple[int, int]) -> tuple[np.ndarray, Faces | None]:
+def downsample_frame(frame: SliceFrame, pixels: tuple[int, int]) -> tuple[np.ndarray, Faces | None]:
     """A frame on no more cells than `pixels` (rows, columns), and the faces of these cells where they are unequal."""
     if frame.faces is None:
-        return preview(frame.field, pixels), None
+        return downsample_plane(frame.field, pixels), None
     if 1 in frame.field.shape:
         return frame.field, frame.faces
     field, faces = frame.field, list(frame.faces)
@@ -67,7 +67,7 @@ def shown(frame: SliceFrame, pixels: tuple[int, int]) -> tuple[np.ndarray, Faces
     return field, (faces[0], faces[1])
 
 
-def preview(field: np.ndarray, pixels: tuple[int, int]) -> np.ndarray:
+def downsample_plane(field: np.ndarray, pixels: tuple[int, int]) -> np.ndarray:
     """A plane on no more cells (rows, columns) than there are pixels, each the hottest of those that it stands for.
 
     A peak of a single cell is still seen. The last row and column may stand for fewer cells, which moves what is drawn
@@ -76,6 +76,6 @@ def preview(field: np.ndarray, pixels: tuple[int, int]) -> np.ndarray:
     window = tuple(-(-n // most) for n, most in zip(field.shape, pixels, strict=True))
     if 1 in field.shape or window == (1, 1):
         return field
-    from heatsim_kernels.bank import max_pool
+    from heatsim_kernels.filter_bank import max_pool
 
     return np.asarray(max_pool(field, (window[0], window[1]), keep_edge=True))

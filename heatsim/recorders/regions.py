@@ -8,7 +8,7 @@ from heatsim.store.tables import CsvTable
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
-    from heatsim.state import State
+    from heatsim.simulation.state import State
     from heatsim.store.folder import RunFolder
 
 

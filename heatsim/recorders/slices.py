@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heatsim.grid import AXES, Grid
+from heatsim.geometry.grid import AXES, Grid
 from heatsim.recorders.pictures import draw_frames
 from heatsim.store.slice_frames import SliceFrame, write_slice_frame
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from heatsim.problem import Problem
     from heatsim.recorders.writer import Writer
     from heatsim.scenario.output import Slice
-    from heatsim.state import State
+    from heatsim.simulation.state import State
     from heatsim.store.folder import RunFolder
 
 
-FEW = 20  # frames, drawn in two seconds
+MAX_FRAMES_OF_STOPPED_RUN = 20  # frames, drawn in two seconds
 
 
 class SliceRecorder:
@@ -62,7 +62,7 @@ class SliceRecorder:
 
     def close(self, finished: bool) -> None:
         """Have the frames drawn, unless they are many and the run was cut short: `heatsim plot` draws them then."""
-        if self._count and (finished or self._count <= FEW):
+        if self._count and (finished or self._count <= MAX_FRAMES_OF_STOPPED_RUN):
             self._writer.wait_for_room()
             self._writer.submit(lambda: draw_frames(self._folder, self._wanted.name))
 

@@ -8,26 +8,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heatsim.errors import NotFiniteError
-from heatsim.recorders.writer import ROOM
-from heatsim.store.geometry import write_geometry
+from heatsim.recorders.writer import MAX_TASKS
 from heatsim.store.series import Series
-from heatsim.store.snapshots import Field, Snapshot, write_snapshot
+from heatsim.store.snapshots import Snapshot, SnapshotField, write_geometry, write_snapshot
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
     from heatsim.recorders.writer import Writer
-    from heatsim.state import State
+    from heatsim.simulation.state import State
     from heatsim.store.folder import RunFolder
 
 
-Extra = Callable[["State"], Mapping[str, Field]]
+Extra = Callable[["State"], Mapping[str, SnapshotField]]
 
 
 def _given(field: np.ndarray) -> Callable[[], np.ndarray]:
     return lambda: field
 
 
-def _nothing(state: State) -> Mapping[str, Field]:
+def _nothing(state: State) -> Mapping[str, SnapshotField]:
     return {}
 
 
@@ -51,7 +50,7 @@ class SnapshotRecorder:
         """Copy the fields and have them written; a copy on a GPU waits there until its turn comes."""
         capture = state.capture()
         # On the host, copies and their compressed images fill all the room there is; derived fields are always there.
-        share = 0 if capture and self._extra is _nothing else ROOM
+        share = 0 if capture and self._extra is _nothing else MAX_TASKS
         self._writer.wait_for_room(share)
         field = capture or _given(state.temperature())
         path, time, step = self._folder.snapshot(self._count), state.time, state.step

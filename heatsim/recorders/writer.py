@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
-ROOM = 2  # shares of tasks waiting or under way
+MAX_TASKS = 2  # shares of tasks waiting or under way
 
 
 class Writer:
@@ -14,7 +14,7 @@ class Writer:
 
     def __init__(self) -> None:
         self._tasks: SimpleQueue[tuple[Callable[[], object], int] | None] = SimpleQueue()
-        self._room = threading.Semaphore(ROOM)
+        self._room = threading.Semaphore(MAX_TASKS)
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="heatsim-writer", daemon=True)
         self._thread.start()

@@ -1,21 +1,20 @@
 """The scenario file: its schema, loading with errors that name file, line and key, safe expressions."""
 
-from heatsim.scenario.cautions import cautions
-from heatsim.scenario.expressions import Expression, ExpressionError
-from heatsim.scenario.following import what_follows_temperature
+from heatsim.scenario.checks.warnings import find_warnings
+from heatsim.scenario.expressions.expression import Expression, ExpressionError
 from heatsim.scenario.loading import load, loads
-from heatsim.scenario.model import Scenario
-from heatsim.scenario.schema import schema
-from heatsim.scenario.templates import starter
+from heatsim.scenario.model import Scenario, find_temperature_dependence
+from heatsim.scenario.reference.schema import json_schema
+from heatsim.scenario.reference.starter_template import starter
 
 __all__ = [
     "Expression",
     "ExpressionError",
     "Scenario",
-    "cautions",
+    "find_temperature_dependence",
+    "find_warnings",
+    "json_schema",
     "load",
     "loads",
-    "schema",
     "starter",
-    "what_follows_temperature",
 ]

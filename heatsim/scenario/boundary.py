@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from heatsim.scenario.expressions import Expression
-from heatsim.scenario.part import Part, kind_tag
-from heatsim.scenario.values import Number, condition, quantity, temperature
+from heatsim.scenario.base_model import ScenarioBlock, kind_tag
+from heatsim.scenario.expressions.expression import Expression
+from heatsim.scenario.value_types import Number, condition, quantity, temperature
 
 FaceName = Literal["x_min", "x_max", "y_min", "y_max", "z_min", "z_max"]
 FACES: tuple[FaceName, ...] = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
@@ -16,7 +16,7 @@ FACES: tuple[FaceName, ...] = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_m
 Temperature = Annotated[float | Expression, temperature("xyzt")]
 
 
-class Surface(Part):
+class FaceCondition(ScenarioBlock):
     """What all kinds of face have."""
 
     patches: tuple[Face, ...] = Field((), description="Parts of the face with a condition of their own")
@@ -25,20 +25,20 @@ class Surface(Part):
     )
 
 
-class Insulated(Surface):
+class Insulated(FaceCondition):
     """No heat passes."""
 
     kind: Literal["insulated"] = Field("insulated", description="Kind of the face")
 
 
-class Fixed(Surface):
+class Fixed(FaceCondition):
     """The surface has a given temperature."""
 
     kind: Literal["fixed"] = Field(description="Kind of the face")
     temperature: Temperature = Field(description="Surface temperature, or an expression in x, y, z, t [K or degC]")
 
 
-class Flux(Surface):
+class Flux(FaceCondition):
     """A given heat flux enters the body."""
 
     kind: Literal["flux"] = Field(description="Kind of the face")
@@ -47,7 +47,7 @@ class Flux(Surface):
     )
 
 
-class Convection(Surface):
+class Convection(FaceCondition):
     """Heat passes to an ambient in proportion to the difference in temperature.
 
     A coefficient in T is found anew in every step, and explicit steps of the whole box take several times as long: see
@@ -61,13 +61,13 @@ class Convection(Surface):
     ambient: Temperature = Field(description="Ambient temperature, or an expression in x, y, z, t [K or degC]")
 
 
-class Periodic(Surface):
+class Periodic(FaceCondition):
     """The face is joined to the opposite one."""
 
     kind: Literal["periodic"] = Field(description="Kind of the face")
 
 
-class Radiation(Surface):
+class Radiation(FaceCondition):
     """Heat is radiated to black surroundings."""
 
     kind: Literal["radiation"] = Field(description="Kind of the face")
@@ -93,7 +93,7 @@ for _kind in (Insulated, Fixed, Flux, Convection, Periodic, Radiation):
     _kind.model_rebuild()  # now that Face is known
 
 
-class Boundary(Part):
+class Boundary(ScenarioBlock):
     """The six faces of the box; `default` holds for those not named.
 
     Heat that enters the body is positive. Values may be expressions in t and x, y, z: places are the centres of the

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
-from heatsim.scenario.part import Part
-from heatsim.scenario.values import Number, numbers, quantity
-from heatsim.scenario.wording import flaw, flaw_at
+from heatsim.scenario.base_model import ScenarioBlock
+from heatsim.scenario.toml.messages import validation_error, validation_error_at
+from heatsim.scenario.value_types import Number, numbers, quantity
 
-MOST_CELLS = 2**36  # 256 GiB a float32 state; more is a typing error
+MAX_CELLS = 2**36  # 256 GiB a float32 state; more is a typing error
 SAME_LENGTH = 1e-9  # relative: sums of decimal fractions round
 
 Corner = tuple[float, float, float]
@@ -20,16 +20,16 @@ LENGTH = Number("m", above=0)
 TURN = {"layers": [{"thickness": 2 * pi, "cells": 1}]}  # y in cylindrical coordinates, if it is left out
 
 
-class Layer(Part):
+class Layer(ScenarioBlock):
     """A stretch of an axis that is cut into equal cells."""
 
     thickness: Annotated[float, quantity(LENGTH)] = Field(description="Thickness of the layer [m]")
-    cells: Annotated[int, quantity(Number("1", least=1, most=MOST_CELLS, whole=True))] = Field(
+    cells: Annotated[int, quantity(Number("1", least=1, most=MAX_CELLS, whole=True))] = Field(
         description="Number of equal cells in the layer [1]"
     )
 
 
-class Axis(Part):
+class Axis(ScenarioBlock):
     """Cells of unequal size along one axis, from layers or from edges."""
 
     layers: tuple[Layer, ...] | None = Field(
@@ -43,9 +43,9 @@ class Axis(Part):
     def _has_one_form(self) -> Self:
         if (self.layers is None) == (self.edges is None):
             found = "none" if self.layers is None else "both"
-            raise flaw(f"expected one of layers and edges (m), found {found}")
+            raise validation_error(f"expected one of layers and edges (m), found {found}")
         if self.layers == ():
-            raise flaw("expected at least one layer, found none")
+            raise validation_error("expected at least one layer, found none")
         return self
 
     @property
@@ -86,7 +86,7 @@ def _cells_may_follow_from_axes(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"required": schema.pop("required")}, {"required": ["x", "y", "z"]}, cylindrical]
 
 
-class Grid(Part):
+class Grid(ScenarioBlock):
     """The box that is computed and how it is cut into cells.
 
     Where all three axes have layers or edges, cells and size follow from these and may be left out; where they are
@@ -101,8 +101,8 @@ class Grid(Part):
         description="Coordinates: Cartesian x, y, z; or cylindrical, where x is the radius r, y the angle phi, in one "
         "cell around, and z the height; shapes are then boxes, conditions and labels, and there are no beams",
     )
-    cells: Annotated[tuple[int, int, int], numbers(Number("1", least=1, most=MOST_CELLS, whole=True), length=3)] = (
-        Field(description="Number of cells along x, y and z [1]; 1 = that axis is not resolved")
+    cells: Annotated[tuple[int, int, int], numbers(Number("1", least=1, most=MAX_CELLS, whole=True), length=3)] = Field(
+        description="Number of cells along x, y and z [1]; 1 = that axis is not resolved"
     )
     size: Annotated[Corner, numbers(LENGTH, length=3)] = Field(
         description="Size of the box along x, y, z [m]; along phi the whole turn, 6.283185 [rad]"
@@ -134,9 +134,9 @@ class Grid(Part):
 
     @model_validator(mode="after")
     def _is_of_sane_size(self) -> Self:
-        if prod(self.cells) > MOST_CELLS:
-            message = f"expected at most 2**36 = {MOST_CELLS} cells in all, found {prod(self.cells)}"
-            raise flaw_at(("cells",), message)
+        if prod(self.cells) > MAX_CELLS:
+            message = f"expected at most 2**36 = {MAX_CELLS} cells in all, found {prod(self.cells)}"
+            raise validation_error_at(("cells",), message)
         return self
 
     @model_validator(mode="after")
@@ -149,15 +149,15 @@ class Grid(Part):
             hint = "cells, size and origin may be left out where all axes have layers or edges"
             if axis.cells != self.cells[i]:
                 message = f"expected {self.cells[i]} cells, as grid.cells has along {name}, found {axis.cells}"
-                raise flaw_at(place, message, hint)
+                raise validation_error_at(place, message, hint)
             if abs(axis.size - self.size[i]) > SAME_LENGTH * self.size[i]:
                 message = (
                     f"expected {self.size[i]:.9g} (m) in all, as grid.size has along {name}, found {axis.size:.9g}"
                 )
-                raise flaw_at(place, message, hint)
+                raise validation_error_at(place, message, hint)
             if axis.edges and abs(axis.edges[0] - self.origin[i]) > SAME_LENGTH * self.size[i]:
                 origin = f"{self.origin[i]:.9g} (m) first, as grid.origin has along {name}"
-                raise flaw_at(place, f"expected {origin}, found {axis.edges[0]:.9g}", hint)
+                raise validation_error_at(place, f"expected {origin}, found {axis.edges[0]:.9g}", hint)
         return self
 
     @model_validator(mode="after")
@@ -167,13 +167,13 @@ class Grid(Part):
         of_y = ("y", "edges" if self.y.edges else "layers") if self.y else None
         if self.cells[1] != 1:
             message = f"expected one cell around the axis, found {self.cells[1]} along y"
-            raise flaw_at(of_y or ("cells", 1), message, "y is the angle phi")
+            raise validation_error_at(of_y or ("cells", 1), message, "y is the angle phi")
         if abs(self.size[1] - 2 * pi) > 1e-5:
             message = f"expected 6.283185 (rad) along y, the whole turn, found {self.size[1]:g}"
-            raise flaw_at(of_y or ("size", 1), message, "y is the angle phi")
+            raise validation_error_at(of_y or ("size", 1), message, "y is the angle phi")
         if self.origin[0] < 0:
             place = ("x", "edges", 0) if self.x and self.x.edges else ("origin", 0)
-            raise flaw_at(place, f"expected a radius >= 0 (m), found {self.origin[0]:g}", "x is the radius")
+            raise validation_error_at(place, f"expected a radius >= 0 (m), found {self.origin[0]:g}", "x is the radius")
         return self
 
     @property

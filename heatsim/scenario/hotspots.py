@@ -6,13 +6,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from heatsim.scenario.part import Part
-from heatsim.scenario.values import Number, numbers, quantity
+from heatsim.scenario.base_model import ScenarioBlock
+from heatsim.scenario.value_types import Number, numbers, quantity
 
-MOST_FRAMES = 100
+MAX_FRAMES = 100
 
 
-class Hotspots(Part):
+class Hotspots(ScenarioBlock):
     """Search for hot spots on the slices, at the end of the run."""
 
     scales: Annotated[tuple[float, ...], numbers(Number("m", above=0))] = Field(
@@ -21,6 +21,6 @@ class Hotspots(Part):
     threshold: Annotated[float, quantity(Number("K", above=0))] = Field(
         description="Least rise over the surroundings [K]"
     )
-    frames: Annotated[int, quantity(Number("1", least=1, most=MOST_FRAMES, whole=True))] = Field(
+    frames: Annotated[int, quantity(Number("1", least=1, most=MAX_FRAMES, whole=True))] = Field(
         1, description="Number of last frames of a slice of which the mean is searched [1]"
     )

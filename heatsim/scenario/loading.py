@@ -9,15 +9,15 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from heatsim.errors import Flaw, ScenarioError
-from heatsim.scenario.checks import run_checks
-from heatsim.scenario.context import Context
-from heatsim.scenario.document import parse, read_text
+from heatsim.errors import Issue, ScenarioError
+from heatsim.scenario.base_model import MAX_ERRORS, is_tag
+from heatsim.scenario.checks.cross_block import run_checks
 from heatsim.scenario.model import Scenario
-from heatsim.scenario.part import MOST_ERRORS, is_tag
-from heatsim.scenario.places import Places
-from heatsim.scenario.scanner import Key
+from heatsim.scenario.toml.document import parse_document, read_text
+from heatsim.scenario.toml.positions import SourcePositions
+from heatsim.scenario.toml.scanner import Key
 from heatsim.scenario.unsupported import Unsupported, find_unsupported
+from heatsim.scenario.value_types import ValidationContext
 
 
 def load(path: Path | str, overrides: Sequence[str] = ()) -> Scenario:
@@ -36,8 +36,8 @@ def load(path: Path | str, overrides: Sequence[str] = ()) -> Scenario:
 def loads(text: str, path: Path | str | None = None, overrides: Sequence[str] = ()) -> Scenario:
     """Read a scenario from a text; `path` is where it came from, or "scenario" in messages. See `load`."""
     origin = None if path is None else Path(path)
-    document = parse(text, origin, overrides)
-    context = Context.of(document.data, origin.parent if origin else Path())
+    document = parse_document(text, origin, overrides)
+    context = ValidationContext.from_document(document.data, origin.parent if origin else Path())
     unsupported = find_unsupported(document.data)
     flaws = [document.places.flaw(key, message) for key, message in unsupported]
     try:
@@ -48,14 +48,14 @@ def loads(text: str, path: Path | str | None = None, overrides: Sequence[str] = 
     flaws += [document.places.flaw(*finding) for finding in run_checks(context.sections)]
     if flaws:
         in_order = sorted(flaws, key=lambda flaw: (flaw.line, flaw.column))
-        raise ScenarioError(in_order[:MOST_ERRORS])
-    scenario._places = document.places
+        raise ScenarioError(in_order[:MAX_ERRORS])
+    scenario._positions = document.places
     return scenario
 
 
 def _flaws(
-    errors: Sequence[ErrorDetails], data: dict[str, Any], places: Places, unsupported: Sequence[Unsupported]
-) -> list[Flaw]:
+    errors: Sequence[ErrorDetails], data: dict[str, Any], places: SourcePositions, unsupported: Sequence[Unsupported]
+) -> list[Issue]:
     """Place pydantic's errors, but for those inside what is not supported anyway."""
     flaws = []
     for error in errors:

@@ -6,12 +6,12 @@ from typing import Annotated, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from heatsim.scenario.expressions import Expression
-from heatsim.scenario.part import Part, tag
-from heatsim.scenario.values import MATERIAL, NAME, Number, numbers, quantity, temperature, temperatures
-from heatsim.scenario.wording import flaw, quote
+from heatsim.scenario.base_model import ScenarioBlock, form_tag
+from heatsim.scenario.expressions.expression import Expression
+from heatsim.scenario.toml.messages import quote, validation_error
+from heatsim.scenario.value_types import MATERIAL, NAME, Number, numbers, quantity, temperature, temperatures
 
-MOST_MATERIALS = 255  # a cell's material is one byte
+MAX_MATERIALS = 255  # a cell's material is one byte
 
 CONDUCTIVITY = Number("W/(m K)", above=0)
 HEAT_CAPACITY = Number("J/(kg K)", above=0)
@@ -19,7 +19,7 @@ MaterialName = Annotated[str, NAME]
 Temperature = Annotated[float, temperature()]
 
 
-class PropertyTable(Part):
+class PropertyTable(ScenarioBlock):
     """A property that follows temperature: straight lines between points, constant beyond them."""
 
     T: Annotated[tuple[float, ...], temperatures(least=2)] = Field(
@@ -30,7 +30,7 @@ class PropertyTable(Part):
     @model_validator(mode="after")
     def _has_a_value_for_each_temperature(self) -> Self:
         if len(self.T) != len(self.value):
-            raise flaw(f"expected as many values as T, found {len(self.value)} and {len(self.T)}")
+            raise validation_error(f"expected as many values as T, found {len(self.value)} and {len(self.T)}")
         return self
 
 
@@ -53,7 +53,7 @@ class HeatCapacityTable(PropertyTable):
     )
 
 
-class Latent(Part):
+class Latent(ScenarioBlock):
     """Heat of melting, taken up evenly between solidus and liquidus, or all at once where these are the same.
 
     What starts between the two has molten in part; what starts at the solidus is solid, also where it is the liquidus.
@@ -66,18 +66,18 @@ class Latent(Part):
     @model_validator(mode="after")
     def _melts_over_a_range(self) -> Self:
         if self.liquidus < self.solidus:
-            raise flaw(f"expected solidus <= liquidus, found {self.solidus:g} and {self.liquidus:g}")
+            raise validation_error(f"expected solidus <= liquidus, found {self.solidus:g} and {self.liquidus:g}")
         return self
 
 
-class Material(Part):
+class Material(ScenarioBlock):
     """A solid at rest; regions paint it by its name."""
 
     conductivity: Annotated[
         Annotated[float | Expression, quantity(CONDUCTIVITY, "T"), Tag("<scalar>")]
         | Annotated[tuple[float, float, float], numbers(CONDUCTIVITY, length=3), Tag("<array>")]
         | Annotated[ConductivityTable, Tag("<table>")],
-        Discriminator(tag),
+        Discriminator(form_tag),
     ] = Field(
         description="Thermal conductivity [W/(m K)]: a number; one along each of x, y, z; or a table or an expression "
         "in T, which hold along all axes alike"
@@ -86,12 +86,12 @@ class Material(Part):
     heat_capacity: Annotated[
         Annotated[float | Expression, quantity(HEAT_CAPACITY, "T"), Tag("<scalar>")]
         | Annotated[HeatCapacityTable, Tag("<table>")],
-        Discriminator(lambda value: "<table>" if tag(value) == "<table>" else "<scalar>"),
+        Discriminator(lambda value: "<table>" if form_tag(value) == "<table>" else "<scalar>"),
     ] = Field(description="Specific heat capacity [J/(kg K)]: a number, or a table or an expression in T")
     latent: Latent | None = Field(None, description="Latent heat of melting")
 
 
-class Ambient(Part):
+class Ambient(ScenarioBlock):
     """A region that is not solved: where it meets a solid, heat passes by convection.
 
     Regions name it as they name materials. It needs one of coefficient and resistance.
@@ -109,11 +109,11 @@ class Ambient(Part):
     def _has_one_coefficient(self) -> Self:
         if (self.coefficient is None) == (self.resistance is None):
             found = "none" if self.coefficient is None else "both"
-            raise flaw(f"expected one of coefficient (W/(m2 K)) and resistance (m2 K/W), found {found}")
+            raise validation_error(f"expected one of coefficient (W/(m2 K)) and resistance (m2 K/W), found {found}")
         return self
 
 
-class Contact(Part):
+class Contact(ScenarioBlock):
     """A thermal resistance wherever two materials touch."""
 
     between: tuple[Annotated[str, MATERIAL], Annotated[str, MATERIAL]] = Field(description="Names of the two materials")
@@ -122,5 +122,5 @@ class Contact(Part):
     @model_validator(mode="after")
     def _has_two_materials(self) -> Self:
         if self.between[0] == self.between[1]:
-            raise flaw(f"expected two different materials, found {quote(self.between[0])} twice")
+            raise validation_error(f"expected two different materials, found {quote(self.between[0])} twice")
         return self

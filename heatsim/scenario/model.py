@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tomli_w
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator
 
-from heatsim.errors import Flaw
-from heatsim.scenario.boundary import Boundary
-from heatsim.scenario.context import Context
-from heatsim.scenario.control import Compute, Time
+from heatsim.errors import Issue
+from heatsim.scenario.base_model import ScenarioBlock
+from heatsim.scenario.boundary import FACES, Boundary, Convection, Face, Radiation
+from heatsim.scenario.expressions.expression import Expression
 from heatsim.scenario.grid import Grid
 from heatsim.scenario.hotspots import Hotspots
-from heatsim.scenario.materials import MOST_MATERIALS, Ambient, Contact, Material, MaterialName
+from heatsim.scenario.materials import MAX_MATERIALS, Ambient, Contact, Material, MaterialName, PropertyTable
 from heatsim.scenario.output import Output
-from heatsim.scenario.part import Part
-from heatsim.scenario.places import Places
-from heatsim.scenario.scanner import Key
-from heatsim.scenario.shapes import Region
+from heatsim.scenario.regions import Region
 from heatsim.scenario.smoothing import Smoothing
 from heatsim.scenario.sources import Initial, Source
-from heatsim.scenario.values import text
+from heatsim.scenario.time_and_compute import Compute, Time
+from heatsim.scenario.toml.positions import SourcePositions
+from heatsim.scenario.toml.scanner import Key
+from heatsim.scenario.value_types import ValidationContext, text
 
 Title = Annotated[str, text("a title of at most 200 characters on one line", r"[^\x00-\x1f\x7f]{0,200}")]
 
 
-class Scenario(Part):
+class Scenario(ScenarioBlock):
     """A heat conduction problem and how to run it, as one TOML file says it, in SI units."""
 
     model_config = ConfigDict(validate_default=True)  # so that defaults are kept for the checks too
@@ -40,7 +41,7 @@ class Scenario(Part):
     time: Time = Field(description="The time span and the way through it")
     compute: Compute = Field(Compute(), description="Where and in which precision the run is computed")
     materials: dict[MaterialName, Material] = Field(
-        min_length=1, max_length=MOST_MATERIALS, description="The materials by name"
+        min_length=1, max_length=MAX_MATERIALS, description="The materials by name"
     )
     ambients: dict[MaterialName, Ambient] = Field({}, description="Regions that are not solved, by name")
     regions: tuple[Region, ...] = Field(
@@ -55,31 +56,31 @@ class Scenario(Part):
     output: Output = Field(Output(), description="What is recorded")
     hotspots: Hotspots | None = Field(None, description="Search for hot spots on the slices")
 
-    _places: Places = PrivateAttr(default_factory=Places)
+    _positions: SourcePositions = PrivateAttr(default_factory=SourcePositions)
 
     @field_validator("*", mode="after")
     @classmethod
     def _keep_for_checks(cls, value: Any, info: ValidationInfo) -> Any:
-        if isinstance(info.context, Context) and info.field_name:
+        if isinstance(info.context, ValidationContext) and info.field_name:
             info.context.sections[info.field_name] = value
         return value
 
     @property
     def path(self) -> Path | None:
         """The file that the scenario was read from."""
-        return self._places.path
+        return self._positions.path
 
     @property
     def directory(self) -> Path:
         """What relative file names were relative to; in the scenario they are absolute."""
         return self.path.parent.absolute() if self.path else Path.cwd()
 
-    def problem_at(self, key: Key, message: str, hint: str = "") -> Flaw:
+    def issue_at(self, key: Key, message: str, hint: str = "") -> Issue:
         """Return a flaw for a `ScenarioError`, placed at the line of `key`, such as ("regions", 2, "sphere").
 
         Where the key itself was not given, the nearest one around it is named.
         """
-        return self._places.flaw(key, message, hint)
+        return self._positions.flaw(key, message, hint)
 
     def to_toml(self) -> str:
         """Return the scenario as TOML with all defaults filled in and file names absolute.
@@ -98,3 +99,39 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return _without_empty(value)
     return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+# Whether a scenario has anything that follows temperature, which takes other kernels than constants do.
+
+
+def find_temperature_dependence(scenario: Scenario) -> Key | None:
+    """The key of the first thing that does: a property, a latent heat, a radiating face or a coefficient; None
+    if nothing does."""
+    for name, material in scenario.materials.items():
+        for part in _temperature_dependent_properties(material):
+            return ("materials", name, part)
+    for name, face in iterate_face_conditions(scenario):
+        if isinstance(face, Radiation) or (isinstance(face, Convection) and _depends_on_temperature(face.coefficient)):
+            return ("boundary", name)
+    return None
+
+
+def iterate_face_conditions(scenario: Scenario) -> Iterator[tuple[str, Face]]:
+    """All conditions on faces and on their patches, each with the name under which it stands."""
+    for name in ("default", *FACES):
+        face: Face | None = getattr(scenario.boundary, name)
+        if face is not None:
+            yield name, face
+            yield from ((name, patch) for patch in face.patches)
+
+
+def _depends_on_temperature(value: float | Expression) -> bool:
+    return isinstance(value, Expression) and "T" in value.names
+
+
+def _temperature_dependent_properties(material: Material) -> Iterator[str]:
+    for name in ("conductivity", "heat_capacity"):
+        if isinstance(getattr(material, name), PropertyTable | Expression):
+            yield name
+    if material.latent is not None:
+        yield "latent"

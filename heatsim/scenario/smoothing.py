@@ -7,17 +7,17 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from heatsim.scenario.part import Part
-from heatsim.scenario.values import Number, numbers, quantity
-from heatsim.scenario.wording import flaw
+from heatsim.scenario.base_model import ScenarioBlock
+from heatsim.scenario.toml.messages import validation_error
+from heatsim.scenario.value_types import Number, numbers, quantity
 
-WIDEST = 31  # weights of a mask along an axis, as the kernels have it
+MAX_MASK_WIDTH = 31  # weights of a mask along an axis, as the kernels have it
 
 Row = Annotated[tuple[float, ...], numbers(Number("1"))]
 Kernel = Literal["auto", "cpu", "basic", "constant", "tiled", "output_tiled", "cached", "register"]
 
 
-class Smoothing(Part):
+class Smoothing(ScenarioBlock):
     """One convolution pass, along every axis that has more than one cell."""
 
     target: Literal["initial", "sources", "slices"] = Field(
@@ -43,29 +43,33 @@ class Smoothing(Part):
             return mask
         widths = {len(row) for row in mask}
         if len(widths) > 1:
-            raise flaw(f"expected rows of one length, found {min(widths)} and {max(widths)}")
+            raise validation_error(f"expected rows of one length, found {min(widths)} and {max(widths)}")
         rows, columns = len(mask), widths.pop() if widths else 0
-        if rows % 2 == 0 or columns % 2 == 0 or max(rows, columns) > WIDEST:
-            expected = f"expected an odd number of rows and of columns, at most {WIDEST}"
-            raise flaw(f"{expected}, found {rows} x {columns}", "so that the mask has a middle")
+        if rows % 2 == 0 or columns % 2 == 0 or max(rows, columns) > MAX_MASK_WIDTH:
+            expected = f"expected an odd number of rows and of columns, at most {MAX_MASK_WIDTH}"
+            raise validation_error(f"{expected}, found {rows} x {columns}", "so that the mask has a middle")
         weights = [weight for row in mask for weight in row]
         if sum(weights) <= 0 or isclose(sum(weights), 0.0, abs_tol=1e-9 * max(map(abs, weights))):
-            raise flaw(f"expected weights with a sum > 0, found {sum(weights):g}", "they are scaled to sum 1")
+            raise validation_error(
+                f"expected weights with a sum > 0, found {sum(weights):g}", "they are scaled to sum 1"
+            )
         return mask
 
     @model_validator(mode="after")
     def _has_one_filter(self) -> Self:
         if (self.filter is None) == (self.mask is None):
-            raise flaw(f"expected one of filter and mask, found {'none' if self.mask is None else 'both'}")
+            raise validation_error(f"expected one of filter and mask, found {'none' if self.mask is None else 'both'}")
         if self.filter is not None and self.sigma is None:
-            raise flaw("expected sigma (m) with a filter, found none")
+            raise validation_error("expected sigma (m) with a filter, found none")
         if self.mask is not None and self.sigma is not None:
-            raise flaw("expected a mask without sigma (m), found both", "a mask has the width that its weights have")
+            raise validation_error(
+                "expected a mask without sigma (m), found both", "a mask has the width that its weights have"
+            )
         return self
 
     @model_validator(mode="after")
     def _has_a_kernel_for_the_filter(self) -> Self:
         if self.kernel == "output_tiled" and self.mask is None:
             message = f'"output_tiled" is a kernel for masks; a {self.filter} filter passes along one axis at a time'
-            raise flaw(message, 'kernel = "tiled" serves both')
+            raise validation_error(message, 'kernel = "tiled" serves both')
         return self

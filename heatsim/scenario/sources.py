@@ -3,22 +3,117 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
-from heatsim.scenario.beams import Beam
-from heatsim.scenario.expressions import Expression
-from heatsim.scenario.part import Part, tag
-from heatsim.scenario.shapes import ArrayFile, Shape
-from heatsim.scenario.values import Number, file_name, quantity, temperature
-from heatsim.scenario.wording import flaw
+from heatsim.scenario.base_model import ScenarioBlock, form_tag, kind_tag
+from heatsim.scenario.expressions.expression import Expression
+from heatsim.scenario.regions import ArrayFile, Shape
+from heatsim.scenario.toml.messages import validation_error
+from heatsim.scenario.value_types import Number, file_name, quantity, temperature
+
+# Moving heat sources that shine down on a surface: a laser, a welding arc.
+
+
+LENGTH = Number("m", above=0)
+FRACTION = Number("1", above=0, most=1)
+HALF = Number("1", above=0, most=2)
+POWER = quantity(Number("W", least=0), "t")
+PATH = file_name("the name of a .csv file")
+SAME_FRACTION = 1e-9
+
+
+class BaseBeam(ScenarioBlock):
+    """What all kinds of beam have."""
+
+    power: Annotated[float | Expression, POWER] = Field(
+        description="Power of the beam, or an expression in t [W]; the part absorbed is what heats"
+    )
+    path: Annotated[Path, PATH] = Field(
+        description="CSV file: columns time [s], x, y, z [m] (top of the box if left out), on (1 or 0), by their "
+        "names in the first line, or without one time, x, y or all five. Straight lines between rows, off outside; on "
+        "holds until the next row"
+    )
+
+
+class GaussianBeam(BaseBeam):
+    """A round beam: Gaussian across, and absorbed exponentially with depth (Beer and Lambert).
+
+    It shines down on a surface in the box, at the z of its path. What falls beside the box or on an ambient is lost;
+    but nothing leaves through the bottom of the box: all else stays in the body, however thin. Where depth is over a
+    third of what lies below the surface, more than 5 % should pass: take them off in absorptivity.
+    """
+
+    kind: Literal["gaussian"] = Field(description="Distribution of the power")
+    radius: Annotated[float, quantity(LENGTH)] = Field(
+        description="Radius at which the intensity is 1/e2 of that in the middle [m]"
+    )
+    depth: Annotated[float, quantity(LENGTH)] = Field(description="Depth at which 1/e of the intensity is left [m]")
+    absorptivity: Annotated[float, quantity(FRACTION)] = Field(
+        1.0, description="Part of the power that is absorbed [1]"
+    )
+
+
+def _fractions_may_be_left_out(schema: dict[str, Any]) -> None:
+    schema["required"] = [name for name in schema["required"] if name not in ("ff", "fr")]
+
+
+class GoldakBeam(BaseBeam):
+    """A welding arc: two quarter ellipsoids, one ahead and one behind (Goldak, Chakravarti and Bibby 1984).
+
+    The density is highest in the middle and 1/e3 = 5 % of that on the ellipsoids. What falls beside the box or on an
+    ambient is lost; but nothing leaves through the bottom of the box, however deep the ellipsoids reach.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_fractions_may_be_left_out)
+
+    kind: Literal["goldak"] = Field(description="Distribution of the power")
+    a: Annotated[float, quantity(LENGTH)] = Field(description="Half width of the ellipsoids [m]")
+    b: Annotated[float, quantity(LENGTH)] = Field(description="Depth of the ellipsoids [m]")
+    cf: Annotated[float, quantity(LENGTH)] = Field(description="Length of the ellipsoid ahead [m]")
+    cr: Annotated[float, quantity(LENGTH)] = Field(description="Length of the ellipsoid behind [m]")
+    ff: Annotated[float, quantity(HALF)] = Field(
+        description="Fraction of the power ahead, of 2; 2 cf/(cf + cr) if left out, which has no jump [1]"
+    )
+    fr: Annotated[float, quantity(HALF)] = Field(description="Fraction of the power behind; 2 - ff if left out [1]")
+    efficiency: Annotated[float, quantity(FRACTION)] = Field(
+        1.0, description="Part of the power that enters the body [1]"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_fractions(cls, data: Any) -> Any:
+        match data:
+            case {"ff": int() | float() as ff} if "fr" not in data and 0 < ff < 2:
+                return {**data, "fr": 2.0 - ff}
+            case {"fr": int() | float() as fr} if "ff" not in data and 0 < fr < 2:
+                return {**data, "ff": 2.0 - fr}
+            case {"ff": _} | {"fr": _}:
+                return {"ff": 1.0, "fr": 1.0} | data  # the one given is told as wrong
+            case {"cf": int() | float() as cf, "cr": int() | float() as cr} if cf > 0 and cr > 0:
+                return {**data, "ff": 2.0 * cf / (cf + cr), "fr": 2.0 * cr / (cf + cr)}
+            case dict():
+                return {**data, "ff": 1.0, "fr": 1.0}  # cf or cr is told as wrong
+        return data
+
+    @model_validator(mode="after")
+    def _shares_out_all_power(self) -> GoldakBeam:
+        if abs(self.ff + self.fr - 2.0) > SAME_FRACTION:
+            raise validation_error(f"expected ff + fr = 2, found {self.ff + self.fr:g}", "leave one of them out")
+        return self
+
+
+Beam = Annotated[
+    Annotated[GaussianBeam, Tag("<gaussian>")] | Annotated[GoldakBeam, Tag("<goldak>")], Discriminator(kind_tag)
+]
+
 
 InitialValue = Annotated[float | Expression, temperature("xyz")]
 AMOUNTS = ("power", "power_density", "trace", "beam")
 
 
-class Source(Part):
+class Source(ScenarioBlock):
     """Heat released in a part of the box, of one of power, power_density, trace and beam.
 
     What is heated are the cells whose centres are in the region. A power or a trace is spread evenly over their volume,
@@ -44,13 +139,13 @@ class Source(Part):
         given = [name for name in AMOUNTS if getattr(self, name) is not None]
         if len(given) != 1:
             expected = "expected one of power (W), power_density (W/m3), trace and beam"
-            raise flaw(f"{expected}, found {' and '.join(given) or 'none'}")
+            raise validation_error(f"{expected}, found {' and '.join(given) or 'none'}")
         return self
 
     @model_validator(mode="after")
     def _has_a_region_or_a_beam(self) -> Self:
         if self.beam is not None and self.region is not None:
-            raise flaw("expected beam without region, found both", "a beam heats where it shines")
+            raise validation_error("expected beam without region, found both", "a beam heats where it shines")
         return self
 
     @model_validator(mode="after")
@@ -58,14 +153,14 @@ class Source(Part):
         if self.region is not None and self.region.forms in ((), ("labels",)):
             given = "labels" if self.region.forms else "none"
             message = f"expected box, sphere, cylinder or where in region, found {given}"
-            raise flaw(message, "leave region out for everywhere")
+            raise validation_error(message, "leave region out for everywhere")
         return self
 
 
-class Initial(Part):
+class Initial(ScenarioBlock):
     """The state at t = 0; of a steady state, where the search for it begins."""
 
     temperature: Annotated[
         Annotated[InitialValue, Tag("<scalar>")] | Annotated[ArrayFile, Tag("<table>")],
-        Discriminator(lambda value: "<table>" if tag(value) == "<table>" else "<scalar>"),
+        Discriminator(lambda value: "<table>" if form_tag(value) == "<table>" else "<scalar>"),
     ] = Field(description="Temperature at cell centres, or an array of it, such as a snapshot has [K or degC]")

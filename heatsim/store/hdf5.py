@@ -6,8 +6,10 @@ import difflib
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ _CYLINDRICAL = {
 }
 
 # What h5py and code that walks a file raise when the file is damaged or made of something else.
-DAMAGE = (OSError, LookupError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError)
+HDF5_ERRORS = (OSError, LookupError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError)
 
 
 def write_hdf5(path: Path, build: Callable[[h5py.File], None]) -> None:
@@ -49,7 +51,7 @@ def open_own(path: Path, kind: str) -> Iterator[h5py.File]:
     try:
         with h5py.File(path, "r") as file:
             yield file
-    except DAMAGE as error:
+    except HDF5_ERRORS as error:
         raise InputFileError(path, f"is not a readable heatsim {kind}: {error}") from None
 
 
@@ -189,3 +191,65 @@ def heatsim_version() -> str:
         return metadata.version("heatsim")
     except metadata.PackageNotFoundError:
         return "unknown"
+
+
+# Virtual HDF5 datasets: arrays of a run folder that lie in other files of it.
+
+
+_COPIED_ATTRIBUTES = ("units", "long_name", "units_metadata", "flag_values", "flag_meanings", "names")
+
+
+@dataclass(frozen=True)
+class VirtualVariable:
+    """Type and attributes of a dataset to be referred to."""
+
+    dtype: np.dtype[Any]
+    attributes: dict[str, Any]
+
+
+def read_variable(file: h5py.File, name: str) -> VirtualVariable:
+    """The variable `name` of a source file."""
+    data = plain_dataset(file, name)
+    return VirtualVariable(data.dtype, {key: data.attrs[key] for key in _COPIED_ATTRIBUTES if key in data.attrs})
+
+
+def lay_out_single(name: str, variable: VirtualVariable, shape: tuple[int, ...], source: str) -> h5py.VirtualLayout:
+    """Lay out `shape`, the dataset `name` of a source file."""
+    layout = _empty_layout(shape, variable)
+    layout[...] = h5py.VirtualSource(source, name, shape=shape)
+    return layout
+
+
+def lay_out_stack(
+    name: str, variable: VirtualVariable, shape: tuple[int, ...], sources: Sequence[str]
+) -> h5py.VirtualLayout:
+    """Lay out (time, *shape), each time being the dataset `name` of one source file."""
+    layout = _empty_layout((len(sources), *shape), variable)
+    for i, source in enumerate(sources):
+        layout[i] = h5py.VirtualSource(source, name, shape=shape)
+    return layout
+
+
+def lay_out_queue(
+    name: str, variable: VirtualVariable, shape: tuple[int, ...], sources: Sequence[str]
+) -> h5py.VirtualLayout:
+    """Lay out (time * cells,), the datasets `name` (`shape`) of the source files one after another."""
+    cells = prod(shape)
+    layout = _empty_layout((len(sources) * cells,), variable)
+    for i, source in enumerate(sources):
+        layout[i * cells : (i + 1) * cells] = h5py.VirtualSource(source, name, shape=shape)
+    return layout
+
+
+def add_virtual(group: h5py.Group, name: str, variable: VirtualVariable, layout: h5py.VirtualLayout) -> h5py.Dataset:
+    """Add a virtual dataset; where a source is missing it reads as NaN (numbers), 0 (whole numbers)."""
+    fill = np.nan if variable.dtype.kind == "f" else 0
+    data = group.create_virtual_dataset(name, layout, fillvalue=fill)
+    set_attributes(data, variable.attributes)
+    return data
+
+
+def _empty_layout(shape: tuple[int, ...], variable: VirtualVariable) -> h5py.VirtualLayout:
+    layout = h5py.VirtualLayout(shape, variable.dtype)
+    layout.dcpl.set_obj_track_times(False)  # as h5py does for all other datasets: equal content, equal bytes
+    return layout

@@ -16,8 +16,8 @@ from types import SimpleNamespace
 import h5py
 import numpy as np
 
-from heatsim.store.hdf5 import DAMAGE, plain_dataset
-from heatsim.store.limits import Refusal, check_array, choose
+from heatsim.store.hdf5 import HDF5_ERRORS, plain_dataset
+from heatsim.store.input_checks import Refusal, check_array, choose_dataset
 
 _REFUSED = 3  # exit status of a child that says why on stderr
 _CHUNK_ELEMENTS = 2**22  # a resizable dataset may have chunks larger than itself, within reason
@@ -49,7 +49,7 @@ def read_hdf5(path: Path, dataset: str | None, max_elements: int) -> np.ndarray:
 
 def _read_here(path: Path, dataset: str | None, max_elements: int) -> np.ndarray:
     with h5py.File(path, "r") as file:
-        name = choose([name for name in file if _is_dataset(file, name)], None) if dataset is None else dataset
+        name = choose_dataset([name for name in file if _is_dataset(file, name)], None) if dataset is None else dataset
         try:
             data = plain_dataset(file, name)
         except (KeyError, ValueError) as error:
@@ -71,7 +71,7 @@ def _main(path: str, max_elements: str, dataset: str | None = None) -> int:
     except Refusal as refusal:
         sys.stderr.write(str(refusal))
         return _REFUSED
-    except DAMAGE as error:
+    except HDF5_ERRORS as error:
         sys.stderr.write(f"cannot be read as {Path(path).suffix}: {error}")
         return _REFUSED
     # As above: NumPy would ask for the place in a file, and a pipe has none.

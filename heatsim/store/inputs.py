@@ -16,7 +16,7 @@ from PIL import Image
 
 from heatsim.errors import InputFileError
 from heatsim.store.hdf5_input import read_hdf5
-from heatsim.store.limits import MAX_ELEMENTS, Refusal, check_array, choose
+from heatsim.store.input_checks import MAX_ELEMENTS, Refusal, check_array, choose_dataset
 
 
 def read_array(path: Path, dataset: str | None = None, max_elements: int = MAX_ELEMENTS) -> np.ndarray:
@@ -63,7 +63,7 @@ def _read_npy_stream(stream: IO[bytes], max_elements: int) -> np.ndarray:
 def _read_npz(path: Path, dataset: str | None, max_elements: int) -> np.ndarray:
     with zipfile.ZipFile(path) as archive:
         names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-        with archive.open(f"{choose(names, dataset)}.npy") as stream:
+        with archive.open(f"{choose_dataset(names, dataset)}.npy") as stream:
             return _read_npy_stream(stream, max_elements)
 
 

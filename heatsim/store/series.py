@@ -14,20 +14,23 @@ import h5py
 import numpy as np
 
 from heatsim.errors import InputFileError
-from heatsim.grid import Grid
+from heatsim.geometry.grid import Grid
 from heatsim.store.folder import RunFolder
 from heatsim.store.hdf5 import (
+    VirtualVariable,
     add_header,
     add_time,
+    add_virtual,
     attach_scales,
+    lay_out_single,
+    lay_out_stack,
     open_own,
+    read_variable,
     set_attributes,
     write_hdf5,
 )
-from heatsim.store.mesh import write_mesh
 from heatsim.store.snapshots import AXES, add_grid, extra_fields, read_grid
-from heatsim.store.virtual import Variable, add_virtual, read_variable, single, stack
-from heatsim.store.vtk import Image, Mesh, read_mesh_kinds
+from heatsim.store.vtk import VtkImage, VtkMesh, read_mesh_arrays, write_mesh
 
 _ALL_AXES = ("time", *AXES)
 
@@ -38,7 +41,7 @@ class _Layout:
 
     grid: Grid
     title: str
-    variables: dict[str, Variable]
+    variables: dict[str, VirtualVariable]
 
 
 class Series:
@@ -85,20 +88,20 @@ class Series:
         _add_steps(file, [self._frames[path][1] for path in paths])
         vtk = self._vtk(file, layout.grid, times)
         for name, variable in layout.variables.items():
-            data = add_virtual(file, name, variable, stack(name, variable, layout.grid.shape, sources))
+            data = add_virtual(file, name, variable, lay_out_stack(name, variable, layout.grid.shape, sources))
             attach_scales(file, data, _ALL_AXES)
             data.attrs["coordinates"] = "step"
             vtk.add(name, variable, sources, data)
         if self._folder.geometry.is_file():
             _add_material(file, vtk, self._folder.geometry)
 
-    def _vtk(self, file: h5py.File, grid: Grid, times: list[float]) -> Image | Mesh:
+    def _vtk(self, file: h5py.File, grid: Grid, times: list[float]) -> VtkImage | VtkMesh:
         if grid.equal:
-            return Image(file, grid, times)
+            return VtkImage(file, grid, times)
         if not self._folder.mesh.is_file():
             write_mesh(self._folder.mesh, grid)
         with open_own(self._folder.mesh, "mesh file") as mesh:
-            return Mesh(file, grid, times, self._folder.mesh.name, read_mesh_kinds(mesh))
+            return VtkMesh(file, grid, times, self._folder.mesh.name, read_mesh_arrays(mesh))
 
 
 def write_series(folder: RunFolder) -> None:
@@ -118,11 +121,11 @@ def _add_steps(file: h5py.File, steps: list[int]) -> None:
     attach_scales(file, variable, ("time",))
 
 
-def _add_material(file: h5py.File, vtk: Image | Mesh, geometry: Path) -> None:
+def _add_material(file: h5py.File, vtk: VtkImage | VtkMesh, geometry: Path) -> None:
     """Add the material ids: (z, y, x) for CF readers, and the same at all times for VTK."""
     with open_own(geometry, "geometry file") as static:
         variable, shape = read_variable(static, "material"), static["material"].shape
     attach_scales(
-        file, add_virtual(file, "material", variable, single("material", variable, shape, geometry.name)), AXES
+        file, add_virtual(file, "material", variable, lay_out_single("material", variable, shape, geometry.name)), AXES
     )
     vtk.add_constant("material", variable, geometry.name)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import h5py
 import numpy as np
 
-from heatsim.grid import Grid
+from heatsim.geometry.grid import Grid
 from heatsim.store.hdf5 import (
     ENDS,
     add_array,
@@ -29,7 +30,7 @@ AXES = ("z", "y", "x")
 
 
 @dataclass(frozen=True)
-class Field:
+class SnapshotField:
     """A further cell field: values (nz, ny, nx), their unit as CF writes it, and a name to show."""
 
     values: np.ndarray
@@ -47,7 +48,7 @@ class Snapshot:
     temperature: np.ndarray
     unit: str = "K"
     title: str = ""
-    fields: Mapping[str, Field] = field(default_factory=dict)
+    fields: Mapping[str, SnapshotField] = field(default_factory=dict)
 
 
 def write_snapshot(path: Path, snapshot: Snapshot) -> None:
@@ -78,7 +79,7 @@ def read_snapshot(path: Path) -> Snapshot:
             unit=str(temperature.attrs["units"]),
             title=str(file.attrs["title"]),
             fields={
-                name: Field(data[()], str(data.attrs["units"]), str(data.attrs["long_name"]))
+                name: SnapshotField(data[()], str(data.attrs["units"]), str(data.attrs["long_name"]))
                 for name, data in extra.items()
             },
         )
@@ -120,3 +121,43 @@ def _read_edges(file: h5py.File, axis: str) -> tuple[float, ...] | None:
 def _add_field(file: h5py.File, name: str, values: np.ndarray, attributes: Mapping[str, str]) -> None:
     # "coordinates" ties the scalar time to the field (CF 5.7).
     add_array(file, name, values, AXES, {**attributes, "coordinates": "time"})
+
+
+# The static file `geometry.h5`: which material each cell is made of, stored once a run.
+
+
+def write_geometry(path: Path, grid: Grid, material: np.ndarray, names: Sequence[str], title: str = "") -> None:
+    """Write the material ids (nz, ny, nx), uint8, and the name of each id, atomically. Raises OSError."""
+
+    def build(file: h5py.File) -> None:
+        add_header(file, title)
+        add_grid(file, grid)
+        add_array(file, "material", material, AXES, _material_attributes(names))
+
+    write_hdf5(path, build)
+
+
+def read_geometry(path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Read the material ids (nz, ny, nx) and their names. Raises InputFileError."""
+    with open_own(path, "geometry file") as file:
+        material = plain_dataset(file, "material")
+        return material[()], tuple(str(name) for name in material.attrs["names"])
+
+
+def read_geometry_plane(path: Path, axis: str, place: float) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Of the plane of cells normal to "x", "y" or "z" whose centres lie nearest to a place, m: as `read_geometry`."""
+    with open_own(path, "geometry file") as file:
+        material = plain_dataset(file, "material")
+        index = int(np.argmin(np.abs(plain_dataset(file, axis)[()] - place)))
+        plane = material[tuple(index if each == axis else slice(None) for each in AXES)]
+        return plane, tuple(str(name) for name in material.attrs["names"])
+
+
+def _material_attributes(names: Sequence[str]) -> dict[str, object]:
+    """CF flags (CF 3.5); `flag_meanings` is a list of words, so the names as given are kept beside it."""
+    return {
+        "long_name": "material",
+        "flag_values": np.arange(len(names), dtype=np.uint8),
+        "flag_meanings": " ".join(re.sub(r"[^\w.@+-]", "_", name) for name in names),
+        "names": list(names),
+    }

@@ -24,7 +24,7 @@ _COLUMNS = 2**14  # rays at a time
 _NUDGE = 1e-6  # of the size of the surface, by which a ray along an edge is moved
 
 
-class Surface(NamedTuple):
+class StlSurface(NamedTuple):
     """A closed surface; lower and upper are the corners (x, y, z) of the box around it, m.
 
     mesh: its triangles, moved and scaled into the unit cube, since trimesh counts points closer than 1e-8 as one.
@@ -86,7 +86,7 @@ class Surface(NamedTuple):
         return crossed
 
 
-def read_surface(path: Path) -> Surface:
+def read_surface(path: Path) -> StlSurface:
     """Read a binary or ASCII STL file; its coordinates are metres.
 
     Raises InputFileError when the file is missing, too large, damaged or no STL file, when its surface is not closed,
@@ -114,7 +114,7 @@ def read_surface(path: Path) -> Surface:
     return _closed(trimesh, path, corners.reshape(-1, 3))
 
 
-def _closed(trimesh: Any, path: Path, corners: np.ndarray) -> Surface:
+def _closed(trimesh: Any, path: Path, corners: np.ndarray) -> StlSurface:
     lower, upper = corners.min(axis=0), corners.max(axis=0)
     if not (upper > lower).all():
         raise InputFileError(path, "is flat: a surface that encloses a volume was expected")
@@ -128,7 +128,7 @@ def _closed(trimesh: Any, path: Path, corners: np.ndarray) -> Surface:
         _, shared = np.unique(mesh.edges_sorted, axis=0, return_counts=True)
         found = f"{int((shared != 2).sum())} of its {len(shared)} edges do not belong to two triangles"
         raise InputFileError(path, f"is not a closed surface: {found} (close its holes, as MeshLab does)")
-    return Surface(mesh, lower, upper)
+    return StlSurface(mesh, lower, upper)
 
 
 def _is_stl(data: bytes) -> bool:

@@ -7,21 +7,31 @@ UnstructuredGrid that does not change (its offsets are 0 at each step), with fla
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import h5py
 import numpy as np
 
-from heatsim.grid import Grid
-from heatsim.store.hdf5 import attach_scales
-from heatsim.store.mesh import MESH
+from heatsim.geometry.grid import Grid
+from heatsim.store.hdf5 import (
+    CHUNK_BYTES,
+    VirtualVariable,
+    add_header,
+    add_virtual,
+    attach_scales,
+    lay_out_queue,
+    lay_out_single,
+    lay_out_stack,
+    read_variable,
+    write_hdf5,
+)
 from heatsim.store.snapshots import AXES
-from heatsim.store.virtual import Variable, add_virtual, queue, read_variable, single, stack
 
 _ALL_AXES = ("time", *AXES)
-_Kind = tuple[tuple[int, ...], Variable]  # shape and type of a dataset
+_ArrayKind = tuple[tuple[int, ...], VirtualVariable]  # shape and type of a dataset
 
 
-class Image:
+class VtkImage:
     """The VTKHDF group of equal cells."""
 
     def __init__(self, file: h5py.File, grid: Grid, times: Sequence[float]) -> None:
@@ -35,32 +45,34 @@ class Image:
         _add_steps(file, vtk, times)
         self._cells = vtk.create_group("CellData")
 
-    def add(self, name: str, variable: Variable, sources: Sequence[str], data: h5py.Dataset) -> None:
+    def add(self, name: str, variable: VirtualVariable, sources: Sequence[str], data: h5py.Dataset) -> None:
         """Add a field that is `data` (time, z, y, x) in the series."""
         if self._times > 1:
             self._cells[name] = data
         else:
-            self._add(name, variable, single(name, variable, self._shape, sources[0]), AXES)
+            self._add(name, variable, lay_out_single(name, variable, self._shape, sources[0]), AXES)
 
-    def add_constant(self, name: str, variable: Variable, source: str) -> None:
+    def add_constant(self, name: str, variable: VirtualVariable, source: str) -> None:
         """Add a field (z, y, x) that is the same at all times."""
         if self._times > 1:
-            self._add(name, variable, stack(name, variable, self._shape, [source] * self._times), _ALL_AXES)
+            self._add(name, variable, lay_out_stack(name, variable, self._shape, [source] * self._times), _ALL_AXES)
         else:
-            self._add(name, variable, single(name, variable, self._shape, source), AXES)
+            self._add(name, variable, lay_out_single(name, variable, self._shape, source), AXES)
 
-    def _add(self, name: str, variable: Variable, layout: h5py.VirtualLayout, axes: Sequence[str]) -> None:
+    def _add(self, name: str, variable: VirtualVariable, layout: h5py.VirtualLayout, axes: Sequence[str]) -> None:
         attach_scales(self._file, add_virtual(self._cells, name, variable, layout), axes)
 
 
-class Mesh:
+class VtkMesh:
     """The VTKHDF group of unequal cells and of cylindrical coordinates; its points and cells lie in `mesh`."""
 
-    def __init__(self, file: h5py.File, grid: Grid, times: Sequence[float], mesh: str, kinds: dict[str, _Kind]) -> None:
+    def __init__(
+        self, file: h5py.File, grid: Grid, times: Sequence[float], mesh: str, kinds: dict[str, _ArrayKind]
+    ) -> None:
         self._grid, self._times = grid, len(times)
         vtk = _add_group(file, "UnstructuredGrid")
         for name, (shape, variable) in kinds.items():
-            add_virtual(vtk, name, variable, single(name, variable, shape, mesh))
+            add_virtual(vtk, name, variable, lay_out_single(name, variable, shape, mesh))
         self._offsets = None
         steps = _add_steps(file, vtk, times)
         if steps is not None:
@@ -73,22 +85,22 @@ class Mesh:
             self._offsets = steps.create_group("CellDataOffsets")
         self._cells = vtk.create_group("CellData")
 
-    def add(self, name: str, variable: Variable, sources: Sequence[str], data: h5py.Dataset) -> None:
+    def add(self, name: str, variable: VirtualVariable, sources: Sequence[str], data: h5py.Dataset) -> None:
         """Add a field that is `data` (time, z, y, x) in the series."""
-        add_virtual(self._cells, name, variable, queue(name, variable, self._grid.shape, sources))
+        add_virtual(self._cells, name, variable, lay_out_queue(name, variable, self._grid.shape, sources))
         if self._offsets is not None:
             self._offsets[name] = np.arange(self._times) * self._grid.cells
 
-    def add_constant(self, name: str, variable: Variable, source: str) -> None:
+    def add_constant(self, name: str, variable: VirtualVariable, source: str) -> None:
         """Add a field (z, y, x) that is the same at all times."""
-        add_virtual(self._cells, name, variable, queue(name, variable, self._grid.shape, [source]))
+        add_virtual(self._cells, name, variable, lay_out_queue(name, variable, self._grid.shape, [source]))
         if self._offsets is not None:
             self._offsets[name] = np.zeros(self._times, np.int64)
 
 
-def read_mesh_kinds(mesh: h5py.File) -> dict[str, _Kind]:
+def read_mesh_arrays(mesh: h5py.File) -> dict[str, _ArrayKind]:
     """Shape and type of the datasets of a mesh file."""
-    return {name: (mesh[name].shape, read_variable(mesh, name)) for name in MESH}
+    return {name: (mesh[name].shape, read_variable(mesh, name)) for name in MESH_ARRAYS}
 
 
 def _add_group(file: h5py.File, kind: str) -> h5py.Group:
@@ -108,3 +120,81 @@ def _add_steps(file: h5py.File, vtk: h5py.Group, times: Sequence[float]) -> h5py
     values = steps.create_dataset("Values", data=np.asarray(times, dtype=np.float64))
     attach_scales(file, values, ("time",))
     return steps
+
+
+# The static file `mesh.h5`: unequal cells and cylindrical coordinates as VTK cells, stored once a run.
+#
+# An ImageData has equal cells; a RectilinearGrid (VTKHDF 2.7) is read from VTK 9.7 on only, an UnstructuredGrid that
+# changes in time from 9.3 on. `run.vtkhdf`, which is rewritten after each snapshot, refers to the points and cells kept
+# here, 1.6 bytes a cell on disk.
+#
+# Cartesian cells are hexahedra:                 Cylindrical ones are quadrilaterals of the half plane x = r, z = z
+# (y = 0), where the axis of symmetry is the line x = 0:
+# 7------6
+# /|     /|     z                                  3---2    z
+# 4------5 |     | y                                |   |    |
+# | 3----|-2     |/                                 0---1    +--r
+# |/     |/      +--x
+# 0------1
+
+
+MESH_ARRAYS = (
+    "Points",
+    "Connectivity",
+    "Offsets",
+    "Types",
+    "NumberOfPoints",
+    "NumberOfCells",
+    "NumberOfConnectivityIds",
+)
+_HEXAHEDRON, _QUAD = 12, 9  # as vtkCellType.h numbers them
+
+
+def write_mesh(path: Path, grid: Grid) -> None:
+    """Write points and cells as the VTKHDF type UnstructuredGrid has them, atomically. Raises OSError."""
+    points, corners = (_half_plane if grid.coordinates == "cylindrical" else _bricks)(grid)
+    cells, each = corners.shape
+    arrays = {
+        "Points": points,
+        "Connectivity": corners.reshape(-1),
+        "Offsets": np.arange(0, each * cells + 1, each),
+        "Types": np.full(cells, _HEXAHEDRON if each == 8 else _QUAD, np.uint8),
+        "NumberOfPoints": np.array([len(points)]),
+        "NumberOfCells": np.array([cells]),
+        "NumberOfConnectivityIds": np.array([corners.size]),
+    }
+
+    def build(file: h5py.File) -> None:
+        add_header(file, "Cells")
+        for name, values in arrays.items():
+            rows = max(1, min(len(values), CHUNK_BYTES * len(values) // values.nbytes))
+            chunks = (rows, *values.shape[1:])
+            file.create_dataset(name, data=values, chunks=chunks, compression="gzip", compression_opts=1, shuffle=True)
+
+    write_hdf5(path, build)
+
+
+def _bricks(grid: Grid) -> tuple[np.ndarray, np.ndarray]:
+    """Points (p, 3) and the corners (cells, 8) of all cells, x fastest."""
+    z, y, x = np.meshgrid(*(grid.faces(axis) for axis in "zyx"), indexing="ij")
+    row = grid.shape[2] + 1
+    plane = row * (grid.shape[1] + 1)
+    bottom = np.array([0, 1, row + 1, row])
+    return _joined(x, y, z), _corners(z.shape, np.concatenate([bottom, bottom + plane]))
+
+
+def _half_plane(grid: Grid) -> tuple[np.ndarray, np.ndarray]:
+    """Points (p, 3) of the r-z half plane and the corners (cells, 4) of all cells, r fastest."""
+    z, r = np.meshgrid(grid.faces("z"), grid.faces("x"), indexing="ij")
+    row = grid.shape[2] + 1
+    return _joined(r, np.zeros_like(r), z), _corners(z.shape, np.array([0, 1, row + 1, row]))
+
+
+def _joined(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    return np.stack([x, y, z], axis=-1).reshape(-1, 3)
+
+
+def _corners(points: tuple[int, ...], steps: np.ndarray) -> np.ndarray:
+    """The corners of each cell, (cells, m): those at `steps` (m,) from its lowest, in a lattice of `points`."""
+    lowest = np.arange(np.prod(points)).reshape(points)[tuple(slice(-1) for _ in points)]
+    return np.asarray(lowest.reshape(-1, 1) + steps)

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 from bank_cases import FLOATS, Bank, expected, random_banks, same_bits, tolerance
-from heatsim_kernels.bank import BANK_KERNELS, filter_bank
+from heatsim_kernels.filter_bank import BANK_KERNELS, filter_bank
 
 ON_CPU = [name for name, devices in BANK_KERNELS.items() if "cpu" in devices]
 BANKS = [

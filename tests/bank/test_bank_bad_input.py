@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.bank import filter_bank, max_pool, relu
+from heatsim_kernels.filter_bank import filter_bank, max_pool, relu
 
 IMAGES = np.zeros((1, 2, 8, 9), np.float32)
 FILTERS = np.zeros((3, 2, 3, 3), np.float32)

@@ -8,8 +8,8 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import pytest
-from heatsim_kernels.bank import BANK_KERNELS
-from heatsim_kernels.bank.geometry import Pool, geometry
+from heatsim_kernels.filter_bank import BANK_KERNELS
+from heatsim_kernels.filter_bank.geometry import Pool, geometry
 from numba import config, types
 
 pytestmark = [
@@ -33,13 +33,16 @@ TRIED = [
 def compiled(kernel: str, name: str) -> tuple[str, str, tuple[int, int]]:
     """PTX, the assembler's report and the launch bounds of a kernel."""
     pytest.importorskip("cuda.bindings.nvjitlink", reason="nvjitlink (cuda-bindings) is not installed")
-    from heatsim_kernels.bank.cuda_block import Sizes, Structure
-    from heatsim_kernels.cuda_api import cuda
-    from heatsim_kernels.cuda_compile import _assembled
+    from heatsim_kernels.filter_bank.cuda.block import BankConfiguration, Sizes
+    from heatsim_kernels.runtime.cuda.api import cuda
+    from heatsim_kernels.runtime.cuda.compilation import _assembled
 
     filters, mask, stride, pool, precision, capability = VARIANTS[name]
     shape = geometry((1, 4, 64, 64), (filters, 4, mask, mask), stride, 1, pool)
-    structure, module = Structure.of(shape, precision, relu=True), import_module(f"heatsim_kernels.bank.{kernel}")
+    structure, module = (
+        BankConfiguration.of(shape, precision, relu=True),
+        import_module(f"heatsim_kernels.filter_bank.{'cuda' if kernel == 'register' else 'ladder'}.{kernel}"),
+    )
     block = module.block(structure)
     assert block.fits(structure)
     bounds = block.bounds(structure)
@@ -72,14 +75,14 @@ def test_a_bank_kernel_computes_in_its_own_precision_with_fused_steps_alone(kern
 
 
 def test_relu_and_max_pooling_compile_and_stay_in_float32() -> None:
-    from heatsim_kernels.bank import cuda_pointwise
-    from heatsim_kernels.cuda_api import cuda
+    from heatsim_kernels.filter_bank.cuda import pointwise
+    from heatsim_kernels.runtime.cuda.api import cuda
 
     reals, count = types.float32[::1], types.uint32
-    extents = types.NamedTuple((count, count, count, count, types.uint64), cuda_pointwise.Extents)
+    extents = types.NamedTuple((count, count, count, count, types.uint64), pointwise.Extents)
     for built, signature in (
-        (cuda_pointwise.build_relu("float32"), types.void(reals, reals)),
-        (cuda_pointwise.build_max_pool(Pool((3, 2), (2, 2))), types.void(reals, reals, extents)),
+        (pointwise.build_relu("float32"), types.void(reals, reals)),
+        (pointwise.build_max_pool(Pool((3, 2), (2, 2))), types.void(reals, reals, extents)),
     ):
         ptx = str(cuda.compile_ptx(built, signature, cc=(9, 0))[0])
         assert ".f32" in ptx

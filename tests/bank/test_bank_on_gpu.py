@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bank_cases import FLOATS, Bank, same_bits, same_numbers
-from heatsim_kernels.bank import BANK_KERNELS, filter_bank, max_pool, relu
+from heatsim_kernels.filter_bank import BANK_KERNELS, filter_bank, max_pool, relu
 
 pytestmark = pytest.mark.gpu
 ON_CUDA = [name for name, devices in BANK_KERNELS.items() if "cuda" in devices]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bank_cases import FLOATS, Bank, maxima, same_bits
-from heatsim_kernels.bank import filter_bank, max_pool, relu
+from heatsim_kernels.filter_bank import filter_bank, max_pool, relu
 
 POOLS = [((1, 1), (1, 1)), ((2, 2), (2, 2)), ((3, 3), (2, 2)), ((2, 5), (3, 1)), ((4, 1), (1, 4)), ((7, 9), (7, 9))]
 

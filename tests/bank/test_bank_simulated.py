@@ -9,7 +9,7 @@ import on_simulator
 import pytest
 import simulate_banks
 from bank_cases import same_bits
-from heatsim_kernels.bank import filter_bank, max_pool, relu
+from heatsim_kernels.filter_bank import filter_bank, max_pool, relu
 from simulate_banks import BANKS, IMAGES, ON_CUDA, POOL
 
 pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from click.testing import CliRunner, Result
 
-from heatsim.cli import main
+from heatsim.cli.main import main
 
 Invoke = Callable[..., Result]
 

@@ -7,25 +7,35 @@ from __future__ import annotations
 
 import numpy as np
 
-from heatsim.bench.convolution import ahead, ours, ours_on_cuda, theory
-from heatsim.bench.convolution.problems import BANKS, FAMILIES, LINES, PLANES, POOL, RELU, SEPARABLE, Problem, data
+from heatsim.bench.convolution import benchmark, cuda_launches, kernels_under_test, rates
+from heatsim.bench.convolution.problems import (
+    BANKS,
+    FAMILIES,
+    LINES,
+    PLANES,
+    POOL,
+    RELU,
+    SEPARABLE,
+    ConvolutionProblem,
+    data,
+)
 
 PROBLEMS = (
-    Problem(PLANES, (6, 9), "float32", (3, 5)),
-    Problem(LINES, (5, 7), "float32", (5,), 1),
-    Problem(LINES, (5, 7), "float32", (5,), 0),
-    Problem(SEPARABLE, (4, 6), "float32", (3,)),
-    Problem(BANKS, (1, 1, 4, 5), "float32", (3, 3), edge="zero", filters=3),
-    Problem(RELU, (3, 5), "float32"),
-    Problem(POOL, (4, 7), "float32", (2, 2)),
+    ConvolutionProblem(PLANES, (6, 9), "float32", (3, 5)),
+    ConvolutionProblem(LINES, (5, 7), "float32", (5,), 1),
+    ConvolutionProblem(LINES, (5, 7), "float32", (5,), 0),
+    ConvolutionProblem(SEPARABLE, (4, 6), "float32", (3,)),
+    ConvolutionProblem(BANKS, (1, 1, 4, 5), "float32", (3, 3), edge="zero", filters=3),
+    ConvolutionProblem(RELU, (3, 5), "float32"),
+    ConvolutionProblem(POOL, (4, 7), "float32", (2, 2)),
 )
 QUICK = ("basic", "register", "direct", "relu", "pool")  # no barriers, which the simulator is slow at
 
 
-def timed_result(kernel: str, problem: Problem) -> np.ndarray:
+def timed_result(kernel: str, problem: ConvolutionProblem) -> np.ndarray:
     """What the launches leave behind, without what lies between rows."""
     field, weights = data(problem)
-    ready = ours_on_cuda.ready(kernel, problem, ours_on_cuda.on_gpu(problem, field), weights)
+    ready = cuda_launches.prepare_launches(kernel, problem, cuda_launches.put_on_gpu(problem, field), weights)
     ready.work(2)
     rows = ready.target.host().reshape(*problem.output[:-1], -1)
     return rows[..., : problem.output[-1]]
@@ -34,14 +44,14 @@ def timed_result(kernel: str, problem: Problem) -> np.ndarray:
 def main() -> None:
     assert {problem.family for problem in PROBLEMS} == set(FAMILIES)
     for problem in PROBLEMS:
-        expected = ours.result("auto", "cpu", problem, *data(problem))
-        for kernel in ours.kernels("cuda", problem.family):
-            assert ours.takes(kernel, "cuda", problem)
-            assert problem.operations == 0 or theory.row(kernel, "cuda", problem)["intensity_asked"] > 0
+        expected = kernels_under_test.solve("auto", "cpu", problem, *data(problem))
+        for kernel in kernels_under_test.kernel_names("cuda", problem.family):
+            assert kernels_under_test.accepts(kernel, "cuda", problem)
+            assert problem.operations == 0 or rates.theory_row(kernel, "cuda", problem)["intensity_asked"] > 0
             if kernel in QUICK:
                 found = timed_result(kernel, problem)
                 assert found.tobytes() == expected.tobytes(), (kernel, problem, found, expected)
-    assert ahead.ready("relu", RELU, ("float32",), ((3, 3),)) == 2
+    assert benchmark.compile_kernel("relu", RELU, ("float32",), ((3, 3),)) == 2
     print("equal")
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from heatsim_kernels import cuda_copy
-from heatsim_kernels.cuda_memory import on_device
+from heatsim_kernels.runtime.cuda import array_copy
+from heatsim_kernels.runtime.cuda.arrays import on_device
 
 for dtype in (np.float32, np.float64):
-    for count in (1, 3, cuda_copy.TILE - 1, cuda_copy.TILE, cuda_copy.TILE + 5):
+    for count in (1, 3, array_copy.TILE - 1, array_copy.TILE, array_copy.TILE + 5):
         values = np.arange(1, count + 1, dtype=dtype)
-        for way in (cuda_copy.by_kernel, cuda_copy.by_driver):
+        for way in (array_copy.by_kernel, array_copy.by_driver):
             source, target = on_device(values), on_device(np.zeros(count, dtype))
             way(source, target)()
             np.testing.assert_array_equal(target.host(), values, err_msg=f"{way.__name__} of {count}")

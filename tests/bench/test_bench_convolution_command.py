@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 from bench_cases import call
 from click.testing import Result
-from heatsim_kernels.bank import cpu_direct
-from heatsim_kernels.convolution import cpu
+from heatsim_kernels.convolution.cpu import planes_kernel
+from heatsim_kernels.filter_bank.cpu import direct
 
-from heatsim.bench import copying
+from heatsim.bench import device_limits
 from heatsim.bench.convolution.options import options, parse_mask, parse_size
 from heatsim.bench.convolution.problems import FAMILIES
-from heatsim.bench.errors import RequestError
+from heatsim.bench.request import RequestError
 
 TINY = ("--device", "cpu", "--size", "40,23", "--seconds", "0.0005")
 QUICK = (*TINY, "--no-peers")
@@ -50,7 +50,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, dict[str
 
 
 def rows(document: dict[str, Any], family: str) -> list[dict[str, Any]]:
-    return [row for row in document["rows"] if row["family"] == family and not copying.is_copy(row["kernel"])]
+    return [row for row in document["rows"] if row["family"] == family and not device_limits.is_copy(row["kernel"])]
 
 
 def test_every_family_is_verified_and_timed_against_the_copy(measured: tuple[Result, dict[str, Any], str]) -> None:
@@ -62,7 +62,7 @@ def test_every_family_is_verified_and_timed_against_the_copy(measured: tuple[Res
     assert {("3 x 3", "cpu"), ("5 x 7", "cpu"), ("5 along rows", "cpu"), ("Gaussian, 17 + 17", "cpu")} <= ours
     assert {("bank 4 to 16, 5 x 5", kernel) for kernel in ("direct", "im2col", "register")} <= ours
     for problem in {row["problem"] for row in document["rows"]}:
-        copies = [row for row in document["rows"] if row["problem"] == problem and copying.is_copy(row["kernel"])]
+        copies = [row for row in document["rows"] if row["problem"] == problem and device_limits.is_copy(row["kernel"])]
         assert [row["of_copy"] for row in copies] == [pytest.approx(1)]
 
 
@@ -107,14 +107,14 @@ def test_the_page_has_one_section_with_the_command_that_measures_it_again(
 
 @pytest.mark.parametrize("kernel", ["planes", "separable"])
 def test_a_wrong_cpu_kernel_is_reported_and_not_timed(monkeypatch: pytest.MonkeyPatch, kernel: str) -> None:
-    right = cpu.convolve
+    right = planes_kernel.convolve
 
     def wrong(source: Any, target: Any, *rest: Any) -> None:
         right(source, target, *rest)
         if target.values.size > 4000:
             target.values[0, -1, -1] *= np.float32(1 + 1e-4)
 
-    monkeypatch.setattr(cpu, "convolve", wrong)
+    monkeypatch.setattr(planes_kernel, "convolve", wrong)
     done = convolution(*QUICK, "--problem", kernel, "--json", "found.json", "--write", "page.md")
     assert done.exit_code == 1
     assert f"cpu ({kernel}) in float32 FAILED the verification: mask" in done.stderr
@@ -126,14 +126,14 @@ def test_a_wrong_cpu_kernel_is_reported_and_not_timed(monkeypatch: pytest.Monkey
 
 
 def test_a_bank_kernel_with_other_bits_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = cpu_direct.run
+    right = direct.run
 
     def wrong(*arguments: Any) -> np.ndarray:
         found = right(*arguments)
         found[-1, -1, -1, -1] = np.nextafter(found[-1, -1, -1, -1], np.float32(9))
         return found
 
-    monkeypatch.setattr(cpu_direct, "run", wrong)
+    monkeypatch.setattr(direct, "run", wrong)
     done = convolution(
         *QUICK, "--problem", "banks", "--kernel", "direct", "--kernel", "register", "--json", "found.json"
     )

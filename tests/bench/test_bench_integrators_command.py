@@ -12,7 +12,7 @@ from click.testing import Result
 from PIL import Image
 
 from heatsim.bench.integrators import benchmark
-from heatsim.bench.integrators.benchmark import to_accuracy
+from heatsim.bench.integrators.benchmark import time_to_accuracy
 
 COARSE = ("--device", "cpu", "--size", "32", "--limit", "20")
 
@@ -88,7 +88,7 @@ def test_what_makes_no_sense_is_refused(
 
 def test_time_to_an_accuracy_lies_between_the_rows_about_it() -> None:
     rows = [{"error": 1e-2, "seconds": 1.0}, {"error": 1e-3, "seconds": 2.0}, {"error": 1e-5, "seconds": 8.0}]
-    assert to_accuracy(rows, 1e-4) == pytest.approx(4.0)
-    assert to_accuracy(rows, 0.1) == 1.0
-    assert to_accuracy(rows, 1e-6) is None
-    assert to_accuracy([*rows, {"seconds": 30.0}], 1e-6) == 30.0
+    assert time_to_accuracy(rows, 1e-4) == pytest.approx(4.0)
+    assert time_to_accuracy(rows, 0.1) == 1.0
+    assert time_to_accuracy(rows, 1e-6) is None
+    assert time_to_accuracy([*rows, {"seconds": 30.0}], 1e-6) == 30.0

@@ -13,26 +13,26 @@ import numpy as np
 import pytest
 from bench_cases import TINY, Invoke, Measured
 from heatsim_kernels.stencil import SWEEPS
-from heatsim_kernels.stencil.cpu import CpuSweep
-from heatsim_kernels.stencil.terms import Drive
+from heatsim_kernels.stencil.cpu.stepper import CpuStepper
+from heatsim_kernels.stencil.terms import Forcing
 from PIL import Image
 
-from heatsim.bench import copying
-from heatsim.bench.errors import RequestError
-from heatsim.bench.stencil import contenders
+from heatsim.bench import device_limits
+from heatsim.bench.request import RequestError
+from heatsim.bench.stencil import kernels_under_test
 from heatsim.bench.stencil.options import options, parse_size
-from heatsim.cli import main
+from heatsim.cli.main import main
 
 CELLS = 20 * 9 * 7
 
 
 def kernels(document: dict[str, Any]) -> list[dict[str, Any]]:
-    return [row for row in document["rows"] if not copying.is_copy(row["kernel"])]
+    return [row for row in document["rows"] if not device_limits.is_copy(row["kernel"])]
 
 
 def test_every_kernel_of_the_device_is_verified_and_timed(measured: Measured) -> None:
     assert measured.result.exit_code == 0, measured.result.output
-    names = [each.name for each in contenders.contenders(tuple(contenders.names("cpu")))]
+    names = [each.name for each in kernels_under_test.select_kernels(tuple(kernels_under_test.kernel_names("cpu")))]
     assert [row["kernel"] for row in kernels(measured.document)] == names
     for verdict in measured.document["verification"]:
         assert (verdict["flaw"], verdict["cases"] > 10) == ("", True)
@@ -46,7 +46,7 @@ def test_every_kernel_of_the_device_is_verified_and_timed(measured: Measured) ->
 
 
 def test_fractions_are_of_the_copy_measured_beside(measured: Measured) -> None:
-    (copy,) = (row for row in measured.document["rows"] if copying.is_copy(row["kernel"]))
+    (copy,) = (row for row in measured.document["rows"] if device_limits.is_copy(row["kernel"]))
     assert copy["of_copy"] == 1
     for row in kernels(measured.document):
         assert row["of_copy"] == pytest.approx(row["bytes_per_second"] / copy["bytes_per_second"])
@@ -85,25 +85,25 @@ def test_the_figure_is_drawn(measured: Measured) -> None:
         assert len(set(np.asarray(image.convert("RGB")).reshape(-1, 3).view("u1,u1,u1").ravel().tolist())) > 20
 
 
-class OneBitOff(CpuSweep):
+class OneBitOff(CpuStepper):
     """Right but for the last bit of one cell, where there are more than a thousand."""
 
-    def advance(self, dt: float, steps: int, drive: Drive) -> None:
+    def advance(self, dt: float, steps: int, drive: Forcing) -> None:
         super().advance(dt, steps, drive)
         if self.field().size > 1000:
             cell = self.field()[-1, -1, -2:-1]
             cell[:] = np.nextafter(cell, np.float32(9))
 
 
-class Forgetful(CpuSweep):
+class Forgetful(CpuStepper):
     """Right but for the heat through the walls."""
 
     def heat_entered(self) -> np.ndarray:
         return super().heat_entered() * 1.001
 
 
-class Broken(CpuSweep):
-    def advance(self, dt: float, steps: int, drive: Drive) -> None:
+class Broken(CpuStepper):
+    def advance(self, dt: float, steps: int, drive: Forcing) -> None:
         raise RuntimeError("out of registers")
 
 
@@ -133,17 +133,17 @@ def test_a_kernel_that_is_wrong_is_reported_and_not_timed(
 
 
 def test_nothing_is_trusted_when_the_reference_itself_is_wrong(bench: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = contenders.reference()
-    monkeypatch.setattr(contenders, "reference", lambda: replace_terms(right))
+    right = kernels_under_test.reference()
+    monkeypatch.setattr(kernels_under_test, "reference", lambda: replace_terms(right))
     monkeypatch.setattr("heatsim.bench.stencil.problems.LARGE", (3, 4, 5))
     done = bench(*TINY, "--kernel", "cpu")
     assert done.exit_code == 1
     assert "the reference itself differs from NumPy on 1 x 1 x 1, 1 material" in done.stderr
 
 
-def replace_terms(right: contenders.Contender) -> contenders.Contender:
+def replace_terms(right: kernels_under_test.KernelUnderTest) -> kernels_under_test.KernelUnderTest:
     """A contender that takes every exchange to be a percent larger."""
-    return contenders.Contender(
+    return kernels_under_test.KernelUnderTest(
         "cpu", lambda terms, dtype: right.build(replace(terms, rates=1.01 * terms.rates), dtype)
     )
 
@@ -202,7 +202,7 @@ def test_a_gpu_that_is_demanded_and_missing_has_an_exit_code_of_its_own(
 
 
 def test_counters_on_the_cpu_are_said_not_to_exist(bench: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heatsim.bench.stencil.verify.verify", lambda *arguments: [])
+    monkeypatch.setattr("heatsim.bench.stencil.agreement.verify_kernels", lambda *arguments: [])
     done = bench(*TINY, "--counters")
     assert done.exit_code == 0
     assert "--counters: there are none for the CPU" in done.stderr

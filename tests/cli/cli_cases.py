@@ -87,7 +87,12 @@ ENDLESS = (
 
 def start(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
     """Start heatsim as a process of its own."""
-    command = [sys.executable, "-c", "from heatsim.cli import main; main(prog_name='heatsim')", *map(str, arguments)]
+    command = [
+        sys.executable,
+        "-c",
+        "from heatsim.cli.main import main; main(prog_name='heatsim')",
+        *map(str, arguments),
+    ]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=cwd, stdout=pipe, stderr=pipe, text=True)
 

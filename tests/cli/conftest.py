@@ -9,7 +9,7 @@ import pytest
 from cli_cases import BLOCK, Heatsim, Invoke, start
 from click.testing import CliRunner, Result
 
-from heatsim.cli import main
+from heatsim.cli.main import main
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from cli_cases import SMALL
 
-from heatsim import devices
 from heatsim.errors import NoGpuError, ScenarioError
 from heatsim.scenario import load
+from heatsim.simulation import device_selection
 
 pytest.importorskip("numba_cuda")
 Write = Callable[..., Path]
@@ -23,15 +23,15 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Make believe that there is a GPU with so many bytes of shared memory."""
 
     def believe(shared: int) -> None:
-        monkeypatch.setattr(devices, "gpu_name", lambda: "GPU")
-        monkeypatch.setattr("heatsim_kernels.cuda_api.shared_memory", lambda: shared)
+        monkeypatch.setattr(device_selection, "gpu_name", lambda: "GPU")
+        monkeypatch.setattr("heatsim_kernels.runtime.cuda.api.shared_memory", lambda: shared)
 
     return believe
 
 
 def test_auto_takes_the_gpu_and_its_fastest_kernel(write: Write, gpu: Callable[[int], None]) -> None:
     gpu(227 * 1024)
-    choice = devices.choose(load(write(LARGE)))
+    choice = device_selection.choose_device(load(write(LARGE)))
     assert (choice.device, choice.kernel) == ("cuda", "temporal")
     assert "fastest" in choice.reason
 
@@ -39,21 +39,21 @@ def test_auto_takes_the_gpu_and_its_fastest_kernel(write: Write, gpu: Callable[[
 def test_auto_leaves_a_small_grid_on_the_cpu_unless_told(write: Write, gpu: Callable[[int], None]) -> None:
     gpu(227 * 1024)
     path = write(SMALL)
-    assert devices.choose(load(path)).device == "cpu"
-    assert "small" in devices.choose(load(path)).reason
-    assert devices.choose(load(path, ["compute.device=cuda"])).device == "cuda"
-    assert devices.choose(load(path, ["compute.kernel=basic"])).device == "cuda"
+    assert device_selection.choose_device(load(path)).device == "cpu"
+    assert "small" in device_selection.choose_device(load(path)).reason
+    assert device_selection.choose_device(load(path, ["compute.device=cuda"])).device == "cuda"
+    assert device_selection.choose_device(load(path, ["compute.kernel=basic"])).device == "cuda"
 
 
 def test_auto_takes_no_kernel_whose_tile_the_gpu_cannot_hold(write: Write, gpu: Callable[[int], None]) -> None:
     gpu(1024)
-    assert devices.choose(load(write(LARGE))).kernel == "register"
+    assert device_selection.choose_device(load(write(LARGE))).kernel == "register"
 
 
 def test_a_kernel_named_that_the_gpu_cannot_hold_is_refused(write: Write, gpu: Callable[[int], None]) -> None:
     gpu(1024)
     with pytest.raises(ScenarioError, match=r"compute.kernel.*bytes of shared memory a block, and this GPU has 1024"):
-        devices.choose(load(write(LARGE), ["compute.kernel=temporal"]))
+        device_selection.choose_device(load(write(LARGE), ["compute.kernel=temporal"]))
 
 
 def test_a_grid_of_more_cells_than_the_gpu_kernels_count_stays_on_the_cpu_or_is_refused(
@@ -61,9 +61,9 @@ def test_a_grid_of_more_cells_than_the_gpu_kernels_count_stays_on_the_cpu_or_is_
 ) -> None:
     gpu(227 * 1024)
     path = write(SMALL.replace("[8, 8, 8]", "[2048, 2048, 1024]"))
-    assert devices.choose(load(path)).device == "cpu"
+    assert device_selection.choose_device(load(path)).device == "cpu"
     with pytest.raises(ScenarioError, match=r"grid\.cells: expected at most 4294967295 cells on a GPU"):
-        devices.choose(load(path, ["compute.device=cuda"]))
+        device_selection.choose_device(load(path, ["compute.device=cuda"]))
 
 
 @pytest.mark.parametrize("integrator", ["implicit", "steady"])
@@ -79,7 +79,7 @@ def test_integrators_that_solve_go_where_the_run_goes(
         (small, [], ("cpu", "multigrid")),
         (small, ["compute.device=cuda"], ("cuda", "multigrid_cuda")),
     ):
-        choice = devices.choose(load(path, [solving, *demanded]))
+        choice = device_selection.choose_device(load(path, [solving, *demanded]))
         assert (choice.device, choice.kernel) == expected
 
 
@@ -88,19 +88,19 @@ def test_a_gpu_demanded_and_missing_is_refused(write: Write, monkeypatch: pytest
     def none() -> str:
         raise NoGpuError("none")
 
-    monkeypatch.setattr(devices, "gpu_name", none)
+    monkeypatch.setattr(device_selection, "gpu_name", none)
     path = write(LARGE)
     with pytest.raises(NoGpuError):
-        devices.choose(load(path, [f"time.integrator={integrator}", "compute.device=cuda"]))
-    assert devices.choose(load(path, [f"time.integrator={integrator}"])).device == "cpu"
+        device_selection.choose_device(load(path, [f"time.integrator={integrator}", "compute.device=cuda"]))
+    assert device_selection.choose_device(load(path, [f"time.integrator={integrator}"])).device == "cpu"
 
 
 def test_without_a_gpu_auto_says_so(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> str:
         raise NoGpuError("none")
 
-    monkeypatch.setattr(devices, "gpu_name", none)
-    choice = devices.choose(load(write(LARGE)))
+    monkeypatch.setattr(device_selection, "gpu_name", none)
+    choice = device_selection.choose_device(load(write(LARGE)))
     assert (choice.device, choice.kernel, choice.reason) == ("cpu", "cpu", "there is no GPU")
 
 

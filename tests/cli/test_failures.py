@@ -202,7 +202,7 @@ def test_a_limit_on_the_size_of_files_is_one_message(write: Write, tmp_path: Pat
     script = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536));"
-        "from heatsim.cli import main; main(['run', 'case.toml', '--set', 'time.end=0.001'])"
+        "from heatsim.cli.main import main; main(['run', 'case.toml', '--set', 'time.end=0.001'])"
     )
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)

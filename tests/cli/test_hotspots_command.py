@@ -36,7 +36,7 @@ def run_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run without [hotspots]. To be copied, not changed."""
     from click.testing import CliRunner
 
-    from heatsim.cli import main
+    from heatsim.cli.main import main
 
     folder = tmp_path_factory.mktemp("spots")
     (folder / "case.toml").write_text(SPOTS)

@@ -17,12 +17,12 @@ import pytest
 from cli_cases import SMALL, Invoke
 
 from heatsim.integrators import make_field
-from heatsim.memory import run_bytes, state_bytes
-from heatsim.problem import build
+from heatsim.problem import build_problem
 from heatsim.recorders import make_recorders
 from heatsim.recorders.writer import Writer
 from heatsim.scenario import loads
-from heatsim.state import State
+from heatsim.simulation.memory_estimate import run_bytes, state_bytes
+from heatsim.simulation.state import State
 from heatsim.store.folder import RunFolder
 
 CELLS = 256**3
@@ -30,7 +30,7 @@ BOUND = (4 + 4 + 1 + 2 * 4) * CELLS + 250e6
 # The peak of this process alone; ru_maxrss would count its parent's too.
 SCRIPT = """
 from pathlib import Path
-from heatsim.cli import main
+from heatsim.cli.main import main
 main(["run", "case.toml", "--quiet", "--force"], standalone_mode=False)
 print(next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")))
 """
@@ -78,7 +78,7 @@ def test_a_run_stays_within_its_memory(tmp_path: Path, write: Callable[..., Path
 )
 def test_two_states_and_the_kinds_of_the_cells_are_counted(text: str, a_cell: int) -> None:
     scenario = loads(text)
-    problem = build(scenario)
+    problem = build_problem(scenario)
     assert state_bytes(scenario, problem) == a_cell * problem.grid.cells
 
 
@@ -96,7 +96,7 @@ def test_a_grid_that_no_memory_holds_is_refused_at_its_cells(
 def allocated_and_counted(text: str, folder: Path) -> tuple[int, float]:
     """Bytes that arrays take at most while a state is set up and all that is wanted of it is recorded, and the estimate
     for the whole run."""
-    problem = build(loads(text.replace("[8, 8, 8]", "[48, 48, 48]")))
+    problem = build_problem(loads(text.replace("[8, 8, 8]", "[48, 48, 48]")))
     integrator = problem.scenario.time.integrator
     field, writer = make_field(problem, "multigrid" if integrator == "implicit" else "cpu"), Writer()
     recorders = make_recorders(problem, RunFolder.create(folder, force=True), writer)

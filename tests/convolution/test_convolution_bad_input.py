@@ -61,7 +61,7 @@ def test_a_separable_filter_needs_a_mask_an_axis() -> None:
 
 
 def test_a_device_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    cuda_pass = pytest.importorskip("heatsim_kernels.convolution.cuda_pass", reason="numba-cuda is not installed")
+    cuda_pass = pytest.importorskip("heatsim_kernels.convolution.cuda.mask_pass", reason="numba-cuda is not installed")
 
     def none_works() -> str:
         raise RuntimeError("no driver")

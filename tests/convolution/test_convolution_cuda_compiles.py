@@ -28,22 +28,24 @@ REGISTERS = 65536  # of a multiprocessor
 
 
 def movement(module: str) -> ModuleType:
-    return import_module(f"heatsim_kernels.convolution.{module}")
+    return import_module(f"heatsim_kernels.convolution.{'cuda' if module == 'register' else 'ladder'}.{module}")
 
 
 def variant(module: str, dtype: str, edge: str, height: int, width: int) -> Any:
-    from heatsim_kernels.convolution.cuda_field import Variant
+    from heatsim_kernels.convolution.cuda.field_access import ConvolutionVariant
 
     line = module.startswith("line")
     weights = np.arange(1, (1 if line else height) * width + 1) / 7 if movement(module).MASK == "compiled in" else ()
-    return Variant(dtype, EDGES.index(edge), 1 if line else height, width, tuple(weights), down=line and height > 1)
+    return ConvolutionVariant(
+        dtype, EDGES.index(edge), 1 if line else height, width, tuple(weights), down=line and height > 1
+    )
 
 
 def signature(module: str, made: Any) -> Any:
-    from heatsim_kernels.convolution.cuda_field import Geometry
+    from heatsim_kernels.convolution.cuda.field_access import ConvolutionGeometry
 
     real = getattr(types, made.dtype)
-    geometry = types.NamedUniTuple(types.uint32, len(Geometry._fields), Geometry)
+    geometry = types.NamedUniTuple(types.uint32, len(ConvolutionGeometry._fields), ConvolutionGeometry)
     mask = {"argument": (real[::1],), "compiled in": (), "arguments": (types.UniTuple(real, made.height * made.width),)}
     return types.void(real[::1], real[::1], geometry, *mask[movement(module).MASK])
 
@@ -51,8 +53,8 @@ def signature(module: str, made: Any) -> Any:
 @cache
 def compiled(module: str, made: Any, capability: tuple[int, int]) -> tuple[str, str]:
     """PTX, and what the assembler reports of it."""
-    from heatsim_kernels.cuda_api import cuda
-    from heatsim_kernels.cuda_compile import _assembled
+    from heatsim_kernels.runtime.cuda.api import cuda
+    from heatsim_kernels.runtime.cuda.compilation import _assembled
 
     pytest.importorskip("cuda.bindings.nvjitlink", reason="nvjitlink (cuda-bindings) is not installed")
     kernel, bounds = movement(module).build(made), (prod(movement(module).block(made)), 1)
@@ -92,7 +94,7 @@ def test_a_convolution_kernel_compiles_without_spills_and_a_block_fits(
 def test_the_largest_masks_that_registers_are_said_to_hold_are_held(
     dtype: str, edge: str, height: int, width: int
 ) -> None:
-    from heatsim_kernels.convolution import register
+    from heatsim_kernels.convolution.cuda import register
 
     assert register.fits(np.ones((height, width), dtype))
     assert not register.fits(np.ones((height + 2, width + 2), dtype))

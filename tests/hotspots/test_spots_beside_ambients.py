@@ -11,11 +11,11 @@ from scenario_texts import case, material
 from spot_cases import spot
 
 import heatsim
-from heatsim.cli import main
+from heatsim.cli.main import main
 from heatsim.hotspots import find_spots
-from heatsim.hotspots.filling import filled
+from heatsim.hotspots.finder import fill_ambients
 from heatsim.scenario import loads
-from heatsim.store.hotspots import read_hotspots
+from heatsim.store.tables import read_hotspots
 
 SCALES = (3.0, 5.0, 8.0)
 
@@ -23,17 +23,17 @@ SCALES = (3.0, 5.0, 8.0)
 def test_cells_are_filled_with_what_the_nearest_solid_one_has() -> None:
     frames = np.array([[[1.0, 0.0, 0.0, 0.0, 7.0], [2.0, 0.0, 0.0, 0.0, 8.0]]])
     solid = frames[0] > 0
-    assert filled(frames, solid, (1.0, 1.0))[0, 0].tolist() in ([1, 1, 1, 7, 7], [1, 1, 7, 7, 7])
+    assert fill_ambients(frames, solid, (1.0, 1.0))[0, 0].tolist() in ([1, 1, 1, 7, 7], [1, 1, 7, 7, 7])
     one = np.zeros((37, 50), bool)
     one[5, 40] = True
-    assert (filled(np.arange(37.0 * 50).reshape(1, 37, 50), one, (1.0, 1.0)) == 5 * 50 + 40).all()
+    assert (fill_ambients(np.arange(37.0 * 50).reshape(1, 37, 50), one, (1.0, 1.0)) == 5 * 50 + 40).all()
 
 
 @pytest.mark.parametrize("spacing", [(1.0, 1.0), (2.0, 0.5)])
 def test_the_nearest_is_meant_in_metres(spacing: tuple[float, float]) -> None:
     rng = np.random.default_rng(0)
     solid, places = rng.random((40, 60)) < 0.03, np.indices((40, 60)).astype(float)
-    far = (filled(places, solid, spacing) - places) * np.array(spacing)[:, None, None]
+    far = (fill_ambients(places, solid, spacing) - places) * np.array(spacing)[:, None, None]
     y, x = np.nonzero(solid)
     apart = np.hypot((places[0][..., None] - y) * spacing[0], (places[1][..., None] - x) * spacing[1]).min(axis=-1)
     assert np.mean(np.hypot(*far) > apart + 1e-9) < 0.02

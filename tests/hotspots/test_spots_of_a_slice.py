@@ -9,14 +9,13 @@ import pytest
 from PIL import Image
 
 from heatsim.errors import InputFileError
-from heatsim.plots.hotspots import Mark, draw_hotspots
-from heatsim.plots.slices import draw_slice, pixels
-from heatsim.recorders.hotspots import search
-from heatsim.recorders.pictures import draw_frames, preview
+from heatsim.plots.slices import HotspotMark, draw_hotspots, draw_slice, pixels
+from heatsim.recorders.hotspots import search_slices
+from heatsim.recorders.pictures import downsample_plane, draw_frames
 from heatsim.scenario.hotspots import Hotspots
 from heatsim.store.folder import RunFolder
-from heatsim.store.hotspots import HotSpot, read_hotspots, write_hotspots
 from heatsim.store.slice_frames import SliceFrame, write_slice_frame
+from heatsim.store.tables import HotSpot, read_hotspots, write_hotspots
 
 YELLOW = (252, 255, 164)  # the hot end of inferno
 
@@ -51,7 +50,7 @@ def test_a_large_plane_is_shown_on_fewer_cells_and_keeps_the_peak_of_each_cell()
     peaks = np.random.default_rng(0).integers(0, (3001, 2400), (50, 2))
     field[tuple(peaks.T)] = 5.0
     field[-1, -1] = 7.0
-    shown = preview(field, (750, 600))
+    shown = downsample_plane(field, (750, 600))
     assert shown.shape == (601, 600)
     assert shown[-1, -1] == 7.0
     assert all(shown[row // 5, column // 4] >= 5.0 for row, column in peaks)
@@ -60,7 +59,7 @@ def test_a_large_plane_is_shown_on_fewer_cells_and_keeps_the_peak_of_each_cell()
 def test_planes_that_fit_and_lines_are_shown_as_they_are() -> None:
     for shape in ((750, 600), (1, 5000), (5000, 1), (3, 3)):
         field = np.zeros(shape)
-        assert preview(field, (750, 600)) is field
+        assert downsample_plane(field, (750, 600)) is field
 
 
 def test_a_picture_of_a_large_slice_shows_a_peak_of_a_single_cell(tmp_path: Path) -> None:
@@ -93,7 +92,7 @@ def test_circles_lie_where_the_spots_are_and_are_as_large(tmp_path: Path) -> Non
     """sqrt(2) of the scale about the place: 10 of 40 mm."""
     scale = 0.01 / np.sqrt(2)
     extent = (0.0, 0.04, 0.0, 0.03)
-    for name, marks in (("none", []), ("one", [Mark(0.02, 0.015, scale, 5.0)])):
+    for name, marks in (("none", []), ("one", [HotspotMark(0.02, 0.015, scale, 5.0)])):
         path = tmp_path / f"{name}.png"
         draw_hotspots(path, np.zeros((30, 40)), extent, marks, labels=("x", "y"), unit="K", title="Spots")
     cyan = cells_of(tmp_path / "one.png", (0x5F, 0xE0, 0xFF))
@@ -106,7 +105,7 @@ def test_circles_lie_where_the_spots_are_and_are_as_large(tmp_path: Path) -> Non
 
 def test_a_search_of_a_run_tells_places_in_metres_and_draws_them(tmp_path: Path) -> None:
     folder = folder_with(tmp_path, hump(40, 60, 30.0, 10.0), hump(40, 60, 11.25, 40.5), normal="y")
-    (found,) = search(folder, Hotspots(scales=(4e-3, 6e-3, 9e-3), threshold=5.0))
+    (found,) = search_slices(folder, Hotspots(scales=(4e-3, 6e-3, 9e-3), threshold=5.0))
     assert (found.slice, found.time, found.y) == ("cut", 1.0, 0.25)
     assert found.x == pytest.approx(0.5 + 1e-3 * 41.0, abs=1e-4)
     assert found.z == pytest.approx(0.1 + 2e-3 * 11.75, abs=2e-4)
@@ -121,16 +120,16 @@ def test_a_search_of_a_run_tells_places_in_metres_and_draws_them(tmp_path: Path)
 def test_the_mean_of_the_last_frames_is_searched(tmp_path: Path) -> None:
     folder = folder_with(tmp_path, hump(40, 60, 30.0, 10.0), hump(40, 60, 11.0, 45.0), hump(40, 60, 11.0, 45.0))
     wanted = {"scales": (6e-3,), "threshold": 5.0}
-    assert [len(search(folder, Hotspots(**wanted, frames=n))) for n in (1, 2, 3)] == [1, 1, 2]
+    assert [len(search_slices(folder, Hotspots(**wanted, frames=n))) for n in (1, 2, 3)] == [1, 1, 2]
 
 
 def test_a_search_without_spots_leaves_an_empty_table_and_one_without_frames_none(tmp_path: Path) -> None:
     wanted = Hotspots(scales=(6e-3,), threshold=500.0)
     folder = folder_with(tmp_path / "a", hump(40, 60, 30.0, 10.0))
-    assert search(folder, wanted) == []
+    assert search_slices(folder, wanted) == []
     assert read_hotspots(folder.hotspots) == []
     empty = folder_with(tmp_path / "b")
-    assert search(empty, wanted) == []
+    assert search_slices(empty, wanted) == []
     assert not empty.hotspots.exists()
 
 

@@ -17,10 +17,10 @@ from heatsim.integrators import make_field
 from heatsim.integrators.implicit import Implicit
 from heatsim.integrators.nonlinear_implicit import NonlinearImplicit
 from heatsim.integrators.tableaus import TR_BDF2, Tableau
-from heatsim.problem import build
+from heatsim.problem import build_problem
 from heatsim.scenario import loads
-from heatsim.simulation import Timings, simulate
-from heatsim.state import State
+from heatsim.simulation.state import State
+from heatsim.simulation.time_loop import Timings, simulate
 
 case = partial(scenario_texts.case, device="cpu", integrator="implicit")
 
@@ -30,7 +30,7 @@ def state_of(text: str, *, kernel: Any = "multigrid", **time: Any) -> State:
     `time`: keys of [time] to set."""
     document = tomllib.loads(text)
     document["time"].update(time)
-    problem = build(loads(tomli_w.dumps(document)))
+    problem = build_problem(loads(tomli_w.dumps(document)))
     if time.get("integrator") == "rkl2" and kernel == "multigrid":
         return State(problem, cast("Any", PlainStages(problem.terms, problem.dtype)))
     return State(problem, make_field(problem, kernel))
@@ -51,10 +51,10 @@ def steady(text: str, **time: Any) -> State:
 def equal_steps(text: str, count: int, tableau: Tableau, *, kernel: Any = "multigrid") -> State:
     """The end of `count` equal steps of a method."""
     state = state_of(text, kernel=kernel)
-    steps = NonlinearImplicit if state.problem.follows_temperature else Implicit
+    steps = NonlinearImplicit if state.problem.temperature_dependent else Implicit
     integrator, end = steps(state, tableau), state.problem.scenario.time.end
     for number in range(1, count + 1):
-        integrator.take(integrator.attempt(end / count, None), end * number / count)
+        integrator.accept_step(integrator.trial_step(end / count, None), end * number / count)
     return state
 
 

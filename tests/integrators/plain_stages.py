@@ -10,17 +10,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from heatsim_kernels.stencil.cpu import CpuSweep
-from heatsim_kernels.stencil.stages import Defect, Stage
-from heatsim_kernels.stencil.terms import Drive, Terms
+from heatsim_kernels.stencil.cpu.stepper import CpuStepper
+from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
+from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
 
 class PlainStages:
-    """A `Sweep` that takes stages; what it does not do itself is left to a CpuSweep that holds the field."""
+    """A `ExplicitStepper` that takes stages; what it does not do itself is left to a CpuSweep that holds the field."""
 
-    def __init__(self, terms: Terms, dtype: np.dtype) -> None:
-        self._field = CpuSweep(terms, dtype, fused=1)
-        self._euler = CpuSweep(terms, dtype, fused=1)
+    def __init__(self, terms: StencilCoefficients, dtype: np.dtype) -> None:
+        self._field = CpuStepper(terms, dtype, fused=1)
+        self._euler = CpuStepper(terms, dtype, fused=1)
         self._entered = np.zeros_like(self._field.heat_entered())
         self._heat = self._entered.copy()
         self._Y: list[np.ndarray] = []
@@ -32,7 +32,7 @@ class PlainStages:
     def heat_entered(self) -> np.ndarray:
         return self._entered.copy()
 
-    def take_stages(self, dt: float, stages: Sequence[Stage], first: int, drive: Drive) -> None:
+    def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, drive: Forcing) -> None:
         if first == 0:
             self._Y, self._heat[:] = [self._field.field().copy()], 0.0
             self._first_rate = stages[0].rate
@@ -44,18 +44,18 @@ class PlainStages:
             self._Y = [*Y, combined + stage.rate * change]
             self._heat += stage.weight * heat
 
-    def defect(self, dt: float, rate: float, drive: Drive) -> Defect:
+    def defect(self, dt: float, rate: float, drive: Forcing) -> TrapezoidalDefect:
         start, end = self._Y[0], self._Y[-1]
         at_start = (self._Y[1] - start) / self._first_rate
         at_end, _ = self._change(end, dt, drive, 0)
         difference = np.abs(end - start - 0.5 * (at_start + at_end))
-        return Defect(float(difference.max()), float(end.min()), float(end.max()))
+        return TrapezoidalDefect(float(difference.max()), float(end.min()), float(end.max()))
 
     def accept(self) -> None:
         self._field.put(self._Y[-1])
         self._entered += self._heat
 
-    def _change(self, Y: np.ndarray, dt: float, drive: Drive, row: int) -> tuple[np.ndarray, np.ndarray]:
+    def _change(self, Y: np.ndarray, dt: float, drive: Forcing, row: int) -> tuple[np.ndarray, np.ndarray]:
         """dt L(Y) with a row of the drive, and the heat that enters in it, J."""
         self._euler.put(Y)
         before = self._euler.heat_entered()
@@ -63,7 +63,7 @@ class PlainStages:
         return self._euler.field() - Y, self._euler.heat_entered() - before
 
 
-def row_of(drive: Drive, k: int) -> Drive:
+def row_of(drive: Forcing, k: int) -> Forcing:
     """The drive of a single step."""
 
     def row(values: np.ndarray) -> np.ndarray:

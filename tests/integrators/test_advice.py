@@ -10,19 +10,21 @@ import pytest
 from integrator_cases import Watcher, case, field, run, state_of
 from scenario_texts import box, convection, fixed, material
 
-from heatsim.advice import Advice, Cost, advise, measure
+from heatsim.integrators.auto import Recommendation, StepCost, measure_step_cost, recommend
 from heatsim.problem import Problem
 
 CELL = 1e-9  # s a cell and step: a CPU of today
 
 
 def problem_of(text: str, **time: Any) -> Problem:
-    return state_of(text, integrator="euler", kernel="cpu", **time).problem.taking("auto", time.get("tolerance"))
+    return state_of(text, integrator="euler", kernel="cpu", **time).problem.with_integrator(
+        "auto", time.get("tolerance")
+    )
 
 
-def advice(problem: Problem, refused: dict[str, str] | None = None, *, cell: float = CELL) -> Advice:
+def advice(problem: Problem, refused: dict[str, str] | None = None, *, cell: float = CELL) -> Recommendation:
     seconds = cell * problem.grid.cells
-    return advise(problem, "cpu", lambda: Cost(seconds, 1e-4 + 1.3 * seconds), refused, full=True)
+    return recommend(problem, "cpu", lambda: StepCost(seconds, 1e-4 + 1.3 * seconds), refused, full=True)
 
 
 def stiff(end: float, cells: int = 4000, **time: Any) -> str:
@@ -91,7 +93,7 @@ def test_inputs_that_swing_ask_for_more_explicit_steps() -> None:
 def test_a_step_longer_than_is_stable_rules_explicit_euler_out() -> None:
     text = case([40, 1, 1], 1.0, initial="x")
     assert not advice(problem_of(text)).estimates[0].refused
-    problem = state_of(text, step=0.05).problem.taking("auto", None)
+    problem = state_of(text, step=0.05).problem.with_integrator("auto", None)
     assert "shorter steps to be stable" in advice(problem).estimates[0].refused
 
 
@@ -120,12 +122,15 @@ def test_the_steps_foreseen_are_about_those_taken(integrator: str, method: str, 
         boundary={"x_max": convection(3.0, 0.0)},
     )
     time = {"integrator": integrator, "method": method, "tolerance": tolerance}
-    problem = state_of(text, **time).problem.taking("auto", tolerance)
+    problem = state_of(text, **time).problem.with_integrator("auto", tolerance)
     foreseen = {each.integrator: each for each in advice(problem).estimates}[integrator]
     state = run(text, **time)
-    taken = state.step + state.effort.rejected
+    taken = state.step + state.solver_statistics.rejected
     assert taken / 3 < foreseen.steps < 3 * taken
-    assert integrator == "implicit" or state.effort.stages / 3 < foreseen.sweeps < 3 * state.effort.stages
+    assert (
+        integrator == "implicit"
+        or state.solver_statistics.stages / 3 < foreseen.sweeps < 3 * state.solver_statistics.stages
+    )
 
 
 @pytest.mark.parametrize("rows", [2, 400], ids=["straight", "curved"])
@@ -147,23 +152,26 @@ def test_the_steps_foreseen_under_a_moving_beam_are_about_those_taken(
     )
     foreseen = {each.integrator: each for each in advice(problem_of(text)).estimates}[integrator]
     state = run(text, integrator=integrator, kernel="cpu" if integrator == "rkl2" else "multigrid")
-    taken = state.step + state.effort.rejected
+    taken = state.step + state.solver_statistics.rejected
     assert taken / 2 < foreseen.steps < 2 * taken
-    assert integrator == "implicit" or state.effort.stages / 2 < foreseen.sweeps < 2 * state.effort.stages
+    assert (
+        integrator == "implicit"
+        or state.solver_statistics.stages / 2 < foreseen.sweeps < 2 * state.solver_statistics.stages
+    )
 
 
 def test_a_short_run_is_advised_without_timing_anything() -> None:
-    def never() -> Cost:
+    def never() -> StepCost:
         raise AssertionError("timed")
 
-    found = advise(problem_of(case([64, 1, 1], 1.0, initial="x")), "cpu", never, full=False)
+    found = recommend(problem_of(case([64, 1, 1], 1.0, initial="x")), "cpu", never, full=False)
     assert (found.integrator, found.estimates[0].steps) == ("euler", found.estimates[0].sweeps)
 
 
 def test_a_short_run_is_advised_the_same_where_all_is_estimated() -> None:
     """As a run and its dry run do, whatever Euler would take in a timing."""
     problem = problem_of(case([64, 1, 1], 1.0, initial="x"))
-    found = advise(problem, "cpu", lambda: Cost(1.0, 1e-4), full=True)
+    found = recommend(problem, "cpu", lambda: StepCost(1.0, 1e-4), full=True)
     assert (found.integrator, len(found.estimates)) == ("euler", 3)
     assert "no time" in found.reason
 
@@ -219,6 +227,6 @@ def test_inputs_are_not_asked_for_after_the_end(integrator: str, end: float) -> 
     )
     kernel = "multigrid" if integrator == "implicit" else "cpu"
     problem = state_of(ending, kernel=kernel, integrator=integrator).problem
-    measure(problem.taking("auto", None), "cpu")
+    measure_step_cost(problem.with_integrator("auto", None), "cpu")
     assert np.isfinite(problem.drive(np.array([np.nextafter(end, np.inf)])).wall_b).all()
     assert run(ending, kernel=kernel, integrator=integrator).time == end

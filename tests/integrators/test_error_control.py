@@ -57,7 +57,7 @@ def test_many_small_errors_do_not_add_up_to_more(time: dict[str, str], tolerance
 def test_without_a_limit_steps_grow_by_orders_of_magnitude() -> None:
     """Explicit Euler would take 1.3 million steps here."""
     state = run(VARIED_PROBLEMS["a thin insulating layer"])
-    assert state.step + state.effort.rejected < 150
+    assert state.step + state.solver_statistics.rejected < 150
     assert state.problem.scenario.time.end / state.problem.stability_limit > 1e6
 
 
@@ -76,7 +76,7 @@ def test_the_estimate_is_near_the_error_of_a_step() -> None:
     text = case([24, 1, 1], 0.05, initial="cos(pi*x) + cos(2*pi*x)")
     for count in (5, 20):
         state = state_of(text, end=0.05 / count)
-        estimate = Implicit(state).attempt(0.05 / count, 0.0).error
+        estimate = Implicit(state).trial_step(0.05 / count, 0.0).error
         one, many = (
             field(equal_steps(text.replace("end = 0.05", f"end = {0.05 / count}"), n, TR_BDF2)) for n in (1, 50)
         )
@@ -93,7 +93,7 @@ def test_events_are_hit_exactly_and_in_order() -> None:
 def test_a_step_given_is_the_largest_and_without_tolerance_the_only_one() -> None:
     text = case([16, 1, 1], 1.0, initial="x", boundary={"x_min": fixed(3.0)})
     assert run(text, step=0.03).step == 34
-    assert run(text, step=0.03).effort.rejected == 0
+    assert run(text, step=0.03).solver_statistics.rejected == 0
     assert run(text, step=0.03, tolerance=1e-2).step >= 34
     assert run(text, tolerance=1e-2).step < 34
 
@@ -109,7 +109,7 @@ def test_the_same_run_gives_the_same_bits() -> None:
     text = VARIED_PROBLEMS["contrast in three dimensions"]
     first, second = run(text), run(text)
     assert field(first).tobytes() == field(second).tobytes()
-    assert (first.step, first.effort) == (second.step, second.effort)
+    assert (first.step, first.solver_statistics) == (second.step, second.solver_statistics)
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from heatsim.cli import main
+from heatsim.cli.main import main
 from heatsim.integrators import implicit, steady
 from heatsim.store.snapshots import read_snapshot
 
@@ -222,8 +222,8 @@ def test_what_cannot_be_is_refused_with_the_reason(
 def test_a_steady_solve_that_does_not_converge_keeps_its_last_state_and_its_history(
     heatsim: Heatsim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steady, "MOST_ITERATIONS", 1)
-    monkeypatch.setattr(steady, "AT_ONCE", 1)
+    monkeypatch.setattr(steady, "MAX_ITERATIONS", 1)
+    monkeypatch.setattr(steady, "ITERATIONS_A_CYCLE", 1)
     done = heatsim("run", *STEADY, "--set", "time.tolerance=1e-10", text=BLOCK.replace("[8, 6, 5]", "[16, 12, 10]"))
     assert done.exit_code == 1, done.output
     assert "did not converge: the relative residual went from" in done.stderr
@@ -236,11 +236,11 @@ def test_a_steady_solve_that_does_not_converge_keeps_its_last_state_and_its_hist
 def test_an_implicit_step_that_does_not_converge_keeps_what_came_before(
     heatsim: Heatsim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    solve, calls = implicit.Implicit.attempt, iter(range(1000))
+    solve, calls = implicit.Implicit.trial_step, iter(range(1000))
 
-    def fail_later(self: implicit.Implicit, dt: float, accuracy: float | None) -> implicit.Attempt:
+    def fail_later(self: implicit.Implicit, dt: float, accuracy: float | None) -> implicit.ImplicitTrialStep:
         if next(calls) >= 6:
-            monkeypatch.setattr(implicit, "MOST_ITERATIONS", -1)
+            monkeypatch.setattr(implicit, "MAX_ITERATIONS", -1)
         return solve(self, dt, accuracy)
 
     monkeypatch.setattr(implicit.Implicit, "attempt", fail_later)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from integrator_cases import case, equal_steps, field, run
 from scenario_texts import PERIODIC, box, convection, fixed, flux, material
 
-from heatsim.cli import main
+from heatsim.cli.main import main
 from heatsim.integrators import ON_CUDA
 from heatsim.integrators.tableaus import BACKWARD_EULER, TR_BDF2, Tableau
 
@@ -71,7 +71,10 @@ def test_a_gpu_gives_what_the_cpu_gives(integrator: str, text: str, precision: s
     )
     rise = np.ptp(field(cpu))
     np.testing.assert_allclose(field(gpu), field(cpu), rtol=0, atol=(1e-4 if integrator == "implicit" else 1e-6) * rise)
-    assert abs(gpu.effort.iterations - cpu.effort.iterations) <= 2 + cpu.effort.iterations // 10
+    assert (
+        abs(gpu.solver_statistics.iterations - cpu.solver_statistics.iterations)
+        <= 2 + cpu.solver_statistics.iterations // 10
+    )
     assert abs(gpu.energy.relative_residual) < 1e-9
     for face, heat in cpu.energy.faces.items():
         assert gpu.energy.faces[face] == pytest.approx(heat, rel=1e-3, abs=1e-6 * cpu.energy.moved)
@@ -79,7 +82,7 @@ def test_a_gpu_gives_what_the_cpu_gives(integrator: str, text: str, precision: s
         assert gpu.energy.ambients[room] == pytest.approx(heat, rel=1e-3, abs=1e-6 * cpu.energy.moved)
         assert abs(heat) > 0
     if integrator == "steady":
-        assert gpu.effort.residuals[-1] < 1e-7
+        assert gpu.solver_statistics.residuals[-1] < 1e-7
     for axis, index in (("x", 3), ("y", 0), ("z", 20)):
         assert np.array_equal(gpu.plane(axis, index), np.moveaxis(field(gpu), "zyx".index(axis), 0)[index])
     fetch = gpu.capture()
@@ -97,7 +100,7 @@ def test_backward_euler_takes_the_same_steps_on_a_gpu() -> None:
 def test_the_same_run_on_a_gpu_gives_the_same_bits(integrator: str) -> None:
     first, second = (run(BLOCK, kernel=ON_CUDA, integrator=integrator) for _ in range(2))
     assert field(first).tobytes() == field(second).tobytes()
-    assert (first.step, first.effort) == (second.step, second.effort)
+    assert (first.step, first.solver_statistics) == (second.step, second.solver_statistics)
 
 
 def test_a_run_by_command_solves_on_the_gpu(tmp_path: Path) -> None:

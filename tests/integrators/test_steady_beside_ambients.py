@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from heatsim.integrators import make_field
-from heatsim.problem import build
+from heatsim.problem import build_problem
 from heatsim.scenario import loads
-from heatsim.simulation import Timings, simulate
-from heatsim.state import State
+from heatsim.simulation.state import State
+from heatsim.simulation.time_loop import Timings, simulate
 
 WALL = """
 grid = {{ cells = [{n}, 1, 1], size = [0.02, 0.1, 0.1] }}
@@ -27,7 +27,7 @@ boundary.x_max = {{ kind = "fixed", temperature = 300.0 }}
 def test_cells_of_an_ambient_keep_their_temperature(n: int) -> None:
     """Conductivity 8 + T/50, whose mean from 300 K to T_s is that at the middle: q = 150 (600 - T_s) = k_m (T_s -
     300)/0.01 is a quadratic equation for the surface."""
-    problem = build(loads(WALL.format(n=n, k="8 + T/50")))
+    problem = build_problem(loads(WALL.format(n=n, k="8 + T/50")))
     state = State(problem, make_field(problem, "multigrid"))
     simulate(state, [], Timings())
     temperature = state.temperature()[0, 0]

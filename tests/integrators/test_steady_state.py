@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from heatsim_kernels.stencil import SWEEPS
-from heatsim_kernels.stencil.terms import Drive
+from heatsim_kernels.stencil.terms import Forcing
 from integrator_cases import Watcher, case, field, run, steady
 from scenario_texts import PERIODIC, box, convection, fixed, flux, material
 
@@ -90,10 +90,10 @@ def test_what_is_solved_is_the_balance_of_explicit_steps() -> None:
     sweep = SWEEPS["cpu"](problem.terms, problem.dtype)
     sweep.put(rise)
     drive = problem.drive(np.zeros(1))
-    assert isinstance(drive, Drive)
+    assert isinstance(drive, Forcing)
     sweep.advance(problem.stability_limit, 1, drive)
     assert np.abs(sweep.field() - rise).max() < 1e-8 * np.ptp(rise)
-    assert state.effort.residuals[-1] < 1e-9
+    assert state.solver_statistics.residuals[-1] < 1e-9
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -123,14 +123,14 @@ def test_each_recorder_is_given_the_limit_once_whatever_its_times() -> None:
     recorders = [Watcher(times, lambda state: state.time) for times in ([0.0, 0.5, 1.0], [0.3], [])]
     state = run(BLOCK, recorders, integrator="steady")
     assert [recorder.seen for recorder in recorders] == [[np.inf], [np.inf], []]
-    assert state.effort.residuals[-1] < 1e-6
-    assert 0 < state.effort.iterations < 40
+    assert state.solver_statistics.residuals[-1] < 1e-6
+    assert 0 < state.solver_statistics.iterations < 40
 
 
 def test_the_same_solve_gives_the_same_bits() -> None:
     first, second = steady(BLOCK), steady(BLOCK)
     assert field(first).tobytes() == field(second).tobytes()
-    assert first.effort == second.effort
+    assert first.solver_statistics == second.solver_statistics
 
 
 def test_a_body_at_rest_stays_as_it_is() -> None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from heatsim_kernels.stencil import SWEEPS, Sweep
-from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
-from heatsim_kernels.stencil.stages import row_of
-from heatsim_kernels.stencil.terms import Deposit
-from heatsim_kernels.watch import Wanted
+from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
+from heatsim_kernels.field.time_statistics import StatisticsRequest
+from heatsim_kernels.stencil import SWEEPS, ExplicitStepper
+from heatsim_kernels.stencil.rk_stages import forcing_row
+from heatsim_kernels.stencil.terms import WindowSource
 from kernel_cases import KINDS, STEP, random_case
 from nonlinear_cases import random_case as random_nonlinear_case
 from stage_cases import stages
@@ -25,14 +25,14 @@ WINDOWS: tuple[tuple[tuple[tuple[int, int, int], tuple[int, int, int]], ...], ..
     (((0, 1, 0), (2, 1, 5)),),
 )
 STEPS = len(WINDOWS) + 2  # more than have windows
-LINEAR = Wanted(peak=True, above=0.1, crossing=0.0)
-NONLINEAR = Wanted(peak=True, above=150.0, crossing=120.0)
+LINEAR = StatisticsRequest(peak=True, above=0.1, crossing=0.0)
+NONLINEAR = StatisticsRequest(peak=True, above=150.0, crossing=120.0)
 
 
-def deposits(dtype: Any, scale: float) -> tuple[tuple[Deposit, ...], ...]:
+def deposits(dtype: Any, scale: float) -> tuple[tuple[WindowSource, ...], ...]:
     rng = np.random.default_rng(5)
     return tuple(
-        tuple(Deposit(corner, rng.uniform(-scale, scale, size).astype(dtype), 0.0) for corner, size in step)
+        tuple(WindowSource(corner, rng.uniform(-scale, scale, size).astype(dtype), 0.0) for corner, size in step)
         for step in WINDOWS
     )
 
@@ -48,14 +48,14 @@ def nonlinear(dtype: Any) -> Any:
     return case._replace(drive=replace(case.drive, deposits=deposits(dtype, 3e5)))
 
 
-def plainly_heated(sweep: Sweep, case: Any) -> np.ndarray:
+def plainly_heated(sweep: ExplicitStepper, case: Any) -> np.ndarray:
     """The field after STEPS steps, with windows and without a watch, so that steps may be fused."""
     sweep.put(case.start)
     sweep.advance(STEP, STEPS, case.drive)
     return np.array(sweep.field())
 
 
-def watched(sweep: Sweep, case: Any, wanted: Wanted, dt: float = STEP) -> dict[str, np.ndarray]:
+def watched(sweep: ExplicitStepper, case: Any, wanted: StatisticsRequest, dt: float = STEP) -> dict[str, np.ndarray]:
     """The field after STEPS steps, and what was seen of it."""
     sweep.put(case.start)
     sweep.watch(wanted)
@@ -63,17 +63,17 @@ def watched(sweep: Sweep, case: Any, wanted: Wanted, dt: float = STEP) -> dict[s
     return {"field": np.array(sweep.field()), **sweep.seen()}
 
 
-def in_stages(sweep: Sweep, case: Any) -> dict[str, np.ndarray]:
+def in_stages(sweep: ExplicitStepper, case: Any) -> dict[str, np.ndarray]:
     """A step of several stages with windows."""
     sweep.put(case.start)
     chosen = stages("four", sweep.dtype.type)
     sweep.take_stages(STEP, chosen, 0, case.drive)
-    defect = sweep.defect(STEP, 0.3, row_of(case.drive, 1))
+    defect = sweep.defect(STEP, 0.3, forcing_row(case.drive, 1))
     sweep.accept()
     return {"field": np.array(sweep.field()), "defect": np.array(defect)}
 
 
-def told_of(sweep: Sweep, case: Any) -> np.ndarray:
+def told_of(sweep: ExplicitStepper, case: Any) -> np.ndarray:
     """Whether the field is told to be finite, without and with a bad cell between planes that a GPU looks at."""
     answers = []
     for value in (1.0, np.nan):

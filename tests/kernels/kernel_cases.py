@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil import Sweep, cpu_tiling
-from heatsim_kernels.stencil.terms import Drive, Taps, Terms
+from heatsim_kernels.stencil import ExplicitStepper
+from heatsim_kernels.stencil.cpu import tile_plan
+from heatsim_kernels.stencil.terms import AmbientFaces, Forcing, StencilCoefficients
 
 FLOATS = (np.float32, np.float64)
 STEP = 0.05  # s; with exchange rates below 1/s and six faces that double them at most, well inside the stable step
@@ -45,8 +46,8 @@ KINDS = {
 
 
 class Case(NamedTuple):
-    terms: Terms
-    drive: Drive
+    terms: StencilCoefficients
+    drive: Forcing
     start: np.ndarray  # (nz, ny, nx), float64, values that float32 holds exactly
 
 
@@ -88,7 +89,7 @@ def terms_of_zones(
     held: int = 0,
     periodic: tuple[bool, bool, bool] = (False, False, False),
     per_cell: bool = False,
-) -> Terms:
+) -> StencilCoefficients:
     """The terms of zones (nz, ny, nx), of which the last `held` are ambients, in the slow and plain way.
 
     conductance: (3, n, n) W/K of a face along x, y, z between two zones, symmetric; capacity: (n,) J/K. The kinds are
@@ -108,9 +109,9 @@ def terms_of_zones(
         faces, *at = np.nonzero((zones < solid) & (beyond >= solid))
         owners = beyond[(faces, *at)].astype(np.int64) - solid
         cells = np.ravel_multi_index(tuple(at), zones.shape).astype(np.int64)
-        taps = Taps(cells, faces.astype(np.uint8), owners, held)
+        taps = AmbientFaces(cells, faces.astype(np.uint8), owners, held)
     single_kind = len(kinds_of) == 1
-    return Terms(
+    return StencilCoefficients(
         (zones.shape[0], zones.shape[1], zones.shape[2]),
         np.ascontiguousarray(kinds_of[:, 1:]),
         np.where(of_zone < solid, capacity[of_zone], 0.0),
@@ -146,7 +147,7 @@ def random_case(
     if kind.skew:
         terms = replace(terms, rates=rng.uniform(0.1, 1, (1, 6)))
     solved = terms.capacity > 0
-    drive = Drive(
+    drive = Forcing(
         rng.uniform(-2, 0, (rows, terms.wall_size)),
         rng.uniform(-1, 1, (rows, terms.wall_size)),
         rng.uniform(-1, 1, (rows, terms.kind_count)) * solved if kind.table else None,
@@ -156,7 +157,7 @@ def random_case(
     return Case(terms, drive, single(rng.uniform(-1, 1, shape)))
 
 
-def row_of(drive: Drive, step: int) -> Drive:
+def row_of(drive: Forcing, step: int) -> Forcing:
     """The values of one step, alone."""
 
     def row(values: np.ndarray) -> np.ndarray:
@@ -164,17 +165,17 @@ def row_of(drive: Drive, step: int) -> Drive:
         return values[at : at + 1]
 
     table = None if drive.heat_table is None else row(drive.heat_table)
-    return Drive(row(drive.wall_a), row(drive.wall_b), table, drive.heat_field, row(drive.heat_scale))
+    return Forcing(row(drive.wall_a), row(drive.wall_b), table, drive.heat_field, row(drive.heat_scale))
 
 
 def cut_rows(patch: pytest.MonkeyPatch, parts: int) -> None:
     """Have the CPU's tiles take a part of each row where they may, as they do of long rows."""
 
-    def numbers(shape: cpu_tiling.Shape, fused: int) -> list[int]:
+    def numbers(shape: tile_plan.TilingShape, fused: int) -> list[int]:
         lines = -(-shape.cells[2] // shape.per_line)
         return [1 if fused == 1 or shape.wraps[2] else min(parts, lines)]
 
-    patch.setattr(cpu_tiling, "_numbers_of_parts", numbers)
+    patch.setattr(tile_plan, "_numbers_of_parts", numbers)
 
 
 class Outcome(NamedTuple):
@@ -183,7 +184,7 @@ class Outcome(NamedTuple):
     stored: float
 
 
-def outcome(sweep: Sweep, case: Case, steps: int = 3, dt: float = STEP) -> Outcome:
+def outcome(sweep: ExplicitStepper, case: Case, steps: int = 3, dt: float = STEP) -> Outcome:
     """Run a case and copy out what came of it."""
     sweep.put(case.start)
     sweep.advance(dt, steps, case.drive)

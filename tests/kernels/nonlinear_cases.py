@@ -6,31 +6,33 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from heatsim_kernels.stencil import Sweep
-from heatsim_kernels.stencil.nonlinear.material import Material
-from heatsim_kernels.stencil.nonlinear.tables import Tables, tabulate
-from heatsim_kernels.stencil.nonlinear.terms import (
+from heatsim_kernels.enthalpy.coefficients import (
     FIXED,
-    Factors,
-    NonlinearDrive,
-    NonlinearTerms,
+    BoundaryFactors,
+    NonlinearCoefficients,
+    NonlinearForcing,
     equal_cells,
-    nonlinear_terms,
+    nonlinear_coefficients,
     wall_values,
 )
-from heatsim_kernels.stencil.terms import Taps
+from heatsim_kernels.enthalpy.material import EnthalpyMaterial
+from heatsim_kernels.enthalpy.tables import EnthalpyTables, tabulate
+from heatsim_kernels.stencil import ExplicitStepper
+from heatsim_kernels.stencil.terms import AmbientFaces
 
 REFERENCE = 400.0  # K
 SPACING = (1e-3, 2e-3, 1.5e-3)
-STEEL = Material(np.array([250.0, 700.0, 1200.0]), np.array([60.0, 35.0, 25.0]), np.array([3.4e6, 4.5e6, 5.2e6]))
-ALLOY = Material(
+STEEL = EnthalpyMaterial(
+    np.array([250.0, 700.0, 1200.0]), np.array([60.0, 35.0, 25.0]), np.array([3.4e6, 4.5e6, 5.2e6])
+)
+ALLOY = EnthalpyMaterial(
     np.array([250.0, 500.0, 1200.0]), np.array([100.0, 140.0, 60.0]), np.array([2.2e6, 2.5e6, 2.7e6]), 9e8, 500.0, 520.0
 )
-PURE = Material(
+PURE = EnthalpyMaterial(
     np.array([250.0, 450.0, 450.0, 1200.0]), np.array([80.0, 70.0, 30.0, 35.0]), np.full(4, 2e6), 4e8, 450.0, 450.0
 )
-GRADED = Material(np.array([250.0, 1200.0]), np.array([5.0, 60.0]), np.full(2, 2e6))
-GLASS = Material.constant(1.1, 1.8e6)
+GRADED = EnthalpyMaterial(np.array([250.0, 1200.0]), np.array([5.0, 60.0]), np.full(2, 2e6))
+GLASS = EnthalpyMaterial.constant(1.1, 1.8e6)
 MATERIALS = (STEEL, ALLOY, PURE, GLASS, GLASS)
 HELD = 4  # the number of the last material, which is that of ambients
 CONTACT = 2e-5  # m2 K/W, between different materials
@@ -38,12 +40,12 @@ STEP = 2e-3  # s; a third of the stable step or less
 
 
 class Case(NamedTuple):
-    terms: NonlinearTerms
-    drive: NonlinearDrive
+    terms: NonlinearCoefficients
+    drive: NonlinearForcing
     start: np.ndarray  # u, (nz, ny, nx), float64, values that float32 holds exactly
 
 
-def tables() -> Tables:
+def tables() -> EnthalpyTables:
     return tabulate(MATERIALS, REFERENCE, segments=300)
 
 
@@ -60,8 +62,8 @@ def blocks(rng: np.random.Generator, shape: tuple[int, int, int], zones: int) ->
 
 
 def terms_of_zones(
-    zones: np.ndarray, of: Tables, spacing: tuple[float, float, float] = SPACING, **others: Any
-) -> NonlinearTerms:
+    zones: np.ndarray, of: EnthalpyTables, spacing: tuple[float, float, float] = SPACING, **others: Any
+) -> NonlinearCoefficients:
     """Equal cells, with a contact resistance between different materials."""
     beside = [np.roll(zones, 1 if face % 2 == 0 else -1, 2 - face // 2) for face in range(6)]
     for face, periodic in enumerate(np.repeat(others.get("periodic", (False,) * 3), 2)):
@@ -81,11 +83,13 @@ def terms_of_zones(
     grid = kinds.reshape(zones.shape).astype(np.uint8 if len(members) <= 256 else np.uint16)
     found = np.argwhere((np.stack(beside) == HELD) & (zones != HELD))
     cells = np.ravel_multi_index(tuple(found[:, 1:].T), zones.shape)
-    taps = Taps(cells, found[:, 0].astype(np.uint8), np.zeros(len(cells), np.int64), 1)
-    return nonlinear_terms(zones.shape, of, volume, own, beyond, *resistances, area, kinds=grid, taps=taps, **others)
+    taps = AmbientFaces(cells, found[:, 0].astype(np.uint8), np.zeros(len(cells), np.int64), 1)
+    return nonlinear_coefficients(
+        zones.shape, of, volume, own, beyond, *resistances, area, kinds=grid, taps=taps, **others
+    )
 
 
-def random_walls(rng: np.random.Generator, terms: NonlinearTerms, rows: int) -> np.ndarray:
+def random_walls(rng: np.random.Generator, terms: NonlinearCoefficients, rows: int) -> np.ndarray:
     """Walls of every sort: some fixed, some radiating, all with a flux."""
     size = (rows, terms.wall_size)
     values = wall_values(terms, rows)
@@ -96,12 +100,12 @@ def random_walls(rng: np.random.Generator, terms: NonlinearTerms, rows: int) -> 
     return values
 
 
-def random_factors(rng: np.random.Generator, terms: NonlinearTerms) -> Factors:
+def random_factors(rng: np.random.Generator, terms: NonlinearCoefficients) -> BoundaryFactors:
     """Factors that rise and fall with the temperature of the surface, on two walls out of three that are not fixed."""
     rises = terms.tables.rises
     curves = 1 + 0.9 * np.sin(rises / 90), (np.abs(rises - 60) / 200) ** 0.25
     lines = np.stack([terms.tables.lines(values) for values in curves])
-    return Factors(lines, rng.integers(0, 3, terms.wall_size).astype(np.uint32))
+    return BoundaryFactors(lines, rng.integers(0, 3, terms.wall_size).astype(np.uint32))
 
 
 def random_case(
@@ -131,7 +135,7 @@ def random_case(
         fixed = (walls[:, 0] == FIXED).any(axis=0)
         terms.factors.of[fixed] = 0  # type: ignore[union-attr]
     heated = terms.capacity > 0
-    drive = NonlinearDrive(
+    drive = NonlinearForcing(
         walls,
         rng.uniform(-100, 100, (2, terms.kind_count)) * heated,
         rng.uniform(-100, 100, shape) * terms.of_kinds(heated) if by_cell else None,
@@ -147,7 +151,7 @@ class Outcome(NamedTuple):
     stored: np.ndarray
 
 
-def outcome(sweep: Sweep, case: Case, steps: int = 3, dt: float = STEP) -> Outcome:
+def outcome(sweep: ExplicitStepper, case: Case, steps: int = 3, dt: float = STEP) -> Outcome:
     sweep.put(case.start)
     sweep.advance(dt, steps, case.drive)  # type: ignore[arg-type]
     return Outcome(np.array(sweep.field()), sweep.heat_entered(), np.array(sweep.stored()))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
+from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from nonlinear_cases import Case, outcome, random_case
 
 STEPS = 2

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from heatsim_kernels.stencil.terms import Drive, Terms
+from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
 
 class Face(NamedTuple):
@@ -23,16 +23,16 @@ class Face(NamedTuple):
     gain: np.ndarray  # g of neighbour = g*T + b at the wall, 0 elsewhere
 
 
-def kind_map(terms: Terms) -> np.ndarray:
+def kind_map(terms: StencilCoefficients) -> np.ndarray:
     return np.zeros(terms.shape, int) if terms.kinds is None else terms.kinds.astype(int)
 
 
-def is_held(terms: Terms) -> np.ndarray:
+def is_held(terms: StencilCoefficients) -> np.ndarray:
     """(nz, ny, nx) whether a cell is not solved."""
     return np.asarray(terms.capacity[kind_map(terms)] == 0)
 
 
-def wall_plane(terms: Terms, values: np.ndarray, face: int) -> np.ndarray:
+def wall_plane(terms: StencilCoefficients, values: np.ndarray, face: int) -> np.ndarray:
     """The wall values of one face, spread over the boundary cells of that face."""
     axis = 2 - face // 2
     extent = [n for i, n in enumerate(terms.shape) if i != axis]
@@ -45,7 +45,7 @@ def wall_plane(terms: Terms, values: np.ndarray, face: int) -> np.ndarray:
     return values[first : first + sizes[face]].reshape(extent)
 
 
-def faces(T: np.ndarray, terms: Terms, wall_a: np.ndarray, wall_b: np.ndarray) -> Iterator[Face]:
+def faces(T: np.ndarray, terms: StencilCoefficients, wall_a: np.ndarray, wall_b: np.ndarray) -> Iterator[Face]:
     """The faces x_min, x_max, y_min, y_max, z_min, z_max of every cell."""
     kinds = kind_map(terms)
     for face in range(6):
@@ -62,7 +62,7 @@ def faces(T: np.ndarray, terms: Terms, wall_a: np.ndarray, wall_b: np.ndarray) -
         yield Face(neighbour, terms.rates[kinds, face], wall, gain)
 
 
-def heating(terms: Terms, drive: Drive) -> np.ndarray:
+def heating(terms: StencilCoefficients, drive: Forcing) -> np.ndarray:
     """(nz, ny, nx) K/s of a drive's first row."""
     heat = np.zeros(terms.shape)
     if drive.heat_table is not None:
@@ -72,7 +72,9 @@ def heating(terms: Terms, drive: Drive) -> np.ndarray:
     return heat
 
 
-def explicit_step(T: np.ndarray, terms: Terms, dt: float, drive: Drive) -> tuple[np.ndarray, np.ndarray]:
+def explicit_step(
+    T: np.ndarray, terms: StencilCoefficients, dt: float, drive: Forcing
+) -> tuple[np.ndarray, np.ndarray]:
     """The field after a step with a drive's first row, and the heat that entered through each boundary face and from
     each ambient, J."""
     new = T + dt * heating(terms, drive)
@@ -89,12 +91,12 @@ def explicit_step(T: np.ndarray, terms: Terms, dt: float, drive: Drive) -> tuple
     return new, entered
 
 
-def stored(T: np.ndarray, terms: Terms) -> float:
+def stored(T: np.ndarray, terms: StencilCoefficients) -> float:
     """Sum of capacity * T, J."""
     return float((terms.capacity[kind_map(terms)] * T).sum(dtype=np.float64))
 
 
-def stable_step(terms: Terms, wall_a: np.ndarray) -> float:
+def stable_step(terms: StencilCoefficients, wall_a: np.ndarray) -> float:
     """1 / the largest sum of exchange rates over a cell's faces; a boundary face exchanges -a times its rate."""
     T = np.zeros(terms.shape)
     total = sum(face.rate * (1 - face.gain) for face in faces(T, terms, wall_a, np.zeros_like(wall_a)))

@@ -10,14 +10,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from heatsim_kernels.cuda_memory import Table, empty, on_device
+from heatsim_kernels.runtime.cuda.arrays import Table, empty, on_device
 from heatsim_kernels.stencil import SWEEPS
-from heatsim_kernels.stencil.cuda_cell import RATES
-from heatsim_kernels.stencil.structure import Structure
-from heatsim_kernels.stencil.temporal import Rates
-from heatsim_kernels.stencil.temporal_kinds import Kinds
-from heatsim_kernels.stencil.temporal_launch import FusedSteps, tables_of
-from heatsim_kernels.stencil.temporal_plan import Tile
+from heatsim_kernels.stencil.cuda.cell_update import RATES
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses
+from heatsim_kernels.stencil.temporal.launch import FusedSteps, tables_of
+from heatsim_kernels.stencil.temporal.march import StepRates
+from heatsim_kernels.stencil.temporal.plan import TemporalTile
 from kernel_cases import STEP, Case, Kind, random_case, row_of
 
 
@@ -25,7 +25,7 @@ class Trial(NamedTuple):
     """A problem for a tile; the tiles of the tests are tiny, since the simulator is slow."""
 
     shape: tuple[int, int, int]
-    tile: Tile
+    tile: TemporalTile
     dtype: type
     periodic: tuple[bool, bool, bool] = (False, False, False)
     kind: Kind = Kind()
@@ -33,14 +33,14 @@ class Trial(NamedTuple):
 
 
 HEATED, MATERIALS = Kind(table=True), Kind(zones=3, pairs=True, table=True)
-SMALL, NEAR = Tile(2, 2, 3, 2), Tile(2, 2, 3, 2, ahead=1)
+SMALL, NEAR = TemporalTile(2, 2, 3, 2), TemporalTile(2, 2, 3, 2, ahead=1)
 TRIALS = {
     "a march long enough for its loop beside walls, rows of odd length": Trial(
         (8, 6, 9), SMALL, np.float64, kind=HEATED
     ),
     "one plane": Trial((1, 8, 12), SMALL, np.float32, kind=HEATED),
     "a tile with no wall at x and y": Trial((6, 2, 13), SMALL, np.float32, (False, True, False)),
-    "three steps, four columns a lane": Trial((2, 8, 20), Tile(3, 4, 4, 2), np.float32),
+    "three steps, four columns a lane": Trial((2, 8, 20), TemporalTile(3, 4, 4, 2), np.float32),
     "periodic in y and z, one plane on its way": Trial((4, 5, 8), NEAR, np.float32, (False, True, True)),
     "periodic all around": Trial((3, 3, 6), NEAR, np.float64, (True, True, True)),
     "materials in blocks": Trial((6, 6, 9), SMALL, np.float32, kind=MATERIALS),
@@ -80,8 +80,10 @@ def step_by_step(trial: Trial) -> dict[str, np.ndarray]:
 def at_once(trial: Trial) -> dict[str, np.ndarray]:
     """The same by one sweep of `temporal`."""
     case, kind = case_of(trial), np.dtype(trial.dtype)
-    structure, terms = Structure.of(case.terms, case.drive, kind), case.terms
-    kinds = Kinds(on_device(np.zeros(1, np.uint8) if terms.kinds is None else terms.kinds.ravel()), terms.kind_count)
+    structure, terms = StencilConfiguration.of(case.terms, case.drive, kind), case.terms
+    kinds = TemporalCellClasses(
+        on_device(np.zeros(1, np.uint8) if terms.kinds is None else terms.kinds.ravel()), terms.kind_count
+    )
     fused = FusedSteps(structure, trial.tile, trial.shape, traced=True, kinds=kinds)
     u, v = on_device(case.start.astype(kind).ravel()), empty(case.start.size, kind)
     heat = np.zeros((1, 1)) if case.drive.heat_table is None else case.drive.heat_table
@@ -89,7 +91,7 @@ def at_once(trial: Trial) -> dict[str, np.ndarray]:
     rates = (STEP * terms.rates).astype(kind)
     of_kinds = on_device(np.pad(rates, ((0, 0), (0, RATES - 6))).ravel())
     rx, ry, rz = rates[0, ::2]
-    fused.bound(u, v, 0, tables_of(*tables), Rates(rx, ry, rz, kind.type(STEP)), of_kinds)()
+    fused.bound(u, v, 0, tables_of(*tables), StepRates(rx, ry, rz, kind.type(STEP)), of_kinds)()
     nz, ny, nx = trial.shape
     written = np.repeat(~np.repeat(trial.periodic, 2), [nz * ny, nz * ny, nz * nx, nz * nx, ny * nx, ny * nx])
     trace = fused.trace.host().reshape(trial.tile.steps, -1)[:, written]

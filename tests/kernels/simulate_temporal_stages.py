@@ -11,10 +11,11 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
-from heatsim_kernels.stencil import SWEEPS, temporal
-from heatsim_kernels.stencil.temporal_launch import FusedSteps
-from heatsim_kernels.stencil.temporal_plan import Tile
-from heatsim_kernels.stencil.terms import Deposit
+from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil.temporal import march
+from heatsim_kernels.stencil.temporal.launch import FusedSteps
+from heatsim_kernels.stencil.temporal.plan import TemporalTile
+from heatsim_kernels.stencil.terms import WindowSource
 from kernel_cases import Case, Kind, random_case
 from stage_cases import staged_at_once
 
@@ -24,7 +25,7 @@ class Trial(NamedTuple):
     taken in a second call, unless that is 0. windows: whether some are heated after the second stage."""
 
     shape: tuple[int, int, int]
-    tile: Tile
+    tile: TemporalTile
     dtype: type
     periodic: tuple[bool, bool, bool] = (False, False, False)
     kind: Kind = Kind()
@@ -35,7 +36,7 @@ class Trial(NamedTuple):
 
 
 HEATED, MATERIALS = Kind(table=True), Kind(zones=3, pairs=True, table=True)
-SMALL, NEAR, THREE = Tile(2, 2, 3, 2), Tile(2, 2, 3, 2, ahead=1), Tile(3, 4, 4, 2, ahead=2)
+SMALL, NEAR, THREE = TemporalTile(2, 2, 3, 2), TemporalTile(2, 2, 3, 2, ahead=1), TemporalTile(3, 4, 4, 2, ahead=2)
 TRIALS = {
     "two at once and one over, rows of odd length": Trial((6, 6, 9), SMALL, np.float64, kind=HEATED),
     "twice two at once, in two calls, one plane": Trial((1, 6, 8), SMALL, np.float32, stages=6, later=3),
@@ -62,7 +63,7 @@ def case_of(trial: Trial) -> Case:
     """A random problem whose walls and source are other ones in each stage; heat is counted where there is a source."""
     case = random_case(trial.shape, trial.kind, periodic=trial.periodic, rows=trial.stages, seed=trial.seed)
     if trial.windows:
-        window = Deposit((0, 1, 2), np.full((1, 2, 3), 3.0, trial.dtype), 0.0)
+        window = WindowSource((0, 1, 2), np.full((1, 2, 3), 3.0, trial.dtype), 0.0)
         case = case._replace(drive=replace(case.drive, deposits=((), (window,))))
     return case if trial.kind.table else case._replace(terms=replace(case.terms, closed=(True,) * 6))
 
@@ -79,7 +80,7 @@ def swept(name: str, trial: Trial) -> dict[str, np.ndarray]:
 def main(target: str) -> None:
     parts = {}
     for name, trial in {**TRIALS, **ONE_BY_ONE}.items():
-        for tiles in (temporal.STAGE_TILES, temporal.STAGE_TILES_OF_FACES):
+        for tiles in (march.STAGE_TILES, march.STAGE_TILES_OF_FACES):
             tiles[np.dtype(trial.dtype).name] = (trial.tile,)
         for way in ("temporal", "basic"):
             parts |= {f"{way}: {name}: {part}": values for part, values in swept(way, trial).items()}

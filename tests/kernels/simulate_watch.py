@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from heatsim_kernels.cuda_memory import on_device
-from heatsim_kernels.cuda_watch import CudaWatch
+from heatsim_kernels.field.cuda.time_statistics import CudaTimeStatistics
+from heatsim_kernels.runtime.cuda.arrays import on_device
 from watch_cases import CASES, SHAPE, WANTED, looks
 
 
@@ -14,7 +14,7 @@ def results() -> dict[str, np.ndarray]:
     found = {}
     for name, dtype in CASES:
         (first, _), *later = looks(dtype)
-        watch = CudaWatch(on_device(first.reshape(-1)), SHAPE, WANTED[name])
+        watch = CudaTimeStatistics(on_device(first.reshape(-1)), SHAPE, WANTED[name])
         for field, elapsed in later:
             watch.look(on_device(field.reshape(-1)), elapsed)
         for key, values in watch.fields().items():

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from heatsim_kernels.stencil import Sweep
-from heatsim_kernels.stencil.pieces import part
-from heatsim_kernels.stencil.stages import Defect, Stage, row_of
+from heatsim_kernels.stencil import ExplicitStepper
+from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect, forcing_row
+from heatsim_kernels.stencil.step_batches import forcing_of_steps
 from kernel_cases import STEP, Case
 from plain_reference import explicit_step
 
 COUNT = 5
 
 
-def stages(form: str, dtype: type, seed: int = 0, count: int = COUNT) -> list[Stage]:
+def stages(form: str, dtype: type, seed: int = 0, count: int = COUNT) -> list[RkStage]:
     """Coefficients at random, of methods that read two fields or four; those that follow the first."""
     rng, kind = np.random.default_rng(seed), np.dtype(dtype).type
     found = []
@@ -25,7 +25,7 @@ def stages(form: str, dtype: type, seed: int = 0, count: int = COUNT) -> list[St
             nu, gamma, mu = 0.0, 0.0, 1.0
         elif form == "two":
             gamma, mu = 0.0, 1.0 - nu
-        found.append(Stage(mu, nu, gamma, rate, weight))
+        found.append(RkStage(mu, nu, gamma, rate, weight))
     return found
 
 
@@ -35,32 +35,32 @@ class Staged(NamedTuple):
     defect: np.ndarray
 
 
-def staged(sweep: Sweep, case: Case, form: str) -> Staged:
+def staged(sweep: ExplicitStepper, case: Case, form: str) -> Staged:
     """A step of several stages in two calls, after one that is rejected, and an explicit step behind it."""
     chosen = stages(form, sweep.dtype.type)
     sweep.put(case.start)
     sweep.take_stages(2 * STEP, chosen[:1], 0, case.drive)
     sweep.take_stages(STEP, chosen[:2], 0, case.drive)
-    later = [row_of(case.drive, k) for k in range(2, COUNT)]
+    later = [forcing_row(case.drive, k) for k in range(2, COUNT)]
     for k, drive in enumerate(later, start=2):
         sweep.take_stages(STEP, chosen[k : k + 1], k, drive)
-    defect = sweep.defect(STEP, chosen[0].rate, row_of(case.drive, COUNT))
+    defect = sweep.defect(STEP, chosen[0].rate, forcing_row(case.drive, COUNT))
     assert not sweep.heat_entered().any()
     sweep.accept()
     sweep.advance(STEP, 1, case.drive)
     return Staged(np.array(sweep.field()), sweep.heat_entered(), np.array(defect))
 
 
-def staged_at_once(sweep: Sweep, case: Case, count: int, begun: int) -> Staged:
+def staged_at_once(sweep: ExplicitStepper, case: Case, count: int, begun: int) -> Staged:
     """A step of so many stages, all of two fields but the last, after one that is rejected; in two calls, of `begun`
     stages and of all others."""
     chosen = stages("two", sweep.dtype.type, count=count)
     chosen[-1] = chosen[-1]._replace(mu=float(sweep.dtype.type(1.25)))
     sweep.put(case.start)
     sweep.take_stages(2 * STEP, chosen[:1], 0, case.drive)
-    sweep.take_stages(STEP, chosen[:begun], 0, part(case.drive, 0, begun))
-    sweep.take_stages(STEP, chosen[begun:], begun, part(case.drive, begun, count))
-    defect = sweep.defect(STEP, chosen[0].rate, row_of(case.drive, count))
+    sweep.take_stages(STEP, chosen[:begun], 0, forcing_of_steps(case.drive, 0, begun))
+    sweep.take_stages(STEP, chosen[begun:], begun, forcing_of_steps(case.drive, begun, count))
+    defect = sweep.defect(STEP, chosen[0].rate, forcing_row(case.drive, count))
     sweep.accept()
     return Staged(np.array(sweep.field()), sweep.heat_entered(), np.array(defect))
 
@@ -70,14 +70,14 @@ def plain(case: Case, form: str) -> Staged:
     chosen = stages(form, np.float64)
     fields, entered = [case.start], np.zeros(case.terms.ledger_size)
     for k, stage in enumerate(chosen):
-        stepped, heat = explicit_step(fields[-1], case.terms, STEP, row_of(case.drive, k))
+        stepped, heat = explicit_step(fields[-1], case.terms, STEP, forcing_row(case.drive, k))
         start, before, one = fields[0], fields[max(0, len(fields) - 2)], fields[min(1, len(fields) - 1)]
         new = start + stage.mu * (fields[-1] - start) + stage.nu * (before - start) + stage.gamma * (one - start)
         fields.append(new + stage.rate * (stepped - fields[-1]))
         entered += stage.weight * heat
     start, one, end = fields[0], fields[1], fields[-1]
-    after, _ = explicit_step(end, case.terms, STEP, row_of(case.drive, COUNT))
+    after, _ = explicit_step(end, case.terms, STEP, forcing_row(case.drive, COUNT))
     slopes = (one - start) / chosen[0].rate + (after - end)
-    defect = Defect(float(np.abs(end - start - 0.5 * slopes).max()), float(end.min()), float(end.max()))
-    last, heat = explicit_step(end, case.terms, STEP, row_of(case.drive, 0))
+    defect = TrapezoidalDefect(float(np.abs(end - start - 0.5 * slopes).max()), float(end.min()), float(end.max()))
+    last, heat = explicit_step(end, case.terms, STEP, forcing_row(case.drive, 0))
     return Staged(last, entered + heat, np.array(defect))

@@ -23,49 +23,49 @@ from between_cases import (
     results,
     watched,
 )
-from heatsim_kernels.stencil.cpu import CpuSweep
-from heatsim_kernels.stencil.nonlinear.cpu import NonlinearCpuSweep
-from heatsim_kernels.stencil.pieces import deposits_of, heated, part, pieces
-from heatsim_kernels.stencil.stages import row_of
-from heatsim_kernels.stencil.terms import Deposit, Drive
+from heatsim_kernels.enthalpy.cpu.stepper import EnthalpyCpuStepper
+from heatsim_kernels.stencil.cpu.stepper import CpuStepper
+from heatsim_kernels.stencil.rk_stages import forcing_row
+from heatsim_kernels.stencil.step_batches import forcing_of_steps, split_steps, window_heating_rate, window_sources_of
+from heatsim_kernels.stencil.terms import Forcing, WindowSource
 from kernel_cases import STEP, same_bits
 from stage_cases import COUNT, stages
 
 
 def test_pieces_end_where_windows_are_heated() -> None:
-    found = pieces(deposits(np.float64, 1.0), STEPS, one_by_one=False)
+    found = split_steps(deposits(np.float64, 1.0), STEPS, one_by_one=False)
     assert [(piece.first, piece.steps, len(piece.deposits)) for piece in found] == [
         (0, 2, 2),
         (2, 2, 1),
         (4, 1, 1),
         (5, 2, 0),
     ]
-    assert [piece[:2] for piece in pieces((), 3, one_by_one=True)] == [(0, 1), (1, 1), (2, 1)]
-    assert [piece[:2] for piece in pieces((), 3, one_by_one=False)] == [(0, 3)]
+    assert [piece[:2] for piece in split_steps((), 3, one_by_one=True)] == [(0, 1), (1, 1), (2, 1)]
+    assert [piece[:2] for piece in split_steps((), 3, one_by_one=False)] == [(0, 3)]
 
 
 def test_windows_are_heated_after_their_step_and_between_fused_ones() -> None:
     case, dtype = linear(np.float64), np.dtype(np.float64)
-    found = plainly_heated(CpuSweep(case.terms, dtype, fused=2), case)
-    plain = CpuSweep(case.terms, dtype, fused=1)
+    found = plainly_heated(CpuStepper(case.terms, dtype, fused=2), case)
+    plain = CpuStepper(case.terms, dtype, fused=1)
     plain.put(case.start)
     for k in range(STEPS):
-        row = row_of(case.drive, k)
+        row = forcing_row(case.drive, k)
         plain.advance(STEP, 1, replace(row, deposits=()))
-        plain.put(plain.field() + STEP * heated(deposits_of(row.deposits, 0), SHAPE))
+        plain.put(plain.field() + STEP * window_heating_rate(window_sources_of(row.deposits, 0), SHAPE))
     np.testing.assert_allclose(found, plain.field(), rtol=0, atol=1e-14)
 
 
 def test_a_watch_sees_every_step() -> None:
     case = linear(np.float64)
-    sweep = CpuSweep(case.terms, np.dtype(np.float64))
+    sweep = CpuStepper(case.terms, np.dtype(np.float64))
     seen = watched(sweep, case, LINEAR)
-    assert same_bits(seen["field"], plainly_heated(CpuSweep(case.terms, np.dtype(np.float64)), case))
+    assert same_bits(seen["field"], plainly_heated(CpuStepper(case.terms, np.dtype(np.float64)), case))
     frames = [case.start]
-    single = CpuSweep(case.terms, np.dtype(np.float64))
+    single = CpuStepper(case.terms, np.dtype(np.float64))
     single.put(case.start)
     for k in range(STEPS):
-        single.advance(STEP, 1, part(case.drive, k, 1))
+        single.advance(STEP, 1, forcing_of_steps(case.drive, k, 1))
         frames.append(np.array(single.field()))
     assert same_bits(seen["peak_temperature"], np.max(frames, axis=0))
     rates = np.full(SHAPE, np.nan)
@@ -82,14 +82,14 @@ def test_a_watch_sees_every_step() -> None:
 
 def test_of_materials_that_follow_temperature_the_temperature_is_watched() -> None:
     case = nonlinear(np.float64)
-    sweep = NonlinearCpuSweep(case.terms, np.dtype(np.float64))
+    sweep = EnthalpyCpuStepper(case.terms, np.dtype(np.float64))
     seen = watched(sweep, case, NONLINEAR, 1e-4)  # type: ignore[arg-type]
     tables, material = case.terms.tables, case.terms.of_kinds(case.terms.material)
-    single = NonlinearCpuSweep(case.terms, np.dtype(np.float64))
+    single = EnthalpyCpuStepper(case.terms, np.dtype(np.float64))
     single.put(case.start)
     frames = [tables.temperature(single.field(), material)]
     for k in range(STEPS):
-        single.advance(1e-4, 1, part(case.drive, k, 1))
+        single.advance(1e-4, 1, forcing_of_steps(case.drive, k, 1))
         frames.append(tables.temperature(single.field(), material))
     assert same_bits(seen["field"], np.array(single.field()))
     np.testing.assert_allclose(seen["peak_temperature"], np.max(frames, axis=0), rtol=0, atol=1e-10)
@@ -99,11 +99,11 @@ def test_of_materials_that_follow_temperature_the_temperature_is_watched() -> No
 def test_stages_heat_windows_by_their_rates() -> None:
     """A window over the whole of an insulated box only shifts its temperature."""
     case, rate, size = linear(np.float64), 2.0, STEP
-    deposit = Deposit((0, 0, 0), np.full(SHAPE, rate), 0.0)
-    heating = replace(Drive.insulated(case.terms), deposits=((deposit,),) * COUNT)
+    deposit = WindowSource((0, 0, 0), np.full(SHAPE, rate), 0.0)
+    heating = replace(Forcing.insulated(case.terms), deposits=((deposit,),) * COUNT)
     fields, defects = [], []
-    for drive in (Drive.insulated(case.terms), heating):
-        sweep = CpuSweep(case.terms, np.dtype(np.float64))
+    for drive in (Forcing.insulated(case.terms), heating):
+        sweep = CpuStepper(case.terms, np.dtype(np.float64))
         sweep.put(case.start)
         sweep.take_stages(size, stages("four", np.float64), 0, drive)
         defects.append(sweep.defect(size, 0.3, drive))
@@ -128,7 +128,7 @@ def test_simulated_sweeps_give_the_bits_of_the_cpu(tmp_path: Path) -> None:
 @pytest.mark.gpu
 def test_sweeps_on_the_gpu_give_the_bits_of_the_cpu() -> None:
     pytest.importorskip("numba_cuda")
-    from heatsim_kernels.cuda_api import device_name
+    from heatsim_kernels.runtime.cuda.api import device_name
 
     try:
         device_name()

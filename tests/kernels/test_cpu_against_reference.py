@@ -6,9 +6,10 @@ import numba
 import numpy as np
 import plain_reference
 import pytest
-from heatsim_kernels import cpu_threads
-from heatsim_kernels.stencil import SWEEPS, cpu, cpu_tiling
-from heatsim_kernels.stencil.terms import Drive, Terms
+from heatsim_kernels.runtime.cpu import threads as cpu_threads
+from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil.cpu import stepper, tile_plan
+from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_cases import FLOATS, KINDS, STEP, Case, outcome, random_case, row_of, same_bits
@@ -104,13 +105,15 @@ def test_each_kind_of_wall_agrees_with_its_physical_formula(wall: str) -> None:
         "convection": (-whole * h / k, whole * h / k * outside, area * whole * (outside - cell)),
     }[wall]
     closed = (False, True, True, True, True, True)
-    terms = Terms((1, 1, 1), np.full((1, 6), k * area / h / capacity), np.array([capacity]), closed=closed)
-    insulated = Drive.insulated(terms)
+    terms = StencilCoefficients(
+        (1, 1, 1), np.full((1, 6), k * area / h / capacity), np.array([capacity]), closed=closed
+    )
+    insulated = Forcing.insulated(terms)
     wall_a, wall_b = insulated.wall_a.copy(), insulated.wall_b.copy()
     wall_a[0, 0], wall_b[0, 0] = a, b
     sweep = SWEEPS["cpu"](terms, np.dtype(np.float64))
     sweep.put(np.full((1, 1, 1), cell))
-    sweep.advance(dt, 1, Drive(wall_a, wall_b))
+    sweep.advance(dt, 1, Forcing(wall_a, wall_b))
     np.testing.assert_allclose(sweep.field()[0, 0, 0], cell + dt * power / capacity, rtol=1e-14)
     np.testing.assert_allclose(sweep.heat_entered(), [dt * power, 0, 0, 0, 0, 0], rtol=1e-13)
 
@@ -122,9 +125,9 @@ def test_results_that_bypass_the_cache_have_the_same_bits(
 ) -> None:
     for number, shape in enumerate((*SHAPES, (3, 5, 32), (2, 3, 64), (2, 3, 65))):
         case = random_case(shape, KINDS[name], periodic=PERIODS[number % len(PERIODS)], seed=number)
-        monkeypatch.setattr(cpu, "STREAM_FROM", 0)
+        monkeypatch.setattr(stepper, "STREAM_FROM", 0)
         streamed = outcome(SWEEPS["cpu"](case.terms, np.dtype(dtype)), case)
-        monkeypatch.setattr(cpu, "STREAM_FROM", NEVER)
+        monkeypatch.setattr(stepper, "STREAM_FROM", NEVER)
         stored = outcome(SWEEPS["cpu"](case.terms, np.dtype(dtype)), case)
         assert same_bits(streamed.field, stored.field)
         assert same_bits(streamed.heat_entered, stored.heat_entered)
@@ -140,7 +143,7 @@ def test_neither_threads_nor_tiles_change_the_bits(
     monkeypatch.setattr(cpu_threads, "CELLS_A_THREAD", 1)  # small grids would have one thread only
     first: np.ndarray | None = None
     for budget in (1, 3 * 7 * 17 * 4, 2**30):
-        monkeypatch.setattr(cpu_tiling, "L2_BUDGET", budget)
+        monkeypatch.setattr(tile_plan, "L2_BUDGET", budget)
         ledger: np.ndarray | None = None
         for threads in (1, 2, 4):
             numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))

@@ -7,10 +7,10 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from heatsim_kernels import cpu_threads
-from heatsim_kernels.stencil import cpu, cpu_tiling
-from heatsim_kernels.stencil.cpu import CpuSweep
-from heatsim_kernels.stencil.terms import Drive, Terms
+from heatsim_kernels.runtime.cpu import threads as cpu_threads
+from heatsim_kernels.stencil.cpu import stepper, tile_plan
+from heatsim_kernels.stencil.cpu.stepper import CpuStepper
+from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_cases import FLOATS, KINDS, STEP, Case, Outcome, cut_rows, outcome, random_case, same_bits
@@ -27,7 +27,7 @@ BUDGETS = (1, 30_000, 2**30)  # bytes of L2: bands of four rows, of some, all ro
 
 
 def run(case: Case, dtype: type, fused: int, steps: int) -> Outcome:
-    return outcome(CpuSweep(case.terms, np.dtype(dtype), fused), case, steps)
+    return outcome(CpuStepper(case.terms, np.dtype(dtype), fused), case, steps)
 
 
 def assert_equal(found: Outcome, single: Outcome) -> None:
@@ -38,7 +38,7 @@ def assert_equal(found: Outcome, single: Outcome) -> None:
 @pytest.fixture
 def _a_thread_for_every_slab(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu_threads, "CELLS_A_THREAD", 1)  # small grids would have one thread only
-    monkeypatch.setattr(cpu_tiling, "SLAB", 5)  # and one slab
+    monkeypatch.setattr(tile_plan, "SLAB", 5)  # and one slab
 
 
 @pytest.mark.usefixtures("_a_thread_for_every_slab")
@@ -51,7 +51,7 @@ def test_fused_steps_have_the_bits_of_single_sweeps(name: str, dtype: type, monk
             case = random_case(shape, KINDS[name], periodic=periodic, per_cell=number % 2 == 0, rows=rows, seed=number)
             single = run(case, dtype, 1, 7)
             for fused, budget, parts in ((2, BUDGETS[0], 3), (4, BUDGETS[1], 2), (5, BUDGETS[2], 1)):
-                monkeypatch.setattr(cpu_tiling, "L2_BUDGET", budget)
+                monkeypatch.setattr(tile_plan, "L2_BUDGET", budget)
                 cut_rows(monkeypatch, parts)
                 assert_equal(run(case, dtype, fused, 7), single)
 
@@ -104,10 +104,10 @@ def test_the_ledger_depends_neither_on_threads_nor_on_batches(name: str, monkeyp
     for threads in (1, 2, 3, 4):
         numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
         for batches in ((11,), (4, 7), (1, 2, 3, 5)):
-            sweep = CpuSweep(case.terms, np.dtype(np.float32), 4)
+            sweep = CpuStepper(case.terms, np.dtype(np.float32), 4)
             sweep.put(case.start)
             for start, steps in zip(np.cumsum((0, *batches)), batches, strict=False):
-                sweep.advance(STEP, steps, Drive(case.drive.wall_a[start:], case.drive.wall_b[start:]))
+                sweep.advance(STEP, steps, Forcing(case.drive.wall_a[start:], case.drive.wall_b[start:]))
             first = sweep.heat_entered() if first is None else first
             assert same_bits(sweep.heat_entered(), first)
 
@@ -117,9 +117,9 @@ def test_fused_results_that_bypass_the_cache_have_the_same_bits(dtype: type, mon
     for number, shape in enumerate((*SHAPES, (3, 5, 32), (2, 3, 65))):
         cut_rows(monkeypatch, 1 + number % 2)
         case = random_case(shape, KINDS["uniform"], periodic=PERIODS[number % len(PERIODS)], seed=number)
-        monkeypatch.setattr(cpu, "STREAM_FROM", 0)
+        monkeypatch.setattr(stepper, "STREAM_FROM", 0)
         streamed = run(case, dtype, 3, 6)
-        monkeypatch.setattr(cpu, "STREAM_FROM", 2**60)
+        monkeypatch.setattr(stepper, "STREAM_FROM", 2**60)
         stored = run(case, dtype, 3, 6)
         assert same_bits(streamed.field, stored.field)
         assert same_bits(streamed.heat_entered, stored.heat_entered)
@@ -127,8 +127,8 @@ def test_fused_results_that_bypass_the_cache_have_the_same_bits(dtype: type, mon
 
 def test_several_steps_are_fused_where_the_planes_of_a_tile_fit_into_cache() -> None:
     def chosen(shape: tuple[int, int, int], periodic: bool = False) -> int:
-        terms = Terms(shape, np.ones((1, 6)), np.ones(1), periodic=(periodic,) * 3)
-        return CpuSweep(terms, np.dtype(np.float32)).fused
+        terms = StencilCoefficients(shape, np.ones((1, 6)), np.ones(1), periodic=(periodic,) * 3)
+        return CpuStepper(terms, np.dtype(np.float32)).fused
 
     assert chosen((64, 64, 64)) > 1
     assert chosen((40, 300, 300)) > 1
@@ -139,7 +139,7 @@ def test_several_steps_are_fused_where_the_planes_of_a_tile_fit_into_cache() -> 
 
 def test_long_rows_are_cut_so_that_bands_may_be_high() -> None:
     def parts(*cells: int) -> int:
-        return cpu_tiling.best_cut(cpu_tiling.Shape(cells, (False,) * 3, 8), None).parts
+        return tile_plan.best_cut(tile_plan.TilingShape(cells, (False,) * 3, 8), None).parts
 
     assert parts(512, 512, 512) == 1  # half rows would be computed faster, and fetched slower
     assert parts(1024, 1024, 1024) > 1
@@ -148,27 +148,27 @@ def test_long_rows_are_cut_so_that_bands_may_be_high() -> None:
 
 def test_the_size_of_a_cache_is_read_where_it_is_told(tmp_path: Path) -> None:
     size = tmp_path / "size"
-    assert cpu_tiling._cache_bytes(size) == 0
+    assert tile_plan._cache_bytes(size) == 0
     for text, expected in (("2048K\n", 2**21), ("512K", 2**19), ("", 0), ("unknown\n", 0)):
         size.write_text(text)
-        assert cpu_tiling._cache_bytes(size) == expected
+        assert tile_plan._cache_bytes(size) == expected
 
 
 @pytest.mark.parametrize("fused", [1, 4])
 def test_tiles_cover_every_cell_once(fused: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for number, budget in enumerate(BUDGETS):
-        monkeypatch.setattr(cpu_tiling, "L2_BUDGET", budget)
+        monkeypatch.setattr(tile_plan, "L2_BUDGET", budget)
         cut_rows(monkeypatch, 1 + number)
         for cells in ((1, 1, 1), (1, 40, 9), (7, 3, 5), (9, 23, 17), (64, 5, 100)):
-            shape = cpu_tiling.Shape(cells, (False,) * 3, 8)
+            shape = tile_plan.TilingShape(cells, (False,) * 3, 8)
             blocks = {threads: _covered_blocks(shape, fused, threads) for threads in (1, 2, 3, 4, 64)}
             assert len(set(blocks.values())) == 1  # the sums of the energy ledger must not depend on the threads
 
 
-def _covered_blocks(shape: cpu_tiling.Shape, fused: int, threads: int) -> tuple[tuple[int, ...], ...]:
+def _covered_blocks(shape: tile_plan.TilingShape, fused: int, threads: int) -> tuple[tuple[int, ...], ...]:
     """The blocks of a tiling, (block, first row, end, first column, end)."""
     covered = np.zeros(shape.cells, int)
-    tiles = cpu_tiling.tiling(shape, cpu_tiling.best_cut(shape, fused), threads)
+    tiles = tile_plan.tiling(shape, tile_plan.best_cut(shape, fused), threads)
     for z0, z1, y0, y1, x0, x1, _ in tiles:
         covered[z0:z1, y0:y1, x0:x1] += 1
     assert (covered == 1).all()

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil.cpu import CpuSweep
+from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from kernel_cases import KINDS, STEP, random_case, same_bits
 
 
@@ -21,7 +21,7 @@ def test_rows_of_whole_vectors_have_the_bits_of_the_row_loop(
     case = random_case((7, 9, nx), KINDS["uniform"], periodic=periodic, rows=3, seed=nx)
     fields = []
     for table in (None, np.zeros((1, 1))):
-        sweep = CpuSweep(case.terms, np.dtype(dtype), fused)
+        sweep = CpuStepper(case.terms, np.dtype(dtype), fused)
         sweep.put(case.start)
         sweep.advance(STEP, 5, replace(case.drive, heat_table=table))
         fields.append(np.array(sweep.field()))

@@ -11,8 +11,8 @@ from math import prod
 from typing import Any
 
 import pytest
-from heatsim_kernels.stencil import MOVEMENTS
-from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil import ONE_STEP_KERNELS
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from numba import config, types
 
 pytestmark = [
@@ -41,20 +41,20 @@ PLACES = {"basic": (2, (2, 2, 2)), "register": (15, (8, 5, 5))}
 ONE_PATH = (1, (2, 2, 2))
 
 
-def structure(name: str, precision: str) -> Structure:
-    return Structure(precision, *STRUCTURES[name])
+def structure(name: str, precision: str) -> StencilConfiguration:
+    return StencilConfiguration(precision, *STRUCTURES[name])
 
 
 def sweep_signature(precision: str, kinds: str = "") -> Any:
     """u, v, shape, walls, medium, heat."""
-    from heatsim_kernels.stencil.cuda_cell import Heat, Medium, Shape, Walls
+    from heatsim_kernels.stencil.cuda.cell_update import CudaBoundaryFaces, CudaExchange, CudaSources, GridShape
 
     real, count = getattr(types, precision), types.uint32
     reals, indices = real[::1], types.int64[::1]
-    shape = types.NamedUniTuple(count, 3, Shape)
-    walls = types.NamedTuple((reals, reals, indices), Walls)
-    medium = types.NamedTuple((real, real, real, reals, integers(kinds)), Medium)
-    heat = types.NamedTuple((reals, real, reals, real), Heat)
+    shape = types.NamedUniTuple(count, 3, GridShape)
+    walls = types.NamedTuple((reals, reals, indices), CudaBoundaryFaces)
+    medium = types.NamedTuple((real, real, real, reals, integers(kinds)), CudaExchange)
+    heat = types.NamedTuple((reals, real, reals, real), CudaSources)
     return types.void(reals, reals, shape, walls, medium, heat)
 
 
@@ -64,13 +64,13 @@ def integers(kinds: str) -> Any:
 
 def flows_signature(precision: str, kinds: str) -> Any:
     """u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, kinds, count, weights, shares, partial."""
-    from heatsim_kernels.stencil.cuda_wall_flows import MOST_STEPS
+    from heatsim_kernels.stencil.cuda.boundary_flux import MAX_STEPS
 
     real, count, number = getattr(types, precision), types.uint32, types.int32
     return types.void(
         real[::1], real[::1], types.int64[::1], number, number, count, count, count, number[::1],
         real[:, ::1], real[:, ::1], number, types.int64[::1], integers(kinds), count,
-        types.float64[::1], types.UniTuple(types.float64, MOST_STEPS), types.float64[:, ::1],
+        types.float64[::1], types.UniTuple(types.float64, MAX_STEPS), types.float64[:, ::1],
     )  # fmt: skip
 
 
@@ -89,9 +89,9 @@ def sums_signature(precision: str) -> Any:
 
 @cache
 def ptx_of_sweep(movement: str, name: str, precision: str, capability: tuple[int, int]) -> str:
-    from heatsim_kernels.cuda_api import cuda
+    from heatsim_kernels.runtime.cuda.api import cuda
 
-    module = import_module(f"heatsim_kernels.stencil.{movement}")
+    module = import_module(f"heatsim_kernels.stencil.ladder.{movement}")
     chosen, tile = structure(name, precision), module.TILES[0]
     signature = sweep_signature(precision, chosen.kinds)
     return str(cuda.compile_ptx(module.build((chosen, tile)), signature, cc=capability)[0])
@@ -99,7 +99,7 @@ def ptx_of_sweep(movement: str, name: str, precision: str, capability: tuple[int
 
 @cache
 def ptx_of(build: Callable[..., Any], variant: Any, signature: Any, capability: tuple[int, int]) -> str:
-    from heatsim_kernels.cuda_api import cuda
+    from heatsim_kernels.runtime.cuda.api import cuda
 
     return str(cuda.compile_ptx(build(variant), signature, cc=capability)[0])
 
@@ -138,7 +138,7 @@ def kernels(precisions: tuple[str, ...] = PRECISIONS) -> list[Any]:
     """Every movement and structure in float32, some in float64, where what differs is the width of a number; the tests
     of one kernel go to one process, which compiles it once."""
     wanted = {"float32": tuple(STRUCTURES), "float64": ("uniform", LARGEST, "kinds with heat a cell, periodic")}
-    found = [(movement, name, each) for movement in MOVEMENTS for each in precisions for name in wanted[each]]
+    found = [(movement, name, each) for movement in ONE_STEP_KERNELS for each in precisions for name in wanted[each]]
     return [pytest.param(*each, marks=pytest.mark.xdist_group(" ".join(each))) for each in found]
 
 
@@ -149,7 +149,7 @@ def test_a_sweep_compiles_without_spills_and_a_block_fits(movement: str, name: s
 
 @pytest.mark.parametrize("capability", [(8, 0), (10, 0)], ids="sm_{0[0]}{0[1]}".format)
 @pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("movement", MOVEMENTS)
+@pytest.mark.parametrize("movement", ONE_STEP_KERNELS)
 def test_the_largest_sweep_compiles_without_spills_for_other_gpus(
     movement: str, precision: str, capability: tuple[int, int]
 ) -> None:
@@ -161,7 +161,7 @@ def require_no_spills(movement: str, name: str, precision: str, capability: tupl
     assert f".target sm_{capability[0]}{capability[1]}" in ptx
     assert not re.search(r"^\s*call\b", ptx, re.MULTILINE)  # all is inlined
     assert spilled_bytes(ptx, capability) == 0
-    threads = prod(import_module(f"heatsim_kernels.stencil.{movement}").TILES[0].block)
+    threads = prod(import_module(f"heatsim_kernels.stencil.ladder.{movement}").TILES[0].block)
     assert threads <= 1024
     assert registers(ptx, capability) * threads <= REGISTERS
 
@@ -192,11 +192,11 @@ def test_every_multiply_add_of_a_sweep_is_one_that_was_written_out(movement: str
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("name", ["uniform", LARGEST])
 def test_the_ledger_kernels_compile_without_spills(name: str, precision: str, capability: tuple[int, int]) -> None:
-    from heatsim_kernels.stencil import cuda_wall_flows
+    from heatsim_kernels.stencil.cuda import boundary_flux
 
     chosen = structure(name, precision)
-    walls = ptx_of(cuda_wall_flows.build, chosen, flows_signature(precision, chosen.kinds), capability)
-    taps = ptx_of(cuda_wall_flows.build_taps, None, taps_signature(precision), capability)
+    walls = ptx_of(boundary_flux.build, chosen, flows_signature(precision, chosen.kinds), capability)
+    taps = ptx_of(boundary_flux.build_ambient_flux, None, taps_signature(precision), capability)
     assert spilled_bytes(walls, capability) == spilled_bytes(taps, capability) == 0
 
 
@@ -204,24 +204,24 @@ def test_the_ledger_kernels_compile_without_spills(name: str, precision: str, ca
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("several", [False, True])
 def test_the_kernel_of_sums_compiles_without_spills(several: bool, precision: str, capability: tuple[int, int]) -> None:
-    from heatsim_kernels.stencil import cuda_sums
+    from heatsim_kernels.field.cuda import field_sums
 
-    ptx = ptx_of(cuda_sums.build, several, sums_signature(precision), capability)
+    ptx = ptx_of(field_sums.build, several, sums_signature(precision), capability)
     assert spilled_bytes(ptx, capability) == 0
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES, ids="sm_{0[0]}{0[1]}".format)
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_the_kernel_of_sums_of_planes_compiles_without_spills(precision: str, capability: tuple[int, int]) -> None:
-    from heatsim_kernels.stencil import cuda_sums
+    from heatsim_kernels.field.cuda import field_sums
 
     signature = types.void(getattr(types, precision)[::1], *(types.uint64,) * 3, types.float64[::1])
-    assert spilled_bytes(ptx_of(cuda_sums.build_of_planes, None, signature, capability), capability) == 0
+    assert spilled_bytes(ptx_of(field_sums.build_of_planes, None, signature, capability), capability) == 0
 
 
 def test_no_code_is_copied_before_it_is_inlined(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numba's deep copies, two of each function for each place it goes to, took half of the time to compile."""
-    from heatsim_kernels.cuda_api import cuda, inlined
+    from heatsim_kernels.runtime.cuda.api import cuda, inlined
     from numba.cuda.core import ir
 
     def refuse(self: Any, memo: Any) -> None:

@@ -17,11 +17,12 @@ from numba import config, types
 if find_spec("numba_cuda") is None or config.ENABLE_CUDASIM:
     pytest.skip("numba-cuda is not installed, or compiles nothing", allow_module_level=True)
 
-from heatsim_kernels import cuda_compile, cuda_launch
-from heatsim_kernels.cuda_api import cuda
-from heatsim_kernels.cuda_memory import Captures, Upload, empty, on_device
-from heatsim_kernels.stencil import cuda_reads, cuda_sums, register
-from heatsim_kernels.stencil.cuda_sweep import CudaSweep
+from heatsim_kernels.field.cuda import cell_reads, field_sums
+from heatsim_kernels.runtime.cuda import compilation, launch
+from heatsim_kernels.runtime.cuda.api import cuda
+from heatsim_kernels.runtime.cuda.arrays import Captures, Upload, empty, on_device
+from heatsim_kernels.stencil.cuda.stepper import CudaStepper
+from heatsim_kernels.stencil.ladder import register
 
 CAPABILITY = (9, 0)
 READS = types.void(types.float32[::1], types.int64[::1], types.float32[::1])
@@ -30,7 +31,7 @@ SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "f32": 4, "f64": 8, "b32": 4, "b
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(cuda_compile, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(compilation, "cache_folder", lambda: tmp_path)
     return tmp_path
 
 
@@ -39,61 +40,61 @@ def refuse(*args: Any, **options: Any) -> None:
 
 
 def test_a_kernel_on_disk_is_not_compiled_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = cuda_compile.binary(cuda_reads.build_cells, None, READS, CAPABILITY)
+    first = compilation.binary(cell_reads.build_cells, None, READS, CAPABILITY)
     monkeypatch.setattr(cuda, "compile_ptx", refuse)
-    assert cuda_compile.binary(cuda_reads.build_cells, None, READS, CAPABILITY) == first
+    assert compilation.binary(cell_reads.build_cells, None, READS, CAPABILITY) == first
     assert b"ELF" in first.code[:8]
     assert "registers" in first.report
 
 
 @pytest.mark.parametrize("other", ["build", "variant", "signature", "capability", "bounds"])
 def test_all_that_machine_code_depends_on_is_in_its_name(folder: Path, other: str) -> None:
-    given = {"build": cuda_reads.build_cells, "variant": None, "signature": READS, "capability": (9, 0), "bounds": None}
+    given = {"build": cell_reads.build_cells, "variant": None, "signature": READS, "capability": (9, 0), "bounds": None}
     changed = {
-        "build": cuda_reads.build_plane,
+        "build": cell_reads.build_plane,
         "variant": 1,
         "signature": types.void(types.float64[::1], types.int64[::1], types.float64[::1]),
         "capability": (8, 0),
         "bounds": (256, 2),
     }
-    assert cuda_compile._path(*given.values()) != cuda_compile._path(*(given | {other: changed[other]}).values())
+    assert compilation._path(*given.values()) != compilation._path(*(given | {other: changed[other]}).values())
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"nonsense\n" + b])
 def test_a_damaged_file_is_replaced(folder: Path, damage: Any) -> None:
-    cuda_compile.binary(cuda_reads.build_cells, None, READS, CAPABILITY)
+    compilation.binary(cell_reads.build_cells, None, READS, CAPABILITY)
     (path,) = folder.rglob("*.cubin")
     path.write_bytes(damage(path.read_bytes()))
-    assert cuda_compile._read(path) is None
-    again = cuda_compile.binary(cuda_reads.build_cells, None, READS, CAPABILITY)
-    assert cuda_compile._read(path) == again
+    assert compilation._read(path) is None
+    again = compilation.binary(cell_reads.build_cells, None, READS, CAPABILITY)
+    assert compilation._read(path) == again
 
 
 def test_a_folder_that_cannot_be_written_costs_no_more_than_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(cuda_compile, "cache_folder", lambda: tmp_path / "file")
-    assert cuda_compile.binary(cuda_reads.build_cells, None, READS, CAPABILITY).code
+    monkeypatch.setattr(compilation, "cache_folder", lambda: tmp_path / "file")
+    assert compilation.binary(cell_reads.build_cells, None, READS, CAPABILITY).code
 
 
 def test_a_bound_on_blocks_caps_the_registers() -> None:
-    bounded = cuda_compile.compiled(cuda_reads.build_cells, None, READS, CAPABILITY, (256, 2))
-    free = cuda_compile.compiled(cuda_reads.build_cells, None, READS, CAPABILITY)
+    bounded = compilation.compiled(cell_reads.build_cells, None, READS, CAPABILITY, (256, 2))
+    free = compilation.compiled(cell_reads.build_cells, None, READS, CAPABILITY)
     assert bounded.code != free.code
 
 
 @pytest.mark.parametrize(
     ("build", "variant", "signature"),
     [
-        (cuda_reads.build_cells, None, READS),
+        (cell_reads.build_cells, None, READS),
         (
-            cuda_sums.build,
+            field_sums.build,
             True,
             types.void(types.float32[::1], types.uint8[::1], types.float64[::1], types.float64[::1]),
         ),
         (
-            cuda_reads.build_plane,
+            cell_reads.build_plane,
             None,
             types.void(types.float32[::1], types.int64, types.int64, types.int64, types.int64, types.float32[::1]),
         ),
@@ -102,7 +103,7 @@ def test_a_bound_on_blocks_caps_the_registers() -> None:
 def test_a_launch_packs_the_parameters_that_the_kernel_declares(build: Any, variant: Any, signature: Any) -> None:
     ptx = str(cuda.compile_ptx(build(variant), signature, cc=CAPABILITY)[0])
     declared = [SIZES[kind] for kind in re.findall(r"\.param \.(\w+)(?: \.ptr\S*(?: \S+ \d+)?)? \S+param_\d+", ptx)]
-    packed = [4 if code in "iIf" else 8 for code in cuda_launch._codes(signature.args)]
+    packed = [4 if code in "iIf" else 8 for code in launch._codes(signature.args)]
     assert packed == declared
 
 
@@ -122,7 +123,7 @@ def test_a_capture_is_the_field_of_its_time() -> None:
 
 @pytest.mark.gpu
 def test_a_capture_in_several_pieces_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heatsim_kernels.cuda_memory.PIECE", 1000)
+    monkeypatch.setattr("heatsim_kernels.runtime.cuda.arrays.PIECE", 1000)
     values = np.random.default_rng(0).random(10_007)
     array = on_device(values)
     fetch = Captures(array.shape[0], array.dtype).take(array)
@@ -140,7 +141,7 @@ def test_tables_of_any_length_arrive_rounded_and_their_last_row_serves_later_ste
         assert upload.send(table, dtype) is sent
         for k in (0, rows - 1, rows + 3):
             args = (sent.row(k), on_device(np.arange(5)), out)
-            cuda_launch.kernel(cuda_reads.build_cells, None, args)(cuda_reads.grid(5), (cuda_reads.THREADS, 1, 1), args)
+            launch.kernel(cell_reads.build_cells, None, args)(cell_reads.grid(5), (cell_reads.THREADS, 1, 1), args)
             assert same_bits(out.host(), table[min(k, rows - 1)].astype(dtype))
 
 
@@ -148,7 +149,7 @@ def test_tables_of_any_length_arrive_rounded_and_their_last_row_serves_later_ste
 def test_a_kernel_tells_what_it_takes() -> None:
     case = random_case((20, 33, 70), KINDS["uniform"], seed=3)
     tile = register.TILES[0]
-    found = CudaSweep(case.terms, np.dtype(np.float32), register, tile).resources(case.drive)
+    found = CudaStepper(case.terms, np.dtype(np.float32), register, tile).resources(case.drive)
     assert found.local_bytes == 0
     assert 32 <= found.registers <= 255
     assert found.threads == prod(tile.block)

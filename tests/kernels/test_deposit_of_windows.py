@@ -10,8 +10,8 @@ import numpy as np
 import on_simulator
 import pytest
 import simulate_deposit
-from heatsim_kernels.deposit import deposit
-from heatsim_kernels.fma import fma
+from heatsim_kernels.field.window_source import deposit
+from heatsim_kernels.runtime.fma import fma
 from numba import config, types
 from simulate_deposit import GAIN, WINDOWS, data, on_cuda
 
@@ -73,9 +73,9 @@ def test_simulated_deposits_give_the_bits_of_the_cpu(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_kernel_compiles_without_spills_and_to_one_fma(dtype: str) -> None:
     pytest.importorskip("cuda.bindings.nvjitlink", reason="nvjitlink (cuda-bindings) is not installed")
-    from heatsim_kernels.cuda_api import cuda
-    from heatsim_kernels.cuda_compile import _assembled
-    from heatsim_kernels.cuda_deposit import build
+    from heatsim_kernels.field.cuda.window_source import build
+    from heatsim_kernels.runtime.cuda.api import cuda
+    from heatsim_kernels.runtime.cuda.compilation import _assembled
 
     real, count = getattr(types, dtype), types.uint64
     signature = types.void(real[::1], count, count, count, real[::1], count, types.UniTuple(count, 3), real)
@@ -91,7 +91,7 @@ def test_the_kernel_compiles_without_spills_and_to_one_fma(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_deposits_on_the_gpu_give_the_bits_of_the_cpu(dtype: str) -> None:
     pytest.importorskip("numba_cuda")
-    from heatsim_kernels.cuda_api import device_name
+    from heatsim_kernels.runtime.cuda.api import device_name
 
     try:
         device_name()

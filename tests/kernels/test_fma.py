@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from heatsim_kernels.fma import fma
+from heatsim_kernels.runtime.fma import fma
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from kernel_cases import FLOATS, same_bits

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from heatsim_kernels import cpu_threads
-from heatsim_kernels.stencil import cpu, cpu_tiling
-from heatsim_kernels.stencil.cpu import CpuSweep
-from heatsim_kernels.stencil.stages import Stage
+from heatsim_kernels.runtime.cpu import threads
+from heatsim_kernels.stencil.cpu import stepper, tile_plan
+from heatsim_kernels.stencil.cpu.stepper import CpuStepper
+from heatsim_kernels.stencil.rk_stages import RkStage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_cases import KINDS, STEP, Case, cut_rows, random_case, same_bits
@@ -16,7 +16,7 @@ from stage_cases import Staged, stages
 PROBLEMS = [("uniform", np.float32), ("uniform", np.float64), ("materials with heat a zone", np.float64)]
 
 
-def step_of(count: int, dtype: type, seed: int) -> list[Stage]:
+def step_of(count: int, dtype: type, seed: int) -> list[RkStage]:
     """A step whose stages read two fields, but for the last, which is a mean of its end and the start."""
     chosen = stages("two", dtype, seed, count)
     chosen[-1] = chosen[-1]._replace(mu=float(np.dtype(dtype).type(0.7)))
@@ -25,7 +25,7 @@ def step_of(count: int, dtype: type, seed: int) -> list[Stage]:
 
 def two_steps(case: Case, dtype: type, fused: int, count: int) -> Staged:
     """A step that is rejected, one that is taken, and one of another number of stages."""
-    sweep = CpuSweep(case.terms, np.dtype(dtype), fused)
+    sweep = CpuStepper(case.terms, np.dtype(dtype), fused)
     sweep.put(case.start)
     sweep.take_stages(2 * STEP, step_of(3, dtype, 1), 0, case.drive)
     for size in (count, count + 2):
@@ -44,13 +44,13 @@ def assert_equal(found: Staged, single: Staged) -> None:
 
 @pytest.mark.parametrize(("name", "dtype"), PROBLEMS)
 def test_fused_stages_have_the_bits_of_single_ones(name: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cpu_threads, "CELLS_A_THREAD", 1)  # small grids would have one thread only
-    monkeypatch.setattr(cpu_tiling, "SLAB", 5)  # and one slab
+    monkeypatch.setattr(threads, "CELLS_A_THREAD", 1)  # small grids would have one thread only
+    monkeypatch.setattr(tile_plan, "SLAB", 5)  # and one slab
     for number, shape in enumerate(((1, 9, 1), (1, 40, 17), (9, 23, 7), (20, 30, 33))):
         case = random_case(shape, KINDS[name], periodic=(number == 1, number == 2, number == 3), seed=number)
         single = two_steps(case, dtype, 1, 6)
         for fused, budget, parts in ((2, 1, 2), (3, 30_000, 3), (5, 2**30, 1)):
-            monkeypatch.setattr(cpu_tiling, "L2_BUDGET", budget)
+            monkeypatch.setattr(tile_plan, "L2_BUDGET", budget)
             cut_rows(monkeypatch, parts)
             assert_equal(two_steps(case, dtype, fused, 6), single)
 
@@ -86,5 +86,5 @@ def test_fused_stages_have_the_bits_of_single_ones_on_random_problems(
 def test_both_last_stages_may_bypass_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     case = random_case((9, 23, 37), KINDS["uniform"], seed=3)
     usual = two_steps(case, np.float64, 3, 7)
-    monkeypatch.setattr(cpu, "STREAM_FROM", 0)
+    monkeypatch.setattr(stepper, "STREAM_FROM", 0)
     assert_equal(two_steps(case, np.float64, 3, 7), usual)

@@ -4,20 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil import SWEEPS, Sweep
-from heatsim_kernels.stencil.limits import stable_step
-from heatsim_kernels.stencil.terms import Drive, Terms
+from heatsim_kernels.stencil import SWEEPS, ExplicitStepper
+from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
+from heatsim_kernels.stencil.time_step_limit import stable_step
 from kernel_cases import FLOATS, KINDS, STEP, Case, outcome, random_case, same_bits
 
 DOUBLE = np.dtype(np.float64)
 
 
-def cpu(terms: Terms, dtype: type | np.dtype = DOUBLE) -> Sweep:
+def cpu(terms: StencilCoefficients, dtype: type | np.dtype = DOUBLE) -> ExplicitStepper:
     return SWEEPS["cpu"](terms, np.dtype(dtype))
 
 
-def with_walls(terms: Terms, a: float, b: float) -> Drive:
-    return Drive(np.full((1, terms.wall_size), a), np.full((1, terms.wall_size), b))
+def with_walls(terms: StencilCoefficients, a: float, b: float) -> Forcing:
+    return Forcing(np.full((1, terms.wall_size), a), np.full((1, terms.wall_size), b))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -28,7 +28,7 @@ def test_a_constant_field_stays_constant_to_the_bit(walls: str, name: str, dtype
     terms = random_case((6, 7, 21), KINDS[name], periodic=periodic, seed=2).terms
     for value in (293.15, -0.1, 1e-30):
         value = float(dtype(value))
-        drive = with_walls(terms, -2.0, 2 * value) if walls == "fixed" else Drive.insulated(terms)
+        drive = with_walls(terms, -2.0, 2 * value) if walls == "fixed" else Forcing.insulated(terms)
         sweep = cpu(terms, dtype)
         sweep.put(np.full(terms.shape, value))
         sweep.advance(0.9 * stable_step(terms, drive.wall_a[0]), 1000, drive)
@@ -38,7 +38,7 @@ def test_a_constant_field_stays_constant_to_the_bit(walls: str, name: str, dtype
 
 def test_an_insulated_box_of_mixed_materials_conserves_energy() -> None:
     case = random_case((7, 9, 20), KINDS["materials"], seed=4)
-    terms, drive = case.terms, Drive.insulated(case.terms)
+    terms, drive = case.terms, Forcing.insulated(case.terms)
     sweep = cpu(terms)
     sweep.put(case.start + 10)
     before = sweep.stored()
@@ -112,7 +112,7 @@ def test_kinds_of_one_material_agree_with_a_uniform_one(dtype: type) -> None:
     rates, capacity = uniform.terms.rates.repeat(3, axis=0), uniform.terms.capacity.repeat(3)
     terms = replace(uniform.terms, rates=rates, capacity=capacity, kinds=kinds)
     walls = (np.repeat(values, 3, axis=1) for values in (uniform.drive.wall_a, uniform.drive.wall_b))
-    several = Case(terms, Drive(*walls), uniform.start)
+    several = Case(terms, Forcing(*walls), uniform.start)
     one, other = outcome(cpu(uniform.terms, dtype), uniform, 20), outcome(cpu(terms, dtype), several, 20)
     np.testing.assert_allclose(other.field, one.field, rtol=0, atol=100 * np.finfo(dtype).eps)
     np.testing.assert_allclose(other.heat_entered, one.heat_entered, rtol=0, atol=1e5 * np.finfo(dtype).eps)
@@ -121,12 +121,12 @@ def test_kinds_of_one_material_agree_with_a_uniform_one(dtype: type) -> None:
 def test_a_cosine_decays_in_an_insulated_box_by_the_factor_of_the_scheme() -> None:
     """cos(pi (i + 1/2) / n) is an eigenvector of the insulated second difference, with -4 sin^2(pi / 2n)."""
     shape, steps = (6, 10, 24), 200
-    terms = Terms(shape, np.repeat([[0.9, 0.5, 0.3]], 2, axis=1), np.ones(1))
+    terms = StencilCoefficients(shape, np.repeat([[0.9, 0.5, 0.3]], 2, axis=1), np.ones(1))
     waves = [np.cos(np.pi * (np.arange(n) + 0.5) / n) for n in shape]
     mode = waves[0][:, None, None] * waves[1][:, None] * waves[2]
     sweep = cpu(terms)
     sweep.put(mode)
-    sweep.advance(0.25, steps, Drive.insulated(terms))
+    sweep.advance(0.25, steps, Forcing.insulated(terms))
     rate = sum(e * 4 * np.sin(np.pi / (2 * n)) ** 2 for e, n in zip(terms.rates[0, ::2], reversed(shape), strict=True))
     np.testing.assert_allclose(sweep.field(), mode * (1 - 0.25 * rate) ** steps, rtol=0, atol=1e-13)
 
@@ -135,14 +135,14 @@ def test_a_straight_profile_between_fixed_walls_is_steady() -> None:
     """Walls lie half a cell beyond the outermost centres; with 0 and 1 there, cell i holds (i + 1/2)/n."""
     n = 33
     closed = (False, False, True, True, True, True)
-    terms = Terms((2, 3, n), np.ones((1, 6)), np.ones(1), closed=closed)
-    insulated = Drive.insulated(terms)
+    terms = StencilCoefficients((2, 3, n), np.ones((1, 6)), np.ones(1), closed=closed)
+    insulated = Forcing.insulated(terms)
     wall_a, wall_b = insulated.wall_a.copy(), insulated.wall_b.copy()
     wall_a[0, :2], wall_b[0, 1] = -2.0, 2.0
     profile = np.broadcast_to((np.arange(n) + 0.5) / n, terms.shape)
     sweep = cpu(terms)
     sweep.put(profile)
-    sweep.advance(0.1, 100, Drive(wall_a, wall_b))
+    sweep.advance(0.1, 100, Forcing(wall_a, wall_b))
     np.testing.assert_allclose(sweep.field(), profile, rtol=0, atol=1e-14)
     through = 100 * 0.1 * 6 / n  # J: time * cells * exchange * difference between neighbours
     np.testing.assert_allclose(sweep.heat_entered(), [-through, through, 0, 0, 0, 0], rtol=1e-12)

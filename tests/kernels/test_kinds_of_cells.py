@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil.kinds import find_kinds
+from heatsim_kernels.stencil.cell_classes import classify_cells
 from kernel_cases import neighbours
 
 Flags = tuple[bool, bool, bool]
@@ -28,7 +28,7 @@ def test_cells_are_of_one_kind_where_they_see_the_same(
     zones = rng.integers(0, count, shape).astype(np.min_scalar_type(count - 1))
     media = rng.integers(0, 2, count)
     labels = [rng.integers(0, 2, n) for n in shape[::-1]]
-    found = find_kinds(zones, media, (labels[0], labels[1], labels[2]), periodic)
+    found = classify_cells(zones, media, (labels[0], labels[1], labels[2]), periodic)
     z, y, x = np.meshgrid(*labels[::-1], indexing="ij")
     seen = np.stack([zones, *media[neighbours(zones, periodic)], x, y, z], -1).reshape(-1, 10)
     kinds = np.zeros(zones.size, int) if found.cells is None else found.cells.reshape(-1)
@@ -41,7 +41,7 @@ def test_cells_are_of_one_kind_where_they_see_the_same(
 
 def test_one_zone_on_equal_cells_is_one_kind() -> None:
     zeros = np.zeros(5, int)
-    found = find_kinds(np.zeros((5, 5, 5), np.uint8), np.zeros(1), (zeros, zeros, zeros), (False, True, False))
+    found = classify_cells(np.zeros((5, 5, 5), np.uint8), np.zeros(1), (zeros, zeros, zeros), (False, True, False))
     assert found.cells is None
     assert found.members.tolist() == [[0] * 10]
     assert found.counts.tolist() == [125]

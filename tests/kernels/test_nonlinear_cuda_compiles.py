@@ -25,21 +25,29 @@ KERNELS = [
 
 def arguments(precision: str) -> dict[str, Any]:
     """The types of a kernel's arguments, by name."""
-    from heatsim_kernels.stencil.nonlinear.cell import Box, Heat, KnownWalls, Medium, Walls
-    from heatsim_kernels.stencil.nonlinear.cuda_cell import Shape
+    from heatsim_kernels.enthalpy.cell import (
+        EnthalpyBoundary,
+        EnthalpyBox,
+        EnthalpyMedium,
+        EnthalpySources,
+        KnownBoundaryDifferences,
+    )
+    from heatsim_kernels.enthalpy.cuda.cell import EnthalpyShape
 
     real, word, count = getattr(types, precision), types.int64, types.uint32
     reals, counts, bytes_ = real[::1], count[::1], types.uint8[::1]
     tables = reals, reals, reals, word, counts, counts, reals, word, word, bytes_
     return {
         "u": reals,
-        "shape": types.NamedUniTuple(count, 3, Shape),
-        "box": types.NamedUniTuple(word, 6, Box),
+        "shape": types.NamedUniTuple(count, 3, EnthalpyShape),
+        "box": types.NamedUniTuple(word, 6, EnthalpyBox),
         "counts": counts,
-        "medium": types.NamedTuple((*[real] * 9, *tables), Medium),
-        "walls": types.NamedTuple((reals, word, word, word[::1], bytes_, word, real, word, counts, reals, real), Walls),
-        "known": types.NamedTuple((bytes_, word[::1], reals), KnownWalls),
-        "heat": types.NamedTuple((reals, word, real, word, reals, real), Heat),
+        "medium": types.NamedTuple((*[real] * 9, *tables), EnthalpyMedium),
+        "walls": types.NamedTuple(
+            (reals, word, word, word[::1], bytes_, word, real, word, counts, reals, real), EnthalpyBoundary
+        ),
+        "known": types.NamedTuple((bytes_, word[::1], reals), KnownBoundaryDifferences),
+        "heat": types.NamedTuple((reals, word, real, word, reals, real), EnthalpySources),
         "words": word[::1],
         "bytes": bytes_,
         "sums": types.float64[::1],
@@ -52,19 +60,21 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
     """PTX and the assembler's report."""
     from importlib import import_module
 
-    from heatsim_kernels.cuda_api import cuda
-    from heatsim_kernels.cuda_compile import _assembled
-    from heatsim_kernels.stencil.nonlinear.cuda_cell import Structure
+    from heatsim_kernels.enthalpy.cuda.cell import EnthalpyConfiguration
+    from heatsim_kernels.runtime.cuda.api import cuda
+    from heatsim_kernels.runtime.cuda.compilation import _assembled
 
     name, _, how = name.partition(", ")
-    module = import_module(f"heatsim_kernels.stencil.nonlinear.cuda_{name}")
+    module = import_module(f"heatsim_kernels.enthalpy.cuda.{name}")
     sweep = ("u", "u", "shape", "box", "u", "medium", "known", "heat")
     ledger = ("u", "u", "words", "bytes", "words", "sums", "box", "medium", "walls", "partial")
     joints = ("u", "u", "counts", "shape", "u", "medium", "known", "heat")
     given = {"walls": ledger, "temperatures": ("u", "u", "medium"), "joints": joints}.get(name, sweep)
     signature = types.void(*(arguments(precision)[each] for each in given))
     uniform, walled = how == "uniform", (False, False, False)
-    variant = Structure(precision, uniform, not uniform, fours=True, periodic=walled, heat_field=how == "by cell")
+    variant = EnthalpyConfiguration(
+        precision, uniform, not uniform, fours=True, periodic=walled, heat_field=how == "by cell"
+    )
     bounds = module.bounds(variant) if hasattr(module, "bounds") else None
     ptx = str(cuda.compile_ptx(module.build(variant), signature, cc=(9, 0), launch_bounds=bounds)[0])
     return ptx, _assembled(ptx, (9, 0))[1]

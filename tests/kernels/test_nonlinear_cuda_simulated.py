@@ -8,7 +8,7 @@ import nonlinear_simulate
 import numpy as np
 import on_simulator
 import pytest
-from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
+from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from kernel_cases import same_bits
 from nonlinear_cases import outcome
 

@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.multigrid.operator import Operator
-from heatsim_kernels.stencil import SWEEPS
-from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
-from heatsim_kernels.stencil.nonlinear.limits import stable_step
-from heatsim_kernels.stencil.nonlinear.linearised import linearised
-from heatsim_kernels.stencil.nonlinear.material import Material
-from heatsim_kernels.stencil.nonlinear.tables import Tables, tabulate
-from heatsim_kernels.stencil.nonlinear.terms import (
+from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
+from heatsim_kernels.enthalpy.coefficients import (
     FIXED,
-    NonlinearDrive,
-    NonlinearTerms,
+    NonlinearCoefficients,
+    NonlinearForcing,
     equal_cells,
     wall_values,
 )
-from heatsim_kernels.stencil.terms import Drive, Terms
+from heatsim_kernels.enthalpy.linearised import linearised
+from heatsim_kernels.enthalpy.material import EnthalpyMaterial
+from heatsim_kernels.enthalpy.tables import EnthalpyTables, tabulate
+from heatsim_kernels.enthalpy.time_step_limit import stable_step
+from heatsim_kernels.multigrid.operator import Operator
+from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 from nonlinear_cases import (
     CONTACT,
     GRADED,
@@ -42,11 +42,11 @@ from nonlinear_cases import (
 ALONG_X = (False, False, True, True, True, True)
 
 
-def cpu(terms: NonlinearTerms, dtype: type = np.float64) -> Any:
+def cpu(terms: NonlinearCoefficients, dtype: type = np.float64) -> Any:
     return NONLINEAR_SWEEPS["cpu"](terms, np.dtype(dtype))
 
 
-def rod(material: Material, length: float, n: int, reference: float) -> NonlinearTerms:
+def rod(material: EnthalpyMaterial, length: float, n: int, reference: float) -> NonlinearCoefficients:
     return equal_cells((1, 1, n), tabulate([material], reference), (length / n, 1.0, 1.0), closed=ALONG_X)
 
 
@@ -75,19 +75,19 @@ def test_one_temperature_stays_and_in_a_linear_material_to_the_bit(dtype: type) 
     walls = wall_values(terms, x_min=same, z_max=same, y_min={"coefficient": FIXED, "ambient": 20.0})
     sweep = cpu(terms, dtype)
     sweep.put(of.state_of(np.full(zones.shape, 20.0), zones))
-    sweep.advance(STEP, 20, NonlinearDrive(walls))
+    sweep.advance(STEP, 20, NonlinearForcing(walls))
     T = of.temperature(np.array(sweep.field(), float), zones)
     np.testing.assert_allclose(T, 20.0, rtol=0, atol=1e-11 if dtype is np.float64 else 2e-4)
-    glass = tabulate([Material.constant(1.0, 1e6)], 0.0)
+    glass = tabulate([EnthalpyMaterial.constant(1.0, 1e6)], 0.0)
     uniform = equal_cells((3, 4, 9), glass, SPACING, closed=(False,) * 6)
     sweep = cpu(uniform, dtype)
     sweep.put(np.full((3, 4, 9), 20.0))
-    sweep.advance(STEP, 20, NonlinearDrive(wall_values(uniform, x_min=same, z_max=same, y_min={})))
+    sweep.advance(STEP, 20, NonlinearForcing(wall_values(uniform, x_min=same, z_max=same, y_min={})))
     assert np.array_equal(sweep.field(), np.full((3, 4, 9), 20.0, dtype))
 
 
 def test_a_linear_material_does_what_the_linear_sweep_does() -> None:
-    of = tabulate([Material.constant(30.0, 3e6)], 300.0)
+    of = tabulate([EnthalpyMaterial.constant(30.0, 3e6)], 300.0)
     shape = (5, 6, 33)
     terms = equal_cells(
         shape, of, SPACING, closed=(False, False, True, True, False, True), periodic=(False, True, False)
@@ -95,13 +95,13 @@ def test_a_linear_material_does_what_the_linear_sweep_does() -> None:
     h, ambient, flux, spacing = 900.0, 40.0, 3e4, np.repeat(SPACING, 2)
     sides = {"coefficient": h, "ambient": ambient}
     walls = wall_values(terms, x_min={"coefficient": FIXED, "ambient": 7.0}, x_max=sides, z_min={"flux": flux})
-    linear = Terms(shape, terms.rates, terms.capacity, None, terms.periodic, terms.closed)
+    linear = StencilCoefficients(shape, terms.rates, terms.capacity, None, terms.periodic, terms.closed)
     share = h / (1 + h * spacing[1] / 2 / 30) * spacing[1] / 30
     a = np.array([-2.0, -share, 0, 0, 0, 0])
     b = np.array([2 * 7.0, share * ambient, 0, 0, flux * spacing[4] / 30, 0])
     start = np.random.default_rng(5).uniform(0, 100, shape)
     sweeps = cpu(terms), SWEEPS["cpu"](linear, np.dtype(float))
-    for sweep, drive in zip(sweeps, (NonlinearDrive(walls), Drive(a[None], b[None])), strict=True):
+    for sweep, drive in zip(sweeps, (NonlinearForcing(walls), Forcing(a[None], b[None])), strict=True):
         sweep.put(start)
         sweep.advance(0.01, 40, drive)
     np.testing.assert_allclose(sweeps[0].field(), sweeps[1].field(), rtol=0, atol=1e-10)
@@ -141,9 +141,9 @@ def test_the_linearised_operator_brings_the_heat_that_a_step_brings(options: dic
 
 
 def test_steps_at_the_limit_stay_between_the_walls_and_beyond_it_do_not() -> None:
-    material = Material(np.array([200.0, 1000.0]), np.array([10.0, 50.0]), np.array([2e6, 2e6]))
+    material = EnthalpyMaterial(np.array([200.0, 1000.0]), np.array([10.0, 50.0]), np.array([2e6, 2e6]))
     terms = rod(material, 0.02, 20, 500.0)
-    drive = NonlinearDrive(
+    drive = NonlinearForcing(
         wall_values(terms, x_min={"coefficient": FIXED, "ambient": 450.0}, x_max={"coefficient": FIXED})
     )
     limit = stable_step(terms, drive)
@@ -160,7 +160,7 @@ def test_steps_at_the_limit_stay_between_the_walls_and_beyond_it_do_not() -> Non
     assert not (fields[1].min() >= -1 and fields[1].max() <= 451)
 
 
-def steady(terms: NonlinearTerms, drive: NonlinearDrive, guess: float, iterations: int = 30) -> np.ndarray:
+def steady(terms: NonlinearCoefficients, drive: NonlinearForcing, guess: float, iterations: int = 30) -> np.ndarray:
     """The rise of temperature in the steady state of a rod, by Picard's iterations."""
     of, n = terms.tables, terms.shape[2]
     material = terms.of_kinds(terms.material) * np.ones(terms.shape, int)
@@ -178,16 +178,16 @@ def test_kirchhoffs_problem_is_solved_to_second_order() -> None:
     """V5: k = 2 (1 + T/100), a source of 5 W/m3, x = 0 insulated, T(10 m) = 0: T(0) = 87.08286933869707."""
     exact, errors = 87.08286933869707, []
     for n in (10, 20, 40):
-        terms = rod(Material(np.array([-50.0, 150.0]), np.array([1.0, 5.0]), np.ones(2)), 10.0, n, 0.0)
+        terms = rod(EnthalpyMaterial(np.array([-50.0, 150.0]), np.array([1.0, 5.0]), np.ones(2)), 10.0, n, 0.0)
         walls = wall_values(terms, x_max={"coefficient": FIXED})
-        T = steady(terms, NonlinearDrive(walls, np.full((1, 1), 5.0)), 60.0)
+        T = steady(terms, NonlinearForcing(walls, np.full((1, 1), 5.0)), 60.0)
         errors.append(T[0] + (T[0] - T[1]) / 8 - exact)  # the parabola through the axis of symmetry
     orders = np.log2(np.array(errors[:-1]) / errors[1:])
     assert orders == pytest.approx([2, 2], abs=0.1)
     assert abs(errors[-1]) < 0.02
 
 
-def exact_flux(left: Material, right: Material, hot: float, cold: float, half: float) -> float:
+def exact_flux(left: EnthalpyMaterial, right: EnthalpyMaterial, hot: float, cold: float, half: float) -> float:
     """W/m2 through two layers of thickness `half` and the contact between them, by Kirchhoff's transformation."""
     T = np.linspace(cold, hot, 100_001)
     of_left, of_right = (
@@ -210,7 +210,7 @@ def test_the_heat_through_two_materials_and_their_contact_converges_to_second_or
     for n in (8, 16, 32):
         zones = (np.arange(n) >= n // 2).astype(int).reshape(1, 1, n)
         terms = terms_of_zones(zones, of, (length / n, 1.0, 1.0), closed=ALONG_X)
-        drive = NonlinearDrive(wall_values(terms, x_min=left, x_max=right))
+        drive = NonlinearForcing(wall_values(terms, x_min=left, x_max=right))
         T = steady(terms, drive, 100.0)
         operator, heat = linearised(terms, of.state_of(T.reshape(zones.shape), zones), drive)
         errors.append(float(heat[0, 0, 0] - operator.s[0, 0, 0] * T[0]) / exact - 1)
@@ -220,10 +220,10 @@ def test_the_heat_through_two_materials_and_their_contact_converges_to_second_or
 
 
 def test_explicit_steps_end_in_the_steady_state_of_the_linearised_problem() -> None:
-    material = Material(np.array([200.0, 1000.0]), np.array([10.0, 50.0]), np.array([1e5, 3e5]))
+    material = EnthalpyMaterial(np.array([200.0, 1000.0]), np.array([10.0, 50.0]), np.array([1e5, 3e5]))
     terms = rod(material, 0.02, 12, 500.0)
     radiating = {"emissivity": 0.9, "surroundings": -200.0, "coefficient": 20.0, "ambient": -100.0, "flux": 1e3}
-    drive = NonlinearDrive(wall_values(terms, x_min={"coefficient": FIXED, "ambient": 450.0}, x_max=radiating))
+    drive = NonlinearForcing(wall_values(terms, x_min={"coefficient": FIXED, "ambient": 450.0}, x_max=radiating))
     sweep = cpu(terms)
     sweep.put(np.zeros(terms.shape))
     sweep.advance(0.9 * stable_step(terms, drive), 8000, drive)
@@ -235,10 +235,10 @@ def test_explicit_steps_end_in_the_steady_state_of_the_linearised_problem() -> N
 def test_a_radiating_rod_is_as_warm_as_nafems_says(n: int) -> None:
     """V4, NAFEMS T2: k = 55.563, emissivity 0.98, 1000 K at one end, 300 K around the other: 926.97 K there."""
     k, length, em = 55.563, 0.1, 0.98
-    terms = rod(Material.constant(k, 1e6), length, n, 600.0)
+    terms = rod(EnthalpyMaterial.constant(k, 1e6), length, n, 600.0)
     radiating = {"emissivity": em, "surroundings": -300.0}
     walls = wall_values(terms, x_min={"coefficient": FIXED, "ambient": 400.0}, x_max=radiating)
-    T = steady(terms, NonlinearDrive(walls), 300.0) + 600.0
+    T = steady(terms, NonlinearForcing(walls), 300.0) + 600.0
     surface = T[-1] + (T[-1] - T[-2]) / 2
     assert surface == pytest.approx(926.97, abs=0.01)
     lost = em * 5.670374419e-8 * (surface**4 - 300.0**4)
@@ -275,10 +275,10 @@ def solidified(n: int) -> tuple[float, np.ndarray]:
     Tw, Tm, Ti = 253.0, 273.0, 283.0
     knots = np.array([200.0, Tm, Tm, 350.0])
     conductivity, capacity = (np.repeat([one, other], 2) for one, other in zip(solid, liquid, strict=True))
-    material = Material(knots, conductivity, capacity, L, Tm, Tm)
+    material = EnthalpyMaterial(knots, conductivity, capacity, L, Tm, Tm)
     terms = rod(material, length, n, Tm)
-    of: Tables = terms.tables
-    drive = NonlinearDrive(wall_values(terms, x_min={"coefficient": FIXED, "ambient": Tw - Tm}))
+    of: EnthalpyTables = terms.tables
+    drive = NonlinearForcing(wall_values(terms, x_min={"coefficient": FIXED, "ambient": Tw - Tm}))
     sweep = cpu(terms)
     sweep.put(of.state_of(np.full(terms.shape, Ti - Tm), 0))
     dt, end = 0.9 * stable_step(terms, drive), 2000.0

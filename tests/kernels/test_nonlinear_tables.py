@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil.nonlinear.material import Material
-from heatsim_kernels.stencil.nonlinear.tables import tabulate
+from heatsim_kernels.enthalpy.material import EnthalpyMaterial
+from heatsim_kernels.enthalpy.tables import tabulate
 from nonlinear_cases import ALLOY, GLASS, PURE, REFERENCE, STEEL, tables
 
 
-def enthalpy(material: Material, T: np.ndarray) -> Any:
+def enthalpy(material: EnthalpyMaterial, T: np.ndarray) -> Any:
     """H(T) by the trapezoid rule on a fine grid, and the latent heat."""
     fine = np.linspace(T.min(), T.max(), 200_001)
     C = np.interp(fine, material.temperature, material.capacity)
@@ -23,7 +23,7 @@ def enthalpy(material: Material, T: np.ndarray) -> Any:
 
 
 @pytest.mark.parametrize("material", [STEEL, ALLOY])
-def test_enthalpy_over_the_capacity_at_the_reference_is_the_state(material: Material) -> None:
+def test_enthalpy_over_the_capacity_at_the_reference_is_the_state(material: EnthalpyMaterial) -> None:
     of = tabulate([material], REFERENCE)
     T = np.array([REFERENCE, 260.0, 300.0, 499.0, 505.0, 515.0, 600.0, 900.0, 1199.0])
     expected = (enthalpy(material, T) - enthalpy(material, T)[0]) / np.interp(
@@ -73,7 +73,7 @@ def test_a_constant_material_is_the_identity_to_the_bit() -> None:
 
 
 def test_functions_of_temperature_are_sampled() -> None:
-    material = Material.sampled(lambda T: 2 + 0.01 * T, lambda T: 1e6 + 0 * T, 0.0, 100.0)
+    material = EnthalpyMaterial.sampled(lambda T: 2 + 0.01 * T, lambda T: 1e6 + 0 * T, 0.0, 100.0)
     of = tabulate([material], 0.0)
     u = np.linspace(0, 100, 7)
     np.testing.assert_allclose(of.potential(u, 0), (2 * u + 0.005 * u**2) / 2, atol=1e-3)
@@ -91,4 +91,4 @@ def test_functions_of_temperature_are_sampled() -> None:
 )
 def test_a_material_that_cannot_be_is_refused(arguments: tuple[list[float], ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Material(*(np.array(each) if isinstance(each, list) else each for each in arguments))  # type: ignore[arg-type]
+        EnthalpyMaterial(*(np.array(each) if isinstance(each, list) else each for each in arguments))  # type: ignore[arg-type]

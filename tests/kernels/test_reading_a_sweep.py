@@ -3,16 +3,16 @@ from __future__ import annotations
 import numba
 import numpy as np
 import pytest
-from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS, Sweep
-from heatsim_kernels.stencil.terms import FACES, Drive, Terms
+from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS, ExplicitStepper
+from heatsim_kernels.stencil.terms import FACES, Forcing, StencilCoefficients
 from kernel_cases import FLOATS, KINDS, random_case, same_bits
 from plain_reference import stored
 
 SHAPE = (4, 5, 19)
 
 
-def sweep_of(values: np.ndarray, dtype: type = np.float64) -> Sweep:
-    sweep = SWEEPS["cpu"](Terms(values.shape, np.ones((1, 6)), np.ones(1)), np.dtype(dtype))
+def sweep_of(values: np.ndarray, dtype: type = np.float64) -> ExplicitStepper:
+    sweep = SWEEPS["cpu"](StencilCoefficients(values.shape, np.ones((1, 6)), np.ones(1)), np.dtype(dtype))
     sweep.put(values)
     return sweep
 
@@ -90,7 +90,7 @@ def test_stored_energy_is_summed_in_float64(name: str, dtype: type) -> None:
 
 
 def test_a_sweep_says_what_it_is() -> None:
-    terms = Terms(SHAPE, np.ones((1, 6)), np.ones(1))
+    terms = StencilCoefficients(SHAPE, np.ones((1, 6)), np.ones(1))
     sweep = SWEEPS["cpu"](terms, np.dtype(np.float32))
     assert (sweep.name, sweep.device, sweep.dtype, sweep.terms) == ("cpu", "cpu", np.float32, terms)
     assert set(SWEEPS) == {"cpu", *CUDA_SWEEPS}
@@ -100,7 +100,7 @@ def test_a_sweep_says_what_it_is() -> None:
 def test_the_number_of_threads_is_the_same_after_an_advance(values: np.ndarray) -> None:
     before = numba.get_num_threads()
     sweep = sweep_of(values)
-    sweep.advance(0.01, 1, Drive.insulated(sweep.terms))
+    sweep.advance(0.01, 1, Forcing.insulated(sweep.terms))
     assert numba.get_num_threads() == before
 
 

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import plain_reference
 import pytest
-from heatsim_kernels.stencil.limits import stable_step
-from heatsim_kernels.stencil.terms import Drive, Terms
+from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
+from heatsim_kernels.stencil.time_step_limit import stable_step
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_cases import KINDS, random_case
 
 
-def step_matrix(terms: Terms, dt: float, wall_a: np.ndarray) -> np.ndarray:
+def step_matrix(terms: StencilCoefficients, dt: float, wall_a: np.ndarray) -> np.ndarray:
     """The matrix that a reference step multiplies the field by: what each unit field becomes, walls at zero."""
-    drive = Drive(wall_a[None], np.zeros((1, wall_a.size)))
+    drive = Forcing(wall_a[None], np.zeros((1, wall_a.size)))
     cells = int(np.prod(terms.shape))
     units = np.eye(cells).reshape(cells, *terms.shape)
     return np.array([plain_reference.explicit_step(unit, terms, dt, drive)[0].ravel() for unit in units]).T
@@ -52,7 +52,7 @@ def test_no_weight_is_negative_at_the_stable_step_and_one_is_beyond(
 
 def test_the_wall_decides_where_it_conducts_best() -> None:
     """A cell between two fixed walls loses heat at 2 + 2 times the exchange rate of the inside."""
-    terms = Terms((1, 1, 1), np.array([[2.0, 2.0, 3.0, 3.0, 5.0, 5.0]]), np.ones(1))
+    terms = StencilCoefficients((1, 1, 1), np.array([[2.0, 2.0, 3.0, 3.0, 5.0, 5.0]]), np.ones(1))
     wall_a = np.array([-2.0, -2.0, 0.0, 0.0, 0.0, 0.0])
     assert stable_step(terms, wall_a) == pytest.approx(1 / 8)
     assert stable_step(terms, wall_a[[2, 3, 0, 1, 4, 5]]) == pytest.approx(1 / 12)
@@ -60,7 +60,7 @@ def test_the_wall_decides_where_it_conducts_best() -> None:
 
 
 def test_where_no_heat_moves_any_step_is_stable() -> None:
-    terms = Terms((1, 1, 1), np.ones((1, 6)), np.ones(1))
+    terms = StencilCoefficients((1, 1, 1), np.ones((1, 6)), np.ones(1))
     assert stable_step(terms, np.ones(6)) == float("inf")
     still = replace(terms, shape=(3, 4, 5), rates=np.zeros((1, 6)))
     assert stable_step(still, np.ones(6)) == float("inf")

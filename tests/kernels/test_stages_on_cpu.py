@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil.cpu import CpuSweep
-from heatsim_kernels.stencil.stages import Stage, StageFields
-from heatsim_kernels.stencil.terms import Drive
+from heatsim_kernels.stencil.cpu.stepper import CpuStepper
+from heatsim_kernels.stencil.rk_stages import RkStage, StageFields
+from heatsim_kernels.stencil.terms import Forcing
 from kernel_cases import KINDS, STEP, random_case, same_bits
 from stage_cases import plain, staged, stages
 
@@ -28,7 +28,7 @@ def test_stages_are_those_of_the_text(
     form: str,
 ) -> None:
     case = random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=8, seed=3)
-    expected, found = plain(case, form), staged(CpuSweep(case.terms, np.dtype(dtype)), case, form)
+    expected, found = plain(case, form), staged(CpuStepper(case.terms, np.dtype(dtype)), case, form)
     near = 1e-14 if dtype is np.float64 else 2e-6
     np.testing.assert_allclose(found.field, expected.field, rtol=0, atol=near)
     np.testing.assert_allclose(found.defect, expected.defect, rtol=0, atol=5 * near)
@@ -37,19 +37,19 @@ def test_stages_are_those_of_the_text(
 
 def test_results_past_the_cache_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     case = random_case((4, 9, 37), KINDS["uniform"], rows=8, seed=3)
-    usual = staged(CpuSweep(case.terms, np.dtype(np.float64)), case, "four")
-    monkeypatch.setattr("heatsim_kernels.stencil.cpu.STREAM_FROM", 0)
-    past = staged(CpuSweep(case.terms, np.dtype(np.float64)), case, "four")
+    usual = staged(CpuStepper(case.terms, np.dtype(np.float64)), case, "four")
+    monkeypatch.setattr("heatsim_kernels.stencil.cpu.stepper.STREAM_FROM", 0)
+    past = staged(CpuStepper(case.terms, np.dtype(np.float64)), case, "four")
     assert same_bits(past.field, usual.field)
 
 
 @pytest.mark.parametrize(("form", "dtype"), [("two", np.float32), ("four", np.float64)])
 def test_a_constant_field_stays_constant_to_the_bit_through_stages(form: str, dtype: type) -> None:
     case = random_case((4, 9, 37), KINDS["uniform"])
-    sweep = CpuSweep(case.terms, np.dtype(dtype))
+    sweep = CpuStepper(case.terms, np.dtype(dtype))
     sweep.put(np.full((4, 9, 37), 21.3))
     before = np.array(sweep.field())
-    sweep.take_stages(STEP, stages(form, dtype), 0, Drive.insulated(case.terms))
+    sweep.take_stages(STEP, stages(form, dtype), 0, Forcing.insulated(case.terms))
     sweep.accept()
     assert same_bits(np.array(sweep.field()), before)
 
@@ -58,7 +58,7 @@ def test_what_is_not_finite_shows_in_the_defect() -> None:
     case = random_case((4, 9, 37), KINDS["uniform"])
     spoilt = case.start.copy()
     spoilt[1, 2, 3] = np.nan
-    sweep = CpuSweep(case.terms, np.dtype(np.float64))
+    sweep = CpuStepper(case.terms, np.dtype(np.float64))
     sweep.put(spoilt)
     sweep.take_stages(STEP, stages("four", np.float64), 0, case.drive)
     defect = sweep.defect(STEP, 0.3, case.drive)
@@ -82,5 +82,5 @@ def test_four_fields_hold_any_number_of_stages() -> None:
 
 
 def test_a_stage_of_two_fields_is_told_from_one_of_four() -> None:
-    assert Stage(1.4, -0.4, 0.0, 0.1, 0.0).form == "two"
-    assert Stage(1.4, -0.4, 0.1, 0.1, 0.0).form == Stage(0.7, -0.2, 0.0, 0.1, 0.0).form == "four"
+    assert RkStage(1.4, -0.4, 0.0, 0.1, 0.0).form == "two"
+    assert RkStage(1.4, -0.4, 0.1, 0.1, 0.0).form == RkStage(0.7, -0.2, 0.0, 0.1, 0.0).form == "four"

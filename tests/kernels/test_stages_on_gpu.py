@@ -40,7 +40,7 @@ def test_stages_on_a_gpu_give_the_bits_of_the_cpu(movement: str, name: str, dtyp
 def test_several_stages_at_once_on_a_gpu_give_the_bits_of_single_stages(
     shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], kind: Kind, dtype: type
 ) -> None:
-    from heatsim_kernels.stencil.temporal import STAGE_TILES, STAGE_TILES_OF_FACES
+    from heatsim_kernels.stencil.temporal.march import STAGE_TILES, STAGE_TILES_OF_FACES
 
     tiles = STAGE_TILES_OF_FACES if kind.zones > 1 or kind.skew else STAGE_TILES
     trial = Trial(shape, tiles[np.dtype(dtype).name][0], dtype, periodic, kind, stages=11)

@@ -6,7 +6,7 @@ import re
 from importlib.util import find_spec
 
 import pytest
-from heatsim_kernels.stencil.structure import Structure
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from numba import config
 from test_cuda_compiles import REGISTERS, registers, spilled_bytes
 
@@ -34,18 +34,18 @@ WALLED, PERIODIC = (False, False, False), (True, True, True)
 def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # type: ignore[no-untyped-def]
     precision, terms, periodic, aligned, traced, capability, stage
 ) -> None:
-    from heatsim_kernels.cuda_api import cuda
-    from heatsim_kernels.stencil import temporal
+    from heatsim_kernels.runtime.cuda.api import cuda
+    from heatsim_kernels.stencil.temporal import march
 
     uniform, kinds, heat = terms
-    structure = Structure(precision, uniform, kinds, heat, False, False, periodic, stage)
-    tile = temporal.tiles_for(structure)[0 if capability >= (9, 0) else -1]
-    kernel = temporal.build(temporal.Variant(structure, tile, aligned, traced))
-    signature = temporal.signature(precision, tile.steps if stage else 0)
-    ptx = str(cuda.compile_ptx(kernel, signature, cc=capability, launch_bounds=temporal.bounds(tile))[0])
+    structure = StencilConfiguration(precision, uniform, kinds, heat, False, False, periodic, stage)
+    tile = march.tiles_for(structure)[0 if capability >= (9, 0) else -1]
+    kernel = march.build(march.TemporalVariant(structure, tile, aligned, traced))
+    signature = march.signature(precision, tile.steps if stage else 0)
+    ptx = str(cuda.compile_ptx(kernel, signature, cc=capability, launch_bounds=march.bounds(tile))[0])
     assert not re.search(r"^\s*call\b", ptx, re.MULTILINE)  # all is inlined
     assert spilled_bytes(ptx, capability) == 0
-    assert registers(ptx, capability) * temporal.bounds(tile)[0] <= REGISTERS
+    assert registers(ptx, capability) * march.bounds(tile)[0] <= REGISTERS
     real, other = ("f32", "f64") if precision == "float32" else ("f64", "f32")
     assert f".{other}" not in ptx
     assert not re.findall(rf"(?:mul|mad|div|rcp)\S*\.{real}\b|\.ftz|\.approx", ptx)
@@ -55,11 +55,11 @@ def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # t
 
 
 def test_what_is_not_fused_is_refused() -> None:
-    from heatsim_kernels.stencil.temporal import TILES, fuses
+    from heatsim_kernels.stencil.temporal.march import TILES, fuses
 
     tile = TILES["float32"][0]
     large = (1, 300, 300)
-    plain = Structure("float32", True, "", True, False, False, WALLED)
+    plain = StencilConfiguration("float32", True, "", True, False, False, WALLED)
     assert fuses(plain, tile, large)
     assert not fuses(plain, tile, (300, tile.height - 1, 300))
     assert not fuses(plain, tile, (300, 300, tile.width - 1))
@@ -78,8 +78,12 @@ def test_what_is_not_fused_is_refused() -> None:
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_without_a_trace_no_shared_memory_is_taken_for_one(precision: str) -> None:
     """What shared memory takes, the L1 cache lacks."""
-    from heatsim_kernels.stencil.temporal import Variant, shared_bytes, tiles_for
+    from heatsim_kernels.stencil.temporal.march import TemporalVariant, shared_bytes, tiles_for
 
-    structure = Structure(precision, False, "uint8", False, False, False, WALLED)
+    structure = StencilConfiguration(precision, False, "uint8", False, False, False, WALLED)
     tile = tiles_for(structure)[0]
-    assert 0 < shared_bytes(Variant(structure, tile, True, False)) < shared_bytes(Variant(structure, tile, True, True))
+    assert (
+        0
+        < shared_bytes(TemporalVariant(structure, tile, True, False))
+        < shared_bytes(TemporalVariant(structure, tile, True, True))
+    )

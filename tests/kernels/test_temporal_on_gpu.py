@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import simulate_temporal
-from heatsim_kernels.stencil.temporal_plan import Tile
+from heatsim_kernels.stencil.temporal.plan import TemporalTile
 from kernel_cases import FLOATS, Kind, same_bits
 from simulate_temporal import Trial
 
@@ -29,9 +29,9 @@ PLACES = (
 def test_several_steps_at_once_give_the_bits_and_the_trace_of_single_steps_on_a_gpu(
     shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], kind: Kind, dtype: type
 ) -> None:
-    from heatsim_kernels.stencil.temporal import TILES, TILES_OF_FACES
+    from heatsim_kernels.stencil.temporal.march import TILES, TILES_OF_FACES
 
-    tile: Tile = (TILES_OF_FACES if kind.zones > 1 or kind.skew else TILES)[np.dtype(dtype).name][0]
+    tile: TemporalTile = (TILES_OF_FACES if kind.zones > 1 or kind.skew else TILES)[np.dtype(dtype).name][0]
     trial = Trial(shape, tile, dtype, periodic, kind)
     found, expected = simulate_temporal.at_once(trial), simulate_temporal.step_by_step(trial)
     assert same_bits(found["field"], expected["field"])

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil.temporal_plan import Costs, Tile, fits, plan
+from heatsim_kernels.stencil.temporal.plan import TemporalTile, WallCosts, fits, plan
 
-COSTS = Costs(1.3, 1.2, 1.5)
-TILES = (Tile(4, 2, 4, 4), Tile(3, 1, 5, 3), Tile(2, 4, 3, 5))
+COSTS = WallCosts(1.3, 1.2, 1.5)
+TILES = (TemporalTile(4, 2, 4, 4), TemporalTile(3, 1, 5, 3), TemporalTile(2, 4, 3, 5))
 SHAPES = ((1, 16, 128), (13, 31, 129), (40, 57, 200))
 PERIODS = ((False, False, False), (True, False, True), (False, True, False), (True, True, True))
 
@@ -19,7 +19,7 @@ PERIODS = ((False, False, False), (True, False, True), (False, True, False), (Tr
 @pytest.mark.parametrize("periodic", PERIODS)
 @pytest.mark.parametrize("blocks", [1, 7, 132])
 def test_every_cell_is_owned_and_no_tile_with_walls_leaves_the_grid(
-    tile: Tile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], blocks: int
+    tile: TemporalTile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], blocks: int
 ) -> None:
     if not fits(tile, shape, periodic):
         pytest.skip("no grid for such tiles")
@@ -52,7 +52,7 @@ def _check(start: int, left: int, right: int, width: int, halo: int, n: int, wra
 
 @pytest.mark.parametrize("n", [512, 768])
 def test_blocks_have_equal_work(n: int) -> None:
-    tile = Tile(4, 2, 4, 16)
+    tile = TemporalTile(4, 2, 4, 16)
     pieces, firsts = plan(tile, (n, n, n), (False, False, False), 132, COSTS)
     # Planes that a march takes in: its own, those before it to start with (none below the grid), those after it.
     turns = [
@@ -65,18 +65,18 @@ def test_blocks_have_equal_work(n: int) -> None:
 
 
 def test_tiles_inside_meet_at_whole_sectors_of_memory() -> None:
-    pieces, _ = plan(Tile(4, 2, 4, 16), (768, 768, 768), (False, False, False), 132, COSTS)
+    pieces, _ = plan(TemporalTile(4, 2, 4, 16), (768, 768, 768), (False, False, False), 132, COSTS)
     assert (pieces[:, 4] % 8 == 0).all()
 
 
 def test_most_blocks_march_beside_each_other() -> None:
-    pieces, firsts = plan(Tile(4, 2, 4, 16), (512, 512, 512), (False, False, False), 132, COSTS)
+    pieces, firsts = plan(TemporalTile(4, 2, 4, 16), (512, 512, 512), (False, False, False), 132, COSTS)
     starting = pieces[firsts[:-1]]
     assert (starting[:81, 2] == 0).all()  # 81 columns of tiles
     assert len(np.unique(starting[:81, :2], axis=0)) == 81
 
 
 def test_rows_of_odd_length_around_a_periodic_axis_need_room_for_a_halo_more() -> None:
-    tile = Tile(2, 2, 3, 2)
+    tile = TemporalTile(2, 2, 3, 2)
     assert fits(tile, (4, 6, tile.width - 2 * tile.halo), (True, False, False))
     assert not fits(tile, (4, 6, tile.width - 2 * tile.halo + 1), (True, False, False))

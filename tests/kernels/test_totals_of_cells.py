@@ -8,18 +8,18 @@ import numpy as np
 import on_simulator
 import pytest
 import simulate_totals
-from heatsim_kernels.totals import Cells, totals
+from heatsim_kernels.field.region_reductions import RegionCells, totals
 from simulate_totals import CASES, case
 
 with_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 
 
-def of(values: np.ndarray, enthalpies: np.ndarray, cells: Cells) -> np.ndarray:
+def of(values: np.ndarray, enthalpies: np.ndarray, cells: RegionCells) -> np.ndarray:
     return np.array(totals(values[cells.indices], enthalpies[cells.indices], cells))
 
 
 def test_values_are_weighed_by_volume_and_enthalpies_by_capacity() -> None:
-    cells = Cells(np.array([0, 2]), np.array([1.0, 3.0]), np.array([10.0, 20.0]))
+    cells = RegionCells(np.array([0, 2]), np.array([1.0, 3.0]), np.array([10.0, 20.0]))
     assert of(np.array([5.0, 99.0, -1.0]), np.array([1.0, 99.0, 2.0]), cells).tolist() == [-1, 5, 2, 50]
 
 
@@ -43,8 +43,8 @@ def test_what_is_not_a_number_shows_in_all_totals(simulated: dict[str, np.ndarra
 @with_cuda
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_the_kernel_of_totals_compiles_for_a_gpu(precision: str) -> None:
-    from heatsim_kernels.cuda_api import cuda
-    from heatsim_kernels.cuda_totals import build
+    from heatsim_kernels.field.cuda.region_reductions import build
+    from heatsim_kernels.runtime.cuda.api import cuda
     from numba import types
 
     real, number = getattr(types, precision)[::1], types.float64
@@ -56,13 +56,13 @@ def test_the_kernel_of_totals_compiles_for_a_gpu(precision: str) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_gpu_finds_what_numpy_finds(dtype: type) -> None:
-    from heatsim_kernels.cuda_memory import on_device
-    from heatsim_kernels.cuda_totals import CudaTotals
+    from heatsim_kernels.field.cuda.region_reductions import CudaRegionTotals
+    from heatsim_kernels.runtime.cuda.arrays import on_device
 
     rng = np.random.default_rng(1)
     values, enthalpies = rng.uniform(-9, 9, (2, 400_000)).astype(dtype)
     indices = np.flatnonzero(rng.random(values.size) < 0.7)
-    cells, kept = Cells(indices, *rng.uniform(0.5, 2, (2, indices.size))), CudaTotals()
+    cells, kept = RegionCells(indices, *rng.uniform(0.5, 2, (2, indices.size))), CudaRegionTotals()
     for _ in range(2):
         found = kept.of(on_device(values), on_device(enthalpies), cells)
         np.testing.assert_allclose(found, of(values, enthalpies, cells), rtol=1e-11, atol=1e-6)

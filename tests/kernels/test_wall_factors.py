@@ -7,20 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
-from heatsim_kernels.stencil.nonlinear.cpu_surface import entering
-from heatsim_kernels.stencil.nonlinear.limits import stable_step
-from heatsim_kernels.stencil.nonlinear.linearised import linearised
-from heatsim_kernels.stencil.nonlinear.material import Material
-from heatsim_kernels.stencil.nonlinear.tables import tabulate
-from heatsim_kernels.stencil.nonlinear.terms import (
+from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
+from heatsim_kernels.enthalpy.coefficients import (
     STEFAN_BOLTZMANN,
-    Factors,
-    NonlinearDrive,
-    NonlinearTerms,
+    BoundaryFactors,
+    NonlinearCoefficients,
+    NonlinearForcing,
     equal_cells,
     wall_values,
 )
+from heatsim_kernels.enthalpy.cpu.stepper import entering
+from heatsim_kernels.enthalpy.linearised import linearised
+from heatsim_kernels.enthalpy.material import EnthalpyMaterial
+from heatsim_kernels.enthalpy.tables import tabulate
+from heatsim_kernels.enthalpy.time_step_limit import stable_step
 
 Factor = Callable[[np.ndarray], np.ndarray]
 REFERENCE = 300.0
@@ -42,14 +42,14 @@ def falling(rise: np.ndarray) -> np.ndarray:
     return np.asarray(1 / (1 + np.abs(rise) / 60))
 
 
-def rod(cells: int, k: float, factor: Factor, segments: int = 40_000) -> NonlinearTerms:
+def rod(cells: int, k: float, factor: Factor, segments: int = 40_000) -> NonlinearCoefficients:
     """A rod of 1 m and 1 m2, closed but at x_max, whose wall has the factor."""
-    of = tabulate([Material.constant(k, CAPACITY)], REFERENCE, (REFERENCE - 250, REFERENCE + 450), segments)
+    of = tabulate([EnthalpyMaterial.constant(k, CAPACITY)], REFERENCE, (REFERENCE - 250, REFERENCE + 450), segments)
     closed = (True, False, True, True, True, True)
     terms = equal_cells((1, 1, cells), of, (1.0 / cells, 1.0, 1.0), closed=closed)
     number = np.zeros(terms.wall_size, np.uint32)
     number[terms.wall_offsets[1] :] = 1
-    return replace(terms, factors=Factors(of.lines(factor(of.rises))[None], number))
+    return replace(terms, factors=BoundaryFactors(of.lines(factor(of.rises))[None], number))
 
 
 def root(residual: Callable[[float], float], low: float, high: float) -> float:
@@ -99,19 +99,19 @@ def test_a_factor_of_one_changes_no_bit(dtype: type) -> None:
     for of in (terms, replace(terms, factors=None)):
         sweep = NONLINEAR_SWEEPS["cpu"](of, np.dtype(dtype))
         sweep.put(np.linspace(0, 90, 9).reshape(of.shape))
-        sweep.advance(0.5, 40, NonlinearDrive(walls))  # type: ignore[arg-type]
+        sweep.advance(0.5, 40, NonlinearForcing(walls))  # type: ignore[arg-type]
         fields.append(np.array(sweep.field()))
     assert np.array_equal(*fields)
 
 
 def test_the_stable_step_counts_the_steepest_loss() -> None:
     """h = 2 + x/50 between rises of 0 and 100 to an ambient at -50: slope of the loss 4 + 3 = 7 W/(m2 K) at 100."""
-    of = tabulate([Material.constant(1e9, CAPACITY)], REFERENCE, (REFERENCE, REFERENCE + 100), 1000)
+    of = tabulate([EnthalpyMaterial.constant(1e9, CAPACITY)], REFERENCE, (REFERENCE, REFERENCE + 100), 1000)
     terms = equal_cells((1, 1, 1), of, (0.5, 1.0, 1.0), closed=(True, False, True, True, True, True))
     number = np.zeros(6, np.uint32)
     number[1] = 1
-    terms = replace(terms, factors=Factors(of.lines(1 + of.rises / 100)[None], number))
-    drive = NonlinearDrive(wall_values(terms, x_max={"coefficient": 2.0, "ambient": -50.0}))
+    terms = replace(terms, factors=BoundaryFactors(of.lines(1 + of.rises / 100)[None], number))
+    drive = NonlinearForcing(wall_values(terms, x_max={"coefficient": 2.0, "ambient": -50.0}))
     assert stable_step(terms, drive) == pytest.approx(CAPACITY * 0.5 / 7.0, rel=1e-6)
     without = replace(terms, factors=None)
     assert stable_step(without, drive) == pytest.approx(CAPACITY * 0.5 / 2.0, rel=1e-6)
@@ -122,7 +122,7 @@ def test_the_linearised_steady_state_balances_flux_and_loss(factor: Factor) -> N
     """A flux of 800 W/m2 leaves at x_max with h = 30 f: the surface by bisection, the rod straight behind it."""
     terms, k, flux = rod(7, 20.0, factor), 20.0, 800.0
     terms = replace(terms, closed=(False, *terms.closed[1:]))
-    drive = NonlinearDrive(wall_values(terms, x_min={"flux": flux}, x_max={"coefficient": 30.0}))
+    drive = NonlinearForcing(wall_values(terms, x_min={"flux": flux}, x_max={"coefficient": 30.0}))
     T = np.full(terms.shape, 30.0)
     for _ in range(40):
         operator, heat = linearised(terms, terms.tables.state_of(T, 0), drive)

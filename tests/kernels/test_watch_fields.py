@@ -8,14 +8,14 @@ import numpy as np
 import on_simulator
 import pytest
 import simulate_watch
-from heatsim_kernels.watch import CpuWatch, Wanted, bytes_a_cell
+from heatsim_kernels.field.time_statistics import CpuTimeStatistics, StatisticsRequest, bytes_a_cell
 from watch_cases import CASES, WANTED, expected, looks
 
 with_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 
 
-def watched(seen: list[tuple[np.ndarray, float]], wanted: Wanted) -> dict[str, np.ndarray]:
-    watch = CpuWatch(seen[0][0], wanted)
+def watched(seen: list[tuple[np.ndarray, float]], wanted: StatisticsRequest) -> dict[str, np.ndarray]:
+    watch = CpuTimeStatistics(seen[0][0], wanted)
     for field, elapsed in seen[1:]:
         watch.look(field, elapsed)
     return watch.fields()
@@ -34,7 +34,7 @@ def test_the_cpu_sees_what_numpy_sees(name: str, dtype: type) -> None:
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_the_bytes_of_a_watch_are_those_of_its_arrays(name: str, dtype: type) -> None:
     field, wanted = np.zeros((2, 3, 7), dtype), WANTED[name]
-    held = sum(each.nbytes for each in vars(CpuWatch(field, wanted)).values() if isinstance(each, np.ndarray))
+    held = sum(each.nbytes for each in vars(CpuTimeStatistics(field, wanted)).values() if isinstance(each, np.ndarray))
     times, coolings = wanted.above is not None, wanted.crossing is not None
     assert held == field.size * bytes_a_cell(wanted.peak, times, coolings, field.itemsize)
 
@@ -43,7 +43,7 @@ def test_a_field_that_changes_linearly_is_watched_exactly_whatever_the_interval(
     """From 10 to -10 in 4 s: 1.5 s above 2.5, through 0 at 5 a second."""
     for times in ([0, 4], [0, 1, 1.25, 3.5, 4]):
         seen = [(np.full((1, 1, 2), 10.0 - 5.0 * t), t - before) for t, before in zip(times, [0, *times], strict=False)]
-        fields = watched(seen, Wanted(True, 2.5, 0.0))
+        fields = watched(seen, StatisticsRequest(True, 2.5, 0.0))
         assert fields["peak_temperature"].tolist() == [[[10.0, 10.0]]]
         assert fields["time_above"] == pytest.approx(np.full((1, 1, 2), 1.5))
         assert fields["cooling_rate"] == pytest.approx(np.full((1, 1, 2), 5.0))
@@ -52,14 +52,14 @@ def test_a_field_that_changes_linearly_is_watched_exactly_whatever_the_interval(
 def test_the_last_solidification_counts_and_what_never_cooled_has_no_rate() -> None:
     rises = [np.array([[[1.0, 1.0, -1.0]]]), np.array([[[-1.0, 1.0, 1.0]]]), np.array([[[1.0, 1.0, 2.0]]])]
     seen = [*((field, 0.5) for field in rises), (np.array([[[-3.0, 1.0, 3.0]]]), 0.5)]
-    rate = watched(seen, Wanted(True, 0.0, 0.0))["cooling_rate"]
+    rate = watched(seen, StatisticsRequest(True, 0.0, 0.0))["cooling_rate"]
     assert rate[0, 0, 0] == 8.0
     assert np.isnan(rate[0, 0, 1:]).all()
 
 
 def test_many_short_steps_lose_no_time() -> None:
     field = np.ones((1, 1, 1), np.float32)
-    watch = CpuWatch(field, Wanted(above=0.0))
+    watch = CpuTimeStatistics(field, StatisticsRequest(above=0.0))
     for _ in range(20_000):
         watch.look(field, 1e-7)
     assert watch.fields()["time_above"].item() == pytest.approx(2e-3, rel=1e-11)
@@ -85,8 +85,8 @@ def test_the_simulated_kernel_gives_the_bits_of_the_cpu(
 @with_cuda
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_the_kernel_compiles_for_a_gpu_without_spills(precision: str) -> None:
-    from heatsim_kernels.cuda_api import cuda
-    from heatsim_kernels.cuda_watch import build
+    from heatsim_kernels.field.cuda.time_statistics import build
+    from heatsim_kernels.runtime.cuda.api import cuda
     from numba import types
 
     real, number = getattr(types, precision)[::1], types.float64
@@ -101,11 +101,11 @@ def test_the_kernel_compiles_for_a_gpu_without_spills(precision: str) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_a_gpu_gives_the_bits_of_the_cpu_watch(name: str, dtype: type) -> None:
-    from heatsim_kernels.cuda_memory import on_device
-    from heatsim_kernels.cuda_watch import CudaWatch
+    from heatsim_kernels.field.cuda.time_statistics import CudaTimeStatistics
+    from heatsim_kernels.runtime.cuda.arrays import on_device
 
     seen = list(looks(dtype, (5, 40, 701)))
-    watch = CudaWatch(on_device(seen[0][0].reshape(-1)), (5, 40, 701), WANTED[name])
+    watch = CudaTimeStatistics(on_device(seen[0][0].reshape(-1)), (5, 40, 701), WANTED[name])
     for field, elapsed in seen[1:]:
         watch.look(on_device(field.reshape(-1)), elapsed)
     found = watch.fields()

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from heatsim_kernels.watch import Wanted
+from heatsim_kernels.field.time_statistics import StatisticsRequest
 
 SHAPE = (2, 3, 7)
 ELAPSED = (0.5, 0.25, 1.0, 2.0, 0.125)
 WANTED = {
-    "all": Wanted(True, 0.25, -0.5),
-    "peak": Wanted(peak=True),
-    "time above": Wanted(above=0.25),
-    "cooling rate": Wanted(crossing=-0.5),
-    "above zero": Wanted(False, 0.0, 0.0),
+    "all": StatisticsRequest(True, 0.25, -0.5),
+    "peak": StatisticsRequest(peak=True),
+    "time above": StatisticsRequest(above=0.25),
+    "cooling rate": StatisticsRequest(crossing=-0.5),
+    "above zero": StatisticsRequest(False, 0.0, 0.0),
 }
 CASES = [*((name, np.float32) for name in WANTED), ("all", np.float64)]
 
@@ -29,7 +29,7 @@ def looks(dtype: type, shape: tuple[int, int, int] = SHAPE) -> Iterator[tuple[np
         yield values.astype(dtype), elapsed
 
 
-def expected(seen: list[tuple[np.ndarray, float]], wanted: Wanted) -> dict[str, np.ndarray]:
+def expected(seen: list[tuple[np.ndarray, float]], wanted: StatisticsRequest) -> dict[str, np.ndarray]:
     """The fields of a watch, in float64."""
     fields = {}
     whole = np.array([field for field, _ in seen], np.float64)

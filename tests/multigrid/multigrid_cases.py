@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sparse
-from heatsim_kernels.multigrid import cpu
 from heatsim_kernels.multigrid.assembly import operator_of
+from heatsim_kernels.multigrid.cpu import operations
 from heatsim_kernels.multigrid.operator import Operator
-from heatsim_kernels.stencil.nonlinear.ledger import boundary_cells
-from heatsim_kernels.stencil.terms import Drive, Terms
+from heatsim_kernels.stencil.heat_ledger import boundary_cells
+from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 from kernel_cases import terms_of_zones
 
 Shape = tuple[int, int, int]
@@ -25,7 +25,7 @@ def terms_of(
     size: Sequence[float] = (1.0, 1.0, 1.0),
     periodic: tuple[bool, bool, bool] = NO_PERIOD,
     capacity: float = 1.0,
-) -> Terms:
+) -> StencilCoefficients:
     """A box of materials by conductivity `k` (nz, ny, nx), W/(m K); `size` of a cell along x, y, z, m."""
     nz, ny, nx = k.shape
     rates = []
@@ -40,7 +40,7 @@ def terms_of(
     count = len(of_kinds)
     several = kinds.reshape(k.shape).astype(np.min_scalar_type(count - 1)) if count > 1 else None
     closed = tuple(np.repeat(periodic, 2).tolist())
-    return Terms((nz, ny, nx), of_kinds, np.full(count, capacity), several, periodic, closed)
+    return StencilCoefficients((nz, ny, nx), of_kinds, np.full(count, capacity), several, periodic, closed)
 
 
 def steady(
@@ -59,8 +59,8 @@ def steady(
 
 def applied(operator: Operator, T: np.ndarray) -> np.ndarray:
     """A T by the kernel, float64."""
-    out = cpu.field(T.shape, np.float64)
-    cpu.sweep((operator.gx, operator.gy, operator.gz), operator.s, T, None, None, out)
+    out = operations.field(T.shape, np.float64)
+    operations.sweep((operator.gx, operator.gy, operator.gz), operator.s, T, None, None, out)
     return np.asarray(out)
 
 
@@ -95,7 +95,7 @@ def random_operator(shape: Shape, periodic: tuple[bool, bool, bool] = NO_PERIOD,
 
 def random_terms(
     shape: Shape, zones: int, held: int = 0, periodic: tuple[bool, bool, bool] = NO_PERIOD, per_cell: bool = False
-) -> tuple[Terms, Drive]:
+) -> tuple[StencilCoefficients, Forcing]:
     """Random zones with heat from walls and sources; the last `held` of the zones are not solved."""
     rng = np.random.default_rng(sum(shape))
     conductance = rng.uniform(0.1, 1, (3, zones, zones))
@@ -105,4 +105,4 @@ def random_terms(
     terms = replace(terms, closed=tuple(np.repeat(periodic, 2).tolist()))
     wall_a, wall_b = rng.uniform(-2, 0, (1, terms.wall_size)), rng.uniform(-1, 1, (1, terms.wall_size))
     heat = rng.uniform(-1, 1, (1, terms.kind_count)), rng.uniform(-1, 1, shape) * terms.of_kinds(terms.capacity > 0)
-    return terms, Drive(wall_a, wall_b, heat[0] * (terms.capacity > 0), heat[1], rng.uniform(1, 2, 1))
+    return terms, Forcing(wall_a, wall_b, heat[0] * (terms.capacity > 0), heat[1], rng.uniform(1, 2, 1))

@@ -12,12 +12,12 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
-from heatsim_kernels.multigrid import coarsest
+from heatsim_kernels.multigrid import coarse_grids
 from heatsim_kernels.multigrid.assembly import Assembly
-from heatsim_kernels.multigrid.grids import coarsening
+from heatsim_kernels.multigrid.coarse_grids import coarsening
 from heatsim_kernels.multigrid.hierarchy import RESIDUAL
 from heatsim_kernels.multigrid.solver import Solver
-from heatsim_kernels.stencil.terms import Deposit
+from heatsim_kernels.stencil.terms import WindowSource
 from multigrid_cases import NO_PERIOD, noise, random_operator, random_terms, steady
 
 Shape = tuple[int, int, int]
@@ -96,7 +96,7 @@ def passes_of_the_gradient(kernels: ModuleType) -> Results:
 
 def solved(kernels: ModuleType) -> Results:
     """Two iterations on three levels, then another time step."""
-    coarsest.LARGEST, usual = 6, coarsest.LARGEST
+    coarse_grids.MAX_DIRECT_CELLS, usual = 6, coarse_grids.MAX_DIRECT_CELLS
     try:
         k = np.where(noise((2, 3, 5), 9) > 0, 1.0, 1e-3)
         operator, b = steady(k, dtype=np.float32), noise(k.shape)
@@ -105,7 +105,7 @@ def solved(kernels: ModuleType) -> Results:
         solver.set_outside(operator.s + np.float32(0.5))
         second = solver.solve(b, noise(k.shape, 4), max_iterations=1)
     finally:
-        coarsest.LARGEST = usual
+        coarse_grids.MAX_DIRECT_CELLS = usual
     found = {"residuals": np.array(first.residuals + second.residuals)}
     return found | {"x": kernels.get(first.x), "x of another step": kernels.get(second.x)}
 
@@ -113,7 +113,7 @@ def solved(kernels: ModuleType) -> Results:
 def assembled(kernels: ModuleType, per_cell: bool) -> Results:
     """What is made of a problem with a zone that is held, and sums over it."""
     terms, drive = random_terms((3, 4, 5), 3, 1, (False, True, False), per_cell)
-    window = Deposit((1, 0, 2), noise((2, 3, 2), 7), 0.0)
+    window = WindowSource((1, 0, 2), noise((2, 3, 2), 7), 0.0)
     drive = replace(drive, deposits=((window,),))
     assembly, u = Assembly(terms, kernels), kernels.put(noise(terms.shape, 1))
     a, b = (np.append(values, [-1.0, 0.7][: terms.ledger_size - 6]) for values in (drive.wall_a[0], drive.wall_b[0]))
@@ -141,25 +141,27 @@ def everything(kernels: ModuleType) -> dict[str, Results]:
 
 def arithmetic() -> Results:
     """What only the fields of CUDA do: arithmetic, planes and cells, sums by kind."""
-    from heatsim_kernels.multigrid import cuda
+    from heatsim_kernels.multigrid.cuda import operations
 
     shape = (3, 4, 5)
-    u, v = (cuda.put(noise(shape, seed)) for seed in (1, 2))
-    kinds = cuda.put((noise(shape, 3) > 0).astype(np.uint8))
+    u, v = (operations.put(noise(shape, seed)) for seed in (1, 2))
+    kinds = operations.put((noise(shape, 3) > 0).astype(np.uint8))
     weights = np.array([3.0, 5.0])
     return {
-        "arithmetic": cuda.get(0.5 + 2.0 * (u - v) / 4.0 - u * v - 1.0),
-        "reversed": cuda.get(np.float64(3.0) - u),
+        "arithmetic": operations.get(0.5 + 2.0 * (u - v) / 4.0 - u * v - 1.0),
+        "reversed": operations.get(np.float64(3.0) - u),
         "planes": np.concatenate([u.plane(axis, 1).ravel() for axis in range(3)]),
         "cells": u.cells(np.array([[0, 7], [59, 3]])),
-        "weighted sums": np.array([cuda.weighted_sum(u, weights, kinds), cuda.weighted_sum(u, weights, None)]),
+        "weighted sums": np.array(
+            [operations.weighted_sum(u, weights, kinds), operations.weighted_sum(u, weights, None)]
+        ),
     }
 
 
 def main(target: str) -> None:
-    from heatsim_kernels.multigrid import cuda
+    from heatsim_kernels.multigrid.cuda import operations
 
-    results = {**everything(cuda), "fields": arithmetic()}
+    results = {**everything(operations), "fields": arithmetic()}
     parts: Any = {f"{name}: {part}": values for name, found in results.items() for part, values in found.items()}
     np.savez(target, **parts)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from heatsim_kernels.multigrid import cpu
-from heatsim_kernels.multigrid.cpu_rows import Conductances
-from heatsim_kernels.multigrid.grids import Coarsening, coarsening
+from heatsim_kernels.multigrid.coarse_grids import Coarsening, coarsening
+from heatsim_kernels.multigrid.cpu import operations
+from heatsim_kernels.multigrid.cpu.sweeps import Conductances
 from heatsim_kernels.multigrid.hierarchy import RESIDUAL, Hierarchy
 from heatsim_kernels.multigrid.operator import Operator
 from multigrid_cases import noise, random_operator, steady
@@ -20,29 +20,29 @@ CASES = [
 
 
 def single(operator: Operator) -> Conductances:
-    return cpu.single(operator.gx), cpu.single(operator.gy), cpu.single(operator.gz)
+    return operations.single(operator.gx), operations.single(operator.gy), operations.single(operator.gz)
 
 
 def coarsened(step: Coarsening, g: Conductances) -> tuple[np.ndarray, np.ndarray]:
     """Weights and coarse conductances."""
-    weights, coarse = cpu.field(step.weights), cpu.conductances(step.coarse)
-    cpu.interpolation(step, g, weights)
-    cpu.galerkin(step, g, weights, coarse)
+    weights, coarse = operations.field(step.weights), operations.conductances(step.coarse)
+    operations.interpolation(step, g, weights)
+    operations.galerkin(step, g, weights, coarse)
     return weights, coarse
 
 
 def interpolated(step: Coarsening, weights: np.ndarray, coarse: np.ndarray) -> np.ndarray:
-    fine = cpu.field(step.fine)
-    cpu.interpolate(step, weights, coarse, False, fine)
+    fine = operations.field(step.fine)
+    operations.interpolate(step, weights, coarse, False, fine)
     return np.array(fine)
 
 
 def stiffness(g: Conductances, shape: tuple[int, int, int]) -> np.ndarray:
     """(n, n) what the kernels make of conductances without any outside."""
     n = int(np.prod(shape))
-    none, out, columns = cpu.field(shape), cpu.field(shape), []
+    none, out, columns = operations.field(shape), operations.field(shape), []
     for unit in np.eye(n, dtype=np.float32):
-        cpu.sweep(g, none, -unit.reshape(shape), none, RESIDUAL, out)
+        operations.sweep(g, none, -unit.reshape(shape), none, RESIDUAL, out)
         columns.append(out.reshape(-1).copy())
     return np.array(columns, np.float64).T
 
@@ -72,8 +72,8 @@ def test_restriction_is_the_transpose_of_interpolation(
     step = coarsening(shape, AXES[axis], periodic[2 - AXES[axis]])
     weights, _ = coarsened(step, single(random_operator(shape, periodic)))
     fine, coarse = noise(shape).astype(np.float32), noise(step.coarse, seed=1).astype(np.float32)
-    restricted = cpu.field(step.coarse)
-    cpu.restrict(step, weights, fine, restricted)
+    restricted = operations.field(step.coarse)
+    operations.restrict(step, weights, fine, restricted)
     assert np.vdot(restricted, coarse) == pytest.approx(np.vdot(fine, interpolated(step, weights, coarse)), abs=1e-5)
     ones = np.ones(step.coarse, np.float32)
     assert np.array_equal(interpolated(step, weights, ones), np.ones(shape, np.float32))
@@ -91,13 +91,13 @@ def test_a_cell_beside_an_insulator_follows_its_conductor() -> None:
 def test_thin_cells_are_coarsened_across_their_thin_side_alone(
     cell: tuple[float, float, float], shape: tuple[int, int, int]
 ) -> None:
-    levels = Hierarchy(steady(np.ones((16, 16, 16)), size=cell), cpu).levels
+    levels = Hierarchy(steady(np.ones((16, 16, 16)), size=cell), operations).levels
     assert levels[1].shape == tuple(9 if n == 7 else n for n in shape)
 
 
 def test_the_cycle_is_symmetric_and_positive() -> None:
     operator = random_operator((9, 10, 11), (False, True, False))
-    hierarchy = Hierarchy(operator, cpu)
+    hierarchy = Hierarchy(operator, operations)
     u, v = (noise(operator.shape, seed).astype(np.float32) for seed in (1, 2))
 
     def cycled(field: np.ndarray) -> np.ndarray:

@@ -39,54 +39,54 @@ def sweeps() -> Iterator[Built]:
     f, d = SINGLE[::1], DOUBLE[::1]
     for mode in ("relaxed from zero", "relaxed", "b - A x"):
         kinds = mode, "float32", "float32"
-        yield Built("cuda_sweeps", "build_seven", kinds, (SHAPE, COUNT, f, f, f, f, f, f, SINGLE, f))
-        yield Built("cuda_sweeps", "build_all", kinds, (SHAPE, COUNT, f, f, f, f, SINGLE, f))
+        yield Built("cuda.sweeps", "build_seven", kinds, (SHAPE, COUNT, f, f, f, f, f, f, SINGLE, f))
+        yield Built("cuda.sweeps", "build_all", kinds, (SHAPE, COUNT, f, f, f, f, SINGLE, f))
     for name, g in (("float32", f), ("float64", d)):
-        yield Built("cuda_sweeps", "build_seven", ("A x", name, "float64"), (SHAPE, COUNT, g, g, g, g, d, d, SINGLE, d))
+        yield Built("cuda.sweeps", "build_seven", ("A x", name, "float64"), (SHAPE, COUNT, g, g, g, g, d, d, SINGLE, d))
 
 
 def transfers() -> Iterator[Built]:
     f = SINGLE[::1]
     arguments = COUNT, COUNT, COUNT, f, f, f
-    yield Built("cuda_transfers", "build_restrict", None, arguments)
+    yield Built("cuda.transfers", "build_restrict", None, arguments)
     for add in (True, False):
-        yield Built("cuda_transfers", "build_interpolate", add, arguments)
+        yield Built("cuda.transfers", "build_interpolate", add, arguments)
     for faces in (True, False):
         g = types.UniTuple(f, 3 if faces else 1)
-        yield Built("cuda_galerkin", "build_sides", faces, (BOX, NUMBER, BOX, BOX, BOX, NUMBER, g, f))
-        yield Built("cuda_galerkin", "build_galerkin", faces, (BOX, NUMBER, BOX, BOX, g, f, f))
+        yield Built("cuda.galerkin", "build_sides", faces, (BOX, NUMBER, BOX, BOX, BOX, NUMBER, g, f))
+        yield Built("cuda.galerkin", "build_galerkin", faces, (BOX, NUMBER, BOX, BOX, g, f, f))
 
 
 def passes() -> Iterator[Built]:
     f, d, r = SINGLE[::1], DOUBLE[::1], DOUBLE
     both = "float64", "float64"
-    yield Built("cuda_vectors", "build_dot", both, (d, d, SUMS))
-    yield Built("cuda_vectors", "build_step", None, (r, r, d, d, d, d, f, SUMS))
-    yield Built("cuda_vectors", "build_dots", None, (f, d, d, SUMS))
-    yield Built("cuda_vectors", "build_direction", None, (f, r, r, d))
-    yield Built("cuda_vectors", "build_product", None, (d, f, f))
+    yield Built("cuda.gradient_passes", "build_dot", both, (d, d, SUMS))
+    yield Built("cuda.gradient_passes", "build_step", None, (r, r, d, d, d, d, f, SUMS))
+    yield Built("cuda.gradient_passes", "build_dots", None, (f, d, d, SUMS))
+    yield Built("cuda.gradient_passes", "build_direction", None, (f, r, r, d))
+    yield Built("cuda.gradient_passes", "build_product", None, (d, f, f))
     for name, kind in (("float32", f), ("float64", d)):
-        yield Built("cuda_vectors", "build_range", (False, name, name), (kind, kind, SUMS))
-        yield Built("cuda_field", "build_fill", name, (kind, kind.dtype))
+        yield Built("cuda.gradient_passes", "build_range", (False, name, name), (kind, kind, SUMS))
+        yield Built("cuda.field", "build_fill", name, (kind, kind.dtype))
     for source, target in (("float64", "float32"), ("float32", "float64"), both):
         arrays = tuple(f if name == "float32" else d for name in (source, target))
-        yield Built("cuda_field", "build_copy", (source, target), arrays)
+        yield Built("cuda.field", "build_copy", (source, target), arrays)
     for two in (True, False):
-        yield Built("cuda_field", "build_linear", (two, *both), (r, d, r, d, d))
-    yield Built("cuda_field", "build_product", both, (d, d, d))
-    yield Built("cuda_vectors", "build_range", (True, "float64", "uint8"), (d, BYTE[::1], SUMS))
+        yield Built("cuda.field", "build_linear", (two, *both), (r, d, r, d, d))
+    yield Built("cuda.field", "build_product", both, (d, d, d))
+    yield Built("cuda.gradient_passes", "build_range", (True, "float64", "uint8"), (d, BYTE[::1], SUMS))
 
 
 def assembly() -> Iterator[Built]:
     f, d, b, i = SINGLE[::1], DOUBLE[::1], BYTE[::1], NUMBER[::1]
     for name, kind in (("float32", f), ("float64", d), ("uint8", b)):
-        yield Built("cuda_assembly", "build_spread", ("uint8", name), (kind, b, kind))
-    yield Built("cuda_assembly", "build_clear", "float32", (i, f))
+        yield Built("cuda.operations", "build_spread", ("uint8", name), (kind, b, kind))
+    yield Built("cuda.operations", "build_clear", "float32", (i, f))
     for several in (True, False):
-        yield Built("cuda_assembly", "build_weighted_sum", (several, "float64", "uint8"), (d, b, d, d))
+        yield Built("cuda.operations", "build_weighted_sum", (several, "float64", "uint8"), (d, b, d, d))
     for name, kind in (("float32", f), ("float64", d)):
-        yield Built("cuda_assembly", "build_flow", (True, name, name), (NUMBER, i, d, i, d, d, kind, kind))
-    yield Built("cuda_assembly", "build_flow", (False, "float64", "float64"), (NUMBER, i, d, i, d, d, d, SUMS))
+        yield Built("cuda.operations", "build_flow", (True, name, name), (NUMBER, i, d, i, d, d, kind, kind))
+    yield Built("cuda.operations", "build_flow", (False, "float64", "float64"), (NUMBER, i, d, i, d, d, d, SUMS))
 
 
 ALL = {f"{each.builder} {each.variant}": each for each in (*sweeps(), *transfers(), *passes(), *assembly())}
@@ -95,8 +95,8 @@ ALL = {f"{each.builder} {each.variant}": each for each in (*sweeps(), *transfers
 @pytest.mark.parametrize("name", ALL)
 def test_a_multigrid_kernel_compiles_without_spills_or_calls_or_needless_float64(name: str) -> None:
     pytest.importorskip("cuda.bindings.nvjitlink", reason="nvjitlink (cuda-bindings) is not installed")
-    from heatsim_kernels.cuda_api import cuda
-    from heatsim_kernels.cuda_compile import _assembled
+    from heatsim_kernels.runtime.cuda.api import cuda
+    from heatsim_kernels.runtime.cuda.compilation import _assembled
 
     built = ALL[name]
     ptx = str(cuda.compile_ptx(built.build(built.variant), types.void(*built.arguments), cc=(9, 0))[0])

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from heatsim_kernels.multigrid.assembly import heat_input, operator_of
 from heatsim_kernels.stencil import SWEEPS
-from heatsim_kernels.stencil.taps import tapped_faces
-from heatsim_kernels.stencil.terms import Terms
+from heatsim_kernels.stencil.ambient_faces import ambient_face_pairs
+from heatsim_kernels.stencil.terms import StencilCoefficients
 from multigrid_cases import applied, matrix, noise, random_operator, random_terms
 
 STEP = 0.05  # s
 
 
-def from_ambients(terms: Terms, T: np.ndarray) -> np.ndarray:
+def from_ambients(terms: StencilCoefficients, T: np.ndarray) -> np.ndarray:
     """Heat that each cell gets from the held cells beside it were it at zero itself, W."""
     power = np.zeros(T.size)
-    taps = tapped_faces(terms)
+    taps = ambient_face_pairs(terms)
     np.add.at(power, taps.cells, terms.conductances().ravel()[taps.entries] * T.ravel()[taps.beyond])
     return power.reshape(T.shape)
 

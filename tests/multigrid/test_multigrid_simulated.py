@@ -9,7 +9,7 @@ import numpy as np
 import on_simulator
 import pytest
 import simulate_multigrid
-from heatsim_kernels.multigrid import cpu
+from heatsim_kernels.multigrid.cpu import operations
 from multigrid_cases import noise
 
 pytestmark = [  # one process simulates once for all
@@ -36,24 +36,24 @@ def require_equal(simulated: dict[str, np.ndarray], name: str, expected: dict[st
 
 @pytest.mark.parametrize("name", simulate_multigrid.TRIALS)
 def test_every_kernel_gives_what_that_of_the_cpu_gives(name: str, simulated: dict[str, np.ndarray]) -> None:
-    expected = simulate_multigrid.kernels_one_by_one(cpu, simulate_multigrid.TRIALS[name])
+    expected = simulate_multigrid.kernels_one_by_one(operations, simulate_multigrid.TRIALS[name])
     require_equal(simulated, name, expected)
     np.testing.assert_allclose(simulated[f"{name}: A x in float64"], expected["A x in float64"], rtol=1e-13, atol=1e-14)
 
 
 def test_the_passes_of_the_gradient_are_those_of_the_cpu(simulated: dict[str, np.ndarray]) -> None:
-    expected = simulate_multigrid.passes_of_the_gradient(cpu)
+    expected = simulate_multigrid.passes_of_the_gradient(operations)
     require_equal(simulated, "passes of the gradient", expected)
     np.testing.assert_allclose(simulated["passes of the gradient: x"], expected["x"], rtol=1e-14)
 
 
 def test_a_solve_converges_as_on_the_cpu(simulated: dict[str, np.ndarray]) -> None:
-    require_equal(simulated, "a solve", simulate_multigrid.solved(cpu))
+    require_equal(simulated, "a solve", simulate_multigrid.solved(operations))
 
 
 @pytest.mark.parametrize("name", simulate_multigrid.ASSEMBLED)
 def test_a_problem_is_assembled_as_on_the_cpu(name: str, simulated: dict[str, np.ndarray]) -> None:
-    require_equal(simulated, name, simulate_multigrid.assembled(cpu, simulate_multigrid.ASSEMBLED[name]))
+    require_equal(simulated, name, simulate_multigrid.assembled(operations, simulate_multigrid.ASSEMBLED[name]))
 
 
 def test_arithmetic_of_fields_is_that_of_arrays(simulated: dict[str, np.ndarray]) -> None:

@@ -9,10 +9,10 @@ import scipy.sparse.linalg as direct
 from heatsim_kernels.multigrid.assembly import heat_input, operator_of
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.multigrid.solver import Solver
-from heatsim_kernels.stencil.terms import Drive
+from heatsim_kernels.stencil.terms import Forcing
 from multigrid_cases import FIXED, INSULATED, NO_PERIOD, matrix, noise, random_operator, steady, terms_of
 
-from heatsim.problem import build
+from heatsim.problem import build_problem
 from heatsim.scenario import loads
 
 
@@ -179,9 +179,9 @@ x_max = {{ kind = "{end}" }}
 
 def steady_of(text: str) -> tuple[np.ndarray, np.ndarray]:
     """x of the cells of a row and its steady temperatures, degC."""
-    problem = build(loads(text))
+    problem = build_problem(loads(text))
     drive = problem.drive(np.zeros(1))
-    assert isinstance(drive, Drive)
+    assert isinstance(drive, Forcing)
     operator: Operator = operator_of(problem.terms, drive.wall_a[0], problem.dtype)
     solution = Solver(operator).solve(heat_input(problem.terms, drive), tolerance=1e-13)
     assert np.ptp(solution.x, axis=(0, 1)).max() < 1e-8

@@ -9,10 +9,10 @@ import numpy as np
 import tomli_w
 
 from heatsim.integrators import make_field
-from heatsim.problem import Problem, build
+from heatsim.problem import Problem, build_problem
 from heatsim.scenario import loads
-from heatsim.simulation import Timings, simulate
-from heatsim.state import State
+from heatsim.simulation.state import State
+from heatsim.simulation.time_loop import Timings, simulate
 
 Table = dict[str, Any]
 INTEGRATORS = ("euler", "implicit", "steady")
@@ -61,7 +61,7 @@ def scenario(grid: Table, materials: Table, integrator: str = "steady", end: flo
 
 
 def problem_of(text: str) -> Problem:
-    return build(loads(text))
+    return build_problem(loads(text))
 
 
 def run(text: str) -> State:

@@ -8,18 +8,18 @@ import physics_cases
 import pytest
 from heatsim_kernels.stencil import SWEEPS
 
-from heatsim import devices
 from heatsim.errors import NoGpuError
+from heatsim.simulation import device_selection
 
 
 @pytest.fixture(scope="session")
 def gpu() -> None:
     """Skip without a real GPU: the simulator would take hours."""
     try:
-        devices.gpu_name()
+        device_selection.gpu_name()
     except NoGpuError as reason:
         pytest.skip(str(reason))
-    from heatsim_kernels.cuda_api import SIMULATED
+    from heatsim_kernels.runtime.cuda.api import SIMULATED
 
     if SIMULATED:
         pytest.skip("the CUDA simulator is too slow for whole runs")

@@ -14,10 +14,10 @@ from heatsim_kernels.stencil import CUDA_SWEEPS
 from scenario_texts import Face
 
 from heatsim.integrators import make_field
-from heatsim.problem import Problem, build
+from heatsim.problem import Problem, build_problem
 from heatsim.scenario import loads
-from heatsim.simulation import Timings, simulate
-from heatsim.state import EnergyBalance, State
+from heatsim.simulation.state import EnergyBalance, State
+from heatsim.simulation.time_loop import Timings, simulate
 
 Run = Callable[..., "Outcome"]
 
@@ -81,7 +81,7 @@ class Recording:
 
 
 def problem_of(text: str) -> Problem:
-    return build(loads(text))
+    return build_problem(loads(text))
 
 
 def of_kernels(names: Iterable[str]) -> Callable[..., str]:

@@ -10,7 +10,7 @@ import numpy as np
 import physics_cases
 import pytest
 import tomli_w
-from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
+from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from physics_cases import Run, case, observed_order, of_kernels
 from scenario_texts import box, convection, fixed, flux, material
 

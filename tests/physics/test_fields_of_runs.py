@@ -11,10 +11,10 @@ import pytest
 from build_up_cases import box, convection, fixed, grid, layers, material, run, scenario
 
 from heatsim.errors import ScenarioError
-from heatsim.recorders.fields import derived_fields
-from heatsim.runs import run as run_into_a_folder
-from heatsim.scenario import cautions, loads
-from heatsim.state import State
+from heatsim.recorders.derived_fields import derived_fields
+from heatsim.scenario import find_warnings, loads
+from heatsim.simulation.run import run_scenario as run_into_a_folder
+from heatsim.simulation.state import State
 from heatsim.store.snapshots import read_snapshot
 
 Q = 100.0 / (0.04 / 2.0 + 0.01 + 0.02 / 0.5 + 1 / 20.0)  # W/m2 through the wall below
@@ -133,7 +133,9 @@ def test_what_melts_and_freezes_again_tells_how_much_and_how_fast(tmp_path: Path
 def test_cooling_rates_where_a_material_freezes_are_warned_of(through: float | None, warned: bool) -> None:
     melting = {**material(1e-6, 1.0), "latent": {"heat": 4.0, "solidus": 24.0, "liquidus": 26.0}}
     output = {"fields": ["cooling_rate"], **({} if through is None else {"cooling_through": through})}
-    told = cautions(loads(scenario(grid((1.0, 3), (1.0, 2), (1.0, 2)), {"melting": melting}, "euler", output=output)))
+    told = find_warnings(
+        loads(scenario(grid((1.0, 3), (1.0, 2), (1.0, 2)), {"melting": melting}, "euler", output=output))
+    )
     assert ["below the solidus" in (flaw.hint or "") for flaw in told] == [True] * warned
 
 

@@ -10,11 +10,11 @@ from physics_cases import case, problem_of
 from scenario_texts import flux, material
 
 from heatsim.integrators import make_field
+from heatsim.physics.event_times import discontinuity_times
 from heatsim.problem.problem import Problem
-from heatsim.problem.switching import switching_times
 from heatsim.scenario import Expression
-from heatsim.simulation import Timings, simulate
-from heatsim.state import State
+from heatsim.simulation.state import State
+from heatsim.simulation.time_loop import Timings, simulate
 
 VOLUME, AREA = 1e-5, 1e-4
 
@@ -45,20 +45,20 @@ def test_the_energy_of_what_switches_is_exact(integrator: str, heated: dict[str,
     simulate(state, [], Timings())
     assert state.energy.stored == pytest.approx(expected, rel=2e-7)
     assert abs(state.energy.relative_residual) < 1e-9
-    assert state.effort.rejected < state.step
+    assert state.solver_statistics.rejected < state.step
 
 
 def test_times_of_switching_are_found_to_the_last_digit() -> None:
     switched = Expression.parse("3*t if t < 33.3 else (1 if 50 < t <= 60.25 else x)", frozenset("xt"))
-    assert sorted(switching_times([switched, 2.0, None], 100.0)) == pytest.approx([33.3, 50.0, 60.25], abs=1e-12)
+    assert sorted(discontinuity_times([switched, 2.0, None], 100.0)) == pytest.approx([33.3, 50.0, 60.25], abs=1e-12)
 
 
 def test_what_moves_and_what_switches_all_the_time_is_left_to_the_error_control() -> None:
     moving = Expression.parse("1 if x < t else 0", frozenset("xt"))
     buzzing = Expression.parse("step(sin(1e3*t))", frozenset("t"))
-    assert switching_times([moving], 100.0) == frozenset()
-    assert switching_times([buzzing], 100.0) == frozenset()
-    assert len(switching_times([buzzing], 1.0)) == int(np.floor(1e3 / np.pi))
+    assert discontinuity_times([moving], 100.0) == frozenset()
+    assert discontinuity_times([buzzing], 100.0) == frozenset()
+    assert len(discontinuity_times([buzzing], 1.0)) == int(np.floor(1e3 / np.pi))
 
 
 def test_explicit_steps_need_not_end_where_an_input_switches() -> None:

@@ -9,16 +9,16 @@ import numpy as np
 import physics_cases
 import pytest
 import tomli_w
-from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
+from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from physics_cases import Run, both, case, of_kernels
 from scenario_texts import INSULATED, box, convection, fixed, flux, material
 
 import heatsim.scenario
-from heatsim import runs
-from heatsim.console import summary
-from heatsim.devices import Choice
+from heatsim.cli import summary
 from heatsim.integrators import make_field
-from heatsim.state import State
+from heatsim.simulation import run as runs
+from heatsim.simulation.device_selection import DeviceChoice
+from heatsim.simulation.state import State
 
 KELVIN = 273.15
 SIGMA = 5.670374419e-8
@@ -58,7 +58,7 @@ def test_a_wall_passes_the_integral_of_its_conductivity_in_the_steady_state() ->
     assert done.energy.faces["x_max"] == pytest.approx(450.0, rel=1e-7)  # (200 + 250) W/m2 through 1 m2
     assert done.energy.faces["x_min"] == pytest.approx(-450.0, rel=1e-7)
     assert abs(done.energy.relative_residual) < 1e-10
-    residuals = done.state.effort.residuals
+    residuals = done.state.solver_statistics.residuals
     assert residuals[-1] < 1e-8 < residuals[0]
 
 
@@ -184,8 +184,8 @@ def test_a_table_of_one_value_gives_what_the_number_gives(kernel: str, grid: str
         extra = "".join(f"{axis} = {{ edges = {given['edges']} }}\n" for axis, given in GRIDS[grid].items())
         outcomes.append(physics_cases.run(text.replace("[grid]\n", f"[grid]\n{extra}"), kernel))
     linear, tabled = outcomes
-    assert not linear.problem.follows_temperature
-    assert tabled.problem.follows_temperature
+    assert not linear.problem.temperature_dependent
+    assert tabled.problem.temperature_dependent
     assert tabled.temperature == pytest.approx(linear.temperature, abs=1e-9)
     for face, heat in linear.energy.faces.items():
         assert tabled.energy.faces[face] == pytest.approx(heat, abs=1e-8)
@@ -225,15 +225,17 @@ def test_what_leaves_its_table_is_told_once_and_goes_on(kernel: str) -> None:
 def test_what_a_run_would_take_is_estimated_where_something_follows_temperature(integrator: str) -> None:
     text = case([4, 1, 1], 1.0, materials={"a": following(TABLE)}, boundary=both("x", fixed(50.0)))
     text = taken_by(text, "auto" if integrator == "euler" else integrator)
-    problem, _, advice = runs.settle(physics_cases.problem_of(text), Choice("cpu", "cpu", "cpu"), full=True)
-    numbers = summary.estimate(problem, "2 CPU threads", "cpu", advice)
+    problem, _, advice = runs.resolve_auto(physics_cases.problem_of(text), DeviceChoice("cpu", "cpu", "cpu"), full=True)
+    numbers = summary.estimate_run(problem, "2 CPU threads", "cpu", advice)
     assert numbers["seconds"] > 0
     assert numbers["steps"] == (1 if integrator == "steady" else 10)  # snapshots
 
 
 def test_auto_takes_euler_where_something_follows_temperature() -> None:
     text = case([4, 1, 1], 1.0, materials={"a": following(TABLE)}, boundary=both("x", fixed(50.0)))
-    problem, _, taken = runs.settle(physics_cases.problem_of(taken_by(text, "auto")), Choice("cpu", "cpu", "cpu"))
+    problem, _, taken = runs.resolve_auto(
+        physics_cases.problem_of(taken_by(text, "auto")), DeviceChoice("cpu", "cpu", "cpu")
+    )
     assert problem.scenario.time.integrator == "euler"
     assert taken is not None
     assert "follow temperature" in taken.reason
@@ -250,7 +252,7 @@ def test_the_reach_of_an_expression_ends_where_it_fails() -> None:
 
 def test_a_scenario_says_whether_anything_follows_temperature() -> None:
     load = heatsim.scenario.loads
-    key = heatsim.scenario.what_follows_temperature
+    key = heatsim.scenario.find_temperature_dependence
     assert key(load(case([2, 1, 1], 1.0))) is None
     assert key(load(case([2, 1, 1], 1.0, materials={"a": following(c="3 + 0*T")}))) == (
         "materials",

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil.pieces import heated
+from heatsim_kernels.stencil.step_batches import window_heating_rate
 from physics_cases import Run, case, problem_of
 from scenario_texts import box, material
 
 from heatsim.errors import ScenarioError
-from heatsim.grid import Grid
+from heatsim.geometry.grid import Grid
 from heatsim.integrators import make_field
-from heatsim.problem.beam_paths import Stop
-from heatsim.problem.beams import window_of
-from heatsim.scenario.beams import GaussianBeam, GoldakBeam
-from heatsim.simulation import Timings, simulate
-from heatsim.state import State
+from heatsim.physics.sources.beam import beam_window
+from heatsim.physics.sources.beam_path import BeamStop
+from heatsim.scenario.sources import GaussianBeam, GoldakBeam
+from heatsim.simulation.state import State
+from heatsim.simulation.time_loop import Timings, simulate
 
 GAUSSIAN = {"kind": "gaussian", "power": 3.0, "radius": 0.06, "depth": 0.1, "absorptivity": 0.5}
 GOLDAK = {"kind": "goldak", "power": 2.0, "a": 0.06, "b": 0.1, "cf": 0.05, "cr": 0.1, "efficiency": 0.75}
@@ -46,7 +46,7 @@ def goldak(**more: float) -> GoldakBeam:
 def watts(grid: Grid, beam: Any, place: tuple[float, float, float], degrees: float = 0.0) -> np.ndarray:
     """Power of every cell, (nz, ny, nx), of a beam of 1 W."""
     angle = degrees * pi / 180
-    window = window_of(grid, beam, Stop(1.0, 0.0, place, (cos(angle), sin(angle))))
+    window = beam_window(grid, beam, BeamStop(1.0, 0.0, place, (cos(angle), sin(angle))))
     density = np.zeros(grid.shape)
     density[window.cells] = window.density
     x, y, z = (grid.measure(axis) for axis in "xyz")
@@ -170,7 +170,7 @@ def test_a_beam_on_its_way_through_a_step_is_spread_over_the_way(tmp_path: Path)
             [50, 1, 1], 1.0, materials=SLOW, sources=[with_path(tmp_path, {**GAUSSIAN, "radius": 0.03})], step=0.5
         ).replace('integrator = "euler"', 'integrator = "implicit"')
     )
-    field = heated(problem.drive(np.zeros(1), 0.5).deposits[0], problem.grid.shape)
+    field = window_heating_rate(problem.drive(np.zeros(1), 0.5).deposits[0], problem.grid.shape)
     row = field[0, 0] / field.sum()
     np.testing.assert_allclose(row[18:32], 0.02 / 0.4, rtol=2e-3)
     assert row[:12].sum() < 1e-3
@@ -200,7 +200,7 @@ def test_a_path_goes_up_and_down_with_its_surface(tmp_path: Path) -> None:
     path = "y, x, time, on, z\n0.5, 0.5, 0, 1, 0.5\n0.5, 0.5, 1, 1, 0.5\n"
     beam = {**GAUSSIAN, "depth": 0.05}
     problem = problem_of(case([8, 8, 8], 1.0, materials=SLOW, sources=[with_path(tmp_path, beam, path)]))
-    field = heated(problem.drive(np.zeros(1)).deposits[0], problem.grid.shape)
+    field = window_heating_rate(problem.drive(np.zeros(1)).deposits[0], problem.grid.shape)
     layers = field.sum(axis=(1, 2))
     assert not layers[4:].any()
     assert all(low < high for low, high in pairwise(layers[:4]))
@@ -231,7 +231,7 @@ def test_a_bad_path_is_told_with_its_line(tmp_path: Path, path: str, message: st
 
 def test_places_outside_the_grid_do_no_harm_with_the_beam_off(tmp_path: Path) -> None:
     path = "time, x, y, on\n0, 0.5, 0.5, 1\n0.5, 0.6, 0.5, 0\n0.7, 9, 9, 0\n1, -5, 0.5, 0\n"
-    assert problem_of(case([4, 4, 4], 1.0, sources=[with_path(tmp_path, GAUSSIAN, path)])).heating.varies
+    assert problem_of(case([4, 4, 4], 1.0, sources=[with_path(tmp_path, GAUSSIAN, path)])).volume_sources.varies
 
 
 def test_a_power_below_zero_is_refused(tmp_path: Path) -> None:

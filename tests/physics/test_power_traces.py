@@ -12,8 +12,8 @@ from scenario_texts import box, material
 
 from heatsim.errors import ScenarioError
 from heatsim.integrators import make_field
-from heatsim.simulation import Timings, simulate
-from heatsim.state import State
+from heatsim.simulation.state import State
+from heatsim.simulation.time_loop import Timings, simulate
 
 KNOTS = [(0.1, 0.0), (0.2, 5.0), (0.3333, 2.0), (0.77, 9.0)]
 ENERGY = 0.1 * 2.5 + 0.1333 * 3.5 + 0.4367 * 5.5  # J, under the straight lines

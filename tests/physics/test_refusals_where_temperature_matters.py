@@ -11,10 +11,10 @@ import tomli_w
 from physics_cases import both, case
 from scenario_texts import convection, fixed, flux, material
 
-from heatsim import devices
 from heatsim.errors import ScenarioError
-from heatsim.problem import build
+from heatsim.problem import build_problem
 from heatsim.scenario import Scenario, loads
+from heatsim.simulation import device_selection
 
 TABLE = {"T": [0.0, 100.0], "value": [1.0, 3.0]}
 
@@ -37,7 +37,7 @@ def setting(text: str, section: str, **values: Any) -> str:
 def refusal(text: str) -> str:
     """The one message about a scenario, its place included."""
     with pytest.raises(ScenarioError) as refused:
-        build(loads(text, Path("wall.toml")))
+        build_problem(loads(text, Path("wall.toml")))
     assert refused.value.exit_code == 2
     (flaw,) = refused.value.flaws
     assert flaw.line > 0
@@ -103,7 +103,7 @@ def test_what_has_no_meaning_is_refused_with_its_place(text: str, message: str) 
 
 def test_a_problem_that_only_radiates_has_a_steady_state() -> None:
     text = setting(of(1.0, boundary={"x_min": radiation(0.5, 0.0)}), "time", integrator="steady")
-    assert build(loads(text)).follows_temperature
+    assert build_problem(loads(text)).temperature_dependent
 
 
 def test_a_patch_with_a_wrong_law_is_told_at_its_place() -> None:
@@ -122,17 +122,17 @@ def named(text: str, kernel: str) -> Scenario:
 @pytest.mark.parametrize("kernel", ["temporal", "shared", "coarsened"])
 def test_a_kernel_that_takes_constants_alone_is_refused_where_something_is_none(kernel: str) -> None:
     with pytest.raises(ScenarioError, match=f'"{kernel}" takes constants, and materials.wall.conductivity follows'):
-        devices.choose(named(of(), kernel))
+        device_selection.choose_device(named(of(), kernel))
 
 
 def test_the_gpu_gets_the_kernel_that_follows_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "gpu_name", lambda: "a GPU")
-    choice = devices.choose(loads(setting(of(), "compute", device="cuda")))
+    monkeypatch.setattr(device_selection, "gpu_name", lambda: "a GPU")
+    choice = device_selection.choose_device(loads(setting(of(), "compute", device="cuda")))
     assert choice.kernel == "register"
     assert "materials.wall.conductivity" in choice.reason
 
 
 def test_expressions_are_judged_only_where_temperatures_are_sure_to_occur() -> None:
     # at 0 degC the conductivity is 1; what it would be at 100 degC does not matter where nothing heats
-    assert build(loads(of("1 - T/50"))).follows_temperature
-    assert not build(loads(case([4, 1, 1], 1.0, materials={"wall": material()}))).follows_temperature
+    assert build_problem(loads(of("1 - T/50"))).temperature_dependent
+    assert not build_problem(loads(case([4, 1, 1], 1.0, materials={"wall": material()}))).temperature_dependent

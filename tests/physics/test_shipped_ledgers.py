@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from heatsim.integrators import make_field
-from heatsim.problem import build
+from heatsim.problem import build_problem
 from heatsim.scenario import load
-from heatsim.simulation import Timings, simulate
-from heatsim.state import State
+from heatsim.simulation.state import State
+from heatsim.simulation.time_loop import Timings, simulate
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
 STEPS = 300
@@ -24,8 +24,8 @@ OVERRIDES = {
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_the_energy_ledger_closes(path: Path, precision: str, tolerance: float) -> None:
     overrides = ["compute.device=cpu", f"compute.precision={precision}", *OVERRIDES.get(path.stem, [])]
-    end = STEPS * build(load(path, overrides)).largest_step
-    problem = build(load(path, [*overrides, f"time.end={end}"]))
+    end = STEPS * build_problem(load(path, overrides)).largest_step
+    problem = build_problem(load(path, [*overrides, f"time.end={end}"]))
     state = State(problem, make_field(problem, "cpu"))
     assert simulate(state, [], Timings())
     assert state.step >= STEPS

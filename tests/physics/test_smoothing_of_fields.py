@@ -13,11 +13,10 @@ from physics_cases import case
 from scenario_texts import box, material
 
 from heatsim.errors import NoGpuError, ScenarioError
-from heatsim.problem import build
-from heatsim.problem.filters import FILTERS
-from heatsim.problem.smoothing import smoothed
+from heatsim.physics.smoothing import FILTERS, smooth_field
+from heatsim.problem import build_problem
 from heatsim.scenario import Scenario, loads
-from heatsim.state import State
+from heatsim.simulation.state import State
 
 CELLS, SIZE = (40, 31, 27), (0.4, 0.31, 0.54)  # 10 x 10 x 20 mm
 SPACING = (0.02, 0.01, 0.01)  # along z, y, x
@@ -48,7 +47,7 @@ def test_a_point_gets_the_width_asked_for_along_every_axis(name: str, sigma: flo
     point = np.zeros((81, 81, 81))
     point[40, 40, 40] = 1.0
     scenario = with_passes(gaussian(sigma, filter=name))
-    spots = smoothed(scenario, "initial", point, SPACING)
+    spots = smooth_field(scenario, "initial", point, SPACING)
     for axis, size in enumerate(SPACING):
         assert spread(spots, axis) * size == pytest.approx(sigma, rel=0.01 if name == "gaussian" else 1e-9)
 
@@ -87,7 +86,7 @@ PASSES = [
 def test_reflected_and_periodic_edges_keep_the_mean(one: dict[str, object], dtype: type, edges: str) -> None:
     """All but a mask that is not its own mirror image, which only periodic edges keep."""
     field: np.ndarray = NOISE.astype(dtype)
-    after = smoothed(with_passes({**one, "edges": edges}), "initial", field, SPACING)
+    after = smooth_field(with_passes({**one, "edges": edges}), "initial", field, SPACING)
     assert after.dtype == dtype
     assert after.std() < 0.7 * field.std()
     if "mask" not in one or edges == "wrap":
@@ -98,7 +97,7 @@ def test_a_point_becomes_the_mask_itself_row_by_row_upwards() -> None:
     weights = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]
     field = np.zeros((1, 7, 9), np.float64)
     field[0, 3, 4] = 45.0
-    after = smoothed(with_passes({"target": "initial", "mask": weights}), "initial", field, SPACING)
+    after = smooth_field(with_passes({"target": "initial", "mask": weights}), "initial", field, SPACING)
     np.testing.assert_allclose(after[0, 2:5, 3:6], weights)
     assert after.sum() == pytest.approx(45.0)
 
@@ -106,21 +105,21 @@ def test_a_point_becomes_the_mask_itself_row_by_row_upwards() -> None:
 def test_passes_come_in_their_order_and_axes_of_one_cell_are_left_alone() -> None:
     first, second = gaussian(0.02, edges="zero"), gaussian(0.015, filter="box", edges="nearest")
     plane = NOISE[:1]
-    alone = [smoothed(with_passes(one), "initial", plane, SPACING) for one in (first, second)]
-    both = smoothed(with_passes(first, second), "initial", plane, SPACING)
-    np.testing.assert_array_equal(both, smoothed(with_passes(second), "initial", alone[0], SPACING))
-    assert not np.array_equal(both, smoothed(with_passes(first), "initial", alone[1], SPACING))
+    alone = [smooth_field(with_passes(one), "initial", plane, SPACING) for one in (first, second)]
+    both = smooth_field(with_passes(first, second), "initial", plane, SPACING)
+    np.testing.assert_array_equal(both, smooth_field(with_passes(second), "initial", alone[0], SPACING))
+    assert not np.array_equal(both, smooth_field(with_passes(first), "initial", alone[1], SPACING))
     flat = np.full((1, 31, 40), 7.0)
-    np.testing.assert_allclose(smoothed(with_passes(gaussian()), "initial", flat, SPACING), flat, rtol=1e-14)
+    np.testing.assert_allclose(smooth_field(with_passes(gaussian()), "initial", flat, SPACING), flat, rtol=1e-14)
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_a_run_starts_from_the_smoothed_field(precision: str) -> None:
     raw = "20 + 30*sin(70*x)*sin(90*y)*cos(40*z) + 100*step(0.1 - x)"
-    problem = build(with_passes(gaussian(0.03), initial=raw, precision=precision))
-    before = np.stack(list(build(with_passes(initial=raw)).initial.planes()))
+    problem = build_problem(with_passes(gaussian(0.03), initial=raw, precision=precision))
+    before = np.stack(list(build_problem(with_passes(initial=raw)).initial.planes()))
     after = np.stack(list(problem.initial.planes()))
-    expected = smoothed(with_passes(gaussian(0.03)), "initial", before, SPACING)
+    expected = smooth_field(with_passes(gaussian(0.03)), "initial", before, SPACING)
     np.testing.assert_allclose(after, expected, atol=1e-4 if precision == "float32" else 1e-10)
     assert after.mean() == pytest.approx(before.mean(), rel=1e-6)
     assert problem.reference == pytest.approx(0.5 * (expected.min() + expected.max()))
@@ -142,7 +141,7 @@ TWO: dict[str, object] = {
 
 def heaters(scenario: Scenario, time: float) -> tuple[float, np.ndarray]:
     """Power of all sources at a time, W, and the power density (nz, ny, nx), W/m3."""
-    problem = build(scenario)
+    problem = build_problem(scenario)
     drive = problem.drive(np.array([time]))
     rate = np.zeros(problem.grid.shape)
     if drive.heat_table is not None:
@@ -165,7 +164,9 @@ def test_smoothed_sources_keep_their_power_at_any_time(chosen: list[int], edges:
         power, density = heaters(smooth, time)
         expected, raw = heaters(plain, time)
         assert power == pytest.approx(expected, rel=1e-9)
-        np.testing.assert_allclose(density, smoothed(smooth, "sources", raw, SPACING), rtol=1e-9, atol=1e-9 * raw.max())
+        np.testing.assert_allclose(
+            density, smooth_field(smooth, "sources", raw, SPACING), rtol=1e-9, atol=1e-9 * raw.max()
+        )
 
 
 def test_zero_edges_lose_what_they_carry_out() -> None:
@@ -180,7 +181,7 @@ def test_slices_are_smoothed_along_the_axes_that_they_have(axis: str, shape: tup
     scenario = loads(
         tomli_w.dumps({**document, "output": {"slices": [cut]}, "smoothing": [gaussian(0.02, target="slices")]})
     )
-    problem = build(scenario)
+    problem = build_problem(scenario)
     point = np.zeros(shape)
     point[shape[0] // 2, shape[1] // 2] = 1.0
     after = problem.smoothed_slice(axis, point)
@@ -193,25 +194,25 @@ def test_a_kernel_that_needs_a_gpu_says_so_where_there_is_none(monkeypatch: pyte
     def fail(*arguments: object) -> np.ndarray:
         raise RuntimeError("no driver")
 
-    monkeypatch.setattr("heatsim.problem.smoothing._convolved", fail)
+    monkeypatch.setattr("heatsim.physics.smoothing._convolved", fail)
     with pytest.raises(NoGpuError, match=r'"tiled" needs a CUDA GPU.*"auto" runs anywhere'):
-        smoothed(with_passes(gaussian(kernel="tiled")), "initial", NOISE, SPACING)
+        smooth_field(with_passes(gaussian(kernel="tiled")), "initial", NOISE, SPACING)
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("one", PASSES, ids=["gaussian", "box", "binomial", "mask"])
 def test_kernels_on_a_gpu_smooth_to_the_same_bits(one: dict[str, object]) -> None:
     field = NOISE.astype(np.float32)
-    expected = smoothed(with_passes(one), "initial", field, SPACING)
+    expected = smooth_field(with_passes(one), "initial", field, SPACING)
     # Lines of 31 weights are more than registers hold.
     for kernel in ("basic", "tiled", *(["register"] if one.get("filter") != "binomial" else [])):
         np.testing.assert_array_equal(
-            smoothed(with_passes({**one, "kernel": kernel}), "initial", field, SPACING), expected
+            smooth_field(with_passes({**one, "kernel": kernel}), "initial", field, SPACING), expected
         )
 
 
 def test_a_mask_too_large_for_a_kernel_is_told_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heatsim_kernels.convolution.cuda_pass.require_device", lambda: None)
+    monkeypatch.setattr("heatsim_kernels.convolution.cuda.mask_pass.require_device", lambda: None)
     scenario = with_passes(gaussian(0.027, filter="binomial", kernel="register"))
     with pytest.raises(ScenarioError, match=r'smoothing\.0\.kernel: .*31.* too large .*kernel = "auto"'):
-        smoothed(scenario, "initial", NOISE.astype(np.float32), SPACING)
+        smooth_field(scenario, "initial", NOISE.astype(np.float32), SPACING)

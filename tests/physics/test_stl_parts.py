@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from heatsim.cli import main
-from heatsim.grid import Grid
-from heatsim.problem.painting import covered_volume, masks, paint
+from heatsim.cli.main import main
+from heatsim.geometry.grid import Grid
+from heatsim.geometry.voxelise import covered_volume, shape_masks, voxelise_regions
 from heatsim.scenario import Scenario, load, unsupported
 
 pytest.importorskip("trimesh")
@@ -90,7 +90,7 @@ def scenario_of(folder: Path, data: bytes, n: int = 20, name: str = "part.stl") 
 
 def painted(path: Path) -> np.ndarray:
     scenario = load(path)
-    return np.asarray(paint(scenario, grid_of(scenario), list(scenario.materials)) == 1)
+    return np.asarray(voxelise_regions(scenario, grid_of(scenario), list(scenario.materials)) == 1)
 
 
 def grid_of(scenario: Scenario) -> Grid:
@@ -135,7 +135,7 @@ def test_unequal_cells_are_counted_by_their_volume(tmp_path: Path) -> None:
     edges = (-0.01, -0.005, -0.001, 0.0, 0.004, 0.005, 0.01)
     grid = Grid((6, 6, 6), (-0.01,) * 3, (0.02 / 6,) * 3, (edges,) * 3)
     key, region = ("regions", 1), scenario.regions[1]
-    assert sum(int(mask.sum()) for mask in masks(scenario, key, region, grid)) == 4**3
+    assert sum(int(mask.sum()) for mask in shape_masks(scenario, key, region, grid)) == 4**3
     assert covered_volume(scenario, key, region, grid) == pytest.approx(0.01**3)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import physics_cases
 import pytest
 import tomli_w
+from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from heatsim_kernels.stencil import SWEEPS
-from heatsim_kernels.stencil.nonlinear import NONLINEAR_SWEEPS
 from physics_cases import case
 from scenario_texts import box, fixed, material
 

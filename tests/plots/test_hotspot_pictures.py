@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from heatsim.plots.hotspots import Mark, draw_hotspots
+from heatsim.plots.slices import HotspotMark, draw_hotspots
 
 EXTENT = (0.0, 0.1, 0.0, 0.07)
 
@@ -25,7 +25,7 @@ def test_the_number_of_a_spot_is_written_within_the_plane(
         return annotate(self, text, place, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Axes, "annotate", noted)
-    spot = Mark(x, y, 0.004, 5.0)
+    spot = HotspotMark(x, y, 0.004, 5.0)
     field = np.random.default_rng(0).random((70, 100))
     draw_hotspots(tmp_path / "a.png", field, EXTENT, [spot], labels=("x (m)", "y (m)"), unit="K", title="t")
     (((at_x, at_y), horizontal, vertical),) = places

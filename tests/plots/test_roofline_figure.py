@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from heatsim.plots.roofline import Guide, Panel, Point, _spread, draw_roofline
+from heatsim.plots.roofline import RooflineGuide, RooflinePanel, RooflinePoint, _spread, draw_roofline
 
 
-def panel(count: int) -> Panel:
-    points = [Point(f"kernel {n}", f"kernel {n}", 1.6, 1e12 * (1 + 0.01 * n), n % 2 == 1) for n in range(count)]
-    return Panel("float32", 4e12, points, [Guide("read once, written once", 1.63), Guide("basic asks", 0.46)])
+def panel(count: int) -> RooflinePanel:
+    points = [RooflinePoint(f"kernel {n}", f"kernel {n}", 1.6, 1e12 * (1 + 0.01 * n), n % 2 == 1) for n in range(count)]
+    return RooflinePanel(
+        "float32", 4e12, points, [RooflineGuide("read once, written once", 1.63), RooflineGuide("basic asks", 0.46)]
+    )
 
 
 @pytest.mark.parametrize("counts", [(1,), (12, 3)])

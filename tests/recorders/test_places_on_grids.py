@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from heatsim.errors import InputFileError
-from heatsim.grid import Grid
-from heatsim.recorders.hotspots import search
-from heatsim.recorders.pictures import draw_frames, shown, where
+from heatsim.geometry.grid import Grid
+from heatsim.recorders.hotspots import search_slices
+from heatsim.recorders.pictures import downsample_frame, draw_frames, position_text
 from heatsim.recorders.slices import cell_index
 from heatsim.scenario.hotspots import Hotspots
 from heatsim.store.folder import RunFolder
@@ -49,7 +49,7 @@ def test_the_half_plane_of_cylindrical_coordinates_reads_back_and_is_drawn(tmp_p
     )
     write_slice_frame(folder.slice_frame("half", 0), plane)
     assert read_slice_frame(folder.slice_frame("half", 0)).coordinates == "cylindrical"
-    assert where(plane) == ""
+    assert position_text(plane) == ""
     (picture,) = draw_frames(folder, "half")
     assert picture.stat().st_size > 1000
 
@@ -59,7 +59,7 @@ def test_many_thin_cells_are_drawn_as_the_hottest_of_each_pixel() -> None:
     field = np.zeros((2, 1002))
     field[1, 3] = 5.0
     field[0, -1] = 7.0
-    drawn, faces = shown(frame(field, x, np.array([0.0, 0.5, 1.0])), (100, 100))
+    drawn, faces = downsample_frame(frame(field, x, np.array([0.0, 0.5, 1.0])), (100, 100))
     assert faces is not None
     assert drawn.shape == (2, 3)
     assert drawn.tolist() == [[0, 0, 7], [5, 0, 0]]
@@ -71,4 +71,4 @@ def test_hot_spots_are_refused_on_unequal_cells(tmp_path: Path) -> None:
     write_slice_frame(folder.slice_frame("z", 0), frame(np.ones((2, 3)), np.array(EDGES), np.array([0.0, 0.1, 0.7])))
     wanted = Hotspots.model_construct(scales=(0.1,), threshold=1.0, frames=1)
     with pytest.raises(InputFileError, match="unequal cells"):
-        search(folder, wanted)
+        search_slices(folder, wanted)

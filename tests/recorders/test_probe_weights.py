@@ -13,8 +13,8 @@ import pytest
 from scenario_texts import box, case, convection, fixed, material
 
 import heatsim
-from heatsim.grid import Grid
-from heatsim.recorders.probe_weights import Cell, probe_weights
+from heatsim.geometry.grid import Grid
+from heatsim.recorders.probes import Cell, probe_weights
 from heatsim.scenario import loads
 
 EDGES = (0.1, 0.3, 0.35, 1.0)

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from heatsim_kernels.stencil import SWEEPS
 
-from heatsim.grid import Grid
-from heatsim.problem import build
+from heatsim.geometry.grid import Grid
+from heatsim.problem import build_problem
 from heatsim.recorders import make_recorders
-from heatsim.recorders.derived import components
+from heatsim.recorders.derived_fields import component_fields
 from heatsim.recorders.snapshots import SnapshotRecorder
 from heatsim.recorders.writer import Writer
 from heatsim.scenario import loads
-from heatsim.simulation import Timings, simulate
-from heatsim.state import State
+from heatsim.simulation.state import State
+from heatsim.simulation.time_loop import Timings, simulate
 from heatsim.store.folder import RunFolder
 from heatsim.store.slice_frames import read_slice_frame
-from heatsim.store.snapshots import Field, read_snapshot
+from heatsim.store.snapshots import SnapshotField, read_snapshot
 
 SCENARIO = """\
 title = "A rod"
@@ -58,15 +58,15 @@ GRIDS = {
 }
 
 
-def flux(state: State) -> Mapping[str, Field]:
+def flux(state: State) -> Mapping[str, SnapshotField]:
     vector = [state.temperature() * factor for factor in (1.0, 2.0, 3.0)]
-    return components("heat_flux", vector, state.problem.dtype, state.problem.grid.coordinates)
+    return component_fields("heat_flux", vector, state.problem.dtype, state.problem.grid.coordinates)
 
 
 @pytest.mark.parametrize("name", GRIDS)
 def test_a_run_leaves_files_of_its_own_grid(tmp_path: Path, name: str) -> None:
     grid = GRIDS[name]
-    problem = replace(build(loads(SCENARIO)), grid=grid)  # the solver's numbers stay those of equal cells
+    problem = replace(build_problem(loads(SCENARIO)), grid=grid)  # the solver's numbers stay those of equal cells
     folder, writer = RunFolder.create(tmp_path / "run"), Writer()
     state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
     recorders = make_recorders(problem, folder, writer)
@@ -88,7 +88,7 @@ def test_a_run_leaves_files_of_its_own_grid(tmp_path: Path, name: str) -> None:
 
 
 def test_snapshots_hold_further_fields_on_request(tmp_path: Path) -> None:
-    problem = replace(build(loads(SCENARIO)), grid=GRIDS["cylindrical"])
+    problem = replace(build_problem(loads(SCENARIO)), grid=GRIDS["cylindrical"])
     folder, writer = RunFolder.create(tmp_path / "run"), Writer()
     state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
     recorder = SnapshotRecorder(problem, folder, writer, flux)

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from heatsim_kernels.field.region_reductions import totals
 from heatsim_kernels.stencil import SWEEPS
-from heatsim_kernels.totals import totals
 
 from heatsim.errors import InputFileError, ScenarioError
-from heatsim.grid import Grid
-from heatsim.problem import build
-from heatsim.problem.parts import make_parts
-from heatsim.recorders.derived import components
+from heatsim.geometry.grid import Grid
+from heatsim.problem import build_problem
+from heatsim.problem.zones import find_statistics_regions
+from heatsim.recorders.derived_fields import component_fields
 from heatsim.recorders.regions import RegionRecorder
-from heatsim.runs import run
 from heatsim.scenario import loads
-from heatsim.simulation import Timings, simulate
-from heatsim.state import State
+from heatsim.simulation.run import run_scenario
+from heatsim.simulation.state import State
+from heatsim.simulation.time_loop import Timings, simulate
 from heatsim.store.folder import RunFolder
 from heatsim.store.tables import CsvTable, read_last_row
 
@@ -61,7 +61,7 @@ CAPACITIES = np.array([1.0, 15.0])
 
 
 def test_parts_that_fill_the_box_gain_together_what_the_box_gains(tmp_path: Path) -> None:
-    problem = build(loads(SCENARIO.format(more="")))
+    problem = build_problem(loads(SCENARIO.format(more="")))
     folder = RunFolder.create(tmp_path / "run")
     recorder = RegionRecorder(problem, folder)
     state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
@@ -94,7 +94,7 @@ def test_means_count_cells_by_their_volume() -> None:
     one = '[[output.regions]]\nname = "all"\nwhere = "x > 0"\ncount = 1\n'
     scenario = loads(SCENARIO.format(more="").partition("[[output.regions]]")[0] + one)
     material = np.array([[[0, 0, 1]]])
-    (everything,) = make_parts(scenario, grid, material, CAPACITIES)
+    (everything,) = find_statistics_regions(scenario, grid, material, CAPACITIES)
     volumes = everything.cells.volumes
     assert volumes.sum() == pytest.approx(np.pi * 9 * 2)
     assert everything.cells.capacities == pytest.approx(volumes * [1, 1, 15])
@@ -108,7 +108,7 @@ def test_means_count_cells_by_their_volume() -> None:
 def test_a_part_without_cells_is_told_with_its_place() -> None:
     text = SCENARIO.format(more='[[output.regions]]\nname = "thin"\nwhere = "x < 0.01"\ncount = 1\n')
     with pytest.raises(ScenarioError, match=r"output.regions.2.where: covers no centre of a solid cell"):
-        build(loads(text))
+        build_problem(loads(text))
 
 
 def test_regions_come_out_of_a_run_and_leave_ambients_out(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ where = "x > 0"
 every = 0.25
 """
     scenario = loads(SCENARIO.format(more=air))
-    outcome = run(scenario, tmp_path / "run")
+    outcome = run_scenario(scenario, tmp_path / "run")
     last = outcome.info["regions"]
     assert last == read_last_row(RunFolder(outcome.path).regions)
     assert last["all energy [J]"] == pytest.approx(outcome.info["energy"]["stored"], rel=1e-12)
@@ -136,11 +136,11 @@ every = 0.25
 
 def test_components_are_named_after_the_axes() -> None:
     vector = [np.full((1, 2, 3), float(i)) for i in range(3)]
-    fields = components("heat_flux", vector, np.dtype("float32"))
+    fields = component_fields("heat_flux", vector, np.dtype("float32"))
     assert list(fields) == ["heat_flux_x", "heat_flux_y", "heat_flux_z"]
     assert fields["heat_flux_z"].values.dtype == np.float32
     assert (fields["heat_flux_z"].unit, fields["heat_flux_z"].long_name) == ("W m-2", "heat flux along z")
-    round_the_axis = components("gradient", vector, np.dtype("float64"), "cylindrical")
+    round_the_axis = component_fields("gradient", vector, np.dtype("float64"), "cylindrical")
     assert list(round_the_axis) == ["gradient_r", "gradient_z"]
     assert (round_the_axis["gradient_z"].values == 2.0).all()
 

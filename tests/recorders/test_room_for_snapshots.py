@@ -12,11 +12,11 @@ from heatsim_kernels.stencil import SWEEPS
 from test_recording_unequal_cells import SCENARIO, flux
 
 from heatsim.errors import NotFiniteError
-from heatsim.problem import build
+from heatsim.problem import build_problem
 from heatsim.recorders.snapshots import SnapshotRecorder
 from heatsim.recorders.writer import Writer
 from heatsim.scenario import loads
-from heatsim.state import State
+from heatsim.simulation.state import State
 from heatsim.store.folder import RunFolder
 
 
@@ -24,7 +24,7 @@ from heatsim.store.folder import RunFolder
 def test_captures_of_a_gpu_queue_up_and_derived_fields_on_the_host_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extra: tuple[Callable[..., object], ...], waits: bool
 ) -> None:
-    problem, writer = build(loads(SCENARIO)), Writer()
+    problem, writer = build_problem(loads(SCENARIO)), Writer()
     state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
     monkeypatch.setattr(state, "capture", lambda: state.temperature)
     recorder = SnapshotRecorder(problem, RunFolder.create(tmp_path / "run"), writer, *extra)  # type: ignore[arg-type]
@@ -50,7 +50,7 @@ def test_captures_of_a_gpu_queue_up_and_derived_fields_on_the_host_do_not(
 def test_a_field_found_not_to_be_finite_after_its_capture_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    problem, writer = build(loads(SCENARIO)), Writer()
+    problem, writer = build_problem(loads(SCENARIO)), Writer()
     state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
     recorder = SnapshotRecorder(problem, RunFolder.create(tmp_path / "run"), writer)
     assert recorder.late

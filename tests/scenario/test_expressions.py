@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
-from heatsim.scenario.expressions import Expression, ExpressionError
+from heatsim.scenario.expressions.expression import Expression, ExpressionError
 
 NAMES = frozenset("xyztT")
 POINTS = {
@@ -362,7 +362,7 @@ SIMULATED = """
 import sys
 import numpy as np
 from numba import cuda
-from heatsim.scenario.expressions import Expression
+from heatsim.scenario.expressions.expression import Expression
 
 expression = Expression.parse(sys.argv[1], frozenset("xyt"))
 device = cuda.jit(device=True)(expression.function("x", "y", "t"))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from heatsim.scenario import Expression, load, loads
-from heatsim.scenario.shapes import ArrayFile, Cylinder
+from heatsim.scenario.regions import ArrayFile, Cylinder
 
 
 def test_what_is_left_out_has_its_default(minimal: str) -> None:
@@ -87,11 +87,11 @@ def test_a_scenario_is_frozen(minimal: str) -> None:
 def test_a_later_room_can_point_at_a_line_of_the_file(minimal: str) -> None:
     text = minimal + "[[regions]]\nmaterial = 'copper'\nwhere = 'x > 5'\n"
     scenario = loads(text, "plate.toml", ["time.end=3"])
-    told = scenario.problem_at(("regions", 1, "where"), "holds no cell", "cells are 0.0125 m wide")
+    told = scenario.issue_at(("regions", 1, "where"), "holds no cell", "cells are 0.0125 m wide")
     assert str(told) == "plate.toml:16:1: regions.1.where: holds no cell (cells are 0.0125 m wide)"
-    assert str(scenario.problem_at(("grid", "origin"), "no")) == "plate.toml:1:2: grid.origin: no"
-    assert str(scenario.problem_at(("output",), "no")) == "plate.toml:1:1: output: no"
-    assert str(scenario.problem_at(("time", "end"), "no")) == "--set time.end: no"
+    assert str(scenario.issue_at(("grid", "origin"), "no")) == "plate.toml:1:2: grid.origin: no"
+    assert str(scenario.issue_at(("output",), "no")) == "plate.toml:1:1: output: no"
+    assert str(scenario.issue_at(("time", "end"), "no")) == "--set time.end: no"
 
 
 def test_a_cylinder_is_bounded_tightly_in_any_direction() -> None:

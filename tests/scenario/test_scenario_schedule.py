@@ -5,8 +5,7 @@ from itertools import pairwise
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from heatsim.scenario.output import Probe
-from heatsim.scenario.schedule import Schedule
+from heatsim.scenario.output import Probe, Schedule
 
 
 def test_an_interval_gives_its_multiples_without_drift_and_the_end() -> None:

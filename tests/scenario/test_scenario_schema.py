@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from heatsim.scenario import loads, schema, starter, unsupported
-from heatsim.scenario.schema import FILE_NAME
+from heatsim.scenario import json_schema, loads, starter, unsupported
+from heatsim.scenario.reference.schema import FILE_NAME
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -28,7 +28,7 @@ def meaning(whole: dict[str, Any]) -> dict[str, Any]:
 
 def test_the_shipped_schema_is_up_to_date() -> None:
     shipped = json.loads((SCENARIOS / FILE_NAME).read_text())
-    assert meaning(shipped) == meaning(schema()), f"run: heatsim schema > scenarios/{FILE_NAME}"
+    assert meaning(shipped) == meaning(json_schema()), f"run: heatsim schema > scenarios/{FILE_NAME}"
 
 
 def test_shipped_scenarios_name_the_schema_in_their_first_line() -> None:
@@ -37,12 +37,12 @@ def test_shipped_scenarios_name_the_schema_in_their_first_line() -> None:
 
 
 def test_the_schema_has_a_name_and_says_which_keys_are_needed() -> None:
-    whole = schema()
+    whole = json_schema()
     assert (whole["$id"], whole["title"]) == ("urn:heatsim:scenario", "heatsim scenario")
     assert whole["required"] == ["grid", "time", "materials", "regions", "initial"]
 
 
-@pytest.mark.parametrize(("name", "field"), list(fields(schema())))
+@pytest.mark.parametrize(("name", "field"), list(fields(json_schema())))
 def test_every_key_is_described_and_every_number_has_a_unit(name: str, field: dict[str, Any]) -> None:
     assert field.get("description"), name
     kinds = [field, *field.get("anyOf", ()), field.get("items", {})]
@@ -53,7 +53,7 @@ def test_every_key_is_described_and_every_number_has_a_unit(name: str, field: di
 def test_the_schema_says_what_is_not_supported_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     for pattern in ("contacts", "boundary.*.kind=radiation", "time.integrator=rkl2"):
         monkeypatch.setitem(unsupported.NOT_YET, pattern, "a feature")
-    found, tables = schema()["properties"], schema()["$defs"]
+    found, tables = json_schema()["properties"], json_schema()["$defs"]
     assert found["contacts"]["description"].endswith("Not supported yet.")
     assert "upported yet" not in found["ambients"]["description"]
     assert tables["Radiation"]["properties"]["kind"]["description"].endswith("radiation: not supported yet.")
@@ -62,7 +62,7 @@ def test_the_schema_says_what_is_not_supported_yet(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_schema_knows_no_null_as_toml_has_none() -> None:
-    assert "null" not in json.dumps(schema())
+    assert "null" not in json.dumps(json_schema())
 
 
 @pytest.mark.parametrize("title", ["My plate", 'quotes " and \\ backslashes', "τ ≠ 0"])

@@ -8,8 +8,8 @@ from typing import get_args
 import pytest
 from heatsim_kernels.convolution import EDGES, LINE_KERNELS, PLANE_KERNELS, masks
 
-from heatsim.scenario import cautions, loads
-from heatsim.scenario.smoothing import WIDEST, Kernel, Smoothing
+from heatsim.scenario import find_warnings, loads
+from heatsim.scenario.smoothing import MAX_MASK_WIDTH, Kernel, Smoothing
 
 Messages = Callable[..., list[str]]
 
@@ -29,7 +29,7 @@ def test_a_scenario_names_the_kernels_the_edges_and_the_widest_mask_that_there_a
     assert set(get_args(Kernel)) == {"auto", *LINE_KERNELS, *PLANE_KERNELS}
     assert set(PLANE_KERNELS) - set(LINE_KERNELS) == {"output_tiled"}
     assert get_args(Smoothing.model_fields["edges"].annotation) == EDGES
-    assert masks.WIDEST == WIDEST
+    assert masks.MAX_MASK_WIDTH == MAX_MASK_WIDTH
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_scenario_names_the_kernels_the_edges_and_the_widest_mask_that_there_a
 def test_what_scenarios_say_of_smoothing_and_hot_spots_is_taken_and_written_out_again(minimal: str, text: str) -> None:
     scenario = loads(minimal + text)
     assert loads(scenario.to_toml()) == scenario
-    assert cautions(scenario) == []
+    assert find_warnings(scenario) == []
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_mask_lies_in_the_axes_that_a_flat_problem_has(messages: Messages, min
 
 def test_a_sigma_below_a_third_of_a_cell_is_warned_of(minimal: str) -> None:
     thin = minimal.replace("[8, 8, 8]", "[8, 80, 1]")
-    (told,) = cautions(loads(thin + smoothing(sigma=0.004), "plate.toml"))
+    (told,) = find_warnings(loads(thin + smoothing(sigma=0.004), "plate.toml"))
     assert str(told) == (
         "plate.toml:17:1: smoothing.0.sigma: 0.004 m is 0.32 of a cell along x, below a third: "
         "it hardly reaches the next cell"

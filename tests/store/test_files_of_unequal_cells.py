@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import xarray
 
-from heatsim.grid import Grid
+from heatsim.geometry.grid import Grid
 from heatsim.store.folder import RunFolder
-from heatsim.store.geometry import write_geometry
 from heatsim.store.series import Series
-from heatsim.store.snapshots import Snapshot, read_snapshot, write_snapshot
+from heatsim.store.snapshots import Snapshot, read_snapshot, write_geometry, write_snapshot
 
 X, Y, Z = (0.1, 0.3, 0.35, 1.0), (-0.5, -0.2, 0.7), (0.0, 1e-6, 0.1 + 0.2)
 GRIDS = {

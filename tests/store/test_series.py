@@ -15,10 +15,9 @@ import xarray
 
 from heatsim.errors import InputFileError
 from heatsim.store.folder import RunFolder
-from heatsim.store.geometry import write_geometry
 from heatsim.store.hdf5 import open_own
 from heatsim.store.series import Series, write_series
-from heatsim.store.snapshots import Field, Snapshot, write_snapshot
+from heatsim.store.snapshots import Snapshot, SnapshotField, write_geometry, write_snapshot
 
 SHAPES = [(1, 1, 50), (1, 20, 30), (4, 5, 6)]
 MakeSnapshot = Callable[..., Snapshot]
@@ -147,7 +146,7 @@ def test_a_moved_run_folder_still_opens(folder: RunFolder, snapshot_of: MakeSnap
 
 def test_further_fields_appear_in_every_reader(folder: RunFolder, snapshot_of: MakeSnapshot) -> None:
     pytest.importorskip("vtkmodules")
-    flux = Field(np.random.default_rng(5).random((4, 5, 6)), "W m-2", "heat flux")
+    flux = SnapshotField(np.random.default_rng(5).random((4, 5, 6)), "W m-2", "heat flux")
     fill(folder, [replace(snapshot_of((4, 5, 6), number), fields={"flux": flux}) for number in range(2)])
     _, frames = read_with_vtk(folder.series)
     assert np.array_equal(frames[0.25]["flux"], flux.values)

@@ -12,15 +12,22 @@ import pytest
 import xarray
 
 from heatsim.errors import InputFileError
-from heatsim.store.geometry import read_geometry, write_geometry
 from heatsim.store.hdf5 import chunk_shape
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame, write_slice_frame
-from heatsim.store.snapshots import Field, Grid, Snapshot, read_snapshot, write_snapshot
+from heatsim.store.snapshots import (
+    Grid,
+    Snapshot,
+    SnapshotField,
+    read_geometry,
+    read_snapshot,
+    write_geometry,
+    write_snapshot,
+)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_snapshot_reads_back_exactly(tmp_path: Path, snapshot_of: Callable[..., Snapshot], dtype: str) -> None:
-    flux = Field(np.random.default_rng(1).random((4, 5, 6)), "W m-2", "heat flux")
+    flux = SnapshotField(np.random.default_rng(1).random((4, 5, 6)), "W m-2", "heat flux")
     snapshot = replace(snapshot_of((4, 5, 6), 3, dtype), fields={"flux": flux})
     write_snapshot(tmp_path / "a.h5", snapshot)
     back = read_snapshot(tmp_path / "a.h5")

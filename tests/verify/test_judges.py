@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from verify_cases import Exact, Run, run_of, solved_balcony
 
-from heatsim.grid import Grid
-from heatsim.verify.exact import steady
-from heatsim.verify.exact.moving import rosenthal
-from heatsim.verify.problem import Check, Judge, Judgement
-from heatsim.verify.problems import PROBLEMS, balcony, iso_10211, manufactured, melting, moving, nafems
-from heatsim.verify.problems import steady as walls
-from heatsim.verify.surfaces import corner, edge, surface
+from heatsim.geometry.grid import Grid
+from heatsim.verification.exact import steady
+from heatsim.verification.exact.steady import rosenthal
+from heatsim.verification.judgement import Judge, Judgement, ValueCheck
+from heatsim.verification.problems import PROBLEMS, balcony, iso_10211, manufactured, melting, moving, nafems
+from heatsim.verification.problems import steady as walls
+from heatsim.verification.surfaces import extrapolate_to_corner, extrapolate_to_edge, surface_temperature
 
 JUDGES: dict[str, Judge] = {problem.name: problem.judge for problem in PROBLEMS}
 
@@ -32,7 +32,7 @@ def failed(judgement: Judgement) -> list[str]:
 
 
 def test_a_check_passes_within_its_tolerance_and_its_order_only() -> None:
-    check = Check("T", 10.0, 10.2, 0.25)
+    check = ValueCheck("T", 10.0, 10.2, 0.25)
     assert check.passed
     assert not check._replace(result=10.3).passed
     assert not check._replace(result=float("nan")).passed
@@ -43,15 +43,15 @@ def test_a_check_passes_within_its_tolerance_and_its_order_only() -> None:
 
 
 def wall(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndarray:
-    return steady.wall(x, walls.LAYERS, walls.CONTACTS, (20.0, -10.0))
+    return steady.layered_wall(x, walls.LAYERS, walls.CONTACTS, (20.0, -10.0))
 
 
 def cylinders(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndarray:
-    return steady.cylinders(x, (0.05, 0.1), (100.0, 0.0))
+    return steady.concentric_cylinders(x, (0.05, 0.1), (100.0, 0.0))
 
 
 EXACT: dict[str, tuple[Exact, Grid, float]] = {
-    "composite-wall": (wall, line(30, 0.3), steady.wall_flux(walls.LAYERS, walls.CONTACTS, 30.0)),
+    "composite-wall": (wall, line(30, 0.3), steady.layered_wall_flux(walls.LAYERS, walls.CONTACTS, 30.0)),
     "cylinders": (cylinders, line(20, 0.05, 0.05, "cylindrical"), 100 * 2 * pi * 50.0 / np.log(2.0)),
 }
 
@@ -139,12 +139,12 @@ def test_the_balcony_approaches_the_standard_from_grid_to_grid() -> None:
     for refined in (1, 2):
         shape = (43 * refined, 39 * refined, 27 * refined)
         bare = Run(Grid(shape, (-0.15, -0.75, 0.0), (0.05 / refined,) * 3), np.zeros(shape), refined=refined)
-        found.append(solved_balcony(bare, *balcony.parts(bare), balcony.AMBIENTS))  # type: ignore[arg-type]
+        found.append(solved_balcony(bare, *balcony.conductivity_and_ambient(bare), balcony.AMBIENTS))  # type: ignore[arg-type]
     flows = balcony.heat_flows(found[1])  # type: ignore[arg-type]
     for number, target in balcony.HEAT.values():
         assert flows[number] == pytest.approx(target, rel=0.01)
     assert sum(flows.values()) == pytest.approx(0.0, abs=1e-4)
-    coarse, fine = (balcony.coldest(run) for run in found)  # type: ignore[arg-type]
+    coarse, fine = (balcony.coldest_corners(run) for run in found)  # type: ignore[arg-type]
     for first, second, target in zip(coarse, fine, balcony.CORNERS.values(), strict=True):
         assert abs(second - target) < 0.6 * abs(first - target)
         assert 2.0 * second - first == pytest.approx(target, abs=0.12)
@@ -152,11 +152,11 @@ def test_the_balcony_approaches_the_standard_from_grid_to_grid() -> None:
 
 def test_a_surface_lies_between_its_cell_and_the_ambient() -> None:
     """k (T_cell - T_s)/(h/2) = (T_s - T_ambient)/R."""
-    found = surface(18.0, 0.1, 0.3, 2.0)
+    found = surface_temperature(18.0, 0.1, 0.3, 2.0)
     assert (18.0 - found) / 0.1 == pytest.approx((found - 2.0) / 0.3)
 
 
 def test_an_edge_and_a_corner_of_a_straight_field_are_exact() -> None:
-    assert edge(2.5, 3.5) == pytest.approx(2.0)
+    assert extrapolate_to_edge(2.5, 3.5) == pytest.approx(2.0)
     rows, columns = np.meshgrid([0.5, 1.5], [0.5, 1.5], indexing="ij")
-    assert corner(4.0 + 2.0 * rows - 3.0 * columns) == pytest.approx(4.0)
+    assert extrapolate_to_corner(4.0 + 2.0 * rows - 3.0 * columns) == pytest.approx(4.0)

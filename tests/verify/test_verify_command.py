@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from heatsim.cli import main
+from heatsim.cli.main import main
 from heatsim.scenario import load, unsupported
-from heatsim.verify import verification
-from heatsim.verify.problem import Problem
-from heatsim.verify.problems import PROBLEMS
+from heatsim.verification import problem_runs
+from heatsim.verification.judgement import VerificationProblem
+from heatsim.verification.problems import PROBLEMS
 
 pytestmark = pytest.mark.xdist_group("verify")  # one process compiles the kernels once
 
@@ -33,8 +33,8 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
 
 
 @pytest.mark.parametrize("problem", QUICK, ids=lambda problem: problem.name)
-def test_a_quick_problem_is_solved_within_its_tolerance_and_order(problem: Problem, tmp_path: Path) -> None:
-    outcome = verification.verify(problem, tmp_path, "cpu", "float64")
+def test_a_quick_problem_is_solved_within_its_tolerance_and_order(problem: VerificationProblem, tmp_path: Path) -> None:
+    outcome = problem_runs.verify_problem(problem, tmp_path, "cpu", "float64")
     if outcome.state == "needs":
         pytest.skip(f"not built yet: {outcome.reason}")
     assert outcome.state == "passed", [outcome.reason, *(c for c in outcome.judgement.checks if not c.passed)]
@@ -45,7 +45,7 @@ def test_a_quick_problem_is_solved_within_its_tolerance_and_order(problem: Probl
 @pytest.mark.parametrize("name", ["mode-3d", "semi-infinite-convection", "manufactured-composite"])
 def test_a_problem_is_solved_on_a_gpu(name: str, precision: str, tmp_path: Path) -> None:
     (problem,) = (each for each in PROBLEMS if each.name == name)
-    outcome = verification.verify(problem, tmp_path, "cuda", precision)
+    outcome = problem_runs.verify_problem(problem, tmp_path, "cuda", precision)
     assert outcome.state == "passed", [outcome.reason, *outcome.judgement.checks]
 
 
@@ -56,8 +56,8 @@ def test_every_problem_has_a_scenario_and_every_scenario_a_problem() -> None:
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
-def test_a_scenario_names_its_schema_and_its_source_and_is_computed_in_float64(problem: Problem) -> None:
-    path = verification.scenario_file(problem.name)
+def test_a_scenario_names_its_schema_and_its_source_and_is_computed_in_float64(problem: VerificationProblem) -> None:
+    path = problem_runs.scenario_file(problem.name)
     schema, *lines = path.read_text(encoding="utf-8").splitlines()
     assert schema == "#:schema ../heatsim.schema.json"
     assert lines[0].startswith("# ")
@@ -66,10 +66,10 @@ def test_a_scenario_names_its_schema_and_its_source_and_is_computed_in_float64(p
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
 def test_nothing_is_wrong_with_a_scenario_but_what_is_not_built(
-    problem: Problem, monkeypatch: pytest.MonkeyPatch
+    problem: VerificationProblem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(unsupported, "NOT_YET", {})
-    assert load(verification.scenario_file(problem.name)).title
+    assert load(problem_runs.scenario_file(problem.name)).title
 
 
 def test_problems_are_listed_and_unknown_ones_refused(invoke: Invoke) -> None:
@@ -105,7 +105,7 @@ def with_scenario(monkeypatch: pytest.MonkeyPatch, folder: Path, change: Callabl
         path.write_text(change((ROOT / "scenarios" / "verify" / f"{name}.toml").read_text()))
         return path
 
-    monkeypatch.setattr(verification, "scenario_file", changed)
+    monkeypatch.setattr(problem_runs, "scenario_file", changed)
 
 
 def test_wrong_physics_fails_with_exit_code_5(invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_what_is_not_built_is_neither_passed_nor_failed(invoke: Invoke, monkeypa
 def test_a_document_holds_table_and_figures_between_markers(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from heatsim.verify import command
+    from heatsim.verification import command
 
     monkeypatch.setattr(command, "PROBLEMS", [each for each in PROBLEMS if each.name in ("mode-1d", "time-euler")])
     path = tmp_path / "verification.md"

@@ -9,8 +9,8 @@ from math import inf
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
-from heatsim.grid import Grid
-from heatsim.verify.problems.balcony import Ambient
+from heatsim.geometry.grid import Grid
+from heatsim.verification.problems.balcony import BalconyAmbient
 
 
 @dataclass
@@ -47,7 +47,9 @@ def run_of(exact: Exact, grid: Grid, time: float = inf, refined: int = 1, off: f
     return Run(grid, values, time, refined, scenario=Unit())
 
 
-def solved_balcony(run: Run, conductivity: np.ndarray, ambient: np.ndarray, ambients: Mapping[int, Ambient]) -> Run:
+def solved_balcony(
+    run: Run, conductivity: np.ndarray, ambient: np.ndarray, ambients: Mapping[int, BalconyAmbient]
+) -> Run:
     """ISO 10211 case 3 by conjugate gradients on a matrix of SciPy; nothing of heatsim's solvers is in it."""
     h = run.grid.spacing[0]
     solid = ambient == 0

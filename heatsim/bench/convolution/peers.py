@@ -11,9 +11,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from heatsim.bench.convolution.libraries import LIBRARIES
-from heatsim.bench.convolution.problems import Problem
-from heatsim.bench.measure import Work
+from heatsim.bench.convolution.peer_process import LIBRARIES
+from heatsim.bench.convolution.problems import ConvolutionProblem
+from heatsim.bench.interleaved_timing import Work
 
 # What decides how many threads libraries use; OpenCV and PyTorch are told by call as well.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -23,7 +23,7 @@ class PeerError(Exception):
     """A peer cannot do what it was asked; the message says why."""
 
 
-class Peer:
+class PeerProcess:
     """A library's process; `name` is what tables show."""
 
     def __init__(self, name: str, process: subprocess.Popen[str]) -> None:
@@ -43,7 +43,7 @@ class Peer:
             raise PeerError(error)
         return value
 
-    def verify(self, problem: Problem) -> str | None:
+    def verify(self, problem: ConvolutionProblem) -> str | None:
         """What is wrong with its solution, "" if nothing, None where it has none; the problem is then held ready."""
         flaw = self.ask("verify", problem._asdict())
         return None if flaw is None else str(flaw)
@@ -54,15 +54,15 @@ class Peer:
 
 
 @contextmanager
-def started(
+def start_peers(
     device: str, python: Path | None, threads: int, wanted: bool = True
-) -> Iterator[tuple[list[Peer], list[str]]]:
+) -> Iterator[tuple[list[PeerProcess], list[str]]]:
     """The peers of a device that a Python can import, this one unless named, and why the others cannot be."""
-    found: list[Peer] = []
+    found: list[PeerProcess] = []
     missing: list[str] = []
     with ExitStack() as stack:
         for name in LIBRARIES[device] if wanted else ():
-            peer = Peer(name, stack.enter_context(_process(device, name, python, threads)))
+            peer = PeerProcess(name, stack.enter_context(_process(device, name, python, threads)))
             try:
                 peer.name = f"{name} {peer.ask('version')}"
             except PeerError as error:
@@ -77,7 +77,14 @@ def _process(device: str, name: str, python: Path | None, threads: int) -> Itera
     root = str(Path(__file__).parents[3])  # where `heatsim` lies, for a Python that does not have it
     path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, **dict.fromkeys(THREADS, str(threads)), "PYTHONPATH": path}
-    command = [str(python or sys.executable), "-m", "heatsim.bench.convolution.peer", device, name, str(threads)]
+    command = [
+        str(python or sys.executable),
+        "-m",
+        "heatsim.bench.convolution.peer_process",
+        device,
+        name,
+        str(threads),
+    ]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
     )

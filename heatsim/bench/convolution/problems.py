@@ -14,7 +14,7 @@ import numpy as np
 PLANES, LINES, SEPARABLE, BANKS, RELU, POOL = "planes", "lines", "separable", "banks", "relu", "pool"
 FAMILIES = (PLANES, LINES, SEPARABLE, BANKS, RELU, POOL)
 SIGMA = 2.0  # of the Gaussian that is timed, cells
-REACH = 4  # of its mask, in sigma
+MASK_RADIUS_SIGMAS = 4  # of its mask, in sigma
 TIMED = 0  # the seed of what is timed: smoothing masks; other seeds give masks without any symmetry
 BANK_SIDE = 512  # cells a side of the images that banks are timed on
 
@@ -28,7 +28,7 @@ BANKS_TIMED = {
 }  # fmt: skip
 
 
-class Problem(NamedTuple):
+class ConvolutionProblem(NamedTuple):
     """A field and what is done to it.
 
     shape: of the input, (rows, columns), with planes before where there are any; (batch, channels, rows, columns) for
@@ -47,7 +47,7 @@ class Problem(NamedTuple):
     seed: int = TIMED
 
     @classmethod
-    def of(cls, fields: dict[str, Any]) -> Problem:
+    def of(cls, fields: dict[str, Any]) -> ConvolutionProblem:
         """From JSON."""
         found: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in fields.items()}
         return cls(**found)
@@ -91,13 +91,13 @@ class Problem(NamedTuple):
         }[self.family]
 
 
-def data(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+def data(problem: ConvolutionProblem) -> tuple[np.ndarray, np.ndarray]:
     """The input and the weights, of the problem's type; all processes make the same."""
     field = np.random.default_rng(problem.seed).random(problem.shape, dtype=problem.precision)  # type: ignore[call-overload]
     return field, weights(problem).astype(problem.precision)
 
 
-def weights(problem: Problem) -> np.ndarray:
+def weights(problem: ConvolutionProblem) -> np.ndarray:
     """The mask, or the filters (filters, channels, rows, columns), float64; the same whatever the size of the field, as
     some GPU kernels are compiled for their mask."""
     if problem.seed == TIMED and problem.family in (LINES, SEPARABLE):
@@ -110,15 +110,15 @@ def weights(problem: Problem) -> np.ndarray:
 
 def timed(
     families: tuple[str, ...], size: tuple[int, int], precision: str, masks: tuple[tuple[int, int], ...], device: str
-) -> Iterator[Problem]:
+) -> Iterator[ConvolutionProblem]:
     """What is timed on a field of (rows, columns)."""
     image = (min(BANK_SIDE, size[0]), min(BANK_SIDE, size[1]))
-    found = [Problem(PLANES, size, precision, mask) for mask in masks]
-    found += [Problem(LINES, size, precision, (5,), axis) for axis in (1, 0)]
-    found += [Problem(SEPARABLE, size, precision, (1 + 2 * int(REACH * SIGMA),))]
+    found = [ConvolutionProblem(PLANES, size, precision, mask) for mask in masks]
+    found += [ConvolutionProblem(LINES, size, precision, (5,), axis) for axis in (1, 0)]
+    found += [ConvolutionProblem(SEPARABLE, size, precision, (1 + 2 * int(MASK_RADIUS_SIGMAS * SIGMA),))]
     for channels, filters, m in BANKS_TIMED[device]:
-        found.append(Problem(BANKS, (1, channels, *image), precision, (m, m), edge="zero", filters=filters))
-    found += [Problem(RELU, size, precision), Problem(POOL, size, precision, (2, 2))]
+        found.append(ConvolutionProblem(BANKS, (1, channels, *image), precision, (m, m), edge="zero", filters=filters))
+    found += [ConvolutionProblem(RELU, size, precision), ConvolutionProblem(POOL, size, precision, (2, 2))]
     return (each for each in found if each.family in families)
 
 
@@ -133,21 +133,111 @@ BANKS_VERIFIED = (
 )  # fmt: skip
 
 
-def cases(family: str, precision: str) -> list[Problem]:
+def cases(family: str, precision: str) -> list[ConvolutionProblem]:
     """What the kernels of a family are verified on: awkward shapes, every edge, masks of all forms."""
     if family == PLANES:
         planes = [*SHAPES, (3, 33, 61)]
-        return [Problem(family, shape, precision, m, edge=edge) for m, edge in MASKS for shape in planes]
+        return [ConvolutionProblem(family, shape, precision, m, edge=edge) for m, edge in MASKS for shape in planes]
     if family in (LINES, SEPARABLE):
         shapes: list[tuple[tuple[int, ...], int]] = [
             (shape, axis) for shape in SHAPES for axis in ((0, 1) if family == LINES else (1,))
         ]
         shapes += [((5, 33, 61), axis) for axis in ((0, 1, 2) if family == LINES else (2,))]
-        return [Problem(family, s, precision, (w,), axis, edge, seed=3) for w, edge in WIDTHS for s, axis in shapes]
+        return [
+            ConvolutionProblem(family, s, precision, (w,), axis, edge, seed=3)
+            for w, edge in WIDTHS
+            for s, axis in shapes
+        ]
     if family == BANKS:
         return [
-            Problem(family, shape, precision, mask, edge="zero", filters=filters, stride=stride, seed=4)
+            ConvolutionProblem(family, shape, precision, mask, edge="zero", filters=filters, stride=stride, seed=4)
             for shape, mask, filters, stride in BANKS_VERIFIED
         ]
     window = (2, 2) if family == POOL else ()
-    return [Problem(family, (2, 3, *shape), precision, window, seed=5) for shape in SHAPES if min(shape) > 1]
+    return [ConvolutionProblem(family, (2, 3, *shape), precision, window, seed=5) for shape in SHAPES if min(shape) > 1]
+
+
+# The results that kernels must give, in plain NumPy and float64, written from the definitions and from no kernel.
+
+
+_PADS: dict[str, Any] = {"zero": "constant", "nearest": "edge", "reflect": "symmetric", "wrap": "wrap"}
+
+
+class ExpectedResult(NamedTuple):
+    """A result and the sum of the magnitudes that were added up for it, to which rounding is in proportion."""
+
+    values: np.ndarray
+    magnitudes: np.ndarray
+
+
+def expected_result(problem: ConvolutionProblem, field: np.ndarray, weights: np.ndarray) -> ExpectedResult:
+    """The result of a problem for an input and weights of its shapes."""
+    field, weights = field.astype(np.float64), weights.astype(np.float64)
+    if problem.family in (RELU, POOL):
+        values = np.maximum(field, 0) if problem.family == RELU else _pooled(field, problem.mask)
+        return ExpectedResult(values, np.zeros_like(values))
+    compute = {PLANES: _planes, LINES: _lines, SEPARABLE: _separable, BANKS: _bank}[problem.family]
+    return ExpectedResult(compute(problem, field, weights), compute(problem, np.abs(field), np.abs(weights)))
+
+
+def flaw(problem: ConvolutionProblem, found: np.ndarray, right: ExpectedResult, roundings: float) -> str:
+    """What is wrong with a result, or nothing; `roundings` is in rounding units of the magnitudes, times the square
+    root of the number of products, as errors add up that are independent."""
+    if found.shape != right.values.shape or found.dtype != np.dtype(problem.precision):
+        return f"the result is {found.dtype} {found.shape}, not {problem.precision} {right.values.shape}"
+    units = roundings * max(1.0, problem.operations / 2) ** 0.5
+    allowed = units * np.finfo(found.dtype).eps * right.magnitudes
+    wrong = ~(np.abs(found - right.values) <= allowed)
+    if not wrong.any():
+        return ""
+    where = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return (
+        f"{int(wrong.sum())} of {found.size} values differ, the first at {where}: "
+        f"{found[where]!s} instead of {right.values[where]:.9g}"
+    )
+
+
+def _planes(problem: ConvolutionProblem, field: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    margins = [(0, 0)] * (field.ndim - 2) + [(n // 2, n // 2) for n in mask.shape]
+    padded = np.pad(field, margins, mode=_PADS[problem.edge])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, mask.shape, axis=(-2, -1))
+    return np.asarray(np.einsum("...jk,jk->...", windows, mask[::-1, ::-1]))
+
+
+def _lines(problem: ConvolutionProblem, field: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    along_rows = _planes(problem, np.moveaxis(field, problem.axis, -1), mask[None])
+    return np.moveaxis(along_rows, -1, problem.axis)
+
+
+def _separable(problem: ConvolutionProblem, field: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Along the last two axes."""
+    return _planes(problem, _planes(problem, field, mask[:, None]), mask[None])
+
+
+def _bank(problem: ConvolutionProblem, images: np.ndarray, filters: np.ndarray) -> np.ndarray:
+    margins = ((0, 0), (0, 0), *((p, p) for p in problem.padding))
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(images, margins), problem.mask, axis=(2, 3))
+    strided = windows[:, :, :: problem.stride, :: problem.stride]
+    return np.asarray(np.einsum("bcyxjk,fcjk->bfyx", strided, filters, optimize=True))
+
+
+def _pooled(field: np.ndarray, window: tuple[int, ...]) -> np.ndarray:
+    """Whole windows, side by side."""
+    (rows, columns), (high, wide) = (n // m for n, m in zip(field.shape[-2:], window, strict=True)), window
+    whole = field[..., : rows * high, : columns * wide]
+    return np.asarray(whole.reshape(*field.shape[:-2], rows, high, columns, wide).max((-3, -1)))
+
+
+CORNER = 96  # cells a side of the corner of a large input that a result is checked by
+INSIDE = 40  # of its rows and columns, which no mask sees beyond
+
+
+def corner_flaw(
+    problem: ConvolutionProblem, field: np.ndarray, weights: np.ndarray, found: np.ndarray, roundings: float
+) -> str:
+    """What is wrong with the first corner of a large result, or nothing."""
+    cut = np.s_[..., :CORNER, :CORNER]
+    small = field[cut]
+    right = expected_result(problem._replace(shape=small.shape), small, weights)
+    inside = np.s_[..., :INSIDE, :INSIDE] if prod(field.shape[-2:]) > prod(small.shape[-2:]) else np.s_[...]
+    return flaw(problem, found[inside], ExpectedResult(right.values[inside], right.magnitudes[inside]), roundings)

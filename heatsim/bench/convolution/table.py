@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from heatsim.bench import report
-from heatsim.bench.command import Shown
-from heatsim.bench.report import Column, Row, digits, number
+from heatsim.bench.harness import ReportLayout
+from heatsim.bench.report import Row, TableColumn, digits, number
 
 
 def _problem(row: Row) -> str:
@@ -18,24 +18,24 @@ def _rate(row: Row) -> str:
 
 
 COLUMNS = (
-    Column("problem", _problem),
-    Column("precision", lambda row: str(row["precision"])),
-    Column("kernel", lambda row: str(row["kernel"])),
-    Column("ms", digits("median_seconds", 1e-3)),
-    Column("G results/s", _rate),
-    Column("best", digits("results_per_second_best", 1e9)),
-    Column("GB/s", digits("bytes_per_second", 1e9)),
-    Column("of copy", number("of_copy", ".2f")),
-    Column("roof", number("roof", ".2f")),
-    Column("GFLOP/s", digits("operations_per_second", 1e9)),
-    Column("of FMA", number("of_fma_limit", ".2f")),
-    Column("time / best", number("times_best", ".2f")),
-    Column("saved", number("accesses_saved", ".1f")),
-    Column("OP/B asked", number("intensity_asked", ".2f")),
-    Column("least", number("intensity_least", ".2f")),
-    Column("registers", number("registers", ".0f")),
-    Column("spilled B", number("spilled_bytes", ".0f")),
-    Column("blocks/SM", report.blocks),
+    TableColumn("problem", _problem),
+    TableColumn("precision", lambda row: str(row["precision"])),
+    TableColumn("kernel", lambda row: str(row["kernel"])),
+    TableColumn("ms", digits("median_seconds", 1e-3)),
+    TableColumn("G results/s", _rate),
+    TableColumn("best", digits("results_per_second_best", 1e9)),
+    TableColumn("GB/s", digits("bytes_per_second", 1e9)),
+    TableColumn("of copy", number("of_copy", ".2f")),
+    TableColumn("roof", number("roof", ".2f")),
+    TableColumn("GFLOP/s", digits("operations_per_second", 1e9)),
+    TableColumn("of FMA", number("of_fma_limit", ".2f")),
+    TableColumn("time / best", number("times_best", ".2f")),
+    TableColumn("saved", number("accesses_saved", ".1f")),
+    TableColumn("OP/B asked", number("intensity_asked", ".2f")),
+    TableColumn("least", number("intensity_least", ".2f")),
+    TableColumn("registers", number("registers", ".0f")),
+    TableColumn("spilled B", number("spilled_bytes", ".0f")),
+    TableColumn("blocks/SM", report.blocks),
 )
 
 
@@ -58,4 +58,4 @@ def _verified(document: dict[str, Any]) -> str:
     return f"Before they were timed, the kernels gave the right results on {cases} problems."
 
 
-SHOWN = Shown(COLUMNS, lambda row: (row["problem"], row["shape"], row["precision"]), flaws, _verified)
+SHOWN = ReportLayout(COLUMNS, lambda row: (row["problem"], row["shape"], row["precision"]), flaws, _verified)

@@ -9,28 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from heatsim import devices
 from heatsim.bench import machine
-from heatsim.bench.integrators.options import Options
-from heatsim.bench.integrators.problems import PROBLEMS, Known, scenario_of
-from heatsim.bench.measure import Tell
+from heatsim.bench.integrators.options import IntegratorOptions
+from heatsim.bench.integrators.problems import PROBLEMS, KnownProblem, scenario_of
+from heatsim.bench.interleaved_timing import Tell
 from heatsim.integrators import make_field
-from heatsim.problem import Problem, build
-from heatsim.simulation import Progress, Timings, simulate
-from heatsim.state import State
+from heatsim.problem import Problem, build_problem
+from heatsim.simulation import device_selection
+from heatsim.simulation.state import State
+from heatsim.simulation.time_loop import Progress, Timings, simulate
 
 NAME = "heatsim bench integrators"
 TOLERANCES = {"euler": (None,), "rkl2": (1e-2, 1e-3, 1e-4, 1e-5), "implicit": (1e-2, 1e-3, 1e-4, 1e-5)}
 ALLOWED = 3.0  # errors over tolerances
 WARM_UP = 20.0  # stability limits that are run before, which compiles everything
-TARGET = 1e-4  # error, of the range of temperatures, at which integrators are compared
+TARGET_ERROR = 1e-4  # error, of the range of temperatures, at which integrators are compared
 
 Row = dict[str, Any]
 
 
-def benchmark(options: Options, tell: Tell) -> dict[str, Any]:
+def benchmark(options: IntegratorOptions, tell: Tell) -> dict[str, Any]:
     """Do what was asked for, and return all that was found, fit for JSON. Raises `HeatsimError`."""
-    described = machine.describe(options.device)  # before the load is our own
+    described = machine.describe_machine(options.device)  # before the load is our own
     rows = [
         _row(options, PROBLEMS[name], integrator, tolerance, precision, tell)
         for name in options.problems
@@ -48,11 +48,18 @@ def benchmark(options: Options, tell: Tell) -> dict[str, Any]:
     }
 
 
-def _row(options: Options, known: Known, integrator: str, tolerance: float | None, precision: str, tell: Tell) -> Row:
+def _row(
+    options: IntegratorOptions,
+    known: KnownProblem,
+    integrator: str,
+    tolerance: float | None,
+    precision: str,
+    tell: Tell,
+) -> Row:
     """Run a problem to its end, or for as long as it may take."""
     tell(f"{known.name}: {integrator}{f' to {tolerance:g}' if tolerance else ''} in {precision}")
     scenario = scenario_of(known.text(options.size), integrator, tolerance, precision, options.device)
-    problem, kernel = build(scenario), devices.choose(scenario).kernel
+    problem, kernel = build_problem(scenario), device_selection.choose_device(scenario).kernel
     _run(problem, kernel, min(WARM_UP * problem.stability_limit, scenario.time.end), options.limit)
     state, seconds, share = _run(problem, kernel, scenario.time.end, options.limit)
     row: Row = {
@@ -63,9 +70,9 @@ def _row(options: Options, known: Known, integrator: str, tolerance: float | Non
         "kernel": kernel,
         "tolerance": tolerance,
         "steps": state.step,
-        "rejected": state.effort.rejected,
-        "sweeps": state.effort.stages or (state.step if integrator == "euler" else 0),
-        "iterations": state.effort.iterations,
+        "rejected": state.solver_statistics.rejected,
+        "sweeps": state.solver_statistics.stages or (state.step if integrator == "euler" else 0),
+        "iterations": state.solver_statistics.iterations,
         "share": share,
         "ran": seconds,
         "seconds": seconds / share if share == 1.0 or integrator == "euler" else None,  # steps under control grow
@@ -98,15 +105,17 @@ def _compared(rows: list[Row]) -> list[str]:
     for problem, precision in dict.fromkeys((row["problem"], row["precision"]) for row in rows):
         mine = [row for row in rows if (row["problem"], row["precision"]) == (problem, precision)]
         names = dict.fromkeys(row["integrator"] for row in mine)
-        seconds = {name: to_accuracy([row for row in mine if row["integrator"] == name], TARGET) for name in names}
+        seconds = {
+            name: time_to_accuracy([row for row in mine if row["integrator"] == name], TARGET_ERROR) for name in names
+        }
         reached = {name: value for name, value in seconds.items() if value is not None}
         if reached:
             times = ", ".join(f"{name} {value:.3g} s" for name, value in reached.items())
-            told.append(f"{problem} in {precision}, to an error of {TARGET:g}: {times}")
+            told.append(f"{problem} in {precision}, to an error of {TARGET_ERROR:g}: {times}")
     return told
 
 
-def to_accuracy(rows: list[Row], target: float) -> float | None:
+def time_to_accuracy(rows: list[Row], target: float) -> float | None:
     """Seconds to an error of `target`, between the two rows about it on a double logarithmic scale, or those of the
     fastest if all are more accurate. None if no row is so accurate, but for one that was cut short."""
     ordered = sorted((row["error"], row["seconds"]) for row in rows if row.get("error") and "failed" not in row)

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from heatsim.bench import asked, machine
-from heatsim.bench.errors import RequestError
+from heatsim.bench import machine, request
 from heatsim.bench.integrators.problems import PROBLEMS
+from heatsim.bench.request import RequestError
 
 INTEGRATORS = ("euler", "rkl2", "implicit")
 DEFAULT_SIZE = {"cpu": 64, "cuda": 256}
-LEAST_SIZE = 32  # the layers of the stack are a 32nd of it
+MIN_SIZE = 32  # the layers of the stack are a 32nd of it
 
 
 @dataclass(frozen=True)
-class Options:
+class IntegratorOptions:
     """A request with its defaults filled in. size: cells an axis; limit: seconds that a run may take."""
 
     device: str
@@ -33,13 +33,13 @@ class Options:
         """The command that does the same on this machine."""
         chosen = {
             "--size": self.size,
-            "--precision": asked.precision(self.precisions),
+            "--precision": request.precision_option(self.precisions),
             "--problem": () if len(self.problems) == len(PROBLEMS) else self.problems,
             "--integrator": () if len(self.integrators) == len(INTEGRATORS) else self.integrators,
             "--limit": self.limit,
             "--figure": self.figure,
         }
-        return asked.command("integrators", self.device, chosen)
+        return request.command_line("integrators", self.device, chosen)
 
 
 def options(
@@ -52,19 +52,19 @@ def options(
     json: Path | None = None,
     write: Path | None = None,
     figure: Path | None = None,
-) -> Options:
+) -> IntegratorOptions:
     """Check a request and fill in its defaults. Raises `RequestError`, and `NoGpuError` where one is demanded."""
-    picked = machine.pick(device)
+    picked = machine.pick_device(device)
     cells = size or DEFAULT_SIZE[picked]
-    if cells < LEAST_SIZE or cells % LEAST_SIZE:
-        raise RequestError(f"--size {cells}: expected a multiple of {LEAST_SIZE} cells")
+    if cells < MIN_SIZE or cells % MIN_SIZE:
+        raise RequestError(f"--size {cells}: expected a multiple of {MIN_SIZE} cells")
     if not 0 < limit < float("inf"):
         raise RequestError(f"--limit {limit:g}: a time above 0 is needed")
-    asked.check_folders((json, write, figure))
-    return Options(
+    request.check_folders((json, write, figure))
+    return IntegratorOptions(
         picked,
         cells,
-        asked.precisions(precision),
+        request.parse_precisions(precision),
         tuple(name for name in PROBLEMS if name in problems) or tuple(PROBLEMS),
         tuple(name for name in INTEGRATORS if name in integrators) or INTEGRATORS,
         limit,

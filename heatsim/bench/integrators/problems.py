@@ -14,18 +14,18 @@ import numpy as np
 import tomli_w
 
 from heatsim.integrators import make_field
-from heatsim.problem import build
+from heatsim.problem import build_problem
 from heatsim.scenario import Scenario, loads
-from heatsim.simulation import Timings, simulate
-from heatsim.state import State
+from heatsim.simulation.state import State
+from heatsim.simulation.time_loop import Timings, simulate
 
 CONTRAST = 1000.0  # of the conductivities of the stack
 FOILS, THICKNESS = 4, 1 / 320  # of metal in the stack, whose height is 1
-FINE = 1e-7  # tolerance of the fine solution
+FINE_TOLERANCE = 1e-7  # tolerance of the fine solution
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownProblem:
     """A problem and its solution. text: the scenario of n cells an axis in degC; solution: (nz, ny, nx) or what
     broadcasts to it, at the end; rise: range of temperatures, K."""
 
@@ -69,8 +69,8 @@ def _stack(n: int, across: int | None = None) -> str:
 
 @cache
 def _crept(n: int) -> np.ndarray:
-    scenario = scenario_of(_stack(n, across=1), "implicit", FINE, "float64", "cpu")
-    problem = build(scenario)
+    scenario = scenario_of(_stack(n, across=1), "implicit", FINE_TOLERANCE, "float64", "cpu")
+    problem = build_problem(scenario)
     state = State(problem, make_field(problem, "multigrid"))
     simulate(state, [], Timings())
     return state.temperature().copy()
@@ -100,6 +100,6 @@ def _document(
 
 
 PROBLEMS = {
-    "smooth": Known("smooth", _smooth, _decayed, 2.0),
-    "stack": Known("stack", _stack, _crept, 1.0),
+    "smooth": KnownProblem("smooth", _smooth, _decayed, 2.0),
+    "stack": KnownProblem("stack", _stack, _crept, 1.0),
 }

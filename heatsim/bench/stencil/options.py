@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from heatsim.bench import asked, machine
-from heatsim.bench.errors import RequestError
-from heatsim.bench.stencil import contenders
+from heatsim.bench import machine, request
+from heatsim.bench.request import RequestError
+from heatsim.bench.stencil import kernels_under_test
 
 Shape = tuple[int, int, int]  # nz, ny, nx
 
 DEFAULT_SIZE = {"cpu": "256", "cuda": "512"}
 DEFAULT_MATERIALS = (1, 3)
-MOST_MATERIALS = 255
-MOST_CELLS = 2**32 - 1  # in a CUDA kernel
+MAX_MATERIALS = 255
+MAX_CELLS = 2**32 - 1  # in a CUDA kernel
 
 
 @dataclass(frozen=True)
-class Options:
+class StencilOptions:
     """A request that has been checked: a device that is there, kernels that it has, sizes that make sense."""
 
     device: str
@@ -37,10 +37,10 @@ class Options:
 
     def command(self) -> str:
         """The command that measures this again, with every default written out."""
-        every = self.kernels == tuple(contenders.names(self.device))
+        every = self.kernels == tuple(kernels_under_test.kernel_names(self.device))
         chosen = {
             "--size": [in_words(shape) for shape in self.sizes],
-            "--precision": asked.precision(self.precisions),
+            "--precision": request.precision_option(self.precisions),
             "--kernel": () if every else self.kernels,
             "--materials": self.materials,
             "--seconds": self.seconds,
@@ -51,7 +51,7 @@ class Options:
             "--write": self.write,
             "--figure": self.figure,
         }
-        return asked.command("stencil", self.device, chosen)
+        return request.command_line("stencil", self.device, chosen)
 
 
 def options(
@@ -67,27 +67,27 @@ def options(
     json: Path | None = None,
     write: Path | None = None,
     figure: Path | None = None,
-) -> Options:
+) -> StencilOptions:
     """Check a request and fill in its defaults. Raises `RequestError`, and `NoGpuError` where one is demanded."""
-    picked = machine.pick(device)
-    known = tuple(contenders.names(picked))
+    picked = machine.pick_device(device)
+    known = tuple(kernels_under_test.kernel_names(picked))
     for name in kernels:
         if name not in known:
-            elsewhere = f'; "{name}" runs on another device' if name in contenders.all_names() else ""
+            elsewhere = f'; "{name}" runs on another device' if name in kernels_under_test.all_kernel_names() else ""
             raise RequestError(
                 f'--kernel {name}: not a kernel of device "{picked}", which has {", ".join(known)}{elsewhere}'
             )
     for count in materials:
-        if not 1 <= count <= MOST_MATERIALS:
-            raise RequestError(f"--materials {count}: between 1 and {MOST_MATERIALS} are possible")
-    asked.check_seconds(seconds)
+        if not 1 <= count <= MAX_MATERIALS:
+            raise RequestError(f"--materials {count}: between 1 and {MAX_MATERIALS} are possible")
+    request.check_seconds(seconds)
     if tune and picked == "cpu":
         raise RequestError("--tune: only the CUDA kernels have tiles to choose from")
-    asked.check_folders((json, write, figure))
-    return Options(
+    request.check_folders((json, write, figure))
+    return StencilOptions(
         picked,
         tuple(dict.fromkeys(parse_size(text, picked) for text in sizes or (DEFAULT_SIZE[picked],))),
-        asked.precisions(precision),
+        request.parse_precisions(precision),
         tuple(dict.fromkeys(kernels)) or known,
         tuple(dict.fromkeys(materials)) or DEFAULT_MATERIALS,
         seconds,
@@ -111,8 +111,8 @@ def parse_size(text: str, device: str) -> Shape:
     if min(numbers) <= 0:
         raise RequestError(f"--size {text}: every axis needs at least one cell")
     nx, ny, nz = numbers * (3 // len(numbers))
-    if device == "cuda" and nx * ny * nz > MOST_CELLS:
-        raise RequestError(f"--size {text}: CUDA kernels count cells in 32 bits, so {MOST_CELLS} at most")
+    if device == "cuda" and nx * ny * nz > MAX_CELLS:
+        raise RequestError(f"--size {text}: CUDA kernels count cells in 32 bits, so {MAX_CELLS} at most")
     return nz, ny, nx
 
 

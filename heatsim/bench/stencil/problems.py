@@ -13,8 +13,8 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
-from heatsim_kernels.stencil.kinds import BESIDE, OWN, find_kinds
-from heatsim_kernels.stencil.terms import Drive, Terms
+from heatsim_kernels.stencil.cell_classes import BESIDE, OWN, classify_cells
+from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
 Shape = tuple[int, int, int]  # nz, ny, nx
 
@@ -22,7 +22,7 @@ STEP = 1.0  # s; exchange rates stay below 0.1/s, so a cell with three fixed wal
 BLOCK = 64  # cells an edge of the cubes of one material that are timed
 PERIOD = 7  # planes after which a timed field repeats
 FIXED, FLUX, CONVECTION, INSULATED = "fixed", "flux", "convection", "insulated"
-WALLS = (FIXED, CONVECTION, FLUX, FIXED, INSULATED, CONVECTION)  # of FACES; verification turns them round
+BOUNDARY_KINDS = (FIXED, CONVECTION, FLUX, FIXED, INSULATED, CONVECTION)  # of FACES; verification turns them round
 
 # (nz, ny, nx): one cell an axis in all combinations, primes, multiples of vectors and tiles and their neighbours.
 SHAPES: tuple[Shape, ...] = (
@@ -33,21 +33,21 @@ SHAPES: tuple[Shape, ...] = (
 LARGE: Shape = (37, 131, 269)  # several tiles of every kernel along every axis
 
 
-class Case(NamedTuple):
+class StencilCase(NamedTuple):
     """A problem to verify kernels on: some steps from a field of float32 values."""
 
     name: str
-    terms: Terms
-    drive: Drive
+    terms: StencilCoefficients
+    drive: Forcing
     field: np.ndarray
     steps: int
 
 
-class Timed(NamedTuple):
+class TimedStencil(NamedTuple):
     """A problem to time: the field is given plane by plane."""
 
-    terms: Terms
-    drive: Drive
+    terms: StencilCoefficients
+    drive: Forcing
     planes: np.ndarray  # (PERIOD, ny, nx), which repeat
 
     def field(self) -> Iterable[np.ndarray]:
@@ -55,20 +55,20 @@ class Timed(NamedTuple):
         return islice(cycle(self.planes), self.terms.shape[0])
 
 
-def all_cases(materials: Iterable[int]) -> list[Case]:
+def all_cases(materials: Iterable[int]) -> list[StencilCase]:
     """What a kernel is verified on, for these numbers of materials."""
     return [*(case for count in materials for case in cases(count)), *cases_with_everything()]
 
 
-def cases(materials: int) -> Iterator[Case]:
+def cases(materials: int) -> Iterator[StencilCase]:
     """Linear walls of every kind on every face, in so many materials; every other case counts the heat through them."""
     for number, shape in enumerate((*SHAPES, LARGE)):
         rng = np.random.default_rng(number)
         zones = _blocks(rng, shape, materials, block=1 if number % 3 == 0 else 5)
         terms = replace(_terms(rng, zones, materials), closed=(number % 2 == 0,) * 6)
         rows = 1 + 2 * (number % 4 == 3)  # constant, or another row for each of three steps
-        drive = _walls(rng, terms, rows, turned=number % 6)
-        yield Case(
+        drive = _boundary_forcing(rng, terms, rows, turned=number % 6)
+        yield StencilCase(
             f"{_words(shape)}, {materials} material" + "s" * (materials > 1),
             terms,
             drive,
@@ -77,25 +77,27 @@ def cases(materials: int) -> Iterator[Case]:
         )
 
 
-def cases_with_everything() -> Iterator[Case]:
+def cases_with_everything() -> Iterator[StencilCase]:
     """Three materials, walls that differ from cell to cell, heat by kind and by cell, all of them changing in time."""
     for number, shape in enumerate(((5, 3, 131), (1, 23, 41), (16, 33, 127))):
         rng = np.random.default_rng(100 + number)
         periodic, closed = (False, False, True), (False, False, False, False, True, True)
         terms = _terms(rng, _blocks(rng, shape, 3, block=4), 3, periodic)
         terms = replace(terms, closed=closed, wall_per_cell=True)
-        walls = _walls(rng, terms, 3, turned=number)
+        walls = _boundary_forcing(rng, terms, 3, turned=number)
         heat, scale = rng.uniform(-0.1, 0.1, (3, terms.kind_count)), rng.uniform(0, 1, 3)
-        drive = Drive(walls.wall_a, walls.wall_b, heat, rng.uniform(-0.1, 0.1, shape), scale)
-        yield Case(f"{_words(shape)} with sources and a periodic axis", terms, drive, _field(rng, shape), steps=7)
+        drive = Forcing(walls.wall_a, walls.wall_b, heat, rng.uniform(-0.1, 0.1, shape), scale)
+        yield StencilCase(
+            f"{_words(shape)} with sources and a periodic axis", terms, drive, _field(rng, shape), steps=7
+        )
 
 
-def timed(shape: Shape, materials: int) -> Timed:
+def timed_stencil(shape: Shape, materials: int) -> TimedStencil:
     """Walls of every linear kind; materials in cubes of BLOCK cells; no count of the heat through the walls."""
     rng = np.random.default_rng(0)
     terms = replace(_terms(rng, _cubes(shape, materials), materials), closed=(True,) * 6)
     planes = rng.random((PERIOD, *shape[1:]), dtype=np.float32)
-    return Timed(terms, _walls(rng, terms, 1, turned=0), planes)
+    return TimedStencil(terms, _boundary_forcing(rng, terms, 1, turned=0), planes)
 
 
 def _words(shape: Shape) -> str:
@@ -112,17 +114,17 @@ def _terms(
     zones: np.ndarray,
     materials: int,
     periodic: tuple[bool, bool, bool] = (False, False, False),
-) -> Terms:
+) -> StencilCoefficients:
     """Capacities and conductances of materials at random, which lie where `zones` (nz, ny, nx) says."""
     nz, ny, nx = zones.shape
     capacity = rng.uniform(1, 2, materials)
     conductance = rng.uniform(0.01, 0.1, (3, materials, materials))
     conductance += conductance.transpose(0, 2, 1)
     labels = (np.zeros(nx, np.int32), np.zeros(ny, np.int32), np.zeros(nz, np.int32))
-    kinds = find_kinds(zones, np.arange(materials), labels, periodic)
+    kinds = classify_cells(zones, np.arange(materials), labels, periodic)
     own = kinds.members[:, [OWN]]
     rates = conductance[np.repeat(np.arange(3), 2), own, kinds.members[:, BESIDE]] / 2 / capacity[own]
-    return Terms((nz, ny, nx), rates, capacity[own[:, 0]], kinds.cells, periodic)
+    return StencilCoefficients((nz, ny, nx), rates, capacity[own[:, 0]], kinds.cells, periodic)
 
 
 def _blocks(rng: np.random.Generator, shape: Shape, materials: int, block: int) -> np.ndarray:
@@ -143,21 +145,85 @@ def _cubes(shape: Shape, materials: int) -> np.ndarray:
     return zones
 
 
-def _walls(rng: np.random.Generator, terms: Terms, rows: int, turned: int) -> Drive:
+def _boundary_forcing(rng: np.random.Generator, terms: StencilCoefficients, rows: int, turned: int) -> Forcing:
     """Wall values of `rows` steps; the kinds of WALLS, turned round by so many faces."""
     a, b = np.zeros((2, rows, terms.wall_size))
     ends = [*terms.wall_offsets[1:], terms.wall_size]
     for face, (first, end) in enumerate(zip(terms.wall_offsets, ends, strict=True)):
-        kind, size = WALLS[(face + turned) % len(WALLS)], (rows, end - first)
+        kind, size = BOUNDARY_KINDS[(face + turned) % len(BOUNDARY_KINDS)], (rows, end - first)
         if kind == FLUX:
             b[:, first:end] = rng.uniform(-0.1, 0.1, size)
         elif kind != INSULATED:
             share = np.full(size, 2.0) if kind == FIXED else rng.uniform(0.01, 1.0, size)
             a[:, first:end] = -share
             b[:, first:end] = share * rng.uniform(0.5, 1.5, size)
-    return Drive(a, b)
+    return Forcing(a, b)
 
 
 def bytes_needed(shape: Shape, precision: str, materials: int) -> int:
     """Bytes on the device of the field, its next step, and the material of each cell."""
     return prod(shape) * (2 * np.dtype(precision).itemsize + (materials > 1))
+
+
+# Explicit Euler steps of heat conduction in float64 NumPy, written from the equation and from no kernel.
+#
+# T_new = T + dt * (heat + sum over the six faces of rate * (neighbour - T))
+#
+# Beyond a boundary face the neighbour is T + (a*T + b), or the cell at the other end of a periodic axis.
+
+
+class Reference:
+    """A field, float64 (nz, ny, nx), and the heat that has entered through each of FACES, J."""
+
+    def __init__(self, terms: StencilCoefficients, field: np.ndarray) -> None:
+        self.terms, self.field, self.heat_entered = terms, field.astype(np.float64), np.zeros(6)
+        self._kinds = np.zeros(terms.shape, np.intp) if terms.kinds is None else terms.kinds.astype(np.intp)
+
+    def advance(self, dt: float, steps: int, drive: Forcing) -> None:
+        """Advance `steps` steps of `dt` seconds."""
+        for step in range(steps):
+            gained = self._heating(drive, step)
+            for face in range(6):
+                edge, beyond = self._edge(face), self._beyond(face, drive, step)
+                flow = self.terms.rates[self._kinds, face] * (self._beside(self.field, face, beyond) - self.field)
+                if not self.terms.closed[face]:
+                    self.heat_entered[face] += dt * (flow[edge] * self.terms.capacity[self._kinds[edge]]).sum()
+                gained = gained + flow
+            self.field = self.field + dt * gained
+
+    def _edge(self, face: int) -> tuple[slice, ...]:
+        """Index of the cells at a face, one thick along its axis."""
+        index = [slice(None)] * 3
+        index[2 - face // 2] = slice(-1, None) if face % 2 else slice(0, 1)
+        return tuple(index)
+
+    def _beside(self, values: np.ndarray, face: int, beyond: np.ndarray) -> np.ndarray:
+        """The neighbour's value on one side of every cell; `beyond` is what lies outside the grid there."""
+        axis = 2 - face // 2
+        count = values.shape[axis]
+        if face % 2:
+            return np.concatenate([values.take(range(1, count), axis), beyond], axis)
+        return np.concatenate([beyond, values.take(range(count - 1), axis)], axis)
+
+    def _beyond(self, face: int, drive: Forcing, step: int) -> np.ndarray:
+        if self.terms.periodic[face // 2]:
+            return self.field[self._edge(face ^ 1)]
+        edge = self._edge(face)
+        a, b = (self._wall(values[min(step, len(values) - 1)], face) for values in (drive.wall_a, drive.wall_b))
+        return np.asarray(self.field[edge] + (a * self.field[edge] + b))
+
+    def _wall(self, values: np.ndarray, face: int) -> np.ndarray:
+        """The wall values of a face, shaped as its boundary cells."""
+        own, first = self._kinds[self._edge(face)], self.terms.wall_offsets[face]
+        if self.terms.wall_per_cell:
+            return values[first : first + own.size].reshape(own.shape)
+        return np.asarray(values[first + own])
+
+    def _heating(self, drive: Forcing, step: int) -> np.ndarray:
+        """K/s of every cell."""
+        heat = np.zeros(self.terms.shape)
+        if drive.heat_table is not None:
+            heat += drive.heat_table[min(step, len(drive.heat_table) - 1)][self._kinds]
+        if drive.heat_field is not None:
+            heat += drive.heat_scale[min(step, len(drive.heat_scale) - 1)] * drive.heat_field
+        return heat

@@ -63,9 +63,9 @@ def separable(
 
     The arguments are those of `convolve_lines`. The bits are those of one pass after another.
     """
-    from heatsim_kernels.convolution import passes
+    from heatsim_kernels.convolution import dispatch
 
-    return passes.lines(field, masks, _place(edge), _checked(kernel, device, LINE_KERNELS), out)
+    return dispatch.lines(field, masks, _place(edge), _checked(kernel, device, LINE_KERNELS), out)
 
 
 def convolve_planes(
@@ -83,9 +83,9 @@ def convolve_planes(
     mask: (rows, columns), both odd and at most `masks.WIDEST`. kernel: "auto" or one of PLANE_KERNELS. The other
     arguments and the errors are those of `convolve_lines`.
     """
-    from heatsim_kernels.convolution import passes
+    from heatsim_kernels.convolution import dispatch
 
-    return passes.planes(field, mask, _place(edge), _checked(kernel, device, PLANE_KERNELS), channels, out)
+    return dispatch.planes(field, mask, _place(edge), _checked(kernel, device, PLANE_KERNELS), channels, out)
 
 
 def _axis(axis: int, axes: int) -> int:

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-WIDEST = 31  # elements of a mask along an axis
+MAX_MASK_WIDTH = 31  # elements of a mask along an axis
 SPREAD_KEPT = 0.99  # of sigma, at least, when the tails of a Gaussian are cut off
 
 
@@ -26,12 +26,12 @@ def gaussian(sigma: float, truncate: float = 4.0) -> np.ndarray:
     if not (math.isfinite(sigma) and sigma > 0 and truncate > 0):
         raise ValueError(f"sigma {sigma} and truncate {truncate} must be positive numbers")
     half = max(1, math.floor(truncate * sigma + 0.5))
-    while half <= WIDEST // 2:
+    while half <= MAX_MASK_WIDTH // 2:
         mask = _cut(sigma**2, half)
         if deviation(mask) >= SPREAD_KEPT * sigma:
             return mask
         half += 1
-    widest = WIDEST // 2
+    widest = MAX_MASK_WIDTH // 2
     raise ValueError(
         f"a Gaussian of sigma {sigma:g} cells cut off at {truncate:g} sigma reaches beyond {widest} cells a side, "
         f"the most that a mask has: smooth several times, variances add"
@@ -71,8 +71,10 @@ def deviation(mask: np.ndarray) -> float:
 
 def odd(width: int) -> int:
     """The width itself; raises `ValueError` where it is even, not positive or more than WIDEST."""
-    if width < 1 or width % 2 == 0 or width > WIDEST:
-        raise ValueError(f"a mask is {width} wide, but must be odd and at most {WIDEST}, to have a middle and to fit")
+    if width < 1 or width % 2 == 0 or width > MAX_MASK_WIDTH:
+        raise ValueError(
+            f"a mask is {width} wide, but must be odd and at most {MAX_MASK_WIDTH}, to have a middle and to fit"
+        )
     return width
 
 

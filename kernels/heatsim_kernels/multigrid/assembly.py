@@ -12,14 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from heatsim_kernels.multigrid import cpu
+from heatsim_kernels.multigrid.boundary_couplings import find_boundary_couplings
+from heatsim_kernels.multigrid.cpu import operations
 from heatsim_kernels.multigrid.operator import Operator
-from heatsim_kernels.multigrid.ways import ways_of
-from heatsim_kernels.stencil.nonlinear.ledger import boundary_cells
-from heatsim_kernels.stencil.pieces import deposits_of
-from heatsim_kernels.stencil.terms import Deposit, Drive, Terms
+from heatsim_kernels.stencil.heat_ledger import boundary_cells
+from heatsim_kernels.stencil.step_batches import window_sources_of
+from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients, WindowSource
 
-HELD = 1e-6  # of the largest conductance of a kind: what stands alone in the row of a cell that is held
+PRESCRIBED_CONDUCTANCE_RATIO = (
+    1e-6  # of the largest conductance of a kind: what stands alone in the row of a cell that is held
+)
 
 
 class Assembly:
@@ -29,10 +31,10 @@ class Assembly:
     each way in the heat ledger.
     """
 
-    def __init__(self, terms: Terms, kernels: ModuleType = cpu) -> None:
+    def __init__(self, terms: StencilCoefficients, kernels: ModuleType = operations) -> None:
         self.terms, self._kernels = terms, kernels
         self._kinds = None if terms.kinds is None else kernels.put(terms.kinds)
-        found = ways_of(terms)
+        found = find_boundary_couplings(terms)
         self.numbers = [way.number for way in found]
         self.ways = kernels.Ways(found)
 
@@ -49,22 +51,22 @@ class Assembly:
     def outside(self, a: np.ndarray, dtype: Any, time_step: float = inf) -> Any:
         """`Operator.s`: conductance to walls and ambients, and heat capacity over time step, W/K; a: (m,)."""
         terms = self.terms
-        held = HELD * float(terms.conductances().max())
+        held = PRESCRIBED_CONDUCTANCE_RATIO * float(terms.conductances().max())
         s = self.of_kinds(np.where(terms.capacity > 0, terms.capacity / time_step, held), dtype)
         self.ways.add(s, s, np.zeros_like(a), -a)
         return s
 
-    def sources(self, drive: Drive) -> Any:
+    def sources(self, drive: Forcing) -> Any:
         """Heat that the sources of the first row of `drive` release in each cell, W, float64."""
         capacity = self.terms.capacity
         power = self.of_kinds(capacity * (0.0 if drive.heat_table is None else drive.heat_table[0]))
         if drive.heat_field is not None:
             power = power + self.of_kinds(capacity * drive.heat_scale[0]) * self._kernels.put(drive.heat_field)
-        for each in deposits_of(drive.deposits, 0):
+        for each in window_sources_of(drive.deposits, 0):
             self._kernels.deposit(power, each.corner, self._capacity_in(each) * each.rates, 1.0)
         return power
 
-    def _capacity_in(self, deposit: Deposit) -> np.ndarray:
+    def _capacity_in(self, deposit: WindowSource) -> np.ndarray:
         """Heat capacity of the cells of a window, J/K, of a shape that broadcasts to it."""
         terms = self.terms
         at = tuple(slice(first, first + n) for first, n in zip(deposit.corner, deposit.rates.shape, strict=True))
@@ -82,7 +84,7 @@ class Assembly:
 
 
 def operator_of(
-    terms: Terms, wall_a: np.ndarray, dtype: Any, time_step: float = inf, kernels: ModuleType = cpu
+    terms: StencilCoefficients, wall_a: np.ndarray, dtype: Any, time_step: float = inf, kernels: ModuleType = operations
 ) -> Operator:
     """The operator of a problem: of an implicit step of `time_step` s, or by default of its steady state.
 
@@ -93,7 +95,9 @@ def operator_of(
     return Operator(*made.faces(dtype), made.outside(a, dtype, time_step), terms.periodic)
 
 
-def heat_input(terms: Terms, drive: Drive, ambients: np.ndarray | None = None, kernels: ModuleType = cpu) -> Any:
+def heat_input(
+    terms: StencilCoefficients, drive: Forcing, ambients: np.ndarray | None = None, kernels: ModuleType = operations
+) -> Any:
     """(nz, ny, nx) heat that sources, walls and ambients bring to each cell with the first row of `drive`, W, float64.
 
     The steady state solves A T = heat_input, backward Euler A T = heat_input + (C / dt) T_old. ambients: (m,) their

@@ -17,8 +17,8 @@ from types import ModuleType
 
 import numpy as np
 
-from heatsim_kernels.multigrid import coarsest
-from heatsim_kernels.multigrid.grids import Coarsening, Shape, coarsening
+from heatsim_kernels.multigrid import coarse_grids
+from heatsim_kernels.multigrid.coarse_grids import Coarsening, Shape, coarsening
 from heatsim_kernels.multigrid.operator import Operator
 
 SMOOTHED = (0.3, 2.0)  # part of the spectrum of D^-1 A that relaxation reduces
@@ -38,7 +38,7 @@ FACTORS = relaxation_factors()
 RESIDUAL = np.float32(0)  # the factor that stands for no relaxation: the residual itself
 
 
-class Level:
+class GridLevel:
     """A grid of the hierarchy: its conductances, how it is coarsened, and room for fields."""
 
     def __init__(self, kernels: ModuleType, shape: Shape, g: object) -> None:
@@ -56,10 +56,10 @@ class Hierarchy:
     def __init__(self, operator: Operator, kernels: ModuleType) -> None:
         self._kernels = kernels
         faces = tuple(kernels.single(g) for g in (operator.gx, operator.gy, operator.gz))
-        self.levels = [Level(kernels, operator.shape, faces)]
+        self.levels = [GridLevel(kernels, operator.shape, faces)]
         while coarse := self._coarser(self.levels[-1], operator.periodic):
             self.levels.append(coarse)
-        self._couplings = coarsest.couplings(_on_host(self.levels[-1].g, kernels), self.levels[-1].shape)
+        self._couplings = coarse_grids.couplings(_on_host(self.levels[-1].g, kernels), self.levels[-1].shape)
         self.set_outside(operator)
 
     @property
@@ -76,7 +76,7 @@ class Hierarchy:
                 coarse.s = kernels.field(coarse.shape)
             self._restrict(level, level.s, coarse.s)
         last = self.levels[-1]
-        last.inverse = kernels.put(coarsest.inverse(self._couplings, kernels.get(last.s).reshape(-1)))
+        last.inverse = kernels.put(coarse_grids.inverse(self._couplings, kernels.get(last.s).reshape(-1)))
 
     def cycle(self) -> object:
         """One V cycle: an approximation of A^-1 b, in a field that the next call overwrites."""
@@ -93,27 +93,27 @@ class Hierarchy:
             self._relax(level, level.y, level.b, level.x, FACTORS[0])
         return self.levels[0].x
 
-    def _relax(self, level: Level, x: object, b: object, out: object, factor: np.float32) -> None:
+    def _relax(self, level: GridLevel, x: object, b: object, out: object, factor: np.float32) -> None:
         self._kernels.sweep(level.g, level.s, x, b, factor, out)
 
-    def _restrict(self, level: Level, field: object, coarse: object) -> None:
+    def _restrict(self, level: GridLevel, field: object, coarse: object) -> None:
         """From a level to the next, axis by axis."""
         for number, (step, weights, between) in enumerate(level.steps):
             target = coarse if number == len(level.steps) - 1 else between
             self._kernels.restrict(step, weights, field, target)
             field = target
 
-    def _correct(self, level: Level, field: object) -> None:
+    def _correct(self, level: GridLevel, field: object) -> None:
         """Add the interpolated field of the next level to x."""
         for number, (step, weights, _) in reversed(list(enumerate(level.steps))):
             target = level.x if number == 0 else level.steps[number - 1][2]
             self._kernels.interpolate(step, weights, field, number == 0, target)
             field = target
 
-    def _coarser(self, level: Level, periodic: tuple[bool, bool, bool]) -> Level | None:
+    def _coarser(self, level: GridLevel, periodic: tuple[bool, bool, bool]) -> GridLevel | None:
         """The next level, one axis after another; None if this one can be solved directly."""
         kernels = self._kernels
-        if int(np.prod(level.shape)) <= coarsest.LARGEST:
+        if int(np.prod(level.shape)) <= coarse_grids.MAX_DIRECT_CELLS:
             return None
         strong = kernels.strong_cells(level.g, level.shape, STRONG)
         axes = [axis for axis in (2, 1, 0) if level.shape[axis] > 2 and strong[axis] >= STRONG_CELLS * strong.max()]
@@ -127,7 +127,7 @@ class Hierarchy:
             kernels.galerkin(step, g, weights, coarse)
             level.steps.append((step, weights, None if axis == axes[-1] else kernels.field(step.coarse)))
             shape, g = step.coarse, coarse
-        return Level(kernels, shape, g)
+        return GridLevel(kernels, shape, g)
 
 
 def _on_host(g: object, kernels: ModuleType) -> object:

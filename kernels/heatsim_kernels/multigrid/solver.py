@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from heatsim_kernels.multigrid import cpu
+from heatsim_kernels.multigrid.cpu import operations
 from heatsim_kernels.multigrid.hierarchy import SWEEPS_A_CYCLE, Hierarchy
 from heatsim_kernels.multigrid.operator import Operator
 
@@ -50,7 +50,7 @@ class Solver:
     Fields that are given may be arrays or be on that device already.
     """
 
-    def __init__(self, operator: Operator, kernels: ModuleType = cpu) -> None:
+    def __init__(self, operator: Operator, kernels: ModuleType = operations) -> None:
         """Raises `ValueError` for a singular operator: one whose temperatures are tied to nothing outside."""
         self._kernels = kernels
         self.approach(operator)

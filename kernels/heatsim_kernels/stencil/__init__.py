@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from heatsim_kernels.stencil.stages import Defect, Stage
-    from heatsim_kernels.stencil.terms import Drive, Terms
-    from heatsim_kernels.watch import Wanted
+    from heatsim_kernels.field.time_statistics import StatisticsRequest
+    from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
+    from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
 
-class Sweep(Protocol):
+class ExplicitStepper(Protocol):
     """A field somewhere and the means to advance it. Arrays seen from outside are (nz, ny, nx) on the host."""
 
     name: str
     device: str  # "cpu" or "cuda"
-    terms: Terms
+    terms: StencilCoefficients
     dtype: np.dtype
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
@@ -55,10 +55,10 @@ class Sweep(Protocol):
     def heat_entered(self) -> np.ndarray:
         """Heat that has entered since the start through each of `terms.FACES`, then from each ambient, J."""
 
-    def advance(self, dt: float, steps: int, drive: Drive) -> None:
+    def advance(self, dt: float, steps: int, drive: Forcing) -> None:
         """Advance `steps` explicit Euler steps of `dt` seconds."""
 
-    def watch(self, wanted: Wanted) -> None:
+    def watch(self, wanted: StatisticsRequest) -> None:
         """Watch the field from now on: `advance` looks after each step."""
 
     def look(self, elapsed: float) -> None:
@@ -67,45 +67,45 @@ class Sweep(Protocol):
     def seen(self) -> dict[str, np.ndarray]:
         """What was seen of the field since `watch`, by name: see `watch.CpuWatch.fields`."""
 
-    def take_stages(self, dt: float, stages: Sequence[Stage], first: int, drive: Drive) -> None:
+    def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, drive: Forcing) -> None:
         """Take stages number `first`, `first` + 1, ... of a step of `dt` seconds, each with its row of `drive`. Stage 0
         begins a step from the field, and forgets one begun before. The field stays as it is until `accept`."""
 
-    def defect(self, dt: float, rate: float, drive: Drive) -> Defect:
-        """The `Defect` of the step whose stages were taken; `rate` is that of its first stage, `drive` that of its end.
-        Waits for the device."""
+    def defect(self, dt: float, rate: float, drive: Forcing) -> TrapezoidalDefect:
+        """The `TrapezoidalDefect` of the step whose stages were taken; `rate` is that of its first stage, `drive` that
+        of its end. Waits for the device."""
 
     def accept(self) -> None:
         """Make the last stage the field, and enter its heat in the ledger."""
 
 
-def _cpu(terms: Terms, dtype: np.dtype) -> Sweep:
-    from heatsim_kernels.stencil.cpu import CpuSweep
+def _cpu(terms: StencilCoefficients, dtype: np.dtype) -> ExplicitStepper:
+    from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 
-    return CpuSweep(terms, dtype)
-
-
-def _temporal(terms: Terms, dtype: np.dtype) -> Sweep:
-    from heatsim_kernels.stencil import register
-    from heatsim_kernels.stencil.cuda_sweep import CudaSweep
-
-    return CudaSweep(terms, dtype, register, fused=True)
+    return CpuStepper(terms, dtype)
 
 
-def _on_cuda(movement: str) -> Callable[[Terms, np.dtype], Sweep]:
-    def build(terms: Terms, dtype: np.dtype) -> Sweep:
-        from heatsim_kernels.stencil.cuda_sweep import CudaSweep
+def _temporal(terms: StencilCoefficients, dtype: np.dtype) -> ExplicitStepper:
+    from heatsim_kernels.stencil.cuda.stepper import CudaStepper
+    from heatsim_kernels.stencil.ladder import register
 
-        return CudaSweep(terms, dtype, import_module(f".{movement}", __package__))
+    return CudaStepper(terms, dtype, register, fused=True)
+
+
+def _on_cuda(movement: str) -> Callable[[StencilCoefficients, np.dtype], ExplicitStepper]:
+    def build(terms: StencilCoefficients, dtype: np.dtype) -> ExplicitStepper:
+        from heatsim_kernels.stencil.cuda.stepper import CudaStepper
+
+        return CudaStepper(terms, dtype, import_module(f".ladder.{movement}", __package__))
 
     return build
 
 
-MOVEMENTS = ("basic", "shared", "coarsened", "register")  # of CUDA, that take a single step
-CUDA_SWEEPS = (*MOVEMENTS, "temporal")
+ONE_STEP_KERNELS = ("basic", "shared", "coarsened", "register")  # of CUDA, that take a single step
+CUDA_SWEEPS = (*ONE_STEP_KERNELS, "temporal")
 # Name -> builder(terms, dtype) -> Sweep, in reading order. Builders import late: CUDA need not be installed.
-SWEEPS: dict[str, Callable[[Terms, np.dtype], Sweep]] = {
+SWEEPS: dict[str, Callable[[StencilCoefficients, np.dtype], ExplicitStepper]] = {
     "cpu": _cpu,
-    **{movement: _on_cuda(movement) for movement in MOVEMENTS},
+    **{movement: _on_cuda(movement) for movement in ONE_STEP_KERNELS},
     "temporal": _temporal,
 }

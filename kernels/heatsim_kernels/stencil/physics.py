@@ -8,7 +8,7 @@ Differences, not weights: `c + r*(xm + xp - 2c)` leaves a constant field constan
 `(1 - 2r)*c + r*(xm + xp)` do not sum to one in floating point, and the field drifts.
 """
 
-from heatsim_kernels.fma import fma
+from heatsim_kernels.runtime.fma import fma
 
 
 def second_difference(start, c, xm, xp, ym, yp, zm, zp, rx, ry, rz):

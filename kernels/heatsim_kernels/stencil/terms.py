@@ -17,7 +17,7 @@ import numpy as np
 FACES = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
 
 
-class Taps(NamedTuple):
+class AmbientFaces(NamedTuple):
     """Faces inside the box whose heat is entered in the ledger: those between cells solved and cells held.
 
     cells: (m,) int64 flat index of the cell that is solved; faces: (m,) uint8 which of its six FACES; owners: (m,)
@@ -32,7 +32,7 @@ class Taps(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Terms:
+class StencilCoefficients:
     """The parts of a problem that do not change with time.
 
     shape: (nz, ny, nx) cells.
@@ -55,7 +55,7 @@ class Terms:
     periodic: tuple[bool, bool, bool] = (False, False, False)
     closed: tuple[bool, ...] = (True,) * 6
     wall_per_cell: bool = False
-    taps: Taps | None = None
+    taps: AmbientFaces | None = None
 
     @property
     def kind_count(self) -> int:
@@ -102,7 +102,7 @@ class Terms:
         return values.reshape(1, 1, 1) if self.kinds is None else values[self.kinds]
 
 
-class Deposit(NamedTuple):
+class WindowSource(NamedTuple):
     """Heat for a window of cells in a step: corner, (z, y, x) of its first cell; rates, (z, y, x) K/s in the field's
     precision; power, the heat that they bring, W."""
 
@@ -112,7 +112,7 @@ class Deposit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Drive:
+class Forcing:
     """The values that may change from step to step, for a batch of steps.
 
     wall_a, wall_b: (k, wall_size) beyond each boundary face lies T + (a*T + b), T being the cell beside it; row
@@ -128,9 +128,9 @@ class Drive:
     heat_table: np.ndarray | None = None
     heat_field: np.ndarray | None = None
     heat_scale: np.ndarray = field(default_factory=lambda: np.ones(1))
-    deposits: tuple[tuple[Deposit, ...], ...] = ()
+    deposits: tuple[tuple[WindowSource, ...], ...] = ()
 
     @classmethod
-    def insulated(cls, terms: Terms) -> Drive:
+    def insulated(cls, terms: StencilCoefficients) -> Forcing:
         """Neither walls nor sources: ghost = T everywhere."""
         return cls(np.zeros((1, terms.wall_size)), np.zeros((1, terms.wall_size)))

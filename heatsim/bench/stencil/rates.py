@@ -1,0 +1,201 @@
+"""Rates of the kernels on one grid, side by side with the copy limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from math import prod
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from heatsim_kernels.stencil import ONE_STEP_KERNELS
+
+from heatsim.bench import device_limits, machine
+from heatsim.bench.interleaved_timing import Subject, Tell, Timing, Work, clock_of, time_interleaved
+from heatsim.bench.stencil import problems
+from heatsim.bench.stencil.kernels_under_test import KernelUnderTest
+from heatsim.bench.stencil.problems import STEP, TimedStencil
+
+BATCH = 12  # steps come in twelves or sixties, multiples of the steps that kernels fuse
+
+Row = dict[str, Any]
+
+
+class Setting(NamedTuple):
+    """What is timed on: (nz, ny, nx), precision, number of materials."""
+
+    shape: problems.Shape
+    precision: str
+    materials: int
+
+
+def time_kernels(device: str, setting: Setting, chosen: list[KernelUnderTest], seconds: float) -> list[Row]:
+    """Rows of the copies and of the kernels."""
+    cells, dtype = prod(setting.shape), np.dtype(setting.precision)
+    problem = problems.timed_stencil(setting.shape, setting.materials)
+    subjects = device_limits.copy_subjects(device, cells, dtype)
+    subjects += [Subject(each.name, partial(_prepare_kernel, each, problem, dtype)) for each in chosen]
+    timings = time_interleaved(subjects, clock_of(device), seconds, BATCH)
+    limit = max(
+        2 * dtype.itemsize * cells / timing.median for name, timing in timings.items() if device_limits.is_copy(name)
+    )
+    rows = [_row(setting, name, timing, limit) for name, timing in timings.items()]
+    if device == "cuda":
+        resources = {each.name: _resources(each, problem, dtype) for each in chosen}
+        rows = [row | resources.get(row["kernel"], {}) for row in rows]
+    return rows
+
+
+def _prepare_kernel(contender: KernelUnderTest, problem: TimedStencil, dtype: np.dtype) -> Work:
+    sweep = contender.build(problem.terms, dtype)
+    sweep.put(problem.field())
+    return lambda steps: sweep.advance(STEP, steps, problem.drive)
+
+
+def _row(setting: Setting, name: str, timing: Timing, limit: float) -> Row:
+    cells, copied = prod(setting.shape), device_limits.is_copy(name)
+    rate = cells / timing.median
+    moved = 2 * np.dtype(setting.precision).itemsize if copied else bytes_per_cell(setting.precision, setting.materials)
+    nz, ny, nx = setting.shape
+    row: Row = {
+        "cells": [nx, ny, nz],
+        "precision": setting.precision,
+        "materials": setting.materials,
+        "kernel": name,
+        "cells_per_second": rate,
+        "cells_per_second_best": cells / timing.best,
+        "bytes_per_second": moved * rate,
+        "of_copy": moved * rate / limit,
+        "seconds_a_step": list(timing.seconds),
+        "steps": timing.repetitions,
+    }
+    if copied:
+        return row
+    return row | {
+        "operations_a_cell": operations_per_cell(setting.materials),
+        "intensity_least": least_intensity(setting.precision, setting.materials),
+        "intensity_asked": asked_intensity(name, setting.precision, setting.materials),
+    }
+
+
+def _resources(contender: KernelUnderTest, problem: TimedStencil, dtype: np.dtype) -> Row:
+    """What a CUDA kernel takes of a multiprocessor; nothing on the simulator, which compiles nothing."""
+    from heatsim_kernels.runtime.cuda.api import SIMULATED
+
+    if SIMULATED:
+        return {}
+    sweep: Any = contender.build(problem.terms, dtype)
+    return machine.multiprocessor_use(sweep.resources(problem.drive))
+
+
+# What theory counts: operations and bytes of a cell and step.
+#
+# An arithmetic intensity is operations over bytes (Williams, Waterman and Patterson, Roofline: an insightful visual
+# performance model for multicore architectures, CACM 52(4), 2009). Two counts of bytes are told apart:
+#
+# - bytes *asked for*: what the threads of a kernel ask global memory to read, before caches; 13 / 28 = 0.46 OP/B for
+# `basic` in float32 (Kirk and Hwu, Programming Massively Parallel Processors, stencil chapter);
+# - bytes that *must move*: each cell read once and written once, and the byte that names its material read once. Over
+# time they give the effective memory throughput T_eff, which no single sweep can raise above the copy limit (Raess,
+# Utkin, Duretz, Omlin and Podladchikov, Assessing the robustness and scalability of the accelerated pseudo-transient
+# method, Geosci. Model Dev. 15, 2022); several steps a sweep can.
+
+
+VECTOR = 16  # bytes that a thread of `register` loads at once
+
+
+def operations_per_cell(materials: int) -> int:
+    """Additions and multiplications a cell and step: see `heatsim_kernels.stencil.physics`, an fma counts as two.
+
+    In one material 1 for 2c, 6 for three second differences, 3 fma; in several 6 differences and 6 fma.
+    """
+    return 13 if materials == 1 else 18
+
+
+def bytes_per_cell(precision: str, materials: int) -> int:
+    """Bytes that must move for a cell and step; times cells a second this is T_eff."""
+    return 2 * np.dtype(precision).itemsize + (materials > 1)
+
+
+def least_intensity(precision: str, materials: int) -> float:
+    """Operations over the bytes that must move, OP/B."""
+    return operations_per_cell(materials) / bytes_per_cell(precision, materials)
+
+
+def asked_intensity(kernel: str, precision: str, materials: int) -> float | None:
+    """Operations over the bytes that a CUDA kernel asks global memory to read, OP/B; None where not worked out.
+
+    With the first of the kernel's tiles, which is what a sweep takes unless told.
+    """
+    if kernel not in _READS:
+        return None
+    itemsize = np.dtype(precision).itemsize
+    reads = _READS[kernel](import_module(f"heatsim_kernels.stencil.ladder.{kernel}"), itemsize)
+    kind = 1 if materials > 1 else 0  # a byte of the cell; those of its neighbours are not asked for
+    return operations_per_cell(materials) / (reads * itemsize + kind)
+
+
+def _of_tile(module: ModuleType, itemsize: int) -> float:
+    """A tile and its halo are read for the cells inside."""
+    width, height, depth = module.TILES[0].block
+    return float(width * height * depth / ((width - 2) * (height - 2) * (depth - 2)))
+
+
+def _of_march(module: ModuleType, itemsize: int) -> float:
+    """A tile and its halo in x and y, and a plane more at both ends of the march."""
+    tile = module.TILES[0]
+    return float(tile.x * tile.y / ((tile.x - 2) * (tile.y - 2)) * (tile.planes + 2) / tile.planes)
+
+
+def _of_rows(module: ModuleType, itemsize: int) -> float:
+    """A thread's vector of cells in the next plane, those in the rows before and after, and a cell at each end."""
+    cells = VECTOR / itemsize
+    return (3 * cells + 2) / cells
+
+
+# Values of the field that a kernel asks for, for each new one.
+_READS: dict[str, Callable[[ModuleType, int], float]] = {
+    "basic": lambda module, itemsize: 7.0,
+    "shared": _of_tile,
+    "coarsened": _of_march,
+    "register": _of_rows,
+}
+
+
+# Tiles of the CUDA kernels, timed side by side; the fastest is kept for later runs on this kind of GPU.
+
+
+TUNING_ROUNDS = 3
+
+
+def tune_tiles(setting: Setting, kernels: tuple[str, ...], seconds: float, tell: Tell) -> None:
+    """Time all tiles of each kernel that takes single steps, and remember the fastest of each."""
+    from heatsim_kernels.runtime.cuda.api import device_name
+    from heatsim_kernels.stencil.cuda import tile_tuning
+    from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+
+    problem, dtype = problems.timed_stencil(setting.shape, setting.materials), np.dtype(setting.precision)
+    structure = StencilConfiguration.of(problem.terms, problem.drive, dtype)
+    for kernel in kernels:
+        if kernel not in ONE_STEP_KERNELS:
+            continue
+        movement = import_module(f"heatsim_kernels.stencil.ladder.{kernel}")
+        tiles = {str(tuple(tile)): tile for tile in movement.TILES}
+        subjects = [
+            Subject(name, partial(_prepare_tile, movement, tile, problem, dtype)) for name, tile in tiles.items()
+        ]
+        timings = time_interleaved(subjects, clock_of("cuda"), seconds, BATCH, TUNING_ROUNDS)
+        name = min(timings, key=lambda each: timings[each].median)
+        tile_tuning.save_tile(movement, structure, device_name(), tiles[name])
+        rate = np.prod(setting.shape) / timings[name].median / 1e9
+        tell(f"{kernel}, {setting.precision}, {setting.materials} materials: tile {name}, {rate:.1f} G cells/s")
+
+
+def _prepare_tile(movement: ModuleType, tile: Any, problem: TimedStencil, dtype: np.dtype) -> Work:
+    from heatsim_kernels.stencil.cuda.stepper import CudaStepper
+
+    sweep = CudaStepper(problem.terms, dtype, movement, tile)
+    sweep.put(problem.field())
+    return lambda steps: sweep.advance(STEP, steps, problem.drive)

@@ -1,0 +1,103 @@
+"""`heatsim bench stencil`, `heatsim bench convolution` and `heatsim bench integrators`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from heatsim.cli.options import device_option, write_option
+
+TABLE = "Put the table into a document, in place of this device's last one"
+_precision = click.option(
+    "--precision", type=click.Choice(["float32", "float64", "both"]), default="float32", show_default=True
+)
+_json = click.option("--json", type=click.Path(path_type=Path), metavar="FILE", help="Write all that was found.")
+
+
+@click.group()
+def bench() -> None:
+    """Verify kernels and integrators on this machine, and time them."""
+
+
+@bench.command()
+@device_option
+@click.option("--size", "sizes", multiple=True, metavar="N|NX,NY,NZ", help="Cells an axis [256; 512 on a GPU].")
+@_precision
+@click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="A kernel of the device [all].")
+@click.option("--materials", multiple=True, type=int, metavar="N", help="Number of materials [1 and 3].")
+@click.option("--seconds", default=0.2, show_default=True, help="Time for one measurement; each has five rounds.")
+@click.option("--tune", is_flag=True, help="Time all tiles first and keep the fastest for later runs (GPU).")
+@click.option("--compile", "compile_times", is_flag=True, help="Time compiling too, cold and from the disk cache.")
+@click.option("--counters", is_flag=True, help="Have ncu count bytes and operations (NVIDIA GPUs).")
+@_json
+@write_option("docs/performance.md", TABLE)
+@click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw a roofline (PNG).")
+def stencil(**asked: Any) -> None:
+    """Verify the stencil kernels against the reference, then time them against the copy limit.
+
+    --size, --kernel and --materials may be repeated. Exit code 1 if a kernel fails the verification; it is not timed
+    then.
+    """
+    _run("stencil", asked)
+
+
+@bench.command()
+@device_option
+@click.option("--size", "sizes", multiple=True, metavar="N|NX,NY", help="Cells an axis [4096; 8192 on a GPU].")
+@_precision
+@click.option(
+    "--problem",
+    "problems",
+    multiple=True,
+    type=click.Choice(["planes", "lines", "separable", "banks", "relu", "pool"]),
+    help="What to verify and time [all].",
+)
+@click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="A kernel of the device [all].")
+@click.option("--mask", "masks", multiple=True, metavar="M|XxY", help="A 2-D mask, in cells [3, 5, 7 and 9].")
+@click.option("--seconds", default=0.05, show_default=True, help="Time for one measurement; each has five rounds.")
+@click.option("--peers/--no-peers", default=True, help="Time SciPy, OpenCV, PyTorch and CuPy too, where they are.")
+@click.option("--peers-python", type=click.Path(path_type=Path), metavar="FILE", help="The Python that has them.")
+@_json
+@write_option("docs/performance.md", TABLE)
+def convolution(**asked: Any) -> None:
+    """Verify the smoothing, filter bank and pooling kernels, then time them against the copy limit and other programs.
+
+    --size, --problem, --kernel and --mask may be repeated. Exit code 1 if a kernel or another program fails the
+    verification; it is not timed then.
+    """
+    _run("convolution", asked)
+
+
+@bench.command()
+@device_option
+@click.option("--size", type=int, metavar="N", help="Cells an axis, a multiple of 32 [64; 256 on a GPU].")
+@_precision
+@click.option(
+    "--problem", "problems", multiple=True, type=click.Choice(["smooth", "stack"]), help="What to solve [both]."
+)
+@click.option(
+    "--integrator",
+    "integrators",
+    multiple=True,
+    type=click.Choice(["euler", "rkl2", "implicit"]),
+    help="What to solve it by [all].",
+)
+@click.option("--limit", default=60.0, show_default=True, help="Seconds for a run; what takes longer is cut short.")
+@_json
+@write_option("docs/integrators.md", TABLE)
+@click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw times over errors (PNG).")
+def integrators(**asked: Any) -> None:
+    """Time each integrator to several accuracies, on a smooth problem and a stiff one whose solutions are known.
+
+    --problem and --integrator may be repeated. Exit code 1 if an error is more than three times the tolerance.
+    """
+    _run("integrators", asked)
+
+
+def _run(name: str, asked: dict[str, Any]) -> None:
+    from heatsim.bench import harness
+
+    sys.exit(harness.run_benchmark(name, asked, lambda line: click.echo(line, err=True)))

@@ -1,0 +1,57 @@
+"""The command line. Results go to stdout, progress and messages to stderr.
+
+Exit codes: 0 done; 1 failed; 2 usage or invalid scenario; 3 not finite; 4 GPU demanded and missing; 5 verification out
+of tolerance; 130, 143 after a signal, with everything kept that was reached.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import Any
+
+import click
+
+from heatsim import __version__
+from heatsim.cli.bench import bench
+from heatsim.cli.converge import converge
+from heatsim.cli.doctor import doctor
+from heatsim.cli.hotspots import hotspots
+from heatsim.cli.info import info
+from heatsim.cli.init import init
+from heatsim.cli.options import print_error
+from heatsim.cli.plot import plot
+from heatsim.cli.run import run
+from heatsim.cli.schema import schema
+from heatsim.cli.validate import validate
+from heatsim.cli.verify import verify
+from heatsim.errors import HeatsimError
+
+
+class _Commands(click.Group):
+    """Commands that tell errors in one message, without a traceback."""
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except HeatsimError as error:
+            print_error(str(error))
+            sys.exit(error.exit_code)
+        except KeyboardInterrupt:
+            sys.exit(128 + signal.SIGINT)
+        except MemoryError:
+            print_error("not enough memory; make the grid smaller or use precision float32")
+            sys.exit(1)
+        except OSError as error:
+            print_error(f"{error.filename or 'the system'}: {error.strerror or error}")
+            sys.exit(1)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="heatsim")
+def main() -> None:
+    """Heat conduction in a box: a scenario file in, temperatures, pictures and ParaView-ready snapshots out."""
+
+
+for _command in (run, validate, schema, init, info, plot, hotspots, doctor, verify, converge, bench):
+    main.add_command(_command)

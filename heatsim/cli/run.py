@@ -1,0 +1,109 @@
+"""`heatsim run`."""
+
+from __future__ import annotations
+
+import ctypes
+import json as jsonlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from heatsim.cli.options import as_json_option, overrides_option, print_warnings, scenario_file
+from heatsim.cli.signals import caught_signals
+
+if TYPE_CHECKING:
+    from heatsim.scenario import Scenario
+    from heatsim.simulation.time_loop import Progress
+
+
+@click.command()
+@scenario_file
+@click.option("--output", type=click.Path(path_type=Path), help="Folder for the results [outputs/<scenario>].")
+@overrides_option
+@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), help="Where to compute.")
+@click.option("--kernel", metavar="NAME", help="Stencil kernel, such as auto, cpu or basic.")
+@click.option("--force", is_flag=True, help="Replace an earlier run in the folder.")
+@click.option("--dry-run", is_flag=True, help="Say what the run would take, and write nothing.")
+@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@as_json_option
+def run(
+    file: Path,
+    output: Path | None,
+    overrides: tuple[str, ...],
+    device: str | None,
+    kernel: str | None,
+    force: bool,
+    dry_run: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Run a scenario FILE to its results."""
+    chosen = [f"compute.{name}={value}" for name, value in (("device", device), ("kernel", kernel)) if value]
+    from heatsim.scenario import load
+
+    release_large_arrays()
+    scenario = load(file, [*overrides, *chosen])
+    if dry_run:
+        _print_estimate(scenario, as_json)
+        return
+    from heatsim.cli import progress, summary
+    from heatsim.simulation import run as runs
+
+    with progress.show_progress(quiet or as_json) as show, caught_signals() as caught:
+
+        def watch(progress: Progress) -> bool:
+            show(progress)
+            return not caught
+
+        result = runs.run_scenario(scenario, output, force=force, watch=watch, warn=print_warnings)
+    if as_json:
+        click.echo(jsonlib.dumps({"folder": str(result.path), **result.info}, indent=2))
+    elif not quiet:
+        click.echo(summary.format_run(result.path, result.info))
+    if quiet or as_json:
+        print_warnings(result.info["cautions"])
+    if caught and not result.finished:
+        sys.exit(128 + caught[0])
+
+
+def _print_estimate(scenario: Scenario, as_json: bool) -> None:
+    from heatsim.cli import summary
+    from heatsim.problem import build_problem
+    from heatsim.simulation import device_selection
+    from heatsim.simulation import run as runs
+    from heatsim.simulation.memory_estimate import state_bytes
+
+    choice = device_selection.choose_device(scenario)
+    device_selection.require_memory_for(scenario, choice, state_bytes(scenario))
+    built = build_problem(scenario)
+    print_warnings(built.cautions())
+    problem, choice, taken = runs.resolve_auto(built, choice, full=True)
+    if taken is None and scenario.time.integrator != "steady":
+        taken = runs.recommend_integrator(problem)
+    numbers = summary.estimate_run(problem, choice.device_name, choice.kernel, taken)
+    if as_json:
+        click.echo(jsonlib.dumps(numbers, indent=2))
+    else:
+        click.echo(problem.scenario.to_toml())
+        click.echo(summary.format_estimate(numbers))
+
+
+# How the process that a command runs in takes memory from the system.
+
+
+_MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD of glibc's malloc.h
+_LARGE = 2**20  # bytes
+
+
+def release_large_arrays() -> None:
+    """Have large arrays leave the process when they are freed.
+
+    glibc learns to keep freed blocks of up to 32 MiB for later (mallopt(3)); after setting up a grid of 256^3 cells it
+    sat on 60 MB. Elsewhere nothing is done.
+    """
+    try:
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
+    except (AttributeError, OSError, TypeError):
+        return

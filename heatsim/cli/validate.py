@@ -1,0 +1,35 @@
+"""`heatsim validate`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from heatsim.cli.options import print_error, print_warnings
+from heatsim.errors import HeatsimError
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+def validate(files: tuple[Path, ...]) -> None:
+    """Check scenario FILES, with the data files that they name; all that is wrong is told."""
+    from heatsim.problem import build_problem
+    from heatsim.scenario import load
+
+    codes = []
+    for file in files:
+        try:
+            scenario = load(file)
+            problem = build_problem(scenario)
+            print_warnings(problem.cautions())
+        except HeatsimError as error:
+            print_error(str(error))
+            codes.append(error.exit_code)
+        else:
+            steady = scenario.time.integrator == "steady"
+            steps = "to the steady state" if steady else f"step at most {problem.largest_step:.4g} s"
+            click.echo(f"{file}: valid, {problem.grid.cells} cells, {steps}")
+    if codes:
+        sys.exit(max(codes))

@@ -1,0 +1,200 @@
+"""Painting: which cells a shape covers, and the material of each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from heatsim.errors import InputFileError, Issue, ScenarioError
+from heatsim.geometry.grid import AXES, Grid
+from heatsim.geometry.point_values import Key, centre_planes, require_finite
+from heatsim.scenario import Scenario
+from heatsim.scenario.regions import Box, Cylinder, Labels, Shape, Sphere
+from heatsim.store.inputs import read_array
+from heatsim.store.stl import StlSurface, read_surface
+
+UNASSIGNED = 255
+
+
+def shape_masks(scenario: Scenario, key: Key, shape: Shape | None, grid: Grid) -> Iterator[np.ndarray]:
+    """Which cells have their centre inside the shape at `key`, plane by plane (ny, nx), z upwards; None is everywhere.
+
+    Raises `ScenarioError` for a condition that is undefined at some centre, and an STL file that cannot be used.
+    """
+    solid = iter(() if shape is None or shape.stl is None else _solid(scenario, (*key, "stl"), shape.stl, grid))
+    for point in centre_planes(grid):
+        if shape is None or not shape.forms:
+            inside = np.array(True)
+        elif shape.stl is not None:
+            inside = next(solid)
+        elif shape.where is not None:
+            truth = np.asarray(shape.where(**point))
+            require_finite(scenario, (*key, "where"), truth, f"in the plane z = {point['z']:g} m")
+            inside = truth != 0
+        else:
+            inside = contains_points(shape, point["x"], point["y"], point["z"])
+        yield np.broadcast_to(inside, grid.shape[1:])
+
+
+def contains_points(shape: Shape, x: np.ndarray | float, y: np.ndarray | float, z: np.ndarray | float) -> np.ndarray:
+    """Whether points, m, lie in a box, sphere or cylinder."""
+    if shape.box:
+        return _in_box(shape.box, (x, y, z))
+    if shape.sphere:
+        return _in_sphere(shape.sphere, (x, y, z))
+    assert shape.cylinder
+    return _in_cylinder(shape.cylinder, (x, y, z))
+
+
+def _in_box(box: Box, point: tuple[np.ndarray | float, ...]) -> np.ndarray:
+    inside = np.array(True)
+    for low, value, high in zip(box.lower, point, box.upper, strict=True):
+        inside = inside & (low <= value) & (value <= high)
+    return inside
+
+
+def _in_sphere(sphere: Sphere, point: tuple[np.ndarray | float, ...]) -> np.ndarray:
+    squares = [(value - centre) ** 2 for value, centre in zip(point, sphere.center, strict=True)]
+    return np.asarray(sum(squares) <= sphere.radius**2)
+
+
+def _in_cylinder(cylinder: Cylinder, point: tuple[np.ndarray | float, ...]) -> np.ndarray:
+    axis = [end - start for start, end in zip(cylinder.start, cylinder.end, strict=True)]
+    away = [value - start for start, value in zip(cylinder.start, point, strict=True)]
+    length2 = sum(a * a for a in axis)
+    along = sum(a * b for a, b in zip(axis, away, strict=True)) / length2  # 0 at the start, 1 at the end
+    distance2 = sum(b * b for b in away) - along**2 * length2
+    return np.asarray((along >= 0) & (along <= 1) & (distance2 <= cylinder.radius**2))
+
+
+def _solid(scenario: Scenario, key: Key, file: Path, grid: Grid) -> np.ndarray:
+    """Which cells have their centre inside the closed surface of an STL file, (nz, ny, nx)."""
+    try:
+        surface = stl_surface(file)
+    except InputFileError as error:
+        raise ScenarioError([scenario.issue_at(key, f"{error.path}: {error.message}")]) from None
+    ends = zip(surface.lower, surface.upper, AXES, strict=True)
+    if any(high <= grid.span(axis)[0] or low >= grid.span(axis)[1] for low, high, axis in ends):
+        spans = zip(AXES, surface.lower, surface.upper, strict=True)
+        extent = ", ".join(f"{axis} from {low:.4g} to {high:.4g}" for axis, low, high in spans)
+        message = f"lies outside the grid: it has {extent} (m)"
+        raise ScenarioError([scenario.issue_at(key, message, "coordinates in an STL file count as metres")])
+    return _voxels(file, _stamp(file), grid)
+
+
+def stl_surface(file: Path) -> StlSurface:
+    """The closed surface of an STL file. Raises InputFileError as `read_surface` does."""
+    return _surface(file, _stamp(file))
+
+
+def _stamp(file: Path) -> int:
+    """Tells a file that has changed."""
+    return file.stat().st_mtime_ns if file.exists() else 0
+
+
+@lru_cache(maxsize=4)
+def _surface(file: Path, stamp: int) -> StlSurface:
+    return read_surface(file)
+
+
+@lru_cache(maxsize=4)
+def _voxels(file: Path, stamp: int, grid: Grid) -> np.ndarray:
+    """Kept, since the cells of a shape are asked for more than once."""
+    return _surface(file, stamp).inside(grid.centres("x"), grid.centres("y"), grid.centres("z"))
+
+
+def voxelise_regions(scenario: Scenario, grid: Grid, names: list[str]) -> np.ndarray:
+    """The material of each cell as an index into `names`, uint8 (nz, ny, nx).
+
+    Regions are painted in order, later over earlier. Raises `ScenarioError` for a region that covers no cell centre, a
+    label file that cannot be used, and cells left without a material.
+    """
+    material = np.full(grid.shape, UNASSIGNED, np.uint8)
+    for number, region in enumerate(scenario.regions):
+        if region.labels is not None:
+            _paint_labels(scenario, ("regions", number, "labels"), region.labels, names, material)
+            continue
+        index = names.index(region.material or "")
+        touched = False
+        for plane, mask in zip(material, shape_masks(scenario, ("regions", number), region, grid), strict=True):
+            plane[mask] = index
+            touched = touched or bool(mask.any())
+        if not touched:
+            raise ScenarioError([_covers_nothing(scenario, ("regions", number), region)])
+    if (material == UNASSIGNED).any():
+        missing = int((material == UNASSIGNED).sum())
+        message = f"expected regions that cover the grid, found {missing} cells without a material"
+        raise ScenarioError([scenario.issue_at(("regions",), message, "let the first region have no shape")])
+    return material
+
+
+def last_regions(scenario: Scenario, grid: Grid) -> np.ndarray:
+    """The number of the last region over each cell, (nz, ny, nx) of unsigned integers; labels lie over all cells."""
+    last = np.zeros(grid.shape, np.min_scalar_type(len(scenario.regions)))
+    for number, region in enumerate(scenario.regions):
+        if region.labels is not None:
+            last[:] = number
+            continue
+        for plane, mask in zip(last, shape_masks(scenario, ("regions", number), region, grid), strict=True):
+            plane[mask] = number
+    return last
+
+
+def _covers_nothing(scenario: Scenario, key: Key, shape: Shape) -> Issue:
+    return scenario.issue_at((*key, *shape.forms), "covers no cell centre", "make it larger, or the cells smaller")
+
+
+def _covers_ambients(scenario: Scenario, key: Key, shape: Shape) -> Issue:
+    return scenario.issue_at((*key, *shape.forms), "covers ambients only", "they are not solved")
+
+
+def covered_volume(
+    scenario: Scenario, key: Key, shape: Shape | None, grid: Grid, solid: np.ndarray | None = None
+) -> float:
+    """Volume of the cells in a shape, m3, or of those of them that are `solid`; raises `ScenarioError` if there are
+    none."""
+    volume = 0.0
+    for z, mask in enumerate(shape_masks(scenario, key, shape, grid)):
+        inside = mask if solid is None else mask & solid[z]
+        volume += float(inside.sum() if grid.equal else grid.volumes(z)[inside].sum())
+    if volume == 0 and shape is not None:
+        beside = solid is not None and any(mask.any() for mask in shape_masks(scenario, key, shape, grid))
+        raise ScenarioError(
+            [_covers_ambients(scenario, key, shape) if beside else _covers_nothing(scenario, key, shape)]
+        )
+    return volume * grid.cell_volume if grid.equal else volume
+
+
+def _paint_labels(scenario: Scenario, key: Key, labels: Labels, names: list[str], material: np.ndarray) -> None:
+    array = read_cells(scenario, (*key, "file"), labels.file, labels.dataset, material.shape)
+    if array.dtype.kind not in "biu":
+        message = f"expected whole numbers in {labels.file.name}, found {array.dtype}"
+        raise ScenarioError([scenario.issue_at((*key, "file"), message)])
+    unknown = [int(label) for label in np.unique(array) if int(label) not in labels.map]
+    if unknown:
+        message = f"expected a material for every label, found none for {', '.join(map(str, unknown[:8]))}"
+        raise ScenarioError([scenario.issue_at((*key, "map"), message)])
+    for label, name in labels.map.items():
+        material[array == label] = names.index(name)
+
+
+def read_cells(scenario: Scenario, key: Key, file: Path, dataset: str | None, shape: tuple[int, ...]) -> np.ndarray:
+    """Read an array with one value a cell, (nz, ny, nx); a 2-D array (rows, columns) serves a grid one cell thick.
+
+    Raises `ScenarioError` at `key` when the file is missing, damaged or of another shape.
+    """
+    try:
+        array = read_array(file, dataset, max_elements=int(np.prod(shape)))
+    except InputFileError as error:
+        raise ScenarioError([scenario.issue_at(key, f"{error.path}: {error.message}")]) from None
+    if array.ndim == 2 and file.suffix.lower() == ".png":
+        array = array[::-1]  # pictures start at the top
+    squeezed = tuple(n for n in shape if n > 1)
+    if array.shape != shape and array.shape != squeezed:
+        found = " x ".join(map(str, array.shape)) or "a single number"
+        message = f"expected an array (nz, ny, nx) = {' x '.join(map(str, shape))}, found {found}"
+        raise ScenarioError([scenario.issue_at(key, message)])
+    return array.reshape(shape)

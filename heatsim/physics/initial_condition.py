@@ -1,0 +1,77 @@
+"""The initial temperature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from heatsim.geometry.grid import Grid
+from heatsim.geometry.point_values import ABSOLUTE_ZERO, centre_planes, evaluate, require_at_least, require_finite
+from heatsim.geometry.voxelise import read_cells
+from heatsim.physics.smoothing import is_smoothed, smooth_field
+from heatsim.scenario import Expression, Scenario
+from heatsim.scenario.regions import ArrayFile
+
+_KEY = ("initial", "temperature")
+
+
+class InitialField:
+    """Temperatures in the scenario's unit, made plane by plane, so that no second field is held.
+
+    Only a smoothed field is held as a whole, as the rise over its middle in the run's precision.
+    """
+
+    def __init__(self, scenario: Scenario, grid: Grid) -> None:
+        """Raises as `planes` does where the field is to be smoothed."""
+        self._scenario, self._grid = scenario, grid
+        self._smoothed: np.ndarray | None = None
+        self._middle = 0.0
+        if is_smoothed(scenario, "initial"):
+            self._smoothed, self._middle = self._smooth()
+
+    def planes(self) -> Iterator[np.ndarray]:
+        """Temperature of each plane (ny, nx), z upwards, float64.
+
+        Raises `ScenarioError` for a file that cannot be used, values that are not finite, or below absolute zero.
+        """
+        if self._smoothed is None:
+            yield from self._checked_planes()
+        else:
+            yield from (plane.astype(np.float64) + self._middle for plane in self._smoothed)
+
+    def range(self) -> tuple[float, float]:
+        """Least and greatest temperature."""
+        ranges = [(float(plane.min()), float(plane.max())) for plane in self.planes()]
+        return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+    def _smooth(self) -> tuple[np.ndarray, float]:
+        """The smoothed rise over the middle of the field, and that middle."""
+        scenario, grid = self._scenario, self._grid
+        field = np.empty(grid.shape)
+        for z, plane in enumerate(self._checked_planes()):
+            field[z] = plane
+        field = smooth_field(scenario, "initial", field, grid.spacing[::-1])
+        self._require_physical(field, "after smoothing")
+        middle = 0.5 * float(field.min() + field.max())
+        return (field - middle).astype(scenario.compute.precision), middle
+
+    def _checked_planes(self) -> Iterator[np.ndarray]:
+        value = self._scenario.initial.temperature
+        array = None
+        if isinstance(value, ArrayFile):
+            array = read_cells(self._scenario, (*_KEY, "file"), value.file, value.dataset, self._grid.shape)
+        for z, point in enumerate(centre_planes(self._grid)):
+            where = f"in the plane z = {point['z']:g} m"
+            plane = self._plane(value, point) if array is None else array[z].astype(np.float64)
+            self._require_physical(plane, where)
+            yield plane
+
+    def _require_physical(self, temperatures: np.ndarray, where: str) -> None:
+        unit = self._scenario.temperature_unit
+        require_finite(self._scenario, _KEY, temperatures, where)
+        require_at_least(self._scenario, _KEY, temperatures, ABSOLUTE_ZERO[unit], f"{unit} (absolute zero)", where)
+
+    def _plane(self, value: object, point: dict[str, np.ndarray | float]) -> np.ndarray:
+        assert isinstance(value, float | Expression)
+        return evaluate(value, self._grid.shape[1:], **point)

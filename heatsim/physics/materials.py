@@ -1,0 +1,190 @@
+"""Media: the materials of a scenario, then its ambients, and how well they conduct to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from heatsim_kernels.enthalpy import material as kernel
+from heatsim_kernels.enthalpy.tables import EnthalpyTables
+
+from heatsim.errors import ScenarioError
+from heatsim.geometry.point_values import ABSOLUTE_ZERO
+from heatsim.scenario import Expression, Scenario
+from heatsim.scenario.materials import Material, PropertyTable
+
+
+@dataclass(frozen=True)
+class Materials:
+    """Media 0 to solids - 1 are materials, those from there on ambients.
+
+    conductivity: (3, m) along x, y, z, W/(m K), of ambients 1, which is not used; capacity: (m,) J/(m3 K), of ambients
+    0; both not a number where they follow temperature and no reference is known yet; surface: (m,) surface resistance
+    towards an ambient, m2 K/W; contact: (m, m) contact resistance, m2 K/W; temperature: of each ambient, in the
+    scenario's unit.
+    """
+
+    solids: int
+    conductivity: np.ndarray
+    capacity: np.ndarray
+    surface: np.ndarray
+    contact: np.ndarray
+    temperature: np.ndarray
+
+    def at_reference(self, tables: EnthalpyTables) -> Materials:
+        """The same with what follows temperature as it is at the reference of the tables."""
+        ambients = self.conductivity.shape[1] - self.solids
+        k = np.append(tables.conductivity[: self.solids], np.ones(ambients))
+        C = np.append(tables.capacity[: self.solids], np.zeros(ambients))
+        conductivity = np.where(np.isnan(self.conductivity), k, self.conductivity)
+        return replace(self, conductivity=conductivity, capacity=np.where(np.isnan(self.capacity), C, self.capacity))
+
+
+def make_materials(scenario: Scenario) -> Materials:
+    """The media of a scenario."""
+    names, materials = list(scenario.materials), list(scenario.materials.values())
+    ambients = list(scenario.ambients.values())
+    solids, count = len(materials), len(materials) + len(ambients)
+    contact = np.zeros((count, count))
+    for each in scenario.contacts:
+        one, other = (names.index(name) for name in each.between)
+        if one != other:
+            contact[one, other] = contact[other, one] = each.resistance
+    surface = [0.0] * solids + [ambient.resistance or 1.0 / (ambient.coefficient or 1.0) for ambient in ambients]
+    return Materials(
+        solids,
+        np.array([conductivity(material) for material in materials] + [(1.0, 1.0, 1.0)] * len(ambients)).T,
+        np.array([volumetric_capacity(material) for material in materials] + [0.0] * len(ambients)),
+        np.array(surface),
+        contact,
+        np.array([ambient.temperature for ambient in ambients]),
+    )
+
+
+def conductivity(material: Material) -> tuple[float, float, float]:
+    """Conductivity along x, y, z, W/(m K); not a number where it follows temperature."""
+    k = material.conductivity
+    if isinstance(k, tuple):
+        return k
+    if not isinstance(k, float):
+        return np.nan, np.nan, np.nan
+    return k, k, k
+
+
+def volumetric_capacity(material: Material) -> float:
+    """Heat capacity of a unit volume, J/(m3 K); not a number where it follows temperature."""
+    c = material.heat_capacity
+    return material.density * c if isinstance(c, float) else np.nan
+
+
+# What a scenario says of materials that follow temperature, as the kernels' materials in kelvin.
+#
+# Expressions in T are sampled at equal steps over the temperatures that may be reached (`reach`). They have to be
+# finite
+# and positive wherever the initial, boundary and ambient temperatures lie. Sources may drive a body further: there an
+# expression holds as far as it stays positive, and from where it fails on with its last value, as a table does.
+
+
+EXPRESSION_POINTS = 8193  # at which an expression is sampled
+FAILING = 0.01  # of the least value at temperatures that are sure to occur: an expression that falls below has failed
+UNITS = {"conductivity": "W/(m K)", "heat_capacity": "J/(kg K)"}
+
+Range = tuple[float, float]
+
+
+class TemperatureBounds(NamedTuple):
+    """Temperatures that are sure to occur, all that may be reached, and these with a margin: least and greatest, K."""
+
+    known: Range
+    reached: Range
+    possible: Range
+
+
+class MaterialProperties(NamedTuple):
+    """A material of the kernels, and the temperatures for which the scenario says what it is like, K."""
+
+    material: kernel.EnthalpyMaterial
+    told: Range
+
+
+def material_properties(scenario: Scenario, name: str, reach: TemperatureBounds) -> MaterialProperties:
+    """The properties of a material. Raises `ScenarioError` for an expression that is not finite and positive at a
+    temperature that is sure to occur."""
+    given = scenario.materials[name]
+    zero = ABSOLUTE_ZERO[scenario.temperature_unit]
+    knots, told = _knots(given, zero, reach)
+    k, c = (_values(getattr(given, key), knots + zero) for key in UNITS)
+    for key, values in zip(UNITS, (k, c), strict=True):
+        _require_positive(scenario, name, key, values, knots, reach.known)
+    good = _unbroken(knots, reach.known, k, c)
+    knots, k, c = knots[good], k[good], c[good]
+    if not isinstance(given.conductivity, PropertyTable | Expression) and np.ptp(c) == 0:
+        knots, k, c = knots[:1], k[:1], c[:1]
+    elif any(isinstance(getattr(given, key), Expression) for key in UNITS):
+        told = max(told[0], float(knots[0])), min(told[1], float(knots[-1]))
+    return MaterialProperties(kernel.EnthalpyMaterial(knots, k, given.density * c, **_latent(given, zero)), told)
+
+
+def least_capacity(scenario: Scenario, known: Range) -> float:
+    """The least heat capacity of any material between two temperatures, J/(m3 K)."""
+    T = np.linspace(*known, 129) + ABSOLUTE_ZERO[scenario.temperature_unit]
+    return min(each.density * float(_values(each.heat_capacity, T).min()) for each in scenario.materials.values())
+
+
+def _knots(given: Material, zero: float, reach: TemperatureBounds) -> tuple[np.ndarray, Range]:
+    """Temperatures at which to take the properties, and the range of the tables among them, K."""
+    tables = [getattr(given, key) for key in UNITS if isinstance(getattr(given, key), PropertyTable)]
+    knots = [np.array(table.T) - zero for table in tables]
+    told = max((each[0] for each in knots), default=-np.inf), min((each[-1] for each in knots), default=np.inf)
+    if any(isinstance(getattr(given, key), Expression) for key in UNITS):
+        knots += [np.linspace(*reach.possible, EXPRESSION_POINTS), np.array(reach.known)]
+    return np.unique(np.concatenate(knots)) if knots else np.zeros(1), told
+
+
+def _values(value: object, T: np.ndarray) -> np.ndarray:
+    """A property at temperatures in the scenario's unit; of anisotropic conductivities that along x."""
+    if isinstance(value, Expression):
+        return np.broadcast_to(value(T=T), T.shape)
+    if isinstance(value, PropertyTable):
+        return np.asarray(np.interp(T, value.T, value.value))
+    return np.full(T.shape, value[0] if isinstance(value, tuple) else value)
+
+
+def _require_positive(
+    scenario: Scenario, name: str, key: str, values: np.ndarray, knots: np.ndarray, known: Range
+) -> None:
+    here = (knots >= known[0]) & (knots <= known[1])
+    bad = here & ~(np.isfinite(values) & (values > 0))
+    if bad.any():
+        zero, unit = ABSOLUTE_ZERO[scenario.temperature_unit], scenario.temperature_unit
+        low, high = (each + zero for each in known)
+        at = f"{values[bad][0]:.6g} at T = {knots[bad][0] + zero:.6g}"
+        message = f"expected values > 0 ({UNITS[key]}) for T from {low:.6g} to {high:.6g} {unit}, found {at}"
+        hint = "the temperatures of the initial state, the faces and the ambients lie between these"
+        raise ScenarioError([scenario.issue_at(("materials", name, key), message, hint)])
+
+
+def _unbroken(knots: np.ndarray, known: Range, *properties: np.ndarray) -> slice:
+    """The knots around the known temperatures at which no property fails."""
+    here = (knots >= known[0]) & (knots <= known[1])
+    good = np.ones(len(knots), bool)
+    for values in properties:
+        least = FAILING * values[here].min() if here.any() else 0.0
+        with np.errstate(invalid="ignore"):
+            good &= np.isfinite(values) & (values > least)
+    failed = np.flatnonzero(~good)
+    middle = np.searchsorted(knots, known[0])
+    below, above = failed[failed < middle], failed[failed >= middle]
+    return slice(int(below[-1]) + 1 if below.size else 0, int(above[0]) if above.size else len(knots))
+
+
+def _latent(given: Material, zero: float) -> dict[str, float]:
+    melting = given.latent
+    if melting is None:
+        return {}
+    return {
+        "latent": given.density * melting.heat,
+        "solidus": melting.solidus - zero,
+        "liquidus": melting.liquidus - zero,
+    }

@@ -1,0 +1,145 @@
+"""Paths of beams: straight lines between the places of a file, run through at the speed that the times give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from heatsim.geometry.grid import AXES, Grid
+from heatsim.geometry.point_values import Key
+from heatsim.physics.sources.csv_columns import Columns, read_columns, require_increasing, select_columns
+from heatsim.scenario import Scenario
+
+_UNITS = {"time": "s", "x": "m", "y": "m", "z": "m", "on": ""}  # of the columns
+_LAYOUTS = (("time", "x", "y"), ("time", "x", "y", "z", "on"))  # of a file that does not name them
+_INSIDE = 1e-9  # of the box: a place on its rim is inside
+
+
+class BeamStop(NamedTuple):
+    """Where a beam stands for a share of a step. time: s; place: x, y, z, m; heading: unit vector x, y."""
+
+    share: float
+    time: float
+    place: tuple[float, float, float]
+    heading: tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class BeamPath:
+    """times: (n,) s; places: (n, 3) m; of each of the n - 1 legs between, on: whether the beam shines, and headings:
+    (n - 1, 2), the direction of travel, kept from the leg before where the beam rests."""
+
+    times: np.ndarray
+    places: np.ndarray
+    on: np.ndarray
+    headings: np.ndarray
+
+    @cached_property
+    def speeds(self) -> np.ndarray:
+        """(n - 1,) of each leg, m/s; 0 with the beam off."""
+        lengths = np.linalg.norm(np.diff(self.places, axis=0), axis=1)
+        return np.where(self.on, lengths / np.diff(self.times), 0.0)
+
+    def speed(self, time: float) -> float:
+        """The speed just after a time, m/s; 0 with the beam off."""
+        leg = int(np.searchsorted(self.times, time, side="right")) - 1
+        return float(self.speeds[leg]) if 0 <= leg < len(self.speeds) else 0.0
+
+    @property
+    def switches(self) -> list[float]:
+        """Times at which the beam goes on or off, s."""
+        on = np.concatenate(([False], self.on, [False]))
+        return [float(time) for time in self.times[on[1:] != on[:-1]]]
+
+    @property
+    def turns(self) -> frozenset[float]:
+        """Times at which the beam turns or changes its speed, and neither goes on nor off, s."""
+        return frozenset(self.times.tolist()).difference(self.switches)
+
+    def stops(self, start: float, dt: float, spacing: float) -> Iterator[BeamStop]:
+        """The places that stand for the way of the beam from `start` on over `dt` s, at most `spacing` m apart; where
+        it is at `start`, if dt = 0. Their shares sum to the part of the time for which it is on."""
+        first = int(np.searchsorted(self.times, start, side="right")) - 1
+        if dt == 0.0:
+            if 0 <= first < len(self.on) and self.on[first]:
+                yield self._stop(first, start, 1.0)
+            return
+        for leg in range(max(first, 0), len(self.on)):
+            low, high = max(start, self.times[leg]), min(start + dt, self.times[leg + 1])
+            if self.times[leg] >= start + dt:
+                return
+            if self.on[leg] and low < high:
+                inside = low == start and high == start + dt
+                yield from self._stops_of_leg(leg, low, high, 1.0 if inside else (high - low) / dt, spacing)
+
+    def _stops_of_leg(self, leg: int, low: float, high: float, share: float, spacing: float) -> Iterator[BeamStop]:
+        whole = self.times[leg + 1] - self.times[leg]
+        distance = float(np.linalg.norm(self.places[leg + 1] - self.places[leg])) * (high - low) / whole
+        count = max(1, ceil(distance / spacing))
+        for i in range(count):
+            yield self._stop(leg, low + (high - low) * (i + 0.5) / count, share / count)
+
+    def _stop(self, leg: int, time: float, share: float) -> BeamStop:
+        along = (time - self.times[leg]) / (self.times[leg + 1] - self.times[leg])
+        x, y, z = (self.places[leg] + along * (self.places[leg + 1] - self.places[leg])).tolist()
+        ux, uy = self.headings[leg].tolist()
+        return BeamStop(share, time, (x, y, z), (ux, uy))
+
+
+def read_path(scenario: Scenario, key: Key, path: Path, grid: Grid) -> BeamPath:
+    """Read the columns time [s], x, y, z [m], on; z is the top of the box and on is 1 where they are left out.
+
+    A row's `on`, 1 or 0, holds until the next row. Raises `ScenarioError` as `read_columns` and `select_columns` do,
+    and for fewer than two rows, times that do not increase, a path that begins after the end of the run, and places
+    outside the box with the beam on.
+    """
+    columns = read_columns(scenario, key, path)
+    named, end = select_columns(columns, _UNITS, needed=3, layouts=_LAYOUTS), scenario.time.end
+    count = len(columns.values)
+    if count < 2:
+        raise columns.refuse(0, "expected at least two rows, found one", "a beam at rest has the same place twice")
+    require_increasing(columns, named["time"])
+    if named["time"][0] >= end:
+        found = named["time"][0]
+        raise columns.refuse(0, f"expected a path that begins before time.end = {end:g} (s), found {found:g}")
+    on = named.get("on", np.ones(count))
+    odd = np.flatnonzero((on != 0) & (on != 1))
+    if odd.size:
+        raise columns.refuse(int(odd[0]), f"expected on = 1 or 0, found {on[odd[0]]:g}")
+    top = np.full(count, grid.span("z")[1])
+    places = np.stack([named["x"], named["y"], named.get("z", top)], axis=1)
+    _require_inside(columns, grid, places, on[:-1] != 0)
+    return BeamPath(named["time"], places, on[:-1] != 0, _headings(places))
+
+
+def _require_inside(columns: Columns, grid: Grid, places: np.ndarray, on: np.ndarray) -> None:
+    """Each row at either end of a leg with the beam on."""
+    used = np.concatenate((on, [False])) | np.concatenate(([False], on))
+    for axis, values in zip(AXES, places.T, strict=True):
+        low, high = grid.span(axis)
+        margin = _INSIDE * (high - low)
+        outside = np.flatnonzero(used & ((values < low - margin) | (values > high + margin)))
+        if outside.size:
+            row = int(outside[0])
+            message = f"expected {axis} from {low:.9g} to {high:.9g} (m), found {values[row]:.9g}, outside the grid"
+            raise columns.refuse(row, message, "on = 0 there, or a larger grid")
+
+
+def _headings(places: np.ndarray) -> np.ndarray:
+    """Unit vectors (n - 1, 2) of travel across the surface; along x before the first movement."""
+    way = np.diff(places[:, :2], axis=0)
+    lengths = np.hypot(way[:, 0], way[:, 1])
+    headings = np.zeros_like(way)
+    moving = np.flatnonzero(lengths > 0)
+    last = np.array([1.0, 0.0]) if moving.size == 0 else way[moving[0]] / lengths[moving[0]]
+    for leg in range(len(way)):
+        if lengths[leg] > 0:
+            last = way[leg] / lengths[leg]
+        headings[leg] = last
+    return headings

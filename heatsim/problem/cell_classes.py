@@ -1,0 +1,113 @@
+"""Kinds of cells: zones and places along the axes, turned into rates of exchange.
+
+The conductance of a face is the product of the measures of the two other axes over d/k of the half cells on its two
+sides, in series with a contact resistance; next to an ambient its surface resistance stands for the half cell beyond,
+times the factor of an oblique surface (see `slopes`). In series means the harmonic mean, which makes the flux through a
+composite wall exact (Patankar, Numerical Heat Transfer and Fluid Flow, 1980, section 4.2-3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from heatsim_kernels.stencil import cell_classes as cells
+from heatsim_kernels.stencil.terms import AmbientFaces
+
+from heatsim.geometry.axis_metrics import find_axis_metrics
+from heatsim.geometry.grid import AXES, Grid
+from heatsim.geometry.interface_areas import AreaFactors
+from heatsim.physics.materials import Materials
+from heatsim.problem.zones import Zones
+
+
+class FaceResistances(NamedTuple):
+    """Of the six faces of each kind, (n, 6): the thermal resistances of its own half cell, of what lies between, and of
+    the half beyond, K/W (an ambient has none); and the area, m2."""
+
+    own: np.ndarray
+    contact: np.ndarray
+    other: np.ndarray
+    area: np.ndarray
+
+
+@dataclass(frozen=True)
+class CellClasses:
+    """ids: (nz, ny, nx), or None for a single kind. Of each kind: its zone, the media beyond its six faces (its own
+    beyond a wall), rates of exchange (n, 6) 1/s, heat capacity (J/K) and volume (m3) of a cell, number of cells, its
+    faces, and factors on their film resistances (n, 6). taps: the faces between solids and ambients."""
+
+    ids: np.ndarray | None
+    zone: np.ndarray
+    beyond: np.ndarray
+    rates: np.ndarray
+    capacity: np.ndarray
+    volume: np.ndarray
+    count: np.ndarray
+    faces: FaceResistances
+    slopes: np.ndarray
+    taps: AmbientFaces | None
+
+
+def make_cell_classes(
+    grid: Grid, zones: Zones, media: Materials, periodic: tuple[bool, bool, bool], slopes: AreaFactors | None = None
+) -> CellClasses:
+    """The kinds of the cells of a grid; cells of one kind see the same media, sizes and slopes on all sides."""
+    along = [find_axis_metrics(grid, axis, wraps) for axis, wraps in zip(AXES, periodic, strict=True)]
+    ids, of_zone, factors = _split(np.zeros(grid.shape, np.uint8) if zones.ids is None else zones.ids, zones, slopes)
+    medium = np.array(zones.media)
+    x, y, z = (places.labels for places in along)
+    found = cells.classify_cells(ids, medium[of_zone], (x, y, z), periodic)
+    zone, beyond = of_zone[found.members[:, cells.OWN]], found.members[:, cells.BESIDE]
+    slope = factors[found.members[:, cells.OWN]]
+    at = found.members[:, cells.LABELS].T
+    own, measure = medium[zone], np.array([places.measure[label] for places, label in zip(along, at, strict=True)])
+    volume = measure.prod(axis=0)
+    capacity = media.capacity[own] * volume
+    faces = FaceResistances(*np.zeros((4, len(own), 6)))
+    conductance = np.zeros((len(own), 6))
+    for face in range(6):
+        axis, side = face // 2, along[face // 2].sides[face % 2]
+        label, other, k = at[axis], beyond[:, face], media.conductivity[axis]
+        across = np.delete(measure, axis, axis=0).prod(axis=0)
+        solid = other < media.solids
+        resistance = np.where(solid, media.contact[own, other], media.surface[other])
+        contact = slope[:, face] * resistance / side.area[label]
+        half, behind = side.half[label] / k[own], np.where(solid, side.beyond[label] / k[other], 0.0)
+        conductance[:, face] = across / (half + (behind + contact))
+        for of_all, of_face in zip(faces[:3], (half, contact, behind), strict=True):
+            of_all[:, face] = of_face / across
+        faces.area[:, face] = across * side.area[label]
+    solved = own < media.solids
+    rates = np.divide(conductance, capacity[:, None], out=np.zeros_like(conductance), where=solved[:, None])
+    taps = _ambient_faces(
+        found.cells, (beyond >= media.solids) & solved[:, None], beyond - media.solids, len(media.temperature)
+    )
+    return CellClasses(found.cells, zone, beyond, rates, capacity, volume, found.counts, faces, slope, taps)
+
+
+def _split(ids: np.ndarray, zones: Zones, slopes: AreaFactors | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Zones cut further where cells have slopes: the ids of the cells, and of each id the zone and the factors (6,)."""
+    count = len(zones)
+    if slopes is None:
+        return ids, np.arange(count), np.ones((count, 6))
+    rows = np.column_stack((ids.reshape(-1)[slopes.cells], slopes.levels))
+    different, place = np.unique(rows, axis=0, return_inverse=True)
+    ids = ids.astype(np.min_scalar_type(count + len(different) - 1))
+    ids.reshape(-1)[slopes.cells] = count + place.reshape(-1)
+    factors = np.concatenate((np.ones((count, 6)), slopes.factors[different[:, 1:]]))
+    return ids, np.append(np.arange(count), different[:, 0]), factors
+
+
+def _ambient_faces(ids: np.ndarray | None, tapped: np.ndarray, owner: np.ndarray, count: int) -> AmbientFaces | None:
+    """The faces of cells whose kind is `tapped` (n, 6) there, the ambients beyond being `owner` (n, 6)."""
+    if ids is None or not tapped.any():
+        return None
+    flat = ids.reshape(-1)
+    found = [np.flatnonzero(tapped[:, face][flat]) for face in range(6)]
+    places = np.concatenate(found)
+    faces = np.repeat(np.arange(6, dtype=np.uint8), [len(each) for each in found])
+    order = np.argsort(places, kind="stable")
+    places, faces = places[order].astype(np.int64), faces[order]
+    return AmbientFaces(places, faces, owner[flat[places], faces].astype(np.int64), count)

@@ -1,0 +1,192 @@
+"""The heat flux in a problem: what `derived` needs, from media, contacts and walls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
+from heatsim_kernels.enthalpy.cpu.stepper import entering
+from heatsim_kernels.multigrid.boundary_couplings import find_boundary_couplings
+from heatsim_kernels.stencil.heat_ledger import boundary_cells
+
+from heatsim.geometry.grid import AXES, FACES, Grid
+from heatsim.physics.boundary.faces import FACE_AXES
+from heatsim.physics.materials import Materials
+
+if TYPE_CHECKING:
+    from heatsim.problem import Problem
+
+
+def flux_and_gradient(problem: Problem, rise: np.ndarray, time: float) -> tuple[Vector, Vector]:
+    """Heat flux, W/m2, and temperature gradient, K/m, along x, y, z at the cell centres; rise: (nz, ny, nx) K over the
+    reference, at a time in s. Both are 0 in ambients.
+
+    Where conductivity follows temperature, each cell has that of its centre.
+    """
+    medium, media = _medium(problem), problem.media
+    k = _conductivity(problem, rise, medium)
+    inward = [_inward(problem, number, rise, time) for number in range(len(FACES))]
+    flux = heat_flux(problem.grid, rise, k, inward, problem.terms.periodic, _between(problem, medium))
+    slope = gradient(flux, k)
+    for vector in (flux, slope):
+        for values in vector:
+            values[np.broadcast_to(medium >= media.solids, values.shape)] = 0.0
+    return flux, slope
+
+
+def _medium(problem: Problem) -> np.ndarray:
+    """Medium of each cell, of a shape that broadcasts to (nz, ny, nx)."""
+    of_zones, ids = np.array(problem.zones.media, np.uint8), problem.zones.ids
+    return of_zones.reshape(1, 1, 1) if ids is None else of_zones[ids]
+
+
+def _conductivity(problem: Problem, rise: np.ndarray, medium: np.ndarray) -> list[np.ndarray]:
+    """Along x, y, z; infinite in ambients, which have a resistance at their surface alone."""
+    of_media = problem.media.conductivity.copy()
+    of_media[:, problem.media.solids :] = np.inf
+    return [values[medium] / _resistivity(problem, rise) for values in of_media]
+
+
+def _resistivity(problem: Problem, rise: np.ndarray) -> np.ndarray | float:
+    """k at the reference over k at a rise of temperature."""
+    terms = problem.terms
+    if not isinstance(terms, NonlinearCoefficients):
+        return 1.0
+    return terms.tables.resistivity(rise, terms.of_kinds(terms.material))
+
+
+def _between(problem: Problem, medium: np.ndarray) -> list[np.ndarray | float]:
+    """Resistance between neighbours along x, y, z, m2 K/W, with the film's of oblique surfaces as the solver has it."""
+    resistance, kinds = _contact(problem.media, medium), problem.kinds
+    if kinds.ids is None or (kinds.slopes == 1.0).all():
+        return resistance
+    for axis in range(3):
+        ids = np.moveaxis(kinds.ids, 2 - axis, -1)
+        slopes = np.maximum(kinds.slopes[:, 2 * axis + 1][ids[..., :-1]], kinds.slopes[:, 2 * axis][ids[..., 1:]])
+        resistance[axis] = resistance[axis] * np.moveaxis(slopes, -1, 2 - axis)
+    return resistance
+
+
+def _contact(media: Materials, medium: np.ndarray) -> list[np.ndarray | float]:
+    """Resistance between neighbours along x, y, z, m2 K/W; infinite between ambients."""
+    solid = np.arange(len(media.surface)) < media.solids
+    resistance = media.contact + np.where(solid, 0.0, media.surface) + np.where(solid, 0.0, media.surface)[:, None]
+    resistance[~solid[:, None] & ~solid] = np.inf
+    if medium.size == 1 or not resistance.any():
+        return [0.0, 0.0, 0.0]
+    along = (np.moveaxis(medium, 2 - axis, -1) for axis in range(3))
+    return [np.moveaxis(resistance[m[..., :-1], m[..., 1:]], -1, 2 - axis) for axis, m in enumerate(along)]
+
+
+def _inward(problem: Problem, face: int, rise: np.ndarray, time: float) -> np.ndarray | float:
+    """Heat flux into the body through a face of the box, W/m2, as the plane of its cells."""
+    terms, grid, axis = problem.terms, problem.grid, face // 2
+    if terms.closed[face]:
+        return 0.0
+    now = np.array([0.0 if np.isinf(time) else time])
+    shape = tuple(n for i, n in enumerate(grid.shape) if i != 2 - axis)
+    if problem.surfaces is not None:
+        return _through_surface(problem, face, rise, problem.surfaces.at(now)).reshape(shape)
+    a, b = (values[0] for values in problem.wall_values(now))
+    (way,) = (way for way in find_boundary_couplings(terms) if way.number == face)
+    heat = way.conductance * (a[way.entries] * rise.reshape(-1)[way.cells] + b[way.entries])
+    area = _area(grid, face)
+    through: np.ndarray = np.divide(heat.reshape(shape), area, out=np.zeros(shape), where=area > 0)
+    return through
+
+
+def _area(grid: Grid, face: int) -> np.ndarray:
+    """Area of the faces of the cells beside a face of the box, m2."""
+    name = AXES[face // 2]
+    rows, columns = (grid.measure(axis) for axis in FACE_AXES[name])
+    radial = grid.coordinates == "cylindrical" and name == "x"
+    return np.asarray(np.outer(rows, columns) * (grid.span(name)[face % 2] if radial else 1.0))
+
+
+def _through_surface(problem: Problem, face: int, rise: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """As a wall of materials that follow temperature passes it; values: (1, 5, wall_size), see `NonlinearForcing`."""
+    terms = problem.terms
+    assert isinstance(terms, NonlinearCoefficients)
+    cells = boundary_cells(terms.shape, face)
+    kinds = np.zeros(cells.size, np.intp) if terms.kinds is None else terms.kinds.reshape(-1)[cells].astype(np.intp)
+    return entering(terms, face, rise.reshape(-1)[cells], kinds, values)
+
+
+# Fields that follow from the temperature of a moment: heat flux and temperature gradient.
+#
+# The flux through each face is the one that the solver moves: the temperature difference of two centres over the
+# resistance between them,
+#
+# q = -(T[i+1] - T[i]) / (upper[i]/k[i] + R + lower[i+1]/k[i+1]),
+#
+# with the `halves` of the grid and the contact resistance R (Patankar, Numerical Heat Transfer and Fluid Flow, 1980,
+# section 4.2-3). Along a radius the halves are resistances of a unit of angle and height, on which the face has the
+# area
+# r: there R / r stands in place of R, and q is over r. A cell has the mean of its two faces, boundary faces included,
+# and
+# as its gradient the one that drives this mean through its own conductivity. Both are exact where the temperature is
+# linear in each material.
+
+
+Vector = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def heat_flux(
+    grid: Grid,
+    temperature: np.ndarray,
+    conductivity: Sequence[np.ndarray | float],
+    inward: Sequence[np.ndarray | float] = (0.0,) * 6,
+    periodic: tuple[bool, bool, bool] = (False, False, False),
+    contact: Sequence[np.ndarray | float] = (0.0,) * 3,
+) -> Vector:
+    """Heat flux along x, y, z at the cell centres, W/m2, each (nz, ny, nx) float64.
+
+    temperature: (nz, ny, nx); conductivity: along x, y, z, W/(m K), of shapes that broadcast to it, 0 where nothing is
+    conducted; inward: the heat flux into the body through each of FACES, W/m2, of shapes that broadcast to the cells of
+    the face; contact: the resistance of the faces between neighbours along x, y, z, m2 K/W, of shapes that broadcast
+    to that of the temperature with one cell fewer along the axis. In cylindrical coordinates the axes are r, phi, z.
+    """
+    x, y, z = (
+        _along(grid, i, temperature, conductivity[i], inward[2 * i : 2 * i + 2], periodic[i], contact[i])
+        for i in range(len(AXES))
+    )
+    return x, y, z
+
+
+def gradient(flux: Vector, conductivity: Sequence[np.ndarray | float]) -> Vector:
+    """Temperature gradient along x, y, z at the cell centres, K/m, from what `heat_flux` gave; 0 where k is 0."""
+    x, y, z = (
+        np.divide(-q, k, out=np.zeros_like(q), where=np.broadcast_to(np.asarray(k) > 0, q.shape))
+        for q, k in zip(flux, conductivity, strict=True)
+    )
+    return x, y, z
+
+
+def _along(
+    grid: Grid,
+    axis: int,
+    temperature: np.ndarray,
+    conductivity: np.ndarray | float,
+    inward: Sequence[np.ndarray | float],
+    periodic: bool,
+    contact: np.ndarray | float,
+) -> np.ndarray:
+    """The component along one axis, which is the last of the arrays within this function."""
+    name, last = AXES[axis], 2 - axis
+    t = np.moveaxis(np.asarray(temperature, np.float64), last, -1)
+    k = np.moveaxis(np.broadcast_to(np.asarray(conductivity, np.float64), temperature.shape), last, -1)
+    fewer = tuple(n - (i == last) for i, n in enumerate(temperature.shape))
+    between = np.moveaxis(np.broadcast_to(np.asarray(contact, np.float64), fewer), last, -1)
+    lower, upper = grid.halves(name)
+    area = grid.faces(name)[1:-1] if grid.coordinates == "cylindrical" and name == "x" else 1.0
+    flux = np.empty((*t.shape[:-1], t.shape[-1] + 1))
+    with np.errstate(divide="ignore"):  # no conduction is an infinite resistance
+        flux[..., 1:-1] = -np.diff(t) / (upper[:-1] / k[..., :-1] + between / area + lower[1:] / k[..., 1:]) / area
+        if periodic:
+            around = (t[..., -1] - t[..., 0]) / (upper[-1] / k[..., -1] + lower[0] / k[..., 0])
+            flux[..., 0], flux[..., -1] = around, around
+        else:
+            flux[..., 0], flux[..., -1] = inward[0], -np.asarray(inward[1])
+    return np.moveaxis(0.5 * (flux[..., :-1] + flux[..., 1:]), -1, last)

@@ -1,0 +1,153 @@
+"""Problems in which something follows temperature: properties, melting, radiation, coefficients.
+
+What a linear problem has as constants comes here from tables over the enthalpy (`heatsim_kernels.enthalpy`),
+which count in kelvin whatever the scenario's unit is. Ambients are cells of one more material, held at their rise.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from heatsim_kernels.enthalpy import material as kernel
+from heatsim_kernels.enthalpy.coefficients import BoundaryFactors, NonlinearCoefficients, nonlinear_coefficients
+from heatsim_kernels.enthalpy.tables import EnthalpyTables, tabulate
+from heatsim_kernels.stencil.terms import StencilCoefficients
+
+from heatsim.errors import ScenarioError
+from heatsim.geometry.point_values import ABSOLUTE_ZERO, Key, Value, separate_temperature
+from heatsim.physics.boundary.faces import BoundaryFaces, FacePatch
+from heatsim.physics.materials import Materials, Range, TemperatureBounds, material_properties
+from heatsim.problem.cell_classes import CellClasses
+from heatsim.problem.temperature_bounds import sample_times
+from heatsim.scenario import Expression, Scenario, find_temperature_dependence
+from heatsim.scenario.boundary import Convection, Radiation
+
+SEGMENTS = 2048  # of the tables, where the range is known
+SEGMENTS_OF_ALL = 8192  # where it reaches up to what is possible at all: half a kelvin each
+SEGMENTS_OF_STEADY = 32768  # the steady solver runs on the host, where no cache is short
+WIDE = 2000.0  # K; ranges above are of the second sort
+
+
+class TabulatedMaterials(NamedTuple):
+    """Materials over the enthalpy; told: of each, the rises over the reference for which the scenario says what it is
+    like, K: what is beyond goes on with the last values; reached: the rises that the problem may reach."""
+
+    materials: EnthalpyTables
+    told: tuple[Range, ...]
+    reached: Range
+
+
+def require_nonlinear_integrator(scenario: Scenario) -> None:
+    """Raise `ScenarioError` for an integrator that needs a linear problem."""
+    name = scenario.time.integrator
+    if name == "rkl2":
+        key = ".".join(map(str, find_temperature_dependence(scenario) or ()))
+        message = f'"{name}" needs properties and faces that do not follow temperature, as {key} does'
+        hint = 'integrator = "euler" and "implicit" follow it, "steady" finds its limit'
+        raise ScenarioError([scenario.issue_at(("time", "integrator"), message, hint)])
+
+
+def tabulate_materials(scenario: Scenario, reference: float, reach: TemperatureBounds) -> TabulatedMaterials:
+    """The materials about `reference`, in the scenario's unit. Raises `ScenarioError` as `material_properties` does."""
+    found = [material_properties(scenario, name, reach) for name in scenario.materials]
+    held = [kernel.EnthalpyMaterial.constant(1.0, 1.0)] if scenario.ambients else []
+    low, high = reach.possible
+    segments = SEGMENTS_OF_ALL if high - low > WIDE else SEGMENTS
+    segments = SEGMENTS_OF_STEADY if scenario.time.integrator == "steady" else segments
+    middle = reference - ABSOLUTE_ZERO[scenario.temperature_unit]
+    tables = tabulate([each.material for each in found] + held, middle, reach.possible, segments)
+    told, reached = (
+        [(first - middle, last - middle) for first, last in ranges]
+        for ranges in ([each.told for each in found], [reach.reached])
+    )
+    return TabulatedMaterials(tables, tuple(told), reached[0])
+
+
+def make_nonlinear_terms(
+    linear: StencilCoefficients,
+    kinds: CellClasses,
+    media: Materials,
+    zone_media: np.ndarray,
+    tables: EnthalpyTables,
+    factors: BoundaryFactors | None,
+) -> NonlinearCoefficients:
+    """The terms of a problem, from those that it would have if nothing departed from the reference."""
+    own = zone_media[kinds.zone]
+    return nonlinear_coefficients(
+        linear.shape,
+        tables,
+        np.where(own < media.solids, kinds.volume, 0.0),
+        np.minimum(own, media.solids),
+        np.minimum(kinds.beyond, media.solids),
+        *kinds.faces,
+        kinds=linear.kinds,
+        periodic=linear.periodic,
+        closed=linear.closed,
+        wall_per_cell=linear.wall_per_cell,
+        taps=linear.taps,
+        factors=factors,
+    )
+
+
+# Coefficients and emissivities that follow the temperature of their surface, as tables over it.
+#
+# Such an expression is a product of a part in x, y, z, t, which `surfaces` treats as any other, and one in T alone, a
+# factor. Factors are tabulated as the materials are, over all temperatures that may be reached (`reach`), between which
+# the surface lies as the body does; beyond, where rounding alone leads, the last values hold.
+
+
+HINT = "the surface may be as warm or cold as this: abs, max or min, as in max(T - 20, 0), keep it in bounds"
+
+
+def tabulate_boundary_factors(
+    scenario: Scenario, walls: BoundaryFaces, entries: np.ndarray | None, tables: TabulatedMaterials, reference: float
+) -> BoundaryFactors | None:
+    """The factors of the faces, or None if there are none; `entries` as for `SurfaceConditions`.
+
+    Raises `ScenarioError` for one that is negative or not finite at a temperature that may be reached, and for an
+    emissivity above 1.
+    """
+    # Rounded so that (T - 20.1)**0.25 has a value at an ambient of 20.1, which came here as a rise and in kelvin.
+    T = np.round(reference + np.clip(tables.materials.rises, *tables.reached), 9)
+    found: dict[Expression, int] = {}  # several faces may have one factor
+    number = np.zeros(walls.starts[-1], np.uint32)
+    for i, pieces in enumerate(walls.pieces):
+        for piece in pieces:
+            name, value = _strength(piece)
+            others, factor = separate_temperature(value)
+            if factor is not None:
+                most = walls.checked(i, piece, name, others, sample_times(scenario)).max()
+                _require_bounds(scenario, (*piece.key, name), T, _at(factor, T), float(most))
+                number[walls.starts[i] : walls.starts[i + 1]][piece.cells] = found.setdefault(factor, len(found) + 1)
+    if not found:
+        return None
+    lines = np.stack([tables.materials.lines(_at(factor, T)) for factor in found])
+    return BoundaryFactors(lines, number if entries is None else number[entries])
+
+
+def _strength(piece: FacePatch) -> tuple[str, Value]:
+    """The name and the value of what may follow temperature on a piece of a face."""
+    match piece.face:
+        case Convection():
+            return "coefficient", piece.face.coefficient
+        case Radiation():
+            return "emissivity", piece.face.emissivity
+    return "", 0.0
+
+
+def _at(factor: Expression, T: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(factor(T=T), T.shape)
+
+
+def _require_bounds(scenario: Scenario, key: Key, T: np.ndarray, factor: np.ndarray, others: float) -> None:
+    """`others`: the most by which the factor is multiplied."""
+    emissivity = key[-1] == "emissivity"
+    most = 1 + 1e-12 if emissivity else float(np.finfo(scenario.compute.precision).max)
+    values = factor * max(others, 0.0)
+    bad = ~((factor >= 0) & (values <= most))
+    if bad.any():
+        unit, wanted = scenario.temperature_unit, "from 0 to 1" if emissivity else ">= 0 (W/(m2 K))"
+        found = f"{values[bad][0]:.6g} at T = {T[bad][0]:.6g}"
+        message = f"expected values {wanted} for T from {T[0]:.6g} to {T[-1]:.6g} {unit}, found {found}"
+        raise ScenarioError([scenario.issue_at(key, message, HINT)])

@@ -1,0 +1,79 @@
+"""How long the steps of a problem may be."""
+
+from __future__ import annotations
+
+import numpy as np
+from heatsim_kernels.enthalpy import time_step_limit as nonlinear_limits
+from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
+from heatsim_kernels.stencil.terms import StencilCoefficients
+from heatsim_kernels.stencil.time_step_limit import stable_step
+
+from heatsim.errors import ScenarioError
+from heatsim.physics.boundary.faces import BoundaryFaces
+from heatsim.physics.boundary.surface_balance import SurfaceConditions
+from heatsim.problem.volume_sources import VolumeSources
+from heatsim.scenario import Scenario, find_temperature_dependence
+
+SAFETY = 0.9  # of the stability limit, for step = "auto": at the limit itself the shortest waves do not decay
+STEPS_WITHOUT_LIMIT = 100  # where no heat moves there is no limit, but sources may vary in time
+
+
+def stability_limit(
+    terms: StencilCoefficients,
+    walls: BoundaryFaces,
+    spread: np.ndarray | None,
+    surfaces: SurfaceConditions | None,
+    times: np.ndarray,
+) -> float:
+    """The largest stable step of explicit Euler, s."""
+    if isinstance(terms, NonlinearCoefficients) and surfaces is not None:
+        return nonlinear_limits.stable_step(terms, NonlinearForcing(surfaces.fastest(times)))
+    least = walls.min_a()
+    return stable_step(terms, least if spread is None else least[spread])
+
+
+def largest_step(scenario: Scenario, limit: float, varies: bool, longest: float) -> float:
+    """The step asked for, or 0.9 of the limit and at most `longest`. Raises `ScenarioError` if over the limit.
+
+    Steps under error control have no limit; where inputs vary in time they are kept short enough to see it. Of "auto"
+    it is the step of explicit Euler, if that is taken.
+    """
+    control = scenario.time
+    explicit = control.integrator == "euler"
+    if isinstance(control.step, str):
+        if control.integrator in ("euler", "auto") and np.isfinite(limit):
+            return min(SAFETY * limit, longest)
+        return min(control.end / STEPS_WITHOUT_LIMIT if explicit or varies else control.end, longest)
+    if explicit and control.step > limit * (1 + 1e-12):
+        message = (
+            f"expected at most {limit:.6g} s, the stability limit of explicit Euler here, found {control.step:g} s"
+        )
+        hint = 'step = "auto" stays below it'
+        if find_temperature_dependence(scenario) is None:
+            hint += ', integrator = "implicit" has no limit'
+        raise ScenarioError([scenario.issue_at(("time", "step"), message, hint)])
+    return float(control.step) if control.integrator != "auto" else min(control.step, SAFETY * limit)
+
+
+# Whether a problem has a steady state, and only one.
+
+
+_KEY = ("time", "integrator")
+
+
+def require_steady_state(
+    scenario: Scenario, walls: BoundaryFaces, volume_sources: VolumeSources, ambient: bool
+) -> None:
+    """Raise `ScenarioError` unless inputs are constant and something ties the temperature to a given one: a wall, or
+    an `ambient` in the grid.
+
+    One such tie is enough: conductivities are positive, so heat gets from every cell to every other, or, where ambients
+    keep them apart, to an ambient.
+    """
+    if walls.varies or volume_sources.varies:
+        message = "a steady state needs boundary values and sources that do not depend on t"
+        raise ScenarioError([scenario.issue_at(_KEY, message, 'integrator = "implicit" follows them')])
+    if not (ambient or walls.fixes_temperature()):
+        message = "no steady state, or any number of them: no face has a temperature to settle at"
+        hint = "give a face a fixed temperature, or convection or radiation with a coefficient or emissivity > 0"
+        raise ScenarioError([scenario.issue_at(_KEY, message, hint)])

@@ -1,0 +1,297 @@
+"""Volume sources: their power density at any time, in the form that the sweeps take.
+
+A density is split into products space(x, y, z) * time(t). What does not depend on space goes into a table by zone;
+what does goes into a field, computed once, times a factor of time. Only a density that does not split (a moving spot,
+say) has its field computed anew each step. Smoothed sources all go into the field: the smoothed form of each factor of
+time is kept, and summed each step where there are several.
+
+Traces are factors of time. Beams come as deposits, windows about them, which cost a step only what lies under them. A
+step of `dt` s has the means of traces and beams over it, so that their energy is exact however long the steps
+(of beams, where their power is constant); expressions have their value at its start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from heatsim_kernels.stencil.terms import WindowSource
+
+from heatsim.geometry.grid import Grid
+from heatsim.geometry.point_values import Value, centre_planes, depends_on, evaluate, require_finite
+from heatsim.geometry.voxelise import covered_volume, shape_masks
+from heatsim.physics.event_times import discontinuity_times
+from heatsim.physics.smoothing import is_smoothed, smooth_field
+from heatsim.physics.sources.beam import (
+    BeamWindow,
+    MovingBeam,
+    WindowSlices,
+    beam_windows,
+    longest_step,
+    make_beams,
+    path_times,
+    require_powers,
+    switches,
+    volumes,
+)
+from heatsim.physics.sources.power_trace import PowerTrace, read_trace
+from heatsim.problem.zones import Zones
+from heatsim.scenario import Expression, Scenario
+from heatsim.scenario.sources import Source
+
+TimeFactor = Expression | PowerTrace | None  # of time; None is 1
+
+BEAMS_A_BATCH = 64  # steps whose deposits are made, and sent to a GPU, together
+
+_EVERYWHERE = Expression.parse("1", frozenset())
+
+
+@dataclass(frozen=True)
+class SourceTerm:
+    """Part of source number `source`: density = scale * space * time, W/m3; `space` may hold t if it does not split."""
+
+    source: int
+    scale: float
+    space: Expression | None = None
+    time: TimeFactor = None
+
+    @property
+    def moves(self) -> bool:
+        """Whether space and time do not separate."""
+        return self.space is not None and depends_on(self.space, "t")
+
+
+def make_source_terms(scenario: Scenario, grid: Grid, solid: np.ndarray | None) -> tuple[SourceTerm, ...]:
+    """The terms of all sources but beams, which heat cells that are `solid` (None: all). Raises `ScenarioError` for a
+    region that covers no centre of such a cell, or a trace as `read_trace` does."""
+    fixed = [n for n, source in enumerate(scenario.sources) if source.beam is None]
+    return tuple(term for n in fixed for term in _source_terms(scenario, grid, solid, n))
+
+
+def _source_terms(scenario: Scenario, grid: Grid, solid: np.ndarray | None, number: int) -> list[SourceTerm]:
+    source = scenario.sources[number]
+    volume = covered_volume(scenario, ("sources", number, "region"), source.region, grid, solid)
+    scale = 1.0 if source.power_density is not None else 1.0 / volume
+    uniform = _EVERYWHERE if is_smoothed(scenario, "sources") else None  # a smoothed zone is no zone any more
+    if source.trace is not None:
+        trace = read_trace(scenario, ("sources", number, "trace"), source.trace)
+        return [SourceTerm(number, scale, uniform, trace)]
+    value = _amount(source)
+    if not isinstance(value, Expression):
+        return [SourceTerm(number, scale * value, uniform)]
+    products = value.split_time()
+    if products is None:
+        return [SourceTerm(number, scale, space=value)]
+    return [SourceTerm(number, scale, space or uniform, time) for space, time in products]
+
+
+def _amount(source: Source) -> Value:
+    value = source.power if source.power is not None else source.power_density
+    if value is None:
+        raise TypeError("traces and beams have no value at a place")
+    return value
+
+
+class VolumeSources:
+    """The sources on a grid. Rates are in K/s: power density over heat capacity."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        grid: Grid,
+        zones: Zones,
+        capacities: np.ndarray,
+        terms: tuple[SourceTerm, ...],
+        dtype: np.dtype,
+    ) -> None:
+        """`capacities`: (n,) J/(m3 K) of each zone, 0 of those that are not solved and stay unheated."""
+        self._scenario, self._grid, self._zones, self._capacities = scenario, grid, zones, capacities
+        self._uniform = [term for term in terms if term.space is None]
+        self._spatial = [term for term in terms if term.space is not None]
+        self._beams: tuple[MovingBeam, ...] = make_beams(scenario, grid)
+        factors = dict.fromkeys(term.time for term in self._spatial)
+        self._refills = len(factors) > 1 or any(term.moves for term in self._spatial)
+        self._factor: TimeFactor = None if self._refills or not factors else next(iter(factors))
+        self._dtype, self._field = dtype, np.zeros(grid.shape, dtype) if self._spatial else None
+        self._field_power = 0.0
+        self._parts: dict[TimeFactor, np.ndarray] = {}  # smoothed densities by their factor of time, if several
+        if len(factors) > 1 and is_smoothed(scenario, "sources") and not any(term.moves for term in self._spatial):
+            for factor in factors:
+                same = [term for term in self._spatial if term.time == factor]
+                self._parts[factor] = self._smoothed_density(same, 0.0, 0.0, timed=False)
+        if self._spatial and not self._refills:
+            self._fill(0.0, 0.0)
+
+    @property
+    def holds_field(self) -> bool:
+        """Whether a source depends on space, which takes a field of its own."""
+        return self._field is not None
+
+    @property
+    def varies(self) -> bool:
+        """Whether any source depends on time."""
+        factors = [self._factor, *(term.time for term in self._uniform)]
+        return self._refills or bool(self._beams) or any(factor is not None for factor in factors)
+
+    @property
+    def sampled_cheaply(self) -> bool:
+        """Whether some source is an expression in t, and none takes more than that at another time."""
+        factors = [self._factor, *(term.time for term in self._uniform)]
+        expressions = any(isinstance(factor, Expression) for factor in factors)
+        return expressions and not (self._refills or self._beams)
+
+    @property
+    def longest_batch(self) -> int | None:
+        """The most steps for which the field and the deposits can be made at once; None if it does not matter."""
+        return 1 if self._refills else BEAMS_A_BATCH if self._beams else None
+
+    @property
+    def beams(self) -> tuple[MovingBeam, ...]:
+        """The beams among the sources."""
+        return self._beams
+
+    @property
+    def longest_step(self) -> float:
+        """The longest step that sees beams move, s."""
+        return longest_step(self._beams)
+
+    @property
+    def bends(self) -> frozenset[float]:
+        """Times at which a trace bends or a beam turns, s."""
+        return path_times(self._beams).union(*(trace.times.tolist() for trace in self._traces))
+
+    @property
+    def jumps(self) -> frozenset[float]:
+        """Times at which a trace or an expression jumps, or a beam goes on or off, s."""
+        terms = [*self._uniform, *self._spatial]
+        values = [value for term in terms for value in (term.space, term.time)]
+        switched = discontinuity_times(values, self._scenario.time.end)
+        return switched.union(switches(self._beams), *(trace.jumps for trace in self._traces))
+
+    @property
+    def _traces(self) -> list[PowerTrace]:
+        return [term.time for term in [*self._uniform, *self._spatial] if isinstance(term.time, PowerTrace)]
+
+    def check(self, times: np.ndarray) -> None:
+        """Look at what depends on time alone at some times; raises `ScenarioError` for what is not good then."""
+        self.table(times)
+        self.scale(times)
+        require_powers(self._scenario, self._beams, times)
+
+    def table(self, times: np.ndarray, dt: float = 0.0) -> np.ndarray | None:
+        """(k, n) heating rate of each zone in steps of `dt` from each time on, K/s; None if no source is uniform in
+        space."""
+        if not self._uniform:
+            return None
+        table = np.zeros((len(times), len(self._zones)))
+        for term in self._uniform:
+            heated = np.array([term.source in sources for sources in self._zones.sources])
+            in_time = self._in_time(term.time, term.source, times, dt)
+            table += np.outer(term.scale * in_time, _rate(heated, self._capacities))
+        return table
+
+    def scale(self, times: np.ndarray, dt: float = 0.0) -> np.ndarray:
+        """(k,) factor on `field` in steps of `dt` from each time on."""
+        if self._factor is None:
+            return np.ones(len(times))
+        return self._in_time(self._factor, self._spatial[0].source, times, dt)
+
+    def field(self, time: float, dt: float = 0.0) -> np.ndarray | None:
+        """(nz, ny, nx) heating rate of each cell before `scale` in a step of `dt` from a time on, K/s; None if no
+        source depends on space."""
+        if self._refills:
+            self._fill(time, dt)
+        return self._field
+
+    def deposits(self, times: np.ndarray, dt: float = 0.0) -> tuple[tuple[WindowSource, ...], ...]:
+        """What beams bring to the cells under them in steps of `dt` from each time on."""
+        if not self._beams:
+            return ()
+        return tuple(
+            tuple(map(self._deposit, beam_windows(self._scenario, self._grid, self._beams, time, dt)))
+            for time in times.tolist()
+        )
+
+    def field_power(self) -> float:
+        """Power of the field before `scale`, as rounded to the field's precision, W."""
+        return self._field_power
+
+    def _in_time(self, value: TimeFactor, source: int, times: np.ndarray, dt: float) -> np.ndarray:
+        if value is None:
+            return np.ones(len(times))
+        if isinstance(value, PowerTrace):
+            return value.means(times, dt)
+        values = evaluate(value, times.shape, t=times)
+        for bad in np.flatnonzero(~(np.abs(values) <= np.finfo(self._dtype).max))[:1]:
+            require_finite(self._scenario, ("sources", source), values[bad], f"at t = {times[bad]:g} s")
+        return values
+
+    def _deposit(self, window: BeamWindow) -> WindowSource:
+        capacity = self._cell_capacity(window.cells)
+        rates = _rate(window.density, capacity).astype(self._dtype)
+        power = float((rates.astype(np.float64) * capacity * volumes(self._grid, window.cells)).sum())
+        return WindowSource((window.z0, window.y0, window.x0), rates, power)
+
+    def _fill(self, time: float, dt: float) -> None:
+        """Compute the field in a step of `dt` from a time on, as another array: a GPU has the one before."""
+        self._field = np.zeros(self._grid.shape, self._dtype)
+        if is_smoothed(self._scenario, "sources"):
+            for z, density in enumerate(self._whole_density(time, dt)):
+                self._field[z] = _rate(density, self._plane_capacity(z))
+        else:
+            for term in self._spatial:
+                for z, density in self._densities(term, time, dt, self._refills):
+                    self._field[z] += _rate(density, self._plane_capacity(z)).astype(self._field.dtype)
+        self._field_power = sum(
+            float((plane * (self._plane_capacity(z) * self._grid.volumes(z))).sum(dtype=np.float64))
+            for z, plane in enumerate(self._field)
+        )
+
+    def _densities(self, term: SourceTerm, time: float, dt: float, timed: bool) -> Iterator[tuple[int, np.ndarray]]:
+        """Number and power density (ny, nx), W/m3, of each plane that a term may heat; `timed`: times its factor."""
+        region = self._scenario.sources[term.source].region
+        factor = self._factor_at(term, time, dt) if timed else 1.0
+        inside = shape_masks(self._scenario, ("sources", term.source, "region"), region, self._grid)
+        for z, (mask, point) in enumerate(zip(inside, centre_planes(self._grid), strict=True)):
+            if region is not None and not mask.any():
+                continue
+            density = term.scale * factor * evaluate(term.space or 1.0, self._grid.shape[1:], **point, t=time)
+            require_finite(self._scenario, ("sources", term.source), density[mask], f"at t = {time:g} s")
+            yield z, np.where(mask, density, 0.0)
+
+    def _whole_density(self, time: float, dt: float) -> np.ndarray:
+        """Smoothed power density (nz, ny, nx), W/m3, before `scale`."""
+        if not self._parts:
+            return self._smoothed_density(self._spatial, time, dt, timed=self._refills)
+        density = np.zeros(self._grid.shape)
+        for factor, part in self._parts.items():
+            source = next(term for term in self._spatial if term.time == factor)
+            density += self._factor_at(source, time, dt) * part
+        return density
+
+    def _smoothed_density(self, terms: Sequence[SourceTerm], time: float, dt: float, timed: bool) -> np.ndarray:
+        density = np.zeros(self._grid.shape)
+        for term in terms:
+            for z, plane in self._densities(term, time, dt, timed):
+                density[z] += plane
+        return smooth_field(self._scenario, "sources", density, self._grid.spacing[::-1])
+
+    def _factor_at(self, term: SourceTerm, time: float, dt: float) -> float:
+        return float(self._in_time(term.time, term.source, np.array([time]), dt)[0])
+
+    def _cell_capacity(self, cells: WindowSlices) -> np.ndarray:
+        """Heat capacity of some cells, J/(m3 K)."""
+        if self._zones.ids is None:
+            return np.asarray(self._capacities[0])
+        return np.asarray(self._capacities[self._zones.ids[cells]])
+
+    def _plane_capacity(self, z: int) -> np.ndarray:
+        """Heat capacity of the cells of a plane, J/(m3 K)."""
+        return self._zones.plane(self._capacities, z)
+
+
+def _rate(density: np.ndarray, capacity: np.ndarray) -> np.ndarray:
+    """Heating rate, K/s; 0 where the capacity is."""
+    rate: np.ndarray = np.divide(density, capacity, out=np.zeros(np.shape(density)), where=capacity > 0)
+    return rate

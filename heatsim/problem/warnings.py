@@ -1,0 +1,197 @@
+"""Whether the cells painted for a source or a patch, by their centres, have the volume or area of its shape.
+
+|     |     |     |      cells of 1 mm and a source 0.8 mm thick: the cell whose centre it covers is heated as a
+|  .  |  . #|##.##|      whole, and with a given power density a quarter more heat is released than was meant
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import dist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from heatsim.geometry.grid import AXES, FACES, Grid
+from heatsim.geometry.point_values import Key
+from heatsim.geometry.voxelise import contains_points, covered_volume
+from heatsim.physics.boundary.faces import FACE_AXES, BoundaryFaces, Points
+from heatsim.physics.sources.beam import MovingBeam
+from heatsim.physics.sources.beam_path import BeamPath
+from heatsim.scenario import Expression, Scenario
+from heatsim.scenario.boundary import Flux
+from heatsim.scenario.regions import Shape
+from heatsim.scenario.sources import GaussianBeam
+from heatsim.scenario.toml.positions import KeyIssue
+
+if TYPE_CHECKING:
+    from heatsim.problem.problem import Problem
+
+
+MAX_VOXEL_ERROR = 0.05  # relative
+_SAMPLES = 96  # along each axis, in what reaches out of the grid
+_FINEST, _COARSEST, _MAX_POINTS = 100, 8, 2**20  # points along a side of a cell's face; on a face in all
+
+
+def sources_off_their_shapes(scenario: Scenario, grid: Grid) -> Iterator[KeyIssue]:
+    """Power densities in boxes, balls and cylinders whose cells have another volume."""
+    for i, source in enumerate(scenario.sources):
+        shape, density = source.region, source.power_density
+        exact = None if shape is None or density is None else _volume(shape, grid)
+        if shape is None or density is None or not exact:
+            continue
+        key: Key = ("sources", i, "region")
+        painted = covered_volume(scenario, key, shape, grid)
+        if abs(painted - exact) > MAX_VOXEL_ERROR * exact:
+            found = _told("volume", "m3", painted, exact) + _heat(density, painted, exact, "are released")
+            yield KeyIssue((*key, *shape.forms), found, "power in place of power_density, or cells that fit the shape")
+
+
+def patches_off_their_areas(scenario: Scenario, grid: Grid, walls: BoundaryFaces) -> Iterator[KeyIssue]:
+    """Patches with a flux whose cell faces have another area than their condition."""
+    told = set()
+    for i, pieces in enumerate(walls.pieces):
+        for piece in pieces:
+            patch, key = piece.face, piece.key
+            if not isinstance(patch, Flux) or patch.where is None or key in told:
+                continue
+            painted, exact = _areas(patch.where, grid, i)
+            if exact and abs(painted - exact) > MAX_VOXEL_ERROR * exact:
+                told.add(key)
+                found = _told("area", "m2", painted, exact) + _heat(patch.flux, painted, exact, "enter")
+                yield KeyIssue((*key, "where"), f"{found} at {FACES[i]}", "cells that fit the patch, or a scaled flux")
+
+
+def _told(what: str, unit: str, painted: float, exact: float) -> str:
+    return f"the cells with their centres in it have {painted / exact:.3g} times its {what} of {exact:.4g} {unit}"
+
+
+def _heat(density: float | Expression, painted: float, exact: float, happens: str) -> str:
+    if isinstance(density, Expression):
+        return ""
+    return f": {density * painted:.4g} W {happens} in place of {density * exact:.4g} W"
+
+
+def _volume(shape: Shape, grid: Grid) -> float | None:
+    """Volume of the part of a box, ball or cylinder that lies in the grid, m3; None of other shapes."""
+    bounds = shape.bounds()
+    if bounds is None:
+        return None
+    spans = np.array([grid.span(axis) for axis in AXES]).T
+    low, high = np.clip(bounds, *spans)
+    if shape.box is not None:
+        radial = 0.5 * (low[0] + high[0]) if grid.coordinates == "cylindrical" else 1.0
+        return float((high - low).prod() * radial)
+    if (low == bounds[0]).all() and (high == bounds[1]).all():
+        return _whole_volume(shape)
+    steps = (np.arange(_SAMPLES) + 0.5) / _SAMPLES
+    x, y, z = (start + length * steps for start, length in zip(low, high - low, strict=True))
+    inside = [contains_points(shape, x[None, :], y[:, None], height).mean() for height in z]
+    return float((high - low).prod() * np.mean(inside))
+
+
+def _whole_volume(shape: Shape) -> float:
+    if shape.sphere is not None:
+        return 4 / 3 * np.pi * shape.sphere.radius**3
+    assert shape.cylinder is not None
+    return np.pi * shape.cylinder.radius**2 * dist(shape.cylinder.start, shape.cylinder.end)
+
+
+def _areas(condition: Expression, grid: Grid, face: int) -> tuple[float, float]:
+    """Area of the cells of a face whose centres meet a condition, and of all points that do, m2; the latter 0 where
+    the patch has so many cells that it would take long."""
+    whole = [grid.faces(axis) for axis in FACE_AXES[FACES[face][0]]]
+    truth, areas = _on_face(condition, grid, face, *whole)
+    painted = float(areas[truth].sum())
+    if not truth.any():
+        return painted, 0.0
+    near = [edges[max(at.min() - 1, 0) : at.max() + 3] for edges, at in zip(whole, np.nonzero(truth), strict=True)]
+    finer = min(_FINEST, int(np.sqrt(_MAX_POINTS / (near[0].size * near[1].size))))
+    if finer < _COARSEST:
+        return painted, 0.0
+    truth, areas = _on_face(condition, grid, face, *(_cut(edges, finer) for edges in near))
+    return painted, float(areas[truth].sum())
+
+
+def _on_face(
+    condition: Expression, grid: Grid, face: int, rows: np.ndarray, columns: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of the pieces of a face between these places: whether their middles meet a condition, and their areas, m2."""
+    normal, upper = FACES[face][0], face % 2
+    across = {
+        axis: 0.5 * (edges[1:] + edges[:-1]) for axis, edges in zip(FACE_AXES[normal], (rows, columns), strict=True)
+    }
+    at: Points = dict(zip(FACE_AXES[normal], np.meshgrid(*across.values(), indexing="ij"), strict=True))
+    at = {**at, normal: grid.span(normal)[upper]}
+    areas = np.outer(np.diff(rows), np.diff(columns))
+    if grid.coordinates == "cylindrical":
+        areas = areas * at["x"]
+    return np.broadcast_to(condition(**at), areas.shape) != 0, areas
+
+
+def _cut(edges: np.ndarray, parts: int) -> np.ndarray:
+    """Each interval cut into equal parts."""
+    inner = edges[:-1, None] + np.diff(edges)[:, None] * np.arange(parts) / parts
+    return np.append(inner.reshape(-1), edges[-1])
+
+
+# What a scenario says and only arrays show to be hardly meant: contacts that never touch, beams on ambients, or
+# through the bottom of the box.
+
+
+MAX_TRANSMITTED_SHARE = (
+    0.05  # of a beam, through the bottom of the box: exp(-3), of a depth that is a third of the body
+)
+
+
+def idle_contacts(problem: Problem) -> Iterator[KeyIssue]:
+    """Contacts between materials that never touch."""
+    own = np.array(problem.zones.media)[problem.kinds.zone]
+    pairs = np.unique(np.stack((np.repeat(own, 6), problem.kinds.beyond.reshape(-1))), axis=1).T.tolist()
+    names = [*problem.scenario.materials, *problem.scenario.ambients]
+    touching = {frozenset(pair) for pair in pairs}
+    for i, contact in enumerate(problem.scenario.contacts):
+        if frozenset(names.index(name) for name in contact.between) not in touching:
+            yield KeyIssue(("contacts", i, "between"), "these materials never touch, so the contact has no effect")
+
+
+def beams_on_ambients(problem: Problem) -> Iterator[KeyIssue]:
+    """Beams that shine on cells that are not solved, whose power is lost there."""
+    ids = problem.zones.ids
+    if ids is None:
+        return
+    for beam in problem.volume_sources.beams:
+        media = np.array(problem.zones.media)[ids[_cells_below(problem.grid, beam)]]
+        if (media >= problem.media.solids).any():
+            message = "shines on an ambient on its way, where its power is lost"
+            hint = "z in the path names the surface; left out, it is the top of the box"
+            yield KeyIssue(("sources", beam.source, "beam", "path"), message, hint)
+
+
+def beams_through_the_bottom(problem: Problem) -> Iterator[KeyIssue]:
+    """Beams of which a good part would pass through the bottom of the box, where all of it is put in above."""
+    bottom = problem.grid.span("z")[0]
+    for moving in problem.volume_sources.beams:
+        beam, share = moving.beam, "absorptivity" if isinstance(moving.beam, GaussianBeam) else "efficiency"
+        below = float(np.min(moving.path.places[_lit(moving.path), 2], initial=np.inf)) - bottom
+        passing = moving.beyond(below)
+        if passing > MAX_TRANSMITTED_SHARE:
+            message = f"{100 * passing:.0f} % of the power should pass through the {below:.4g} m below, but stays there"
+            hint = f"{share} = {getattr(beam, share) * (1.0 - passing):.3g} takes it off"
+            key = "depth" if isinstance(beam, GaussianBeam) else "b"
+            yield KeyIssue(("sources", moving.source, "beam", key), message, hint)
+
+
+def _lit(path: BeamPath) -> np.ndarray:
+    """Which places of a path are an end of a leg on which the beam is on."""
+    return np.asarray(np.append(path.on, False) | np.append(False, path.on))
+
+
+def _cells_below(grid: Grid, beam: MovingBeam) -> tuple[np.ndarray, ...]:
+    """Indices z, y, x of the cells just below the places of a path between which the beam is on."""
+    path = beam.path
+    found = []
+    for axis, place, side in zip(AXES, path.places[_lit(path)].T, ("right", "right", "left"), strict=True):
+        faces = grid.faces(axis)
+        found.append(np.clip(np.searchsorted(faces, place, side=side) - 1, 0, len(faces) - 2))  # type: ignore[call-overload]
+    return tuple(found[::-1])

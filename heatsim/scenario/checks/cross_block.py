@@ -1,0 +1,183 @@
+"""Checks across the sections of a scenario that need no arrays.
+
+They run on the sections that are valid in themselves, so that one bad number does not hide what is wrong
+elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
+
+from heatsim.scenario.boundary import Boundary, FaceName
+from heatsim.scenario.checks.filters import (
+    filters_fit_their_fields,
+    hot_spots_have_equal_cells,
+    hot_spots_have_slices_that_show_them,
+    smoothing_has_a_device_for_its_kernel,
+    smoothing_has_equal_cells,
+    smoothing_has_no_ambients_to_heat,
+    smoothing_has_no_beam_to_smooth,
+    smoothing_has_something_to_smooth,
+)
+from heatsim.scenario.checks.materials_and_faces import (
+    contacts_are_between_materials,
+    cooling_rates_have_a_temperature,
+    cylindrical_faces_exist,
+    melted_fractions_have_something_to_melt,
+    names_mean_one_thing,
+    patches_are_parts_of_faces,
+    shapes_suit_cylindrical_coordinates,
+    statistics_are_of_what_is_solved,
+    steady_states_have_no_past,
+    temperature_dependence_is_separable,
+)
+from heatsim.scenario.grid import Grid
+from heatsim.scenario.output import MAX_TIMES, Output, Probe, Recorded, Schedule, Slice, Statistics
+from heatsim.scenario.regions import Region, Shape
+from heatsim.scenario.sources import Source
+from heatsim.scenario.time_and_compute import Time
+from heatsim.scenario.toml.messages import quote
+from heatsim.scenario.toml.positions import KeyIssue
+from heatsim.scenario.toml.scanner import Key
+
+ROUNDING = 1e-9  # of the grid's size: a place on the upper face is inside
+FAR = 50.0  # times as far from the origin as the grid
+
+
+def run_checks(sections: dict[str, Any]) -> list[KeyIssue]:
+    """Run every check whose sections are all there."""
+    findings: list[KeyIssue] = []
+    for check, needed in CHECKS:
+        if all(name in sections for name in needed):
+            findings += check(*(sections[name] for name in needed))
+    return findings
+
+
+def first_region_covers_the_grid(regions: Sequence[Region]) -> Iterator[KeyIssue]:
+    """Later regions are painted over the first, so no cell is left without a material."""
+    if not regions:
+        yield KeyIssue(("regions",), "expected at least one region, found none")
+    for form in regions[0].forms if regions and regions[0].labels is None else ():  # labels name every cell
+        message = "expected the first region to cover the grid, found a shape"
+        yield KeyIssue(("regions", 0, form), message, "begin with a region that has a material and no shape")
+
+
+def shapes_meet_the_grid(
+    grid: Grid, regions: Sequence[Region], sources: Sequence[Source], output: Output
+) -> Iterator[KeyIssue]:
+    """A shape wholly outside is a mistake in its numbers."""
+    shapes: list[tuple[Key, Shape]] = [(("regions", i), region) for i, region in enumerate(regions)]
+    shapes += [(("sources", i, "region"), source.region) for i, source in enumerate(sources) if source.region]
+    shapes += [(("output", "regions", i), region) for i, region in enumerate(output.regions)]
+    for key, shape in shapes:
+        bounds = shape.bounds()
+        if bounds is None:
+            continue
+        faces = zip(*bounds, grid.origin, grid.upper, strict=True)
+        if any(high <= first or low >= last for low, high, first, last in faces):
+            message = f"lies outside the grid, which is {_extent(grid)}"
+            yield KeyIssue((*key, shape.forms[0]), message, _in_mm(grid, *bounds[0], *bounds[1]))
+
+
+def _extent(grid: Grid) -> str:
+    axes = zip("xyz", grid.origin, grid.upper, strict=True)
+    return ", ".join(f"{axis} from {low:.9g} to {high:.9g}" for axis, low, high in axes) + " (m)"
+
+
+def records_are_inside(grid: Grid, output: Output) -> Iterator[KeyIssue]:
+    """Slices cut the grid and probes lie in it."""
+    message = f"lies outside the grid, which is {_extent(grid)}"
+    for i, cut in enumerate(output.slices):
+        if not _is_inside(grid, "xyz".index(cut.axis), cut.at):
+            yield KeyIssue(("output", "slices", i, "at"), message, _in_mm(grid, cut.at))
+    for i, probe in enumerate(output.probes):
+        if not all(_is_inside(grid, axis, place) for axis, place in enumerate(probe.at)):
+            yield KeyIssue(("output", "probes", i, "at"), message, _in_mm(grid, *probe.at))
+
+
+def _in_mm(grid: Grid, *places: float) -> str:
+    """A hint for places so far outside that they are hardly meant in metres."""
+    reach = max(map(abs, (*grid.origin, *grid.upper)))
+    return "in mm? lengths are in m" if max(map(abs, places)) > FAR * reach else ""
+
+
+def _is_inside(grid: Grid, axis: int, place: float) -> bool:
+    margin = ROUNDING * grid.size[axis]
+    return grid.origin[axis] - margin <= place <= grid.upper[axis] + margin
+
+
+def records_have_their_own_names(output: Output) -> Iterator[KeyIssue]:
+    """Names become file and column names; some file systems do not tell upper from lower case."""
+    kinds: dict[str, Sequence[Slice | Probe | Statistics]] = {
+        "slices": output.slices,
+        "probes": output.probes,
+        "regions": output.regions,
+    }
+    for kind, records in kinds.items():
+        seen: dict[str, int] = {}
+        for i, record in enumerate(records):
+            first = seen.setdefault(record.name.casefold(), i)
+            if first != i:
+                message = f"{quote(record.name)} is the name of output.{kind}.{first} too"
+                yield KeyIssue(("output", kind, i, "name"), message, "give it another name")
+
+
+def periodic_faces_come_in_pairs(boundary: Boundary) -> Iterator[KeyIssue]:
+    """What leaves through one face enters through the opposite one."""
+    for axis in "xyz":
+        low, high = (cast(FaceName, f"{axis}_{end}") for end in ("min", "max"))
+        for face, other in ((low, high), (high, low)):
+            if boundary.face(face).kind == "periodic" and boundary.face(other).kind != "periodic":
+                named = face if getattr(boundary, face) is not None else "default"
+                found = f"{other} is {boundary.face(other).kind}"
+                yield KeyIssue(("boundary", named), f"periodic needs both faces of {axis}, but {found}")
+
+
+def schedules_fit_the_run(time: Time, output: Output) -> Iterator[KeyIssue]:
+    """Nothing is to be recorded after the end or without end."""
+    base: Key = ("output",)
+    schedules: list[tuple[Key, Schedule | Recorded]] = [
+        ((*base, name), schedule)
+        for name, schedule in (("snapshots", output.snapshots), ("energy", output.energy))
+        if schedule
+    ]
+    schedules += [((*base, "slices", i), cut) for i, cut in enumerate(output.slices)]
+    schedules += [((*base, "probes", i), probe) for i, probe in enumerate(output.probes)]
+    schedules += [((*base, "regions", i), region) for i, region in enumerate(output.regions)]
+    for key, schedule in schedules:
+        if schedule.every and time.end / schedule.every > MAX_TIMES:
+            times = f"{time.end / schedule.every:.3g} times to time.end = {time.end:g} s"
+            yield KeyIssue((*key, "every"), f"expected at most {MAX_TIMES} times, found {times}")
+        if isinstance(schedule, Schedule) and schedule.at and max(schedule.at) > time.end:
+            message = f"expected times up to time.end = {time.end:g} (s), found {max(schedule.at):g}"
+            remedy = f"leave out later times, or replace the list: --set '{'.'.join(map(str, key))}={{count=1}}'"
+            yield KeyIssue((*key, "at"), message, remedy)
+
+
+CHECKS: tuple[tuple[Callable[..., Iterator[KeyIssue]], tuple[str, ...]], ...] = (
+    (first_region_covers_the_grid, ("regions",)),
+    (shapes_meet_the_grid, ("grid", "regions", "sources", "output")),
+    (records_are_inside, ("grid", "output")),
+    (records_have_their_own_names, ("output",)),
+    (periodic_faces_come_in_pairs, ("boundary",)),
+    (patches_are_parts_of_faces, ("boundary",)),
+    (temperature_dependence_is_separable, ("boundary",)),
+    (cylindrical_faces_exist, ("grid", "boundary")),
+    (shapes_suit_cylindrical_coordinates, ("grid", "regions", "sources", "output")),
+    (names_mean_one_thing, ("materials", "ambients")),
+    (contacts_are_between_materials, ("ambients", "contacts")),
+    (melted_fractions_have_something_to_melt, ("materials", "output")),
+    (cooling_rates_have_a_temperature, ("materials", "output")),
+    (statistics_are_of_what_is_solved, ("ambients", "output")),
+    (steady_states_have_no_past, ("time", "output")),
+    (schedules_fit_the_run, ("time", "output")),
+    (smoothing_has_no_beam_to_smooth, ("sources", "smoothing")),
+    (smoothing_has_something_to_smooth, ("sources", "output", "smoothing")),
+    (smoothing_has_a_device_for_its_kernel, ("compute", "smoothing")),
+    (smoothing_has_no_ambients_to_heat, ("ambients", "smoothing")),
+    (smoothing_has_equal_cells, ("grid", "smoothing")),
+    (filters_fit_their_fields, ("grid", "output", "smoothing")),
+    (hot_spots_have_slices_that_show_them, ("grid", "output", "hotspots")),
+    (hot_spots_have_equal_cells, ("grid", "output", "hotspots")),
+)

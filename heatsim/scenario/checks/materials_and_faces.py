@@ -1,0 +1,164 @@
+"""Whether a scenario in cylindrical coordinates is one: x is the radius r, y the angle phi in one cell around."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from heatsim.scenario.boundary import FACES, Boundary, Face
+from heatsim.scenario.expressions.expression import Expression
+from heatsim.scenario.grid import Grid
+from heatsim.scenario.materials import MAX_MATERIALS, Ambient, Contact, Material
+from heatsim.scenario.output import HISTORY_FIELDS, Output
+from heatsim.scenario.regions import Region, Shape
+from heatsim.scenario.sources import Source
+from heatsim.scenario.time_and_compute import Time
+from heatsim.scenario.toml.messages import quote
+from heatsim.scenario.toml.positions import KeyIssue
+from heatsim.scenario.toml.scanner import Key
+
+
+def cylindrical_faces_exist(grid: Grid, boundary: Boundary) -> Iterator[KeyIssue]:
+    """Around the axis there is no face, none on the axis, and none along r is periodic."""
+    if grid.coordinates != "cylindrical":
+        return
+    for name in ("y_min", "y_max"):
+        if getattr(boundary, name) is not None:
+            yield KeyIssue(("boundary", name), "expected no face along y in cylindrical coordinates: phi goes around")
+    if grid.origin[0] == 0.0 and boundary.x_min is not None and boundary.x_min.kind != "insulated":
+        yield KeyIssue(("boundary", "x_min"), "expected no face at r = 0, the axis", "leave x_min out")
+    for name in ("default", "x_min", "x_max"):
+        face = getattr(boundary, name)
+        if face is not None and face.kind == "periodic":
+            yield KeyIssue(("boundary", name), "expected a face that is not periodic along the radius")
+
+
+def shapes_suit_cylindrical_coordinates(
+    grid: Grid, regions: Sequence[Region], sources: Sequence[Source], output: Output
+) -> Iterator[KeyIssue]:
+    """Round shapes and beams are meant in x, y, z."""
+    if grid.coordinates != "cylindrical":
+        return
+    shapes: list[tuple[Key, Shape]] = [(("regions", i), region) for i, region in enumerate(regions)]
+    shapes += [(("sources", i, "region"), source.region) for i, source in enumerate(sources) if source.region]
+    shapes += [(("output", "regions", i), region) for i, region in enumerate(output.regions)]
+    for key, shape in shapes:
+        for form in shape.forms:
+            if form in ("sphere", "cylinder", "stl"):
+                message = f"expected box, where or labels in cylindrical coordinates, found {form}"
+                yield KeyIssue((*key, form), message, "box and where are in r, phi, z")
+    for i, source in enumerate(sources):
+        if source.beam is not None:
+            yield KeyIssue(("sources", i, "beam"), "expected Cartesian coordinates for a beam, found cylindrical ones")
+
+
+# Whether faces and their patches are sound.
+
+
+def patches_are_parts_of_faces(boundary: Boundary) -> Iterator[KeyIssue]:
+    """A patch says where it is, a face does not; a patch has no patches, and nothing about it is periodic."""
+    for key, face in _faces(boundary):
+        if face.where is not None:
+            yield KeyIssue((*key, "where"), "where belongs to a patch of a face, not to a face")
+        if face.patches and face.kind == "periodic":
+            yield KeyIssue((*key, "patches"), "expected no patches on a periodic face, found some")
+        for i, patch in enumerate(face.patches):
+            yield from _patch_is_sound((*key, "patches", i), patch)
+
+
+def temperature_dependence_is_separable(boundary: Boundary) -> Iterator[KeyIssue]:
+    """A coefficient or emissivity that follows temperature has a table over T, times what else it depends on."""
+    for key, face in _faces(boundary):
+        parts = [((*key, "patches", i), patch) for i, patch in enumerate(face.patches)]
+        for where, each in [(key, face), *parts]:
+            name = {"convection": "coefficient", "radiation": "emissivity"}.get(each.kind, "")
+            value = getattr(each, name, None)
+            if isinstance(value, Expression) and "T" in value.names and value.split_temperature() is None:
+                message = "expected an expression in T alone times one in x, y, z, t, found what mixes them"
+                yield KeyIssue((*where, name), message, 'such as "(5 + 20*x) * abs(T - 300)**0.25"')
+
+
+def _faces(boundary: Boundary) -> Iterator[tuple[Key, Face]]:
+    yield ("boundary", "default"), boundary.default
+    yield from ((("boundary", name), face) for name in FACES if (face := getattr(boundary, name)) is not None)
+
+
+def _patch_is_sound(key: Key, patch: Face) -> Iterator[KeyIssue]:
+    if patch.where is None:
+        yield KeyIssue(key, "expected where, a condition in x, y, z, found none", 'such as where = "x > 0.01"')
+    if patch.patches:
+        yield KeyIssue((*key, "patches"), "expected no patches on a patch", "later patches lie over earlier")
+    if patch.kind == "periodic":
+        message = 'expected "insulated", "fixed", "flux", "convection" or "radiation", found "periodic"'
+        yield KeyIssue((*key, "kind"), message, "a face is periodic as a whole")
+
+
+# Whether materials, ambients and contacts fit together.
+
+
+def names_mean_one_thing(materials: Mapping[str, Material], ambients: Mapping[str, Ambient]) -> Iterator[KeyIssue]:
+    """Regions name materials and ambients alike."""
+    for name in ambients:
+        if name in materials:
+            message = f"{quote(name)} is the name of a material too"
+            yield KeyIssue(("ambients", name), message, "give it another name")
+    together = len(materials) + len(ambients)
+    if ambients and together > MAX_MATERIALS:
+        yield KeyIssue(("ambients",), f"expected at most {MAX_MATERIALS} materials and ambients, found {together}")
+
+
+def contacts_are_between_materials(ambients: Mapping[str, Ambient], contacts: Sequence[Contact]) -> Iterator[KeyIssue]:
+    """An ambient has a resistance of its own, and a pair of materials only one."""
+    seen: dict[frozenset[str], int] = {}
+    for i, contact in enumerate(contacts):
+        for side, name in enumerate(contact.between):
+            if name in ambients:
+                message = f"expected the name of a material, found {quote(name)}, an ambient"
+                hint = "an ambient has its coefficient or resistance"
+                yield KeyIssue(("contacts", i, "between", side), message, hint)
+        first = seen.setdefault(frozenset(contact.between), i)
+        if first != i:
+            yield KeyIssue(("contacts", i, "between"), f"contacts.{first} is between these two materials too")
+
+
+def melted_fractions_have_something_to_melt(materials: Mapping[str, Material], output: Output) -> Iterator[KeyIssue]:
+    """Without latent heat nothing says where melting begins."""
+    if "melted_fraction" in output.fields and all(material.latent is None for material in materials.values()):
+        place = output.fields.index("melted_fraction")
+        message = 'expected a material with latent for "melted_fraction", found none'
+        yield KeyIssue(("output", "fields", place), message, "latent = { heat, solidus, liquidus }")
+
+
+# Whether the derived fields that are asked for can be had.
+
+
+def find_crossing_temperature(materials: Mapping[str, Material], output: Output) -> float | None:
+    """The temperature through which cells are to be seen cooling: that given, or the only solidus there is."""
+    if output.cooling_through is not None:
+        return output.cooling_through
+    found = {material.latent.solidus for material in materials.values() if material.latent}
+    return found.pop() if len(found) == 1 else None
+
+
+def cooling_rates_have_a_temperature(materials: Mapping[str, Material], output: Output) -> Iterator[KeyIssue]:
+    """Cells cool through some temperature."""
+    if "cooling_rate" in output.fields and find_crossing_temperature(materials, output) is None:
+        found = "several solidus" if any(material.latent for material in materials.values()) else "nothing that melts"
+        message = f'expected cooling_through with "cooling_rate" in fields, found {found}'
+        place = output.fields.index("cooling_rate")
+        yield KeyIssue(("output", "fields", place), message, "the temperature to fall below")
+
+
+def statistics_are_of_what_is_solved(ambients: Mapping[str, Ambient], output: Output) -> Iterator[KeyIssue]:
+    """An ambient has one temperature, which is given."""
+    for i, part in enumerate(output.regions):
+        if part.material in ambients:
+            message = f"expected the name of a material, found {quote(part.material or '')}, an ambient"
+            yield KeyIssue(("output", "regions", i, "material"), message, "ambients are not solved")
+
+
+def steady_states_have_no_past(time: Time, output: Output) -> Iterator[KeyIssue]:
+    """A steady state is found at once."""
+    for name in HISTORY_FIELDS:
+        if time.integrator == "steady" and name in output.fields:
+            message = f'expected fields of a moment with integrator "steady", found {quote(name)}'
+            yield KeyIssue(("output", "fields", output.fields.index(name)), message, "a steady state has no past")

@@ -1,0 +1,152 @@
+"""Parts of the box: shapes, and the regions that paint materials into them."""
+
+from __future__ import annotations
+
+from math import dist, sqrt
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from heatsim.scenario.base_model import ScenarioBlock
+from heatsim.scenario.expressions.expression import Expression
+from heatsim.scenario.grid import Corner
+from heatsim.scenario.toml.messages import validation_error
+from heatsim.scenario.value_types import LABEL, MATERIAL, Number, condition, file_name, numbers, quantity
+
+Point = Annotated[Corner, numbers(Number("m"), length=3)]
+Radius = Annotated[float, quantity(Number("m", above=0))]
+Bounds = tuple[Corner, Corner]
+
+FORMS = ("box", "sphere", "cylinder", "where", "labels", "stl")
+
+
+class Box(ScenarioBlock):
+    """A box along the axes."""
+
+    lower: Point = Field(description="Lower corner x, y, z [m]")
+    upper: Point = Field(description="Upper corner x, y, z [m]")
+
+    @model_validator(mode="after")
+    def _has_volume(self) -> Self:
+        for axis, low, high in zip("xyz", self.lower, self.upper, strict=True):
+            if not low < high:
+                raise validation_error(f"expected lower < upper along {axis} (m), found {low:g} and {high:g}")
+        return self
+
+    def bounds(self) -> Bounds:
+        """Return the lower and upper corner of the box [m]."""
+        return self.lower, self.upper
+
+
+class Sphere(ScenarioBlock):
+    """A ball."""
+
+    center: Point = Field(description="Centre x, y, z [m]")
+    radius: Radius = Field(description="Radius [m]")
+
+    def bounds(self) -> Bounds:
+        """Return the lower and upper corner of the box around the ball [m]."""
+        return _around(self.center, self.center, (self.radius,) * 3)
+
+
+class Cylinder(ScenarioBlock):
+    """A cylinder with flat ends, along any direction."""
+
+    start: Point = Field(description="Centre of one end x, y, z [m]")
+    end: Point = Field(description="Centre of the other end x, y, z [m]")
+    radius: Radius = Field(description="Radius [m]")
+
+    @model_validator(mode="after")
+    def _has_length(self) -> Self:
+        if self.start == self.end:
+            raise validation_error("expected start and end to differ (m), found the same point")
+        return self
+
+    def bounds(self) -> Bounds:
+        """Return the lower and upper corner of the box around the cylinder [m]."""
+        length = dist(self.start, self.end)
+        # a disc of radius r normal to the unit vector d reaches r sqrt(1 - d_i^2) along axis i
+        along = ((b - a) / length for a, b in zip(self.start, self.end, strict=True))
+        x, y, z = (self.radius * sqrt(max(0.0, 1 - d * d)) for d in along)
+        return _around(self.start, self.end, (x, y, z))
+
+
+def _around(a: Corner, b: Corner, reach: Corner) -> Bounds:
+    lower = tuple(min(p, q) - r for p, q, r in zip(a, b, reach, strict=True))
+    upper = tuple(max(p, q) + r for p, q, r in zip(a, b, reach, strict=True))
+    return (lower[0], lower[1], lower[2]), (upper[0], upper[1], upper[2])
+
+
+class ArrayFile(ScenarioBlock):
+    """An array in a file, one value a cell, of shape (nz, ny, nx); axes of one cell may be left out.
+
+    A picture has its top row at the greatest y (or z).
+    """
+
+    file: Annotated[Path, file_name("the name of a .npy, .npz, .h5 or .png file")] = Field(
+        description="File name, relative to the scenario file (.npy, .npz, .h5, .hdf5, .png)"
+    )
+    dataset: str | None = Field(None, description="Name of the dataset, for .npz and .h5 with more than one")
+
+
+class Labels(ArrayFile):
+    """Whole numbers, one a cell, and the material that each stands for."""
+
+    map: dict[Annotated[int, LABEL], Annotated[str, MATERIAL]] = Field(
+        min_length=1, description="The material of each label, such as { 0 = 'air', 1 = 'copper' }"
+    )
+
+
+class Shape(ScenarioBlock):
+    """A part of the box in one of several forms; none of them = everywhere.
+
+    The cells in it are those whose centres are.
+    """
+
+    box: Box | None = Field(None, description="A box along the axes")
+    sphere: Sphere | None = Field(None, description="A ball")
+    cylinder: Cylinder | None = Field(None, description="A cylinder along any direction")
+    where: Annotated[Expression | None, condition()] = Field(
+        None, description="A condition in x, y, z [m], true inside"
+    )
+    labels: Labels | None = Field(None, description="Labels that paint several materials at once")
+    stl: Annotated[Path | None, file_name("the name of an .stl file")] = Field(
+        None, description="A closed surface from an STL file, in metres"
+    )
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The names of the forms given: none or one in a valid scenario."""
+        return tuple(name for name in FORMS if getattr(self, name) is not None)
+
+    @model_validator(mode="after")
+    def _has_one_form(self) -> Self:
+        if len(self.forms) > 1:
+            raise validation_error(f"expected one of {', '.join(FORMS)}, found {' and '.join(self.forms)}")
+        return self
+
+    def bounds(self) -> Bounds | None:
+        """Return the corners of the box around the shape [m]; None if known from arrays only."""
+        form = self.box or self.sphere or self.cylinder
+        return form.bounds() if form else None
+
+
+class Region(Shape):
+    """A shape and the material or ambient that fills it; later regions are painted over earlier ones.
+
+    A cell is painted whole if its centre is in the shape. At most one of the shapes is given; the first region has none
+    and covers the box, or has labels.
+    """
+
+    material: Annotated[str | None, MATERIAL] = Field(
+        None, description="Name of the material or ambient; left out with labels"
+    )
+
+    @model_validator(mode="after")
+    def _has_a_material(self) -> Self:
+        if self.labels is None and self.material is None:
+            raise validation_error("expected a material, found none")
+        if self.labels is not None and self.material is not None:
+            raise validation_error("expected labels or a material, found both", "labels name their materials in map")
+        return self

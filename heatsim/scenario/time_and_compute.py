@@ -1,0 +1,89 @@
+"""How the run is computed: the time span, the integrator, the device."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from heatsim.scenario.base_model import ScenarioBlock
+from heatsim.scenario.toml.messages import quote, validation_error_at
+from heatsim.scenario.value_types import Number, quantity
+
+SECONDS = Number("s", above=0)
+TOLERANCE = Number("a share of the range of temperatures", least=1e-10, most=0.1)
+MIN_TOLERANCE_BACKWARD_EULER = 1e-5
+
+
+def _end_is_optional_for_steady(schema: dict[str, Any]) -> None:
+    steady = {"properties": {"integrator": {"const": "steady"}}, "required": ["integrator"]}
+    schema["anyOf"] = [{"required": schema.pop("required")}, steady]
+
+
+class Time(ScenarioBlock):
+    """The time span and the way through it. The steady state has no end and needs none."""
+
+    model_config = ConfigDict(json_schema_extra=_end_is_optional_for_steady)
+
+    end: Annotated[float, quantity(SECONDS)] = Field(description="End of the run, which starts at 0 [s]")
+    step: Annotated[Literal["auto"] | float, quantity(SECONDS, words=("auto",))] = Field(
+        "auto",
+        description='Largest time step [s], or "auto": as large as stability (euler) or tolerance allows',
+    )
+    integrator: Literal["auto", "euler", "rkl2", "implicit", "steady"] = Field(
+        "auto",
+        description="Method in time: the fastest that is as accurate as tolerance (auto), explicit Euler, super time "
+        "stepping, implicit, or to the steady state (no end)",
+    )
+    tolerance: Annotated[float | None, quantity(TOLERANCE)] = Field(
+        None,
+        description="Error allowed, as a share of the range of temperatures and not in K: 1e-3 is 0.1 K where cells "
+        "are between 300 and 400 K. In time (auto, rkl2, implicit: 1e-3 if left out), from the limit (steady: 1e-6 if "
+        "left out) [1]",
+    )
+
+    method: Literal["tr-bdf2", "backward-euler"] = Field(
+        "tr-bdf2",
+        description="Method of implicit steps: TR-BDF2, of second order, or backward Euler, of first, which takes many "
+        "more for a tolerance, of 1e-5 at least",
+    )
+
+    @model_validator(mode="after")
+    def _backward_euler_is_implicit(self) -> Self:
+        if self.method == "backward-euler" and self.integrator != "implicit":
+            message = f'expected integrator = "implicit" with "backward-euler", found {quote(self.integrator)}'
+            raise validation_error_at(("method",), message)
+        if (
+            self.method == "backward-euler"
+            and self.tolerance is not None
+            and self.tolerance < MIN_TOLERANCE_BACKWARD_EULER
+        ):
+            message = (
+                f'expected at least {MIN_TOLERANCE_BACKWARD_EULER:g} with "backward-euler", found {self.tolerance:g}'
+            )
+            raise validation_error_at(
+                ("tolerance",), message, 'its steps are as many as 1/tolerance; those of "tr-bdf2" far fewer'
+            )
+        return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _steady_needs_no_end(cls, data: Any) -> Any:
+        match data:
+            case {"integrator": "steady"} if "end" not in data:
+                return {**data, "end": 1.0}
+        return data
+
+
+class Compute(ScenarioBlock):
+    """Where and in which precision the run is computed."""
+
+    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="Device; auto = a GPU if there is one")
+    precision: Literal["float32", "float64"] = Field(
+        "float32",
+        description="Number format of the state and of results; float64 where many short steps add up small changes: "
+        "see precision in docs/results.md",
+    )
+    kernel: Literal["auto", "basic", "shared", "coarsened", "register", "temporal", "cpu"] = Field(
+        "auto", description="Stencil kernel; auto = the fastest that applies"
+    )

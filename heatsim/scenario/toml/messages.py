@@ -1,0 +1,76 @@
+"""The words of an error message: what was found, what was probably meant."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import unicodedata
+from collections.abc import Iterable
+
+from pydantic_core import PydanticCustomError, ValidationError
+
+MAX_QUOTED_CHARACTERS = 60  # characters of the user's own text that a message repeats
+
+
+def validation_error(message: str, hint: str = "") -> PydanticCustomError:
+    """Return the exception by which a validator refuses a value in our words rather than pydantic's."""
+    return PydanticCustomError("flaw", "{message}", {"message": message, "hint": hint})
+
+
+def validation_error_at(place: tuple[str | int, ...], message: str, hint: str = "") -> ValidationError:
+    """Return that by which a validator of a table refuses a key inside."""
+    return ValidationError.from_exception_data(
+        "table", [{"type": validation_error(message, hint), "loc": place, "input": None}]
+    )
+
+
+def shorten(text: str) -> str:
+    """Cut `text` to a length that fits in a message."""
+    return text if len(text) <= MAX_QUOTED_CHARACTERS else text[: MAX_QUOTED_CHARACTERS - 3] + "..."
+
+
+def quote(text: str) -> str:
+    """Return `text` in double quotes with its control characters escaped, shortened."""
+    return json.dumps(shorten(text), ensure_ascii=False)
+
+
+def found(value: object) -> str:
+    """Say what a TOML value is: `true`, `"abc"`, `-3.0`, `a table`, `an array of 2`."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return quote(value)
+        case dict():
+            return "a table"
+        case list() | tuple():
+            return f"an array of {len(value)}"
+        case _:
+            return shorten(str(value))
+
+
+def name_character(character: str) -> tuple[str, str]:
+    """Name a character beyond ASCII, and say what to write in place of one that looks like another."""
+    name = f"U+{ord(character):04X} {unicodedata.name(character, '')}".strip()
+    category = unicodedata.category(character)
+    if category == "Pd" or character == "\N{MINUS SIGN}":
+        return name, "write -"
+    if category == "Zs":
+        return name, "write a plain space"
+    if category in ("Pi", "Pf"):
+        return name, "write a plain quote"
+    return name, ""
+
+
+def one_of(choices: Iterable[str]) -> str:
+    """Return `"a", "b" or "c"`."""
+    quoted = [quote(choice) for choice in choices]
+    return " or ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """Return `did you mean "copper"?`, or nothing when no known word is near."""
+    if not isinstance(word, str):
+        return ""
+    near = difflib.get_close_matches(word[: 2 * MAX_QUOTED_CHARACTERS], list(known), n=1, cutoff=0.6)
+    return f"did you mean {quote(near[0])}?" if near else ""

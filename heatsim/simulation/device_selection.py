@@ -1,0 +1,161 @@
+"""Where a run is computed: the CPU, or a CUDA GPU if there is one, and by which stencil kernel."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from dataclasses import dataclass
+from math import prod
+
+from heatsim.errors import HeatsimError, Issue, NoGpuError, ScenarioError
+from heatsim.integrators import ON_CUDA, SOLVING
+from heatsim.scenario import Scenario, find_temperature_dependence
+
+MAX_GPU_CELLS = 2**32 - 1  # cells; the CUDA kernels count them in 32 bits
+MIN_GPU_CELLS = 2**17  # cells; a step of fewer takes the CPU no longer than a launch takes the GPU
+
+
+@dataclass(frozen=True)
+class DeviceChoice:
+    """A device ("cpu" or "cuda"), its name, the kernel that runs there, and why that one."""
+
+    device: str
+    device_name: str
+    kernel: str
+    reason: str = ""
+
+
+def gpu_name() -> str:
+    """Name of the GPU; raises `NoGpuError` with the reason and the way out where none works."""
+    if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") in ("", "0"):  # the simulator needs no driver
+        try:
+            ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+        except OSError:
+            raise NoGpuError(f"no CUDA GPU: the NVIDIA driver is not installed. {_GPU_HINT}") from None
+    try:
+        from heatsim_kernels.runtime.cuda import api
+    except ImportError:
+        raise NoGpuError(f"no CUDA support: numba-cuda is not installed. {_GPU_HINT}") from None
+    try:
+        return api.device_name()
+    except RuntimeError as error:
+        raise NoGpuError(f"no CUDA GPU that works: {error}. {_GPU_HINT}") from None
+
+
+_GPU_HINT = "Install the driver and `pip install heatsim[cu13]` (or cu12), or use --device cpu"
+
+
+def require_memory(choice: DeviceChoice, needed: int) -> None:
+    """Raise `HeatsimError` if the device has not the bytes that a run needs; nothing has been allocated by then."""
+    if choice.device == "cuda":
+        from heatsim_kernels.runtime.cuda import api
+
+        free, what = api.memory()[0], "free on the GPU"
+    else:
+        free, what = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), "of memory in this machine"
+    if needed > free:
+        raise HeatsimError(
+            f"the run needs {needed / 1e9:.1f} GB, and there are {free / 1e9:.1f} GB {what}: take fewer cells"
+            + (" or precision float32, or --device cpu" if choice.device == "cuda" else " or precision float32")
+        )
+
+
+def require_memory_for(scenario: Scenario, choice: DeviceChoice, needed: int) -> None:
+    """`require_memory`, as a `ScenarioError` at the cells of the grid."""
+    try:
+        require_memory(choice, needed)
+    except HeatsimError as error:
+        raise ScenarioError([scenario.issue_at(("grid", "cells"), str(error))]) from None
+
+
+def cpu_name() -> str:
+    """Number of threads that the CPU kernels use, in words."""
+    import numba
+
+    return f"{numba.get_num_threads()} CPU threads"
+
+
+def choose_device(scenario: Scenario) -> DeviceChoice:
+    """Pick device and kernel for a scenario.
+
+    "auto" takes a GPU if one works and the grid is worth it. Raises `NoGpuError` when a GPU is demanded and missing,
+    `ScenarioError` when the kernel named does not run on the device named, or does not fit the GPU there is.
+    """
+    from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
+    from heatsim_kernels.stencil import CUDA_SWEEPS
+
+    device, kernel = scenario.compute.device, scenario.compute.kernel
+    on_cuda = kernel in CUDA_SWEEPS
+    if scenario.time.integrator in SOLVING and on_cuda:
+        message = f'"{kernel}" takes explicit steps, found integrator "{scenario.time.integrator}"'
+        raise ScenarioError([_issue_at_kernel(scenario, message)])
+    if (device == "cpu" and on_cuda) or (device == "cuda" and kernel == "cpu"):
+        other = "cuda" if on_cuda else "cpu"
+        message = f'"{kernel}" runs on device "{other}", found device "{device}"'
+        raise ScenarioError([_issue_at_kernel(scenario, message)])
+    if on_cuda and kernel not in NONLINEAR_SWEEPS and find_temperature_dependence(scenario) is not None:
+        message = f'"{kernel}" takes constants, and {_temperature_dependent_key(scenario)} follows temperature'
+        flaw = scenario.issue_at(("compute", "kernel"), message, 'kernel = "register" follows it, as "auto" does')
+        raise ScenarioError([flaw])
+    cells = prod(scenario.grid.cells)
+    if (on_cuda or device == "cuda") and cells > MAX_GPU_CELLS:
+        message = f"expected at most {MAX_GPU_CELLS} cells on a GPU, found {cells}"
+        raise ScenarioError([scenario.issue_at(("grid", "cells"), message, "take fewer cells, or --device cpu")])
+    if on_cuda:
+        choice = DeviceChoice("cuda", gpu_name(), kernel, "named by the scenario")
+        _require_shared_memory(scenario, kernel)
+        return choice
+    if device == "cuda":
+        return DeviceChoice("cuda", gpu_name(), *_fastest_cuda_kernel(scenario))
+    if device == "cpu" or kernel == "cpu":
+        return _on_cpu(scenario, "named by the scenario")
+    if cells < MIN_GPU_CELLS:
+        return _on_cpu(scenario, "so small a grid is no faster on a GPU")
+    if cells > MAX_GPU_CELLS:
+        return _on_cpu(scenario, "the grid has more cells than a GPU kernel counts")
+    try:
+        return DeviceChoice("cuda", gpu_name(), *_fastest_cuda_kernel(scenario))
+    except NoGpuError:
+        return _on_cpu(scenario, "there is no GPU")
+
+
+def _on_cpu(scenario: Scenario, reason: str) -> DeviceChoice:
+    kernel = "multigrid" if scenario.time.integrator in SOLVING else "cpu"
+    return DeviceChoice("cpu", cpu_name(), kernel, reason)
+
+
+def _fastest_cuda_kernel(scenario: Scenario) -> tuple[str, str]:
+    """The CUDA kernel to take, and why. Measured on an H200: docs/performance.md."""
+    if scenario.time.integrator in SOLVING:
+        return ON_CUDA, f"{scenario.time.integrator} solves linear systems"
+    if find_temperature_dependence(scenario) is not None:
+        return "register", f"the fastest that follows temperature, as {_temperature_dependent_key(scenario)} does"
+    needed, there = _shared_memory(scenario, "temporal")
+    if needed <= there:
+        return "temporal", "the fastest: several steps a sweep where they can be fused, else those of register"
+    return "register", "the fastest that fits this GPU"
+
+
+def _shared_memory(scenario: Scenario, kernel: str) -> tuple[int, int]:
+    """Bytes of shared memory that a block of the kernel needs at least, and that the GPU has for one."""
+    from heatsim_kernels.runtime.cuda.api import shared_memory
+    from heatsim_kernels.stencil.cuda.tile_tuning import min_shared_bytes
+
+    return min_shared_bytes(kernel, scenario.compute.precision), shared_memory()
+
+
+def _require_shared_memory(scenario: Scenario, kernel: str) -> None:
+    """Refuse a kernel whose smallest tile is more than a block may have of the GPU's shared memory."""
+    needed, there = _shared_memory(scenario, kernel)
+    if needed > there:
+        message = f'"{kernel}" needs {needed} bytes of shared memory a block, and this GPU has {there}'
+        raise ScenarioError([_issue_at_kernel(scenario, message)])
+
+
+def _temperature_dependent_key(scenario: Scenario) -> str:
+    """The key of what follows temperature, in words."""
+    return ".".join(map(str, find_temperature_dependence(scenario) or ()))
+
+
+def _issue_at_kernel(scenario: Scenario, message: str) -> Issue:
+    return scenario.issue_at(("compute", "kernel"), message, 'kernel = "auto" fits any device')

@@ -1,0 +1,67 @@
+"""Bytes that a run takes: of the state on its device, of fields that are watched, of snapshots on their way to disk."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from heatsim_kernels.field.region_reductions import CELL_BYTES
+from heatsim_kernels.field.time_statistics import bytes_a_cell
+
+from heatsim.integrators import SOLVING
+from heatsim.scenario.output import HISTORY_FIELDS, VECTOR_FIELDS
+
+if TYPE_CHECKING:
+    from heatsim.problem import Problem
+    from heatsim.scenario import Scenario
+
+BASE_BYTES = 250e6  # bytes of Python, NumPy, Numba and compiled kernels
+MAX_STAGE_FIELDS = 5  # of super time stepping, at most
+VECTOR_BYTES_A_CELL = 48  # bytes a cell of heat flux and gradient while they are found, in float64
+MATERIAL_BYTES_A_CELL = 57  # bytes a cell more, at most, where conductivity differs from cell to cell
+
+
+def state_bytes(scenario: Scenario, problem: Problem | None = None) -> int:
+    """Bytes on the device: the two copies of the state and the kinds of the cells, or all that a solver needs, and the
+    fields that are watched. How many kinds there are, the problem tells; until it is built, a byte a cell is counted.
+    """
+    cells, integrator = prod(scenario.grid.cells), scenario.time.integrator
+    itemsize = np.dtype(scenario.compute.precision).itemsize
+    peak, times, coolings = (name in scenario.output.fields for name in HISTORY_FIELDS)
+    if integrator in SOLVING:
+        return cells * (SOLVING[integrator] + bytes_a_cell(peak, times, coolings, 8)) + _region_bytes(problem)
+    fields = MAX_STAGE_FIELDS if integrator == "rkl2" else 2
+    ids = cells if problem is None else problem.class_bytes
+    return cells * (fields * itemsize + bytes_a_cell(peak, times, coolings, itemsize)) + ids + _region_bytes(problem)
+
+
+def _region_bytes(problem: Problem | None) -> int:
+    """Bytes of what is known of the parts of which statistics are kept."""
+    return 0 if problem is None else sum(CELL_BYTES * part.cells.indices.size for part in problem.parts)
+
+
+def run_bytes(problem: Problem) -> float:
+    """Bytes of a whole run, on its device and beside it."""
+    cells, itemsize = problem.grid.cells, problem.dtype.itemsize
+    if problem.scenario.time.integrator in SOLVING:
+        beside = problem.class_bytes
+    else:
+        beside = cells * itemsize * (2 + problem.volume_sources.holds_field)  # a snapshot and its image; a source
+    return BASE_BYTES + state_bytes(problem.scenario, problem) + beside + _deriving_bytes(problem)
+
+
+def derived_bytes(scenario: Scenario) -> int:
+    """Bytes of the fields that a snapshot holds beside the temperature."""
+    components = 2 if scenario.grid.coordinates == "cylindrical" else 3
+    values = sum(components if name in VECTOR_FIELDS else 1 for name in scenario.output.fields)
+    return prod(scenario.grid.cells) * values * np.dtype(scenario.compute.precision).itemsize
+
+
+def _deriving_bytes(problem: Problem) -> int:
+    """Bytes that these take: when they are found, or with their compressed image when they are written."""
+    cells, kept = problem.grid.cells, derived_bytes(problem.scenario)
+    if not set(VECTOR_FIELDS) & set(problem.scenario.output.fields):
+        return 2 * kept
+    differs = problem.zones.ids is not None or problem.temperature_dependent
+    return max(cells * VECTOR_BYTES_A_CELL + (cells * MATERIAL_BYTES_A_CELL if differs else kept), 2 * kept)

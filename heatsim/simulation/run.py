@@ -1,0 +1,288 @@
+"""A run: from a scenario to a folder of results."""
+
+from __future__ import annotations
+
+import logging
+import platform
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from heatsim import __version__
+from heatsim.errors import HeatsimError, Issue, RunFolderError
+from heatsim.integrators import auto, euler, make_field
+from heatsim.integrators.rkl2 import Rkl2
+from heatsim.integrators.step_control import DEFAULT_TOLERANCES
+from heatsim.problem import Problem, build_problem
+from heatsim.recorders import make_recorders
+from heatsim.recorders.writer import Writer
+from heatsim.simulation import device_selection
+from heatsim.simulation.memory_estimate import state_bytes
+from heatsim.simulation.state import State
+from heatsim.simulation.time_loop import Progress, Timings, simulate
+from heatsim.store.folder import RunFolder
+from heatsim.store.tables import read_hotspots, read_last_row
+
+if TYPE_CHECKING:
+    import xarray
+
+    from heatsim.scenario import Scenario
+
+TEMPORAL_CLASS_BYTES = 2  # bytes a cell that `temporal` keeps of the materials and sources around it, at most
+WARM_UP = 12.0  # stability limits: a super step so long has stages enough to be taken several at once
+ProgressCallback = Callable[[Progress], bool]
+WarningCallback = Callable[[Sequence[Issue]], None]
+log = logging.getLogger("heatsim")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: its folder, and what run.json says of it."""
+
+    path: Path
+    info: dict[str, Any]
+
+    @property
+    def finished(self) -> bool:
+        """Whether the end time was reached."""
+        return bool(self.info["state"] == "finished")
+
+
+def default_folder(scenario: Scenario) -> Path:
+    """`outputs/<name of the scenario file>` in the current folder."""
+    return Path("outputs") / (scenario.path.stem if scenario.path else "run")
+
+
+def resolve_auto(
+    problem: Problem, choice: device_selection.DeviceChoice, *, full: bool = False
+) -> tuple[Problem, device_selection.DeviceChoice, auto.Recommendation | None]:
+    """The problem with an integrator in place of "auto", what it runs on, and the advice that was taken; `full`: the
+    advice looks at all integrators even if the first will do. As it was where the scenario names an integrator."""
+    if problem.scenario.time.integrator != "auto":
+        return problem, choice, None
+    taken = recommend_integrator(problem, full=full)
+    tolerance = None if taken.integrator == "euler" else taken.tolerance
+    problem = problem.with_integrator(taken.integrator, tolerance)
+    return problem, device_selection.choose_device(problem.scenario), taken
+
+
+def recommend_integrator(problem: Problem, *, full: bool = True) -> auto.Recommendation:
+    """The advice for a problem, whatever integrator its scenario names but "steady"; `full` as in `settle`."""
+    open_problem = problem.with_integrator("auto", problem.scenario.time.tolerance)
+    choice, refused = device_selection.choose_device(open_problem.scenario), {}
+    for name in auto.CONTROLLED:
+        scenario = problem.with_integrator(name, None).scenario
+        try:
+            device_selection.require_memory(device_selection.choose_device(scenario), state_bytes(scenario, problem))
+        except HeatsimError as error:
+            refused[name] = f"cannot be had: {error}"
+    timing = partial(auto.measure_step_cost, open_problem, choice.kernel)
+    return auto.recommend(open_problem, choice.device, timing, refused, full=full)
+
+
+def run_scenario(
+    scenario: Scenario,
+    output: Path | str | None = None,
+    *,
+    force: bool = False,
+    watch: ProgressCallback = lambda progress: True,
+    warn: WarningCallback = lambda cautions: None,
+) -> Run:
+    """Run a scenario and keep its results in the folder `output` (default: `outputs/<scenario>`).
+
+    `watch` is told of progress about ten times a second and may end the run early by returning False; `warn` is told,
+    before the run, what the scenario says and hardly means. Raises `HeatsimError` in its kinds: invalid scenario,
+    folder that exists (unless `force`), no GPU, not finite. Nothing is written before the scenario has been found valid
+    as a whole; what was written stays if the run fails later.
+    """
+    started = time.perf_counter()
+    choice = device_selection.choose_device(scenario)
+    classes = (
+        TEMPORAL_CLASS_BYTES if choice.kernel == "temporal" and (len(scenario.materials) > 1 or scenario.sources) else 0
+    )
+    fused = classes * prod(scenario.grid.cells)
+    device_selection.require_memory_for(scenario, choice, state_bytes(scenario) + fused)
+    problem = build_problem(scenario)
+    device_selection.require_memory_for(scenario, choice, state_bytes(scenario, problem) + fused)
+    problem, choice, taken = resolve_auto(problem, choice)
+    scenario = problem.scenario
+    warnings = problem.cautions()
+    warn(warnings)
+    folder = RunFolder.create(Path(output) if output is not None else default_folder(scenario), force)
+    handler = _log_to(folder.log)
+    try:
+        folder.scenario.write_text(scenario.to_toml(), encoding="utf-8")
+        for caution in warnings:
+            log.warning("%s", caution)
+        return _run_in(folder, problem, choice, taken, watch, started)
+    finally:
+        log.removeHandler(handler)
+        handler.close()
+
+
+def open_series(path: Path) -> xarray.Dataset:
+    """The snapshots of a run folder as an xarray Dataset; see `heatsim.open`."""
+    import xarray
+
+    folder = RunFolder.open(path)
+    if not folder.series.is_file():
+        raise RunFolderError(f"{path}: the run has no snapshots yet")
+    return xarray.open_dataset(folder.series, engine="h5netcdf")
+
+
+def _run_in(
+    folder: RunFolder,
+    problem: Problem,
+    choice: device_selection.DeviceChoice,
+    taken: auto.Recommendation | None,
+    watch: ProgressCallback,
+    started: float,
+) -> Run:
+    info = _describe(problem, choice, taken)
+    log.info(
+        "%s: %s cells on %s (kernel %s)", problem.scenario.title, problem.grid.cells, choice.device_name, choice.kernel
+    )
+    folder.write_info({"state": "running", **info})
+    timings = Timings()
+    state: State | None = None
+    try:
+        state = State(problem, make_field(problem, choice.kernel))
+        _warm_up(state)
+        outcome = _compute(folder, problem, state, watch, timings)
+    except BaseException as error:
+        log.error("%s", error)
+        results = _results(state, timings, started) if state else {}
+        folder.write_info({"state": "failed", "error": str(error) or type(error).__name__, **info, **results})
+        raise
+    info = {"state": outcome, **info, **_results(state, timings, started), **_found(folder)}
+    for caution in info["cautions"]:
+        log.warning("%s", caution)
+    log.info("%s at t = %g s after %d steps", outcome, state.time, state.step)
+    folder.write_info(info)
+    return Run(folder.path, info)
+
+
+def _warm_up(state: State) -> None:
+    """Take no step, which compiles whatever is not compiled yet, so that the time loop's rate is the kernels' own."""
+    problem = state.problem
+    integrator = problem.scenario.time.integrator
+    if integrator == "euler":
+        euler.advance(state, 0.0, problem.largest_step, 0, 0)
+    elif integrator == "rkl2":
+        Rkl2(state, DEFAULT_TOLERANCES["rkl2"]).trial_step(
+            min(WARM_UP * problem.stability_limit, problem.scenario.time.end)
+        )
+        state.solver_statistics.stages = 0
+    state.sweep.look(0.0)
+    state.sweep.is_finite()
+
+
+def _compute(folder: RunFolder, problem: Problem, state: State, watch: ProgressCallback, timings: Timings) -> str:
+    """The time loop with its recorders; returns "finished" or "stopped". Results are complete when it returns."""
+    writer = Writer()
+    try:
+        recorders = make_recorders(problem, folder, writer)
+        finished = False
+        try:
+            finished = simulate(state, recorders, timings, watch)
+        finally:
+            for recorder in recorders:
+                recorder.close(finished)
+    finally:
+        writer.close()
+    return "finished" if finished else "stopped"
+
+
+def _describe(
+    problem: Problem, choice: device_selection.DeviceChoice, taken: auto.Recommendation | None
+) -> dict[str, Any]:
+    scenario = problem.scenario
+    return {
+        "title": scenario.title,
+        "versions": list_versions(),
+        "device": choice.device,
+        "device_name": choice.device_name,
+        "kernel": choice.kernel,
+        "kernel_reason": choice.reason,
+        "integrator": scenario.time.integrator,
+        "integrator_reason": taken.reason if taken else "named by the scenario",
+        "precision": scenario.compute.precision,
+        "cells": list(scenario.grid.cells),
+        "fields": list(scenario.output.fields),
+        "temperature_unit": scenario.temperature_unit,
+        "reference_temperature": problem.reference,
+        "stability_limit_seconds": problem.stability_limit if np.isfinite(problem.stability_limit) else None,
+        "largest_step_seconds": problem.largest_step,
+    }
+
+
+def _results(state: State, timings: Timings, started: float) -> dict[str, Any]:
+    energy = state.energy
+    updates = (state.solver_statistics.stages or state.step) * state.problem.grid.cells
+    return {
+        "time": state.time if np.isfinite(state.time) else None,
+        "steps": state.step,
+        "rejected_steps": state.solver_statistics.rejected,
+        "stages": state.solver_statistics.stages,
+        "iterations": state.solver_statistics.iterations,
+        "residuals": state.solver_statistics.residuals,
+        "cautions": state.cautions,
+        "cell_updates": updates,
+        "cell_updates_per_second": updates / timings.loop if timings.loop > 0 else 0.0,
+        "energy": {
+            "stored": energy.stored,
+            "sources": energy.sources,
+            "faces": energy.faces,
+            "ambients": energy.ambients,
+            "residual": energy.residual,
+            "relative_residual": energy.relative_residual,
+        },
+        "timings": {
+            "total_seconds": time.perf_counter() - started,
+            "loop_seconds": timings.loop,
+            "recording_seconds": timings.recording,
+        },
+    }
+
+
+def _found(folder: RunFolder) -> dict[str, Any]:
+    """The hot spots and the last statistics of regions, where they were asked for."""
+    found: dict[str, Any] = {"hotspots": describe_hotspots(folder)} if folder.hotspots.is_file() else {}
+    if folder.regions.is_file():
+        last = read_last_row(folder.regions)
+        found["regions"] = {name: value for name, value in last.items() if np.isfinite(value)}  # JSON has no infinity
+    return found
+
+
+def describe_hotspots(folder: RunFolder) -> list[dict[str, Any]]:
+    """The table of hot spots as it stands in run.json."""
+    return [spot._asdict() for spot in read_hotspots(folder.hotspots)]
+
+
+def list_versions() -> dict[str, str]:
+    """Versions of heatsim and of what its results depend on."""
+    found = {"heatsim": __version__, "python": platform.python_version(), "platform": platform.platform()}
+    for name in ("numpy", "numba", "numba-cuda", "h5py"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def _log_to(path: Path) -> logging.Handler:
+    handler = logging.FileHandler(path, mode="w", encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    log.addHandler(handler)
+    log.info("command: %s", " ".join(sys.argv))
+    return handler

@@ -1,0 +1,161 @@
+"""The state of a run: what recorders see of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from heatsim_kernels.field.region_reductions import totals
+
+from heatsim.geometry.grid import AXES, FACES
+from heatsim.simulation.ledger import energy_warnings
+
+if TYPE_CHECKING:
+    from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
+    from heatsim_kernels.stencil import ExplicitStepper
+
+    from heatsim.integrators.device_field import DeviceField
+    from heatsim.integrators.enthalpy_field import EnthalpyField
+    from heatsim.integrators.host_field import HostField
+    from heatsim.problem import Problem
+
+
+@dataclass(frozen=True)
+class EnergyBalance:
+    """Where heat went since t = 0, in J; in a steady state where it goes, in W, with nothing stored.
+
+    stored: rise of the energy in the solids; sources: released inside; faces, ambients: entered through each face, and
+    from each ambient; residual = stored - sources - sum of faces and ambients, zero but for rounding; moved: what
+    passed all of these, plus what the initial temperature differences held, the scale that the residual is to be judged
+    by.
+    """
+
+    stored: float
+    sources: float
+    faces: dict[str, float]
+    ambients: dict[str, float]
+    moved: float
+
+    @property
+    def residual(self) -> float:
+        """Energy that appeared from nowhere, J."""
+        return self.stored - self.sources - sum(self.faces.values()) - sum(self.ambients.values())
+
+    @property
+    def relative_residual(self) -> float:
+        """The residual over the energy moved; 0 if none was."""
+        return self.residual / self.moved if self.moved > 0 else 0.0
+
+
+@dataclass
+class SolverStatistics:
+    """What an integrator spent beside steps.
+
+    rejected: steps computed and not taken; stages: sweeps of super time stepping, in all; iterations: of linear
+    solvers, in all; residuals: relative, from iteration to iteration of the solve of a steady state, or of a solve that
+    failed.
+    """
+
+    rejected: int = 0
+    stages: int = 0
+    iterations: int = 0
+    residuals: list[float] = field(default_factory=list)
+
+
+class State:
+    """A field on its device at a time (s), `step` steps in; the time of a steady state is infinite.
+
+    Temperatures come out in the scenario's unit.
+    """
+
+    def __init__(self, problem: Problem, sweep: ExplicitStepper | HostField | DeviceField | EnthalpyField) -> None:
+        """Start from the initial temperature of the problem."""
+        self.problem, self.sweep = problem, sweep
+        self.time, self.step, self.source_energy = 0.0, 0, 0.0
+        self.solver_statistics = SolverStatistics()
+        self.extent_at_start = np.inf, -np.inf  # K over the reference, of the cells that are not held
+        self._least = np.inf
+        sweep.put(self._initial_planes())
+        self._initial = sweep.stored()
+        self.parts_at_start = [self.totals(part.cells).heat for part in problem.parts]  # J
+        if any(each not in (None, False) for each in problem.watched):
+            sweep.watch(problem.watched)
+        self._initial_contrast = self._initial - problem.heat_at(self._least)
+
+    def _initial_planes(self) -> Iterator[np.ndarray]:
+        """The planes of the initial field, whose extents are kept."""
+        terms, (low, high) = self.problem.terms, self.extent_at_start
+        solved = terms.capacity > 0
+        for z, plane in enumerate(self.problem.initial_planes()):
+            free = plane if terms.kinds is None or solved.all() else plane[solved[terms.kinds[z]]]
+            low, high = min(low, float(free.min(initial=low))), max(high, float(free.max(initial=high)))
+            self._least = min(self._least, float(plane.min()))
+            yield plane
+        self.extent_at_start = low, high
+
+    def temperature(self) -> np.ndarray:
+        """The whole field, (nz, ny, nx), a fresh copy in the run's precision."""
+        return self._absolute(self.sweep.field())
+
+    def capture(self) -> Callable[[], np.ndarray] | None:
+        """A function that gives `temperature` as it is now, called once, later and from any thread; None where the
+        copy would have to be on the host now."""
+        fetch = self.sweep.capture()
+        return None if fetch is None else lambda: self._absolute(fetch())
+
+    def plane(self, axis: str, index: int) -> np.ndarray:
+        """The plane normal to "x", "y" or "z" at a cell index: (nz, ny), (nz, nx) or (ny, nx)."""
+        return self._absolute(self.sweep.plane(2 - AXES.index(axis), index))
+
+    def sample(self, cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Weighted means of cells: flat indices (n, m) and weights (n, m) give (n,), float64."""
+        rise = (self.sweep.cells(cells).astype(np.float64) * weights).sum(axis=1)
+        return np.asarray(rise + self.problem.reference)
+
+    def seen(self) -> dict[str, np.ndarray]:
+        """What was seen of the field so far, where it is watched: `peak_temperature` in the scenario's unit,
+        `time_above` in s and `cooling_rate` in K/s, (nz, ny, nx) each."""
+        found = self.sweep.seen()
+        if "peak_temperature" in found:
+            found["peak_temperature"] = found["peak_temperature"] + self.problem.reference
+        return found
+
+    def melted_fraction(self) -> np.ndarray:
+        """The share of each cell that has melted, (nz, ny, nx), a fresh copy; 0 where nothing melts."""
+        melted = getattr(self.sweep, "melted_fraction", None)
+        return melted() if melted else np.zeros(self.problem.grid.shape, self.problem.dtype)
+
+    def totals(self, cells: RegionCells) -> RegionTotals:
+        """What some cells have together, of rises over the reference, K, and of heat over that at it, whatever follows
+        temperature or melts; found where the field is."""
+        on_device = getattr(self.sweep, "totals", None)
+        if on_device is not None:
+            return cast("RegionTotals", on_device(cells))
+        enthalpies = getattr(self.sweep, "enthalpies", self.sweep.cells)
+        return totals(self.sweep.cells(cells.indices), enthalpies(cells.indices), cells)
+
+    @property
+    def cautions(self) -> list[str]:
+        """What has shown on the way to be hardly meant, or computed."""
+        return [*getattr(self.sweep, "cautions", ()), *energy_warnings(self)]
+
+    @property
+    def energy(self) -> EnergyBalance:
+        """The energy balance since t = 0, or of the steady state."""
+        if np.isinf(self.time):
+            return self._balance(0.0, 0.0)
+        stored = self.sweep.stored() - self._initial
+        return self._balance(stored, self._initial_contrast)
+
+    def _balance(self, stored: float, contrast: float) -> EnergyBalance:
+        entered = self.sweep.heat_entered().tolist()
+        faces = dict(zip(FACES, entered, strict=False))
+        ambients = dict.fromkeys(self.problem.scenario.ambients, 0.0)
+        ambients |= dict(zip(ambients, entered[len(FACES) :], strict=False))
+        moved = sum(map(abs, entered)) + abs(self.source_energy) + contrast
+        return EnergyBalance(stored, self.source_energy, faces, ambients, moved)
+
+    def _absolute(self, rise: np.ndarray) -> np.ndarray:
+        return np.asarray(rise + self.problem.dtype.type(self.problem.reference))

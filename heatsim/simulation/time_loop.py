@@ -1,0 +1,84 @@
+"""The only time loop: advance to the next event, hand the state to whoever is due."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from heatsim.errors import NotConvergedError
+from heatsim.integrators.step_control import choose_stepping, require_finite
+from heatsim.recorders import Recorder
+from heatsim.simulation.state import State
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is: `time` of `end` s, `steps` done; `cells` in the grid."""
+
+    time: float
+    end: float
+    steps: int
+    cells: int
+
+
+@dataclass
+class Timings:
+    """Wall seconds in the time loop, and of these in recorders."""
+
+    loop: float = 0.0
+    recording: float = 0.0
+
+
+def simulate(
+    state: State,
+    recorders: Sequence[Recorder],
+    timings: Timings,
+    watch: Callable[[Progress], bool] = lambda progress: True,
+) -> bool:
+    """Run from state.time to the end of the scenario, or to the steady state; returns whether it was reached.
+
+    `watch` is told of progress about ten times a second and may end the run early by returning False; `timings` is
+    filled in. Raises `NotFiniteError` before anything not finite is recorded, `NotConvergedError` after the last good
+    state was recorded.
+    """
+    control, cells = state.problem.scenario.time, state.problem.grid.cells
+    end = inf if control.integrator == "steady" else control.end
+    begun = time.perf_counter()
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by `require_finite`
+            advance = choose_stepping(state)
+            for event, due in _agenda(recorders, end, state.problem.breaks):
+                for _ in advance(event):
+                    if not watch(Progress(state.time, end, state.step, cells)):
+                        return False
+                # Where nobody wants values now, a GPU is not waited for, which would leave it idle.
+                if event == end or state.sweep.device == "cpu" or not all(recorder.late for recorder in due):
+                    require_finite(state.sweep.is_finite(), state)
+                _record(state, due, timings)
+    except NotConvergedError:
+        _record(state, [recorder for recorder in recorders if recorder.times], timings)
+        raise
+    finally:
+        timings.loop = time.perf_counter() - begun
+    return True
+
+
+def _agenda(recorders: Sequence[Recorder], end: float, breaks: Sequence[float]) -> list[tuple[float, list[Recorder]]]:
+    """All times at which something is due, with the recorders that it is due for, the times at which steps have to end,
+    and the end; without an end all recorders are due once, at the limit."""
+    if end == inf:
+        return [(inf, [recorder for recorder in recorders if recorder.times])]
+    due = [(recorder, frozenset(recorder.times)) for recorder in recorders]
+    events = sorted({end, *breaks}.union(*(recorder.times for recorder in recorders)))
+    return [(event, [recorder for recorder, times in due if event in times]) for event in events]
+
+
+def _record(state: State, due: Sequence[Recorder], timings: Timings) -> None:
+    begun = time.perf_counter()
+    for recorder in due:
+        recorder.record(state)
+    timings.recording += time.perf_counter() - begun

@@ -1,0 +1,178 @@
+"""`heatsim converge` as the command line calls it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heatsim.bench.report import Row, TableColumn, number, print_table
+from heatsim.bench.request import check_folders
+from heatsim.scenario import Expression, ExpressionError, load
+from heatsim.verification.finished import FinishedRun
+from heatsim.verification.refinement import RefinementLevel, fix_integrator, overrides, require_refinable
+from heatsim.verification.study import FACTOR, Refinement, Study, StudyError, study
+
+if TYPE_CHECKING:
+    from heatsim.scenario import Scenario
+
+Tell = Callable[[str], None]
+
+LEVELS, LEVELS_IN_3D = 4, 3
+IMPLICIT_STEPS = 8  # on the coarsest level of a step study, where the scenario names no step
+NAMES: dict[Refinement, str] = {"grid": "cell size", "step": "step"}
+
+COLUMNS = (
+    TableColumn("refined", lambda row: str(row["kind"])),
+    TableColumn("cells", lambda row: " x ".join(map(str, row["cells"]))),
+    TableColumn("spacing", number("spacing", ".4g")),
+    TableColumn("steps", lambda row: str(row["steps"])),
+    TableColumn("value", number("value", ".8g")),
+    TableColumn("error", number("error", ".3e")),
+    TableColumn("largest", number("largest", ".3e")),
+    TableColumn("order", number("order", ".2f")),
+)
+
+
+def run(asked: dict[str, Any], tell: Tell) -> int:
+    """Do what was asked for. Raises `HeatsimError`, OSError."""
+    check_folders((asked["figure"],))
+    given = ["compute.precision=float64", *asked["overrides"]]
+    scenario = load(asked["file"], given)
+    probe, exact = probe_name(scenario, asked["quantity"]), _expression(asked["exact"])
+    kinds = _kinds(scenario, asked["refine"], tell)
+    levels = asked["levels"] or (LEVELS if min(scenario.grid.cells) == 1 else LEVELS_IN_3D)
+    with _folder(asked["output"]) as folder:
+        studies = []
+        for kind in kinds:
+            runs = list(_runs(scenario, given, kind, levels, folder, tell))
+            studies.append(study(kind, runs, probe, exact if kind == "grid" else None))
+    _show(studies, asked, scenario.temperature_unit)
+    return 0
+
+
+def probe_name(scenario: Scenario, quantity: str) -> str | None:
+    """The probe of "probe NAME", or None for "field". Raises StudyError."""
+    if quantity == "field":
+        return None
+    word, _, name = quantity.partition(" ")
+    known = [probe.name for probe in scenario.output.probes]
+    if word != "probe" or name not in known:
+        there = " or ".join(['"field"', *(f'"probe {each}"' for each in known)])
+        raise StudyError(f"--quantity {quantity}: expected {there}")
+    return name
+
+
+def _expression(text: str | None) -> Expression | None:
+    try:
+        return None if text is None else Expression.parse(text, frozenset("xyzt"))
+    except ExpressionError as error:
+        raise StudyError(f"--exact: {error}") from None
+
+
+def _kinds(scenario: Scenario, refine: str, tell: Tell) -> list[Refinement]:
+    """What can be refined of what was asked for."""
+    kinds: list[Refinement] = []
+    time = scenario.time
+    if refine in ("grid", "both"):
+        require_refinable(scenario)
+        overrides(
+            scenario, RefinementLevel(grid=FACTOR)
+        )  # or the reason why there is no finer grid, before anything is run
+        kinds.append("grid")
+    if refine == "grid":
+        return kinds
+    if time.integrator == "steady":
+        reason = "a steady state has no steps"
+    elif time.tolerance is not None:
+        reason = "time.tolerance lets steps follow the error; leave it out to compare equal steps"
+    else:
+        return [*kinds, "step"]
+    if refine == "step":
+        raise StudyError(f"--refine step: {reason}")
+    tell(f"the step is not refined: {reason}")
+    return kinds
+
+
+def _runs(
+    scenario: Scenario, given: Sequence[str], kind: Refinement, levels: int, folder: Path, tell: Tell
+) -> Iterator[FinishedRun]:
+    """The runs of a study, from coarse to fine."""
+    from heatsim.simulation import run as runs
+
+    common = [*given, *_only_the_end(scenario), *fix_integrator(scenario)]
+    if kind == "step" and scenario.time.integrator == "implicit" and scenario.time.step == "auto":
+        common.append(f"time.step={scenario.time.end / IMPLICIT_STEPS!r}")
+    first = load(str(scenario.path), common)
+    step: float | None = None
+    for halvings in range(levels):
+        factor = FACTOR**halvings
+        level = RefinementLevel(grid=factor) if kind == "grid" else RefinementLevel(step=factor)
+        extra = overrides(first, level) if kind == "grid" else []
+        if step is not None and (kind == "step" or first.time.integrator == "euler"):
+            wanted = step / (factor if kind == "step" else factor**2)
+            extra = [*extra, f"time.step={_stable(wanted, scenario, [*common, *extra])!r}"]
+        refined = load(str(scenario.path), [*common, *extra])
+        tell(f"{kind} {halvings + 1} of {levels}: {' x '.join(map(str, refined.grid.cells))} cells ...")
+        finished = runs.run_scenario(refined, folder / f"{kind}_{factor}", force=True)
+        step = step or first.time.end / finished.info["steps"]
+        yield FinishedRun(refined, finished.path, finished.info, level.grid, level.step)
+
+
+def _stable(wanted: float, scenario: Scenario, given: Sequence[str]) -> float:
+    """The step, or, where that is above the stability limit, the largest part of it that is not.
+
+    Steps that fall exactly like the square of the spacing leave its order alone; the limit itself need not, as where a
+    finer grid shows more of a good conductor.
+    """
+    from heatsim.problem import build_problem
+
+    if scenario.time.integrator != "euler":
+        return wanted
+    largest = build_problem(load(str(scenario.path), [*given, "time.step=auto"])).largest_step
+    return wanted / ceil(wanted / largest * (1.0 - 1e-12))
+
+
+def _only_the_end(scenario: Scenario) -> list[str]:
+    """Record the state at the end only: events on the way would cut steps short, by other shares on each level."""
+    probes = [f'{{ name = "{each.name}", at = {list(each.at)}, count = 1 }}' for each in scenario.output.probes]
+    found = ["output.snapshots={ count = 1 }", f"output.probes=[{', '.join(probes)}]"]
+    found += [] if scenario.hotspots else ["output.slices=[]"]
+    return found + ([] if scenario.output.energy is None else ["output.energy={ count = 1 }"])
+
+
+def _show(studies: Sequence[Study], asked: dict[str, Any], unit: str) -> None:
+    if asked["figure"] is not None:
+        from heatsim.verification import report
+
+        report.draw_studies(asked["figure"], studies, str(asked["file"]), unit, NAMES)
+    if asked["as_json"]:
+        told = {"quantity": asked["quantity"], "exact": asked["exact"], "studies": [asdict(each) for each in studies]}
+        print(json.dumps(told, indent=2))
+        return
+    rows: list[Row] = [{"kind": each.kind, **asdict(row)} for each in studies for row in each.rows]
+    print_table(COLUMNS, rows, group=lambda row: row["kind"])
+    for each in studies:
+        print(_summary(each))
+
+
+def _summary(found: Study) -> str:
+    where = "space" if found.kind == "grid" else "time"
+    if found.order is None:
+        return f"no order can be read in {where}: {found.reason}"
+    limit = f"; the value goes to {found.limit:.8g}" if found.limit is not None else ""
+    return f"observed order in {where}: {found.order:.2f}{limit}"
+
+
+@contextmanager
+def _folder(output: Path | None) -> Iterator[Path]:
+    if output is not None:
+        yield output
+        return
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)

@@ -1,0 +1,204 @@
+"""What a problem with a known answer is, and what judging it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from heatsim.verification.finished import FinishedRun
+from heatsim.verification.order import observed_order, rms_over_volume
+from heatsim.verification.refinement import RefinementLevel
+
+
+class ValueCheck(NamedTuple):
+    """A value found beside its target, in `unit`; `order` is the observed order of convergence, where one was found.
+
+    Passed if |result - target| <= tolerance and, where an order is asked for, |order - asked| <= order_tolerance.
+    """
+
+    quantity: str
+    target: float
+    result: float
+    tolerance: float
+    unit: str = ""
+    order: float | None = None
+    order_asked: float | None = None
+    order_tolerance: float = 0.1
+
+    @property
+    def error(self) -> float:
+        """Result less target."""
+        return self.result - self.target
+
+    @property
+    def passed(self) -> bool:
+        """Whether all is within its tolerance; what is not a number is not."""
+        near = abs(self.error) <= self.tolerance
+        if self.order_asked is None:
+            return near
+        return near and self.order is not None and abs(self.order - self.order_asked) <= self.order_tolerance
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points (x, y), or a line through them."""
+
+    name: str
+    x: np.ndarray
+    y: np.ndarray
+    line: bool = True
+
+
+@dataclass(frozen=True)
+class ComparisonPanel:
+    """Curves over one pair of axes, both logarithmic if `log`."""
+
+    x_label: str
+    y_label: str
+    curves: Sequence[Curve]
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The checks of a problem, and what its figure shows."""
+
+    checks: Sequence[ValueCheck]
+    panels: Sequence[ComparisonPanel] = ()
+
+
+Judge = Callable[[Sequence[FinishedRun]], Judgement]
+
+
+@dataclass(frozen=True)
+class VerificationProblem:
+    """A scenario scenarios/verify/<name>.toml with a known answer.
+
+    source: where the answer is from; judge: given the finished runs, one a level; levels: how the scenario is refined;
+    quick: a few seconds on two cores; exact: asks for more digits than float32 has.
+    """
+
+    name: str
+    source: str
+    judge: Judge
+    levels: Sequence[RefinementLevel] = field(default=(RefinementLevel(),))
+    quick: bool = True
+    exact: bool = False
+
+
+# Ways to judge runs that several problems share.
+
+
+ExactField = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]  # of x, y, z in m and t in s
+
+
+def field_judge(exact: ExactField, tolerance: float, unit: str = "K", order: float | None = 2.0) -> Judge:
+    """Judge the field at the end against `exact`: RMS error on the finest level, and the order in which it falls."""
+
+    def judge(runs: Sequence[FinishedRun]) -> Judgement:
+        errors = [rms_over_volume(run.temperature - _exact_field(exact, run), run.grid) for run in runs]
+        by_step = len({run.shortened for run in runs}) > 1
+        spacings = [1.0 / (run.shortened if by_step else run.refined) for run in runs]
+        found = observed_order(spacings, errors)
+        wanted = order if len(runs) > 1 else None
+        check = ValueCheck("RMS error of the field", 0.0, errors[-1], tolerance, unit, found, wanted)
+        what = "step" if by_step else "cell size"
+        panels = error_panels(spacings, errors, unit, order or 2.0, what)
+        return Judgement([check], [_profile(exact, runs[-1]), *panels])
+
+    return judge
+
+
+def probe_judge(targets: Mapping[str, float], tolerance: float, unit: str = "degC") -> Judge:
+    """Judge temperatures at probes at the end; each is checked on the finest level."""
+
+    def judge(runs: Sequence[FinishedRun]) -> Judgement:
+        checks = [ValueCheck(name, target, runs[-1].probe(name), tolerance, unit) for name, target in targets.items()]
+        return Judgement(
+            checks, [results_against_targets(list(targets.values()), [check.result for check in checks], unit)]
+        )
+
+    return judge
+
+
+def _exact_field(exact: ExactField, run: FinishedRun) -> np.ndarray:
+    x, y, z = run.points()
+    return np.broadcast_to(exact(x, y, z, run.time), run.temperature.shape)
+
+
+def _profile(exact: ExactField, run: FinishedRun) -> ComparisonPanel:
+    """The field along the longest axis, through the cell of the largest exact value, beside the exact one."""
+    expected, found = _exact_field(exact, run), run.temperature
+    axis = int(np.argmax(found.shape))
+    place: list[int | slice] = list(map(int, np.unravel_index(np.argmax(np.abs(expected)), found.shape)))
+    place[axis] = slice(None)
+    line = tuple(place)
+    name = "zyx"[axis]
+    where = run.grid.centres(name)
+    return ComparisonPanel(
+        f"{name} (m)",
+        _label("temperature", run.scenario.temperature_unit),
+        [Curve("exact", where, expected[line]), Curve("heatsim", where, found[line], line=False)],
+    )
+
+
+def error_panels(
+    spacings: Sequence[float], errors: Sequence[float], unit: str, order: float, what: str, measure: str = "error"
+) -> list[ComparisonPanel]:
+    """Errors over spacings, where there are several, with a line of the slope that they should have."""
+    if len(errors) < 2:
+        return []
+    x, y = np.array(spacings), np.array(errors)
+    expected = Curve(f"order {order:g}", x, y[0] * (x / x[0]) ** order)
+    label = f"{what}, in that of the coarsest run"
+    return [ComparisonPanel(label, _label(measure, unit), [expected, Curve("heatsim", x, y, line=False)], log=True)]
+
+
+def results_against_targets(targets: Sequence[float], results: Sequence[float], unit: str) -> ComparisonPanel:
+    """Results over targets, which lie on the diagonal where all is well."""
+    ends = np.array([min(targets), max(targets)], dtype=np.float64)
+    return ComparisonPanel(
+        _label("target", unit),
+        _label("result", unit),
+        [Curve("target", ends, ends), Curve("heatsim", np.array(targets), np.array(results), line=False)],
+    )
+
+
+def value_errors(values: Sequence[float], target: float) -> list[float]:
+    """Distances from a target."""
+    return [abs(value - target) for value in values]
+
+
+def limit_judge(
+    quantity: str,
+    value: Callable[[FinishedRun], float],
+    published: float,
+    allowed: float,
+    exact: float,
+    tolerance: float,
+    unit: str,
+    order: float | None = None,
+) -> Judge:
+    """Judge one value of the finest run against a published one, within `allowed`, and the exact one."""
+
+    def judge(runs: Sequence[FinishedRun]) -> Judgement:
+        found = [value(run) for run in runs]
+        spacings = [1.0 / run.refined for run in runs]
+        errors = value_errors(found, exact)
+        checks = [
+            ValueCheck(f"{quantity}, published", published, found[-1], allowed, unit),
+            ValueCheck(
+                f"{quantity}, exact", exact, found[-1], tolerance, unit, observed_order(spacings, errors), order
+            ),
+        ]
+        panels = error_panels(spacings, errors, unit, order or 2.0, "cell size")
+        return Judgement(checks, panels or [results_against_targets([published, exact], [found[-1]] * 2, unit)])
+
+    return judge
+
+
+def _label(what: str, unit: str) -> str:
+    return f"{what} ({unit.replace('degC', '°C')})"

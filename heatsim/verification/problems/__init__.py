@@ -1,0 +1,18 @@
+"""The problems of `heatsim verify`: for each scenario under scenarios/verify/ its answer, and how a run is judged."""
+
+from heatsim.verification.judgement import VerificationProblem
+from heatsim.verification.problems import iso_10211, manufactured, melting, modes, moving, nafems, steady, transients
+
+PROBLEMS: tuple[VerificationProblem, ...] = (
+    *iso_10211.PROBLEMS,
+    *iso_10211.CASES_2_AND_4,
+    *nafems.PROBLEMS,
+    *modes.PROBLEMS,
+    *transients.PROBLEMS,
+    *transients.SMALL_BODY_PROBLEMS,
+    *steady.PROBLEMS,
+    *melting.PROBLEMS,
+    *moving.PROBLEMS,
+    *manufactured.PROBLEMS,
+    *modes.TIME_ORDER_PROBLEMS,
+)

@@ -1,0 +1,356 @@
+"""What one explicit step does to one cell, wherever it lies; the same source for the CPU and for CUDA.
+
+    u_new = u + sources + sum over the faces of  rate * difference
+
+    own material beyond:    rate = dt / (C V (own + other))                        difference of phi
+    another one beyond:     rate = dt / (C V (own w + contact + other w'))         difference of T
+    a wall:                 as own material, with area (own + other) J             J: see `surface`
+
+In a uniform problem the two differences of an axis are added before they are multiplied. The movements take shorter
+ways where all is own material, with the same operations in the same order: that gives equal bits. Quotients are IEEE's
+on both targets, and no product is added but by a multiply-add.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numba import int32, int64
+
+from heatsim_kernels.enthalpy import surface_balance
+from heatsim_kernels.enthalpy.coefficients import CLOSED, OTHER, OWN
+from heatsim_kernels.runtime.fma import fma
+
+NUMBERS = 6  # for each face of each kind: see `Medium`
+MAX_FACTOR_ITERATIONS = (
+    12  # passes at most where a coefficient follows the surface: right to 1e-5 up to h r = 1e5, h as the square
+)
+
+
+class EnthalpyBox(NamedTuple):
+    """Cells along each axis, and whether its index wraps; int64."""
+
+    nz: int
+    ny: int
+    nx: int
+    wrap_x: int
+    wrap_y: int
+    wrap_z: int
+
+
+class EnthalpyMedium(NamedTuple):
+    """Materials and faces for steps of dt. What stands for arrays is flat, or a pointer.
+
+    scale, shift, last: the segment of u is u*scale + shift, between 0 and `last`; t_scale, t_shift: that of T.
+    zero, half, one, four: these numbers in the field's precision; a literal would be float64.
+    potentials, temperatures, resistivities: see `Tables`; segments: in a row of these.
+    material: (n,) of each kind. links: (n, 6) see `terms`.
+    numbers: (n, 6, NUMBERS) for each face: dt / (C V (own + other)); own, contact, other times C V / dt;
+        area (own + other) and area own, m2 K/W.
+    uniform: whether one rate serves both faces of an axis everywhere. several: whether there are several kinds.
+    """
+
+    scale: float
+    shift: float
+    t_scale: float
+    t_shift: float
+    last: float
+    zero: float
+    half: float
+    one: float
+    four: float
+    potentials: object
+    temperatures: object
+    resistivities: object
+    segments: int
+    material: object
+    links: object
+    numbers: object
+    uniform: int
+    several: int
+    kinds: object
+
+
+class EnthalpyBoundary(NamedTuple):
+    """Values of a step, flat, from `start` on (5, size); where each face starts in such a row of them; which faces are
+    closed; whether there is a value a cell or one a kind; and T_ref, K.
+
+    follow: whether any wall has a factor. factor: (size,) which one, from 1 on, or 0. factors: their lines over T,
+    flat, in segments as `Medium.resistivities`. near: the share of its distance from the ambient by which a surface may
+    still move when its search ends.
+    """
+
+    values: object
+    start: int
+    size: int
+    offsets: object
+    closed: object
+    per_cell: int
+    reference: float
+    follow: int
+    factor: object
+    factors: object
+    near: float
+
+
+class KnownBoundaryDifferences(NamedTuple):
+    """Which faces are closed, where each face starts, and the differences of phi there, flat."""
+
+    closed: object
+    starts: object
+    differences: object
+
+
+class EnthalpySources(NamedTuple):
+    """Sources of a step: `table` by kind, from `start` on, times `dt`; `field` by cell, times `gain`, if it exists."""
+
+    table: object
+    start: int
+    dt: float
+    has_field: int
+    field: object
+    gain: float
+
+
+class LookUps(NamedTuple):
+    """Device functions that look a state up in the tables of its material: the segment that a value lies in; of u
+    Kirchhoff's potential and the temperature, of that the resistivity."""
+
+    segment: object
+    phi: object
+    temperature: object
+    resistivity: object
+
+
+class Functions(NamedTuple):
+    """The device functions of this file."""
+
+    segment: object
+    phi: object
+    temperature: object
+    resistivity: object
+    wall_heat: object
+    at_wall: object
+    between: object
+    sources: object
+    passing: object
+    new_value: object
+
+
+def build(inlined, called, known=False, read=None, place=None) -> Functions:
+    """The functions, compiled for a target by its `inlined`; by `called`, what is long and needed in few cells.
+
+    known: whether what passes walls was found before the step; `walls` are then `KnownBoundaryDifferences`. read,
+    place: device functions that do what `_item` and `_place` do, if the target has better ones.
+    """
+    read = read or inlined(_item)
+    look = _look_ups(inlined, read, place or inlined(_place))
+    wall_heat, at_wall = _walls(inlined, called, look, read)
+    if known:
+        at_wall = _known_walls(inlined, read)
+    phi, between, sources = look.phi, _between(inlined, look, read), build_sources(inlined, read)
+
+    @inlined
+    def passing(field, i, x, y, z, face, kind, potential, box, medium, walls):
+        """What a face brings to cell i at (x, y, z) in a step, as a rate and a difference."""
+        at, n, stride, wraps, position = x, box.nx, int64(1), box.wrap_x, z * box.ny + y
+        if face >= 4:
+            at, n, stride, wraps, position = z, box.nz, box.ny * box.nx, box.wrap_z, y * box.nx + x
+        elif face >= 2:
+            at, n, stride, wraps, position = y, box.ny, box.nx, box.wrap_y, z * box.nx + x
+        upper = face % 2 == 1
+        at_end = at == (n - 1 if upper else int64(0))
+        if at_end and wraps == 0:
+            rate = read(medium.numbers, (kind * 6 + face) * NUMBERS)
+            return rate, at_wall(read(field, i), kind, face, position, medium, walls)
+        step = stride * (1 - n if at_end else int64(1))
+        beyond = read(field, i + step if upper else i - step)
+        return between(read(field, i), beyond, kind, face, potential, medium)
+
+    @inlined
+    def new_value(field, i, x, y, z, box, medium, walls, heat):
+        """The value of cell i at (x, y, z) after the step."""
+        u = read(field, i)
+        kind = int64(read(medium.kinds, i)) if medium.several != 0 else int64(0)
+        potential = phi(u, int64(read(medium.material, kind)) * medium.segments, medium)
+        value, lower = sources(i, u, kind, heat), medium.zero
+        for face in range(6):
+            rate, difference = passing(field, i, x, y, z, face, kind, potential, box, medium, walls)
+            if medium.uniform == 0:
+                value = fma(rate, difference, value)
+            elif face % 2 == 1:
+                value = fma(rate, lower + difference, value)
+            lower = difference
+        return value
+
+    return Functions(*look, wall_heat, at_wall, between, sources, passing, new_value)
+
+
+def _item(array, i):
+    return array[i]
+
+
+def _place(s, medium):
+    """s as a whole number of a segment; that is 0 for what is not a number."""
+    if not s > medium.zero:
+        s = medium.zero
+    if s > medium.last:
+        s = medium.last
+    return int32(s)
+
+
+def _look_ups(inlined, read, place) -> LookUps:
+    @inlined
+    def segment(value, scale, shift, medium):
+        """The segment that a value lies in."""
+        return place(fma(value, scale, shift), medium)
+
+    @inlined
+    def on_line(lines, row, j, value):
+        at = int64(2) * int64(row + j)
+        return fma(read(lines, at + 1), value, read(lines, at))
+
+    @inlined
+    def phi(u, row, medium):
+        """Kirchhoff's potential at u of the material whose lines start at `row`."""
+        return on_line(medium.potentials, row, segment(u, medium.scale, medium.shift, medium), u)
+
+    @inlined
+    def temperature(u, row, medium):
+        return on_line(medium.temperatures, row, segment(u, medium.scale, medium.shift, medium), u)
+
+    @inlined
+    def resistivity(T, row, medium):
+        return on_line(medium.resistivities, row, segment(T, medium.t_scale, medium.t_shift, medium), T)
+
+    return LookUps(segment, phi, temperature, resistivity)
+
+
+def _walls(inlined, called, look, read):
+    """wall_heat and at_wall."""
+    heat_entering = inlined(surface_balance.heat_entering)
+    segment, temperature, resistivity = look.segment, look.temperature, look.resistivity
+
+    @inlined
+    def followed(x, factor, h, ambient, flux, em, medium, walls):
+        """Coefficient, flux and emissivity for a surface near x, if the first and the last have a factor f.
+
+        The coefficient's are the tangent of h f(x) (ambient - x). Where a warmer surface would lose less by it, they
+        are h f and the flux itself: then the next x lies between T and the ambient whatever f is.
+        """
+        rows = (factor - int64(1)) * medium.segments
+        at = int64(2) * (rows + segment(x, medium.t_scale, medium.t_shift, medium))
+        rise, over = read(walls.factors, at + 1), x - ambient
+        f, steeper = fma(rise, x, read(walls.factors, at)), h * rise * over
+        if steeper < medium.zero:
+            steeper = medium.zero
+        return fma(h, f, steeper), fma(steeper, over, flux), em * f
+
+    @called
+    def wall_heat(T, row, kind, face, position, medium, walls):
+        """Heat that enters a cell at T through a wall, W/m2, and how much less of it a warmer one, W/(m2 K)."""
+        values, size = walls.values, walls.size
+        place = read(walls.offsets, face) + (position if walls.per_cell != 0 else kind)
+        at = walls.start + place
+        h, ambient, flux = read(values, at), read(values, at + size), read(values, at + 2 * size)
+        em, surroundings, reference = read(values, at + 3 * size), read(values, at + 4 * size), walls.reference
+        zero, one, four = medium.zero, medium.one, medium.four
+        half_cell = read(medium.numbers, (kind * 6 + face) * NUMBERS + 5)
+        factor = int64(read(walls.factor, place)) if walls.follow != 0 else int64(0)
+        x, r, entering, less = T, zero, zero, zero
+        # With k at the centre first, then midway between it and the surface; a factor likewise, then at the surface.
+        for step in range(MAX_FACTOR_ITERATIONS if factor > 0 else 2):
+            before, x = x, fma(r, entering, T)
+            if step > 1 and abs(x - before) <= walls.near * abs(x - ambient):
+                break
+            r = resistivity(fma(medium.half * r, entering, T), row, medium) * half_cell
+            h1, flux1, em1 = h, flux, em
+            if factor > 0:
+                h1, flux1, em1 = followed(x, factor, h, ambient, flux, em, medium, walls)
+            entering, less = heat_entering(T, r, h1, ambient, flux1, em1, surroundings, reference, zero, one, four)
+        return entering, less
+
+    @inlined
+    def at_wall(u, kind, face, position, medium, walls):
+        """The difference of phi that stands for a wall."""
+        difference = medium.zero
+        if read(walls.closed, face) == 0:
+            row = int64(read(medium.material, kind)) * medium.segments
+            entering, _ = wall_heat(temperature(u, row, medium), row, kind, face, position, medium, walls)
+            difference = fma(read(medium.numbers, (kind * 6 + face) * NUMBERS + 4), entering, difference)
+        return difference
+
+    return wall_heat, at_wall
+
+
+def _known_walls(inlined, read):
+    """at_wall, where it was found before."""
+
+    @inlined
+    def at_wall(u, kind, face, position, medium, walls):
+        """The difference of phi that stands for a wall."""
+        difference = medium.zero
+        if read(walls.closed, face) == 0:
+            difference = read(walls.differences, read(walls.starts, face) + position)
+        return difference
+
+    return at_wall
+
+
+def build_sources(inlined, read=None, *, by_cell=True):
+    """sources(i, u, kind, heat): a cell plus its sources; without `by_cell`, for problems that have no `heat.field`.
+    read: see `build`."""
+    read = read or inlined(_item)
+
+    @inlined
+    def of_kind(i, u, kind, heat):
+        return fma(heat.dt, read(heat.table, heat.start + kind), u)
+
+    @inlined
+    def sources(i, u, kind, heat):
+        value = of_kind(i, u, kind, heat)
+        if heat.has_field != 0:
+            value = fma(heat.gain, read(heat.field, i), value)
+        return value
+
+    return sources if by_cell else of_kind
+
+
+def build_series(inlined, resistivity):
+    """series(T, T1, row, row1, own, contact, other, medium): the rate of exchange between cells of two materials at T
+    and T1, with k midway between each centre and the interface."""
+
+    @inlined
+    def series(T, T1, row, row1, own, contact, other, medium):
+        w, w1 = resistivity(T, row, medium), resistivity(T1, row1, medium)
+        halfway = medium.half * ((T1 - T) / fma(own, w, fma(other, w1, contact)))
+        w, w1 = (
+            resistivity(fma(halfway, own * w, T), row, medium),
+            resistivity(fma(-halfway, other * w1, T1), row1, medium),
+        )
+        return medium.one / fma(own, w, fma(other, w1, contact))
+
+    return series
+
+
+def _between(inlined, look, read):
+    phi, temperature, series = look.phi, look.temperature, build_series(inlined, look.resistivity)
+
+    @inlined
+    def between(u, u1, kind, face, potential, medium):
+        """Rate and difference of two cells, of which the other one is at u1."""
+        link, row = int64(read(medium.links, kind * 6 + face)), int64(read(medium.material, kind)) * medium.segments
+        numbers = (kind * 6 + face) * NUMBERS
+        rate, difference = read(medium.numbers, numbers), medium.zero
+        if link == OWN:
+            difference = phi(u1, row, medium) - potential
+        elif link != CLOSED:
+            row1 = (link - OTHER) * medium.segments
+            T, T1 = temperature(u, row, medium), temperature(u1, row1, medium)
+            own, contact = read(medium.numbers, numbers + 1), read(medium.numbers, numbers + 2)
+            other = read(medium.numbers, numbers + 3)
+            rate = series(T, T1, row, row1, own, contact, other, medium)
+            difference = T1 - T
+        return rate, difference
+
+    return between

@@ -1,0 +1,159 @@
+"""What a sweep of materials that follow temperature is given: the terms of a problem, and what drives it.
+
+The state is u = (H - H_ref) / C_ref, K (see `tables`). Between cells of one material heat flows down the slope of
+Kirchhoff's potential, which is exact for steady flow whatever k(T), and right where a cell melts: the whole difference
+from a cell at the melting point then lies in its neighbour's phase, as it should, while means of the two k would mix
+in the other phase.
+
+    own material:    q = (phi_n - phi_c) / (own + other)                      W
+    others:          q = (T_n - T_c) / (own * w_c + contact + other * w_n)    series of two half cells
+
+w = k_ref/k is taken midway between the centre and the interface, where T follows from a first guess with w at the
+centre: the midpoint rule, which is also right beside a cell that melts.
+Sources: Patankar, Numerical Heat Transfer and Fluid Flow, 1980, section 4.2; Crank, Free and Moving Boundary Problems,
+1984, section 6.2; Maddix, Sampaio, Gerritsen, Numerical artifacts in the discontinuous generalized porous medium
+equation, J. Comput. Phys. 368, 2018 (means of k at fronts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heatsim_kernels.enthalpy.tables import EnthalpyTables
+from heatsim_kernels.stencil.terms import FACES, AmbientFaces, StencilCoefficients, WindowSource
+
+CLOSED, OWN, OTHER = 0, 1, 2  # what lies beyond a face: nothing, the own material, or OTHER + number of another one
+STEFAN_BOLTZMANN = 5.670374419e-8  # W/(m2 K4), CODATA 2018
+FIXED = 1e30  # W/(m2 K): a wall with this coefficient is at its ambient's temperature
+
+
+class BoundaryFactors(NamedTuple):
+    """Factors on the coefficients and emissivities of walls, which follow the temperature of the surface.
+
+    lines: (c, n, 2) a and b of a + b*T, T a rise: see `Tables.lines`. of: (wall_size,) uint32, which of them each wall
+    has, from 1 on, or 0 for none.
+    """
+
+    lines: np.ndarray
+    of: np.ndarray
+
+
+@dataclass(frozen=True)
+class NonlinearCoefficients(StencilCoefficients):
+    """Terms at the reference temperature, and what it takes to depart from it; built by `nonlinear_coefficients`.
+
+    tables: the materials. material: (n,) which of them each kind of cell is.
+    links: (n, 6) CLOSED, OWN or OTHER + material of the neighbour.
+    own, contact, other: (n, 6) K/W: resistance at T_ref of the half of the cell at each face, of the contact, and of
+        the neighbour's half. At a face of the box `other` is that of the ghost: equal to `own`, if nothing is better.
+    area: (n, 6) m2, of the faces.
+    factors: of walls, or None if there are none.
+    """
+
+    tables: EnthalpyTables = None  # type: ignore[assignment]  # follows fields that have defaults
+    material: np.ndarray = None  # type: ignore[assignment]
+    links: np.ndarray = None  # type: ignore[assignment]
+    own: np.ndarray = None  # type: ignore[assignment]
+    contact: np.ndarray = None  # type: ignore[assignment]
+    other: np.ndarray = None  # type: ignore[assignment]
+    area: np.ndarray = None  # type: ignore[assignment]
+    factors: BoundaryFactors | None = None
+
+
+def nonlinear_coefficients(
+    shape: tuple[int, int, int],
+    tables: EnthalpyTables,
+    volume: np.ndarray,
+    material: np.ndarray,
+    beyond: np.ndarray,
+    own: np.ndarray,
+    contact: np.ndarray,
+    other: np.ndarray,
+    area: np.ndarray,
+    *,
+    kinds: np.ndarray | None = None,
+    periodic: tuple[bool, bool, bool] = (False, False, False),
+    closed: tuple[bool, ...] = (True,) * 6,
+    wall_per_cell: bool = False,
+    taps: AmbientFaces | None = None,
+    factors: BoundaryFactors | None = None,
+) -> NonlinearCoefficients:
+    """Terms from resistances.
+
+    volume: (n,) m3, of a cell of each kind; 0 for cells that are held, whose u is their rise of temperature (their
+        material should be `Material.constant`).
+    beyond: (n, 6) material of the neighbours, or -1 where nothing passes. own, contact, other, area: see
+        NonlinearTerms; infinite where nothing passes. The half of a held neighbour has no resistance: `other` is 0,
+        and `contact` 1/coefficient over the area.
+    """
+    material, beyond = np.asarray(material), np.asarray(beyond)
+    capacity = tables.capacity[material] * volume
+    total = own + contact + other
+    passes = (beyond >= 0) & np.isfinite(total) & (capacity > 0)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = np.where(passes, 1 / (total * capacity[:, None]), 0.0)
+    same = (beyond == material[:, None]) & (contact == 0)
+    links = np.where(passes, np.where(same, OWN, OTHER + beyond), CLOSED).astype(np.uint32)
+    return NonlinearCoefficients(
+        shape, rates, capacity, kinds, periodic, closed, wall_per_cell, taps,
+        tables, material, links, *(np.where(passes, v, 0.0) for v in (own, contact, other, area)), factors,
+    )  # fmt: skip
+
+
+def equal_cells(
+    shape: tuple[int, int, int], tables: EnthalpyTables, spacing: tuple[float, float, float], **others: Any
+) -> NonlinearCoefficients:
+    """The terms of one material, the first of `tables`, in equal cells of (dx, dy, dz) m; `others` as above."""
+    dx, dy, dz = spacing
+    area = np.repeat([dy * dz, dx * dz, dx * dy], 2)[None]
+    half = 0.5 * np.repeat(spacing, 2)[None] / (tables.conductivity[0] * area)
+    zero, volume = np.zeros((1, 6)), np.array([dx * dy * dz])
+    material, beyond = np.zeros(1, int), np.zeros((1, 6), int)
+    return nonlinear_coefficients(shape, tables, volume, material, beyond, half, zero, half, area, **others)
+
+
+@dataclass(frozen=True)
+class NonlinearForcing:
+    """The values that may change from step to step, for a batch of steps; row min(step, k - 1) serves a step.
+
+    walls: (k, 5, wall_size) of each boundary face, in this order: coefficient h, W/(m2 K); ambient, K; flux into the
+        body, W/m2; emissivity; surroundings' temperature, K. Temperatures are rises over the reference. Into a surface
+        at T_s goes flux + h (ambient - T_s) + emissivity*sigma (surroundings^4 - T_s^4), where `BoundaryFactors`
+        multiply h and the emissivity. See `wall_values`.
+    heat_table: (k, n) heating rate of each kind over C_ref, K/s, or None. 0 for cells that are held.
+    heat_field: (nz, ny, nx) heating rate of each cell over C_ref, K/s, in the field's precision, or None.
+    heat_scale: (k,) factor on `heat_field`.
+    deposits: as of `Forcing`, over C_ref.
+    """
+
+    walls: np.ndarray
+    heat_table: np.ndarray | None = None
+    heat_field: np.ndarray | None = None
+    heat_scale: np.ndarray = field(default_factory=lambda: np.ones(1))
+    deposits: tuple[tuple[WindowSource, ...], ...] = ()
+
+    @classmethod
+    def insulated(cls, terms: StencilCoefficients) -> NonlinearForcing:
+        """Neither walls nor sources."""
+        return cls(wall_values(terms))
+
+
+def wall_values(terms: StencilCoefficients, rows: int = 1, **faces: Mapping[str, Any]) -> np.ndarray:
+    """(rows, 5, wall_size) values of walls, by face: `x_min=dict(coefficient=..., ambient=...)`.
+
+    Names: coefficient (FIXED for a given temperature), ambient, flux, emissivity, surroundings; each a number or an
+    array that broadcasts to (rows, values of that face).
+    """
+    values = np.zeros((rows, 5, terms.wall_size))
+    ends = np.append(terms.wall_offsets[1:], terms.wall_size)
+    names = ("coefficient", "ambient", "flux", "emissivity", "surroundings")
+    for face, given in faces.items():
+        number = FACES.index(face)
+        part = values[:, :, terms.wall_offsets[number] : ends[number]]
+        for name, value in given.items():
+            part[:, names.index(name)] = value
+    return values

@@ -1,0 +1,159 @@
+"""CUDA: what the movements share: the functions of `cell`, their arguments, and look-ups of 8 bytes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from llvmlite import ir
+from numba import int32, int64, types, uint32, uint64
+from numba.core import cgutils
+
+from heatsim_kernels.enthalpy import cell
+from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined, intrinsic
+from heatsim_kernels.runtime.cuda.vector_access import constant, load4
+from heatsim_kernels.runtime.fma import fma
+
+
+@inlined
+def item(array, i):
+    """array[i], of an array that the kernel does not write; i >= 0 has any type, and none is taken from the end."""
+    return constant(array, uint64(i))
+
+
+class EnthalpyConfiguration(NamedTuple):
+    """What a kernel is compiled for; all else is a matter of its arguments."""
+
+    dtype: str
+    uniform: bool
+    several: bool
+    fours: bool  # whether rows are whole vectors of four cells
+    periodic: tuple[bool, bool, bool]
+    heat_field: bool = False
+
+
+class EnthalpyShape(NamedTuple):
+    """Cells along each axis, uint32; a grid holds fewer than 2**32 cells."""
+
+    nz: int
+    ny: int
+    nx: int
+
+
+if SIMULATED:
+
+    @inlined
+    def load2(array, first, k):
+        """The k-th pair of elements from array[first] on."""
+        i = first + uint64(k) * uint64(2)
+        return array[i], array[i + uint64(1)]
+
+    def whole(value):
+        """`value` without its fraction, int32; beyond these the nearest one, for what is not a number 0 or less."""
+        return int32(min(max(value, -(2.0**31)), 2.0**31 - 1)) if value == value else int32(0)
+
+else:
+
+    @intrinsic
+    def load2(typing_context, array, first, k):
+        """The k-th pair of elements from array[first] on, of an array that the kernel does not write; `first`, uint64,
+        is even, k is uint32. The address of array[first] is computed once for several k."""
+        result = types.UniTuple(array.dtype, 2)
+
+        def codegen(context, builder, signature, args):
+            data = context.make_array(array)(context, builder, args[0]).data
+            vector = ir.VectorType(data.type.pointee, 2).as_pointer(data.type.addrspace)
+            start = builder.bitcast(builder.gep(data, [args[1]]), vector)
+            pair = builder.load(
+                builder.gep(start, [builder.zext(args[2], ir.IntType(64))]), align=2 * array.dtype.bitwidth // 8
+            )
+            pair.set_metadata("invariant.load", builder.module.add_metadata([]))
+            items = [builder.extract_element(pair, ir.Constant(ir.IntType(32), k)) for k in range(2)]
+            return context.make_tuple(builder, result, items)
+
+        return result(array, types.uint64, types.uint32), codegen
+
+    @intrinsic
+    def whole(typing_context, value):
+        """`value` without its fraction, int32; beyond these the nearest one, for what is not a number 0 or less."""
+        name = {types.float32: "llvm.nvvm.f2i.rz", types.float64: "llvm.nvvm.d2i.rz"}[value]
+
+        def codegen(context, builder, signature, args):
+            function = ir.FunctionType(ir.IntType(32), [args[0].type])
+            return builder.call(cgutils.get_or_insert_function(builder.module, function, name), args)
+
+        return types.int32(value), codegen
+
+
+@inlined
+def place(s, last):
+    """The segment that s lies in, as in `cell`. Its bounds are integers: as float64 they take five times the
+    instructions."""
+    return min(max(whole(s), int32(0)), last)
+
+
+@inlined
+def last_segment(medium):
+    """The last one of a row of tables, int32."""
+    return int32(medium.segments - 1)
+
+
+@inlined
+def _place(s, medium):
+    return place(s, last_segment(medium))
+
+
+functions = cell.build(inlined, inlined, read=item, place=_place)
+sweeping = cell.build(
+    inlined, inlined, known=True, read=item, place=_place
+)  # those that take `KnownBoundaryDifferences`
+
+
+def on_line(value, lines, first, scale, shift, last):
+    """What a table has at `value`, as in `cell`, in fewer instructions; `first`, uint32, is where the material's lines
+    start."""
+    a, b = load2(lines, uint64(first), uint32(place(fma(value, scale, shift), last)))
+    return fma(b, value, a)
+
+
+@inlined
+def line_of(medium, material):
+    """Where the lines of a material start."""
+    return uint32(material * uint32(medium.segments) * uint32(2))
+
+
+@inlined
+def line_of_kind(medium, kind):
+    """Where the lines of the material of a kind start."""
+    return line_of(medium, constant(medium.material, kind))
+
+
+@inlined
+def rates_of_kind(rates, kind):
+    """The six rates of a kind, of which `rates` has eight."""
+    at = uint64(kind) * uint64(8)
+    return load4(rates, at) + load2(rates, at, uint32(2))
+
+
+def sources_of(structure: EnthalpyConfiguration):
+    """`cell.Functions.sources`, of what a structure has."""
+    return cell.build_sources(inlined, constant, by_cell=structure.heat_field)
+
+
+# CUDA: the temperature that each cell has, from its enthalpy; a thread a cell.
+
+
+TEMPERATURE_THREADS = 4 if SIMULATED else 256  # a block
+
+temperature = functions.temperature
+
+
+def build_temperatures(variant):
+    """The kernel (u, out, medium), u and out flat: rises of temperature in `out`, bits as on the CPU."""
+
+    def temperatures(u, out, medium):
+        i = uint64(cuda.blockIdx.x) * uint64(TEMPERATURE_THREADS) + uint64(cuda.threadIdx.x)
+        if i < uint64(u.size):
+            kind = int64(medium.kinds[i]) if medium.several != 0 else int64(0)
+            out[i] = temperature(u[i], int64(medium.material[kind]) * medium.segments, medium)
+
+    return temperatures

@@ -1,0 +1,36 @@
+"""CUDA: parts of a field gathered into a small array, so that only these cross the bus."""
+
+from __future__ import annotations
+
+from numba import int64
+
+from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
+
+THREADS = 4 if SIMULATED else 128  # a block
+
+
+def build_cells(variant):
+    """The kernel `(u, indices, out)`: out[i] = u[indices[i]]."""
+
+    def cells(u, indices, out):
+        i = int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
+        if i < out.size:
+            out[i] = u[indices[i]]
+
+    return cells
+
+
+def build_plane(variant):
+    """The kernel `(u, first, columns, row_stride, column_stride, out)`: a plane of rows of `columns` cells, flat."""
+
+    def plane(u, first, columns, row_stride, column_stride, out):
+        i = int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
+        if i < out.size:
+            out[i] = u[first + i // columns * row_stride + i % columns * column_stride]
+
+    return plane
+
+
+def grid(items: int) -> tuple[int, int, int]:
+    """Blocks for that many items."""
+    return -(-items // THREADS), 1, 1

@@ -1,0 +1,239 @@
+"""CPU: the multigrid kernels that go through a grid row by row.
+
+Two stencils. The finest level has the six faces of the cells; coarser ones couple a cell with all 26 around it:
+
+    seven points: gx, gy, gz (nz, ny, nx)        twenty-seven points: a (nz, ny, 13, nx), one row for each of the 13
+    of the face to the next cell up              neighbours that come later in memory; the other 13 keep theirs
+
+Every index wraps; at a wall the conductance that leads round the grid is zero. So no row and no cell is special, but
+for the two ends of a row, whose neighbours are not beside them. All is written in differences, g (T_i - T_j), so a
+constant field gives exactly nothing where no heat leaves the grid.
+
+A pass over n cells of the seven points moves 28 n bytes in float32 (four conductances, two fields read, one written),
+one of the 27 points 68 n, on an eighth as many cells.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange, types
+from numba.extending import intrinsic
+
+from heatsim_kernels.runtime.cpu.compilation import jit, parallel_jit
+from heatsim_kernels.runtime.cpu.pointers import load, pointer, shifted, store, widest_vectors
+from heatsim_kernels.runtime.cpu.threads import limited, threads_for
+from heatsim_kernels.runtime.fma import fma
+
+Conductances = tuple[np.ndarray, np.ndarray, np.ndarray] | np.ndarray  # of level 0, and of the others
+BLOCKS = 256  # parts of a grid that sums are taken over; fixed, so that sums do not depend on the number of threads
+LATER = 13  # neighbours of 26 that come later in memory
+
+
+@intrinsic
+def always_inlined(typing_context):
+    """Have LLVM inline the calling function wherever it is called: a loop that calls a function is not vectorised."""
+
+    def codegen(context, builder, signature, args):
+        builder.function.attributes.add("alwaysinline")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@jit
+def around(i, n):
+    """The index, wrapped once."""
+    return i + n if i < 0 else (i - n if i >= n else i)
+
+
+@jit
+def _optional(values, i):
+    if values is None:
+        return None
+    return load(values, i)
+
+
+@jit
+def _outcome(c, b, out, diagonal, share):
+    """What is made of a cell with A T = `out`: that itself, or it relaxed by a share, or its residual (share 0)."""
+    if b is None:
+        return out
+    if c is None:
+        return share * b / diagonal
+    residual = b - out
+    return c + share * residual / diagonal if share != 0 else residual
+
+
+@jit
+def _seven(i, im, ip, c, ym, yp, zm, zp, gx, gym, gy, gzm, gz, s):
+    """A T at cell i of a row and the diagonal of A; `im`, `ip` are its neighbours in the row."""
+    always_inlined()
+    xl, xu, yl, yu, zl, zu = load(gx, im), load(gx, i), load(gym, i), load(gy, i), load(gzm, i), load(gz, i)
+    outside = load(s, i)
+    diagonal = outside + ((xl + xu) + (yl + yu)) + (zl + zu)
+    if c is None:
+        return diagonal, diagonal
+    t = load(c, i)
+    out = outside * t + xl * (t - load(c, im)) + xu * (t - load(c, ip))
+    out = out + yl * (t - load(ym, i)) + yu * (t - load(yp, i))
+    return out + zl * (t - load(zm, i)) + zu * (t - load(zp, i)), diagonal
+
+
+@jit
+def _seven_row(n, out, c, ym, yp, zm, zp, b, share, gx, gym, gy, gzm, gz, s):
+    widest_vectors()
+    for i in range(1, n - 1):
+        flow, diagonal = _seven(i, i - 1, i + 1, c, ym, yp, zm, zp, gx, gym, gy, gzm, gz, s)
+        store(out, i, _outcome(_optional(c, i), _optional(b, i), flow, diagonal, share))
+    for i in range(0, n, max(1, n - 1)):
+        flow, diagonal = _seven(i, around(i - 1, n), around(i + 1, n), c, ym, yp, zm, zp, gx, gym, gy, gzm, gz, s)
+        store(out, i, _outcome(_optional(c, i), _optional(b, i), flow, diagonal, share))
+
+
+@parallel_jit
+def _seven_sweep(shape, gx, gy, gz, s, x, b, share, out, blocks):
+    nz, ny, nx = shape
+    rows = nz * ny
+    for block in prange(blocks):
+        for row in range(block * rows // blocks, (block + 1) * rows // blocks):
+            z, y = row // ny, row % ny
+            here, below, above = row * nx, around(z - 1, nz) * ny, around(z + 1, nz) * ny
+            ym, yp = (z * ny + around(y - 1, ny)) * nx, (z * ny + around(y + 1, ny)) * nx
+            zm, zp = (below + y) * nx, (above + y) * nx
+            u, c = pointer(x), pointer(b)
+            _seven_row(
+                nx,
+                shifted(pointer(out), here),
+                shifted(u, here),
+                shifted(u, ym),
+                shifted(u, yp),
+                shifted(u, zm),
+                shifted(u, zp),
+                shifted(c, here),
+                share,
+                shifted(pointer(gx), here),
+                shifted(pointer(gy), ym),
+                shifted(pointer(gy), here),
+                shifted(pointer(gz), zm),
+                shifted(pointer(gz), here),
+                shifted(pointer(s), here),
+            )
+
+
+@jit
+def _flow(g, t, u, i, out, size):
+    """Add what one conductance lets flow to the neighbour u[i] to `out`, and its size to `size`."""
+    size = size + abs(g)
+    if u is None:
+        return out, size
+    return fma(g, t - load(u, i), out), size
+
+
+@jit
+def _later_row(n, i, im, ip, t, u, a, out, size):
+    """Exchange with three neighbours in a later row; `a` is the first of three rows of conductances."""
+    out, size = _flow(load(a, i), t, u, im, out, size)
+    out, size = _flow(load(a, n + i), t, u, i, out, size)
+    return _flow(load(a, 2 * n + i), t, u, ip, out, size)
+
+
+@jit
+def _earlier_row(n, i, im, ip, t, u, a, out, size):
+    """Exchange with three neighbours in an earlier row, which keep the conductances: seen from there dx is -dx."""
+    out, size = _flow(load(a, 2 * n + im), t, u, im, out, size)
+    out, size = _flow(load(a, n + i), t, u, i, out, size)
+    return _flow(load(a, ip), t, u, ip, out, size)
+
+
+@jit
+def _all(n, i, im, ip, c, u1, u2, u3, u4, u5, u6, u7, u8, a, a1, a2, a3, a4, s):
+    """A T at cell i of a row by the 27-point stencil, and the diagonal that bounds A: s + sum of |g|."""
+    always_inlined()
+    t = _value(c, i, s)
+    outside = load(s, i)
+    out, size = outside * t, outside
+    out, size = _flow(load(a, im), t, c, im, out, size)
+    out, size = _flow(load(a, i), t, c, ip, out, size)
+    out, size = _earlier_row(n, i, im, ip, t, u1, a1, out, size)
+    out, size = _earlier_row(n, i, im, ip, t, u2, a2, out, size)
+    out, size = _earlier_row(n, i, im, ip, t, u3, a3, out, size)
+    out, size = _earlier_row(n, i, im, ip, t, u4, a4, out, size)
+    out, size = _later_row(n, i, im, ip, t, u5, shifted(a, n), out, size)
+    out, size = _later_row(n, i, im, ip, t, u6, shifted(a, 4 * n), out, size)
+    out, size = _later_row(n, i, im, ip, t, u7, shifted(a, 7 * n), out, size)
+    return _later_row(n, i, im, ip, t, u8, shifted(a, 10 * n), out, size)
+
+
+@jit
+def _value(c, i, s):
+    if c is None:
+        return load(s, i)  # of the right type, and not used
+    return load(c, i)
+
+
+@jit
+def _all_row(n, out, c, u1, u2, u3, u4, u5, u6, u7, u8, b, share, a, a1, a2, a3, a4, s):
+    for i in range(1, n - 1):
+        flow, size = _all(n, i, i - 1, i + 1, c, u1, u2, u3, u4, u5, u6, u7, u8, a, a1, a2, a3, a4, s)
+        store(out, i, _outcome(_optional(c, i), _optional(b, i), flow, size, share))
+    for i in range(0, n, max(1, n - 1)):
+        im, ip = around(i - 1, n), around(i + 1, n)
+        flow, size = _all(n, i, im, ip, c, u1, u2, u3, u4, u5, u6, u7, u8, a, a1, a2, a3, a4, s)
+        store(out, i, _outcome(_optional(c, i), _optional(b, i), flow, size, share))
+
+
+@parallel_jit
+def _all_sweep(shape, a, s, x, b, share, out, blocks):
+    nz, ny, nx = shape
+    rows = nz * ny
+    for block in prange(blocks):
+        u, g = pointer(x), pointer(a)
+        for row in range(block * rows // blocks, (block + 1) * rows // blocks):
+            z, y = row // ny, row % ny
+            below, above = around(z - 1, nz) * ny, around(z + 1, nz) * ny
+            front, back = around(y - 1, ny), around(y + 1, ny)
+            # The four earlier rows, nearest last, and the four later ones in the order of their conductances.
+            r1, r2, r3, r4 = below + front, below + y, below + back, z * ny + front
+            r5, r6, r7, r8 = z * ny + back, above + front, above + y, above + back
+            _all_row(
+                nx,
+                shifted(pointer(out), row * nx),
+                shifted(u, row * nx),
+                shifted(u, r1 * nx),
+                shifted(u, r2 * nx),
+                shifted(u, r3 * nx),
+                shifted(u, r4 * nx),
+                shifted(u, r5 * nx),
+                shifted(u, r6 * nx),
+                shifted(u, r7 * nx),
+                shifted(u, r8 * nx),
+                shifted(pointer(b), row * nx),
+                share,
+                shifted(g, 13 * row * nx),
+                shifted(g, (13 * r1 + 10) * nx),
+                shifted(g, (13 * r2 + 7) * nx),
+                shifted(g, (13 * r3 + 4) * nx),
+                shifted(g, (13 * r4 + 1) * nx),
+                shifted(pointer(s), row * nx),
+            )
+
+
+def sweep(
+    g: Conductances,
+    s: np.ndarray,
+    x: np.ndarray | None,
+    b: np.ndarray | None,
+    share: np.float32 | None,
+    out: np.ndarray,
+) -> None:
+    """One pass over a level: out = A x where b is None, b - A x where share is 0, and else x relaxed by that share.
+
+    g: (gx, gy, gz) of the finest level, or the 13 conductances a cell of another. `x` None is a field of zeros.
+    """
+    shape = s.shape
+    blocks = min(BLOCKS, shape[0] * shape[1])
+    with limited(threads_for(s.size)):
+        if isinstance(g, tuple):
+            _seven_sweep(shape, *g, s, x, b, share, out, blocks)
+        else:
+            _all_sweep(shape, g, s, x, b, share, out, blocks)

@@ -1,0 +1,205 @@
+"""CUDA: fields of the solver on the GPU, their arithmetic, and how its kernels are launched.
+
+A field is flat in memory and knows its shape. Sums, differences and products of whole fields are new fields, one launch
+each; they serve the integrators, whose formulas then stand once for arrays of the host and for fields. The solver's own
+inner loops are kernels that do more at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+from numba import uint64
+
+from heatsim_kernels.field.cuda import cell_reads
+from heatsim_kernels.field.cuda.block_reduction import THREADS
+from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
+from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
+from heatsim_kernels.runtime.cuda.launch import Triple, kernel
+from heatsim_kernels.runtime.cuda.vector_access import constant
+
+MAX_BLOCKS = 2 if SIMULATED else 1056  # of a launch that goes over a field: a few for each multiprocessor
+_loaded: dict[Hashable, Any] = {}
+
+
+def launch(build: Callable[..., Any], variant: Hashable, grid: Triple, block: Triple, args: tuple[Any, ...]) -> None:
+    """Launch the kernel `build(variant)`. The variant settles the types of the arguments too: they are looked at in the
+    first launch alone, as that takes longer than a coarse level."""
+    found = _loaded.get((build, variant))
+    if found is None:
+        found = _loaded[build, variant] = kernel(build, variant, args)
+    found(grid, block, args)
+
+
+def over_all(build: Callable[..., Any], variant: Hashable, items: int, args: tuple[Any, ...]) -> None:
+    """Launch a kernel whose threads go over any number of items, see `first` and `stride`."""
+    blocks = max(1, min(MAX_BLOCKS, -(-items // THREADS)))
+    launch(build, variant, (blocks, 1, 1), (THREADS, 1, 1), args)
+
+
+@cache
+def _name(dtype: np.dtype) -> str:
+    """Its name, which NumPy makes anew each time: in a good part of the time of a launch."""
+    return dtype.name
+
+
+class CudaField:
+    """A field: `flat`, an `Array` of one dimension, and its shape."""
+
+    __array_ufunc__ = None  # numbers of NumPy leave arithmetic with fields to the fields
+    __slots__ = ("counts", "dtype", "flat", "kind", "shape")
+
+    def __init__(self, shape: tuple[int, ...], flat: Array) -> None:
+        self.shape, self.flat, self.dtype = tuple(shape), flat, flat.dtype
+        self.counts = tuple(map(np.uint32, self.shape))  # as kernels are given it
+        self.kind = _name(self.dtype)
+
+    @property
+    def size(self) -> int:
+        """Number of items."""
+        return prod(self.shape)
+
+    def host(self) -> np.ndarray:
+        """A copy on the host."""
+        return self.flat.host().reshape(self.shape)
+
+    def plane(self, axis: int, index: int) -> np.ndarray:
+        """A host copy of one plane; axis 0, 1, 2 is z, y, x."""
+        strides = [self.shape[1] * self.shape[2], self.shape[2], 1]
+        start = index * strides.pop(axis)
+        rows, columns = (n for each, n in enumerate(self.shape) if each != axis)
+        out = room((rows, columns), self.dtype)
+        args = (self.flat, *map(np.int64, (start, columns, *strides)), out.flat)
+        block = (cell_reads.THREADS, 1, 1)
+        launch(cell_reads.build_plane, self.kind, cell_reads.grid(out.size), block, args)
+        return out.host()
+
+    def cells(self, indices: np.ndarray) -> np.ndarray:
+        """Host copies of some cells, by flat index; any shape."""
+        chosen = np.asarray(indices, np.int64)
+        if not chosen.size:
+            return np.empty(chosen.shape, self.dtype)
+        out = room(chosen.shape, self.dtype)
+        args = (self.flat, on_device(chosen.reshape(-1)), out.flat)
+        block = (cell_reads.THREADS, 1, 1)
+        launch(cell_reads.build_cells, self.kind, cell_reads.grid(out.size), block, args)
+        return out.host()
+
+    def fill(self, value: float) -> CudaField:
+        """Set all items to a number; returns the field."""
+        over_all(build_fill, self.kind, self.size, (self.flat, self.dtype.type(value)))
+        return self
+
+    def put(self, other: CudaField) -> CudaField:
+        """Take over the values of another field, rounded to the type of this one; returns this one."""
+        kinds = other.kind, self.kind
+        over_all(build_copy, kinds, self.size, (other.flat, self.flat))
+        return self
+
+    def __add__(self, other: CudaField | float) -> CudaField:
+        return _linear(1.0, self, 1.0, other) if isinstance(other, CudaField) else _linear(1.0, self, other, None)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: CudaField | float) -> CudaField:
+        return _linear(1.0, self, -1.0, other) if isinstance(other, CudaField) else _linear(1.0, self, -other, None)
+
+    def __rsub__(self, other: float) -> CudaField:
+        return _linear(-1.0, self, other, None)
+
+    def __mul__(self, other: CudaField | float) -> CudaField:
+        if not isinstance(other, CudaField):
+            return _linear(other, self, 0.0, None)
+        out = room(self.shape, np.float64)
+        kinds = self.kind, other.kind
+        over_all(build_product, kinds, self.size, (self.flat, other.flat, out.flat))
+        return out
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: float) -> CudaField:
+        return self * (1.0 / other)
+
+
+def _linear(a: float, x: CudaField, b: float, y: CudaField | None) -> CudaField:
+    """a x + b y, or a x + b; float64."""
+    out = room(x.shape, np.float64)
+    other = x if y is None else y
+    args = (np.float64(a), x.flat, np.float64(b), other.flat, out.flat)
+    over_all(build_linear, (y is not None, x.kind, other.kind), x.size, args)
+    return out
+
+
+def room(shape: tuple[int, ...], dtype: Any) -> CudaField:
+    """A field of whatever was there."""
+    return CudaField(shape, empty(prod(shape), dtype))
+
+
+def sent(values: np.ndarray) -> CudaField:
+    """A copy of an array of the host."""
+    return CudaField(values.shape, on_device(values.reshape(-1)))
+
+
+@inlined
+def first():
+    """The item that a thread begins with."""
+    return uint64(cuda.blockIdx.x) * uint64(THREADS) + uint64(cuda.threadIdx.x)
+
+
+@inlined
+def stride():
+    """From one item of a thread to the next."""
+    return uint64(cuda.gridDim.x) * uint64(THREADS)
+
+
+def build_fill(kind):
+    """The kernel `(out, value)`: out = value."""
+
+    def fill(out, value):
+        i, step = first(), stride()
+        while i < uint64(out.size):
+            out[i] = value
+            i += step
+
+    return fill
+
+
+def build_copy(kinds):
+    """The kernel `(source, out)`: out = source."""
+
+    def copy(source, out):
+        i, step = first(), stride()
+        while i < uint64(out.size):
+            out[i] = constant(source, i)
+            i += step
+
+    return copy
+
+
+def build_linear(variant):
+    """The kernel `(a, x, b, y, out)` in float64: out = a x + b y, or a x + b where there are not two fields."""
+    two = variant[0]
+
+    def linear(a, x, b, y, out):
+        i, step = first(), stride()
+        while i < uint64(out.size):
+            out[i] = a * x[i] + b * y[i] if two else a * x[i] + b
+            i += step
+
+    return linear
+
+
+def build_product(kinds):
+    """The kernel `(x, y, out)` in float64: out = x y."""
+
+    def product(x, y, out):
+        i, step = first(), stride()
+        while i < uint64(out.size):
+            out[i] = x[i] * y[i]
+            i += step
+
+    return product

@@ -1,0 +1,233 @@
+"""The kernels of multigrid on a CUDA GPU, under the names by which `hierarchy` and `solver` call them.
+
+Everything stays on the GPU; launches follow one another there, and the host waits only for the sums that the conjugate
+gradient asks for, and not within a cycle. The host takes part in the set-up of the coarsest level alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+from typing import Any
+
+import numpy as np
+from numba import float64, uint64
+
+from heatsim_kernels.field.cuda import field_sums, window_source
+from heatsim_kernels.field.cuda.block_reduction import THREADS, block_sum
+from heatsim_kernels.field.window_source import Corner
+from heatsim_kernels.multigrid.boundary_couplings import BoundaryCoupling
+from heatsim_kernels.multigrid.coarse_grids import Shape
+from heatsim_kernels.multigrid.cuda.field import MAX_BLOCKS, CudaField, first, launch, over_all, room, sent, stride
+from heatsim_kernels.multigrid.cuda.galerkin import LATER, galerkin, interpolation, strong_cells
+from heatsim_kernels.multigrid.cuda.gradient_passes import direction, dot, dots, extent, multiply, step
+from heatsim_kernels.multigrid.cuda.sweeps import sweep
+from heatsim_kernels.multigrid.cuda.transfers import interpolate, restrict
+from heatsim_kernels.runtime.cuda.api import cuda
+from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
+from heatsim_kernels.runtime.cuda.vector_access import constant
+
+
+def field(shape: tuple[int, ...], dtype: Any = np.float32) -> CudaField:
+    """A field of zeros."""
+    return room(shape, dtype).fill(0.0)
+
+
+def conductances(shape: Shape) -> CudaField:
+    """Room for the 13 conductances a cell of a coarse level."""
+    nz, ny, nx = shape
+    return room((nz, ny, LATER, nx), np.float32)
+
+
+def single(values: np.ndarray | CudaField) -> CudaField:
+    """The values on the GPU in float32; those that are there in float32 are taken as they are."""
+    if not isinstance(values, CudaField):
+        return sent(np.ascontiguousarray(values, np.float32))
+    return values if values.dtype == np.float32 else room(values.shape, np.float32).put(values)
+
+
+def put(values: np.ndarray | CudaField) -> CudaField:
+    """Bring values to the device; those that are there are taken as they are."""
+    return values if isinstance(values, CudaField) else sent(np.ascontiguousarray(values))
+
+
+def get(values: CudaField) -> np.ndarray:
+    """Values as an array of the host."""
+    return values.host()
+
+
+def assign(target: CudaField, values: np.ndarray | CudaField | float) -> None:
+    """target = values, rounded to its type."""
+    if isinstance(values, CudaField):
+        target.put(values)
+    elif np.ndim(values) == 0:
+        target.fill(float(values))
+    else:
+        target.flat.device.copy_to_device(np.ascontiguousarray(values, target.dtype).reshape(-1))
+
+
+def largest(values: CudaField) -> float:
+    """The largest of the values."""
+    return extent(values)[1]
+
+
+__all__ = [
+    "Ways",
+    "assign",
+    "clear",
+    "conductances",
+    "deposit",
+    "direction",
+    "dot",
+    "dots",
+    "extent",
+    "field",
+    "galerkin",
+    "get",
+    "interpolate",
+    "interpolation",
+    "largest",
+    "multiply",
+    "put",
+    "restrict",
+    "room",
+    "single",
+    "spread",
+    "step",
+    "strong_cells",
+    "sweep",
+    "total",
+    "weighted_sum",
+]
+
+
+# CUDA: fields made from kinds of cells and from what passes between cells and the outside.
+#
+# A cell at an edge of the box lies beside several ways, so each way has its launch; within one a cell comes once. The
+# sums are over blocks in a fixed order and then over these on the host. Bytes a cell: `spread` 1 for the kind, and what
+# it writes; of a way 24 a cell beside it, and the field there.
+
+
+BLOCKS = min(MAX_BLOCKS, 256)  # of the launch for a way
+
+
+def spread(values: np.ndarray, kinds: CudaField | None, shape: Shape, dtype: np.dtype) -> CudaField:
+    """The values (n,) of the kinds, rounded to `dtype`, as a field; values[0] where there are no kinds."""
+    out = room(shape, dtype)
+    if kinds is None:
+        return out.fill(values[0])
+    table = on_device(np.asarray(values, dtype))
+    variant = kinds.dtype.name, out.dtype.name
+    over_all(build_spread, variant, prod(shape), (table, kinds.flat, out.flat))
+    return out
+
+
+def clear(field: CudaField, cells: np.ndarray) -> None:
+    """Set some cells, by flat index, to 0."""
+    if cells.size:
+        over_all(build_clear, field.dtype.name, cells.size, (on_device(cells), field.flat))
+
+
+def deposit(field: CudaField, corner: Corner, rates: np.ndarray, gain: float) -> None:
+    """Add gain * rates to a window of a field, as on the CPU."""
+    flat = on_device(np.asarray(rates, field.dtype).reshape(-1))
+    window_source.deposit(field.flat, field.shape, corner, flat, 0, rates.shape, gain)
+
+
+def total(field: CudaField) -> float:
+    """The sum of a field, float64."""
+    return extent(field)[2]
+
+
+def weighted_sum(field: CudaField, weights: np.ndarray, kinds: CudaField | None) -> float:
+    """Sum over the cells of weights[kind] * value, float64; weights[0] serves all where there are no kinds."""
+    sums, table = empty(field_sums.BLOCKS, np.float64), on_device(np.asarray(weights, np.float64))
+    given = on_device(np.zeros(1, np.uint8)) if kinds is None else kinds.flat
+    variant = kinds is not None, field.dtype.name, given.dtype.name
+    block = (THREADS, 1, 1)
+    launch(build_weighted_sum, variant, (field_sums.BLOCKS, 1, 1), block, (field.flat, given, table, sums))
+    return float(sums.host().sum())
+
+
+class Ways:
+    """What passes between the cells and the outside, on the GPU."""
+
+    def __init__(self, ways: Iterable[BoundaryCoupling]) -> None:
+        self._ways = [tuple(map(on_device, (way.cells, way.conductance, way.entries))) for way in ways]
+        self._sums = empty((max(1, len(self._ways)), BLOCKS), np.float64)
+        self._sent: list[tuple[np.ndarray, Array]] = []
+
+    def add(self, out: CudaField, T: CudaField, a: np.ndarray, b: np.ndarray) -> None:
+        """out += what flows into each cell, W, at temperatures T."""
+        values = self._on_device(a), self._on_device(b)
+        for way in self._ways:
+            args = (np.int64(0), *way, *values, T.flat, out.flat)
+            launch(build_flow, (True, T.dtype.name, out.dtype.name), (BLOCKS, 1, 1), (THREADS, 1, 1), args)
+
+    def entering(self, T: CudaField, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """(m,) what flows in by each way, W, at temperatures T."""
+        values = self._on_device(a), self._on_device(b)
+        for number, way in enumerate(self._ways):
+            args = (np.int64(number), *way, *values, T.flat, self._sums)
+            launch(build_flow, (False, T.dtype.name, "float64"), (BLOCKS, 1, 1), (THREADS, 1, 1), args)
+        return np.asarray(self._sums.host()[: len(self._ways)].sum(axis=1))
+
+    def _on_device(self, values: np.ndarray) -> Array:
+        """A copy on the GPU; the last few arrays, known by being the same objects, are there already."""
+        for source, copy in self._sent:
+            if source is values:
+                return copy
+        self._sent = [*self._sent[-3:], (values, on_device(values))]
+        return self._sent[-1][1]
+
+
+def build_spread(variant):
+    """The kernel `(values, kinds, out)`: out = values[kind]."""
+
+    def spread_(values, kinds, out):
+        i, step = first(), stride()
+        while i < uint64(out.size):
+            out[i] = constant(values, uint64(constant(kinds, i)))
+            i += step
+
+    return spread_
+
+
+def build_clear(kind):
+    """The kernel `(cells, out)`: out = 0 in these cells."""
+
+    def clear_(cells, out):
+        k, step = first(), stride()
+        while k < uint64(cells.size):
+            out[uint64(cells[k])] = 0
+            k += step
+
+    return clear_
+
+
+def build_weighted_sum(variant):
+    """As `cuda_sums.build`."""
+    return field_sums.build(variant[0])
+
+
+def build_flow(variant):
+    """The kernel `(number, cells, conductance, entries, a, b, T, out)`: out (cells) is added to, or out (ways, blocks)
+    is given the sums of a way."""
+    add = variant[0]
+
+    def flow(number, cells, conductance, entries, a, b, T, out):
+        total_ = float64(0.0)
+        k, step = first(), stride()
+        while k < uint64(cells.size):
+            i, entry = uint64(cells[k]), uint64(entries[k])
+            heat = conductance[k] * (a[entry] * float64(T[i]) + b[entry])
+            if add:
+                out[i] += heat
+            total_ += heat
+            k += step
+        if not add:
+            total_ = block_sum(total_)
+            if cuda.threadIdx.x == 0:
+                out[number, cuda.blockIdx.x] = total_
+
+    return flow

@@ -1,0 +1,99 @@
+"""CPU: a row of whole vectors in a uniform material without sources, in vector instructions of our own.
+
+before   [ a b c d ]            The row loop of `cpu_rows` has LLVM load each vector of neighbours in x again, and
+cells    [ e f g h ]  next ...  its results go by L1 to where they leave past the cache. Here cells are loaded
+xm = [ d e f g ]                once, as vectors of a cache line, their neighbours in x cut out of two of them,
+xp = [ f g h i ]                and results leave at once.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, send_past_cache
+
+
+def _row(past_cache):
+    """call(out, vectors, c, ym, yp, zm, zp, low, high, rx, ry, rz): one explicit step of a row of cells, whole vectors,
+    by `physics.second_difference`; `low`, `high` are the values beyond its ends. `past_cache`: `out` starts a cache
+    line. A vector behind each row must be readable."""
+
+    @intrinsic
+    def row(typing_context, out, vectors, c, ym, yp, zm, zp, low, high, rx, ry, rz):
+        def codegen(context, builder, signature, args):
+            step = _Step(context, builder, signature, args, past_cache)
+            last = builder.sub(args[1], args[1].type(1))
+            with cgutils.for_range(builder, last) as loop:
+                step.take(loop.index, step.load(2, builder.add(loop.index, loop.index.type(1))))
+            step.take(last, step.lane(args[8], 0))
+            return context.get_dummy_value()
+
+        number = c.dtype
+        return types.void(out, types.intp, c, ym, yp, zm, zp, *(number,) * 5), codegen
+
+    return row
+
+
+class _Step:
+    """Generates the code of a row; what is handed on from vector to vector stands in variables."""
+
+    def __init__(self, context, builder, signature, args, past_cache):
+        self._builder, self._args, self._past_cache = builder, args, past_cache
+        dtype = signature.args[2].dtype
+        self._real, self._bytes = context.get_value_type(dtype), dtype.bitwidth // 8
+        self._lanes = CACHE_LINE // self._bytes
+        self._vector = ir.VectorType(self._real, self._lanes)
+        self._rates = [self._everywhere(rate) for rate in args[9:12]]
+        self._before = cgutils.alloca_once_value(builder, self.lane(args[7], self._lanes - 1))
+        self._cells = cgutils.alloca_once_value(builder, self.load(2, args[1].type(0)))
+
+    def load(self, number, index):
+        """Vector `index` of the row that is argument `number`."""
+        return self._builder.load(self._place(number, index), align=self._bytes)
+
+    def lane(self, value, at):
+        """A vector with a value in one lane."""
+        return self._builder.insert_element(ir.Constant(self._vector, None), value, ir.IntType(32)(at))
+
+    def take(self, index, behind):
+        """Vector `index` a step on; `behind`: the vector of cells after it."""
+        b, lanes = self._builder, self._lanes
+        before, cells = b.load(self._before), b.load(self._cells)
+        xm = self._cut(before, cells, lanes - 1)
+        xp = self._cut(cells, behind, 1)
+        ym, yp, zm, zp = (self.load(number, index) for number in range(3, 7))
+        twice = b.fadd(cells, cells)
+        dx, dy = b.fsub(b.fadd(xm, xp), twice), b.fsub(b.fadd(ym, yp), twice)
+        dz = b.fadd(b.fsub(zm, twice), zp)
+        rx, ry, rz = self._rates
+        new = self._fma(rz, dz, self._fma(ry, dy, self._fma(rx, dx, cells)))
+        stored = b.store(new, self._place(0, index), align=CACHE_LINE if self._past_cache else self._bytes)
+        if self._past_cache:
+            send_past_cache(b, stored)
+        b.store(cells, self._before)
+        b.store(behind, self._cells)
+
+    def _place(self, number, index):
+        start = self._builder.gep(self._args[number], [self._builder.mul(index, index.type(self._lanes))])
+        return self._builder.bitcast(start, self._vector.as_pointer())
+
+    def _cut(self, first, second, start):
+        """A vector out of two, from an element of the first on."""
+        places = ir.Constant(ir.VectorType(ir.IntType(32), self._lanes), [start + k for k in range(self._lanes)])
+        return self._builder.shuffle_vector(first, second, places)
+
+    def _everywhere(self, value):
+        one = self._builder.insert_element(ir.Constant(self._vector, ir.Undefined), value, ir.IntType(32)(0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), self._lanes), [0] * self._lanes)
+        return self._builder.shuffle_vector(one, one, zeros)
+
+    def _fma(self, a, b, c):
+        name = f"llvm.fma.v{self._lanes}f{8 * self._bytes}"
+        kind = ir.FunctionType(self._vector, [self._vector] * 3)
+        return self._builder.call(cgutils.get_or_insert_function(self._builder.module, kind, name), [a, b, c])
+
+
+row_of_vectors, row_past_cache = _row(False), _row(True)

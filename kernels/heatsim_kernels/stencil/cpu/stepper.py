@@ -1,0 +1,282 @@
+"""CPU sweep: a field in memory, advanced by all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+from typing import NamedTuple
+
+import numpy as np
+
+from heatsim_kernels.field.cpu.weighted_sum import weighted_sum
+from heatsim_kernels.field.time_statistics import CpuTimeStatistics, StatisticsRequest
+from heatsim_kernels.field.window_source import deposit
+from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, padded
+from heatsim_kernels.runtime.cpu.threads import limited, threads_for
+from heatsim_kernels.stencil.ambient_faces import BLOCKS, ambient_face_pairs
+from heatsim_kernels.stencil.cpu.boundary_faces import CpuBoundaryFaces
+from heatsim_kernels.stencil.cpu.class_runs import find_class_runs
+from heatsim_kernels.stencil.cpu.fused_pass import EULER, Buffers, CpuSources, CpuStages, advance
+from heatsim_kernels.stencil.cpu.row_places import CpuGrid
+from heatsim_kernels.stencil.cpu.rows import CpuExchange
+from heatsim_kernels.stencil.cpu.tile_plan import TilingShape, best_cut, scratch_rows, tiling
+from heatsim_kernels.stencil.cpu.trapezoidal_defect import defect
+from heatsim_kernels.stencil.rk_stages import RkStage, StageFields, TrapezoidalDefect, forcing_row
+from heatsim_kernels.stencil.step_batches import forcing_of_steps, split_steps, window_sources_of
+from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients, WindowSource
+
+STREAM_FROM = 12 * 2**20  # bytes of a field above which results bypass the cache
+
+
+class PassPlan(NamedTuple):
+    """How passes of `fused` steps go over the grid, elements of scratch of a thread, and the heat that entered in them,
+    J, through the walls of each block and plane and from ambients: see `cpu_pass.advance`."""
+
+    fused: int
+    tiles: np.ndarray
+    buffers: Buffers
+    scratch: int
+    flows: np.ndarray
+    tapped: np.ndarray
+
+    def entered(self) -> np.ndarray:
+        """Heat that has entered through each of FACES and from each ambient, J."""
+        return np.concatenate((self.flows.sum(axis=(0, 1)), self.tapped.sum(axis=0)))
+
+    def forget(self) -> None:
+        """Begin to count anew."""
+        self.flows[:], self.tapped[:] = 0.0, 0.0
+
+
+class CpuStepper:
+    """A field on the CPU and the means to advance it: see `ExplicitStepper` in `stencil/__init__.py`.
+
+    `fused` is the number of steps, or of stages that read two fields, that a pass over memory takes, at most; None
+    chooses it for the problem, 1 is a single sweep a step. The field does not depend on it, the energy ledger in its
+    last digits.
+    """
+
+    name = "cpu"
+    device = "cpu"
+
+    def __init__(self, terms: StencilCoefficients, dtype: np.dtype, fused: int | None = None) -> None:
+        self.terms, self.dtype = terms, np.dtype(dtype)
+        cells = int(np.prod(terms.shape))
+        self._u, self._v = padded(cells, dtype), padded(cells, dtype)
+        self._kinds = None if terms.kinds is None else np.ascontiguousarray(terms.kinds).reshape(-1)
+        self._runs = find_class_runs(terms)
+        self._threads = threads_for(cells)
+        self._grid = CpuGrid(*terms.shape, *terms.periodic)
+        shape = TilingShape(terms.shape, terms.periodic[::-1], CACHE_LINE // self.dtype.itemsize)
+        self._taps = ambient_face_pairs(terms)
+        most = fused if terms.taps is None else 1
+        self._plan = self._make_plan(shape, most)
+        self._stage_plan = self._make_plan(shape._replace(fields=2), most)
+        self._single_stage_plan = self._make_plan(shape, 1)
+        needed = max(plan.scratch for plan in (self._plan, self._stage_plan, self._single_stage_plan))
+        self._scratch = padded(self._threads * needed, dtype).reshape(self._threads, -1)
+        self._spare: list[np.ndarray] = []  # more fields, for those who take stages
+        self._entered_in_stages = np.zeros(terms.ledger_size)
+        self._watch: CpuTimeStatistics | None = None
+
+    @property
+    def fused(self) -> int:
+        """Steps that a pass over memory takes, at most."""
+        return self._plan.fused
+
+    def put(self, planes: Iterable[np.ndarray]) -> None:
+        """Set the field from its planes (ny, nx), z upwards."""
+        for target, plane in zip(self.field(), planes, strict=True):
+            target[:] = plane
+
+    def field(self) -> np.ndarray:
+        """The field itself, (nz, ny, nx), to look at until the next `advance`."""
+        return self._u.reshape(self.terms.shape)
+
+    def capture(self) -> None:
+        """None: a copy of the field would be on the host as well."""
+
+    def plane(self, axis: int, index: int) -> np.ndarray:
+        """A copy of one plane; axis 0, 1, 2 is z, y, x of the array."""
+        return self.field().take(index, axis)
+
+    def cells(self, indices: np.ndarray) -> np.ndarray:
+        """The values of some cells, by flat index; any shape."""
+        return self._u[indices]
+
+    def stored(self) -> float:
+        """Sum of heat capacity times the field, J, in float64."""
+        return weighted_sum(self.field(), self.terms.capacity, self._kinds)
+
+    def is_finite(self) -> bool:
+        """Whether every value is a finite number."""
+        return bool(np.isfinite(weighted_sum(self.field(), np.ones(1), None)))
+
+    def was_finite(self) -> bool:
+        """`is_finite`: the host has nothing to wait for."""
+        return self.is_finite()
+
+    def heat_entered(self) -> np.ndarray:
+        """Heat that has entered through each of FACES and from each ambient since the start, J."""
+        return self._plan.entered() + self._entered_in_stages
+
+    def advance(self, dt: float, steps: int, drive: Forcing) -> None:
+        """Advance `steps` steps of `dt` seconds. For none, one of 0 s is made and not taken: all is compiled then, and
+        the threads have had the memory that they write."""
+        for first, count, deposits in split_steps(drive.deposits, steps, one_by_one=self._watch is not None):
+            seconds = dt if count else 0.0
+            self._pass(
+                self._u, self._v, max(1, count), self._plan, seconds, forcing_of_steps(drive, first, count), EULER
+            )
+            if -(-count // self.fused) % 2:
+                self._u, self._v = self._v, self._u
+            self._heat_windows(self._u, deposits, dt)
+            self.look(count * dt)
+
+    def watch(self, wanted: StatisticsRequest) -> None:
+        """Watch the field from now on: see `ExplicitStepper`."""
+        self._watch = CpuTimeStatistics(self.field(), wanted)
+
+    def look(self, elapsed: float) -> None:
+        """Take note of the field, if it is watched, `elapsed` s after the last look."""
+        if self._watch is not None:
+            self._watch.look(self.field(), elapsed)
+
+    def seen(self) -> dict[str, np.ndarray]:
+        """What was seen of the field so far: see `CpuWatch.fields`."""
+        return {} if self._watch is None else self._watch.fields()
+
+    def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, drive: Forcing) -> None:
+        """Take stages of a step of `dt` seconds: see `ExplicitStepper`."""
+        if first == 0:
+            self._begin_stages(stages, drive)
+        done = 0
+        for count in self._counts(stages):
+            self._take(dt, stages[done : done + count], forcing_of_steps(drive, done, count))
+            done += count
+
+    def defect(self, dt: float, rate: float, drive: Forcing) -> TrapezoidalDefect:
+        """How far the step taken is from the trapezoidal rule: see `ExplicitStepper`."""
+        fields, step = self._fields, [RkStage(1.0, 0.0, 0.0, rate, weight=0.0)]
+        one, after = fields.one, fields.target
+        if not fields.keeps_one:
+            one = fields.free[-2]
+            self._combine(fields.start, one, fields.start, one, dt, step, self._at_start)
+        self._combine(fields.last, after, fields.before, after, dt, step, drive)
+        return defect(fields.start, one, fields.last, after, rate)
+
+    def accept(self) -> None:
+        """Make the last stage the field: see `ExplicitStepper`."""
+        self._u = self._fields.last
+        self._v, *self._spare = self._fields.others()
+        for plan in (self._stage_plan, self._single_stage_plan):
+            self._entered_in_stages += plan.entered()
+            plan.forget()
+
+    def _begin_stages(self, stages: Sequence[RkStage], drive: Forcing) -> None:
+        one_by_one = self._stage_plan.fused == 1 or len(stages) < 3 or any(drive.deposits)
+        keeps_one = one_by_one or not all(stage.of_two for stage in stages[:-1])
+        while len(self._spare) < (2 if keeps_one else 3):
+            self._spare.append(padded(self._u.size, self.dtype))
+        self._fields = StageFields(self._u, [self._v, *self._spare], keeps_one)
+        self._at_start = forcing_row(drive, 0)
+        self._stage_plan.forget()
+        self._single_stage_plan.forget()
+
+    def _counts(self, stages: Sequence[RkStage]) -> list[int]:
+        """How many stages each pass takes."""
+        several = 0 if self._fields.keeps_one else len(list(takewhile(lambda stage: stage.of_two, stages)))
+        passes = -(-several // self._stage_plan.fused)
+        counts = [several * (number + 1) // passes - several * number // passes for number in range(passes)]
+        return counts + [1] * (len(stages) - several)
+
+    def _take(self, dt: float, stages: Sequence[RkStage], drive: Forcing) -> None:
+        """Put the last of some stages into the target of the fields, and the one before it into another."""
+        fields, last = self._fields, stages[-1]
+        assert fields.keeps_one or last.gamma == 0.0, "Y_1 is not kept for stages that are taken several at once"
+        second = fields.free[-2] if len(stages) > 1 else None
+        self._combine(fields.last, fields.target, fields.before, second, dt, stages, drive)
+        fields.taken(second)
+
+    def _combine(
+        self,
+        u: np.ndarray,
+        v: np.ndarray,
+        before: np.ndarray,
+        second: np.ndarray | None,
+        dt: float,
+        stages: Sequence[RkStage],
+        drive: Forcing,
+    ) -> None:
+        """Sweep from u and what came `before` it to v, one stage or several."""
+        others = (None, None) if stages[-1].of_two else (self._fields.start, self._fields.one)
+        numbers = np.array([(*stage[:4], 0.0) for stage in stages], self.dtype).reshape(-1)
+        shares = np.array([stage.weight for stage in stages])
+        # With one stage nothing is written to `second`: an array all the same, for which nothing more is compiled.
+        made_of = CpuStages(before, *others, v if second is None else second, numbers, shares, len(stages))
+        plan = self._single_stage_plan if len(stages) == 1 else self._stage_plan
+        self._pass(u, v, len(stages), plan, dt, drive, made_of)
+        self._heat_windows(v, window_sources_of(drive.deposits, 0), stages[-1].rate * float(self.dtype.type(dt)))
+
+    def _heat_windows(self, u: np.ndarray, deposits: Sequence[WindowSource], gain: float) -> None:
+        for each in deposits:
+            deposit(u.reshape(self.terms.shape), each.corner, each.rates, gain)
+
+    def _pass(
+        self,
+        u: np.ndarray,
+        v: np.ndarray,
+        steps: int,
+        plan: PassPlan,
+        dt: float,
+        drive: Forcing,
+        stages: CpuStages,
+    ) -> None:
+        """Sweep from u."""
+        rates = (dt * self.terms.rates).astype(self.dtype)
+        with limited(self._threads):
+            advance(
+                u,
+                v,
+                steps,
+                plan.fused,
+                self._grid,
+                plan.buffers,
+                plan.tiles,
+                self._scratch,
+                self._medium(rates),
+                self._heat(dt, drive),
+                self._walls(rates, drive),
+                self._taps,
+                plan.flows,
+                plan.tapped,
+                stages,
+            )
+
+    def _make_plan(self, shape: TilingShape, fused: int | None) -> PassPlan:
+        cut = best_cut(shape, fused)
+        tiles = tiling(shape, cut, self._threads)
+        pitch = cut.pitch * shape.per_line
+        buffers = Buffers(pitch, shape.per_line, cut.rows, self._u.nbytes > STREAM_FROM)
+        flows = np.zeros((tiles[-1, 6] + 1, self.terms.shape[0], 6))
+        tapped = np.zeros((BLOCKS, self.terms.ledger_size - 6))
+        return PassPlan(cut.fused, tiles, buffers, scratch_rows(shape, tiles, cut) * pitch, flows, tapped)
+
+    def _medium(self, rates: np.ndarray) -> CpuExchange:
+        table = None if self.terms.uniform else rates.reshape(-1)
+        return CpuExchange(*rates[0, ::2], table, self._kinds, *self._runs, self.terms.kind_count)
+
+    def _heat(self, dt: float, drive: Forcing) -> CpuSources:
+        kind = self.dtype
+        table = None if drive.heat_table is None else np.ascontiguousarray(drive.heat_table, kind)
+        field = None if drive.heat_field is None else drive.heat_field.astype(kind, copy=False).reshape(-1)
+        gain = (dt * drive.heat_scale).astype(kind)
+        return CpuSources(table, 1 if table is None else len(table), kind.type(dt), field, gain, len(gain))
+
+    def _walls(self, rates: np.ndarray, drive: Forcing) -> CpuBoundaryFaces:
+        terms, kind = self.terms, self.dtype
+        weights = rates.T.astype(np.float64) * terms.capacity
+        a, b = (np.ascontiguousarray(wall, kind) for wall in (drive.wall_a, drive.wall_b))
+        closed = np.array(terms.closed, np.uint8)
+        per_cell, offsets = terms.wall_per_cell, terms.wall_offsets
+        return CpuBoundaryFaces(a, b, *a.shape, per_cell, offsets, closed, weights.reshape(-1), terms.kind_count)

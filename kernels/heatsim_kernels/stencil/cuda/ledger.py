@@ -1,0 +1,109 @@
+"""The energy ledger of a sweep on CUDA: which launches enter a step's heat, and what they have counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from heatsim_kernels.field.cuda.block_reduction import THREADS
+from heatsim_kernels.runtime.cuda.arrays import Array, Table, on_device
+from heatsim_kernels.runtime.cuda.launch import kernel
+from heatsim_kernels.stencil.cuda import boundary_flux
+from heatsim_kernels.stencil.cuda.boundary_flux import BLOCKS, MAX_STEPS, blocks_for
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from heatsim_kernels.stencil.terms import FACES, AmbientFaces, StencilCoefficients
+
+
+class LedgerInputs(NamedTuple):
+    """What the ledger needs to know of a batch of steps: walls, and weights (6, n) J/K of a step, flat."""
+
+    structure: StencilConfiguration
+    wall_a: Table
+    wall_b: Table
+    weights: Array
+
+
+class CudaLedger:
+    """Counts the heat that enters through the faces of the box that are not closed, and from ambients inside it.
+
+    kinds: of the cells, flat, any where there is a single one.
+    """
+
+    def __init__(self, terms: StencilCoefficients, kinds: Array) -> None:
+        self._shape = tuple(np.uint32(n) for n in terms.shape)
+        self._kinds, self._kind_count = kinds, np.uint32(terms.kind_count)
+        self._offsets, self._places = on_device(terms.wall_offsets), on_device(terms.cell_offsets)
+        faces = np.flatnonzero(~np.array(terms.closed)).astype(np.int32)
+        self.open_faces, self._faces = faces.size, on_device(faces if faces.size else np.zeros(1, np.int32))
+        largest = prod(sorted(terms.shape)[1:])
+        self._wall_grid = blocks_for(largest), max(faces.size, 1), 1
+        self._entered = on_device(np.zeros((terms.ledger_size, BLOCKS)))
+        self._before: Array | None = None  # what had entered before a step that is not accepted yet
+        self._open = False
+        self._taps = None if terms.taps is None or not terms.taps.cells.size else _TapArrays.of(terms.taps, terms)
+
+    def entered(self) -> np.ndarray:
+        """(6 + ambients,) heat that has entered since the start, J."""
+        known = self._before if self._open and self._before is not None else self._entered
+        return known.host().sum(axis=1)
+
+    def begin(self) -> None:
+        """From here on heat may yet be forgotten: it is, if this is called again before `accept`."""
+        if self._before is None:
+            self._before = on_device(np.zeros(self._entered.shape))
+        source, target = (self._before, self._entered) if self._open else (self._entered, self._before)
+        target.device.copy_to_device(source.device)
+        self._open = True
+
+    def accept(self) -> None:
+        """The heat since `begin` has entered."""
+        self._open = False
+
+    def launches(
+        self, batch: LedgerInputs, u: Array, k: int, shares: Sequence[float], trace: Array
+    ) -> list[Callable[[], None]]:
+        """What enters the heat of some steps of a batch, of each its share, from step k on, of which `u` is the field
+        before the first; see `cuda_wall_flows`."""
+        found = []
+        steps, of_steps = len(shares), (*map(np.float64, shares), *(np.float64(0.0),) * (MAX_STEPS - len(shares)))
+        if self.open_faces:
+            walls = (batch.wall_a.array, batch.wall_b.array, np.int32(batch.wall_a.rows), self._offsets)
+            cells = (u, trace, self._places, np.int32(steps), np.int32(k), *self._shape, self._faces)
+            args = (*cells, *walls, self._kinds, self._kind_count, batch.weights, of_steps, self._entered)
+            flows = kernel(boundary_flux.build, batch.structure, args)
+            found.append(flows.bound(self._wall_grid, (THREADS, 1, 1), args))
+        if self._taps is not None:
+            args = (u, *self._taps[:4], batch.weights, of_steps[0], np.int32(len(FACES)), self._entered)
+            flows = kernel(boundary_flux.build_ambient_flux, None, args)
+            found.append(flows.bound(self._taps.grid, (THREADS, 1, 1), args))
+        return found
+
+
+class _TapArrays(NamedTuple):
+    """Taps on the device, those of an owner together: see `cuda_wall_flows.build_taps`."""
+
+    cells: Array
+    beyond: Array
+    places: Array
+    firsts: Array
+    grid: tuple[int, int, int]
+
+    @classmethod
+    def of(cls, taps: AmbientFaces, terms: StencilCoefficients) -> _TapArrays:
+        order = np.argsort(taps.owners, kind="stable")
+        cells, faces = taps.cells[order], taps.faces[order].astype(np.int64)
+        kinds = np.zeros(1, np.int64) if terms.kinds is None else terms.kinds.reshape(-1)[cells].astype(np.int64)
+        firsts = np.searchsorted(taps.owners[order], np.arange(taps.count + 1))
+        arrays = cells.astype(np.int64), _beyond(cells, faces, terms.shape), faces * terms.kind_count + kinds, firsts
+        return cls(*map(on_device, arrays), (blocks_for(int(np.diff(firsts).max())), taps.count, 1))
+
+
+def _beyond(cells: np.ndarray, faces: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
+    """The flat index of the cell beyond a face of each of some cells, around the grid where it ends."""
+    places = np.array(np.unravel_index(cells, shape))
+    axis, step = 2 - faces // 2, 2 * (faces % 2) - 1
+    places[axis, np.arange(len(cells))] += step
+    return np.ravel_multi_index(tuple(places), shape, mode="wrap").astype(np.int64)

@@ -1,0 +1,312 @@
+"""A field on a CUDA device and the means to advance it; the movement of data is a choice of kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from heatsim_kernels.field.cuda.block_reduction import THREADS
+from heatsim_kernels.field.cuda.double_buffer import DoubleBufferedField
+from heatsim_kernels.field.cuda.region_reductions import CudaRegionTotals
+from heatsim_kernels.field.cuda.time_statistics import CudaTimeStatistics
+from heatsim_kernels.field.cuda.window_batches import WindowSourceBatches
+from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
+from heatsim_kernels.field.time_statistics import StatisticsRequest
+from heatsim_kernels.runtime.cuda.api import cuda, device_name
+from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
+from heatsim_kernels.runtime.cuda.launch import Resources, kernel
+from heatsim_kernels.stencil.cuda import trapezoidal_defect
+from heatsim_kernels.stencil.cuda.cell_update import CudaBoundaryFaces, CudaStageSources, GridShape
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from heatsim_kernels.stencil.cuda.ledger import CudaLedger, LedgerInputs
+from heatsim_kernels.stencil.cuda.step_arguments import StepArgumentCache, StepArguments
+from heatsim_kernels.stencil.cuda.tile_tuning import choose_tile
+from heatsim_kernels.stencil.rk_stages import RkStage, StageFields, TrapezoidalDefect
+from heatsim_kernels.stencil.step_batches import split_steps
+from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses
+from heatsim_kernels.stencil.temporal.field_planes import FieldPair
+from heatsim_kernels.stencil.temporal.launch import FusedSteps, fused_steps, tables_of, with_stages
+from heatsim_kernels.stencil.temporal.march import StepRates, TemporalTables
+from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
+
+Launch = Callable[[], None]
+
+
+class CudaStepper:
+    """A field on the GPU: see `ExplicitStepper` in `stencil/__init__.py`.
+
+    movement: a module such as `basic`, which takes single steps; `tile` one of its TILES (default: see `tuning`).
+    fused: whether to take several steps at once, by `temporal`, where these can be fused.
+    """
+
+    device = "cuda"
+
+    def __init__(
+        self, terms: StencilCoefficients, dtype: np.dtype, movement: ModuleType, tile: Any = None, fused: bool = False
+    ) -> None:
+        self.terms, self.dtype = terms, np.dtype(dtype)
+        self.name = "temporal" if fused else movement.__name__.rpartition(".")[2]
+        self._movement, self._given_tile, self._to_fuse = movement, tile, fused
+        self._fused: dict[StencilConfiguration, FusedSteps | None] = {}
+        self._kinds = on_device(np.zeros(1, np.uint8) if terms.kinds is None else terms.kinds.reshape(-1))
+        several = terms.kinds is not None
+        self._field = DoubleBufferedField(terms.shape, self.dtype, terms.capacity, self._kinds if several else None)
+        self._shape, self._offsets = GridShape(*(np.uint32(n) for n in terms.shape)), on_device(terms.wall_offsets)
+        self._ledger = CudaLedger(terms, self._kinds)
+        self._batches = StepArgumentCache(terms, self.dtype, self._kinds)
+        self._device_name = device_name()
+        self._done: Any = None
+        self._spare: list[Array] = []  # more fields, for those who take stages
+        self._defects: Array | None = None
+        self._sweeps: dict[
+            StencilConfiguration, tuple[Any, ...]
+        ] = {}  # kernels of single steps and stages, with grids and blocks
+        self._windows = WindowSourceBatches(terms.shape, self.dtype)
+        self._looks: CudaTimeStatistics | None = None
+        self._totals = CudaRegionTotals()
+
+    def put(self, planes: Iterable[np.ndarray]) -> None:
+        """Set the field from its planes (ny, nx), z upwards."""
+        self._field.put(planes)
+
+    def field(self) -> np.ndarray:
+        """A host copy of the field, (nz, ny, nx)."""
+        return self._field.host()
+
+    def capture(self) -> Callable[[], np.ndarray] | None:
+        """A function that gives the field of now, (nz, ny, nx), later and from any thread; None if memory is short."""
+        return self._field.capture()
+
+    def plane(self, axis: int, index: int) -> np.ndarray:
+        """A host copy of one plane; axis 0, 1, 2 is z, y, x of the array."""
+        return self._field.plane(axis, index)
+
+    def cells(self, indices: np.ndarray) -> np.ndarray:
+        """The values of some cells, by flat index; any shape."""
+        return self._field.cells(indices)
+
+    def totals(self, cells: RegionCells) -> RegionTotals:
+        """What some cells have together, found on the GPU."""
+        return self._totals.of(self._field.now, self._field.now, cells)
+
+    def stored(self) -> float:
+        """Sum of capacity times field over all cells, J."""
+        return self._field.stored()
+
+    def is_finite(self) -> bool:
+        """Whether every value is a finite number."""
+        return self._field.is_finite()
+
+    def was_finite(self) -> bool:
+        """Whether every value was finite at the last call; True at the first. Waits for nothing."""
+        return self._field.was_finite()
+
+    def heat_entered(self) -> np.ndarray:
+        """(6 + ambients,) heat that has entered through each of FACES and from each ambient since the start, J."""
+        return self._ledger.entered()
+
+    def synchronize(self) -> None:
+        """Wait until all steps taken so far are done."""
+        cuda.synchronize()
+
+    def resources(self, drive: Forcing) -> Resources:
+        """What the kernel takes of the GPU, the fused one where steps are fused."""
+        batch = self._batch(1.0, drive)
+        fused = self._fused_for(batch.structure)
+        if fused is not None:
+            return fused.resources(self._field.now, *_for_fused(batch), batch.medium.rates)
+        sweep, _, block = self._sweep(batch, self._sweep_args(batch, 0))
+        return sweep.resources(block)
+
+    def advance(self, dt: float, steps: int, drive: Forcing) -> None:
+        """Advance `steps` steps of `dt` seconds. Returns when the steps of the call before are done: the host is one
+        batch ahead of the device, so neither waits for the other. No step makes all kernels ready that steps need."""
+        batch = self._batch(dt, drive)
+        known: dict[tuple[int, int, int], list[Launch]] = {}
+        if steps == 0:
+            self._make_ready(batch)
+        for first, count, deposits in split_steps(drive.deposits, steps, one_by_one=self._looks is not None):
+            self._take(batch, first, first + count, known)
+            if deposits:
+                self._windows.add(self._field.now, first + count - 1, dt)
+            self.look(count * dt)
+        self._wait_for_previous()
+
+    def watch(self, wanted: StatisticsRequest) -> None:
+        """Watch the field from now on: see `ExplicitStepper`."""
+        self._looks = CudaTimeStatistics(self._field.now, self.terms.shape, wanted)
+
+    def look(self, elapsed: float) -> None:
+        """Take note of the field, if it is watched, `elapsed` s after the last look. Returns at once."""
+        if self._looks is not None:
+            self._looks.look(self._field.now, elapsed)
+
+    def seen(self) -> dict[str, np.ndarray]:
+        """What was seen of the field so far: see `CudaWatch.fields`."""
+        return {} if self._looks is None else self._looks.fields()
+
+    def _take(self, batch: StepArguments, k: int, end: int, known: dict[tuple[int, int, int], list[Launch]]) -> None:
+        """Take steps k to end - 1 of a batch, of which some launches are `known`."""
+        most = self._most(batch)
+        while k < end:
+            taken = most if k + most <= end else 1
+            # Steps that are alike are launched alike, from one field to the other and back.
+            alike = min(k, batch.rows - 1), taken, id(self._field.now)
+            if alike not in known:
+                known[alike] = self._launches(batch, k, taken)
+            for launch in known[alike]:
+                launch()
+            self._field.swap()
+            k += taken
+
+    def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, drive: Forcing) -> None:
+        """Take stages of a step of `dt` seconds: see `ExplicitStepper`. Waits as `advance` does."""
+        batch = self._batch(dt, drive)
+        if first == 0:
+            self._begin_stages(batch, stages, drive)
+        fused, k = None if self._fields.keeps_one or any(drive.deposits) else self._fused_stages(batch), 0
+        while k < len(stages):
+            taken = _stages_at_once(fused, stages[k:])
+            self._take_stages(batch, k, stages[k : k + taken], fused if taken > 1 else None)
+            k += taken
+        self._wait_for_previous()
+
+    def defect(self, dt: float, rate: float, drive: Forcing) -> TrapezoidalDefect:
+        """How far the step taken is from the trapezoidal rule: see `ExplicitStepper`."""
+        if self._defects is None:
+            self._defects = empty((3, trapezoidal_defect.BLOCKS), np.float64)
+        fields, euler = self._fields, RkStage(1.0, 0.0, 0.0, rate, weight=0.0)
+        one = fields.one
+        if not fields.keeps_one:
+            if self._at_start is not drive:
+                self.synchronize()  # two batches are sent at once
+            one = fields.free[-2]
+            self._stage(self._batch(dt, self._at_start), 0, euler, FieldPair(fields.start, fields.start), one)
+        self._stage(self._batch(dt, drive), 0, euler, FieldPair(fields.last, fields.before), fields.target)
+        args = (fields.start, one, fields.last, fields.target, np.float64(-0.5 / rate), self._defects)
+        kernel(trapezoidal_defect.build, None, args)((trapezoidal_defect.BLOCKS, 1, 1), (THREADS, 1, 1), args)
+        most, low, high = self._defects.host().max(axis=1).tolist()
+        return TrapezoidalDefect(most, -low, high)
+
+    def accept(self) -> None:
+        """Make the last stage the field: see `ExplicitStepper`."""
+        self._field.now = self._fields.last
+        self._field.next, *self._spare = self._fields.others()
+        self._ledger.accept()
+
+    def _begin_stages(self, batch: StepArguments, stages: Sequence[RkStage], drive: Forcing) -> None:
+        """Begin a step from the field, whose first stages are these."""
+        bare = all(stage.of_two for stage in stages[:-1]) and stages[-1].gamma == 0.0 and not any(drive.deposits)
+        keeps_one = not bare or _stages_at_once(self._fused_stages(batch), stages[:-1]) == 1
+        while len(self._spare) < (2 if keeps_one else 3):
+            self._spare.append(empty(self._field.now.shape, self.dtype))
+        self._fields = StageFields(self._field.now, [self._field.next, *self._spare], keeps_one)
+        self._at_start = drive
+        self._ledger.begin()
+
+    def _fused_stages(self, batch: StepArguments) -> FusedSteps | None:
+        """The means to take several bare stages at once, if this sweep is to and they can be."""
+        return self._fused_for(batch.structure._replace(stage="two"))
+
+    def _take_stages(self, batch: StepArguments, k: int, stages: Sequence[RkStage], fused: FusedSteps | None) -> None:
+        """Take one stage, or several at once by `fused`, stage k of a batch and those that follow, with their heat."""
+        fields = self._fields
+        u, v, second = FieldPair(fields.last, fields.before), fields.target, None
+        if fused is None:
+            trace = v
+            self._stage(batch, k, stages[0], u, v)
+        else:
+            second, trace = fields.free[-2], fused.trace
+            tables, rates = _for_fused(batch)
+            fused(u, FieldPair(v, second), k, tables, with_stages(rates, stages), batch.medium.rates)
+        shares = [stage.weight for stage in stages]
+        for launch in self._ledger.launches(LedgerInputs(*batch[:4]), u.last, k, shares, trace):
+            launch()
+        fields.taken(second)
+
+    def _stage(self, batch: StepArguments, k: int, stage: RkStage, u: FieldPair, v: Array) -> None:
+        """Put stage k of a batch into v, made of the last two, u, and of Y_0 and Y_1 if it wants them."""
+        fields, batch = self._fields, batch._replace(structure=batch.structure._replace(stage=stage.form))
+        assert fields.keeps_one or stage.gamma == 0.0
+        others = (u.before, u.before) if stage.of_two else (fields.start, fields.one)
+        numbers = (self.dtype.type(value) for value in stage[:4])
+        heat = CudaStageSources(*batch.heat(k), u.before, *others, *numbers)
+        args = u.last, v, self._shape, self._walls(batch, k), batch.medium, heat
+        sweep, grid, block = self._sweep(batch, args)
+        sweep(grid, block, args)
+        self._windows.add(v, k, stage.rate * float(batch.dt))
+
+    def _make_ready(self, batch: StepArguments) -> None:
+        for taken in {1, self._most(batch)}:
+            self._launches(batch, 0, taken)
+        self.was_finite()  # has a kernel, too
+        self.synchronize()
+
+    def _most(self, batch: StepArguments) -> int:
+        """The most steps of a batch that a sweep can take."""
+        fused = self._fused_for(batch.structure)
+        return 1 if fused is None else fused.steps
+
+    def _launches(self, batch: StepArguments, k: int, taken: int) -> list[Launch]:
+        """What takes one or most steps of a batch from step k on, with their heat."""
+        u, v = self._field.now, self._field.next
+        fused = self._fused_for(batch.structure) if taken > 1 else None
+        if fused is None:
+            args, trace = self._sweep_args(batch, k), v
+            single, grid, block = self._sweep(batch, args)
+            launch = single.bound(grid, block, args)
+        else:
+            launch, trace = fused.bound(u, v, k, *_for_fused(batch), batch.medium.rates), fused.trace
+        return [launch, *self._ledger.launches(LedgerInputs(*batch[:4]), u, k, (1.0,) * taken, trace)]
+
+    def _fused_for(self, structure: StencilConfiguration) -> FusedSteps | None:
+        """The means to take several steps of such problems at once, if this sweep is to and they can be."""
+        if self._to_fuse and structure not in self._fused:
+            kinds, traced = TemporalCellClasses(self._kinds, self.terms.kind_count), self._ledger.open_faces > 0
+            self._fused[structure] = fused_steps(structure, self.terms, traced=traced, kinds=kinds)
+        return self._fused.get(structure)
+
+    def _batch(self, dt: float, drive: Forcing) -> StepArguments:
+        """Send what the steps need, unless it is there already."""
+        self._windows.send(drive.deposits)
+        return self._batches.of(dt, drive)
+
+    def _sweep(self, batch: StepArguments, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A kernel, its grid and its block; found once: which tile is best stands in a file."""
+        structure = batch.structure
+        if structure not in self._sweeps:
+            shape = self.terms.shape
+            tile = self._given_tile or choose_tile(self._movement, structure, shape, self._device_name)
+            sweep = kernel(self._movement.build, (structure, tile), args)
+            self._sweeps[structure] = sweep, self._movement.grid(shape, tile, self.dtype.name), tile.block
+        return self._sweeps[structure]
+
+    def _walls(self, batch: StepArguments, k: int) -> CudaBoundaryFaces:
+        return CudaBoundaryFaces(batch.wall_a.row(k), batch.wall_b.row(k), self._offsets)
+
+    def _sweep_args(self, batch: StepArguments, k: int) -> tuple[Any, ...]:
+        """What the sweep is given in step k of a batch."""
+        return self._field.now, self._field.next, self._shape, self._walls(batch, k), batch.medium, batch.heat(k)
+
+    def _wait_for_previous(self) -> None:
+        """Wait until the steps of the call before are done."""
+        done = cuda.event()
+        done.record()
+        if self._done is not None:
+            self._done.synchronize()
+        self._done = done
+
+
+def _stages_at_once(fused: FusedSteps | None, stages: Sequence[RkStage]) -> int:
+    """How many of some stages, from the first on, are taken in a sweep."""
+    if fused is None or len(stages) < fused.steps or not all(stage.of_two for stage in stages[: fused.steps]):
+        return 1
+    return fused.steps
+
+
+def _for_fused(batch: StepArguments) -> tuple[TemporalTables, StepRates]:
+    """What a fused sweep is given of a batch."""
+    return tables_of(batch.wall_a, batch.wall_b, batch.heat_table), StepRates(*batch.medium[:3], batch.dt)

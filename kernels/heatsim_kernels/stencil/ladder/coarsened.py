@@ -1,0 +1,72 @@
+"""`coarsened`: an x-y tile of threads marches through z with three planes in shared memory.
+
+      z+1   h h h h h h   high   loaded now
+            h o o o o h
+      z     h h h h h h   here   x and y neighbours of the inner threads (o)
+            h o o o o h
+      z-1   h h h h h h   low    overwritten by the next plane's load: the three take turns
+            h o o o o h
+
+A tile that grows in z alone needs no halo there but at the ends of its march, so the overhead is that of two
+dimensions: 32 x 16 cells are read for 30 x 14 new ones, and two planes more for every march of 32. In float32 that is
+5.2 bytes read a cell, 2.5 operations a byte, with 6 KB of shared memory whatever the length of the march. Source: Kirk
+and Hwu, Programming Massively Parallel Processors, stencil chapter (thread coarsening).
+
+One barrier a plane is enough, since the planes take turns and are not copied: a load overwrites the plane that was
+`here` two planes ago, and the barrier between has seen every thread through with it. (A thread reads `low` and `high`
+at its own place alone.)
+"""
+
+from __future__ import annotations
+
+from numba import types, uint32, uint64
+
+from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
+from heatsim_kernels.runtime.thread_blocks import ThreadBlock, blocks, cell_behind, first_cell
+from heatsim_kernels.stencil.cuda import cell_update
+from heatsim_kernels.stencil.cuda.cell_update import above, below
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+
+# Input tiles; the output tile is smaller by a halo.
+TILES = (ThreadBlock(6, 4, planes=2),) if SIMULATED else tuple(ThreadBlock(32, 16, planes=n) for n in (32, 16, 64))
+
+
+def build(variant: tuple[StencilConfiguration, ThreadBlock]):
+    """The kernel of a structure and a tile: (u, v, shape, walls, medium, heat); see `cuda_cell`."""
+    structure, tile = variant
+    new_value = cell_update.build(structure)
+    real, (wrap_x, wrap_y, wrap_z) = getattr(types, structure.dtype), structure.periodic
+    width, height, chunk = tile.x, tile.y, tile.planes
+    size, planes = width * height, 3 * width * height
+
+    def coarsened(u, v, shape, walls, medium, heat):
+        one, row, plane = uint64(1), uint64(width), uint64(shape.ny) * uint64(shape.nx)
+        cells = cuda.shared.array(planes, real)
+        tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        x0, y0, z = first_cell(shape, width - 2, height - 2, chunk)
+        x = cell_behind(uint32(x0 + tx), shape.nx, wrap_x)
+        y = cell_behind(uint32(y0 + ty), shape.ny, wrap_y)
+        inner = 0 < tx < width - 1 and 0 < ty < height - 1 and x0 + tx <= shape.nx and y0 + ty <= shape.ny
+        end = min(uint32(z + uint32(chunk)), shape.nz)
+        i = uint64(z) * plane + uint64(y) * uint64(shape.nx) + uint64(x)
+        low = uint64(ty * uint32(width) + tx)
+        here, high = low + uint64(size), low + uint64(2 * size)
+        cells[low] = u[below(i, z, shape.nz, plane, wrap_z)]
+        cells[here] = u[i]
+        while z < end:
+            cells[high] = u[above(i, z, shape.nz, plane, wrap_z)]
+            cuda.syncthreads()
+            if inner:
+                c, zm, zp = cells[here], cells[low], cells[high]
+                xm, xp, ym, yp = cells[here - one], cells[here + one], cells[here - row], cells[here + row]
+                v[i] = new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, walls, medium, heat)
+            low, here, high = here, high, low
+            i = i + plane
+            z = uint32(z + uint32(1))
+
+    return coarsened
+
+
+def grid(shape: tuple[int, int, int], tile: ThreadBlock, dtype: str) -> tuple[int, int, int]:
+    """A block for each output tile of so many planes."""
+    return blocks(shape, (tile.x - 2, tile.y - 2, tile.planes))

@@ -1,0 +1,95 @@
+"""CUDA: the fields that a sweep of `temporal` reads and writes: one and one, or two and two for stages.
+
+Planes come by way of rings in shared memory. That of Y_{j-2} is taken a turn after it has come, together with the
+plane above of Y_{j-1}, so it waits in a ring that is longer by a plane.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numba import int32, uint32, uint64
+
+from heatsim_kernels.runtime.cuda.api import inlined
+from heatsim_kernels.runtime.cuda.async_copy import fetch_rows
+from heatsim_kernels.runtime.cuda.register_tuples import counted
+from heatsim_kernels.runtime.cuda.warp_rows import load_rows, store_rows
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from heatsim_kernels.stencil.temporal.level import Board
+from heatsim_kernels.stencil.temporal.plan import TemporalTile
+
+
+class FieldPair(NamedTuple):
+    """Two fields: Y_j, and Y_{j-1} before it."""
+
+    last: object
+    before: object
+
+
+def build_fetch(structure: StencilConfiguration, tile: TemporalTile, aligned: bool):
+    """call(board, k, u, source, lane, rows) sends for plane k, whose first cell of the lane is at `source`."""
+    layout, steps, slots = Board.of(tile, structure), tile.steps, tile.slots
+    size, behind = layout.plane, layout.before - layout.ring
+    fetch_cells = fetch_rows(tile.columns, aligned, tile.width)
+
+    @inlined
+    def of_one(board, k, u, source, lane, rows):
+        slot = uint32(k + int32(steps)) % uint32(slots)
+        fetch_cells(board, lane.ring + uint64(slot) * uint64(size), u, source, rows)
+
+    @inlined
+    def of_two(board, k, u, source, lane, rows):
+        of_one(board, k, u.last, source, lane, rows)
+        slot = uint32(k + int32(steps)) % uint32(slots + 1)
+        fetch_cells(board, lane.ring + uint64(behind) + uint64(slot) * uint64(size), u.before, source, rows)
+
+    return of_two if structure.stage else of_one
+
+
+def build_take(structure: StencilConfiguration, tile: TemporalTile):
+    """call(board, k, lane): plane k of the field, of two that of the last."""
+    size, steps, slots = Board.of(tile, structure).plane, tile.steps, tile.slots
+    take, row_of, width = load_rows(tile.columns, True), counted(tile.rows), tile.width
+
+    @inlined
+    def plane(board, k, lane):
+        slot = uint32(k + int32(steps)) % uint32(slots)
+        return take(board, lane.ring + uint64(slot) * uint64(size), row_of(uint32(0), uint32(width)))
+
+    return plane
+
+
+def build_arriving(structure: StencilConfiguration, tile: TemporalTile):
+    """call(plane, board, k, lane): what arrives at the first level in turn k with that plane; see `temporal_scheme`."""
+    layout, steps, slots = Board.of(tile, structure), tile.steps, tile.slots
+    size, behind = layout.plane, layout.before - layout.ring
+    take, row_of, width = load_rows(tile.columns, True), counted(tile.rows), tile.width
+
+    @inlined
+    def of_one(plane, board, k, lane):
+        return plane
+
+    @inlined
+    def of_two(plane, board, k, lane):
+        slot = uint32(k + int32(steps + slots)) % uint32(slots + 1)  # that of plane k - 1
+        at = lane.ring + uint64(behind) + uint64(slot) * uint64(size)
+        return plane, take(board, at, row_of(uint32(0), uint32(width)))
+
+    return of_two if structure.stage else of_one
+
+
+def build_store(structure: StencilConfiguration, tile: TemporalTile, aligned: bool):
+    """call(v, target, rows, states, leaving, owned): writes the plane that leaves the last level, after all levels
+    have taken their steps; of stages also the plane from which it was made."""
+    store, end = store_rows(tile.columns, aligned), tile.steps - 1
+
+    @inlined
+    def of_one(v, target, rows, states, leaving, owned):
+        store(v, target, rows, leaving, owned)
+
+    @inlined
+    def of_two(v, target, rows, states, leaving, owned):
+        store(v.last, target, rows, leaving[0], owned)
+        store(v.before, target, rows, states[end][0], owned)
+
+    return of_two if structure.stage else of_one

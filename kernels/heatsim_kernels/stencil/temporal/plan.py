@@ -1,0 +1,236 @@
+"""How a grid is cut up for `temporal`: columns of overlapping tiles in x and y, marched through along z.
+
+    wall |<------- tile ------->|          A tile computes all its cells but owns those that are right after all its
+         |<---- owned --->|     |          steps: those a halo away from its edges. At a wall it needs no halo, and
+                    |<------- tile ------->|          the last tile is moved back to end at the wall, so that
+                    |     |<--- owned -->|            ends of the grid are always ends of a tile; what two tiles own
+                                                      is written twice, with the same bits.
+
+The columns are dealt out to the blocks that run at once, each of which has equal work. In a round every block takes as
+much of a column as it can; a column that is not finished, or a block that has time left, goes on to the next round. So
+most blocks march beside their neighbours, plane by plane, and find in the L2 cache what these have read just before,
+and parts of memory sectors written by two of them meet there. Every piece costs a few planes more than it owns.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from heatsim_kernels.runtime.cuda.warp_rows import WARP
+
+SHORTEST = 2  # planes of a piece, in units of the steps
+GRAIN = 8  # cells; where tiles meet at multiples of it they share no sector of memory, 32 bytes
+
+
+class TemporalTile(NamedTuple):
+    """What a block of `temporal` works on; `bands` warps, one below the other.
+
+    steps: time steps of a sweep. columns, rows: cells of a lane in a plane. ahead: how many planes are on their way
+    from memory.
+    """
+
+    steps: int
+    columns: int
+    rows: int
+    bands: int
+    ahead: int = 3
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """The threads of a block."""
+        return WARP, self.bands, 1
+
+    @property
+    def width(self) -> int:
+        """Cells along x."""
+        return WARP * self.columns
+
+    @property
+    def height(self) -> int:
+        """Cells along y."""
+        return self.rows * self.bands
+
+    @property
+    def slots(self) -> int:
+        """Planes in shared memory: those on their way and the one in use."""
+        return self.ahead + 1
+
+    @property
+    def halo(self) -> int:
+        """Cells at the left and the right that other tiles own, whole lanes; along y and z it is `steps`."""
+        return -(-self.steps // self.columns) * self.columns
+
+
+class TileWalls(NamedTuple):
+    """At which ends a plane's cells may lie: of x, of y, and of z."""
+
+    x: bool
+    y: bool
+    z: bool
+
+
+def fits(tile: TemporalTile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool]) -> bool:
+    """Whether a grid is large enough to be cut into such tiles."""
+    nz, ny, nx = shape
+    wrap_x, wrap_y, wrap_z = periodic
+    both = 2 if nx % tile.columns == 0 else 1  # ends of a row that may lie within a tile
+    return (
+        nx >= tile.width - (both * tile.halo if wrap_x else 0)
+        and ny >= tile.height - (2 * tile.steps if wrap_y else 0)
+        and nz >= (tile.steps + tile.ahead if wrap_z else 1)
+    )
+
+
+class WallCosts(NamedTuple):
+    """What a plane costs in a tile that touches a wall at x, at y, and at both, against 1 inside."""
+
+    x: float
+    y: float
+    both: float
+
+
+# Measured on an H200: without a trace, with one, and with one where walls at x and at y have turns of their own.
+WALL_COSTS = {
+    "float32": (WallCosts(1.2, 1.2, 1.2), WallCosts(1.6, 1.6, 1.6), WallCosts(1.45, 1.2, 1.55)),
+    "float64": (WallCosts(1.3, 1.3, 1.3), WallCosts(1.8, 1.8, 1.8), WallCosts(1.45, 1.2, 1.6)),
+}
+# The same with kinds of cells, whose walls are looked up cell by cell: without a trace, and with one.
+WALL_COSTS_OF_KINDS = {
+    "float32": (WallCosts(1.75, 1.75, 1.75), WallCosts(1.9, 1.9, 1.9)),
+    "float64": (WallCosts(1.55, 1.55, 1.55), WallCosts(1.75, 1.75, 1.75)),
+}
+
+
+class TileColumn(NamedTuple):
+    """A tile's column: where its first cell is, which may lie before the grid where an axis is periodic; what it owns,
+    left <= x < right and top <= y < bottom; and what a plane of it costs."""
+
+    x: int
+    y: int
+    left: int
+    right: int
+    top: int
+    bottom: int
+    cost: float
+
+
+@lru_cache(maxsize=8)
+def plan(
+    tile: TemporalTile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], blocks: int, costs: WallCosts
+) -> tuple[np.ndarray, np.ndarray]:
+    """(pieces, firsts): block b marches through pieces[firsts[b]:firsts[b + 1]], int32.
+
+    Rows of pieces are x, y, first plane, end, left, right, top, bottom, number of the column; see `Column`.
+    """
+    columns = _columns(tile, shape, periodic, costs)
+    plane = sum(column.cost for column in columns)
+    low, high = plane * shape[0] / blocks, plane * (shape[0] + 2 * tile.steps) + 1  # more than one block needs for all
+    shares = _deal(tile.steps, columns, shape[0], periodic[2], blocks, high)
+    while high - low > 1e-3 * high:
+        middle = (low + high) / 2
+        found = _deal(tile.steps, columns, shape[0], periodic[2], blocks, middle)
+        low, high, shares = (low, middle, found) if found else (middle, high, shares)
+    shares = [share for share in shares if share]
+    pieces = [
+        (*columns[number][:2], first, end, *columns[number][2:6], number)
+        for share in shares
+        for number, first, end in share
+    ]
+    return np.array(pieces, np.int32), np.cumsum([0, *map(len, shares)]).astype(np.int32)
+
+
+def _deal(
+    steps: int, columns: list[TileColumn], nz: int, wraps: bool, blocks: int, budget: float
+) -> list[list[tuple[int, int, int]]]:
+    """Of each block its pieces (column, first plane, end), none of which costs more than the budget; [] if it is too
+    small for all columns."""
+    shares: list[list[tuple[int, int, int]]] = [[] for _ in range(blocks)]
+    open_columns, idle = [(number, 0) for number in range(len(columns))], [(block, budget) for block in range(blocks)]
+    while open_columns and idle:
+        unfinished, free = [], []
+        for (number, z), (block, left) in zip(open_columns, idle, strict=False):
+            extra = steps + (steps if wraps else min(z, steps))  # planes to start with and to end with
+            end = _end(z, int(left / columns[number].cost) - extra, nz, SHORTEST * steps)
+            if end > z:
+                shares[block].append((number, z, end))
+            if end < nz:
+                unfinished.append((number, end))
+            else:
+                free.append((block, left - columns[number].cost * (end - z + extra)))
+        paired = min(len(open_columns), len(idle))
+        open_columns, idle = unfinished + open_columns[paired:], free + idle[paired:]
+    return [] if open_columns else shares
+
+
+def _end(z: int, room: int, nz: int, shortest: int) -> int:
+    """Where a piece from plane z ends that has room for so many: not just after z, nor just before the column's end."""
+    if room >= nz - z:
+        return nz
+    end = min(z + room, nz - shortest)
+    return end if end - z >= shortest else z
+
+
+def _columns(
+    tile: TemporalTile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], costs: WallCosts
+) -> list[TileColumn]:
+    """The columns of a grid, x fastest."""
+    _, ny, nx = shape
+    wrap_x, wrap_y, _ = periodic
+
+    def walled(start: int, width: int, n: int, wraps: bool) -> bool:
+        return not wraps and (start == 0 or start + width == n)
+
+    def cost(x: int, y: int) -> float:
+        at_x, at_y = walled(x, tile.width, nx, wrap_x), walled(y, tile.height, ny, wrap_y)
+        return (1.0, costs.y, costs.x, costs.both)[2 * at_x + at_y]
+
+    return [
+        TileColumn(x, y, left, right, top, bottom, cost(x, y))
+        for y, top, bottom in _cuts(ny, tile.height, tile.steps, wrap_y, 1)
+        for x, left, right in _cuts(nx, tile.width, tile.halo, wrap_x, tile.columns)
+    ]
+
+
+def _cuts(n: int, width: int, halo: int, wraps: bool, step: int) -> list[tuple[int, int, int]]:
+    """Of each tile along an axis of n cells its start and what it owns, whole `step`s from its start on."""
+    if wraps:
+        return _around(n, width - 2 * halo, halo, step)
+    tight = _walled(n, width, halo, step, step)
+    if step >= GRAIN or width - 2 * halo < GRAIN:
+        return tight
+    aligned = _walled(n, width, halo, step, GRAIN)
+    return tight if len(tight) < len(aligned) else aligned
+
+
+def _around(n: int, owned: int, halo: int, step: int) -> list[tuple[int, int, int]]:
+    """`_cuts` of a periodic axis; the end of the grid is never within a step."""
+    cuts, first = [], 0
+    while first < n:
+        start = min(first, n - owned) - halo
+        if start + owned + 2 * halo > n:
+            start -= (n - start) % step
+        end = min(start + halo + owned, n)
+        cuts.append((start, first - (first - start) % step, end))
+        first = end
+    return cuts
+
+
+def _walled(n: int, width: int, halo: int, step: int, grain: int) -> list[tuple[int, int, int]]:
+    """`_cuts` between walls; tiles meet at multiples of `grain`."""
+    cuts, start, first = [], 0, 0
+    while start + width < n:
+        end = (start + width - halo) // grain * grain
+        cuts.append((start, first, end))
+        start, first = end - halo, end
+    start = n - width
+    return [*cuts, (start, first - (first - start) % step, n)]
+
+
+def trace_size(tile: TemporalTile, shape: tuple[int, int, int]) -> int:
+    """Values that a traced sweep writes: the cells beside each face before each step."""
+    nz, ny, nx = shape
+    return tile.steps * 2 * (prod((nz, ny)) + prod((nz, nx)) + prod((ny, nx)))

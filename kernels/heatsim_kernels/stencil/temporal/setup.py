@@ -1,0 +1,144 @@
+"""CUDA: where a lane of `temporal` is: the cells it holds, the walls they touch, and what it writes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numba import int32, uint32, uint64
+
+from heatsim_kernels.runtime.cuda.api import cuda, inlined
+from heatsim_kernels.runtime.cuda.register_tuples import counted, each
+from heatsim_kernels.runtime.cuda.warp_rows import WARP
+from heatsim_kernels.stencil.cuda.cell_update import RATES
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from heatsim_kernels.stencil.temporal.differences import HEAT
+from heatsim_kernels.stencil.temporal.level import Board, Lane
+from heatsim_kernels.stencil.temporal.plan import TemporalTile
+
+
+class MarchSpan(NamedTuple):
+    """What a block marches through: planes first <= z < end of a grid, and sizes.
+
+    stop: the last plane to fetch. rows: offsets of a lane's rows from the first one. plane, grid: cells of a plane and
+    of the grid.
+    """
+
+    first: int
+    end: int
+    stop: int
+    nz: int
+    ny: int
+    nx: int
+    rows: object
+    plane: int
+    grid: int
+
+
+@inlined
+def into(i, n):
+    """An index, int32, at most one period away from a grid of n cells."""
+    return int32(i + n) if i < 0 else (int32(i - n) if i >= n else i)
+
+
+def wrapped(i, n):
+    """An index, uint32, at most one period beyond a grid of n cells."""
+    return uint32(i - n) if i >= n else uint32(i)
+
+
+def build_place(structure: StencilConfiguration, tile: TemporalTile):
+    """call(pieces, piece, shape): a lane's Lane, its Span, the index of its first cell in plane 0, and whether its tile
+    touches a wall at x, and at y."""
+    wrap_x, wrap_y, wrap_z = structure.periodic
+    steps, columns, rows, bands = tile.steps, tile.columns, tile.rows, tile.bands
+    width, height, board = tile.width, tile.height, Board.of(tile, structure)
+    ring, kinds, lane_size = board.ring, board.kind_ring, board.lane
+    count_rows, around = counted(rows), each(wrapped)
+
+    @inlined
+    def place(pieces, piece, shape):
+        x0, y0, first, end = pieces[piece, 0], pieces[piece, 1], pieces[piece, 2], pieces[piece, 3]
+        left, right, top, bottom = pieces[piece, 4], pieces[piece, 5], pieces[piece, 6], pieces[piece, 7]
+        tx, band = int32(cuda.threadIdx.x), int32(cuda.threadIdx.y)
+        nz, ny, nx = int32(shape.nz), int32(shape.ny), int32(shape.nx)
+        plane = uint64(ny) * uint64(nx)
+        x, y = int32(x0 + tx * int32(columns)), int32(y0 + band * int32(rows))
+        wall_left, wall_right = not wrap_x and x0 == 0, not wrap_x and x0 + int32(width) == nx
+        wall_top, wall_bottom = not wrap_y and y0 == 0, not wrap_y and y0 + int32(height) == ny
+        at_left, at_right = wall_left and tx == 0, wall_right and tx == int32(WARP - 1)
+        at_top, at_bottom = wall_top and band == 0, wall_bottom and band == int32(bands - 1)
+        owned = uint32(0)
+        if x >= left and x < right:
+            for r in range(rows):
+                if y + r >= top and y + r < bottom:
+                    owned = uint32(owned | uint32(uint32(1) << uint32(r)))
+        if wrap_x:
+            x = into(x, nx)
+        if wrap_y:
+            y = into(y, ny)
+            offsets = around(count_rows(uint32(y * nx), uint32(nx)), uint32(plane))
+            begin = uint64(x)
+        else:
+            offsets = count_rows(uint32(0), uint32(nx))
+            begin = uint64(y) * uint64(nx) + uint64(x)
+        ends = uint64(band * int32(2 * width) + tx * int32(columns))
+        lane = Lane(
+            at_left,
+            at_right,
+            at_top,
+            at_bottom,
+            owned,
+            ends,
+            uint64(ring) + uint64(band * int32(rows * width) + tx * int32(columns)),
+            uint64(kinds) + uint64((band * int32(WARP) + tx) * int32(lane_size)),
+            int32(1) if at_right else int32(0),
+            int32(3) if at_bottom else int32(2),
+        )
+        stop = int32(end - int32(1) + int32(steps))
+        if not wrap_z:
+            stop = min(stop, int32(nz - int32(1)))
+        span = MarchSpan(first, end, stop, nz, ny, nx, offsets, plane, uint64(nz) * plane)
+        return lane, span, begin, wall_left or wall_right, wall_top or wall_bottom
+
+    return place
+
+
+# CUDA: the numbers that all levels of `temporal` look up, brought to shared memory before a block marches.
+
+
+def build_numbers(structure: StencilConfiguration, tile: TemporalTile):
+    """call(board, k, tables, kinds) copies to the board what walls and sources are like in each level, and the rates of
+    each kind."""
+    layout, steps, threads = Board.of(tile, structure), tile.steps, WARP * tile.bands
+    numbers, count, rates_at = layout.numbers, layout.count, layout.rates
+    several, own_rates, with_heat = structure.kinds != "", not structure.uniform, structure.heat_table
+
+    @inlined
+    def take_walls(board, k, t, tables):
+        level, face = int32(t // int32(6)), int32(t % int32(6))
+        at = uint64(numbers) + uint64(level * int32(count)) + uint64(face * int32(2))
+        row = min(int32(k + level), int32(tables.wall_rows - int32(1)))
+        board[at] = tables.a[row, face]
+        board[at + uint64(1)] = tables.b[row, face]
+
+    @inlined
+    def take_heat(board, k, kind, tables):
+        for level in range(steps):
+            at = uint64(numbers) + uint64(level) * uint64(count) + uint64(HEAT) + uint64(kind)
+            row = min(int32(k + level), int32(tables.heat_rows - int32(1)))
+            board[at] = tables.heat[row, kind]
+
+    @inlined
+    def take_numbers(board, k, tables, kinds):
+        t = int32(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
+        if not several:
+            for i in range(t, 6 * steps, threads):
+                take_walls(board, k, int32(i), tables)
+        if with_heat:
+            for kind in range(t, kinds.count, threads):
+                take_heat(board, k, int32(kind), tables)
+        if own_rates:
+            for i in range(t, kinds.count * int32(RATES), threads):
+                board[uint64(rates_at) + uint64(i)] = kinds.rates[uint64(i)]
+        cuda.syncthreads()
+
+    return take_numbers
