@@ -8,14 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from math import inf, isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from heatsim.integrators import SOLVING
 from heatsim.integrators.auto import CONTROLLED, count_steps
 
 if TYPE_CHECKING:
     from heatsim.integrators.auto import Recommendation
-    from heatsim.integrators.host_field import HostField
     from heatsim.problem import Problem
     from heatsim.store.folder import RunFolder
     from heatsim.store.tables import HotSpot
@@ -155,13 +154,13 @@ def _seconds_a_step(integrator: str, advice: Recommendation | None) -> float:
 def _seconds_to_solve(problem: Problem, kernel: str) -> float:
     """Seconds that a step of an integrator that solves will take, or a whole steady state, from one short solve."""
     from heatsim.integrators import make_field
+    from heatsim.integrators.balance import Balance
 
     steady = problem.scenario.time.integrator == "steady"
     if problem.temperature_dependent:
         return _seconds_to_iterate(problem, kernel)
-    field = cast("HostField", make_field(problem, kernel))  # or a DeviceField, which is used alike
-    balance, rhs = field.balance(problem), field.values + 1.0
-    inputs = balance.inputs(0.0)
+    balance = Balance(problem, make_field(problem, kernel).field)
+    inputs, rhs = balance.inputs(0.0), balance.values + 1.0
     balance.prepare(inputs, inf if steady else 0.01 * problem.largest_step)
     balance.solve(rhs, None, tolerance=0.0, accuracy=0.0, iterations=1)  # compiles
     begun = time.perf_counter()

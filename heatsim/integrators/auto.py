@@ -26,7 +26,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, pi
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -35,8 +35,6 @@ from heatsim.integrators.step_control import DEFAULT_TOLERANCES, SAFETY, allowed
 from heatsim.integrators.tableaus import METHODS
 
 if TYPE_CHECKING:
-    from heatsim_kernels.stencil import ExplicitStepper
-
     from heatsim.problem import Problem
 
 CONTROLLED = ("rkl2", "implicit")  # integrators that may be taken besides Euler
@@ -274,19 +272,19 @@ def measure_step_cost(problem: Problem, kernel: str) -> StepCost:
     batch = min(TIMED_STEPS, taken.batch)
     dt = min(taken.largest_step, problem.stability_limit, problem.scenario.time.end / batch)  # no input is known after
 
-    sweep, drive = cast("ExplicitStepper", state.sweep), taken.drive(np.zeros(1), dt)
+    stepper, field, drive = state.stepper, state.field, taken.drive(np.zeros(1), dt)
 
     def steps() -> float:
         begun = time.perf_counter()
         euler.advance(state, 0.0, dt, 0, batch)
-        sweep.is_finite()  # waits for the device
+        field.is_finite()  # waits for the device
         return (time.perf_counter() - begun) / batch
 
     def sweeps() -> float:
         begun = time.perf_counter()
         for _ in range(TIMED_STEPS):
-            sweep.advance(dt, 1, drive)
-        sweep.is_finite()
+            stepper.advance(dt, 1, drive)
+        field.is_finite()
         return (time.perf_counter() - begun) / TIMED_STEPS
 
     return StepCost(_min_seconds(steps), _min_seconds(sweeps))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from heatsim_kernels.stencil import ExplicitStepper
-
     from heatsim.simulation.state import State
 
 ORDER = 1
@@ -23,7 +21,7 @@ def advance(state: State, start: float, dt: float, first: int, count: int) -> No
     varies = problem.walls.varies or problem.volume_sources.varies
     steps = first + np.arange(max(1, count if varies else 1))
     drive = problem.drive(start + dt * steps, dt)
-    cast("ExplicitStepper", state.sweep).advance(dt, count, drive)
+    state.stepper.advance(dt, count, drive)
     for energy in problem.source_energy(drive, dt, count).tolist():  # one by one: the sum must not depend on batches
         state.source_energy += energy
     state.step += count

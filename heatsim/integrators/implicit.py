@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from heatsim.errors import NotConvergedError
+from heatsim.integrators.balance import Balance
 from heatsim.integrators.tableaus import TR_BDF2, Tableau
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from heatsim_kernels.multigrid.solver import Solution
 
     from heatsim.integrators.balance import BalanceInputs
-    from heatsim.integrators.host_field import HostField
     from heatsim.simulation.state import State
 
 MAX_ITERATIONS = 100
@@ -87,8 +87,7 @@ class Implicit:
 
     def __init__(self, state: State, tableau: Tableau = TR_BDF2) -> None:
         self._state, self.tableau = state, tableau
-        self._held = cast("HostField", state.sweep)  # or a DeviceField, which is used alike
-        self._balance = self._held.balance(state.problem)
+        self._balance = Balance(state.problem, state.field)
         self._present = self._look(self._balance.inputs(state.time))
         self._slope: Values | None = None  # K/s, of the last step: what the next is guessed from
 
@@ -98,7 +97,7 @@ class Implicit:
 
         Raises `NotConvergedError` where the solver does not get there.
         """
-        tableau, present, old = self.tableau, self._present, self._held.values
+        tableau, present, old = self.tableau, self._present, self._balance.values
         stages: list[ImplicitStage] = []
         slope = self._slope
         for c, row in zip(tableau.c, tableau.a, strict=True):
@@ -112,7 +111,7 @@ class Implicit:
         weights = np.array(tableau.weights) * dt
         entered = weights @ np.array([stage.entering for stage in stages])
         released = float(weights @ np.array([stage.inputs.power for stage in stages]))
-        return ImplicitTrialStep(last.field, last.inputs, error, *self._held.extent(last.field), entered, released)
+        return ImplicitTrialStep(last.field, last.inputs, error, *self._balance.extent(last.field), entered, released)
 
     def _stage(
         self,
@@ -124,7 +123,7 @@ class Implicit:
         accuracy: float,
     ) -> ImplicitStage:
         """Solve a stage at c dt, guessed from a slope, K/s; `weights`: of the stages before it."""
-        balance, present, old, diagonal = self._balance, self._present, self._held.values, self.tableau.diagonal
+        balance, present, old, diagonal = self._balance, self._present, self._balance.values, self.tableau.diagonal
         inputs = balance.inputs(present.time + c * dt)
         balance.prepare(inputs, diagonal * dt)
         same = inputs is present.inputs
@@ -138,23 +137,23 @@ class Implicit:
 
     def accept_step(self, trial_step: ImplicitTrialStep, time: float) -> None:
         """Make the attempted step the state of `time` s."""
-        state, held = self._state, self._held
-        self._slope = (trial_step.field - held.values) / (time - state.time)
-        held.assign(trial_step.field)
-        held.look(time - state.time)
-        held.entered += trial_step.entered
+        state, balance = self._state, self._balance
+        self._slope = (trial_step.field - balance.values) / (time - state.time)
+        balance.assign(trial_step.field)
+        state.field.sample(time - state.time)
+        state.entered += trial_step.entered
         state.source_energy += trial_step.released
         state.time, state.step = time, state.step + 1
         self._present = self._look(trial_step.inputs)
 
     def _look(self, inputs: BalanceInputs) -> Present:
-        values = self._held.values
+        values = self._balance.values
         exchange = self._balance.exchange(values)
         return Present(self._state.time, inputs, exchange, self._balance.flow(inputs, values, exchange))
 
     def _error(self, stages: list[ImplicitStage]) -> float:
         difference = combine_rates(self.tableau.error_weights, stages, self.tableau.diagonal)
-        low, high = self._held.extent(self._solve(difference, None, 0.0, ESTIMATE_RESIDUAL).x)
+        low, high = self._balance.extent(self._solve(difference, None, 0.0, ESTIMATE_RESIDUAL).x)
         return max(-low, high)
 
     def _solve(self, rhs: Values, guess: Values | None, accuracy: float, residual: float) -> Solution:

@@ -7,14 +7,14 @@ refinement), until another cycle would change no cell by more than the tolerance
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from heatsim.errors import NotConvergedError, NotFiniteError
+from heatsim.integrators.balance import Balance
 
 if TYPE_CHECKING:
-    from heatsim.integrators.host_field import HostField
     from heatsim.simulation.state import State
 
 MAX_ITERATIONS = 300
@@ -27,32 +27,31 @@ ROUNDING = 1e-14  # of the temperatures: corrections below are none
 def solve(state: State, tolerance: float) -> Iterator[None]:
     """Bring the state to its limit, to `tolerance` times the range of its temperatures; yields as it goes.
 
-    The time is then infinite, and the `entered` of the field and `State.source_energy` are in W. Raises
+    The time is then infinite, and `State.entered` and `State.source_energy` are in W. Raises
     `NotConvergedError`; the state then holds the last iterate.
     """
-    held = cast("HostField", state.sweep)  # or a DeviceField, which is used alike
-    balance = held.balance(state.problem)
-    inputs, T = balance.inputs(0.0), held.values
+    balance = Balance(state.problem, state.field)
+    inputs, T = balance.inputs(0.0), balance.values
     balance.prepare(inputs, np.inf)
-    driving = held.norm(balance.flow(inputs, 0.0 * T, 0.0 * T))
+    driving = balance.norm(balance.flow(inputs, 0.0 * T, 0.0 * T))
     history = state.solver_statistics.residuals
     accuracy, done, stuck = 0.0, False, False
     while not (done or stuck) and state.solver_statistics.iterations < MAX_ITERATIONS:
         flow = balance.flow(inputs, T, balance.exchange(T))
         residual = 0.0 if accuracy else FIRST_RESIDUAL
         found = balance.solve(flow, None, tolerance=residual, accuracy=accuracy, iterations=ITERATIONS_A_CYCLE)
-        if not np.isfinite(sum(held.extent(found.x))):
+        if not np.isfinite(sum(balance.extent(found.x))):
             raise NotFiniteError("the steady state is not finite: a source or boundary value is too large")
-        held.assign(T + found.x)
-        norm = held.norm(flow)
+        balance.assign(T + found.x)
+        norm = balance.norm(flow)
         driving = driving or norm or 1.0
         history += [each * norm / driving for each in found.residuals]
         state.solver_statistics.iterations += found.iterations
         done = found.converged and accuracy > 0.0
         stuck = not found.converged and found.iterations == 0  # a matrix so close to singular that rounding hides it
-        accuracy = _accuracy(*held.extent(T), tolerance)
+        accuracy = _accuracy(*balance.extent(T), tolerance)
         yield
-    held.entered[:] = balance.entering(inputs, T)
+    state.entered[:] = balance.entering(inputs, T)
     state.source_energy = inputs.power
     state.time, state.step = np.inf, 1
     if not done:

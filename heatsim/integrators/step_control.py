@@ -100,9 +100,9 @@ class ExplicitSteps:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._check_every = CHECK_EVERY[state.sweep.device]
-        self._at_once: int = getattr(state.sweep, "fused", 1)
-        self._batch, self._unchecked = min(FIRST_BATCH[state.sweep.device], state.problem.batch), 0
+        self._check_every = CHECK_EVERY[state.field.device]
+        self._at_once = state.stepper.fused_steps
+        self._batch, self._unchecked = min(FIRST_BATCH[state.field.device], state.problem.batch), 0
 
     def advance(self, target: float) -> Iterator[None]:
         """Bring the state to a time; yields after each batch."""
@@ -131,7 +131,7 @@ class ExplicitSteps:
             self._batch = _next_batch(count, time.perf_counter() - begun, most, self._at_once)
         self._unchecked += count
         if self._unchecked + self._batch > self._check_every:
-            require_finite(self._state.sweep.was_finite(), self._state)
+            require_finite(self._state.field.was_finite(), self._state)
             self._unchecked = 0
 
 
@@ -166,8 +166,8 @@ def equal_super_steps(state: State, integrator: Rkl2, target: float) -> Iterator
     for number in range(1, total + 1):
         end = target if number == total else start + (target - start) * number / total
         integrator.advance((target - start) / total, end)
-        if state.solver_statistics.stages - unchecked >= CHECK_EVERY[state.sweep.device]:
-            require_finite(state.sweep.was_finite(), state)
+        if state.solver_statistics.stages - unchecked >= CHECK_EVERY[state.field.device]:
+            require_finite(state.field.was_finite(), state)
             unchecked = state.solver_statistics.stages
         yield
 

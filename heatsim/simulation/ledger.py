@@ -1,4 +1,4 @@
-"""What the energy balance of a run shows to be wrong, and what to do about it.
+"""What the field and the energy balance of a run show to be wrong, and what to do about it.
 
 An energy that was lost is told where the precision could have held it; and one that sources had and steps did not see,
 as they looked at an expression in t between its pulses.
@@ -23,6 +23,20 @@ MIN_MISSED_SHARE = 0.01  # of the energy of the sources
 SAMPLE_COUNTS = (20_000, 31_415)  # at sources over a run: where these two differ, they know no better than the steps
 
 
+def range_warnings(state: State) -> Iterator[str]:
+    """A message for each material that left the temperatures of its table or expression, in the order found."""
+    problem, scenario = state.problem, state.problem.scenario
+    if problem.tabulated is None:
+        return
+    names, unit, reference = list(scenario.materials), scenario.temperature_unit, problem.reference
+    for number, offset in state.field.out_of_range().items():
+        low, high = problem.tabulated.told[number]
+        yield (
+            f"materials.{names[number]}: {offset + reference:.6g} {unit} was reached, and its properties are known "
+            f"from {low + reference:.6g} to {high + reference:.6g} {unit}: beyond, they go on with the last values"
+        )
+
+
 def energy_warnings(state: State) -> Iterator[str]:
     """What to say of the energy of a run so far; nothing of a steady state."""
     if np.isfinite(state.time) and state.time > 0:
@@ -35,7 +49,7 @@ def check_lost_energy(state: State) -> Iterator[str]:
     problem, share = state.problem, abs(state.energy.relative_residual)
     if not MIN_RELATIVE_RESIDUAL < share < np.inf:
         return
-    unit = float(np.finfo(problem.dtype).eps) * float(np.abs(state.sweep.field()).max())  # K, the greatest last place
+    unit = float(np.finfo(problem.dtype).eps) * float(np.abs(state.field.host()).max())  # K, the greatest last place
     if abs(state.energy.residual) <= MAX_ROUNDINGS * unit * problem.whole_capacity:
         return
     lost = f"{share:.2g} of the energy moved was lost or came from nowhere"

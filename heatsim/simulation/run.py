@@ -181,8 +181,8 @@ def _warm_up(state: State) -> None:
             min(WARM_UP * problem.stability_limit, problem.scenario.time.end)
         )
         state.solver_statistics.stages = 0
-    state.sweep.look(0.0)
-    state.sweep.is_finite()
+    state.field.sample(0.0)
+    state.field.is_finite()
 
 
 def _compute(folder: RunFolder, problem: Problem, state: State, watch: ProgressCallback, timings: Timings) -> str:

@@ -152,9 +152,9 @@ class Outcome(NamedTuple):
 
 
 def outcome(sweep: ExplicitStepper, case: Case, steps: int = 3, dt: float = STEP) -> Outcome:
-    sweep.put(case.start)
-    sweep.advance(dt, steps, case.drive)  # type: ignore[arg-type]
-    return Outcome(np.array(sweep.field()), sweep.heat_entered(), np.array(sweep.stored()))
+    sweep.field.put_state(case.start)
+    sweep.advance(dt, steps, case.drive)
+    return Outcome(np.array(sweep.field.state()), sweep.heat_entered(), np.array(sweep.field.stored()))
 
 
 def source_heat(case: Case, dt: float, steps: int) -> float:

@@ -18,13 +18,16 @@ equation, J. Comput. Phys. 368, 2018 (means of k at fronts).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from heatsim_kernels.enthalpy.tables import EnthalpyTables
-from heatsim_kernels.stencil.terms import FACES, AmbientFaces, StencilCoefficients, WindowSource
+from heatsim_kernels.stencil.terms import FACES, AmbientFaces, StencilCoefficients, table_rows
+
+if TYPE_CHECKING:
+    from heatsim_kernels.field.window_source import WindowSource
 
 CLOSED, OWN, OTHER = 0, 1, 2  # what lies beyond a face: nothing, the own material, or OTHER + number of another one
 STEFAN_BOLTZMANN = 5.670374419e-8  # W/(m2 K4), CODATA 2018
@@ -52,16 +55,20 @@ class NonlinearCoefficients(StencilCoefficients):
         the neighbour's half. At a face of the box `other` is that of the ghost: equal to `own`, if nothing is better.
     area: (n, 6) m2, of the faces.
     factors: of walls, or None if there are none.
+    ranges: for each material the least and the greatest offset, K, for which its properties are documented; infinite
+        where they hold everywhere. For materials beyond the end of `ranges`, nothing is known. A field reports
+        materials that leave their range (`Field.out_of_range`); steps go on with the last values.
     """
 
-    tables: EnthalpyTables = None  # type: ignore[assignment]  # follows fields that have defaults
-    material: np.ndarray = None  # type: ignore[assignment]
-    links: np.ndarray = None  # type: ignore[assignment]
-    own: np.ndarray = None  # type: ignore[assignment]
-    contact: np.ndarray = None  # type: ignore[assignment]
-    other: np.ndarray = None  # type: ignore[assignment]
-    area: np.ndarray = None  # type: ignore[assignment]
-    factors: BoundaryFactors | None = None
+    tables: EnthalpyTables = field(kw_only=True)
+    material: np.ndarray = field(kw_only=True)
+    links: np.ndarray = field(kw_only=True)
+    own: np.ndarray = field(kw_only=True)
+    contact: np.ndarray = field(kw_only=True)
+    other: np.ndarray = field(kw_only=True)
+    area: np.ndarray = field(kw_only=True)
+    factors: BoundaryFactors | None = field(default=None, kw_only=True)
+    ranges: tuple[tuple[float, float], ...] = field(default=(), kw_only=True)
 
 
 def nonlinear_coefficients(
@@ -98,9 +105,10 @@ def nonlinear_coefficients(
         rates = np.where(passes, 1 / (total * capacity[:, None]), 0.0)
     same = (beyond == material[:, None]) & (contact == 0)
     links = np.where(passes, np.where(same, OWN, OTHER + beyond), CLOSED).astype(np.uint32)
+    own, contact, other, area = (np.where(passes, values, 0.0) for values in (own, contact, other, area))
     return NonlinearCoefficients(
-        shape, rates, capacity, kinds, periodic, closed, wall_per_cell, taps,
-        tables, material, links, *(np.where(passes, v, 0.0) for v in (own, contact, other, area)), factors,
+        shape, rates, capacity, kinds, periodic, closed, wall_per_cell, taps, tables=tables, material=material,
+        links=links, own=own, contact=contact, other=other, area=area, factors=factors,
     )  # fmt: skip
 
 
@@ -140,6 +148,17 @@ class NonlinearForcing:
     def insulated(cls, terms: StencilCoefficients) -> NonlinearForcing:
         """Neither walls nor sources."""
         return cls(wall_values(terms))
+
+    def of_steps(self, first: int, steps: int) -> NonlinearForcing:
+        """What drives some steps of the batch, from step `first` on, alone."""
+        table = self.heat_table
+        return replace(
+            self,
+            walls=table_rows(self.walls, first, steps),
+            heat_table=None if table is None else table_rows(table, first, steps),
+            heat_scale=table_rows(self.heat_scale, first, steps),
+            deposits=self.deposits[first : first + steps],
+        )
 
 
 def wall_values(terms: StencilCoefficients, rows: int = 1, **faces: Mapping[str, Any]) -> np.ndarray:

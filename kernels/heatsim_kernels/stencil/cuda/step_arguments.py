@@ -23,7 +23,7 @@ class StepArguments(NamedTuple):
     weights: Array
     medium: CudaExchange
     heat_table: Table
-    dt: np.floating
+    dt: float  # in the field's precision
     heat_field: Array
     gains: np.ndarray
 
@@ -59,13 +59,14 @@ class StepArgumentCache:
             rates = (dt * self._terms.rates).astype(kind)
             self._rates = np.pad(rates, ((0, 0), (0, RATES - rates.shape[1]))).reshape(1, -1)
             self._weights = (rates.T.astype(np.float64) * self._terms.capacity).reshape(1, -1)
+        rx, ry, rz = self._rates[0, 0:6:2]
         rates_of_kinds = send["rates"].send(self._rates, kind).row(0)
         return StepArguments(
             StencilConfiguration.of(self._terms, drive, kind),
             send["a"].send(drive.wall_a, kind),
             send["b"].send(drive.wall_b, kind),
             send["weights"].send(self._weights, np.dtype(np.float64)).row(0),
-            CudaExchange(*self._rates[0, 0:6:2], rates_of_kinds, self._kinds),
+            CudaExchange(rx, ry, rz, rates_of_kinds, self._kinds),
             send["table"].send(NOTHING if drive.heat_table is None else drive.heat_table, kind),
             kind.type(dt),
             self._field_of(drive.heat_field),
