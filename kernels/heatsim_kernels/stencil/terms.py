@@ -24,8 +24,8 @@ class AmbientFaces(NamedTuple):
     """Faces inside the box whose heat is entered in the ledger: those between cells solved and cells held.
 
     cells: (m,) int64 flat index of the cell that is solved; faces: (m,) uint8 which of its six FACES; owners: (m,)
-    int64 number of the ambient beyond; ambients: how many there are. In a step the heat weight * (u[neighbour] - u[cell])
-    enters, of values before the step, with weight = float64(rounded dt*rate) * capacity of the cell.
+    int64 number of the ambient beyond; ambients: how many there are. In a step the heat weight * (u[neighbour] -
+    u[cell]) enters, of values before the step, with weight = float64(rounded dt*rate) * capacity of the cell.
     """
 
     cells: np.ndarray

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from llvmlite import ir
 import numpy as np
+from llvmlite import ir
 from numba import int32, int64, types, uint32, uint64
 from numba.core import cgutils
 

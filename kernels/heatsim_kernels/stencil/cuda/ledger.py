@@ -15,7 +15,7 @@ from heatsim_kernels.stencil.ambient_faces import ambient_face_pairs
 from heatsim_kernels.stencil.cuda import boundary_flux
 from heatsim_kernels.stencil.cuda.boundary_flux import BLOCKS, MAX_STEPS, blocks_for
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
-from heatsim_kernels.stencil.terms import FACES, AmbientFaces, StencilCoefficients
+from heatsim_kernels.stencil.terms import FACES, StencilCoefficients
 
 
 class LedgerInputs(NamedTuple):
@@ -44,9 +44,8 @@ class CudaLedger:
         self._entered = on_device(np.zeros((terms.ledger_size, BLOCKS)))
         self._before: Array | None = None  # what had entered before a step that is not accepted yet
         self._open = False
-        self._taps = (
-            None if terms.taps is None or not terms.taps.cells.size else AmbientFaceArrays.of(terms.taps, terms)
-        )
+        several = terms.taps is not None and terms.taps.cells.size > 0
+        self._taps = AmbientFaceArrays.of(terms) if several else None
 
     def entered(self) -> np.ndarray:
         """(6 + ambients,) heat that has entered since the start, J."""
@@ -95,12 +94,13 @@ class AmbientFaceArrays(NamedTuple):
     grid: tuple[int, int, int]
 
     @classmethod
-    def of(cls, taps: AmbientFaces, terms: StencilCoefficients) -> AmbientFaceArrays:
+    def of(cls, terms: StencilCoefficients) -> AmbientFaceArrays:
+        """Those of a problem, which has some."""
         pairs = ambient_face_pairs(terms)
         order = np.argsort(pairs.owners, kind="stable")
-        firsts = np.searchsorted(pairs.owners[order], np.arange(taps.ambients + 1))
+        ambients = terms.ledger_size - len(FACES)
+        firsts = np.searchsorted(pairs.owners[order], np.arange(ambients + 1))
         cells, beyond, entries = (
             on_device(values[order].astype(np.int64)) for values in (pairs.cells, pairs.beyond, pairs.entries)
         )
-        grid = blocks_for(int(np.diff(firsts).max())), taps.ambients, 1
-        return cls(cells, beyond, entries, on_device(firsts), grid)
+        return cls(cells, beyond, entries, on_device(firsts), (blocks_for(int(np.diff(firsts).max())), ambients, 1))
