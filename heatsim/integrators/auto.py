@@ -21,7 +21,6 @@ lost; so a share of the worst case is taken, `ROUNDING_SHARES`. implicit keeps i
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -33,6 +32,7 @@ import numpy as np
 from heatsim.integrators import rkl2
 from heatsim.integrators.step_control import DEFAULT_TOLERANCES, SAFETY, allowed_step_error, count_equal_steps
 from heatsim.integrators.tableaus import METHODS
+from heatsim.problem.events import find_events, input_event_times
 
 if TYPE_CHECKING:
     from heatsim_kernels.stencil import ExplicitStepper
@@ -254,14 +254,9 @@ def _march(problem: Problem, share: float, longest: float, sweeps_of: Callable[[
 def _events(problem: Problem) -> tuple[list[float], frozenset[float]]:
     """Times after 0 that steps have to end at, and those of them at which an input bends or jumps, s;
     beams that turn go on as they were."""
-    scenario = problem.scenario
-    end, output = scenario.time.end, scenario.output
-    schedules = [recorded.schedule for recorded in (*output.slices, *output.probes)]
-    schedules += [output.snapshots, *([output.energy] if output.energy else [])]
-    breaks = frozenset(problem.input_event_times)
+    breaks = frozenset(input_event_times(problem))
     jumps = breaks.difference(*(beam.path.turns for beam in problem.volume_sources.beams))
-    events = sorted({end, *breaks}.union(*(schedule.times(end) for schedule in schedules)))
-    return events[bisect_left(events, 1e-300) :], jumps
+    return sorted({*find_events(problem).after_start, *breaks}), jumps
 
 
 def measure_step_cost(problem: Problem, kernel: str) -> StepCost:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from heatsim.errors import NotConvergedError, NotFiniteError, ScenarioError
 from heatsim.integrators import euler
 from heatsim.integrators.tableaus import METHODS
-from heatsim.problem.problem import JUMP
 
 if TYPE_CHECKING:
     from heatsim.integrators.implicit import Implicit
@@ -206,7 +205,7 @@ class ErrorControl:
         self._order, self._longest = order, longest
         problem = state.problem
         self._low, self._high = state.extent_at_start
-        self._least = JUMP * problem.scenario.time.end  # s
+        self._least = problem.min_step
         self._size = min(problem.stability_limit, longest)  # s, what the error allows
 
     def advance(self, target: float) -> Iterator[None]:
