@@ -32,7 +32,7 @@ import numpy as np
 from heatsim.integrators import rkl2
 from heatsim.integrators.step_control import DEFAULT_TOLERANCES, SAFETY, allowed_step_error, count_equal_steps
 from heatsim.integrators.tableaus import METHODS
-from heatsim.problem.events import find_events, input_event_times
+from heatsim.problem.events import find_events
 
 if TYPE_CHECKING:
     from heatsim_kernels.stencil import ExplicitStepper
@@ -170,7 +170,7 @@ def _precision_hint(problem: Problem, estimates: list[IntegratorEstimate], toler
 
 def count_steps(problem: Problem) -> int:
     """Number of steps of the largest size: between any two events an equal division of the time."""
-    events, _ = _events(problem)
+    events = find_events(problem).after_start
     return sum(count_equal_steps(start, target, problem.largest_step) for start, target in pairwise([0.0, *events]))
 
 
@@ -183,10 +183,10 @@ def _euler_refusal(problem: Problem, steps: int, tolerance: float) -> str:
     """Why explicit Euler would not be accurate enough, or ""."""
     if not _allows_euler(problem):
         return "would need shorter steps to be stable"
-    events, _ = _events(problem)
+    first = find_events(problem).after_start[0]
     step = problem.scenario.time.end / steps
-    if EULER_ERROR_CONSTANT * step > tolerance * events[0]:
-        return f"has too few steps before t = {events[0]:g} s for the tolerance"
+    if EULER_ERROR_CONSTANT * step > tolerance * first:
+        return f"has too few steps before t = {first:g} s for the tolerance"
     varies = problem.walls.varies or problem.volume_sources.varies
     if varies and 0.5 * pi * PERIODS * step > tolerance * problem.scenario.time.end:
         return "has too few steps to follow inputs that depend on time"
@@ -209,7 +209,8 @@ def _estimate_controlled(
     problem: Problem, name: str, tolerance: float, device: str, cost: StepCost, refused: str
 ) -> IntegratorEstimate:
     """Of an integrator that controls its error."""
-    longest, limit = problem.with_integrator(name, tolerance).largest_step, problem.stability_limit
+    problem = problem.with_integrator(name, tolerance)
+    longest, limit = problem.largest_step, problem.stability_limit
     method, order = name, rkl2.ERROR_ORDER
     if name == "implicit":
         method = problem.scenario.time.method
@@ -232,10 +233,11 @@ def _estimate_controlled(
 
 def _march(problem: Problem, share: float, longest: float, sweeps_of: Callable[[float], int]) -> tuple[int, int]:
     """Steps and sweeps under error control: each step is `share` of the time since the last jump."""
-    events, jumps = _events(problem)
+    found = find_events(problem)
+    events, restarts = found.after_start, found.restarts
     if len(events) > MAX_EVENTS:
         longest = min(longest, problem.scenario.time.end / len(events))
-        events = sorted({*jumps, events[-1]})
+        events = tuple(sorted({*restarts, events[-1]}))
     least = min(problem.stability_limit, longest)
     now, born, steps, sweeps = 0.0, 0.0, 0, 0
     for event in events:
@@ -247,16 +249,8 @@ def _march(problem: Problem, share: float, longest: float, sweeps_of: Callable[[
             taken = count if size == most else 1
             steps, sweeps = steps + taken, sweeps + taken * sweeps_of(dt)
             now = event if taken == count else now + dt
-        born = event if event in jumps else born
+        born = event if event in restarts else born
     return steps, sweeps
-
-
-def _events(problem: Problem) -> tuple[list[float], frozenset[float]]:
-    """Times after 0 that steps have to end at, and those of them at which an input bends or jumps, s;
-    beams that turn go on as they were."""
-    breaks = frozenset(input_event_times(problem))
-    jumps = breaks.difference(*(beam.path.turns for beam in problem.volume_sources.beams))
-    return sorted({*find_events(problem).after_start, *breaks}), jumps
 
 
 def measure_step_cost(problem: Problem, kernel: str) -> StepCost:

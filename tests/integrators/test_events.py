@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from integrator_cases import case, state_of
+from integrator_cases import case, run, state_of
 from scenario_texts import fixed
 
 from heatsim.cli.main import main
@@ -86,3 +86,19 @@ def test_the_events_that_a_scenario_foresees_are_those_of_its_recorders(tmp_path
     assert 0.0 in times
     assert 0.0 not in find_events(problem).after_start
     assert count_steps(problem) >= len(find_events(problem).after_start)
+
+
+def test_explicit_euler_takes_no_step_to_the_kinks_of_a_trace(tmp_path: Path) -> None:
+    """It takes means over its steps, whatever the inputs do within one; long steps of others end there."""
+    trace = tmp_path / "power.csv"
+    trace.write_text("".join(f"{number * END / 999!r}, {number % 2}\n" for number in range(1000)))
+    text = case([4, 1, 1], END, sources=[{"trace": str(trace)}]) + "\n[output]\nsnapshots = { count = 1 }\n"
+    explicit = state_of(text, integrator="euler", kernel="cpu").problem
+    assert count_steps(explicit) == run(text, integrator="euler", kernel="cpu").step
+    assert count_steps(explicit) < 10
+    opened = explicit.with_integrator("auto", None)
+    foreseen = {
+        each.integrator: each for each in recommend(opened, "cpu", lambda: StepCost(1e-6, 1e-6), full=True).estimates
+    }
+    assert foreseen["euler"].steps == count_steps(explicit)
+    assert min(foreseen[name].steps for name in ("rkl2", "implicit")) >= 998
