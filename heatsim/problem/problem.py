@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from typing import cast
@@ -25,7 +25,7 @@ from heatsim.physics.materials import Materials, make_materials
 from heatsim.physics.smoothing import smooth_field
 from heatsim.problem.cell_classes import CellClasses, make_cell_classes
 from heatsim.problem.derived_fields import Vector, flux_and_gradient
-from heatsim.problem.events import MIN_STEP_SHARE, input_event_times
+from heatsim.problem.events import MIN_STEP_SHARE, Events, find_events, input_event_times
 from heatsim.problem.temperature_bounds import find_temperature_bounds, input_range, sample_times
 from heatsim.problem.temperature_dependence import (
     TabulatedMaterials,
@@ -112,7 +112,12 @@ class Problem:
     def breaks(self) -> tuple[float, ...]:
         """Times at which steps have to end, s: those at which an input bends or jumps, which long steps would miss.
         Explicit Euler takes means over its steps, whatever they are."""
-        return () if self.scenario.time.integrator in ("auto", "euler", "steady") else input_event_times(self)
+        chosen = self.scenario.time.chosen
+        return input_event_times(self) if chosen is not None and chosen.ends_at_kinks else ()
+
+    def events(self, recorded: Iterable[float] | None = None) -> Events:
+        """The times at which steps have to end; recorded: see `find_events`."""
+        return find_events(self, recorded)
 
     @property
     def min_step(self) -> float:
@@ -137,7 +142,7 @@ class Problem:
         """Boundary values and sources at the start of each of a batch of steps; `times` (k,) in s. Traces and beams
         have their means over steps of `dt` s, or where it is 0 what they are at these times. Inputs are never asked for
         after the end, which sums of steps may pass by rounding."""
-        if self.scenario.time.integrator != "steady":
+        if not self.scenario.time.is_steady:
             times = np.minimum(times, self.scenario.time.end)
         when, volume_sources = times if self.volume_sources.varies else times[:1], self.volume_sources
         table = volume_sources.table(when, dt)
@@ -254,7 +259,7 @@ def build_problem(scenario: Scenario) -> Problem:
         surfaces = SurfaceConditions(scenario, walls, spread, reference)
     limit = stability_limit(terms, walls, spread, surfaces, sample_times(scenario))
     volume_sources = VolumeSources(scenario, grid, zones, media.capacity[of_zones], sources, dtype)
-    if scenario.time.integrator == "steady":
+    if scenario.time.is_steady:
         require_steady_state(scenario, walls, volume_sources, terms.taps is not None)
     for inputs in (volume_sources, walls):
         inputs.check(sample_times(scenario))

@@ -10,9 +10,9 @@ from math import inf
 import numpy as np
 
 from heatsim.errors import NotConvergedError
-from heatsim.integrators.step_control import choose_stepping, require_finite
+from heatsim.integrators import start
+from heatsim.integrators.step_control import require_finite
 from heatsim.problem import Problem
-from heatsim.problem.events import find_events
 from heatsim.recorders import Recorder
 from heatsim.simulation.state import State
 
@@ -48,11 +48,11 @@ def simulate(
     state was recorded.
     """
     control, cells = state.problem.scenario.time, state.problem.grid.cells
-    end = inf if control.integrator == "steady" else control.end
+    end = inf if control.is_steady else control.end
     begun = time.perf_counter()
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by `require_finite`
-            advance = choose_stepping(state)
+            advance = start(state)
             for event, due in _agenda(state.problem, recorders, end):
                 for _ in advance(event):
                     if not watch(Progress(state.time, end, state.step, cells)):
@@ -75,7 +75,7 @@ def _agenda(problem: Problem, recorders: Sequence[Recorder], end: float) -> list
     if end == inf:
         return [(inf, [recorder for recorder in recorders if recorder.times])]
     due = [(recorder, frozenset(recorder.times)) for recorder in recorders]
-    events = find_events(problem, (time for recorder in recorders for time in recorder.times)).times
+    events = problem.events(time for recorder in recorders for time in recorder.times).times
     return [(event, [recorder for recorder, times in due if event in times]) for event in events]
 
 

@@ -12,8 +12,9 @@ from integrator_cases import case, run, state_of
 from scenario_texts import fixed
 
 from heatsim.cli.main import main
-from heatsim.integrators.auto import StepCost, count_steps, recommend
-from heatsim.problem.events import find_events
+from heatsim.integrators.auto import recommend
+from heatsim.integrators.integrator import StepCost
+from heatsim.integrators.step_control import count_steps
 from heatsim.recorders import make_recorders
 from heatsim.recorders.writer import Writer
 from heatsim.store.folder import RunFolder
@@ -74,7 +75,7 @@ def test_the_choice_of_explicit_euler_looks_at_the_first_statistics_of_regions()
 
 
 def test_the_events_that_a_scenario_foresees_are_those_of_its_recorders(tmp_path: Path) -> None:
-    problem = state_of(rough(OUTPUTS), integrator="euler", kernel="cpu").problem
+    problem = state_of(case([8, 8, 1], END) + OUTPUTS, integrator="euler", kernel="cpu").problem
     writer = Writer()
     recorders = make_recorders(problem, RunFolder.create(tmp_path / "run"), writer)
     times = {time for recorder in recorders for time in recorder.times}
@@ -82,10 +83,10 @@ def test_the_events_that_a_scenario_foresees_are_those_of_its_recorders(tmp_path
         recorder.close(finished=False)
     writer.close()
     assert problem.scenario.output.times(END) == tuple(sorted(times))
-    assert find_events(problem) == find_events(problem, times)
+    assert problem.events() == problem.events(times)
     assert 0.0 in times
-    assert 0.0 not in find_events(problem).after_start
-    assert count_steps(problem) >= len(find_events(problem).after_start)
+    assert 0.0 not in problem.events().after_start
+    assert count_steps(problem) >= len(problem.events().after_start)
 
 
 def test_explicit_euler_takes_no_step_to_the_kinks_of_a_trace(tmp_path: Path) -> None:
