@@ -1,8 +1,12 @@
-"""Integrators: each advances a state by the steps that it is told. `step_control` owns time: step sizes and events.
+"""Integrators: each brings a state through time, or to its limit, by steps of its own.
 
-euler, rkl2    explicit, by a stepper of `heatsim_kernels.stencil`, or `.enthalpy` if something follows temperature
-implicit       Runge-Kutta methods with implicit stages (`tableaus`), on the values of a field
-steady         the limit of long times, on the same
+euler      explicit, by a stepper of `heatsim_kernels.stencil`, or `.enthalpy` if something follows temperature
+rkl2       super time stepping, many explicit stages a step, by a stepper of `stencil`
+implicit   Runge-Kutta methods with implicit stages (`tableaus`), on the values of a field
+steady     the limit of long times, on the same
+
+A new integrator takes two files: its own, which ends with its `Integrator`, and this one, which names it. The order of
+INTEGRATORS is that of the schema, of estimates and of benchmarks.
 
 What the last two compute they write in arithmetic of whole fields, which is NumPy's on the host and one kernel an
 operation on the GPU; `balance` has the heat balance of a problem and its solver.
@@ -13,15 +17,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from heatsim.integrators.euler import EULER
+from heatsim.integrators.implicit import IMPLICIT
+from heatsim.integrators.integrator import SOLVER_KERNELS, Advance, Integrator
+from heatsim.integrators.rkl2 import RKL2
+from heatsim.integrators.steady import STEADY
+
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
     from heatsim_kernels.field import Field
     from heatsim_kernels.stencil import ExplicitStepper, StageStepper
 
     from heatsim.problem import Problem
+    from heatsim.simulation.state import State
 
-ON_CUDA = "multigrid_cuda"  # the name of the solvers' kernels on a GPU; on the CPU: multigrid
-SOLVING = {"implicit": 340, "steady": 250}  # integrators that solve linear systems, and the bytes a cell that they take
+INTEGRATORS: dict[str, Integrator] = {"euler": EULER, "rkl2": RKL2, "implicit": IMPLICIT, "steady": STEADY}
+
+ON_CUDA = SOLVER_KERNELS["cuda"]
+
+
+def start(state: State) -> Advance:
+    """The way of a state through time by the integrator of its scenario; by explicit steps where that is left open,
+    which a run does not."""
+    return (state.problem.scenario.time.chosen or EULER).start(state)
 
 
 @dataclass(frozen=True)
@@ -42,7 +60,7 @@ def make_field(problem: Problem, kernel: str) -> RunField:
     """Room for the field of a run, where its integrator works on it."""
     from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 
-    terms, solves = problem.terms, problem.scenario.time.integrator in SOLVING
+    terms, solves = problem.terms, problem.scenario.time.solves
     if isinstance(terms, NonlinearCoefficients):
         return _make_enthalpy_field(problem, terms, kernel, solves)
     if solves:

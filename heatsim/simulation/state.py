@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heatsim.geometry.grid import AXES, FACES
-from heatsim.simulation.ledger import energy_warnings, range_warnings
+from heatsim.simulation.ledger import EnergyBalance, energy_warnings, range_warnings
 
 if TYPE_CHECKING:
     from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
@@ -17,33 +17,6 @@ if TYPE_CHECKING:
 
     from heatsim.integrators import RunField
     from heatsim.problem import Problem
-
-
-@dataclass(frozen=True)
-class EnergyBalance:
-    """Where heat went since t = 0, in J; in a steady state where it goes, in W, with nothing stored.
-
-    stored: rise of the energy in the solids; sources: released inside; faces, ambients: entered through each face, and
-    from each ambient; residual = stored - sources - sum of faces and ambients, zero but for rounding; moved: what
-    passed all of these, plus what the initial temperature differences held, the scale that the residual is to be judged
-    by.
-    """
-
-    stored: float
-    sources: float
-    faces: dict[str, float]
-    ambients: dict[str, float]
-    moved: float
-
-    @property
-    def residual(self) -> float:
-        """Energy that appeared from nowhere, J."""
-        return self.stored - self.sources - sum(self.faces.values()) - sum(self.ambients.values())
-
-    @property
-    def relative_residual(self) -> float:
-        """The residual over the energy moved; 0 if none was."""
-        return self.residual / self.moved if self.moved > 0 else 0.0
 
 
 @dataclass
@@ -158,7 +131,10 @@ class State:
     @property
     def cautions(self) -> list[str]:
         """What has shown on the way to be hardly meant, or computed."""
-        return [*range_warnings(self), *energy_warnings(self)]
+        return [
+            *range_warnings(self.problem, self.field.out_of_range()),
+            *energy_warnings(self.problem, self.energy, self.time, self.field.host),
+        ]
 
     @property
     def energy(self) -> EnergyBalance:

@@ -86,7 +86,7 @@ def test_it_is_where_a_transient_goes() -> None:
 def test_what_is_solved_is_the_balance_of_explicit_steps() -> None:
     """A step of theirs from the steady state goes nowhere."""
     state = steady(BLOCK, tolerance=1e-10)
-    problem, rise = state.problem, state.sweep.field.host()
+    problem, rise = state.problem, state.field.host()
     sweep = SWEEPS["cpu"](problem.terms, problem.dtype)
     sweep.field.put(rise)
     drive = problem.drive(np.zeros(1))
