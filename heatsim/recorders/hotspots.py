@@ -15,6 +15,7 @@ from heatsim.store.snapshots import read_geometry_plane
 from heatsim.store.tables import HotSpot, write_hotspots
 
 if TYPE_CHECKING:
+    from heatsim.problem import Problem
     from heatsim.recorders.writer import Writer
     from heatsim.scenario.hotspots import Hotspots
     from heatsim.simulation.state import State
@@ -37,6 +38,14 @@ class HotspotRecorder:
         """Have the slices searched."""
         self._writer.wait_for_room()
         self._writer.submit(lambda: search_slices(self._folder, self._wanted, ambients=self._ambients))
+
+
+def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[HotspotRecorder]:
+    """The search for hot spots, if it is asked for."""
+    scenario = problem.scenario
+    if scenario.hotspots is None:
+        return []
+    return [HotspotRecorder(folder, writer, scenario.hotspots, scenario.ambients)]
 
 
 def search_slices(
