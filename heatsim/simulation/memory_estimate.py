@@ -10,7 +10,8 @@ from heatsim_kernels.field.region_reductions import CELL_BYTES
 from heatsim_kernels.field.time_statistics import bytes_a_cell
 
 from heatsim.integrators.euler import EULER
-from heatsim.scenario.output import HISTORY_FIELDS, VECTOR_FIELDS
+from heatsim.recorders.derived_fields import DERIVED_FIELDS
+from heatsim.scenario.output import HISTORY_FIELDS
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
@@ -56,14 +57,14 @@ def run_bytes(problem: Problem) -> float:
 def derived_bytes(scenario: Scenario) -> int:
     """Bytes of the fields that a snapshot holds beside the temperature."""
     components = 2 if scenario.grid.coordinates == "cylindrical" else 3
-    values = sum(components if name in VECTOR_FIELDS else 1 for name in scenario.output.fields)
+    values = sum(components if DERIVED_FIELDS[name].is_vector else 1 for name in scenario.output.fields)
     return prod(scenario.grid.cells) * values * np.dtype(scenario.compute.precision).itemsize
 
 
 def _deriving_bytes(problem: Problem) -> int:
     """Bytes that these take: when they are found, or with their compressed image when they are written."""
     cells, kept = problem.grid.cells, derived_bytes(problem.scenario)
-    if not set(VECTOR_FIELDS) & set(problem.scenario.output.fields):
+    if not any(DERIVED_FIELDS[name].is_vector for name in problem.scenario.output.fields):
         return 2 * kept
     differs = problem.zones.ids is not None or problem.temperature_dependent
     return max(cells * VECTOR_BYTES_A_CELL + (cells * MATERIAL_BYTES_A_CELL if differs else kept), 2 * kept)

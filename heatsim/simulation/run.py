@@ -21,7 +21,7 @@ from heatsim.integrators import INTEGRATORS, auto, make_field
 from heatsim.integrators.euler import with_explicit_steps
 from heatsim.integrators.integrator import StepCost
 from heatsim.problem import Problem, build_problem
-from heatsim.recorders import make_recorders
+from heatsim.recorders import TABLES, make_recorders
 from heatsim.recorders.writer import Writer
 from heatsim.simulation import device_selection
 from heatsim.simulation.memory_estimate import state_bytes
@@ -120,7 +120,7 @@ def run_scenario(
     scenario = problem.scenario
     warnings = problem.cautions()
     warn(warnings)
-    folder = RunFolder.create(Path(output) if output is not None else default_folder(scenario), force)
+    folder = RunFolder.create(Path(output) if output is not None else default_folder(scenario), force, TABLES)
     handler = _log_to(folder.log)
     try:
         folder.scenario.write_text(scenario.to_toml(), encoding="utf-8")

@@ -15,7 +15,8 @@ from heatsim.scenario.reference.schema import json_schema
 _HEAD = """\
 # Keys of a scenario
 
-Written by `heatsim schema --markdown > docs/reference/scenario.md` from the models in `heatsim/scenario/`; do not edit it.
+Written by `heatsim schema --markdown > docs/reference/scenario.md` from the models in
+`heatsim/scenario/`; do not edit it.
 What a run leaves behind, and restarts, are in [results.md](results.md); what whole cells mean is in the
 [guide](../guide/geometry.md#what-whole-cells-mean), precision in [time](../guide/time.md#precision).
 
