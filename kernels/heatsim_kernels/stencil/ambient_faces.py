@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
-from heatsim_kernels.runtime.cpu.compilation import parallel_jit
+from heatsim_kernels.runtime.cpu.compilation import inlined
 from heatsim_kernels.stencil.terms import StencilCoefficients
 
 BLOCKS = 64  # the taps are summed in so many parts, whatever the number of threads
@@ -36,11 +35,10 @@ def ambient_face_pairs(terms: StencilCoefficients) -> AmbientFacePairs:
     return AmbientFacePairs(cells, beyond, owners, faces * np.int64(terms.kind_count) + kinds)
 
 
-@parallel_jit
-def add_ambient_heat(u, taps, weights, share, tapped):
-    """Add a share of the heat of a step from the field `u`, flat, to tapped (BLOCKS, ambients), J; weights: (6, n)
-    flat, the heat moved by a kelvin in a step."""
-    for block in prange(tapped.shape[0]):
-        for tap in range(block * taps.cells.size // BLOCKS, (block + 1) * taps.cells.size // BLOCKS):
-            difference = np.float64(u[taps.beyond[tap]]) - np.float64(u[taps.cells[tap]])
-            tapped[block, taps.owners[tap]] += share * weights[taps.entries[tap]] * difference
+@inlined
+def add_ambient_heat(block, u, taps, weights, share, tapped):
+    """Add a share of the heat of a step from the field `u`, flat, through the faces of one of BLOCKS blocks, to that row
+    of tapped (BLOCKS, ambients), J; weights: (6, n) flat, the heat moved by a kelvin in a step."""
+    for tap in range(block * taps.cells.size // BLOCKS, (block + 1) * taps.cells.size // BLOCKS):
+        difference = np.float64(u[taps.beyond[tap]]) - np.float64(u[taps.cells[tap]])
+        tapped[block, taps.owners[tap]] += share * weights[taps.entries[tap]] * difference

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim_kernels.runtime.cpu.compilation import inlined, inlined_sum, jit
+from heatsim_kernels.runtime.cpu.compilation import called, inlined, inlined_sum
 from heatsim_kernels.runtime.cpu.pointers import load, shifted, store
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cpu.rows import kind_of
@@ -73,7 +73,7 @@ def face_at(walls, face, step, position, book):
     )
 
 
-@jit
+@called
 def ghost_row(out, n, row, kinds, face):
     """The n ghosts beyond a row of boundary cells."""
     for i in range(n):

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from heatsim_kernels.runtime.cpu.compilation import inlined, jit, parallel_jit
+from heatsim_kernels.runtime.cpu.compilation import called, inlined, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import (
     elements_to_line,
     load,
@@ -163,7 +163,9 @@ def advance(u, v, steps, fused, grid, buffers, tiles, scratch, m, h, w, taps, fl
         first, end = steps * number // passes, steps * (number + 1) // passes
         old, new = (u, v) if number % 2 == 0 else (v, u)
         if taps.cells.size:
-            add_ambient_heat(old, taps, w.weights, stages.shares[min(first, stages.rows - 1)], tapped)
+            share = stages.shares[min(first, stages.rows - 1)]
+            for block in prange(tapped.shape[0]):
+                add_ambient_heat(np.int64(block), old, taps, w.weights, share, tapped)
         for index in prange(threads):
             thread = np.int64(index)  # prange counts in unsigned numbers
             # Pointers from here on: functions would count references to arrays, row by row.
@@ -181,7 +183,7 @@ def advance(u, v, steps, fused, grid, buffers, tiles, scratch, m, h, w, taps, fl
                 _tile(source, target, tile, first, end - first, grid, buffers, own, medium, heat, walls, flow, made_of)
 
 
-@jit
+@called
 def _tile(u, v, tile, first, steps, grid, buffers, scratch, medium, heat, walls, flows, stages):
     """`steps` time steps of a tile, a few rows of a plane at a time, level by level."""
     widest_vectors()
