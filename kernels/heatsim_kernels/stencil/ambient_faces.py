@@ -37,8 +37,8 @@ def ambient_face_pairs(terms: StencilCoefficients) -> AmbientFacePairs:
 
 @inlined
 def add_ambient_heat(block, u, taps, weights, share, tapped):
-    """Add a share of the heat of a step from the field `u`, flat, through the faces of one of BLOCKS blocks, to that row
-    of tapped (BLOCKS, ambients), J; weights: (6, n) flat, the heat moved by a kelvin in a step."""
+    """Add a share of the heat of a step from the field `u`, flat, through the faces of one of BLOCKS blocks, to that
+    row of tapped (BLOCKS, ambients), J; weights: (6, n) flat, the heat moved by a kelvin in a step."""
     for tap in range(block * taps.cells.size // BLOCKS, (block + 1) * taps.cells.size // BLOCKS):
         difference = np.float64(u[taps.beyond[tap]]) - np.float64(u[taps.cells[tap]])
         tapped[block, taps.owners[tap]] += share * weights[taps.entries[tap]] * difference
