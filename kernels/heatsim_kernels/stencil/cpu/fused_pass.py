@@ -118,10 +118,10 @@ class CpuTile(NamedTuple):
 
 
 class CpuStages(NamedTuple):
-    """What steps are made of besides the exchange, if they are stages (see `stages`): fields `before` Y_{j-2}, `start`
-    Y_0 and `one` Y_1, None where they are not read; `second`, which the last but one of several is written to; numbers
-    of each (rows, NUMBERS) flat, see `cpu_rows.Combination`; and `shares` (rows,) of the heat of each that enter the
-    ledger. The last row stays. Arrays, or pointers in compiled code."""
+    """What steps are made of besides the exchange, if they are stages (see `stages`): fields `before` Y_{j-2}, and
+    `start` Y_0 and `one` Y_1, which are read unless `of_two`; all None for explicit steps. `second` is written by the
+    last stage but one of several; numbers of each (rows, NUMBERS) flat, see `rows.StageOperands`; and `shares` (rows,)
+    of the heat of each that enter the ledger. The last row stays. Arrays, or pointers in compiled code."""
 
     before: np.ndarray | None
     start: np.ndarray | None
@@ -130,9 +130,11 @@ class CpuStages(NamedTuple):
     numbers: np.ndarray | None
     shares: np.ndarray
     rows: int
+    of_two: bool
 
 
-EULER = CpuStages(None, None, None, None, None, np.ones(1), 1)  # explicit steps, which start from the cells themselves
+# Explicit steps, which start from the cells themselves.
+EULER = CpuStages(None, None, None, None, None, np.ones(1), 1, False)
 
 
 class RowRun(NamedTuple):
@@ -147,6 +149,15 @@ class RowRun(NamedTuple):
     level: int
     last: int
     step: int
+
+
+class RowCells(NamedTuple):
+    """`n` cells of row `number`, from the `x`-th on, written to a place with room for `room`: see `advance_row`."""
+
+    n: int
+    room: int
+    number: int
+    x: int
 
 
 @parallel_jit
@@ -175,7 +186,8 @@ def advance(u, v, steps, fused, grid, buffers, tiles, scratch, m, h, w, taps, fl
             tables = pointer(w.offsets), pointer(w.closed), pointer(w.weights)
             walls = CpuBoundaryFaces(pointer(w.a), pointer(w.b), w.rows, w.size, w.per_cell, *tables, w.count)
             fields = pointer(stages.before), pointer(stages.start), pointer(stages.one), pointer(stages.second)
-            made_of = CpuStages(*fields, pointer(stages.numbers), pointer(stages.shares), stages.rows)
+            numbers, shares = pointer(stages.numbers), pointer(stages.shares)
+            made_of = CpuStages(*fields, numbers, shares, stages.rows, stages.of_two)
             source, target, own, flow = pointer(old), pointer(new), row_pointer(scratch, thread), pointer(flows)
             for t in range(thread * count // threads, (thread + 1) * count // threads):
                 z0, z1, y0, y1, x0, x1 = tiles[t, 0], tiles[t, 1], tiles[t, 2], tiles[t, 3], tiles[t, 4], tiles[t, 5]
@@ -246,7 +258,8 @@ def _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, wal
         else:
             done = shifted(scratch, 4 * buffers.pitch) if in_scratch else out
             at = place.z * grid.ny + place.y
-            advance_row(done, n, room, low, high, values, kinds, medium, at, run.x0, sources, combination)
+            row, ends = RowCells(n, room, at, run.x0), (low, high)
+            _advance_row(done, row, ends, values, kinds, medium, sources, combination, stages.before, stages.of_two)
             if in_scratch:
                 _put_row(out, done, n, buffers)
         if in_tile and run.level == run.last - 1:
@@ -266,6 +279,19 @@ def _combination(stages, before, u, run, below, slot, at):
             row = shifted(below.start, (slot - below.slots) * below.pitch)
     numbers = shifted(stages.numbers, min(run.step, stages.rows - 1) * NUMBERS)
     return StageOperands(row, shifted(stages.start, at), shifted(stages.one, at), numbers)
+
+
+@inlined
+def _advance_row(out, row, ends, values, kinds, medium, sources, combination, before, of_two):
+    """Take the loop for stages of two fields, or the loop for all others. Which one is decided at run time, once a row,
+    so that one compiled `advance` serves both. (`before` is passed for pruning: see `_combination`.)"""
+    n, room, at, x = row.n, row.room, row.number, row.x
+    low, high = ends
+    if before is None or not of_two:
+        advance_row(out, n, room, low, high, values, kinds, medium, at, x, sources, combination)
+    elif before is not None:
+        made_of = StageOperands(combination.before, None, None, combination.numbers)
+        advance_row(out, n, room, low, high, values, kinds, medium, at, x, sources, made_of)
 
 
 @inlined
