@@ -35,7 +35,8 @@ def run(file: Path, overrides: tuple[str, ...], quiet: bool, as_json: bool, **op
     from heatsim.scenario import load
 
     release_large_arrays()
-    gc.set_threshold(50_000, 20, 50)  # a compiler makes a million objects that live: collecting took a tenth of its time
+    # Compiling makes a million objects that live; collecting garbage at the usual rate took a tenth of its time.
+    gc.set_threshold(50_000, 20, 50)
     scenario = load(file, [*overrides, *chosen])
     if options["dry_run"]:
         _print_estimate(scenario, as_json)

@@ -15,7 +15,7 @@ from types import ModuleType
 
 import numpy as np
 
-from heatsim_kernels.runtime.cpu.compilation import cache_folder
+from heatsim_kernels.runtime.kernel_cache import cache_home
 from heatsim_kernels.runtime.thread_blocks import ThreadBlock
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 
@@ -46,7 +46,7 @@ def save_tile(movement: ModuleType, structure: StencilConfiguration, device: str
 
 def path() -> Path:
     """The file."""
-    return cache_folder().parent / "tuning.json"
+    return cache_home() / "tuning.json"
 
 
 def _key(movement: ModuleType, structure: StencilConfiguration) -> str:
