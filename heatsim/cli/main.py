@@ -25,6 +25,7 @@ from heatsim.cli.run import run
 from heatsim.cli.schema import schema
 from heatsim.cli.validate import validate
 from heatsim.cli.verify import verify
+from heatsim.cli.warm import warm
 from heatsim.errors import HeatsimError
 
 
@@ -53,5 +54,5 @@ def main() -> None:
     """Heat conduction in a box: a scenario file in, temperatures, pictures and ParaView-ready snapshots out."""
 
 
-for _command in (run, validate, schema, init, info, plot, hotspots, doctor, verify, converge, bench):
+for _command in (run, validate, schema, init, info, plot, hotspots, doctor, verify, converge, bench, warm):
     main.add_command(_command)

@@ -1,4 +1,7 @@
-"""Progress of a run on stderr: a bar on a terminal, a plain line every ten seconds elsewhere."""
+"""Progress of a run on stderr: a bar on a terminal, a plain line every ten seconds elsewhere.
+
+While kernels are compiled it says which one and how far, on a terminal; elsewhere, once, that this has begun.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,17 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from threading import Timer
+from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+    from heatsim.scenario import Scenario
     from heatsim.simulation.time_loop import Progress
 
 LINE_EVERY = 10.0  # s
-PATIENCE = 3.0  # s without progress before a word about it
-_COMPILING = "compiling the kernels for this machine; later runs start at once"
 
 
 class Show(Protocol):
@@ -23,25 +28,37 @@ class Show(Protocol):
     def __call__(self, progress: Progress) -> None:
         """Take note of the progress."""
 
+    def compiling(self, text: str) -> None:
+        """Take note that a kernel is being compiled."""
+
+
+class _Nothing:
+    def __call__(self, progress: Progress) -> None:
+        pass
+
+    def compiling(self, text: str) -> None:
+        pass
+
 
 @contextmanager
-def show_progress(quiet: bool) -> Iterator[Show]:
-    """Give the function that shows progress, fit for where stderr leads."""
+def show_progress(scenario: Scenario, quiet: bool) -> Iterator[Show]:
+    """Give the function that shows the progress of a run, fit for where stderr leads. Kernels that are compiled in the
+    meantime are shown, too."""
     if quiet:
-        yield lambda progress: None
+        yield _Nothing()
         return
-    waiting = Timer(PATIENCE, lambda: print(_COMPILING, file=sys.stderr, flush=True))
-    waiting.start()
-    try:
-        with _bar() if sys.stderr.isatty() else nullcontext(_Lines()) as show:
+    from heatsim.simulation.precompile import expected_kernels, watch_compiling
 
-            def first(progress: Progress) -> None:
-                waiting.cancel()
-                show(progress)
+    expected = expected_kernels(scenario)
+    with _bar() if sys.stderr.isatty() else nullcontext(_Lines()) as show:
+        numbers = count(1)
 
-            yield first
-    finally:
-        waiting.cancel()
+        def tell(kernel: str) -> None:
+            number = next(numbers)
+            show.compiling(f"compiling kernels: {number} of about {max(number, expected)} ({kernel})")
+
+        with watch_compiling(tell):
+            yield show
 
 
 @contextmanager
@@ -59,14 +76,22 @@ def _bar() -> Iterator[Show]:
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=1.0, rate="")
-        clock = _Clock()
+        yield _BarShow(bar, task)
 
-        def show(progress: Progress) -> None:
-            description = f"t = {progress.time:.4g} of {progress.end:g} s"
-            rate = rate_text(progress, clock.elapsed())
-            bar.update(task, completed=progress.time / progress.end, description=description, rate=rate)
 
-        yield show
+class _BarShow:
+    """A bar on a terminal, and in its place what is compiled."""
+
+    def __init__(self, bar: Bar, task: TaskID) -> None:
+        self._bar, self._task, self._clock = bar, task, _Clock()
+
+    def __call__(self, progress: Progress) -> None:
+        description = f"t = {progress.time:.4g} of {progress.end:g} s"
+        rate = rate_text(progress, self._clock.elapsed())
+        self._bar.update(self._task, completed=progress.time / progress.end, description=description, rate=rate)
+
+    def compiling(self, text: str) -> None:
+        self._bar.update(self._task, description=text)
 
 
 class _Clock:
@@ -84,7 +109,13 @@ class _Clock:
 
 class _Lines:
     def __init__(self) -> None:
-        self._clock, self._last = _Clock(), 0.0
+        self._clock, self._last, self._told = _Clock(), 0.0, False
+
+    def compiling(self, text: str) -> None:
+        """Say once that kernels are compiled: what is updated in place on a terminal would fill a file."""
+        if not self._told:
+            self._told = True
+            print(f"{text}; later runs start at once", file=sys.stderr, flush=True)
 
     def __call__(self, progress: Progress) -> None:
         elapsed = self._clock.elapsed()

@@ -44,7 +44,7 @@ def run(file: Path, overrides: tuple[str, ...], quiet: bool, as_json: bool, **op
     from heatsim.cli import progress, summary
     from heatsim.simulation import run as runs
 
-    with progress.show_progress(quiet or as_json) as show, caught_signals() as caught:
+    with progress.show_progress(scenario, quiet or as_json) as show, caught_signals() as caught:
 
         def watch(progress: Progress) -> bool:
             show(progress)

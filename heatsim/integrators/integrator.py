@@ -75,6 +75,7 @@ class Integrator:
         kernels: the kernels of its linear solver by device; None if it takes steps with a stencil kernel.
         bytes_a_cell: bytes on the device a cell, if it solves.
         fields: fields of the run's precision on the device, at most, if it does not.
+        kernel_count: kernels that a run compiles if none are on the disk, about.
 
     Functions:
         start: gives the way of a state through time.
@@ -95,6 +96,7 @@ class Integrator:
     kernels: Mapping[str, str] | None = None
     bytes_a_cell: int = 0
     fields: int = 2
+    kernel_count: int = 8
     warm_up: Callable[[State], None] = _warm_nothing
     estimate: Callable[[EstimateInputs], IntegratorEstimate] | None = None
     measure: Callable[[State], float] | None = None

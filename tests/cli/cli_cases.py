@@ -104,4 +104,4 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def messages(stderr: str) -> list[str]:
     """The lines on stderr, without that which announces a compilation: it depends on what was compiled before."""
-    return [line for line in stderr.splitlines() if not line.startswith("compiling the kernels")]
+    return [line for line in stderr.splitlines() if not line.startswith("compiling kernels")]

@@ -18,6 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from heatsim_kernels.runtime.compile_watch import announce
 from heatsim_kernels.runtime.cuda.api import cuda, linker
 from heatsim_kernels.runtime.kernel_cache import cache_folder
 
@@ -49,6 +50,7 @@ def binary(
     if kept is not None:
         return kept
     begun = time.perf_counter()
+    announce(build.__module__)
     made = compiled(build, variant, signature, capability, bounds)
     _write(path, made)
     log.info("compiled the kernel %s in %.1f s", build.__module__, time.perf_counter() - begun)
