@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SAME_STEP = 1e-9  # relative: less than the solver leaves
 
-Values = Any  # (nz, ny, nx): an array of the host, or a field on the GPU
+Values = Any  # (nz, ny, nx): an array of NumPy, or `CudaValues`
 
 
 @dataclass(frozen=True)
