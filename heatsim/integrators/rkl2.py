@@ -298,6 +298,10 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     return IntegratorEstimate(RKL2.name, steps, sweeps, seconds, refused, lost)
 
 
+def _largest_equal_step(problem: Problem) -> float:
+    return longest_step(problem, DEFAULT_TOLERANCE)
+
+
 def _report(info: Mapping[str, Any]) -> Rows:
     return [("stages", f"{info['stages']}, with those of steps rejected")]
 
@@ -311,4 +315,5 @@ RKL2 = Integrator(
     warm_up=_warm_up,
     estimate=_estimate,
     report=_report,
+    largest_step=_largest_equal_step,
 )
