@@ -36,14 +36,14 @@ INTEGRATORS: dict[str, Integrator] = {"euler": EULER, "rkl2": RKL2, "implicit": 
 ON_CUDA = SOLVER_KERNELS["cuda"]
 
 
-def start(state: State) -> Advance:
-    """The way of a state through time by the integrator of its scenario; by explicit steps where that is left open,
-    which a run does not."""
+def start_integrator(state: State) -> Advance:
+    """Start the integrator that the scenario names; explicit Euler where it names none, which is resolved before a
+    run."""
     return (state.problem.scenario.time.chosen or EULER).start(state)
 
 
 def make_field(problem: Problem, kernel: str) -> ExplicitStepper | HostField | DeviceField | EnthalpyField:
-    """Room for the field of a run, where its integrator works on it."""
+    """Allocate the field of a run, on the device and in the form that its integrator works on."""
     if problem.temperature_dependent:
         return _enthalpy_field(problem, kernel)
     if problem.scenario.time.solves:
@@ -60,7 +60,7 @@ def make_field(problem: Problem, kernel: str) -> ExplicitStepper | HostField | D
 
 
 def _enthalpy_field(problem: Problem, kernel: str) -> EnthalpyField:
-    """That of a problem in which something follows temperature; for solvers in float64 on the host."""
+    """Allocate the field of a problem that depends on temperature; for solvers in float64 on the host."""
     import numpy as np
     from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 
