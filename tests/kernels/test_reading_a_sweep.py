@@ -76,7 +76,7 @@ def test_opposite_infinities_do_not_cancel(values: np.ndarray) -> None:
 
 
 def test_large_float32_values_are_finite_though_their_sum_is_beyond_float32() -> None:
-    assert sweep_of(np.full(SHAPE, np.finfo(np.float32).max, np.float32), np.float32).is_finite()
+    assert sweep_of(np.full(SHAPE, np.finfo(np.float32).max, np.float32), np.float32).field.is_finite()
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
