@@ -9,25 +9,8 @@ import numpy as np
 from heatsim.errors import ScenarioError
 from heatsim.geometry.grid import Grid
 from heatsim.scenario import Expression, Scenario
-
-Value = float | Expression
-Key = tuple[str | int, ...]
-
-ABSOLUTE_ZERO = {"K": 0.0, "degC": -273.15}
-
-
-def depends_on(value: Value, names: str) -> bool:
-    """Whether a value depends on any of some one-letter variables, such as "xyz"."""
-    return isinstance(value, Expression) and not value.names.isdisjoint(names)
-
-
-def separate_temperature(value: Value) -> tuple[Value, Expression | None]:
-    """A value as a product of what does not depend on T, and what depends on T alone, None if nothing does."""
-    parts = value.split_temperature() if isinstance(value, Expression) and "T" in value.names else None
-    if parts is None:
-        return value, None
-    others, of_temperature = parts
-    return (1.0 if others is None else others), of_temperature
+from heatsim.scenario.expressions.expression import Value
+from heatsim.scenario.toml.scanner import Key
 
 
 def evaluate(value: Value, shape: tuple[int, ...], **variables: np.ndarray | float) -> np.ndarray:

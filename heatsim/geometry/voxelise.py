@@ -10,9 +10,10 @@ import numpy as np
 
 from heatsim.errors import InputFileError, Issue, ScenarioError
 from heatsim.geometry.grid import AXES, Grid
-from heatsim.geometry.point_values import Key, centre_planes, require_finite
+from heatsim.geometry.point_values import centre_planes, require_finite
 from heatsim.scenario import Scenario
 from heatsim.scenario.regions import Box, Cylinder, Labels, Shape, Sphere
+from heatsim.scenario.toml.scanner import Key
 from heatsim.store.inputs import read_array
 from heatsim.store.stl import StlSurface, read_surface
 

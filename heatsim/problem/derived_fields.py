@@ -11,8 +11,7 @@ from heatsim_kernels.enthalpy.cpu.stepper import entering
 from heatsim_kernels.multigrid.boundary_couplings import find_boundary_couplings
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
 
-from heatsim.geometry.grid import AXES, FACES, Grid
-from heatsim.physics.boundary.faces import FACE_AXES
+from heatsim.geometry.grid import AXES, FACE_AXES, FACES, Grid
 from heatsim.physics.materials import Materials
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from heatsim.errors import Issue, ScenarioError
 from heatsim.geometry.axis_metrics import make_grid
 from heatsim.geometry.grid import AXES, Grid
 from heatsim.geometry.interface_areas import find_area_factors
-from heatsim.physics.boundary.faces import BoundaryFaces, periodic_axes
-from heatsim.physics.boundary.surface_balance import SurfaceConditions
+from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions, periodic_axes
 from heatsim.physics.initial_condition import InitialField
 from heatsim.physics.materials import Materials, make_materials
 from heatsim.physics.smoothing import smooth_field
@@ -259,7 +258,7 @@ def build_problem(scenario: Scenario) -> Problem:
     if tables is not None:
         factors = tabulate_boundary_factors(scenario, walls, spread, tables, reference)
         terms = make_nonlinear_terms(terms, kinds, media, of_zones, tables.materials, factors)
-        surfaces = SurfaceConditions(scenario, walls, spread, reference)
+        surfaces = SurfaceConditions(walls, spread)
     limit = stability_limit(terms, walls, spread, surfaces, sample_times(scenario))
     volume_sources = VolumeSources(scenario, grid, zones, media.capacity[of_zones], sources, dtype)
     if scenario.time.integrator == "steady":

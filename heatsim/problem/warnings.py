@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heatsim.geometry.grid import AXES, FACES, Grid
-from heatsim.geometry.point_values import Key
+from heatsim.geometry.grid import AXES, FACE_AXES, FACES, Grid
 from heatsim.geometry.voxelise import contains_points, covered_volume
-from heatsim.physics.boundary.faces import FACE_AXES, BoundaryFaces, Points
+from heatsim.physics.boundary_faces import BoundaryFaces, Points
 from heatsim.physics.sources.beam import MovingBeam
 from heatsim.physics.sources.beam_path import BeamPath
 from heatsim.scenario import Expression, Scenario
-from heatsim.scenario.boundary import Flux
 from heatsim.scenario.regions import Shape
 from heatsim.scenario.sources import GaussianBeam
 from heatsim.scenario.toml.positions import KeyIssue
+from heatsim.scenario.toml.scanner import Key
 
 if TYPE_CHECKING:
     from heatsim.problem.problem import Problem
@@ -49,17 +48,18 @@ def sources_off_their_shapes(scenario: Scenario, grid: Grid) -> Iterator[KeyIssu
 
 def patches_off_their_areas(scenario: Scenario, grid: Grid, walls: BoundaryFaces) -> Iterator[KeyIssue]:
     """Patches with a flux whose cell faces have another area than their condition."""
-    told = set()
-    for i, pieces in enumerate(walls.pieces):
-        for piece in pieces:
-            patch, key = piece.face, piece.key
-            if not isinstance(patch, Flux) or patch.where is None or key in told:
-                continue
-            painted, exact = _areas(patch.where, grid, i)
-            if exact and abs(painted - exact) > MAX_VOXEL_ERROR * exact:
-                told.add(key)
-                found = _told("area", "m2", painted, exact) + _heat(patch.flux, painted, exact, "enter")
-                yield KeyIssue((*key, "where"), f"{found} at {FACES[i]}", "cells that fit the patch, or a scaled flux")
+    reported = set()
+    for patch in walls:
+        condition, key = patch.condition, patch.key
+        if not condition.GIVEN_FLUX or condition.where is None or key in reported:
+            continue
+        painted, exact = _areas(condition.where, grid, patch.face)
+        if exact and abs(painted - exact) > MAX_VOXEL_ERROR * exact:
+            reported.add(key)
+            flux = condition.inputs[condition.GIVEN_FLUX]
+            found = _told("area", "m2", painted, exact) + _heat(flux, painted, exact, "enter")
+            hint = "cells that fit the patch, or a scaled flux"
+            yield KeyIssue((*key, "where"), f"{found} at {FACES[patch.face]}", hint)
 
 
 def _told(what: str, unit: str, painted: float, exact: float) -> str:

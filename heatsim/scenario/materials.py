@@ -90,6 +90,10 @@ class Material(ScenarioBlock):
     ] = Field(description="Specific heat capacity [J/(kg K)]: a number, or a table or an expression in T")
     latent: Latent | None = Field(None, description="Latent heat of melting")
 
+    def temperature_dependent_keys(self) -> list[str]:
+        """The keys whose values depend on temperature: tables, expressions and a latent heat."""
+        return [name for name, value in self if isinstance(value, PropertyTable | Expression | Latent)]
+
 
 class Ambient(ScenarioBlock):
     """A region that is not solved: where it meets a solid, heat passes by convection.

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from heatsim.scenario.boundary import FACES, Boundary, Face
-from heatsim.scenario.expressions.expression import Expression
+from heatsim.scenario.boundary import KINDS, Boundary, Face, kind_name
+from heatsim.scenario.expressions.expression import depends_on, separate_temperature
 from heatsim.scenario.grid import Grid
 from heatsim.scenario.materials import MAX_MATERIALS, Ambient, Contact, Material
 from heatsim.scenario.output import HISTORY_FIELDS, Output
 from heatsim.scenario.regions import Region, Shape
 from heatsim.scenario.sources import Source
 from heatsim.scenario.time_and_compute import Time
-from heatsim.scenario.toml.messages import quote
+from heatsim.scenario.toml.messages import one_of, quote
 from heatsim.scenario.toml.positions import KeyIssue
 from heatsim.scenario.toml.scanner import Key
 
@@ -56,7 +56,7 @@ def shapes_suit_cylindrical_coordinates(
 
 def patches_are_parts_of_faces(boundary: Boundary) -> Iterator[KeyIssue]:
     """A patch says where it is, a face does not; a patch has no patches, and nothing about it is periodic."""
-    for key, face in _faces(boundary):
+    for key, face in boundary.faces():
         if face.where is not None:
             yield KeyIssue((*key, "where"), "where belongs to a patch of a face, not to a face")
         if face.patches and face.kind == "periodic":
@@ -66,20 +66,12 @@ def patches_are_parts_of_faces(boundary: Boundary) -> Iterator[KeyIssue]:
 
 
 def temperature_dependence_is_separable(boundary: Boundary) -> Iterator[KeyIssue]:
-    """A coefficient or emissivity that follows temperature has a table over T, times what else it depends on."""
-    for key, face in _faces(boundary):
-        parts = [((*key, "patches", i), patch) for i, patch in enumerate(face.patches)]
-        for where, each in [(key, face), *parts]:
-            name = {"convection": "coefficient", "radiation": "emissivity"}.get(each.kind, "")
-            value = getattr(each, name, None)
-            if isinstance(value, Expression) and "T" in value.names and value.split_temperature() is None:
+    """A coefficient or emissivity that depends on T is a function of T alone, which is tabulated, times the rest."""
+    for key, condition in boundary.conditions():
+        for name, value in condition.inputs.items():
+            if depends_on(value, "T") and separate_temperature(value)[1] is None:
                 message = "expected an expression in T alone times one in x, y, z, t, found what mixes them"
-                yield KeyIssue((*where, name), message, 'such as "(5 + 20*x) * abs(T - 300)**0.25"')
-
-
-def _faces(boundary: Boundary) -> Iterator[tuple[Key, Face]]:
-    yield ("boundary", "default"), boundary.default
-    yield from ((("boundary", name), face) for name in FACES if (face := getattr(boundary, name)) is not None)
+                yield KeyIssue((*key, name), message, 'such as "(5 + 20*x) * abs(T - 300)**0.25"')
 
 
 def _patch_is_sound(key: Key, patch: Face) -> Iterator[KeyIssue]:
@@ -88,7 +80,8 @@ def _patch_is_sound(key: Key, patch: Face) -> Iterator[KeyIssue]:
     if patch.patches:
         yield KeyIssue((*key, "patches"), "expected no patches on a patch", "later patches lie over earlier")
     if patch.kind == "periodic":
-        message = 'expected "insulated", "fixed", "flux", "convection" or "radiation", found "periodic"'
+        kinds = one_of(kind for kind in map(kind_name, KINDS) if kind != patch.kind)
+        message = f"expected {kinds}, found {quote(patch.kind)}"
         yield KeyIssue((*key, "kind"), message, "a face is periodic as a whole")
 
 

@@ -150,6 +150,23 @@ class Expression:
         return f"Expression({self.text!r})"
 
 
+Value: TypeAlias = float | Expression
+
+
+def depends_on(value: Value, names: str) -> bool:
+    """Whether a value depends on any of some one-letter variables, such as "xyz"."""
+    return isinstance(value, Expression) and not value.names.isdisjoint(names)
+
+
+def separate_temperature(value: Value) -> tuple[Value, Expression | None]:
+    """A value as a product of what does not depend on T, and what depends on T alone, None if nothing does."""
+    parts = value.split_temperature() if isinstance(value, Expression) and "T" in value.names else None
+    if parts is None:
+        return value, None
+    others, of_temperature = parts
+    return (1.0 if others is None else others), of_temperature
+
+
 # The two forms in which a tree is computed: NumPy arrays, and the source of a scalar function for Numba.
 
 
