@@ -82,7 +82,7 @@ class Compute(ScenarioBlock):
     precision: Literal["float32", "float64"] = Field(
         "float32",
         description="Number format of the state and of results; float64 where many short steps add up small changes: "
-        "see precision in docs/results.md",
+        "see precision in docs/guide/time.md",
     )
     kernel: Literal["auto", "basic", "shared", "coarsened", "register", "temporal", "cpu"] = Field(
         "auto", description="Stencil kernel; auto = the fastest that applies"

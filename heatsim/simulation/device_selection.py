@@ -125,7 +125,7 @@ def _on_cpu(scenario: Scenario, reason: str) -> DeviceChoice:
 
 
 def _fastest_cuda_kernel(scenario: Scenario) -> tuple[str, str]:
-    """The CUDA kernel to take, and why. Measured on an H200: docs/performance.md."""
+    """The CUDA kernel to take, and why. Measured on an H200: docs/reports/performance.md."""
     if scenario.time.integrator in SOLVING:
         return ON_CUDA, f"{scenario.time.integrator} solves linear systems"
     if find_temperature_dependence(scenario) is not None:
