@@ -18,7 +18,14 @@ TREES = {"heatsim": ROOT / "heatsim", "heatsim_kernels": ROOT / "kernels" / "hea
 ROOMS = {
     "heatsim": {"heatsim.scenario", "heatsim.simulation", "heatsim.cli.main", "xarray"},
     "heatsim.errors": {"heatsim.errors"},
-    "heatsim.scenario": {"heatsim.physics.boundary", "pydantic", "pydantic_core", "numpy", "tomli_w"},
+    "heatsim.scenario": {
+        "heatsim.integrators.INTEGRATORS",
+        "heatsim.physics.boundary",
+        "pydantic",
+        "pydantic_core",
+        "numpy",
+        "tomli_w",
+    },
     "heatsim.scenario.toml": {"pydantic_core"},
     "heatsim.scenario.expressions": {"heatsim.scenario.toml", "numpy"},
     "heatsim.scenario.base_model": {"heatsim.scenario.toml", "pydantic", "pydantic_core"},
@@ -42,7 +49,7 @@ ROOMS = {
     "heatsim.store": {"h5py", "numpy", "PIL", "trimesh", "rtree", "heatsim.geometry.grid"},
     "heatsim.plots": {"matplotlib", "numpy"},
     "heatsim.hotspots": {"heatsim_kernels", "numpy"},
-    "heatsim.integrators": {"heatsim.problem", "heatsim.simulation.state", "heatsim_kernels", "numpy"},
+    "heatsim.integrators": {"heatsim_kernels", "numpy"},
     "heatsim.recorders": {
         "heatsim.store",
         "heatsim.plots",
@@ -98,6 +105,8 @@ ROOMS = {
 }
 # What a room may name in annotations, that is under `if TYPE_CHECKING`.
 ANNOTATIONS = {
+    "heatsim.scenario": {"heatsim.integrators.integrator"},
+    "heatsim.integrators": {"heatsim.problem", "heatsim.simulation.state"},
     "heatsim.recorders": {"heatsim.problem", "heatsim.simulation.state", "heatsim.scenario"},
 }
 # What one place alone imports, whatever else the importing module may do. The command line may import all but CUDA.

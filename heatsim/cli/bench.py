@@ -17,6 +17,24 @@ _precision = click.option(
 _json = click.option("--json", type=click.Path(path_type=Path), metavar="FILE", help="Write all that was found.")
 
 
+class _IntegratorName(click.ParamType[str]):
+    """The name of an integrator that the benchmark takes; the names are loaded when they are asked for."""
+
+    name = "integrator"
+
+    @staticmethod
+    def _names() -> click.Choice[str]:
+        from heatsim.bench.integrators.options import NAMES
+
+        return click.Choice(NAMES)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        return self._names().get_metavar(param, ctx)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return self._names().convert(value, param, ctx)
+
+
 @click.group()
 def bench() -> None:
     """Verify kernels and integrators on this machine, and time them."""
@@ -82,7 +100,7 @@ def convolution(**asked: Any) -> None:
     "--integrator",
     "integrators",
     multiple=True,
-    type=click.Choice(["euler", "rkl2", "implicit"]),
+    type=_IntegratorName(),
     help="What to solve it by [all].",
 )
 @click.option("--limit", default=60.0, show_default=True, help="Seconds for a run; what takes longer is cut short.")

@@ -71,7 +71,7 @@ def run(
 def _print_estimate(scenario: Scenario, as_json: bool) -> None:
     from heatsim.cli import summary
     from heatsim.problem import build_problem
-    from heatsim.simulation import device_selection
+    from heatsim.simulation import device_selection, dry_run
     from heatsim.simulation import run as runs
     from heatsim.simulation.memory_estimate import state_bytes
 
@@ -80,9 +80,9 @@ def _print_estimate(scenario: Scenario, as_json: bool) -> None:
     built = build_problem(scenario)
     print_warnings(built.cautions())
     problem, choice, taken = runs.resolve_auto(built, choice, full=True)
-    if taken is None and scenario.time.integrator != "steady":
+    if taken is None and not scenario.time.is_steady:
         taken = runs.recommend_integrator(problem)
-    numbers = summary.estimate_run(problem, choice.device_name, choice.kernel, taken)
+    numbers = dry_run.estimate_run(problem, choice.device_name, choice.kernel, taken)
     if as_json:
         click.echo(jsonlib.dumps(numbers, indent=2))
     else:

@@ -28,6 +28,7 @@ from heatsim_kernels.stencil.step_batches import window_heating_rate, window_sou
 from heatsim.errors import NotConvergedError
 from heatsim.integrators.implicit import combine_rates
 from heatsim.integrators.linearised import diagonal_coupling, linearise_problem, solver_kernels
+from heatsim.integrators.step_control import TrialStep
 from heatsim.integrators.tableaus import TR_BDF2, Tableau
 
 if TYPE_CHECKING:
@@ -47,16 +48,12 @@ MIN_DAMPING = 1 / 16
 
 
 @dataclass(frozen=True)
-class NonlinearTrialStep:
-    """A step that was computed and not taken yet. error: the largest estimated error of a cell, K, or nan if it
-    was not estimated; low, high: the least and greatest temperature; entered, released: J."""
+class NonlinearTrialStep(TrialStep):
+    """state: the new u; low, high are temperatures; entered: heat through each face and from each ambient in the step,
+    J."""
 
     state: np.ndarray
-    error: float
-    low: float
-    high: float
     entered: np.ndarray
-    released: float
 
 
 class NonlinearInputs(NamedTuple):
@@ -118,10 +115,10 @@ class NonlinearImplicit:
         released = float(weights @ np.array([stage.inputs.sources.sum() for stage in stages]))
         u = self._balanced(stages[-1].u, float(entered.sum()) + released)
         T = self._temperature(u)[self._solved]
-        return NonlinearTrialStep(u, error, float(T.min()), float(T.max()), entered, released)
+        return NonlinearTrialStep(error, float(T.min()), float(T.max()), released, u, entered)
 
     def accept_step(self, trial_step: NonlinearTrialStep, time: float) -> None:
-        """Make the attempted step the state of `time` s."""
+        """Make the step computed the state of `time` s."""
         state, held = self._state, self._held
         elapsed = time - state.time
         self._slope = (trial_step.state - self._present.u) / elapsed

@@ -6,12 +6,14 @@ refinement), until another cycle would change no cell by more than the tolerance
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from heatsim.errors import NotConvergedError, NotFiniteError
+from heatsim.integrators.integrator import SOLVER_KERNELS, Advance, Integrator, solver_rows
 
 if TYPE_CHECKING:
     from heatsim.integrators.host_field import HostField
@@ -22,6 +24,11 @@ ITERATIONS_A_CYCLE = 20  # iterations between looks at the range of temperatures
 FIRST_RESIDUAL = 1e-3  # enough to know the range
 TOLERANCE_SHARE = 0.1  # of the tolerance that the last correction of a cycle may be
 ROUNDING = 1e-14  # of the temperatures: corrections below are none
+
+DEFAULT_TOLERANCE = 1e-6  # of the range of temperatures, where time.tolerance is left out
+BYTES_A_CELL = 250  # on the device
+TYPICAL_ITERATIONS = 15  # of the whole solve; strong contrasts take twice as many
+TIMED_TOLERANCE = 1e-10  # of a solve that is timed: it does not end before
 
 
 def solve(state: State, tolerance: float) -> Iterator[None]:
@@ -61,3 +68,54 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
 
 def _accuracy(low: float, high: float, tolerance: float) -> float:
     return max(TOLERANCE_SHARE * tolerance * (high - low), ROUNDING * max(abs(low), abs(high)), np.finfo(float).tiny)
+
+
+def seconds_of_solves(state: State, time_step: float, iterations: int) -> float:
+    """Seconds that so many iterations of the linear solver will take, for steps of `time_step` s (infinite: for a
+    steady state), from one short solve on a state that is thrown away."""
+    if state.problem.temperature_dependent:
+        return _seconds_of_linearisations(state)
+    field = cast("HostField", state.sweep)  # or a DeviceField, which is used alike
+    balance, rhs = field.balance(state.problem), 0.0 * field.values + 1.0
+    balance.prepare(balance.inputs(0.0), time_step)
+    balance.solve(rhs, None, tolerance=0.0, accuracy=0.0, iterations=1)  # compiles
+    begun = time.perf_counter()
+    balance.solve(rhs, None, tolerance=0.0, accuracy=0.0, iterations=3)
+    return (time.perf_counter() - begun) / 3 * iterations
+
+
+def _seconds_of_linearisations(state: State) -> float:
+    """Those of a steady state in which something depends on temperature, from its second iteration."""
+    from heatsim.integrators import nonlinear_steady
+
+    found = nonlinear_steady.solve(state, TIMED_TOLERANCE)
+    next(found)  # compiles
+    begun = time.perf_counter()
+    next(found, None)
+    return (time.perf_counter() - begun) * TYPICAL_ITERATIONS
+
+
+def _start(state: State) -> Advance:
+    tolerance = state.problem.scenario.time.tolerance or DEFAULT_TOLERANCE
+    if state.problem.temperature_dependent:
+        from heatsim.integrators import nonlinear_steady
+
+        return lambda target: nonlinear_steady.solve(state, tolerance)
+    return lambda target: solve(state, tolerance)
+
+
+def _measure(state: State) -> float:
+    return seconds_of_solves(state, np.inf, TYPICAL_ITERATIONS)
+
+
+STEADY = Integrator(
+    name="steady",
+    start=_start,
+    to_limit=True,
+    ends_at_kinks=False,
+    default_tolerance=DEFAULT_TOLERANCE,
+    kernels=SOLVER_KERNELS,
+    bytes_a_cell=BYTES_A_CELL,
+    measure=_measure,
+    report=solver_rows,
+)

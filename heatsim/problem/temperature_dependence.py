@@ -41,10 +41,10 @@ class TabulatedMaterials(NamedTuple):
 
 def require_nonlinear_integrator(scenario: Scenario) -> None:
     """Raise `ScenarioError` for an integrator that needs a linear problem."""
-    name = scenario.time.integrator
-    if name == "rkl2":
+    chosen = scenario.time.chosen
+    if chosen is not None and not chosen.takes_nonlinear:
         key = ".".join(map(str, find_temperature_dependence(scenario) or ()))
-        message = f'"{name}" needs properties and faces that do not follow temperature, as {key} does'
+        message = f'"{chosen.name}" needs properties and faces that do not follow temperature, as {key} does'
         hint = 'integrator = "euler" and "implicit" follow it, "steady" finds its limit'
         raise ScenarioError([scenario.issue_at(("time", "integrator"), message, hint)])
 
@@ -55,7 +55,7 @@ def tabulate_materials(scenario: Scenario, reference: float, reach: TemperatureB
     held = [kernel.EnthalpyMaterial.constant(1.0, 1.0)] if scenario.ambients else []
     low, high = reach.possible
     segments = SEGMENTS_OF_ALL if high - low > WIDE else SEGMENTS
-    segments = SEGMENTS_OF_STEADY if scenario.time.integrator == "steady" else segments
+    segments = SEGMENTS_OF_STEADY if scenario.time.is_steady else segments
     middle = reference - ABSOLUTE_ZERO[scenario.temperature_unit]
     tables = tabulate([each.material for each in found] + held, middle, reach.possible, segments)
     told, reached = (

@@ -25,7 +25,8 @@ class EnergyRecorder:
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         schedule = problem.scenario.output.energy
         self.times = schedule.times(problem.scenario.time.end) if schedule else ()
-        unit = "W" if problem.scenario.time.integrator == "steady" else "J"
+        chosen = problem.scenario.time.chosen
+        unit = chosen.energy_unit if chosen else "J"
         parts = ["stored", "sources", *FACES, *problem.scenario.ambients, "residual"]
         header = ["time [s]", *(f"{part} [{unit}]" for part in parts), "residual / moved [1]"]
         self._table = CsvTable(folder.energy, header)

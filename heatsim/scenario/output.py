@@ -162,6 +162,14 @@ class Output(ScenarioBlock):
     probes: tuple[Probe, ...] = Field((), description="Points to record in probes.csv")
     regions: tuple[Statistics, ...] = Field((), description="Parts of the box to keep statistics of in regions.csv")
 
+    def times(self, end: float) -> tuple[float, ...]:
+        """Return the times at which anything is recorded in a run from 0 to `end` [s], sorted and unique."""
+        values = [value for _, value in self]
+        parts = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
+        return tuple(
+            sorted({time for part in parts if isinstance(part, Schedule | Recorded) for time in part.times(end)})
+        )
+
     @model_validator(mode="after")
     def _has_each_field_once(self) -> Self:
         for name in self.fields:

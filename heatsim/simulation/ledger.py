@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heatsim.errors import ScenarioError
-from heatsim.integrators import SOLVING
 
 if TYPE_CHECKING:
     from heatsim.simulation.state import State
@@ -26,11 +25,11 @@ SAMPLE_COUNTS = (20_000, 31_415)  # at sources over a run: where these two diffe
 def energy_warnings(state: State) -> Iterator[str]:
     """What to say of the energy of a run so far; nothing of a steady state."""
     if np.isfinite(state.time) and state.time > 0:
-        yield from check_lost_energy(state)
-        yield from check_missed_pulses(state)
+        yield from _check_lost_energy(state)
+        yield from _check_missed_pulses(state)
 
 
-def check_lost_energy(state: State) -> Iterator[str]:
+def _check_lost_energy(state: State) -> Iterator[str]:
     """Of a residual that is not the rounding of the field."""
     problem, share = state.problem, abs(state.energy.relative_residual)
     if not MIN_RELATIVE_RESIDUAL < share < np.inf:
@@ -39,7 +38,7 @@ def check_lost_energy(state: State) -> Iterator[str]:
     if abs(state.energy.residual) <= MAX_ROUNDINGS * unit * problem.whole_capacity:
         return
     lost = f"{share:.2g} of the energy moved was lost or came from nowhere"
-    if problem.scenario.time.integrator in SOLVING or problem.dtype != np.float32:
+    if problem.scenario.time.solves or problem.dtype != np.float32:
         yield f"{lost}, so that temperatures are wrong"
         return
     cures = 'compute.precision = "float64"'
@@ -47,7 +46,7 @@ def check_lost_energy(state: State) -> Iterator[str]:
     yield f"{lost}, as steps change temperatures by too little for float32: take {cures}"
 
 
-def check_missed_pulses(state: State) -> Iterator[str]:
+def _check_missed_pulses(state: State) -> Iterator[str]:
     """Of sources that are expressions in t, of which steps saw another energy than they have."""
     try:
         looks = [state.problem.heat_released(state.time, looks) for looks in SAMPLE_COUNTS]

@@ -128,6 +128,7 @@ VARIED_PROBLEMS = {
     ),
 }
 
+ORDERS = {"backward Euler": 1, "TR-BDF2": 2}  # of the error at a given time, by the names of tableaus
 ORDER_PROBLEMS = {
     "a mode": case([24, 1, 1], 0.1, initial="cos(pi*x)"),
     "two materials, a source that follows time, convection": case(
