@@ -10,7 +10,7 @@ from heatsim.errors import ScenarioError
 from heatsim.geometry.grid import Grid
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import Value
-from heatsim.scenario.toml.scanner import Key
+from heatsim.scenario.toml.positions import Key
 
 
 def evaluate(value: Value, shape: tuple[int, ...], **variables: np.ndarray | float) -> np.ndarray:

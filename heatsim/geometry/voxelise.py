@@ -13,7 +13,7 @@ from heatsim.geometry.grid import AXES, Grid
 from heatsim.geometry.point_values import centre_planes, require_finite
 from heatsim.scenario import Scenario
 from heatsim.scenario.regions import Box, Cylinder, Labels, Shape, Sphere
-from heatsim.scenario.toml.scanner import Key
+from heatsim.scenario.toml.positions import Key
 from heatsim.store.inputs import read_array
 from heatsim.store.stl import StlSurface, read_surface
 

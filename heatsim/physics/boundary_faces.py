@@ -34,7 +34,7 @@ from heatsim.physics.event_times import discontinuity_times
 from heatsim.scenario import Scenario
 from heatsim.scenario.boundary import FACES, Face, FaceName
 from heatsim.scenario.expressions.expression import Value, depends_on, separate_temperature
-from heatsim.scenario.toml.scanner import Key
+from heatsim.scenario.toml.positions import Key
 from heatsim.scenario.value_types import ABSOLUTE_ZERO, TEMPERATURE
 
 Points = Mapping[str, np.ndarray | float]

@@ -21,7 +21,7 @@ from heatsim.problem.cell_classes import CellClasses
 from heatsim.problem.temperature_bounds import sample_times
 from heatsim.scenario import Expression, Scenario, find_temperature_dependence
 from heatsim.scenario.expressions.expression import separate_temperature
-from heatsim.scenario.toml.scanner import Key
+from heatsim.scenario.toml.positions import Key
 from heatsim.scenario.value_types import ABSOLUTE_ZERO, Number
 
 SEGMENTS = 2048  # of the tables, where the range is known

@@ -20,8 +20,7 @@ from heatsim.physics.sources.beam_path import BeamPath
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.regions import Shape
 from heatsim.scenario.sources import GaussianBeam
-from heatsim.scenario.toml.positions import KeyIssue
-from heatsim.scenario.toml.scanner import Key
+from heatsim.scenario.toml.positions import Key, KeyIssue
 
 if TYPE_CHECKING:
     from heatsim.problem.problem import Problem

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heatsim.scenario.checks.warnings import find_warnings
+    from heatsim.scenario.checks.cross_block import find_warnings
     from heatsim.scenario.expressions.expression import Expression
     from heatsim.scenario.expressions.parser import ExpressionError
     from heatsim.scenario.loading import load, loads
@@ -24,7 +24,7 @@ _HOMES = {
     "ExpressionError": "expressions.parser",
     "Scenario": "model",
     "find_temperature_dependence": "model",
-    "find_warnings": "checks.warnings",
+    "find_warnings": "checks.cross_block",
     "json_schema": "reference.schema",
     "load": "loading",
     "loads": "loading",

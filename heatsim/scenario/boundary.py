@@ -15,7 +15,7 @@ from heatsim.physics.boundary.insulated import Insulated
 from heatsim.physics.boundary.periodic import Periodic
 from heatsim.physics.boundary.radiation import Radiation
 from heatsim.scenario.base_model import ScenarioBlock, kind_tag
-from heatsim.scenario.toml.scanner import Key
+from heatsim.scenario.toml.positions import Key
 
 FaceName = Literal["x_min", "x_max", "y_min", "y_max", "z_min", "z_max"]
 FACES: tuple[FaceName, ...] = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")

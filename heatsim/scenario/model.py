@@ -19,8 +19,7 @@ from heatsim.scenario.regions import Region
 from heatsim.scenario.smoothing import Smoothing
 from heatsim.scenario.sources import Initial, Source
 from heatsim.scenario.time_and_compute import Compute, Time
-from heatsim.scenario.toml.positions import SourcePositions
-from heatsim.scenario.toml.scanner import Key
+from heatsim.scenario.toml.positions import Key, SourcePositions
 from heatsim.scenario.value_types import ValidationContext, text
 
 Title = Annotated[str, text("a title of at most 200 characters on one line", r"[^\x00-\x1f\x7f]{0,200}")]
@@ -74,11 +73,11 @@ class Scenario(ScenarioBlock):
         return self.path.parent.absolute() if self.path else Path.cwd()
 
     def issue_at(self, key: Key, message: str, hint: str = "") -> Issue:
-        """Return a flaw for a `ScenarioError`, placed at the line of `key`, such as ("regions", 2, "sphere").
+        """Return an issue for a `ScenarioError`, placed at the line of `key`, such as ("regions", 2, "sphere").
 
         Where the key itself was not given, the nearest one around it is named.
         """
-        return self._positions.flaw(key, message, hint)
+        return self._positions.issue_at(key, message, hint)
 
     def to_toml(self) -> str:
         """Return the scenario as TOML with all defaults filled in and file names absolute.

@@ -12,8 +12,7 @@ import numpy as np
 from heatsim.errors import Issue, ScenarioError
 from heatsim.scenario import Scenario
 from heatsim.scenario.toml.messages import found, quote
-from heatsim.scenario.toml.positions import key_text
-from heatsim.scenario.toml.scanner import Key
+from heatsim.scenario.toml.positions import Key, key_text
 
 MAX_CSV_FILE_BYTES = 2**26  # bytes: a million rows
 SAME_LINE = 1  # column of a flaw that a line has as a whole

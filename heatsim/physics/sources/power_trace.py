@@ -10,7 +10,7 @@ import numpy as np
 
 from heatsim.physics.sources.csv_columns import read_columns, require_increasing, select_columns
 from heatsim.scenario import Scenario
-from heatsim.scenario.toml.scanner import Key
+from heatsim.scenario.toml.positions import Key
 
 _UNITS = {"time": "s", "power": "W"}  # of the columns, in their order in a file that does not name them
 

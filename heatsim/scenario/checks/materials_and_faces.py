@@ -1,4 +1,7 @@
-"""Whether a scenario in cylindrical coordinates is one: x is the radius r, y the angle phi in one cell around."""
+"""Checks of coordinates, faces, materials and derived fields.
+
+In cylindrical coordinates x is the radius r and y the angle phi, in one cell around.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,7 @@ from heatsim.scenario.regions import Region, Shape
 from heatsim.scenario.sources import Source
 from heatsim.scenario.time_and_compute import Time
 from heatsim.scenario.toml.messages import one_of, quote
-from heatsim.scenario.toml.positions import KeyIssue
-from heatsim.scenario.toml.scanner import Key
+from heatsim.scenario.toml.positions import Key, KeyIssue
 
 
 def cylindrical_faces_exist(grid: Grid, boundary: Boundary) -> Iterator[KeyIssue]:
@@ -38,10 +40,7 @@ def shapes_suit_cylindrical_coordinates(
     """Round shapes and beams are meant in x, y, z."""
     if grid.coordinates != "cylindrical":
         return
-    shapes: list[tuple[Key, Shape]] = [(("regions", i), region) for i, region in enumerate(regions)]
-    shapes += [(("sources", i, "region"), source.region) for i, source in enumerate(sources) if source.region]
-    shapes += [(("output", "regions", i), region) for i, region in enumerate(output.regions)]
-    for key, shape in shapes:
+    for key, shape in shapes_with_keys(regions, sources, output):
         for form in shape.forms:
             if form in ("sphere", "cylinder", "stl"):
                 message = f"expected box, where or labels in cylindrical coordinates, found {form}"
@@ -51,7 +50,16 @@ def shapes_suit_cylindrical_coordinates(
             yield KeyIssue(("sources", i, "beam"), "expected Cartesian coordinates for a beam, found cylindrical ones")
 
 
-# Whether faces and their patches are sound.
+def shapes_with_keys(
+    regions: Sequence[Region], sources: Sequence[Source], output: Output
+) -> Iterator[tuple[Key, Shape]]:
+    """All shapes of a scenario, each with its key."""
+    yield from ((("regions", i), region) for i, region in enumerate(regions))
+    yield from ((("sources", i, "region"), source.region) for i, source in enumerate(sources) if source.region)
+    yield from ((("output", "regions", i), region) for i, region in enumerate(output.regions))
+
+
+# --- faces and their patches
 
 
 def patches_are_parts_of_faces(boundary: Boundary) -> Iterator[KeyIssue]:
@@ -85,7 +93,7 @@ def _patch_is_sound(key: Key, patch: Face) -> Iterator[KeyIssue]:
         yield KeyIssue((*key, "kind"), message, "a face is periodic as a whole")
 
 
-# Whether materials, ambients and contacts fit together.
+# --- materials, ambients and contacts
 
 
 def names_mean_one_thing(materials: Mapping[str, Material], ambients: Mapping[str, Ambient]) -> Iterator[KeyIssue]:
@@ -121,7 +129,7 @@ def melted_fractions_have_something_to_melt(materials: Mapping[str, Material], o
         yield KeyIssue(("output", "fields", place), message, "latent = { heat, solidus, liquidus }")
 
 
-# Whether the derived fields that are asked for can be had.
+# --- derived fields and statistics
 
 
 def find_crossing_temperature(materials: Mapping[str, Material], output: Output) -> float | None:
