@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,8 +21,6 @@ from heatsim.integrators.integrator import EstimateInputs, Integrator, Integrato
 from heatsim.integrators.step_control import count_steps
 
 if TYPE_CHECKING:
-    from heatsim_kernels.stencil import ExplicitStepper
-
     from heatsim.problem import Problem
     from heatsim.simulation.state import State
 
@@ -130,19 +128,19 @@ def measure_step_cost(state: State) -> StepCost:
     # No longer than the end allows: no input is known after it.
     dt = min(problem.largest_step, problem.stability_limit, problem.scenario.time.end / batch)
 
-    sweep, drive = cast("ExplicitStepper", state.sweep), problem.drive(np.zeros(1), dt)
+    stepper, field, drive = state.stepper, state.field, problem.drive(np.zeros(1), dt)
 
     def steps() -> float:
         begun = time.perf_counter()
         euler.advance(state, 0.0, dt, 0, batch)
-        sweep.is_finite()  # waits for the device
+        field.is_finite()  # waits for the device
         return (time.perf_counter() - begun) / batch
 
     def sweeps() -> float:
         begun = time.perf_counter()
         for _ in range(TIMED_STEPS):
-            sweep.advance(dt, 1, drive)
-        sweep.is_finite()
+            stepper.advance(dt, 1, drive)
+        field.is_finite()
         return (time.perf_counter() - begun) / TIMED_STEPS
 
     return StepCost(_min_seconds(steps), _min_seconds(sweeps))

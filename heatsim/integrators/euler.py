@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from math import pi
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,8 +26,6 @@ from heatsim.integrators.integrator import Advance, EstimateInputs, Integrator, 
 from heatsim.integrators.step_control import CHECK_EVERY, count_equal_steps, count_steps, input_error, require_finite
 
 if TYPE_CHECKING:
-    from heatsim_kernels.stencil import ExplicitStepper
-
     from heatsim.problem import Problem
     from heatsim.simulation.state import State
 
@@ -50,7 +48,7 @@ def advance(state: State, start: float, dt: float, first: int, count: int) -> No
     varies = problem.walls.varies or problem.volume_sources.varies
     steps = first + np.arange(max(1, count if varies else 1))
     drive = problem.drive(start + dt * steps, dt)
-    cast("ExplicitStepper", state.sweep).advance(dt, count, drive)
+    state.stepper.advance(dt, count, drive)
     for energy in problem.source_energy(drive, dt, count).tolist():  # one by one: the sum must not depend on batches
         state.source_energy += energy
     state.step += count
@@ -62,9 +60,9 @@ class ExplicitSteps:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._check_every = CHECK_EVERY[state.sweep.device]
-        self._at_once: int = getattr(state.sweep, "fused", 1)
-        self._batch, self._unchecked = min(FIRST_BATCH[state.sweep.device], state.problem.batch), 0
+        self._check_every = CHECK_EVERY[state.field.device]
+        self._at_once = state.stepper.fused_steps
+        self._batch, self._unchecked = min(FIRST_BATCH[state.field.device], state.problem.batch), 0
 
     def advance(self, target: float) -> Iterator[None]:
         """Bring the state to a time; yields after each batch."""
@@ -93,7 +91,7 @@ class ExplicitSteps:
             self._batch = _next_batch(count, time.perf_counter() - begun, most, self._at_once)
         self._unchecked += count
         if self._unchecked + self._batch > self._check_every:
-            require_finite(self._state.sweep.was_finite(), self._state)
+            require_finite(self._state.field.was_finite(), self._state)
             self._unchecked = 0
 
 

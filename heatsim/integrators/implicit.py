@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from heatsim_kernels.multigrid.solver import Solution
 
     from heatsim.integrators.balance import BalanceInputs
-    from heatsim.integrators.host_field import HostField
     from heatsim.integrators.nonlinear_implicit import NonlinearImplicit
     from heatsim.simulation.state import State
 
@@ -101,9 +100,10 @@ class Implicit:
     """Steps of one method on a state."""
 
     def __init__(self, state: State, tableau: Tableau = TR_BDF2) -> None:
+        from heatsim.integrators.balance import Balance
+
         self._state, self.tableau = state, tableau
-        self._held = cast("HostField", state.sweep)  # or a DeviceField, which is used alike
-        self._balance = self._held.balance(state.problem)
+        self._balance = Balance(state.problem, state.field)
         self._present = self._look(self._balance.inputs(state.time))
         self._slope: Values | None = None  # K/s, of the last step: what the next is guessed from
 
@@ -113,7 +113,7 @@ class Implicit:
 
         Raises `NotConvergedError` where the solver does not get there.
         """
-        tableau, present, old = self.tableau, self._present, self._held.values
+        tableau, present, old = self.tableau, self._present, self._balance.values
         stages: list[ImplicitStage] = []
         slope = self._slope
         for c, row in zip(tableau.c, tableau.a, strict=True):
@@ -127,7 +127,7 @@ class Implicit:
         weights = np.array(tableau.weights) * dt
         entered = weights @ np.array([stage.entering for stage in stages])
         released = float(weights @ np.array([stage.inputs.power for stage in stages]))
-        low, high = self._held.extent(last.field)
+        low, high = self._balance.extent(last.field)
         return ImplicitTrialStep(error, low, high, released, last.field, last.inputs, entered)
 
     def _stage(
@@ -140,7 +140,7 @@ class Implicit:
         accuracy: float,
     ) -> ImplicitStage:
         """Solve a stage at c dt, guessed from a slope, K/s; `weights`: of the stages before it."""
-        balance, present, old, diagonal = self._balance, self._present, self._held.values, self.tableau.diagonal
+        balance, present, old, diagonal = self._balance, self._present, self._balance.values, self.tableau.diagonal
         inputs = balance.inputs(present.time + c * dt)
         balance.prepare(inputs, diagonal * dt)
         same = inputs is present.inputs
@@ -154,23 +154,23 @@ class Implicit:
 
     def accept_step(self, trial_step: ImplicitTrialStep, time: float) -> None:
         """Make the step computed the state of `time` s."""
-        state, held = self._state, self._held
-        self._slope = (trial_step.field - held.values) / (time - state.time)
-        held.assign(trial_step.field)
-        held.look(time - state.time)
-        held.entered += trial_step.entered
+        state, balance = self._state, self._balance
+        self._slope = (trial_step.field - balance.values) / (time - state.time)
+        balance.assign(trial_step.field)
+        state.field.sample(time - state.time)
+        state.entered += trial_step.entered
         state.source_energy += trial_step.released
         state.time, state.step = time, state.step + 1
         self._present = self._look(trial_step.inputs)
 
     def _look(self, inputs: BalanceInputs) -> Present:
-        values = self._held.values
+        values = self._balance.values
         exchange = self._balance.exchange(values)
         return Present(self._state.time, inputs, exchange, self._balance.flow(inputs, values, exchange))
 
     def _error(self, stages: list[ImplicitStage]) -> float:
         difference = combine_rates(self.tableau.error_weights, stages, self.tableau.diagonal)
-        low, high = self._held.extent(self._solve(difference, None, 0.0, ESTIMATE_RESIDUAL).x)
+        low, high = self._balance.extent(self._solve(difference, None, 0.0, ESTIMATE_RESIDUAL).x)
         return max(-low, high)
 
     def _solve(self, rhs: Values, guess: Values | None, accuracy: float, residual: float) -> Solution:

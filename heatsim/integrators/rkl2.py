@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, sqrt
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from heatsim_kernels.stencil.rk_stages import RkStage
@@ -36,7 +36,6 @@ from heatsim.integrators.step_control import (
 )
 
 if TYPE_CHECKING:
-    from heatsim_kernels.stencil import ExplicitStepper
     from heatsim_kernels.stencil.terms import Forcing
 
     from heatsim.problem import Problem
@@ -189,12 +188,12 @@ def _stages(stages: int, varies: bool, dtype: np.dtype) -> tuple[RkStage, ...]:
 
 
 class Rkl2:
-    """Super steps on a state whose sweep takes stages."""
+    """Super steps of a state whose stepper takes stages."""
 
     def __init__(self, state: State, tolerance: float) -> None:
         """`tolerance`: what `longest` steps must leave of the precision."""
         problem = state.problem
-        self._state, self._sweep = state, cast("ExplicitStepper", state.sweep)
+        self._state, self._stepper = state, state.stages
         self._varies = problem.walls.varies or problem.volume_sources.varies
         self._drive: Forcing | None = None
         self._checked = state.solver_statistics.stages  # stages that had been taken at the last look
@@ -211,7 +210,7 @@ class Rkl2:
         scheme = self._scheme(dt)
         end = self._state.time + dt
         rate = float(self._state.problem.dtype.type(scheme.mu_tilde[0]))
-        found = self._sweep.defect(dt, rate, self._inputs(np.array([end])))
+        found = self._stepper.defect(dt, rate, self._inputs(np.array([end])))
         self._state.solver_statistics.stages += 1
         noise = defect_rounding(self._state.problem.dtype, max(abs(found.low), abs(found.high)), rate, scheme.limit)
         error = scheme.share_of_defect * max(found.largest - noise, 0.0 * found.largest)
@@ -226,14 +225,14 @@ class Rkl2:
         all is finite."""
         self._accept(self._take_stages(dt), time)
         state = self._state
-        if state.solver_statistics.stages - self._checked >= CHECK_EVERY[state.sweep.device]:
-            require_finite(state.sweep.was_finite(), state)
+        if state.solver_statistics.stages - self._checked >= CHECK_EVERY[state.field.device]:
+            require_finite(state.field.was_finite(), state)
             self._checked = state.solver_statistics.stages
 
     def _accept(self, released: float, time: float) -> None:
         state = self._state
-        self._sweep.accept()
-        self._sweep.look(time - state.time)
+        self._stepper.accept()
+        state.field.sample(time - state.time)
         state.source_energy += released
         state.time, state.step = time, state.step + 1
 
@@ -253,7 +252,7 @@ class Rkl2:
             some = stages[first : first + at_once]
             times = state.time + dt * np.array(scheme.c[first : first + len(some)])
             drive = self._inputs(times)
-            self._sweep.take_stages(dt, some, first, drive)
+            self._stepper.take_stages(dt, some, first, drive)
             shares = [stage.weight for stage in some]
             released += float(problem.source_energy(drive, dt, len(some)) @ np.array(shares))
         state.solver_statistics.stages += scheme.stages

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from heatsim.errors import NotConvergedError, NotFiniteError
 from heatsim.integrators.integrator import SOLVER_KERNELS, Advance, Integrator, solver_rows
 
 if TYPE_CHECKING:
-    from heatsim.integrators.host_field import HostField
     from heatsim.simulation.state import State
 
 MAX_ITERATIONS = 300
@@ -34,32 +33,33 @@ TIMED_TOLERANCE = 1e-10  # of a solve that is timed: it does not end before
 def solve(state: State, tolerance: float) -> Iterator[None]:
     """Bring the state to its limit, to `tolerance` times the range of its temperatures; yields as it goes.
 
-    The time is then infinite, and the `entered` of the field and `State.source_energy` are in W. Raises
+    The time is then infinite, and `State.entered` and `State.source_energy` are in W. Raises
     `NotConvergedError`; the state then holds the last iterate.
     """
-    held = cast("HostField", state.sweep)  # or a DeviceField, which is used alike
-    balance = held.balance(state.problem)
-    inputs, T = balance.inputs(0.0), held.values
+    from heatsim.integrators.balance import Balance
+
+    balance = Balance(state.problem, state.field)
+    inputs, T = balance.inputs(0.0), balance.values
     balance.prepare(inputs, np.inf)
-    driving = held.norm(balance.flow(inputs, 0.0 * T, 0.0 * T))
+    driving = balance.norm(balance.flow(inputs, 0.0 * T, 0.0 * T))
     history = state.solver_statistics.residuals
     accuracy, done, stuck = 0.0, False, False
     while not (done or stuck) and state.solver_statistics.iterations < MAX_ITERATIONS:
         flow = balance.flow(inputs, T, balance.exchange(T))
         residual = 0.0 if accuracy else FIRST_RESIDUAL
         found = balance.solve(flow, None, tolerance=residual, accuracy=accuracy, iterations=ITERATIONS_A_CYCLE)
-        if not np.isfinite(sum(held.extent(found.x))):
+        if not np.isfinite(sum(balance.extent(found.x))):
             raise NotFiniteError("the steady state is not finite: a source or boundary value is too large")
-        held.assign(T + found.x)
-        norm = held.norm(flow)
+        balance.assign(T + found.x)
+        norm = balance.norm(flow)
         driving = driving or norm or 1.0
         history += [each * norm / driving for each in found.residuals]
         state.solver_statistics.iterations += found.iterations
         done = found.converged and accuracy > 0.0
         stuck = not found.converged and found.iterations == 0  # a matrix so close to singular that rounding hides it
-        accuracy = _accuracy(*held.extent(T), tolerance)
+        accuracy = _accuracy(*balance.extent(T), tolerance)
         yield
-    held.entered[:] = balance.entering(inputs, T)
+    state.entered[:] = balance.entering(inputs, T)
     state.source_energy = inputs.power
     state.time, state.step = np.inf, 1
     if not done:
@@ -75,8 +75,10 @@ def seconds_of_solves(state: State, time_step: float, iterations: int) -> float:
     steady state), from one short solve on a state that is thrown away."""
     if state.problem.temperature_dependent:
         return _seconds_of_linearisations(state)
-    field = cast("HostField", state.sweep)  # or a DeviceField, which is used alike
-    balance, rhs = field.balance(state.problem), 0.0 * field.values + 1.0
+    from heatsim.integrators.balance import Balance
+
+    balance = Balance(state.problem, state.field)
+    rhs = 0.0 * balance.values + 1.0
     balance.prepare(balance.inputs(0.0), time_step)
     balance.solve(rhs, None, tolerance=0.0, accuracy=0.0, iterations=1)  # compiles
     begun = time.perf_counter()

@@ -10,7 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 from heatsim_kernels.enthalpy import material as kernel
-from heatsim_kernels.enthalpy.coefficients import BoundaryFactors, NonlinearCoefficients, nonlinear_coefficients
+from heatsim_kernels.enthalpy.coefficients import (
+    BoundaryFactors,
+    GridLayout,
+    NonlinearCoefficients,
+    nonlinear_coefficients,
+)
 from heatsim_kernels.enthalpy.tables import EnthalpyTables, tabulate
 from heatsim_kernels.stencil.terms import StencilCoefficients
 
@@ -75,19 +80,15 @@ def make_nonlinear_terms(
 ) -> NonlinearCoefficients:
     """The terms of a problem, from those that it would have if nothing departed from the reference."""
     own = zone_media[kinds.zone]
+    layout = GridLayout(linear.shape, linear.kinds, linear.periodic, linear.closed, linear.wall_per_cell, linear.taps)
     return nonlinear_coefficients(
-        linear.shape,
+        layout,
         tables,
         np.where(own < media.solids, kinds.volume, 0.0),
         np.minimum(own, media.solids),
         np.minimum(kinds.beyond, media.solids),
-        *kinds.faces,
-        kinds=linear.kinds,
-        periodic=linear.periodic,
-        closed=linear.closed,
-        wall_per_cell=linear.wall_per_cell,
-        taps=linear.taps,
-        factors=factors,
+        kinds.faces,
+        factors,
     )
 
 

@@ -19,19 +19,19 @@ def derived_fields(state: State) -> dict[str, SnapshotField]:
     problem, found = state.problem, dict[str, SnapshotField]()
     wanted, unit = problem.scenario.output.fields, problem.scenario.temperature_unit
     if "heat_flux" in wanted or "gradient" in wanted:
-        vectors = problem.flux_and_gradient(state.sweep.field(), state.time)
+        vectors = problem.flux_and_gradient(state.field.host(), state.time)
         for name, vector in zip(("heat_flux", "gradient"), vectors, strict=True):
             if name in wanted:
                 found |= component_fields(name, vector, problem.dtype, problem.grid.coordinates)
     if "melted_fraction" in wanted:
         found["melted_fraction"] = SnapshotField(state.melted_fraction(), "1", "melted fraction")
-    seen, crossed = state.seen(), problem.watched.crossing
+    statistics, crossed = state.statistics(), problem.watched.crossing
     known = {
         "peak_temperature": (unit, "highest temperature so far"),
         "time_above": ("s", f"time above {problem.scenario.output.time_above} {unit}"),
         "cooling_rate": ("K s-1", f"cooling rate through {(crossed or 0.0) + problem.reference:g} {unit}"),
     }
-    for name, values in seen.items():
+    for name, values in statistics.items():
         found[name] = SnapshotField(values.astype(problem.dtype), *known[name])
     return found
 

@@ -54,7 +54,7 @@ class SnapshotRecorder:
         self._writer.wait_for_room(share)
         field = capture or _given(state.temperature())
         path, time, step = self._folder.snapshot(self._count), state.time, state.step
-        not_looked_at = self.late and state.sweep.device == "cuda"
+        not_looked_at = self.late and state.field.device == "cuda"
         self._count += 1
         scenario, fields = self._problem.scenario, self._extra(state)
 

@@ -179,8 +179,8 @@ def _warm_up(state: State) -> None:
     chosen = state.problem.scenario.time.chosen
     if chosen is not None:
         chosen.warm_up(state)
-    state.sweep.look(0.0)
-    state.sweep.is_finite()
+    state.field.sample(0.0)
+    state.field.is_finite()
 
 
 def _compute(folder: RunFolder, problem: Problem, state: State, watch: ProgressCallback, timings: Timings) -> str:

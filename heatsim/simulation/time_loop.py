@@ -58,8 +58,8 @@ def simulate(
                     if not watch(Progress(state.time, end, state.step, cells)):
                         return False
                 # Where nobody wants values now, a GPU is not waited for, which would leave it idle.
-                if event == end or state.sweep.device == "cpu" or not all(recorder.late for recorder in due):
-                    require_finite(state.sweep.is_finite(), state)
+                if event == end or state.field.device == "cpu" or not all(recorder.late for recorder in due):
+                    require_finite(state.field.is_finite(), state)
                 _record(state, due, timings)
     except NotConvergedError:
         _record(state, [recorder for recorder in recorders if recorder.times], timings)

@@ -90,8 +90,8 @@ class OneBitOff(CpuStepper):
 
     def advance(self, dt: float, steps: int, drive: Forcing) -> None:
         super().advance(dt, steps, drive)
-        if self.field().size > 1000:
-            cell = self.field()[-1, -1, -2:-1]
+        if self.field.now.size > 1000:
+            cell = self.field.state()[-1, -1, -2:-1]
             cell[:] = np.nextafter(cell, np.float32(9))
 
 

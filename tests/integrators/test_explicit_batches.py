@@ -18,5 +18,5 @@ def test_a_batch_has_the_steps_of_a_pass_over_memory_however_long_it_takes(monke
     for _ in euler.ExplicitSteps(state).advance(0.001):
         taken.append(int(state.step))
     batches = [after - before for before, after in pairwise(taken)]
-    assert state.sweep.fused > 1  # type: ignore[union-attr]
-    assert set(batches[1:-1]) == {state.sweep.fused}  # type: ignore[union-attr]
+    assert state.stepper.fused_steps > 1
+    assert set(batches[1:-1]) == {state.stepper.fused_steps}

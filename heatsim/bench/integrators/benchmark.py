@@ -95,8 +95,8 @@ def _run(problem: Problem, kernel: str, end: float, limit: float) -> tuple[State
         return time.perf_counter() - begun < limit
 
     reached = simulate(state, [], timings, watch)
-    state.sweep.is_finite()  # waits for the device
-    seconds = max(timings.loop, time.perf_counter() - begun) if state.sweep.device == "cuda" else timings.loop
+    state.field.is_finite()  # waits for the device
+    seconds = max(timings.loop, time.perf_counter() - begun) if state.field.device == "cuda" else timings.loop
     return state, seconds, 1.0 if reached else state.time / end
 
 
