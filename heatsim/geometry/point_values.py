@@ -1,4 +1,4 @@
-"""Values of a scenario, numbers or expressions, on the cells and faces of a grid."""
+"""The grid of a scenario, and the values of its numbers and expressions at the points of a grid."""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ from heatsim.geometry.grid import Grid
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import Value
 from heatsim.scenario.toml.positions import Key
+
+
+def make_grid(scenario: Scenario) -> Grid:
+    """The grid of a scenario."""
+    wanted = scenario.grid
+    (nx, ny, nz), (width, depth, height) = wanted.cells, wanted.size
+    spacing = (width / nx, depth / ny, height / nz)
+    return Grid((nz, ny, nx), wanted.origin, spacing, wanted.edges, wanted.coordinates)
 
 
 def evaluate(value: Value, shape: tuple[int, ...], **variables: np.ndarray | float) -> np.ndarray:
