@@ -15,7 +15,6 @@ MIN_TRIAL_SHARE = 0.25  # share of the wanted time that a trial must take to be 
 # Does something so many times; a device may still be at it when it returns. What times itself returns the seconds.
 Work = Callable[[int], float | None]
 Clock = Callable[[Callable[[], None]], float]  # seconds that a call takes, a device's part included
-Tell = Callable[[str], None]  # shows a line of progress
 
 
 class Subject(NamedTuple):

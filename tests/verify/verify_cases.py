@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 
 from heatsim.geometry.grid import Grid
-from heatsim.verification.problems.balcony import BalconyAmbient
+from heatsim.verification.problems.iso_10211 import BalconyAmbient
 
 
 @dataclass

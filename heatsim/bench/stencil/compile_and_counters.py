@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from heatsim_kernels.stencil import ExplicitStepper
 
-from heatsim.bench.interleaved_timing import Tell
 from heatsim.bench.stencil import kernels_under_test, problems
 from heatsim.bench.stencil.options import materials_in_words
 from heatsim.bench.stencil.problems import STEP, TimedStencil
-from heatsim.bench.stencil.rates import BATCH, Row
+from heatsim.bench.stencil.rates import BATCH
 from heatsim.bench.subprocesses import ChildError, Request, ask_child, compile_times
 from heatsim.simulation import device_selection
+from heatsim.tables import Row, Tell
 
 CHILD = "heatsim.bench.stencil.compile_and_counters"
 COMPILE_SHAPE = (64, 64, 64)  # a kernel compiles alike for every size
