@@ -1,4 +1,4 @@
-"""Timing: several subjects in turn, round after round, so that what else the machine does befalls all alike."""
+"""Timing: several subjects in turn, round after round, so that other load of the machine affects all alike."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def time_interleaved(
 ) -> dict[str, Timing]:
     """Time each subject once a round, for about `seconds`, after a warm-up of `batch` repetitions.
 
-    The number of repetitions, found in the first round, is a multiple of `batch`, and of MANY batches where it is more:
-    what a kernel does once for several repetitions is then hardly ever done for fewer. A subject that has taken more
-    than `patience` seconds in all sits out the rounds that are left.
+    The number of repetitions is found in the first round. It is a multiple of `batch`, and a multiple of
+    LONG_RUN_BATCHES batches if it is more than these: what a kernel does once for several repetitions is then hardly
+    ever done for fewer. A subject that has taken more than `patience` seconds in all sits out the remaining rounds.
     """
     subjects = list(subjects)
     counts: dict[str, int] = {}

@@ -7,7 +7,7 @@ from math import pi
 
 import numpy as np
 import pytest
-from verify_cases import Exact, Run, run_of, solved_balcony
+from verify_cases import Exact, JudgedRun, run_of, solved_balcony
 
 from heatsim.geometry.grid import Grid
 from heatsim.verification.exact import steady
@@ -65,7 +65,7 @@ def test_what_is_exact_on_any_grid_has_to_be_exact(name: str) -> None:
     assert failed(JUDGES[name]([off])) == ["RMS error of the field", "heat through x_min"]  # type: ignore[list-item]
 
 
-def with_error(exact: Exact, error: Callable[[float], float], time: float, refined: Sequence[int]) -> list[Run]:
+def with_error(exact: Exact, error: Callable[[float], float], time: float, refined: Sequence[int]) -> list[JudgedRun]:
     return [run_of(exact, line(10 * r, 1.0), time, r, off=error(1.0 / r)) for r in refined]
 
 
@@ -138,7 +138,7 @@ def test_the_balcony_approaches_the_standard_from_grid_to_grid() -> None:
     found = []
     for refined in (1, 2):
         shape = (43 * refined, 39 * refined, 27 * refined)
-        bare = Run(Grid(shape, (-0.15, -0.75, 0.0), (0.05 / refined,) * 3), np.zeros(shape), refined=refined)
+        bare = JudgedRun(Grid(shape, (-0.15, -0.75, 0.0), (0.05 / refined,) * 3), np.zeros(shape), refined=refined)
         found.append(solved_balcony(bare, *iso_10211.conductivity_and_ambient(bare), iso_10211.AMBIENTS))  # type: ignore[arg-type]
     flows = iso_10211.heat_flows(found[1])  # type: ignore[arg-type]
     for number, target in iso_10211.HEAT.values():

@@ -136,7 +136,7 @@ def _run(problem: Problem, kernel: str, end: float, limit: float) -> tuple[State
 
 
 def _compared(rows: list[Row]) -> list[str]:
-    """How much sooner than the others each integrator reaches TARGET, in words."""
+    """How much sooner than the others each integrator reaches TARGET_ERROR, in words."""
     told = []
     for problem, precision in dict.fromkeys((row["problem"], row["precision"]) for row in rows):
         mine = [row for row in rows if (row["problem"], row["precision"]) == (problem, precision)]

@@ -70,7 +70,7 @@ def _single_sweep(terms: StencilCoefficients, dtype: np.dtype) -> ExplicitSteppe
     return CpuStepper(terms, dtype, fused=1)
 
 
-# Compiling ahead: a process of its own for each kernel and precision imports this module, and nothing that draws.
+# Compiling ahead: other processes import this module for it, so it must import nothing that draws.
 
 
 def compile_kernel(contender: str, precision: str, terms: StencilCoefficients, drive: Forcing) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from heatsim.bench.request import MAX_GPU_CELLS, CommonRequest, check_time, command_line
 from heatsim.bench.stencil import kernels_under_test
-from heatsim.bench.stencil.problems import GridShape
+from heatsim.bench.stencil.problems import ShapeZYX
 from heatsim.errors import RequestError
 
 DEFAULT_SIZE = {"cpu": "256", "cuda": "512"}
@@ -23,7 +23,7 @@ class StencilOptions:
     """
 
     common: CommonRequest
-    sizes: tuple[GridShape, ...]
+    sizes: tuple[ShapeZYX, ...]
     kernels: tuple[str, ...]
     materials: tuple[int, ...]
     seconds: float
@@ -85,7 +85,7 @@ def _check_kernels(asked: tuple[str, ...], device: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(asked)) or known
 
 
-def parse_size(text: str, device: str) -> GridShape:
+def parse_size(text: str, device: str) -> ShapeZYX:
     """(nz, ny, nx) of "n" or "nx,ny,nz"."""
     try:
         numbers = [int(part) for part in text.split(",")]
@@ -101,7 +101,7 @@ def parse_size(text: str, device: str) -> GridShape:
     return nz, ny, nx
 
 
-def in_words(shape: GridShape) -> str:
+def in_words(shape: ShapeZYX) -> str:
     """The size as the command line takes it."""
     nz, ny, nx = shape
     return str(nx) if nx == ny == nz else f"{nx},{ny},{nz}"

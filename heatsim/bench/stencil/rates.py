@@ -25,7 +25,7 @@ BATCH = 12  # steps come in twelves or sixties, multiples of the steps that kern
 class Setting(NamedTuple):
     """What is timed on: (nz, ny, nx), precision, number of materials."""
 
-    shape: problems.GridShape
+    shape: problems.ShapeZYX
     precision: str
     materials: int
 
