@@ -124,12 +124,12 @@ def _digests(python: str, checkout: Path, scenario: Path, precision: str, folder
 
 def _round(options: argparse.Namespace, number: int, folder: Path) -> tuple[Rates, Rates]:
     """The rates of both checkouts; the second one goes first in every other round."""
-    found: dict[Path, Rates] = {}
-    for checkout in options.checkouts[:: -1 if number % 2 else 1]:
+    found: dict[int, Rates] = {}
+    for side in (1, 0) if number % 2 else (0, 1):
+        checkout = options.checkouts[side]
         say(f"round {number + 1} of {options.rounds}: {checkout}")
-        found[checkout] = _rates(options, checkout, folder)
-    first, second = options.checkouts
-    return found[first], found[second]
+        found[side] = _rates(options, checkout, folder)
+    return found[0], found[1]
 
 
 def _rates(options: argparse.Namespace, checkout: Path, folder: Path) -> Rates:
