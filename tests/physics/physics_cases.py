@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
-import pytest
 import scenario_texts
-from heatsim_kernels.stencil import CUDA_SWEEPS
 from scenario_texts import Face
 
 from heatsim.integrators import make_field
@@ -82,19 +80,6 @@ class Recording:
 
 def problem_of(text: str) -> Problem:
     return build_problem(loads(text))
-
-
-def of_kernels(names: Iterable[str]) -> Callable[..., str]:
-    """A fixture that gives the names of stencil kernels, one after another."""
-
-    @pytest.fixture(params=[pytest.param(name, marks=pytest.mark.gpu if name in CUDA_SWEEPS else ()) for name in names])
-    def kernel(request: pytest.FixtureRequest) -> str:
-        """The name of a stencil kernel."""
-        if request.param in CUDA_SWEEPS:
-            request.getfixturevalue("gpu")
-        return str(request.param)
-
-    return kernel
 
 
 def run(text: str, kernel: str = "cpu", recorders: Sequence[Recording] = ()) -> Outcome:

@@ -10,15 +10,12 @@ import numpy as np
 import physics_cases
 import pytest
 import tomli_w
-from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
-from physics_cases import Run, case, observed_order, of_kernels
+from physics_cases import Run, case, observed_order
 from scenario_texts import box, convection, fixed, flux, material
 
 KELVIN = 273.15
 SIGMA = 5.670374419e-8
 AMBIENT = 20.0
-
-kernel = of_kernels(NONLINEAR_SWEEPS)
 
 
 def steady(text: str, tolerance: float = 1e-9) -> str:
@@ -173,7 +170,7 @@ def test_an_emissivity_follows_the_surface(run: Run) -> None:
     assert float(done.temperature[0, 0, 0]) == pytest.approx(exact, abs=0.1)
 
 
-def test_patches_have_laws_of_their_own_and_the_ledger_closes(kernel: str) -> None:
+def test_patches_have_laws_of_their_own_and_the_ledger_closes() -> None:
     top: dict[str, Any] = convection("2*abs(T - 20)**0.25", AMBIENT)
     top["patches"] = [{"where": "x < 0.3", **convection("30*(1 + 0.01*T)", 40.0)}, {"where": "y > 0.6", **fixed(50.0)}]
     glass = {"conductivity": 0.5, "density": 2.0, "heat_capacity": "1 + 0.001*T"}
@@ -186,7 +183,7 @@ def test_patches_have_laws_of_their_own_and_the_ledger_closes(kernel: str) -> No
         boundary={"z_max": top, "x_max": convection("(3 + sin(9*t))*(1 + T/100)", "20 + 30*y"), "y_min": flux(20.0)},
         sources=[{"power": 30.0}],
     )
-    done = physics_cases.run(text, kernel)
+    done = physics_cases.run(text)
     assert abs(done.energy.relative_residual) < 1e-12
     assert done.energy.faces["z_max"] < 0
 

@@ -9,8 +9,7 @@ import numpy as np
 import physics_cases
 import pytest
 import tomli_w
-from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
-from physics_cases import Run, both, case, of_kernels
+from physics_cases import Run, both, case
 from scenario_texts import INSULATED, box, convection, fixed, flux, material
 
 import heatsim.scenario
@@ -23,9 +22,6 @@ from heatsim.simulation.state import State
 KELVIN = 273.15
 SIGMA = 5.670374419e-8
 TABLE = {"T": [0.0, 100.0, 200.0], "value": [1.0, 3.0, 2.0]}
-
-
-kernel = of_kernels(NONLINEAR_SWEEPS)
 
 
 def taken_by(text: str, integrator: str, **time: float) -> str:
@@ -87,12 +83,12 @@ def test_an_ambient_in_the_grid_takes_the_heat_of_a_body_that_follows_temperatur
     assert done.temperature[0, 0, 3:] == pytest.approx(0.0, abs=1e-12)
 
 
-def test_a_body_heated_through_its_melting_point_stays_there_until_it_has_melted(kernel: str) -> None:
+def test_a_body_heated_through_its_melting_point_stays_there_until_it_has_melted() -> None:
     melting = {"latent": {"heat": 100.0, "solidus": 30.0, "liquidus": 30.0}}
     share = []
     for end in (5.0, 15.0, 25.0, 45.0):  # 100 W into 10 kg, in 1 m3: 3 J/(kg K), 100 J/kg
         text = case([4, 2, 2], end, materials={"ice": following(**melting)}, sources=[{"power": 100.0}], step=0.25)
-        done = physics_cases.run(text, kernel)
+        done = physics_cases.run(text)
         heat = 100.0 * end / 10.0  # J/kg
         expected = heat / 3.0 if heat < 90.0 else max(30.0, 30.0 + (heat - 190.0) / 3.0)
         assert done.temperature == pytest.approx(expected, abs=1e-6)
@@ -167,7 +163,7 @@ GRIDS = {
 
 
 @pytest.mark.parametrize("grid", GRIDS)
-def test_a_table_of_one_value_gives_what_the_number_gives(kernel: str, grid: str) -> None:
+def test_a_table_of_one_value_gives_what_the_number_gives(grid: str) -> None:
     outcomes = []
     for value in (lambda number: number, constant):
         materials = {"a": following(value(2.0), value(3.0)), "b": following(value(0.5), 1.0)}
@@ -182,7 +178,7 @@ def test_a_table_of_one_value_gives_what_the_number_gives(kernel: str, grid: str
             **LINEAR,  # type: ignore[arg-type]
         )
         extra = "".join(f"{axis} = {{ edges = {given['edges']} }}\n" for axis, given in GRIDS[grid].items())
-        outcomes.append(physics_cases.run(text.replace("[grid]\n", f"[grid]\n{extra}"), kernel))
+        outcomes.append(physics_cases.run(text.replace("[grid]\n", f"[grid]\n{extra}")))
     linear, tabled = outcomes
     assert not linear.problem.temperature_dependent
     assert tabled.problem.temperature_dependent
@@ -191,7 +187,7 @@ def test_a_table_of_one_value_gives_what_the_number_gives(kernel: str, grid: str
         assert tabled.energy.faces[face] == pytest.approx(heat, abs=1e-8)
 
 
-def test_cylindrical_coordinates_hold_for_tables_too(kernel: str) -> None:
+def test_cylindrical_coordinates_hold_for_tables_too() -> None:
     outcomes = []
     for conductivity in (2.0, constant(2.0)):
         text = case(
@@ -203,17 +199,17 @@ def test_cylindrical_coordinates_hold_for_tables_too(kernel: str) -> None:
             boundary={"x_max": convection(7.0, 80.0), "z_min": fixed(10.0)},
             step=0.01,
         )
-        outcomes.append(physics_cases.run(text.replace("[grid]\n", '[grid]\ncoordinates = "cylindrical"\n'), kernel))
+        outcomes.append(physics_cases.run(text.replace("[grid]\n", '[grid]\ncoordinates = "cylindrical"\n')))
     assert outcomes[1].temperature == pytest.approx(outcomes[0].temperature, abs=1e-9)
 
 
-def test_what_leaves_its_table_is_told_once_and_goes_on(kernel: str) -> None:
+def test_what_leaves_its_table_is_told_once_and_goes_on() -> None:
     text = case([4, 1, 1], 1.0, materials={"a": following(TABLE)}, boundary=both("x", fixed(250.0)), initial=150.0)
     problem = physics_cases.problem_of(text)
-    state = State(problem, make_field(problem, kernel))
+    state = State(problem, make_field(problem, "cpu"))
     assert state.temperature().max() < 200.0
     assert state.cautions == []
-    done = physics_cases.run(text, kernel)
+    done = physics_cases.run(text)
     for _ in range(2):
         assert done.temperature.max() > 200.0
     (caution,) = done.state.cautions
