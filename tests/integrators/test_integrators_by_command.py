@@ -243,7 +243,7 @@ def test_an_implicit_step_that_does_not_converge_keeps_what_came_before(
             monkeypatch.setattr(implicit, "MAX_ITERATIONS", -1)
         return solve(self, dt, accuracy)
 
-    monkeypatch.setattr(implicit.Implicit, "attempt", fail_later)
+    monkeypatch.setattr(implicit.Implicit, "trial_step", fail_later)
     done = heatsim("run", *IMPLICIT, "--set", "time.step=25")
     assert done.exit_code == 1, done.output
     assert "did not converge" in done.stderr
