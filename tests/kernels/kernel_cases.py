@@ -44,6 +44,10 @@ KINDS = {
     "ambients": Kind(zones=4, pairs=True, table=True, held=2),
 }
 
+# Every kind in float64, every other in float32 too: all pairs of a term and a precision, in two thirds of the variants.
+# (Kinds of two bytes in float32: `test_kinds_may_be_counted_in_one_byte_or_more`.)
+CHOSEN = [*((name, np.float64) for name in KINDS), *((name, np.float32) for name in list(KINDS)[::2])]
+
 
 class Case(NamedTuple):
     terms: StencilCoefficients
