@@ -59,7 +59,7 @@ def stepped(kind: str, precision: str, kernel: str) -> np.ndarray:
     small = problem(kind, precision, (20, 21, 37))
     state = State(small, make_field(small, kernel))
     euler.advance(state, 0.0, small.largest_step, 0, 5)
-    return np.asarray(state.sweep.field())
+    return np.asarray(state.field.host())
 
 
 def rate(kind: str, precision: str, n: int, steps: int) -> float:
@@ -67,10 +67,10 @@ def rate(kind: str, precision: str, n: int, steps: int) -> float:
     large = problem(kind, precision, (n, n, n))
     state, times = State(large, make_field(large, "register")), []
     for _ in range(ROUNDS + 1):
-        state.sweep.is_finite()  # waits for the GPU
+        state.field.is_finite()  # waits for the GPU
         begun = time.perf_counter()
         euler.advance(state, 0.0, large.largest_step, 0, steps)
-        state.sweep.is_finite()
+        state.field.is_finite()
         times.append(time.perf_counter() - begun)
     return steps * n**3 / min(times[1:])
 

@@ -17,7 +17,7 @@ TREES = {"heatsim": ROOT / "heatsim", "heatsim_kernels": ROOT / "kernels" / "hea
 ROOMS = {
     "heatsim": {"heatsim.scenario", "heatsim.simulation", "heatsim.cli.main", "xarray"},
     "heatsim.errors": {"heatsim.errors"},
-    "heatsim.scenario": {"pydantic", "pydantic_core", "numpy", "tomli_w"},
+    "heatsim.scenario": {"heatsim.integrators.INTEGRATORS", "pydantic", "pydantic_core", "numpy", "tomli_w"},
     "heatsim.geometry.grid": {"numpy"},
     "heatsim.geometry": {"heatsim.scenario", "heatsim.store.inputs", "heatsim.store.stl", "heatsim.physics", "numpy"},
     "heatsim.physics": {"heatsim.scenario", "heatsim.geometry", "heatsim_kernels", "numpy"},
@@ -25,7 +25,7 @@ ROOMS = {
     "heatsim.store": {"h5py", "numpy", "PIL", "trimesh", "rtree", "heatsim.geometry.grid"},
     "heatsim.plots": {"matplotlib", "numpy"},
     "heatsim.hotspots": {"heatsim_kernels", "numpy"},
-    "heatsim.integrators": {"heatsim.problem", "heatsim.simulation.state", "heatsim_kernels", "numpy"},
+    "heatsim.integrators": {"heatsim_kernels", "numpy"},
     "heatsim.recorders": {
         "heatsim.store",
         "heatsim.plots",
@@ -81,6 +81,8 @@ ROOMS = {
 }
 # What a room may name in annotations, that is under `if TYPE_CHECKING`.
 ANNOTATIONS = {
+    "heatsim.scenario": {"heatsim.integrators.integrator"},
+    "heatsim.integrators": {"heatsim.problem", "heatsim.simulation.state"},
     "heatsim.recorders": {"heatsim.problem", "heatsim.simulation.state", "heatsim.scenario"},
 }
 # What one place alone imports, whatever else the importing module may do. The command line may import all but CUDA.

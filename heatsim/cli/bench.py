@@ -17,6 +17,24 @@ _precision = click.option(
 _json = click.option("--json", type=click.Path(path_type=Path), metavar="FILE", help="Write all that was found.")
 
 
+class _IntegratorName(click.ParamType[str]):
+    """The name of an integrator that the benchmark takes; the names are loaded when they are asked for."""
+
+    name = "integrator"
+
+    @staticmethod
+    def _names() -> click.Choice[str]:
+        from heatsim.bench.integrators.options import NAMES
+
+        return click.Choice(NAMES)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        return self._names().get_metavar(param, ctx)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return self._names().convert(value, param, ctx)
+
+
 @click.group()
 def bench() -> None:
     """Verify kernels and integrators on this machine, and time them."""
@@ -33,7 +51,7 @@ def bench() -> None:
 @click.option("--compile", "compile_times", is_flag=True, help="Time compiling too, cold and from the disk cache.")
 @click.option("--counters", is_flag=True, help="Have ncu count bytes and operations (NVIDIA GPUs).")
 @_json
-@write_option("docs/performance.md", TABLE)
+@write_option("docs/reports/performance.md", TABLE)
 @click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw a roofline (PNG).")
 def stencil(**asked: Any) -> None:
     """Verify the stencil kernels against the reference, then time them against the copy limit.
@@ -61,7 +79,7 @@ def stencil(**asked: Any) -> None:
 @click.option("--peers/--no-peers", default=True, help="Time SciPy, OpenCV, PyTorch and CuPy too, where they are.")
 @click.option("--peers-python", type=click.Path(path_type=Path), metavar="FILE", help="The Python that has them.")
 @_json
-@write_option("docs/performance.md", TABLE)
+@write_option("docs/reports/convolution.md", TABLE)
 def convolution(**asked: Any) -> None:
     """Verify the smoothing, filter bank and pooling kernels, then time them against the copy limit and other programs.
 
@@ -82,12 +100,12 @@ def convolution(**asked: Any) -> None:
     "--integrator",
     "integrators",
     multiple=True,
-    type=click.Choice(["euler", "rkl2", "implicit"]),
+    type=_IntegratorName(),
     help="What to solve it by [all].",
 )
 @click.option("--limit", default=60.0, show_default=True, help="Seconds for a run; what takes longer is cut short.")
 @_json
-@write_option("docs/integrators.md", TABLE)
+@write_option("docs/reports/integrators.md", TABLE)
 @click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw times over errors (PNG).")
 def integrators(**asked: Any) -> None:
     """Time each integrator to several accuracies, on a smooth problem and a stiff one whose solutions are known.

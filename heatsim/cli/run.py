@@ -6,7 +6,7 @@ import ctypes
 import json as jsonlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -28,24 +28,14 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Say what the run would take, and write nothing.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary.")
 @as_json_option
-def run(
-    file: Path,
-    output: Path | None,
-    overrides: tuple[str, ...],
-    device: str | None,
-    kernel: str | None,
-    force: bool,
-    dry_run: bool,
-    quiet: bool,
-    as_json: bool,
-) -> None:
+def run(file: Path, overrides: tuple[str, ...], quiet: bool, as_json: bool, **options: Any) -> None:
     """Run a scenario FILE to its results."""
-    chosen = [f"compute.{name}={value}" for name, value in (("device", device), ("kernel", kernel)) if value]
+    chosen = [f"compute.{name}={options[name]}" for name in ("device", "kernel") if options[name]]
     from heatsim.scenario import load
 
     release_large_arrays()
     scenario = load(file, [*overrides, *chosen])
-    if dry_run:
+    if options["dry_run"]:
         _print_estimate(scenario, as_json)
         return
     from heatsim.cli import progress, summary
@@ -57,6 +47,7 @@ def run(
             show(progress)
             return not caught
 
+        output, force = options["output"], options["force"]
         result = runs.run_scenario(scenario, output, force=force, watch=watch, warn=print_warnings)
     if as_json:
         click.echo(jsonlib.dumps({"folder": str(result.path), **result.info}, indent=2))
@@ -71,7 +62,7 @@ def run(
 def _print_estimate(scenario: Scenario, as_json: bool) -> None:
     from heatsim.cli import summary
     from heatsim.problem import build_problem
-    from heatsim.simulation import device_selection
+    from heatsim.simulation import device_selection, dry_run
     from heatsim.simulation import run as runs
     from heatsim.simulation.memory_estimate import state_bytes
 
@@ -80,9 +71,9 @@ def _print_estimate(scenario: Scenario, as_json: bool) -> None:
     built = build_problem(scenario)
     print_warnings(built.cautions())
     problem, choice, taken = runs.resolve_auto(built, choice, full=True)
-    if taken is None and scenario.time.integrator != "steady":
+    if taken is None and not scenario.time.is_steady:
         taken = runs.recommend_integrator(problem)
-    numbers = summary.estimate_run(problem, choice.device_name, choice.kernel, taken)
+    numbers = dry_run.estimate_run(problem, choice.device_name, choice.kernel, taken)
     if as_json:
         click.echo(jsonlib.dumps(numbers, indent=2))
     else:

@@ -8,7 +8,7 @@ import click
 
 
 @click.command()
-@click.option("--markdown", is_flag=True, help="Print the reference of all keys instead, docs/scenario.md.")
+@click.option("--markdown", is_flag=True, help="Print the reference of all keys instead, docs/reference/scenario.md.")
 def schema(markdown: bool) -> None:
     """Print the JSON schema of scenario files, for editors."""
     if markdown:

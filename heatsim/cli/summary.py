@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
-from math import inf, isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from heatsim.integrators import SOLVING
-from heatsim.integrators.auto import CONTROLLED, count_steps
+from heatsim.integrators import INTEGRATORS
+from heatsim.recorders import RECORDERS
 
 if TYPE_CHECKING:
-    from heatsim.integrators.auto import Recommendation
-    from heatsim.integrators.host_field import HostField
-    from heatsim.problem import Problem
     from heatsim.store.folder import RunFolder
     from heatsim.store.tables import HotSpot
-
-COMPRESSION = 0.6  # of a snapshot, typical
-STEADY_ITERATIONS = 15  # of the steady solver, typically; strong contrasts take twice as many
-STEP_ITERATIONS = 6  # of all solves of an implicit step, typically
 
 
 def format_table(rows: Iterable[tuple[str, str]]) -> str:
@@ -34,7 +24,8 @@ def format_table(rows: Iterable[tuple[str, str]]) -> str:
 
 def format_run(path: Path, info: dict[str, Any]) -> str:
     """The closing summary of a run."""
-    timings, steady = info["timings"], info["integrator"] == "steady"
+    timings, integrator = info["timings"], INTEGRATORS[info["integrator"]]
+    steady = integrator.to_limit
     reached = "the steady state" if info["time"] is None else f"t = {info['time']:g} s"
     rows = [
         ("state", f"{info['state']} at {reached}"),
@@ -43,13 +34,12 @@ def format_run(path: Path, info: dict[str, Any]) -> str:
         ("grid", " x ".join(map(str, info["cells"])) + " cells"),
         ("integrator", f"{info['integrator']} ({info['integrator_reason']})"),
         *([] if steady else [("steps", _format_steps(info))]),
-        *([("stages", f"{info['stages']}, with those of steps rejected")] if info["integrator"] == "rkl2" else []),
-        *([("solver", _format_solver(info))] if info["integrator"] in SOLVING else []),
+        *integrator.report(info),
         ("wall time", f"{timings['total_seconds']:.2f} s, of this {timings['loop_seconds']:.2f} s in the time loop"),
         *([] if steady else [("rate", f"{info['cell_updates_per_second'] / 1e9:.3f} G cell updates/s")]),
         (
             "energy residual",
-            f"{info['energy']['residual']:.3g} {'W' if steady else 'J'}, "
+            f"{info['energy']['residual']:.3g} {integrator.energy_unit}, "
             f"{info['energy']['relative_residual']:.1e} of the energy moved",
         ),
         *([("hot spots", _format_hottest(info))] if "hotspots" in info else []),
@@ -64,14 +54,8 @@ def _format_steps(info: dict[str, Any]) -> str:
     mean = info["time"] / steps if steps else 0.0
     rejected = f" and {info['rejected_steps']} rejected" if info.get("rejected_steps") else ""
     limit = info["stability_limit_seconds"] or float("inf")
-    of = "" if info["integrator"] == "euler" else "of explicit Euler "
+    of = "" if INTEGRATORS[info["integrator"]].bounded_by_stability else "of explicit Euler "
     return f"{steps}{rejected}, mean {mean:.4g} s (stability limit {of}{limit:.4g} s)"
-
-
-def _format_solver(info: dict[str, Any]) -> str:
-    iterations, residuals = info["iterations"], info["residuals"]
-    last = f", relative residual {residuals[-1]:.1e}" if residuals else ""
-    return f"{info['integrator']}, {iterations} iterations{last}"
 
 
 def _format_hottest(info: dict[str, Any]) -> str:
@@ -106,86 +90,16 @@ def format_folder(folder: RunFolder, info: dict[str, Any]) -> str:
         ("snapshots", f"{len(folder.snapshot_paths())} in {folder.series.name}"),
         ("fields", ", ".join(["temperature", *info.get("fields", ())])),
         ("slices", ", ".join(f"{name} ({count} frames)" for name, count in frames.items()) or "none"),
-        ("probes", folder.probes.name if folder.probes.is_file() else "none"),
-        ("regions", folder.regions.name if folder.regions.is_file() else "none"),
-        ("hot spots", folder.hotspots.name if folder.hotspots.is_file() else "none"),
-        ("energy ledger", folder.energy.name if folder.energy.is_file() else "none"),
     ]
+    tables = [(entry.label, entry.table) for entry in RECORDERS.values() if entry.table]
+    rows += [(label, table if (folder.path / table).is_file() else "none") for label, table in tables]
     return format_table(rows)
-
-
-def estimate_run(problem: Problem, device: str, kernel: str, advice: Recommendation | None) -> dict[str, Any]:
-    """What a run would take: steps, memory, disk, and time, and what other integrators would take; `advice` is None for
-    the steady state.
-
-    Steps and time are None where error control finds the steps on the way.
-    """
-    from heatsim.simulation.memory_estimate import derived_bytes, run_bytes
-
-    scenario, cells = problem.scenario, problem.grid.cells
-    integrator = scenario.time.integrator
-    adaptive = integrator in CONTROLLED and (scenario.time.step == "auto" or scenario.time.tolerance is not None)
-    steps = None if adaptive else 1 if integrator == "steady" else count_steps(problem)
-    snapshots = 1 if integrator == "steady" else len(scenario.output.snapshots.times(scenario.time.end))
-    seconds = _seconds_to_solve(problem, kernel) if integrator in SOLVING else _seconds_a_step(integrator, advice)
-    snapshot = cells * problem.dtype.itemsize + derived_bytes(scenario)
-    return {
-        "device": device,
-        "kernel": kernel,
-        "integrator": integrator,
-        "cells": list(scenario.grid.cells),
-        "stability_limit_seconds": problem.stability_limit if isfinite(problem.stability_limit) else None,
-        "largest_step_seconds": problem.largest_step,
-        "steps": steps,
-        "cell_updates": None if steps is None else steps * cells,
-        "memory_bytes": run_bytes(problem),
-        "disk_bytes": snapshots * snapshot * COMPRESSION,
-        "seconds_a_step": seconds,
-        "seconds": None if steps is None else steps * seconds,
-        "advice": None if advice is None else asdict(advice),
-    }
-
-
-def _seconds_a_step(integrator: str, advice: Recommendation | None) -> float:
-    """Seconds that a step is estimated to take."""
-    found = [each for each in advice.estimates if each.integrator == integrator] if advice else []
-    return found[0].seconds / found[0].steps if found else 0.0
-
-
-def _seconds_to_solve(problem: Problem, kernel: str) -> float:
-    """Seconds that a step of an integrator that solves will take, or a whole steady state, from one short solve."""
-    from heatsim.integrators import make_field
-
-    steady = problem.scenario.time.integrator == "steady"
-    if problem.temperature_dependent:
-        return _seconds_to_iterate(problem, kernel)
-    field = cast("HostField", make_field(problem, kernel))  # or a DeviceField, which is used alike
-    balance, rhs = field.balance(problem), field.values + 1.0
-    inputs = balance.inputs(0.0)
-    balance.prepare(inputs, inf if steady else 0.01 * problem.largest_step)
-    balance.solve(rhs, None, tolerance=0.0, accuracy=0.0, iterations=1)  # compiles
-    begun = time.perf_counter()
-    balance.solve(rhs, None, tolerance=0.0, accuracy=0.0, iterations=3)
-    seconds = (time.perf_counter() - begun) / 3
-    return seconds * (STEADY_ITERATIONS if steady else STEP_ITERATIONS)
-
-
-def _seconds_to_iterate(problem: Problem, kernel: str) -> float:
-    """Those of a steady state in which something follows temperature, from its second iteration."""
-    from heatsim.integrators import make_field, nonlinear_steady
-    from heatsim.simulation.state import State
-
-    iterations = nonlinear_steady.solve(State(problem, make_field(problem, kernel)), 1e-10)
-    next(iterations)  # compiles
-    begun = time.perf_counter()
-    next(iterations, None)
-    return (time.perf_counter() - begun) * STEADY_ITERATIONS
 
 
 def format_estimate(numbers: dict[str, Any]) -> str:
     """An estimate for people."""
     limit, steps = numbers["stability_limit_seconds"], numbers["steps"]
-    steady = numbers["integrator"] == "steady"
+    steady = INTEGRATORS[numbers["integrator"]].to_limit
     found = f"found on the way; about {numbers['seconds_a_step']:.3g} s of computing each"
     rows = [
         ("device", f"{numbers['device']}, kernel {numbers['kernel']}"),

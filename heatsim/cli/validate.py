@@ -28,8 +28,7 @@ def validate(files: tuple[Path, ...]) -> None:
             print_error(str(error))
             codes.append(error.exit_code)
         else:
-            steady = scenario.time.integrator == "steady"
-            steps = "to the steady state" if steady else f"step at most {problem.largest_step:.4g} s"
+            steps = "to the steady state" if scenario.time.is_steady else f"step at most {problem.largest_step:.4g} s"
             click.echo(f"{file}: valid, {problem.grid.cells} cells, {steps}")
     if codes:
         sys.exit(max(codes))

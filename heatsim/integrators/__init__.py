@@ -1,53 +1,102 @@
-"""Integrators: each advances a state by the steps that it is told. `stepping` owns time: step sizes, events, the end.
+"""Integrators: each brings a state through time, or to its limit, by steps of its own.
 
-euler      explicit, on a stencil `ExplicitStepper`
-implicit   Runge-Kutta methods with implicit stages (`tableaus`), on a `HostField` or a `DoubleBufferedField`
+euler      explicit, by a stepper of `heatsim_kernels.stencil`, or `.enthalpy` if something follows temperature
+rkl2       super time stepping, many explicit stages a step, by a stepper of `stencil`
+implicit   Runge-Kutta methods with implicit stages (`tableaus`), on the values of a field
 steady     the limit of long times, on the same
 
-What these two compute they write in arithmetic of whole fields, which is NumPy's for arrays of the host and one kernel
-an operation for fields on the GPU; the balance of a problem and its solver are those of the field (`balance`).
+A new integrator takes two files: its own, which ends with its `Integrator`, and this one, which names it. The order of
+INTEGRATORS is that of the schema, of estimates and of benchmarks.
+
+What the last two compute they write in arithmetic of whole fields, which is NumPy's on the host and one kernel an
+operation on the GPU; `balance` has the heat balance of a problem and its solver.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from heatsim.integrators.euler import EULER
+from heatsim.integrators.implicit import IMPLICIT
+from heatsim.integrators.integrator import SOLVER_KERNELS, Advance, Integrator
+from heatsim.integrators.rkl2 import RKL2
+from heatsim.integrators.steady import STEADY
 
 if TYPE_CHECKING:
-    from heatsim_kernels.stencil import ExplicitStepper
+    from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
+    from heatsim_kernels.field import Field
+    from heatsim_kernels.stencil import ExplicitStepper, StageStepper
 
-    from heatsim.integrators.device_field import DeviceField
-    from heatsim.integrators.enthalpy_field import EnthalpyField
-    from heatsim.integrators.host_field import HostField
     from heatsim.problem import Problem
+    from heatsim.simulation.state import State
 
-ON_CUDA = "multigrid_cuda"  # the name of the solvers' kernels on a GPU; on the CPU: multigrid
-SOLVING = {"implicit": 340, "steady": 250}  # integrators that solve linear systems, and the bytes a cell that they take
+INTEGRATORS: dict[str, Integrator] = {"euler": EULER, "rkl2": RKL2, "implicit": IMPLICIT, "steady": STEADY}
+
+ON_CUDA = SOLVER_KERNELS["cuda"]
 
 
-def make_field(problem: Problem, kernel: str) -> ExplicitStepper | HostField | DeviceField | EnthalpyField:
+def start(state: State) -> Advance:
+    """The way of a state through time by the integrator of its scenario; by explicit steps where that is left open,
+    which a run does not."""
+    return (state.problem.scenario.time.chosen or EULER).start(state)
+
+
+@dataclass(frozen=True)
+class RunField:
+    """The field of a run, and what advances it.
+
+    stepper: takes the explicit steps, None for an integrator that solves; stages: the same, if it takes stages, too;
+    solver_device: "cpu" or "cuda", where linear systems are solved.
+    """
+
+    field: Field
+    stepper: ExplicitStepper[Any] | None = None
+    stages: StageStepper | None = None
+    solver_device: str = "cpu"
+
+
+def make_field(problem: Problem, kernel: str) -> RunField:
     """Room for the field of a run, where its integrator works on it."""
-    if problem.temperature_dependent:
-        return _enthalpy_field(problem, kernel)
-    if problem.scenario.time.integrator in SOLVING:
-        if kernel == ON_CUDA:
-            from heatsim.integrators.device_field import DeviceField
+    from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 
-            return DeviceField(problem.terms, problem.dtype)
-        from heatsim.integrators.host_field import HostField
-
-        return HostField(problem.terms, problem.dtype)
+    terms, solves = problem.terms, problem.scenario.time.solves
+    if isinstance(terms, NonlinearCoefficients):
+        return _make_enthalpy_field(problem, terms, kernel, solves)
+    if solves:
+        return _make_solver_field(problem, kernel)
     from heatsim_kernels.stencil import SWEEPS
 
-    return SWEEPS[kernel](problem.terms, problem.dtype)
+    stepper = SWEEPS[kernel](terms, problem.dtype)
+    return RunField(stepper.field, stepper, stepper)
 
 
-def _enthalpy_field(problem: Problem, kernel: str) -> EnthalpyField:
-    """That of a problem in which something follows temperature; for the steady state in float64 on the host."""
+def _make_solver_field(problem: Problem, kernel: str) -> RunField:
+    """A field in float64, whatever the precision of the results."""
     import numpy as np
+
+    if kernel == ON_CUDA:
+        from heatsim_kernels.field.cuda.field import CudaField
+
+        return RunField(CudaField(problem.terms, problem.dtype, np.dtype(np.float64)), solver_device="cuda")
+    from heatsim_kernels.field.cpu.field import CpuField
+
+    return RunField(CpuField(problem.terms, problem.dtype, np.dtype(np.float64)))
+
+
+def _make_enthalpy_field(problem: Problem, terms: NonlinearCoefficients, kernel: str, solves: bool) -> RunField:
+    """A field that stores the enthalpy; for an integrator that solves in float64 on the host."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    terms = replace(terms, ranges=problem.tabulated.told if problem.tabulated else ())
+    if solves:
+        from heatsim_kernels.enthalpy.cpu.stepper import enthalpy_field
+
+        field = enthalpy_field(terms, problem.dtype, np.dtype(np.float64))
+        return RunField(field, solver_device="cuda" if kernel == ON_CUDA else "cpu")
     from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 
-    from heatsim.integrators.enthalpy_field import EnthalpyField
-
-    steady = problem.scenario.time.integrator in SOLVING
-    build, dtype = NONLINEAR_SWEEPS["cpu" if steady else kernel], np.dtype(np.float64) if steady else problem.dtype
-    return EnthalpyField(build(problem.terms, dtype), problem, kernel)  # type: ignore[arg-type]
+    stepper = NONLINEAR_SWEEPS[kernel](terms, problem.dtype)
+    return RunField(stepper.field, stepper)

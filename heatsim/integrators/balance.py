@@ -10,15 +10,19 @@ b their temperature. Cells that are held take no part.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import sqrt
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from heatsim_kernels.multigrid.assembly import Assembly
+from heatsim_kernels.multigrid.cpu import operations as cpu
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.multigrid.solver import Solution, Solver
 
 if TYPE_CHECKING:
+    from heatsim_kernels.field import Field
+
     from heatsim.problem import Problem
 
 SAME_STEP = 1e-9  # relative: less than the solver leaves
@@ -37,16 +41,27 @@ class BalanceInputs:
     b: np.ndarray
 
 
-class Balance:
-    """The heat balance of a problem, and the solver of its linear systems.
+def solver_kernels(device: str) -> ModuleType:
+    """The module of `heatsim_kernels.multigrid` that solves on a device, "cpu" or "cuda"."""
+    if device == "cpu":
+        return cpu
+    from heatsim_kernels.multigrid.cuda import operations as cuda
 
-    `kernels` is the module of a device, `cpu` or `cuda` of `heatsim_kernels.multigrid`; fields that are given and taken
-    are float64 there. capacity: J/K of each cell, or of all.
+    return cuda
+
+
+class Balance:
+    """The heat balance of a problem, and the solver of its linear systems, on the device of a field in float64.
+
+    values: the stored values of the field, for arithmetic; all others that are given and taken are alike. capacity: J/K
+    of each cell, or of all.
     """
 
-    def __init__(self, problem: Problem, kernels: ModuleType) -> None:
+    def __init__(self, problem: Problem, field: Field) -> None:
         terms = problem.terms
-        self._problem, self._terms, self._kernels = problem, terms, kernels
+        self._kernels = kernels = solver_kernels(field.device)
+        self._problem, self._terms = problem, terms
+        self.values: Values = _values_of(field)
         self._assembly = Assembly(terms, kernels)
         self._ways = self._assembly.ways
         self._still: BalanceInputs | None = None
@@ -55,11 +70,25 @@ class Balance:
         self.capacity: Values = float(terms.capacity[0]) if uniform else self._assembly.of_kinds(terms.capacity)
         held = not terms.capacity.all()
         self._solved: Values = self._assembly.of_kinds(terms.capacity > 0, np.float32) if held else None
+        self._chosen: Values = self._assembly.of_kinds(terms.capacity > 0, np.uint8) if held else None
         self._faces = self._assembly.faces(problem.dtype)
         self._nothing_outside = kernels.field(terms.shape, problem.dtype)
         self._solver: Solver | None = None
         self._time_step, self._matrix_step = 0.0, 0.0
         self._a = self._zero = np.zeros(0)
+
+    def assign(self, values: Values) -> None:
+        """Take over values into the field."""
+        self._kernels.assign(self.values, values)
+
+    def extent(self, values: Values) -> tuple[float, float]:
+        """The least and the largest value in the cells that are solved; not numbers where one is none."""
+        low, high = self._kernels.extent(values, self._chosen)[:2]
+        return low, high
+
+    def norm(self, values: Values) -> float:
+        """The 2-norm."""
+        return sqrt(self._kernels.dot(values, values))
 
     def inputs(self, time: float) -> BalanceInputs:
         """Sources and walls at a time, s. Raises `ScenarioError` for a value that is not finite then."""
@@ -137,3 +166,12 @@ class Balance:
         """Sum of C x, J."""
         uniform = isinstance(self.capacity, float)
         return float(self.capacity * self._kernels.total(x) if uniform else self._kernels.dot(self.capacity, x))
+
+
+def _values_of(field: Field) -> Values:
+    """The stored values, in place, in the form that the kernels of the field's device calculate with."""
+    if field.device == "cpu":
+        return field.now.reshape(field.shape)
+    from heatsim_kernels.multigrid.cuda.field import CudaValues
+
+    return CudaValues(field.shape, field.now)

@@ -1,17 +1,42 @@
-"""Explicit (forward) Euler: the new state from the rates at the old one."""
+"""Explicit (forward) Euler: the new state from the rates at the old one.
+
+It does not control its error, so `auto` takes it only where its steps are so many that the error must be below the
+tolerance, and rounding does not add up to more.
+
+Rounding counts where an explicit integrator keeps its state in float32. An update of a cell is rounded by at most eps/2
+of the range, so that n updates that are all rounded the same way are wrong by n eps/2 of it: so it goes where a
+temperature changes by less than a unit of its last place in a step, and if it is less than half of one, nothing is
+computed at all. The rounding of one stage of rkl2 grows to up to s/e times as much in the s stages of a step (in the
+Legendre recurrence a difference falls like 1/j), that of all to s^2/4 + s roundings: a step may lose as much as the
+s^2/4 explicit steps that it stands for. Where a step is many units it is rounded up as often as down, and little is
+lost; so a share of the worst case is taken, the ROUNDING_SHARE of an integrator. implicit keeps its state in float64.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+import time
+from collections.abc import Iterator
+from math import pi
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from heatsim_kernels.stencil import ExplicitStepper
+from heatsim.errors import ScenarioError
+from heatsim.integrators.integrator import Advance, EstimateInputs, Integrator, IntegratorEstimate
+from heatsim.integrators.step_control import CHECK_EVERY, count_equal_steps, count_steps, input_error, require_finite
 
+if TYPE_CHECKING:
+    from heatsim.problem import Problem
     from heatsim.simulation.state import State
 
-ORDER = 1
+FIRST_BATCH = {"cpu": 1, "cuda": 12}  # steps; launches tell nothing of how long they take
+RESPONSE_SECONDS = 0.1  # s of computing between looks at the clock and at signals
+
+ERROR_CONSTANT = 0.27  # of the jump times dt/t: half the greatest x^2 exp(-x) over all modes
+PERIODS = 3.0  # of inputs that depend on time, in a run, which Euler has to follow: dt/2 dT/dt behind them
+# Of eps/2 of the range an update: the greatest error measured, of a plate that cools slowly in air far colder; walls,
+# sources and modes lost a fifth of that or less.
+ROUNDING_SHARE = 0.2
 
 
 def advance(state: State, start: float, dt: float, first: int, count: int) -> None:
@@ -23,8 +48,122 @@ def advance(state: State, start: float, dt: float, first: int, count: int) -> No
     varies = problem.walls.varies or problem.volume_sources.varies
     steps = first + np.arange(max(1, count if varies else 1))
     drive = problem.drive(start + dt * steps, dt)
-    cast("ExplicitStepper", state.sweep).advance(dt, count, drive)
+    state.stepper.advance(dt, count, drive)
     for energy in problem.source_energy(drive, dt, count).tolist():  # one by one: the sum must not depend on batches
         state.source_energy += energy
     state.step += count
     state.time = start + dt * (first + count)
+
+
+class ExplicitSteps:
+    """Explicit steps of equal size from event to event, no larger than allowed, in batches of about RESPONSE s."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._check_every = CHECK_EVERY[state.field.device]
+        self._at_once = state.stepper.fused_steps
+        self._batch, self._unchecked = min(FIRST_BATCH[state.field.device], state.problem.batch), 0
+
+    def advance(self, target: float) -> Iterator[None]:
+        """Bring the state to a time; yields after each batch."""
+        state, start = self._state, self._state.time
+        if target <= start:
+            return
+        total = count_equal_steps(start, target, state.problem.largest_step)
+        dt = (target - start) / total
+        done = 0
+        while done < total:
+            count = min(self._batch, total - done)
+            self._take(start, dt, done, count)
+            done += count
+            yield
+        state.time = target
+
+    def _take(self, start: float, dt: float, done: int, count: int) -> None:
+        """Take a batch, and look now and then whether it is finite."""
+        begun = time.perf_counter()
+        try:
+            advance(self._state, start, dt, done, count)
+        except ScenarioError as error:
+            raise input_error(error) from None
+        if count == self._batch:  # not one that an event cut short
+            most = min(self._check_every, self._state.problem.batch)
+            self._batch = _next_batch(count, time.perf_counter() - begun, most, self._at_once)
+        self._unchecked += count
+        if self._unchecked + self._batch > self._check_every:
+            require_finite(self._state.field.was_finite(), self._state)
+            self._unchecked = 0
+
+
+def _next_batch(count: int, seconds: float, most: int, at_once: int) -> int:
+    """As many steps as take about RESPONSE s, at most twice as many as last time, and at least those of one pass over
+    memory, however long it takes: fewer would take as long."""
+    fitting = int(count * RESPONSE_SECONDS / max(seconds, 1e-6))
+    return min(max(at_once, min(fitting, 2 * count)), most)
+
+
+# What `auto` asks.
+
+
+def allows_explicit_steps(problem: Problem) -> bool:
+    """Whether the step that the scenario asks for is stable."""
+    step = problem.scenario.time.step
+    return isinstance(step, str) or step <= problem.stability_limit * (1 + 1e-12)
+
+
+def with_explicit_steps(problem: Problem) -> Problem:
+    """The problem to be taken by explicit Euler, or as it is where the step asked for is not stable."""
+    return problem.with_integrator(EULER.name, None) if allows_explicit_steps(problem) else problem
+
+
+def rounding_loss(problem: Problem, share: float, updates: float) -> float:
+    """The share of the range that rounding may cost an explicit integrator: see above."""
+    return share * updates * float(np.finfo(problem.dtype).eps) / 2
+
+
+def rounding_refusal(problem: Problem, lost: float, tolerance: float) -> str:
+    """Why rounding would not leave an explicit integrator accurate enough, or ""."""
+    if lost <= tolerance:
+        return ""
+    return f"may lose {lost:.2g} of the range to rounding in {problem.dtype.name}, beyond the tolerance"
+
+
+def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
+    problem, tolerance = inputs.problem, inputs.tolerance
+    steps = count_steps(with_explicit_steps(problem))
+    refused = inputs.refused or _refusal(problem, steps, tolerance)
+    lost = 0.0 if refused else rounding_loss(problem, ROUNDING_SHARE, steps)
+    refused = refused or rounding_refusal(problem, lost, tolerance)
+    return IntegratorEstimate(EULER.name, steps, steps, steps * inputs.cost.step, refused, lost)
+
+
+def _refusal(problem: Problem, steps: int, tolerance: float) -> str:
+    """Why explicit Euler would not be accurate enough, or ""."""
+    if not allows_explicit_steps(problem):
+        return "would need shorter steps to be stable"
+    first = problem.events().after_start[0]
+    step = problem.scenario.time.end / steps
+    if ERROR_CONSTANT * step > tolerance * first:
+        return f"has too few steps before t = {first:g} s for the tolerance"
+    varies = problem.walls.varies or problem.volume_sources.varies
+    if varies and 0.5 * pi * PERIODS * step > tolerance * problem.scenario.time.end:
+        return "has too few steps to follow inputs that depend on time"
+    return ""
+
+
+def _start(state: State) -> Advance:
+    return ExplicitSteps(state).advance
+
+
+def _warm_up(state: State) -> None:
+    advance(state, 0.0, state.problem.largest_step, 0, 0)
+
+
+EULER = Integrator(
+    name="euler",
+    start=_start,
+    bounded_by_stability=True,
+    ends_at_kinks=False,
+    warm_up=_warm_up,
+    estimate=_estimate,
+)

@@ -17,12 +17,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from heatsim.errors import NotConvergedError
-from heatsim.integrators.tableaus import TR_BDF2, Tableau
+from heatsim.integrators.integrator import (
+    SOLVER_KERNELS,
+    Advance,
+    EstimateInputs,
+    Integrator,
+    IntegratorEstimate,
+    solver_rows,
+)
+from heatsim.integrators.steady import seconds_of_solves
+from heatsim.integrators.step_control import ErrorControl, TrialStep, equal_trial_steps, foresee_steps, step_share
+from heatsim.integrators.tableaus import METHODS, TR_BDF2, Tableau
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,28 +40,32 @@ if TYPE_CHECKING:
     from heatsim_kernels.multigrid.solver import Solution
 
     from heatsim.integrators.balance import BalanceInputs
-    from heatsim.integrators.host_field import HostField
+    from heatsim.integrators.nonlinear_implicit import NonlinearImplicit
     from heatsim.simulation.state import State
 
 MAX_ITERATIONS = 100
 MIN_RESIDUAL = 1e-9  # |b - A x| / |b| at which a stage is solved at any rate
 ESTIMATE_RESIDUAL = 0.05  # the error need not be known to more than a digit
 
+DEFAULT_TOLERANCE = 1e-3  # of the range of temperatures, where time.tolerance is left out
+BYTES_A_CELL = 340  # on the device
+TYPICAL_ITERATIONS = 6  # of all solves of a step
+# A step, with all its solves, by device: explicit steps that take as long, and seconds of the host beside.
+EULER_STEPS_A_SOLVE = {"cpu": 400.0, "cuda": 300.0}
+HOST_SECONDS_A_SOLVE = {"cpu": 8e-3, "cuda": 15e-3}
+SETUP_STEPS = 5  # steps that a run takes longer, for its matrices
+
 Values = Any  # (nz, ny, nx) float64: an array, or a field on the GPU
 
 
 @dataclass(frozen=True)
-class ImplicitTrialStep:
-    """A step that was computed and not taken yet. error: the largest estimated error of a cell, K, or nan if it
-    was not estimated; low, high: the least and greatest value of the new field."""
+class ImplicitTrialStep(TrialStep):
+    """field: the new one, K; inputs: those of its last stage; entered: heat through each face and from each ambient in
+    the step, J."""
 
     field: Values
     inputs: BalanceInputs
-    error: float
-    low: float
-    high: float
     entered: np.ndarray
-    released: float
 
 
 class HasRate(Protocol):
@@ -86,9 +100,10 @@ class Implicit:
     """Steps of one method on a state."""
 
     def __init__(self, state: State, tableau: Tableau = TR_BDF2) -> None:
+        from heatsim.integrators.balance import Balance
+
         self._state, self.tableau = state, tableau
-        self._held = cast("HostField", state.sweep)  # or a DeviceField, which is used alike
-        self._balance = self._held.balance(state.problem)
+        self._balance = Balance(state.problem, state.field)
         self._present = self._look(self._balance.inputs(state.time))
         self._slope: Values | None = None  # K/s, of the last step: what the next is guessed from
 
@@ -98,7 +113,7 @@ class Implicit:
 
         Raises `NotConvergedError` where the solver does not get there.
         """
-        tableau, present, old = self.tableau, self._present, self._held.values
+        tableau, present, old = self.tableau, self._present, self._balance.values
         stages: list[ImplicitStage] = []
         slope = self._slope
         for c, row in zip(tableau.c, tableau.a, strict=True):
@@ -112,7 +127,8 @@ class Implicit:
         weights = np.array(tableau.weights) * dt
         entered = weights @ np.array([stage.entering for stage in stages])
         released = float(weights @ np.array([stage.inputs.power for stage in stages]))
-        return ImplicitTrialStep(last.field, last.inputs, error, *self._held.extent(last.field), entered, released)
+        low, high = self._balance.extent(last.field)
+        return ImplicitTrialStep(error, low, high, released, last.field, last.inputs, entered)
 
     def _stage(
         self,
@@ -124,7 +140,7 @@ class Implicit:
         accuracy: float,
     ) -> ImplicitStage:
         """Solve a stage at c dt, guessed from a slope, K/s; `weights`: of the stages before it."""
-        balance, present, old, diagonal = self._balance, self._present, self._held.values, self.tableau.diagonal
+        balance, present, old, diagonal = self._balance, self._present, self._balance.values, self.tableau.diagonal
         inputs = balance.inputs(present.time + c * dt)
         balance.prepare(inputs, diagonal * dt)
         same = inputs is present.inputs
@@ -137,24 +153,24 @@ class Implicit:
         return ImplicitStage(inputs, field, rate, balance.entering(inputs, field))
 
     def accept_step(self, trial_step: ImplicitTrialStep, time: float) -> None:
-        """Make the attempted step the state of `time` s."""
-        state, held = self._state, self._held
-        self._slope = (trial_step.field - held.values) / (time - state.time)
-        held.assign(trial_step.field)
-        held.look(time - state.time)
-        held.entered += trial_step.entered
+        """Make the step computed the state of `time` s."""
+        state, balance = self._state, self._balance
+        self._slope = (trial_step.field - balance.values) / (time - state.time)
+        balance.assign(trial_step.field)
+        state.field.sample(time - state.time)
+        state.entered += trial_step.entered
         state.source_energy += trial_step.released
         state.time, state.step = time, state.step + 1
         self._present = self._look(trial_step.inputs)
 
     def _look(self, inputs: BalanceInputs) -> Present:
-        values = self._held.values
+        values = self._balance.values
         exchange = self._balance.exchange(values)
         return Present(self._state.time, inputs, exchange, self._balance.flow(inputs, values, exchange))
 
     def _error(self, stages: list[ImplicitStage]) -> float:
         difference = combine_rates(self.tableau.error_weights, stages, self.tableau.diagonal)
-        low, high = self._held.extent(self._solve(difference, None, 0.0, ESTIMATE_RESIDUAL).x)
+        low, high = self._balance.extent(self._solve(difference, None, 0.0, ESTIMATE_RESIDUAL).x)
         return max(-low, high)
 
     def _solve(self, rhs: Values, guess: Values | None, accuracy: float, residual: float) -> Solution:
@@ -173,3 +189,47 @@ def combine_rates(weights: tuple[float, ...], stages: Sequence[HasRate], diagona
     for weight, stage in zip(weights, stages, strict=True):
         total = total + (weight / diagonal) * stage.rate
     return total
+
+
+def _start(state: State) -> Advance:
+    control = state.problem.scenario.time
+    integrator = _make_stepper(state)
+    if control.has_equal_steps:
+        return lambda target: equal_trial_steps(state, integrator, target)
+    order, largest_step = integrator.tableau.embedded_order, state.problem.largest_step
+    return ErrorControl(state, integrator, control.tolerance or DEFAULT_TOLERANCE, order, largest_step).advance
+
+
+def _make_stepper(state: State) -> Implicit | NonlinearImplicit:
+    tableau = METHODS[state.problem.scenario.time.method]
+    if state.problem.temperature_dependent:
+        from heatsim.integrators.nonlinear_implicit import NonlinearImplicit
+
+        return NonlinearImplicit(state, tableau)
+    return Implicit(state, tableau)
+
+
+def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
+    problem = inputs.problem.with_integrator(IMPLICIT.name, inputs.tolerance)
+    tableau = METHODS[problem.scenario.time.method]
+    share = step_share(inputs.tolerance, tableau.embedded_order, tableau.error_constant)
+    steps, _ = foresee_steps(problem, share, problem.largest_step, lambda dt: 0)
+    solve = EULER_STEPS_A_SOLVE[inputs.device] * inputs.cost.step + HOST_SECONDS_A_SOLVE[inputs.device]
+    return IntegratorEstimate(IMPLICIT.name, steps, 0, (steps + SETUP_STEPS) * solve, inputs.refused)
+
+
+def _measure(state: State) -> float:
+    return seconds_of_solves(state, 0.01 * state.problem.largest_step, TYPICAL_ITERATIONS)
+
+
+IMPLICIT = Integrator(
+    name="implicit",
+    start=_start,
+    default_tolerance=DEFAULT_TOLERANCE,
+    methods=tuple(METHODS),
+    kernels=SOLVER_KERNELS,
+    bytes_a_cell=BYTES_A_CELL,
+    estimate=_estimate,
+    measure=_measure,
+    report=solver_rows,
+)

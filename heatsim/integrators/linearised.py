@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
+from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
 from heatsim_kernels.enthalpy.linearised import linearised
 from heatsim_kernels.multigrid.cpu import operations as cpu
 
-from heatsim.integrators import ON_CUDA
-
 if TYPE_CHECKING:
-    from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
     from heatsim_kernels.multigrid.operator import Operator
-    from heatsim_kernels.stencil.terms import Forcing
+
+    from heatsim.problem import Problem
 
 WEAK_COUPLING = 1e-3  # of the mean outside, the row of a held cell: see `multigrid.operator`
 
@@ -28,11 +27,40 @@ class LinearisedProblem(NamedTuple):
     flow: np.ndarray
 
 
+def nonlinear_terms(problem: Problem) -> NonlinearCoefficients:
+    """The coefficients of a temperature-dependent problem. Raises `TypeError` for a linear one."""
+    if not isinstance(problem.terms, NonlinearCoefficients):
+        raise TypeError("the problem is linear: it has no enthalpy")
+    return problem.terms
+
+
+def nonlinear_forcing(problem: Problem, time: float) -> NonlinearForcing:
+    """The boundary values and sources of a temperature-dependent problem at a time, s."""
+    drive: object = problem.drive(np.array([time]))
+    if not isinstance(drive, NonlinearForcing):
+        raise TypeError("the problem is linear: it has no enthalpy")
+    return drive
+
+
+class EnteringHeat:
+    """What enters a body through its faces and from ambients."""
+
+    def __init__(self, terms: NonlinearCoefficients) -> None:
+        self._stepper = NONLINEAR_SWEEPS["cpu"](terms, np.dtype(np.float64))
+
+    def at(self, u: np.ndarray, drive: NonlinearForcing) -> np.ndarray:
+        """The heat through each face and from each ambient at the state u, W: that of an explicit step of a second."""
+        before = self._stepper.heat_entered()
+        self._stepper.field.put_state(u)
+        self._stepper.advance(1.0, 1, drive)
+        return np.asarray(self._stepper.heat_entered() - before)
+
+
 def linearise_problem(
-    terms: NonlinearCoefficients, u: np.ndarray, T: np.ndarray, drive: Forcing | NonlinearForcing
+    terms: NonlinearCoefficients, u: np.ndarray, T: np.ndarray, drive: NonlinearForcing
 ) -> LinearisedProblem:
     """A body at the state u, whose temperatures are T, with the first row of `drive`."""
-    operator, heat = linearised(terms, u, cast("NonlinearForcing", drive))
+    operator, heat = linearised(terms, u, drive)
     passing = heat - operator.s * T
     exchange = cpu.field(terms.shape, np.float64)
     cpu.sweep((operator.gx, operator.gy, operator.gz), np.zeros(terms.shape), T, None, None, exchange)
@@ -42,12 +70,3 @@ def linearise_problem(
 def diagonal_coupling(ties: np.ndarray, solved: np.ndarray) -> np.ndarray:
     """What ties each cell to the outside, W/K, with weak ties for those that are held: they take no part."""
     return np.where(solved, ties, WEAK_COUPLING * ties[solved].mean())
-
-
-def solver_kernels(name: str) -> ModuleType:
-    """The module of `heatsim_kernels.multigrid` that solves for a field whose kernels have this name."""
-    if name != ON_CUDA:
-        return cpu
-    from heatsim_kernels.multigrid.cuda import operations as cuda
-
-    return cuda

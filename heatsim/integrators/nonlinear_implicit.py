@@ -18,23 +18,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import nan
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
+from heatsim_kernels.field.window_source import window_heating_rate, window_sources_of
 from heatsim_kernels.multigrid.solver import Solver
-from heatsim_kernels.stencil.step_batches import window_heating_rate, window_sources_of
 
 from heatsim.errors import NotConvergedError
+from heatsim.integrators.balance import solver_kernels
 from heatsim.integrators.implicit import combine_rates
-from heatsim.integrators.linearised import diagonal_coupling, linearise_problem, solver_kernels
+from heatsim.integrators.linearised import (
+    EnteringHeat,
+    diagonal_coupling,
+    linearise_problem,
+    nonlinear_forcing,
+    nonlinear_terms,
+)
+from heatsim.integrators.step_control import TrialStep
 from heatsim.integrators.tableaus import TR_BDF2, Tableau
 
 if TYPE_CHECKING:
-    from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
+    from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
     from heatsim_kernels.multigrid.operator import Operator
 
-    from heatsim.integrators.enthalpy_field import EnthalpyField
     from heatsim.simulation.state import State
 
 MAX_ITERATIONS = 40  # Newton's, of a stage
@@ -47,16 +53,12 @@ MIN_DAMPING = 1 / 16
 
 
 @dataclass(frozen=True)
-class NonlinearTrialStep:
-    """A step that was computed and not taken yet. error: the largest estimated error of a cell, K, or nan if it
-    was not estimated; low, high: the least and greatest temperature; entered, released: J."""
+class NonlinearTrialStep(TrialStep):
+    """state: the new u; low, high are temperatures; entered: heat through each face and from each ambient in the step,
+    J."""
 
     state: np.ndarray
-    error: float
-    low: float
-    high: float
     entered: np.ndarray
-    released: float
 
 
 class NonlinearInputs(NamedTuple):
@@ -77,23 +79,21 @@ class NonlinearStage(NamedTuple):
 
 
 class NonlinearImplicit:
-    """Steps of one method on a state whose sweep is an `EnthalpyField`; linear problems are solved where its kernels
-    are, all else on the host."""
+    """Steps of one method on a state whose field stores the enthalpy; linear problems are solved on the state's
+    `solver_device`, all else on the host."""
 
     def __init__(self, state: State, tableau: Tableau = TR_BDF2) -> None:
         self._state, self.tableau = state, tableau
-        self._held = cast("EnthalpyField", state.sweep)
-        self._terms = terms = cast("NonlinearCoefficients", state.problem.terms)
-        self._kernels = solver_kernels(self._held.name)
+        self._terms = terms = nonlinear_terms(state.problem)
+        self._kernels = solver_kernels(state.solver_device)
         self._material = terms.of_kinds(terms.material)
         self._capacity = np.broadcast_to(terms.of_kinds(terms.capacity), terms.shape)
         self._solved = self._capacity > 0
-        self._walls = NONLINEAR_SWEEPS["cpu"](terms, np.dtype(np.float64))  # tells what enters at walls and ambients
-        self._held.entered = np.zeros(terms.ledger_size)
+        self._entering_heat = EnteringHeat(terms)
         self._solver: Solver | None = None
         self._still: NonlinearInputs | None = None
         self._slope: np.ndarray | None = None  # of u over time, in the last step: what the next is guessed from
-        self._present = self._look(self._inputs(state.time), np.array(self._held.sweep.field()))
+        self._present = self._look(self._inputs(state.time), np.array(state.field.state()))
 
     def trial_step(self, dt: float, accuracy: float | None) -> NonlinearTrialStep:
         """Compute a step of `dt` s and estimate its error, its stages to about `accuracy` K; without an estimate, and
@@ -118,16 +118,16 @@ class NonlinearImplicit:
         released = float(weights @ np.array([stage.inputs.sources.sum() for stage in stages]))
         u = self._balanced(stages[-1].u, float(entered.sum()) + released)
         T = self._temperature(u)[self._solved]
-        return NonlinearTrialStep(u, error, float(T.min()), float(T.max()), entered, released)
+        return NonlinearTrialStep(error, float(T.min()), float(T.max()), released, u, entered)
 
     def accept_step(self, trial_step: NonlinearTrialStep, time: float) -> None:
-        """Make the attempted step the state of `time` s."""
-        state, held = self._state, self._held
+        """Make the step computed the state of `time` s."""
+        state = self._state
         elapsed = time - state.time
         self._slope = (trial_step.state - self._present.u) / elapsed
-        held.sweep.put(trial_step.state)
-        held.look(elapsed)
-        held.entered = held.entered + trial_step.entered
+        state.field.put_state(trial_step.state)
+        state.field.sample(elapsed)
+        state.entered += trial_step.entered
         state.source_energy += trial_step.released
         state.time, state.step = time, state.step + 1
         self._present = self._look(self._inputs(time), trial_step.state)
@@ -136,7 +136,7 @@ class NonlinearImplicit:
         if self._still is not None:
             return self._still
         problem, shape = self._state.problem, self._terms.shape
-        drive = cast("NonlinearForcing", problem.drive(np.array([time])))
+        drive = nonlinear_forcing(problem, time)
         rates = window_heating_rate(window_sources_of(drive.deposits, 0), shape)
         if drive.heat_table is not None:
             rates = rates + self._terms.of_kinds(drive.heat_table[0])
@@ -155,14 +155,7 @@ class NonlinearImplicit:
     def _look(self, inputs: NonlinearInputs, u: np.ndarray) -> NonlinearStage:
         flow = linearise_problem(self._terms, u, self._temperature(u), inputs.walls).flow
         rate = np.where(self._solved, flow + inputs.sources, 0.0)
-        return NonlinearStage(inputs, u, rate, self._entering(inputs, u))
-
-    def _entering(self, inputs: NonlinearInputs, u: np.ndarray) -> np.ndarray:
-        """Heat that enters through each face and from each ambient, W: that of an explicit step of a second."""
-        before = self._walls.heat_entered()
-        self._walls.put(u)
-        self._walls.advance(1.0, 1, inputs.walls)  # type: ignore[arg-type]
-        return np.asarray(self._walls.heat_entered() - before)
+        return NonlinearStage(inputs, u, rate, self._entering_heat.at(u, inputs.walls))
 
     def _stage(
         self, elapsed: float, earlier: np.ndarray | float, guess: np.ndarray, dt: float, accuracy: float
@@ -186,7 +179,7 @@ class NonlinearImplicit:
                 break
             if _has_converged(sizes, max(accuracy, MIN_ACCURACY * float(np.abs(T).max()))):
                 rate = np.where(solved, ties * (u - old) - earlier, 0.0)
-                return NonlinearStage(inputs, u, rate, self._entering(inputs, u)), operator
+                return NonlinearStage(inputs, u, rate, self._entering_heat.at(u, inputs.walls)), operator
             step = max(0.5 * step, MIN_DAMPING) if sizes[-1] > sizes[-2] else min(1.0, 2.0 * step)
         self._state.solver_statistics.residuals = sizes[1:]
         when = f"the implicit step from t = {self._state.time:g} s, in {len(sizes) - 1} iterations,"

@@ -10,20 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.multigrid.solver import Solver
 
 from heatsim.errors import NotConvergedError, NotFiniteError
-from heatsim.integrators.linearised import diagonal_coupling, linearise_problem, solver_kernels
+from heatsim.integrators.balance import solver_kernels
+from heatsim.integrators.linearised import (
+    EnteringHeat,
+    diagonal_coupling,
+    linearise_problem,
+    nonlinear_forcing,
+    nonlinear_terms,
+)
 
 if TYPE_CHECKING:
-    from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
-    from heatsim_kernels.stencil.terms import Forcing
+    from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
 
-    from heatsim.integrators.enthalpy_field import EnthalpyField
     from heatsim.simulation.state import State
 
 MAX_ITERATIONS = 200  # Picard's
@@ -54,10 +59,9 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
     infinite, and heat entered and sources are in W. `Effort.residuals` gets the largest change of each iteration over
     the range. Raises `NotConvergedError`; the state then holds the last iterate.
     """
-    problem, held = state.problem, cast("EnthalpyField", state.sweep)
-    kernels = solver_kernels(held.name)
-    terms, drive = cast("NonlinearCoefficients", problem.terms), problem.drive(np.zeros(1))
-    u, material = np.array(held.sweep.field()), terms.of_kinds(terms.material)
+    problem, kernels = state.problem, solver_kernels(state.solver_device)
+    terms, drive = nonlinear_terms(problem), nonlinear_forcing(problem, 0.0)
+    u, material = np.array(state.field.state()), terms.of_kinds(terms.material)
     solved = np.broadcast_to(terms.of_kinds(terms.capacity) > 0, terms.shape)
     history, step, before, done = state.solver_statistics.residuals, 1.0, np.inf, False
     balance = _balance(terms, u, drive, solved)
@@ -84,7 +88,9 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
         raise NotConvergedError(f"the steady solver, in {len(history)} iterations,", history)
 
 
-def _balance(terms: NonlinearCoefficients, u: np.ndarray, drive: Forcing, solved: np.ndarray) -> LinearisedBalance:
+def _balance(
+    terms: NonlinearCoefficients, u: np.ndarray, drive: NonlinearForcing, solved: np.ndarray
+) -> LinearisedBalance:
     T = terms.tables.temperature(u, terms.of_kinds(terms.material))
     operator, passing, flow = linearise_problem(terms, u, T, drive)
     ties = operator.s + _extra_coupling(float(operator.s[solved].sum()), float(flow[solved].sum())) / solved.sum()
@@ -102,12 +108,11 @@ def _extra_coupling(tied: float, missing: float) -> float:
     return max(0.0, needed - tied) if tied + needed > 0 else 1.0
 
 
-def _finish(state: State, u: np.ndarray, drive: Forcing) -> None:
-    """Leave u in the state, with the ledger of a step of one second: J in that second are W."""
-    problem, sweep = state.problem, cast("EnthalpyField", state.sweep).sweep
-    sweep.put(u)
-    sweep.advance(1.0, 1, drive)
-    sweep.put(u)
+def _finish(state: State, u: np.ndarray, drive: NonlinearForcing) -> None:
+    """Leave u in the state, with a ledger in W."""
+    problem = state.problem
+    state.field.put_state(u)
+    state.entered[:] = EnteringHeat(nonlinear_terms(problem)).at(u, drive)
     state.source_energy = 0.0
     if drive.heat_table is not None:
         state.source_energy += float(drive.heat_table[0] @ (problem.terms.capacity * problem.kinds.count))

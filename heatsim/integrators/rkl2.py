@@ -14,22 +14,46 @@ Meyer, Balsara and Aslam: Mon. Not. R. Astron. Soc. 422 (2012) 2102; J. Comput. 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, sqrt
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from heatsim_kernels.stencil.rk_stages import RkStage
 
+from heatsim.integrators.euler import rounding_loss, rounding_refusal
+from heatsim.integrators.integrator import Advance, EstimateInputs, Integrator, IntegratorEstimate, Rows
+from heatsim.integrators.step_control import (
+    CHECK_EVERY,
+    ErrorControl,
+    TrialStep,
+    equal_steps,
+    foresee_steps,
+    require_finite,
+    step_share,
+)
+
 if TYPE_CHECKING:
-    from heatsim_kernels.stencil import ExplicitStepper
     from heatsim_kernels.stencil.terms import Forcing
 
+    from heatsim.problem import Problem
     from heatsim.simulation.state import State
 
 MIN_STAGES, MAX_STAGES = 3, 511
 ERROR_ORDER = 3  # of the error of a step, as a power of it
+DEFAULT_TOLERANCE = 1e-3  # of the range of temperatures, where time.tolerance is left out
+MAX_FIELDS = 5  # on the device, where walls or sources depend on time
+WARM_UP = 12.0  # stability limits: a super step so long has stages enough to be taken several at once
+
+# Of the jump times (dt/t)^3, the largest error of a step dt at age t: of a decaying mode, most x^3 exp(-x), 1.34, times
+# the error constant of the method, 1/18.
+ERROR_CONSTANT = 0.075
+ROUNDING_SHARE = 0.07  # of eps/2 of the range an explicit step, measured as that of `euler` was
+# A stage takes as long as so many single explicit sweeps, which read and write 2 fields: 3 if it is of the two-term
+# scheme, else 5. The CPU and `temporal` take several stages of the former a pass.
+SWEEPS_A_STAGE = {"cpu": (1.1, 2.2), "cuda": (0.9, 2.5)}
 
 
 @dataclass(frozen=True)
@@ -47,8 +71,6 @@ class Rkl2Scheme:
     mu_tilde: tuple[float, ...]
     gamma_tilde: tuple[float, ...]
     c: tuple[float, ...]
-
-    order = 2
 
     @property
     def limit(self) -> float:
@@ -153,35 +175,31 @@ def defect_rounding(dtype: np.dtype, size: float, rate: float, limit: float) -> 
     return float(np.finfo(dtype).eps) * size * (1.0 / rate + limit)
 
 
+def longest_step(problem: Problem, tolerance: float) -> float:
+    """The longest step that the scenario allows and the most stages are stable over, s."""
+    varies = problem.walls.varies or problem.volume_sources.varies
+    most = rkl2_scheme(max_stages(problem.dtype, tolerance, varies))
+    return min(problem.largest_step, most.limit * problem.stability_limit)
+
+
 @lru_cache(maxsize=64)
 def _stages(stages: int, varies: bool, dtype: np.dtype) -> tuple[RkStage, ...]:
     return (rkl2_scheme if varies else two_term_scheme)(stages).rounded(dtype)
 
 
-@dataclass(frozen=True)
-class Rkl2TrialStep:
-    """A step that was computed and not taken yet. error: the largest estimated error of a cell, K, 0 if it was not
-    estimated; low, high: the least and greatest value of the new field; released: by sources, J."""
-
-    error: float
-    low: float
-    high: float
-    released: float
-
-
 class Rkl2:
-    """Super steps on a state whose sweep takes stages."""
+    """Super steps of a state whose stepper takes stages."""
 
     def __init__(self, state: State, tolerance: float) -> None:
         """`tolerance`: what `longest` steps must leave of the precision."""
         problem = state.problem
-        self._state, self._sweep = state, cast("ExplicitStepper", state.sweep)
+        self._state, self._stepper = state, state.stages
         self._varies = problem.walls.varies or problem.volume_sources.varies
         self._drive: Forcing | None = None
-        most = rkl2_scheme(max_stages(problem.dtype, tolerance, self._varies))
-        self.longest = min(problem.largest_step, most.limit * problem.stability_limit)  # s
+        self._checked = state.solver_statistics.stages  # stages that had been taken at the last look
+        self.longest = longest_step(problem, tolerance)  # s
 
-    def trial_step(self, dt: float, accuracy: float | None = None) -> Rkl2TrialStep:
+    def trial_step(self, dt: float, accuracy: float | None = None) -> TrialStep:
         """Compute a step of `dt` s and estimate its error; the state stays. `accuracy` is for those who solve.
 
         The estimate is what a third order method would add, by the defect from the trapezoidal rule as in RKC
@@ -192,24 +210,29 @@ class Rkl2:
         scheme = self._scheme(dt)
         end = self._state.time + dt
         rate = float(self._state.problem.dtype.type(scheme.mu_tilde[0]))
-        found = self._sweep.defect(dt, rate, self._inputs(np.array([end])))
+        found = self._stepper.defect(dt, rate, self._inputs(np.array([end])))
         self._state.solver_statistics.stages += 1
         noise = defect_rounding(self._state.problem.dtype, max(abs(found.low), abs(found.high)), rate, scheme.limit)
         error = scheme.share_of_defect * max(found.largest - noise, 0.0 * found.largest)
-        return Rkl2TrialStep(error, found.low, found.high, released)
+        return TrialStep(error, found.low, found.high, released)
 
-    def accept_step(self, trial_step: Rkl2TrialStep, time: float) -> None:
-        """Make the attempted step the state of `time` s."""
+    def accept_step(self, trial_step: TrialStep, time: float) -> None:
+        """Make the step computed the state of `time` s."""
         self._accept(trial_step.released, time)
 
     def advance(self, dt: float, time: float) -> None:
-        """Take a step of `dt` s to `time` s, without an estimate; waits for nothing."""
+        """Take a step of `dt` s to `time` s, without an estimate; waits for nothing but a look, now and then, whether
+        all is finite."""
         self._accept(self._take_stages(dt), time)
+        state = self._state
+        if state.solver_statistics.stages - self._checked >= CHECK_EVERY[state.field.device]:
+            require_finite(state.field.was_finite(), state)
+            self._checked = state.solver_statistics.stages
 
     def _accept(self, released: float, time: float) -> None:
         state = self._state
-        self._sweep.accept()
-        self._sweep.look(time - state.time)
+        self._stepper.accept()
+        state.field.sample(time - state.time)
         state.source_energy += released
         state.time, state.step = time, state.step + 1
 
@@ -229,7 +252,7 @@ class Rkl2:
             some = stages[first : first + at_once]
             times = state.time + dt * np.array(scheme.c[first : first + len(some)])
             drive = self._inputs(times)
-            self._sweep.take_stages(dt, some, first, drive)
+            self._stepper.take_stages(dt, some, first, drive)
             shares = [stage.weight for stage in some]
             released += float(problem.source_energy(drive, dt, len(some)) @ np.array(shares))
         state.solver_statistics.stages += scheme.stages
@@ -242,3 +265,49 @@ class Rkl2:
         if self._drive is None:
             self._drive = self._state.problem.drive(times[:1])
         return self._drive
+
+
+def _start(state: State) -> Advance:
+    control = state.problem.scenario.time
+    tolerance = control.tolerance or DEFAULT_TOLERANCE
+    super_steps = Rkl2(state, tolerance)
+    if control.has_equal_steps:
+        return lambda target: equal_steps(state, target, super_steps.longest, super_steps.advance)
+    return ErrorControl(state, super_steps, tolerance, ERROR_ORDER, super_steps.longest).advance
+
+
+def _warm_up(state: State) -> None:
+    problem = state.problem
+    step = min(WARM_UP * problem.stability_limit, problem.scenario.time.end)
+    Rkl2(state, DEFAULT_TOLERANCE).trial_step(step)
+    state.solver_statistics.stages = 0
+
+
+def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
+    tolerance = inputs.tolerance
+    problem = inputs.problem.with_integrator(RKL2.name, tolerance)
+    limit, varies = problem.stability_limit, problem.walls.varies or problem.volume_sources.varies
+    share = step_share(tolerance, ERROR_ORDER, ERROR_CONSTANT)
+    longest = longest_step(problem, tolerance)
+    steps, sweeps = foresee_steps(problem, share, longest, lambda dt: 1 + stages_for(dt / limit))
+    seconds = sweeps * (inputs.cost.sweep * SWEEPS_A_STAGE[inputs.device][varies])
+    updates = max(sweeps, problem.scenario.time.end / limit)
+    lost = 0.0 if inputs.refused else rounding_loss(problem, ROUNDING_SHARE, updates)
+    refused = inputs.refused or rounding_refusal(problem, lost, tolerance)
+    return IntegratorEstimate(RKL2.name, steps, sweeps, seconds, refused, lost)
+
+
+def _report(info: Mapping[str, Any]) -> Rows:
+    return [("stages", f"{info['stages']}, with those of steps rejected")]
+
+
+RKL2 = Integrator(
+    name="rkl2",
+    start=_start,
+    takes_nonlinear=False,
+    default_tolerance=DEFAULT_TOLERANCE,
+    fields=MAX_FIELDS,
+    warm_up=_warm_up,
+    estimate=_estimate,
+    report=_report,
+)

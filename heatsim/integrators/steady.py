@@ -6,15 +6,16 @@ refinement), until another cycle would change no cell by more than the tolerance
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from heatsim.errors import NotConvergedError, NotFiniteError
+from heatsim.integrators.integrator import SOLVER_KERNELS, Advance, Integrator, solver_rows
 
 if TYPE_CHECKING:
-    from heatsim.integrators.host_field import HostField
     from heatsim.simulation.state import State
 
 MAX_ITERATIONS = 300
@@ -23,36 +24,42 @@ FIRST_RESIDUAL = 1e-3  # enough to know the range
 TOLERANCE_SHARE = 0.1  # of the tolerance that the last correction of a cycle may be
 ROUNDING = 1e-14  # of the temperatures: corrections below are none
 
+DEFAULT_TOLERANCE = 1e-6  # of the range of temperatures, where time.tolerance is left out
+BYTES_A_CELL = 250  # on the device
+TYPICAL_ITERATIONS = 15  # of the whole solve; strong contrasts take twice as many
+TIMED_TOLERANCE = 1e-10  # of a solve that is timed: it does not end before
+
 
 def solve(state: State, tolerance: float) -> Iterator[None]:
     """Bring the state to its limit, to `tolerance` times the range of its temperatures; yields as it goes.
 
-    The time is then infinite, and the `entered` of the field and `State.source_energy` are in W. Raises
+    The time is then infinite, and `State.entered` and `State.source_energy` are in W. Raises
     `NotConvergedError`; the state then holds the last iterate.
     """
-    held = cast("HostField", state.sweep)  # or a DeviceField, which is used alike
-    balance = held.balance(state.problem)
-    inputs, T = balance.inputs(0.0), held.values
+    from heatsim.integrators.balance import Balance
+
+    balance = Balance(state.problem, state.field)
+    inputs, T = balance.inputs(0.0), balance.values
     balance.prepare(inputs, np.inf)
-    driving = held.norm(balance.flow(inputs, 0.0 * T, 0.0 * T))
+    driving = balance.norm(balance.flow(inputs, 0.0 * T, 0.0 * T))
     history = state.solver_statistics.residuals
     accuracy, done, stuck = 0.0, False, False
     while not (done or stuck) and state.solver_statistics.iterations < MAX_ITERATIONS:
         flow = balance.flow(inputs, T, balance.exchange(T))
         residual = 0.0 if accuracy else FIRST_RESIDUAL
         found = balance.solve(flow, None, tolerance=residual, accuracy=accuracy, iterations=ITERATIONS_A_CYCLE)
-        if not np.isfinite(sum(held.extent(found.x))):
+        if not np.isfinite(sum(balance.extent(found.x))):
             raise NotFiniteError("the steady state is not finite: a source or boundary value is too large")
-        held.assign(T + found.x)
-        norm = held.norm(flow)
+        balance.assign(T + found.x)
+        norm = balance.norm(flow)
         driving = driving or norm or 1.0
         history += [each * norm / driving for each in found.residuals]
         state.solver_statistics.iterations += found.iterations
         done = found.converged and accuracy > 0.0
         stuck = not found.converged and found.iterations == 0  # a matrix so close to singular that rounding hides it
-        accuracy = _accuracy(*held.extent(T), tolerance)
+        accuracy = _accuracy(*balance.extent(T), tolerance)
         yield
-    held.entered[:] = balance.entering(inputs, T)
+    state.entered[:] = balance.entering(inputs, T)
     state.source_energy = inputs.power
     state.time, state.step = np.inf, 1
     if not done:
@@ -61,3 +68,56 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
 
 def _accuracy(low: float, high: float, tolerance: float) -> float:
     return max(TOLERANCE_SHARE * tolerance * (high - low), ROUNDING * max(abs(low), abs(high)), np.finfo(float).tiny)
+
+
+def seconds_of_solves(state: State, time_step: float, iterations: int) -> float:
+    """Seconds that so many iterations of the linear solver will take, for steps of `time_step` s (infinite: for a
+    steady state), from one short solve on a state that is thrown away."""
+    if state.problem.temperature_dependent:
+        return _seconds_of_linearisations(state)
+    from heatsim.integrators.balance import Balance
+
+    balance = Balance(state.problem, state.field)
+    rhs = 0.0 * balance.values + 1.0
+    balance.prepare(balance.inputs(0.0), time_step)
+    balance.solve(rhs, None, tolerance=0.0, accuracy=0.0, iterations=1)  # compiles
+    begun = time.perf_counter()
+    balance.solve(rhs, None, tolerance=0.0, accuracy=0.0, iterations=3)
+    return (time.perf_counter() - begun) / 3 * iterations
+
+
+def _seconds_of_linearisations(state: State) -> float:
+    """Those of a steady state in which something depends on temperature, from its second iteration."""
+    from heatsim.integrators import nonlinear_steady
+
+    found = nonlinear_steady.solve(state, TIMED_TOLERANCE)
+    next(found)  # compiles
+    begun = time.perf_counter()
+    next(found, None)
+    return (time.perf_counter() - begun) * TYPICAL_ITERATIONS
+
+
+def _start(state: State) -> Advance:
+    tolerance = state.problem.scenario.time.tolerance or DEFAULT_TOLERANCE
+    if state.problem.temperature_dependent:
+        from heatsim.integrators import nonlinear_steady
+
+        return lambda target: nonlinear_steady.solve(state, tolerance)
+    return lambda target: solve(state, tolerance)
+
+
+def _measure(state: State) -> float:
+    return seconds_of_solves(state, np.inf, TYPICAL_ITERATIONS)
+
+
+STEADY = Integrator(
+    name="steady",
+    start=_start,
+    to_limit=True,
+    ends_at_kinks=False,
+    default_tolerance=DEFAULT_TOLERANCE,
+    kernels=SOLVER_KERNELS,
+    bytes_a_cell=BYTES_A_CELL,
+    measure=_measure,
+    report=solver_rows,
+)

@@ -1,32 +1,29 @@
-"""How far each step goes: equal steps, steps under error control, or the one leap to the steady state.
+"""How far each step goes: equal steps, steps under error control, and how many of them a run would take.
 
-Each way is built on a state and gives `advance(target)`, a generator that brings the state to a time exactly and yields
-now and then. Integrators only step; here are step sizes, rejected steps, and the time.
+Integrators only step; here are step sizes, rejected steps, and the time.
+
+Steps under error control are counted before anything is computed, by a model. What starts with a jump, of the initial
+temperature at a wall or of a source, has no time scale but its age; so a step under error control is a share of the
+age, which the tolerance sets, and many more than the stability limit once it is old. Smooth problems need fewer steps
+than that. A beam that moves heats every place on its way anew: a step is a share of the time in which it passes one.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any, Protocol
 
 from heatsim.errors import NotConvergedError, NotFiniteError, ScenarioError
-from heatsim.integrators import euler
-from heatsim.integrators.tableaus import METHODS
-from heatsim.problem.problem import JUMP
 
 if TYPE_CHECKING:
-    from heatsim.integrators.implicit import Implicit
-    from heatsim.integrators.nonlinear_implicit import NonlinearImplicit
-    from heatsim.integrators.rkl2 import Rkl2
+    from heatsim.problem import Problem
     from heatsim.simulation.state import State
 
 CHECK_EVERY = {"cpu": 100, "cuda": 60}  # steps between looks for what is not finite; 60: sweeps of 2 to 6 steps fit
-FIRST_BATCH = {"cpu": 1, "cuda": 12}  # steps; launches tell nothing of how long they take
-RESPONSE_SECONDS = 0.1  # s of computing between looks at the clock and at signals
 
-DEFAULT_TOLERANCES = {"rkl2": 1e-3, "implicit": 1e-3, "steady": 1e-6}  # time.tolerance, where it is left out
 STEP_ERROR_SHARE = 0.2  # of the tolerance that the estimated error of a step may be
 # Tolerances below which it is less, by the power of the step with which its error falls: see `allowed_step_error`.
 ERRORS_ADD_BELOW = {2: 0.05, 3: 1e-4}
@@ -35,47 +32,35 @@ SOLVER_ACCURACY = 0.02  # of the error allowed in a step: accuracy of the linear
 MIN_RISE_K = 1e-9  # K; what is so small is rounding
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 5.0  # on the step that the error estimate asks for
 MIN_GROWTH = 1.25  # a step that would grow by less stays: another size makes another matrix, and a rejection is dear
+# Of a beam that passes a place in a standard deviation s, T''' is about 0.4 jump/s^3, the heating rate being a normal
+# distribution in time: a step with the error of one at age t is PASSES s/t times as long.
+PASSES = 1.5
+MAX_EVENTS = 10_000  # that are looked at one by one
 
 
-def choose_stepping(state: State) -> Callable[[float], Iterator[None]]:
-    """The way in which the scenario of a state asks to go through time; explicit steps where it leaves that open, which
-    `runs.settle` does not."""
-    control = state.problem.scenario.time
-    if control.integrator in ("euler", "auto"):
-        return ExplicitSteps(state).advance
-    tolerance = control.tolerance or DEFAULT_TOLERANCES[control.integrator]
-    equal = isinstance(control.step, float) and control.tolerance is None
-    if control.integrator == "steady" and state.problem.temperature_dependent:
-        from heatsim.integrators import nonlinear_steady
+@dataclass(frozen=True)
+class TrialStep:
+    """A step that was computed and not taken yet.
 
-        return lambda target: nonlinear_steady.solve(state, tolerance)
-    if control.integrator == "steady":
-        from heatsim.integrators import steady
+    error: the largest estimated error of a cell, K, or not a number if it was not estimated; low, high: the least and
+    greatest value of the new field; released: heat of the sources in the step, J.
+    """
 
-        return lambda target: steady.solve(state, tolerance)
-    if control.integrator == "implicit":
-        integrator = _make_implicit(state)
-        if equal:
-            return lambda target: equal_implicit_steps(state, integrator, target)
-        order = integrator.tableau.embedded_order
-        return ErrorControl(state, integrator, tolerance, order, state.problem.largest_step).advance
-    from heatsim.integrators.rkl2 import ERROR_ORDER, Rkl2
-
-    super_steps = Rkl2(state, tolerance)
-    if equal:
-        return lambda target: equal_super_steps(state, super_steps, target)
-    return ErrorControl(state, super_steps, tolerance, ERROR_ORDER, super_steps.longest).advance
+    error: float
+    low: float
+    high: float
+    released: float
 
 
-def _make_implicit(state: State) -> Implicit | NonlinearImplicit:
-    tableau = METHODS[state.problem.scenario.time.method]
-    if state.problem.temperature_dependent:
-        from heatsim.integrators.nonlinear_implicit import NonlinearImplicit
+class TrialStepper(Protocol):
+    """Takes steps in two: computes one, and makes it the state if its error is small enough."""
 
-        return NonlinearImplicit(state, tableau)
-    from heatsim.integrators.implicit import Implicit
+    def trial_step(self, dt: float, accuracy: float | None) -> Any:
+        """A `TrialStep` of `dt` s, solved to about `accuracy` K where something is solved; None: without an
+        estimate."""
 
-    return Implicit(state, tableau)
+    def accept_step(self, trial_step: Any, time: float) -> None:
+        """Make the step computed the state of `time` s."""
 
 
 def allowed_step_error(tolerance: float, order: int) -> float:
@@ -95,101 +80,38 @@ def count_equal_steps(start: float, target: float, largest_step: float) -> int:
     return max(1, ceil((target - start) / largest_step * (1 - 1e-12)))
 
 
-class ExplicitSteps:
-    """Explicit steps of equal size from event to event, no larger than allowed, in batches of about RESPONSE s."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
-        self._check_every = CHECK_EVERY[state.sweep.device]
-        self._at_once: int = getattr(state.sweep, "fused", 1)
-        self._batch, self._unchecked = min(FIRST_BATCH[state.sweep.device], state.problem.batch), 0
-
-    def advance(self, target: float) -> Iterator[None]:
-        """Bring the state to a time; yields after each batch."""
-        state, start = self._state, self._state.time
-        if target <= start:
-            return
-        total = count_equal_steps(start, target, state.problem.largest_step)
-        dt = (target - start) / total
-        done = 0
-        while done < total:
-            count = min(self._batch, total - done)
-            self._take(start, dt, done, count)
-            done += count
-            yield
-        state.time = target
-
-    def _take(self, start: float, dt: float, done: int, count: int) -> None:
-        """Take a batch, and look now and then whether it is finite."""
-        begun = time.perf_counter()
-        try:
-            euler.advance(self._state, start, dt, done, count)
-        except ScenarioError as error:
-            raise _input_error(error) from None
-        if count == self._batch:  # not one that an event cut short
-            most = min(self._check_every, self._state.problem.batch)
-            self._batch = _next_batch(count, time.perf_counter() - begun, most, self._at_once)
-        self._unchecked += count
-        if self._unchecked + self._batch > self._check_every:
-            require_finite(self._state.sweep.was_finite(), self._state)
-            self._unchecked = 0
+def count_steps(problem: Problem) -> int:
+    """The number of steps of the largest size: between any two events an equal division of the time."""
+    events = problem.events().after_start
+    return sum(count_equal_steps(start, target, problem.largest_step) for start, target in pairwise([0.0, *events]))
 
 
-def _next_batch(count: int, seconds: float, most: int, at_once: int) -> int:
-    """As many steps as take about RESPONSE s, at most twice as many as last time, and at least those of one pass over
-    memory, however long it takes: fewer would take as long."""
-    fitting = int(count * RESPONSE_SECONDS / max(seconds, 1e-6))
-    return min(max(at_once, min(fitting, 2 * count)), most)
+def equal_steps(
+    state: State, target: float, largest_step: float, take_step: Callable[[float, float], None]
+) -> Iterator[None]:
+    """Bring a state to a time by equal steps, none larger than allowed, without error control.
 
-
-def equal_implicit_steps(state: State, integrator: Implicit | NonlinearImplicit, target: float) -> Iterator[None]:
-    """Implicit steps of equal size, no larger than asked for, without error control."""
+    `take_step(dt, end)` takes one of `dt` s to the time `end`. Yields after each step.
+    """
     start = state.time
     if target <= start:
         return
-    total = count_equal_steps(start, target, state.problem.largest_step)
+    total = count_equal_steps(start, target, largest_step)
     for number in range(1, total + 1):
         end = target if number == total else start + (target - start) * number / total
-        trial_step = _compute_trial_step(integrator, (target - start) / total, None)
+        take_step((target - start) / total, end)
+        yield
+
+
+def equal_trial_steps(state: State, integrator: TrialStepper, target: float) -> Iterator[None]:
+    """`equal_steps` no larger than asked for, of an integrator that computes a step before it takes it."""
+
+    def take_step(dt: float, end: float) -> None:
+        trial_step = _compute_trial_step(integrator, dt, None)
         require_finite(isfinite(trial_step.high - trial_step.low), state)
         integrator.accept_step(trial_step, end)
-        yield
 
-
-def equal_super_steps(state: State, integrator: Rkl2, target: float) -> Iterator[None]:
-    """Super steps of equal size, no larger than asked for, of as many stages as they need, without error control."""
-    start = state.time
-    if target <= start:
-        return
-    total = count_equal_steps(start, target, integrator.longest)
-    unchecked = state.solver_statistics.stages
-    for number in range(1, total + 1):
-        end = target if number == total else start + (target - start) * number / total
-        integrator.advance((target - start) / total, end)
-        if state.solver_statistics.stages - unchecked >= CHECK_EVERY[state.sweep.device]:
-            require_finite(state.sweep.was_finite(), state)
-            unchecked = state.solver_statistics.stages
-        yield
-
-
-class TrialStep(Protocol):
-    """A step that was computed and not taken yet: the largest estimated error of a cell, K, and the least and greatest
-    value of the new field."""
-
-    error: float
-    low: float
-    high: float
-
-
-class Integrator(Protocol):
-    """Steps that are attempted before they are taken."""
-
-    def trial_step(self, dt: float, accuracy: float | None) -> Any:
-        """A `TrialStep` of `dt` s, solved to about `accuracy` K where something is solved; None: without an
-        estimate."""
-
-    def accept_step(self, trial_step: Any, time: float) -> None:
-        """Make the attempted step the state of `time` s."""
+    return equal_steps(state, target, state.problem.largest_step, take_step)
 
 
 class ErrorControl:
@@ -201,12 +123,12 @@ class ErrorControl:
     `longest`: step allowed, s.
     """
 
-    def __init__(self, state: State, integrator: Integrator, tolerance: float, order: int, longest: float) -> None:
+    def __init__(self, state: State, integrator: TrialStepper, tolerance: float, order: int, longest: float) -> None:
         self._state, self._integrator, self._share = state, integrator, allowed_step_error(tolerance, order)
         self._order, self._longest = order, longest
         problem = state.problem
         self._low, self._high = state.extent_at_start
-        self._least = JUMP * problem.scenario.time.end  # s
+        self._least = problem.min_step
         self._size = min(problem.stability_limit, longest)  # s, what the error allows
 
     def advance(self, target: float) -> Iterator[None]:
@@ -242,14 +164,46 @@ class ErrorControl:
         return (trial_step if error <= 1.0 or dt <= self._least else None), factor
 
 
-def _compute_trial_step(integrator: Integrator, dt: float, accuracy: float | None) -> Any:
+def step_share(tolerance: float, order: int, error_constant: float) -> float:
+    """The share of the age that a step may be, for a method whose error falls like the step to the `order`.
+
+    error_constant: of the jump times (dt/t)^order, the largest error of a step dt at age t.
+    """
+    share: float = SAFETY * (allowed_step_error(tolerance, order) / error_constant) ** (1 / order)
+    return share
+
+
+def foresee_steps(problem: Problem, share: float, longest: float, sweeps_of: Callable[[float], int]) -> tuple[int, int]:
+    """The steps and sweeps that a run under error control would take: each step is `share` of the time since its inputs
+    last started afresh, and at most `longest` s; sweeps_of: those of a step of so many seconds."""
+    found = problem.events()
+    events, restarts = found.after_start, found.restarts
+    if len(events) > MAX_EVENTS:
+        longest = min(longest, problem.scenario.time.end / len(events))
+        events = tuple(sorted({*restarts, events[-1]}))
+    least = min(problem.stability_limit, longest)
+    now, born, steps, sweeps = 0.0, 0.0, 0, 0
+    for event in events:
+        while now < event:
+            most = min([longest, *(PASSES * share * beam.passage(now) for beam in problem.volume_sources.beams)])
+            size = min(max(least, share * (now - born)), most)
+            count = count_equal_steps(now, event, size)
+            dt = (event - now) / count
+            taken = count if size == most else 1
+            steps, sweeps = steps + taken, sweeps + taken * sweeps_of(dt)
+            now = event if taken == count else now + dt
+        born = event if event in restarts else born
+    return steps, sweeps
+
+
+def _compute_trial_step(integrator: TrialStepper, dt: float, accuracy: float | None) -> Any:
     try:
         return integrator.trial_step(dt, accuracy)
     except ScenarioError as error:
-        raise _input_error(error) from None
+        raise input_error(error) from None
 
 
-def _input_error(error: ScenarioError) -> NotFiniteError:
+def input_error(error: ScenarioError) -> NotFiniteError:
     """Of a value of the scenario that was good at the times at which it was looked at before the run."""
     return NotFiniteError(f"the run ends where an input is no longer good; earlier results are kept. {error}")
 

@@ -20,16 +20,16 @@ from math import sqrt
 class Tableau:
     """Coefficients of a method: c (s,), a (s rows, to the diagonal), and the weights of the embedded method.
 
-    order: of the error at a given time, as a power of the step. embedded_order: of the embedded method, whose
-    difference from the method estimates the error of a step.
+    embedded_order: of the embedded method, whose difference from the method estimates the error of a step.
+    error_constant: of the jump times (dt/t)^embedded_order, the largest error of a step dt at age t.
     """
 
     name: str
-    order: int
     c: tuple[float, ...]
     a: tuple[tuple[float, ...], ...]
     embedded: tuple[float, ...]
     embedded_order: int
+    error_constant: float
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -48,8 +48,14 @@ class Tableau:
 
 
 # The old state is a stage for the trapezoidal rule alone, whose difference from the method estimates its error.
+# Its error constant: of a decaying mode, most x^2 exp(-x)/2.
 BACKWARD_EULER = Tableau(
-    "backward Euler", order=1, c=(0.0, 1.0), a=((0.0,), (0.0, 1.0)), embedded=(0.5, 0.5), embedded_order=2
+    "backward Euler",
+    c=(0.0, 1.0),
+    a=((0.0,), (0.0, 1.0)),
+    embedded=(0.5, 0.5),
+    embedded_order=2,
+    error_constant=0.27,
 )
 
 _GAMMA = 2.0 - sqrt(2.0)
@@ -57,14 +63,15 @@ _D, _W = _GAMMA / 2.0, sqrt(2.0) / 4.0
 
 # Trapezoidal rule to t + gamma dt, then the second order backward difference: Bank et al., IEEE Trans. Electron Devices
 # 32 (1985); as a Runge-Kutta method with its embedded third-order formula: Hosea and Shampine, Applied Numerical
-# Mathematics 20 (1996) 21-37.
+# Mathematics 20 (1996) 21-37. Its error constant: of a decaying mode, most x^3 exp(-x), 1.34, times that of the method,
+# 0.04.
 TR_BDF2 = Tableau(
     "TR-BDF2",
-    order=2,
     c=(0.0, _GAMMA, 1.0),
     a=((0.0,), (_D, _D), (_W, _W, _D)),
     embedded=((1.0 - _W) / 3.0, (3.0 * _W + 1.0) / 3.0, _D / 3.0),
     embedded_order=3,
+    error_constant=0.054,
 )
 
 METHODS = {"tr-bdf2": TR_BDF2, "backward-euler": BACKWARD_EULER}  # by the names of `time.method`

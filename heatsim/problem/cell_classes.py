@@ -9,9 +9,9 @@ composite wall exact (Patankar, Numerical Heat Transfer and Fluid Flow, 1980, se
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
+from heatsim_kernels.enthalpy.coefficients import FaceResistances
 from heatsim_kernels.stencil import cell_classes as cells
 from heatsim_kernels.stencil.terms import AmbientFaces
 
@@ -20,16 +20,6 @@ from heatsim.geometry.grid import AXES, Grid
 from heatsim.geometry.interface_areas import AreaFactors
 from heatsim.physics.materials import Materials
 from heatsim.problem.zones import Zones
-
-
-class FaceResistances(NamedTuple):
-    """Of the six faces of each kind, (n, 6): the thermal resistances of its own half cell, of what lies between, and of
-    the half beyond, K/W (an ambient has none); and the area, m2."""
-
-    own: np.ndarray
-    contact: np.ndarray
-    other: np.ndarray
-    area: np.ndarray
 
 
 @dataclass(frozen=True)

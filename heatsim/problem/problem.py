@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from typing import cast
@@ -25,6 +25,7 @@ from heatsim.physics.materials import Materials, make_materials
 from heatsim.physics.smoothing import smooth_field
 from heatsim.problem.cell_classes import CellClasses, make_cell_classes
 from heatsim.problem.derived_fields import Vector, flux_and_gradient
+from heatsim.problem.events import MIN_STEP_SHARE, Events, find_events, input_event_times
 from heatsim.problem.temperature_bounds import find_temperature_bounds, input_range, sample_times
 from heatsim.problem.temperature_dependence import (
     TabulatedMaterials,
@@ -47,7 +48,6 @@ from heatsim.scenario import Scenario, find_temperature_dependence, find_warning
 from heatsim.scenario.checks.materials_and_faces import find_crossing_temperature
 
 MAX_CLASSES_IN_BOUNDARY_VALUES = 4096  # beyond that wall values come one a boundary cell: fewer than six a kind
-JUMP = 1e-9  # of a run: a step as short as this is taken whatever its error
 _MAX_BATCH_VALUES = 2**20  # values of walls or heat in one batch of steps
 
 
@@ -112,20 +112,17 @@ class Problem:
     def breaks(self) -> tuple[float, ...]:
         """Times at which steps have to end, s: those at which an input bends or jumps, which long steps would miss.
         Explicit Euler takes means over its steps, whatever they are."""
-        return () if self.scenario.time.integrator in ("auto", "euler", "steady") else self.input_event_times
+        chosen = self.scenario.time.chosen
+        return input_event_times(self) if chosen is not None and chosen.ends_at_kinks else ()
+
+    def events(self, recorded: Iterable[float] | None = None) -> Events:
+        """The times at which steps have to end; recorded: see `find_events`."""
+        return find_events(self, recorded)
 
     @property
-    def input_event_times(self) -> tuple[float, ...]:
-        """Times at which an input bends, and just before and just after each at which it jumps, s.
-
-        Integrators look at inputs at both ends of a step, and would take what there is on one side of a jump for the
-        whole step on the other: a step in between keeps this to a share JUMP of the run.
-        """
-        end = self.scenario.time.end
-        jumps = frozenset(time for time in self.volume_sources.jumps | self.walls.jumps if 0.0 < time < end)
-        half = 0.5 * JUMP * end
-        times = (self.volume_sources.bends - jumps).union(*((time - half, time + half) for time in jumps))
-        return tuple(time for time in times if 0.0 < time < end)
+    def min_step(self) -> float:
+        """The step, s, that is taken whatever its error."""
+        return MIN_STEP_SHARE * self.scenario.time.end
 
     @property
     def batch(self) -> int:
@@ -145,7 +142,7 @@ class Problem:
         """Boundary values and sources at the start of each of a batch of steps; `times` (k,) in s. Traces and beams
         have their means over steps of `dt` s, or where it is 0 what they are at these times. Inputs are never asked for
         after the end, which sums of steps may pass by rounding."""
-        if self.scenario.time.integrator != "steady":
+        if not self.scenario.time.is_steady:
             times = np.minimum(times, self.scenario.time.end)
         when, volume_sources = times if self.volume_sources.varies else times[:1], self.volume_sources
         table = volume_sources.table(when, dt)
@@ -262,7 +259,7 @@ def build_problem(scenario: Scenario) -> Problem:
         surfaces = SurfaceConditions(scenario, walls, spread, reference)
     limit = stability_limit(terms, walls, spread, surfaces, sample_times(scenario))
     volume_sources = VolumeSources(scenario, grid, zones, media.capacity[of_zones], sources, dtype)
-    if scenario.time.integrator == "steady":
+    if scenario.time.is_steady:
         require_steady_state(scenario, walls, volume_sources, terms.taps is not None)
     for inputs in (volume_sources, walls):
         inputs.check(sample_times(scenario))

@@ -23,8 +23,7 @@ SOURCE_STRIDE = 4  # of these times, from one to the next at which sources are
 
 def sample_times(scenario: Scenario) -> np.ndarray:
     """Times spread over a run, s."""
-    steady = scenario.time.integrator == "steady"
-    return np.zeros(1) if steady else np.linspace(0.0, scenario.time.end, BOUNDS_SAMPLES)
+    return np.zeros(1) if scenario.time.is_steady else np.linspace(0.0, scenario.time.end, BOUNDS_SAMPLES)
 
 
 def input_range(scenario: Scenario, initial: Range, walls: BoundaryFaces, ambients: np.ndarray) -> Range:
@@ -55,7 +54,7 @@ def _rises(scenario: Scenario, volume_sources: VolumeSources, capacity: float) -
     """How far sources alone could cool and warm a cell, K."""
     densities = np.array([_extremes(volume_sources, time) for time in sample_times(scenario)[::SOURCE_STRIDE]])
     cooling, warming = np.minimum(densities[:, 0], 0.0).mean(), np.maximum(densities[:, 1], 0.0).mean()
-    if scenario.time.integrator == "steady":
+    if scenario.time.is_steady:
         return (-np.inf if cooling < 0 else 0.0), (np.inf if warming > 0 else 0.0)
     factor = SOURCE_MARGIN * scenario.time.end / max(capacity, np.finfo(float).tiny)
     beams = any(source.beam is not None for source in scenario.sources)

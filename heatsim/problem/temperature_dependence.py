@@ -10,7 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 from heatsim_kernels.enthalpy import material as kernel
-from heatsim_kernels.enthalpy.coefficients import BoundaryFactors, NonlinearCoefficients, nonlinear_coefficients
+from heatsim_kernels.enthalpy.coefficients import (
+    BoundaryFactors,
+    GridLayout,
+    NonlinearCoefficients,
+    nonlinear_coefficients,
+)
 from heatsim_kernels.enthalpy.tables import EnthalpyTables, tabulate
 from heatsim_kernels.stencil.terms import StencilCoefficients
 
@@ -40,10 +45,10 @@ class TabulatedMaterials(NamedTuple):
 
 def require_nonlinear_integrator(scenario: Scenario) -> None:
     """Raise `ScenarioError` for an integrator that needs a linear problem."""
-    name = scenario.time.integrator
-    if name == "rkl2":
+    chosen = scenario.time.chosen
+    if chosen is not None and not chosen.takes_nonlinear:
         key = ".".join(map(str, find_temperature_dependence(scenario) or ()))
-        message = f'"{name}" needs properties and faces that do not follow temperature, as {key} does'
+        message = f'"{chosen.name}" needs properties and faces that do not follow temperature, as {key} does'
         hint = 'integrator = "euler" and "implicit" follow it, "steady" finds its limit'
         raise ScenarioError([scenario.issue_at(("time", "integrator"), message, hint)])
 
@@ -54,7 +59,7 @@ def tabulate_materials(scenario: Scenario, reference: float, reach: TemperatureB
     held = [kernel.EnthalpyMaterial.constant(1.0, 1.0)] if scenario.ambients else []
     low, high = reach.possible
     segments = SEGMENTS_OF_ALL if high - low > WIDE else SEGMENTS
-    segments = SEGMENTS_OF_STEADY if scenario.time.integrator == "steady" else segments
+    segments = SEGMENTS_OF_STEADY if scenario.time.is_steady else segments
     middle = reference - ABSOLUTE_ZERO[scenario.temperature_unit]
     tables = tabulate([each.material for each in found] + held, middle, reach.possible, segments)
     told, reached = (
@@ -74,19 +79,15 @@ def make_nonlinear_terms(
 ) -> NonlinearCoefficients:
     """The terms of a problem, from those that it would have if nothing departed from the reference."""
     own = zone_media[kinds.zone]
+    layout = GridLayout(linear.shape, linear.kinds, linear.periodic, linear.closed, linear.wall_per_cell, linear.taps)
     return nonlinear_coefficients(
-        linear.shape,
+        layout,
         tables,
         np.where(own < media.solids, kinds.volume, 0.0),
         np.minimum(own, media.solids),
         np.minimum(kinds.beyond, media.solids),
-        *kinds.faces,
-        kinds=linear.kinds,
-        periodic=linear.periodic,
-        closed=linear.closed,
-        wall_per_cell=linear.wall_per_cell,
-        taps=linear.taps,
-        factors=factors,
+        kinds.faces,
+        factors,
     )
 
 

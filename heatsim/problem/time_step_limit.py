@@ -38,10 +38,10 @@ def largest_step(scenario: Scenario, limit: float, varies: bool, longest: float)
     Steps under error control have no limit; where inputs vary in time they are kept short enough to see it. Of "auto"
     it is the step of explicit Euler, if that is taken.
     """
-    control = scenario.time
-    explicit = control.integrator == "euler"
+    control, chosen = scenario.time, scenario.time.chosen
+    explicit = chosen is not None and chosen.bounded_by_stability
     if isinstance(control.step, str):
-        if control.integrator in ("euler", "auto") and np.isfinite(limit):
+        if (explicit or chosen is None) and np.isfinite(limit):
             return min(SAFETY * limit, longest)
         return min(control.end / STEPS_WITHOUT_LIMIT if explicit or varies else control.end, longest)
     if explicit and control.step > limit * (1 + 1e-12):
@@ -52,7 +52,7 @@ def largest_step(scenario: Scenario, limit: float, varies: bool, longest: float)
         if find_temperature_dependence(scenario) is None:
             hint += ', integrator = "implicit" has no limit'
         raise ScenarioError([scenario.issue_at(("time", "step"), message, hint)])
-    return float(control.step) if control.integrator != "auto" else min(control.step, SAFETY * limit)
+    return float(control.step) if chosen is not None else min(control.step, SAFETY * limit)
 
 
 # Whether a problem has a steady state, and only one.

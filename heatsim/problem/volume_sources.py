@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from heatsim_kernels.stencil.terms import WindowSource
+from heatsim_kernels.field.window_source import WindowSource
 
 from heatsim.geometry.grid import Grid
 from heatsim.geometry.point_values import Value, centre_planes, depends_on, evaluate, require_finite

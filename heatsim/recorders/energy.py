@@ -9,6 +9,7 @@ from heatsim.store.tables import CsvTable
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
+    from heatsim.recorders.writer import Writer
     from heatsim.simulation.state import State
     from heatsim.store.folder import RunFolder
 
@@ -25,7 +26,8 @@ class EnergyRecorder:
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         schedule = problem.scenario.output.energy
         self.times = schedule.times(problem.scenario.time.end) if schedule else ()
-        unit = "W" if problem.scenario.time.integrator == "steady" else "J"
+        chosen = problem.scenario.time.chosen
+        unit = chosen.energy_unit if chosen else "J"
         parts = ["stored", "sources", *FACES, *problem.scenario.ambients, "residual"]
         header = ["time [s]", *(f"{part} [{unit}]" for part in parts), "residual / moved [1]"]
         self._table = CsvTable(folder.energy, header)
@@ -39,3 +41,8 @@ class EnergyRecorder:
     def close(self, finished: bool) -> None:
         """Close the table."""
         self._table.close()
+
+
+def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[EnergyRecorder]:
+    """The recorder of the energy ledger, if it is asked for."""
+    return [] if problem.scenario.output.energy is None else [EnergyRecorder(problem, folder)]

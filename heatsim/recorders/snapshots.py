@@ -54,7 +54,7 @@ class SnapshotRecorder:
         self._writer.wait_for_room(share)
         field = capture or _given(state.temperature())
         path, time, step = self._folder.snapshot(self._count), state.time, state.step
-        not_looked_at = self.late and state.sweep.device == "cuda"
+        not_looked_at = self.late and state.field.device == "cuda"
         self._count += 1
         scenario, fields = self._problem.scenario, self._extra(state)
 
@@ -69,3 +69,10 @@ class SnapshotRecorder:
 
     def close(self, finished: bool) -> None:
         """Nothing is left to do: the writer finishes what it was given."""
+
+
+def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[SnapshotRecorder]:
+    """The recorder of the snapshots, with the derived fields that are asked for."""
+    from heatsim.recorders.derived_fields import derived_fields
+
+    return [SnapshotRecorder(problem, folder, writer, *([derived_fields] if problem.scenario.output.fields else []))]

@@ -51,7 +51,7 @@ class Convection(FaceCondition):
     """Heat passes to an ambient in proportion to the difference in temperature.
 
     A coefficient in T is found anew in every step, and explicit steps of the whole box take several times as long: see
-    docs/integrators.md.
+    docs/guide/materials.md.
     """
 
     kind: Literal["convection"] = Field(description="Kind of the face")

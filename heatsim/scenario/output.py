@@ -82,7 +82,6 @@ class Recorded(ScenarioBlock):
 
 Name = Annotated[str, NAME]
 HISTORY_FIELDS = ("peak_temperature", "time_above", "cooling_rate")  # fields that depend on all that has been
-VECTOR_FIELDS = ("heat_flux", "gradient")  # fields of a value an axis
 FieldName = Literal["peak_temperature", "cooling_rate", "heat_flux", "gradient", "melted_fraction", "time_above"]
 
 
@@ -161,6 +160,14 @@ class Output(ScenarioBlock):
     slices: tuple[Slice, ...] = Field((), description="Planes to draw and keep")
     probes: tuple[Probe, ...] = Field((), description="Points to record in probes.csv")
     regions: tuple[Statistics, ...] = Field((), description="Parts of the box to keep statistics of in regions.csv")
+
+    def times(self, end: float) -> tuple[float, ...]:
+        """Return the times at which anything is recorded in a run from 0 to `end` [s], sorted and unique."""
+        values = [value for _, value in self]
+        parts = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
+        return tuple(
+            sorted({time for part in parts if isinstance(part, Schedule | Recorded) for time in part.times(end)})
+        )
 
     @model_validator(mode="after")
     def _has_each_field_once(self) -> Self:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from heatsim.integrators import INTEGRATORS
 from heatsim.scenario.base_model import ScenarioBlock
 from heatsim.scenario.toml.messages import quote, validation_error_at
 from heatsim.scenario.value_types import Number, quantity
@@ -15,8 +16,19 @@ TOLERANCE = Number("a share of the range of temperatures", least=1e-10, most=0.1
 MIN_TOLERANCE_BACKWARD_EULER = 1e-5
 
 
+if TYPE_CHECKING:
+    from heatsim.integrators.integrator import Integrator
+
+    IntegratorName = str
+else:
+    IntegratorName = Literal[("auto", *INTEGRATORS)]
+
+ENDLESS = tuple(name for name, each in INTEGRATORS.items() if each.to_limit)
+
+
 def _end_is_optional_for_steady(schema: dict[str, Any]) -> None:
-    steady = {"properties": {"integrator": {"const": "steady"}}, "required": ["integrator"]}
+    names = {"const": ENDLESS[0]} if len(ENDLESS) == 1 else {"enum": list(ENDLESS)}
+    steady = {"properties": {"integrator": names}, "required": ["integrator"]}
     schema["anyOf"] = [{"required": schema.pop("required")}, steady]
 
 
@@ -30,7 +42,7 @@ class Time(ScenarioBlock):
         "auto",
         description='Largest time step [s], or "auto": as large as stability (euler) or tolerance allows',
     )
-    integrator: Literal["auto", "euler", "rkl2", "implicit", "steady"] = Field(
+    integrator: IntegratorName = Field(
         "auto",
         description="Method in time: the fastest that is as accurate as tolerance (auto), explicit Euler, super time "
         "stepping, implicit, or to the steady state (no end)",
@@ -48,9 +60,29 @@ class Time(ScenarioBlock):
         "more for a tolerance, of 1e-5 at least",
     )
 
+    @property
+    def chosen(self) -> Integrator | None:
+        """The integrator named, or None where "auto" leaves it open."""
+        return INTEGRATORS.get(self.integrator)
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the run finds the steady state, and has no end."""
+        return self.chosen is not None and self.chosen.to_limit
+
+    @property
+    def solves(self) -> bool:
+        """Whether the integrator solves linear systems."""
+        return self.chosen is not None and self.chosen.solves
+
+    @property
+    def has_equal_steps(self) -> bool:
+        """Whether an integrator with error control is to take equal steps: of a step given without a tolerance."""
+        return isinstance(self.step, float) and self.tolerance is None
+
     @model_validator(mode="after")
     def _backward_euler_is_implicit(self) -> Self:
-        if self.method == "backward-euler" and self.integrator != "implicit":
+        if self.method == "backward-euler" and (self.chosen is None or self.method not in self.chosen.methods):
             message = f'expected integrator = "implicit" with "backward-euler", found {quote(self.integrator)}'
             raise validation_error_at(("method",), message)
         if (
@@ -70,7 +102,7 @@ class Time(ScenarioBlock):
     @classmethod
     def _steady_needs_no_end(cls, data: Any) -> Any:
         match data:
-            case {"integrator": "steady"} if "end" not in data:
+            case {"integrator": name} if "end" not in data and name in ENDLESS:
                 return {**data, "end": 1.0}
         return data
 
@@ -82,7 +114,7 @@ class Compute(ScenarioBlock):
     precision: Literal["float32", "float64"] = Field(
         "float32",
         description="Number format of the state and of results; float64 where many short steps add up small changes: "
-        "see precision in docs/results.md",
+        "see precision in docs/guide/time.md",
     )
     kernel: Literal["auto", "basic", "shared", "coarsened", "register", "temporal", "cpu"] = Field(
         "auto", description="Stencil kernel; auto = the fastest that applies"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from math import prod
 
 from heatsim.errors import HeatsimError, Issue, NoGpuError, ScenarioError
-from heatsim.integrators import ON_CUDA, SOLVING
 from heatsim.scenario import Scenario, find_temperature_dependence
 
 MAX_GPU_CELLS = 2**32 - 1  # cells; the CUDA kernels count them in 32 bits
@@ -86,7 +85,7 @@ def choose_device(scenario: Scenario) -> DeviceChoice:
 
     device, kernel = scenario.compute.device, scenario.compute.kernel
     on_cuda = kernel in CUDA_SWEEPS
-    if scenario.time.integrator in SOLVING and on_cuda:
+    if scenario.time.solves and on_cuda:
         message = f'"{kernel}" takes explicit steps, found integrator "{scenario.time.integrator}"'
         raise ScenarioError([_issue_at_kernel(scenario, message)])
     if (device == "cpu" and on_cuda) or (device == "cuda" and kernel == "cpu"):
@@ -120,14 +119,16 @@ def choose_device(scenario: Scenario) -> DeviceChoice:
 
 
 def _on_cpu(scenario: Scenario, reason: str) -> DeviceChoice:
-    kernel = "multigrid" if scenario.time.integrator in SOLVING else "cpu"
+    chosen = scenario.time.chosen
+    kernel = chosen.kernels["cpu"] if chosen and chosen.kernels else "cpu"
     return DeviceChoice("cpu", cpu_name(), kernel, reason)
 
 
 def _fastest_cuda_kernel(scenario: Scenario) -> tuple[str, str]:
-    """The CUDA kernel to take, and why. Measured on an H200: docs/performance.md."""
-    if scenario.time.integrator in SOLVING:
-        return ON_CUDA, f"{scenario.time.integrator} solves linear systems"
+    """The CUDA kernel to take, and why. Measured on an H200: docs/reports/performance.md."""
+    chosen = scenario.time.chosen
+    if chosen and chosen.kernels:
+        return chosen.kernels["cuda"], f"{chosen.name} solves linear systems"
     if find_temperature_dependence(scenario) is not None:
         return "register", f"the fastest that follows temperature, as {_temperature_dependent_key(scenario)} does"
     needed, there = _shared_memory(scenario, "temporal")

@@ -1,21 +1,21 @@
-"""What the energy balance of a run shows to be wrong, and what to do about it.
+"""The energy ledger of a run: where heat went, what it and the field show to be wrong, and what to do about it.
 
-An energy that was lost is told where the precision could have held it; and one that sources had and steps did not see,
-as they looked at an expression in t between its pulses.
+An energy that was lost is reported where the precision could have held it; and one that sources had and steps did not
+see, as they evaluated an expression in t between its pulses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from heatsim.errors import ScenarioError
-from heatsim.integrators import SOLVING
 
 if TYPE_CHECKING:
-    from heatsim.simulation.state import State
+    from heatsim.problem import Problem
 
 MIN_RELATIVE_RESIDUAL = 2e-4  # of the energy moved
 MAX_ROUNDINGS = 8.0  # of all cells, as much of a residual as any field of the precision may have
@@ -23,23 +23,68 @@ MIN_MISSED_SHARE = 0.01  # of the energy of the sources
 SAMPLE_COUNTS = (20_000, 31_415)  # at sources over a run: where these two differ, they know no better than the steps
 
 
-def energy_warnings(state: State) -> Iterator[str]:
-    """What to say of the energy of a run so far; nothing of a steady state."""
-    if np.isfinite(state.time) and state.time > 0:
-        yield from check_lost_energy(state)
-        yield from check_missed_pulses(state)
+@dataclass(frozen=True)
+class EnergyBalance:
+    """Where heat went since t = 0, in J; in a steady state where it goes, in W, with nothing stored.
+
+    stored: rise of the energy in the solids; sources: released inside; faces, ambients: entered through each face, and
+    from each ambient; residual = stored - sources - sum of faces and ambients, zero but for rounding; moved: what
+    passed all of these, plus what the initial temperature differences held, the scale that the residual is to be judged
+    by.
+    """
+
+    stored: float
+    sources: float
+    faces: dict[str, float]
+    ambients: dict[str, float]
+    moved: float
+
+    @property
+    def residual(self) -> float:
+        """Energy that appeared from nowhere, J."""
+        return self.stored - self.sources - sum(self.faces.values()) - sum(self.ambients.values())
+
+    @property
+    def relative_residual(self) -> float:
+        """The residual over the energy moved; 0 if none was."""
+        return self.residual / self.moved if self.moved > 0 else 0.0
 
 
-def check_lost_energy(state: State) -> Iterator[str]:
-    """Of a residual that is not the rounding of the field."""
-    problem, share = state.problem, abs(state.energy.relative_residual)
+def range_warnings(problem: Problem, reached: Mapping[int, float]) -> Iterator[str]:
+    """A warning for each material that left the temperatures of its table or expression; reached: see
+    `Field.out_of_range`."""
+    if problem.tabulated is None:
+        return
+    scenario, reference = problem.scenario, problem.reference
+    names, unit = list(scenario.materials), scenario.temperature_unit
+    for number, offset in reached.items():
+        low, high = problem.tabulated.told[number]
+        yield (
+            f"materials.{names[number]}: {offset + reference:.6g} {unit} was reached, and its properties are known "
+            f"from {low + reference:.6g} to {high + reference:.6g} {unit}: beyond, they go on with the last values"
+        )
+
+
+def energy_warnings(
+    problem: Problem, energy: EnergyBalance, time: float, field: Callable[[], np.ndarray]
+) -> Iterator[str]:
+    """The warnings about the energy of a run until a time, s; none about a steady state. field: gives the temperature
+    offsets, K."""
+    if np.isfinite(time) and time > 0:
+        yield from _lost_energy(problem, energy, field)
+        yield from _missed_pulses(problem, energy.sources, time)
+
+
+def _lost_energy(problem: Problem, energy: EnergyBalance, field: Callable[[], np.ndarray]) -> Iterator[str]:
+    """About a residual that is more than the rounding of the field."""
+    share = abs(energy.relative_residual)
     if not MIN_RELATIVE_RESIDUAL < share < np.inf:
         return
-    unit = float(np.finfo(problem.dtype).eps) * float(np.abs(state.sweep.field()).max())  # K, the greatest last place
-    if abs(state.energy.residual) <= MAX_ROUNDINGS * unit * problem.whole_capacity:
+    unit = float(np.finfo(problem.dtype).eps) * float(np.abs(field()).max())  # K, the greatest last place
+    if abs(energy.residual) <= MAX_ROUNDINGS * unit * problem.whole_capacity:
         return
     lost = f"{share:.2g} of the energy moved was lost or came from nowhere"
-    if problem.scenario.time.integrator in SOLVING or problem.dtype != np.float32:
+    if problem.scenario.time.solves or problem.dtype != np.float32:
         yield f"{lost}, so that temperatures are wrong"
         return
     cures = 'compute.precision = "float64"'
@@ -47,19 +92,19 @@ def check_lost_energy(state: State) -> Iterator[str]:
     yield f"{lost}, as steps change temperatures by too little for float32: take {cures}"
 
 
-def check_missed_pulses(state: State) -> Iterator[str]:
-    """Of sources that are expressions in t, of which steps saw another energy than they have."""
+def _missed_pulses(problem: Problem, seen: float, time: float) -> Iterator[str]:
+    """About sources that are expressions in t, where the energy that steps saw, J, is not the energy that they have."""
     try:
-        looks = [state.problem.heat_released(state.time, looks) for looks in SAMPLE_COUNTS]
-    except ScenarioError:  # of a time at which no step looked
+        samples = [problem.heat_released(time, count) for count in SAMPLE_COUNTS]
+    except ScenarioError:  # of a time at which no step evaluated them
         return
-    known = [look for look in looks if look is not None]
+    known = [sample for sample in samples if sample is not None]
     if not known:
         return
     energy, whole = known[0]
     unknown = abs(energy - known[1][0])
-    if abs(state.source_energy - energy) > MIN_MISSED_SHARE * whole + 2.0 * unknown:
+    if abs(seen - energy) > MIN_MISSED_SHARE * whole + 2.0 * unknown:
         yield (
-            f"steps saw {state.source_energy:.4g} J of the sources, whose powers sum to {energy:.4g} J: they are too "
+            f"steps saw {seen:.4g} J of the sources, whose powers sum to {energy:.4g} J: they are too "
             "long for an expression in t; take a shorter time.step, or a trace, at whose times steps end"
         )

@@ -9,15 +9,15 @@ import numpy as np
 from heatsim_kernels.field.region_reductions import CELL_BYTES
 from heatsim_kernels.field.time_statistics import bytes_a_cell
 
-from heatsim.integrators import SOLVING
-from heatsim.scenario.output import HISTORY_FIELDS, VECTOR_FIELDS
+from heatsim.integrators.euler import EULER
+from heatsim.recorders.derived_fields import DERIVED_FIELDS
+from heatsim.scenario.output import HISTORY_FIELDS
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
     from heatsim.scenario import Scenario
 
 BASE_BYTES = 250e6  # bytes of Python, NumPy, Numba and compiled kernels
-MAX_STAGE_FIELDS = 5  # of super time stepping, at most
 VECTOR_BYTES_A_CELL = 48  # bytes a cell of heat flux and gradient while they are found, in float64
 MATERIAL_BYTES_A_CELL = 57  # bytes a cell more, at most, where conductivity differs from cell to cell
 
@@ -26,14 +26,17 @@ def state_bytes(scenario: Scenario, problem: Problem | None = None) -> int:
     """Bytes on the device: the two copies of the state and the kinds of the cells, or all that a solver needs, and the
     fields that are watched. How many kinds there are, the problem tells; until it is built, a byte a cell is counted.
     """
-    cells, integrator = prod(scenario.grid.cells), scenario.time.integrator
+    cells, chosen = prod(scenario.grid.cells), scenario.time.chosen or EULER
     itemsize = np.dtype(scenario.compute.precision).itemsize
     peak, times, coolings = (name in scenario.output.fields for name in HISTORY_FIELDS)
-    if integrator in SOLVING:
-        return cells * (SOLVING[integrator] + bytes_a_cell(peak, times, coolings, 8)) + _region_bytes(problem)
-    fields = MAX_STAGE_FIELDS if integrator == "rkl2" else 2
+    if chosen.solves:
+        return cells * (chosen.bytes_a_cell + bytes_a_cell(peak, times, coolings, 8)) + _region_bytes(problem)
     ids = cells if problem is None else problem.class_bytes
-    return cells * (fields * itemsize + bytes_a_cell(peak, times, coolings, itemsize)) + ids + _region_bytes(problem)
+    return (
+        cells * (chosen.fields * itemsize + bytes_a_cell(peak, times, coolings, itemsize))
+        + ids
+        + _region_bytes(problem)
+    )
 
 
 def _region_bytes(problem: Problem | None) -> int:
@@ -44,7 +47,7 @@ def _region_bytes(problem: Problem | None) -> int:
 def run_bytes(problem: Problem) -> float:
     """Bytes of a whole run, on its device and beside it."""
     cells, itemsize = problem.grid.cells, problem.dtype.itemsize
-    if problem.scenario.time.integrator in SOLVING:
+    if problem.scenario.time.solves:
         beside = problem.class_bytes
     else:
         beside = cells * itemsize * (2 + problem.volume_sources.holds_field)  # a snapshot and its image; a source
@@ -54,14 +57,14 @@ def run_bytes(problem: Problem) -> float:
 def derived_bytes(scenario: Scenario) -> int:
     """Bytes of the fields that a snapshot holds beside the temperature."""
     components = 2 if scenario.grid.coordinates == "cylindrical" else 3
-    values = sum(components if name in VECTOR_FIELDS else 1 for name in scenario.output.fields)
+    values = sum(components if DERIVED_FIELDS[name].is_vector else 1 for name in scenario.output.fields)
     return prod(scenario.grid.cells) * values * np.dtype(scenario.compute.precision).itemsize
 
 
 def _deriving_bytes(problem: Problem) -> int:
     """Bytes that these take: when they are found, or with their compressed image when they are written."""
     cells, kept = problem.grid.cells, derived_bytes(problem.scenario)
-    if not set(VECTOR_FIELDS) & set(problem.scenario.output.fields):
+    if not any(DERIVED_FIELDS[name].is_vector for name in problem.scenario.output.fields):
         return 2 * kept
     differs = problem.zones.ids is not None or problem.temperature_dependent
     return max(cells * VECTOR_BYTES_A_CELL + (cells * MATERIAL_BYTES_A_CELL if differs else kept), 2 * kept)

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from math import prod
 from pathlib import Path
@@ -18,11 +17,11 @@ import numpy as np
 
 from heatsim import __version__
 from heatsim.errors import HeatsimError, Issue, RunFolderError
-from heatsim.integrators import auto, euler, make_field
-from heatsim.integrators.rkl2 import Rkl2
-from heatsim.integrators.step_control import DEFAULT_TOLERANCES
+from heatsim.integrators import INTEGRATORS, auto, make_field
+from heatsim.integrators.euler import with_explicit_steps
+from heatsim.integrators.integrator import StepCost
 from heatsim.problem import Problem, build_problem
-from heatsim.recorders import make_recorders
+from heatsim.recorders import TABLES, make_recorders
 from heatsim.recorders.writer import Writer
 from heatsim.simulation import device_selection
 from heatsim.simulation.memory_estimate import state_bytes
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from heatsim.scenario import Scenario
 
 TEMPORAL_CLASS_BYTES = 2  # bytes a cell that `temporal` keeps of the materials and sources around it, at most
-WARM_UP = 12.0  # stability limits: a super step so long has stages enough to be taken several at once
 ProgressCallback = Callable[[Progress], bool]
 WarningCallback = Callable[[Sequence[Issue]], None]
 log = logging.getLogger("heatsim")
@@ -66,10 +64,10 @@ def resolve_auto(
 ) -> tuple[Problem, device_selection.DeviceChoice, auto.Recommendation | None]:
     """The problem with an integrator in place of "auto", what it runs on, and the advice that was taken; `full`: the
     advice looks at all integrators even if the first will do. As it was where the scenario names an integrator."""
-    if problem.scenario.time.integrator != "auto":
+    if problem.scenario.time.chosen is not None:
         return problem, choice, None
     taken = recommend_integrator(problem, full=full)
-    tolerance = None if taken.integrator == "euler" else taken.tolerance
+    tolerance = taken.tolerance if INTEGRATORS[taken.integrator].controls_error else None
     problem = problem.with_integrator(taken.integrator, tolerance)
     return problem, device_selection.choose_device(problem.scenario), taken
 
@@ -78,14 +76,20 @@ def recommend_integrator(problem: Problem, *, full: bool = True) -> auto.Recomme
     """The advice for a problem, whatever integrator its scenario names but "steady"; `full` as in `settle`."""
     open_problem = problem.with_integrator("auto", problem.scenario.time.tolerance)
     choice, refused = device_selection.choose_device(open_problem.scenario), {}
-    for name in auto.CONTROLLED:
-        scenario = problem.with_integrator(name, None).scenario
+    for candidate in auto.CANDIDATES:
+        if not candidate.controls_error:  # explicit Euler, of which nothing takes less memory
+            continue
+        scenario = problem.with_integrator(candidate.name, None).scenario
         try:
             device_selection.require_memory(device_selection.choose_device(scenario), state_bytes(scenario, problem))
         except HeatsimError as error:
-            refused[name] = f"cannot be had: {error}"
-    timing = partial(auto.measure_step_cost, open_problem, choice.kernel)
-    return auto.recommend(open_problem, choice.device, timing, refused, full=full)
+            refused[candidate.name] = f"cannot be had: {error}"
+
+    def measure() -> StepCost:
+        explicit = with_explicit_steps(open_problem)
+        return auto.measure_step_cost(State(explicit, make_field(explicit, choice.kernel)))
+
+    return auto.recommend(open_problem, choice.device, measure, refused, full=full)
 
 
 def run_scenario(
@@ -116,7 +120,7 @@ def run_scenario(
     scenario = problem.scenario
     warnings = problem.cautions()
     warn(warnings)
-    folder = RunFolder.create(Path(output) if output is not None else default_folder(scenario), force)
+    folder = RunFolder.create(Path(output) if output is not None else default_folder(scenario), force, TABLES)
     handler = _log_to(folder.log)
     try:
         folder.scenario.write_text(scenario.to_toml(), encoding="utf-8")
@@ -172,17 +176,11 @@ def _run_in(
 
 def _warm_up(state: State) -> None:
     """Take no step, which compiles whatever is not compiled yet, so that the time loop's rate is the kernels' own."""
-    problem = state.problem
-    integrator = problem.scenario.time.integrator
-    if integrator == "euler":
-        euler.advance(state, 0.0, problem.largest_step, 0, 0)
-    elif integrator == "rkl2":
-        Rkl2(state, DEFAULT_TOLERANCES["rkl2"]).trial_step(
-            min(WARM_UP * problem.stability_limit, problem.scenario.time.end)
-        )
-        state.solver_statistics.stages = 0
-    state.sweep.look(0.0)
-    state.sweep.is_finite()
+    chosen = state.problem.scenario.time.chosen
+    if chosen is not None:
+        chosen.warm_up(state)
+    state.field.sample(0.0)
+    state.field.is_finite()
 
 
 def _compute(folder: RunFolder, problem: Problem, state: State, watch: ProgressCallback, timings: Timings) -> str:

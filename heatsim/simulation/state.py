@@ -4,49 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from heatsim_kernels.field.region_reductions import totals
 
 from heatsim.geometry.grid import AXES, FACES
-from heatsim.simulation.ledger import energy_warnings
+from heatsim.simulation.ledger import EnergyBalance, energy_warnings, range_warnings
 
 if TYPE_CHECKING:
     from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
-    from heatsim_kernels.stencil import ExplicitStepper
+    from heatsim_kernels.stencil import ExplicitStepper, StageStepper
 
-    from heatsim.integrators.device_field import DeviceField
-    from heatsim.integrators.enthalpy_field import EnthalpyField
-    from heatsim.integrators.host_field import HostField
+    from heatsim.integrators import RunField
     from heatsim.problem import Problem
-
-
-@dataclass(frozen=True)
-class EnergyBalance:
-    """Where heat went since t = 0, in J; in a steady state where it goes, in W, with nothing stored.
-
-    stored: rise of the energy in the solids; sources: released inside; faces, ambients: entered through each face, and
-    from each ambient; residual = stored - sources - sum of faces and ambients, zero but for rounding; moved: what
-    passed all of these, plus what the initial temperature differences held, the scale that the residual is to be judged
-    by.
-    """
-
-    stored: float
-    sources: float
-    faces: dict[str, float]
-    ambients: dict[str, float]
-    moved: float
-
-    @property
-    def residual(self) -> float:
-        """Energy that appeared from nowhere, J."""
-        return self.stored - self.sources - sum(self.faces.values()) - sum(self.ambients.values())
-
-    @property
-    def relative_residual(self) -> float:
-        """The residual over the energy moved; 0 if none was."""
-        return self.residual / self.moved if self.moved > 0 else 0.0
 
 
 @dataclass
@@ -67,21 +37,24 @@ class SolverStatistics:
 class State:
     """A field on its device at a time (s), `step` steps in; the time of a steady state is infinite.
 
-    Temperatures come out in the scenario's unit.
+    Temperatures come out in the scenario's unit. entered: heat that has entered through each face of the box and from
+    each ambient since the start, J, as integrators that solve count it (of a steady state, W); source_energy: that
+    sources have released, likewise.
     """
 
-    def __init__(self, problem: Problem, sweep: ExplicitStepper | HostField | DeviceField | EnthalpyField) -> None:
+    def __init__(self, problem: Problem, run_field: RunField) -> None:
         """Start from the initial temperature of the problem."""
-        self.problem, self.sweep = problem, sweep
+        self.problem, self.field, self._run_field = problem, run_field.field, run_field
+        self.entered = np.zeros(problem.terms.ledger_size)
         self.time, self.step, self.source_energy = 0.0, 0, 0.0
         self.solver_statistics = SolverStatistics()
         self.extent_at_start = np.inf, -np.inf  # K over the reference, of the cells that are not held
         self._least = np.inf
-        sweep.put(self._initial_planes())
-        self._initial = sweep.stored()
+        self.field.put(self._initial_planes())
+        self._initial = self.field.stored()
         self.parts_at_start = [self.totals(part.cells).heat for part in problem.parts]  # J
         if any(each not in (None, False) for each in problem.watched):
-            sweep.watch(problem.watched)
+            self.field.track(problem.watched)
         self._initial_contrast = self._initial - problem.heat_at(self._least)
 
     def _initial_planes(self) -> Iterator[np.ndarray]:
@@ -97,60 +70,82 @@ class State:
 
     def temperature(self) -> np.ndarray:
         """The whole field, (nz, ny, nx), a fresh copy in the run's precision."""
-        return self._absolute(self.sweep.field())
+        return self._absolute(self.field.host())
 
     def capture(self) -> Callable[[], np.ndarray] | None:
         """A function that gives `temperature` as it is now, called once, later and from any thread; None where the
         copy would have to be on the host now."""
-        fetch = self.sweep.capture()
+        fetch = self.field.capture()
         return None if fetch is None else lambda: self._absolute(fetch())
 
     def plane(self, axis: str, index: int) -> np.ndarray:
         """The plane normal to "x", "y" or "z" at a cell index: (nz, ny), (nz, nx) or (ny, nx)."""
-        return self._absolute(self.sweep.plane(2 - AXES.index(axis), index))
+        return self._absolute(self.field.plane(2 - AXES.index(axis), index))
 
     def sample(self, cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Weighted means of cells: flat indices (n, m) and weights (n, m) give (n,), float64."""
-        rise = (self.sweep.cells(cells).astype(np.float64) * weights).sum(axis=1)
+        rise = (self.field.cells(cells).astype(np.float64) * weights).sum(axis=1)
         return np.asarray(rise + self.problem.reference)
 
-    def seen(self) -> dict[str, np.ndarray]:
-        """What was seen of the field so far, where it is watched: `peak_temperature` in the scenario's unit,
+    def statistics(self) -> dict[str, np.ndarray]:
+        """The statistics of the field over time that the scenario asks for: `peak_temperature` in its unit,
         `time_above` in s and `cooling_rate` in K/s, (nz, ny, nx) each."""
-        found = self.sweep.seen()
+        found = self.field.statistics()
         if "peak_temperature" in found:
             found["peak_temperature"] = found["peak_temperature"] + self.problem.reference
         return found
 
     def melted_fraction(self) -> np.ndarray:
         """The share of each cell that has melted, (nz, ny, nx), a fresh copy; 0 where nothing melts."""
-        melted = getattr(self.sweep, "melted_fraction", None)
-        return melted() if melted else np.zeros(self.problem.grid.shape, self.problem.dtype)
+        return self.field.melted_fraction()
 
     def totals(self, cells: RegionCells) -> RegionTotals:
         """What some cells have together, of rises over the reference, K, and of heat over that at it, whatever follows
         temperature or melts; found where the field is."""
-        on_device = getattr(self.sweep, "totals", None)
-        if on_device is not None:
-            return cast("RegionTotals", on_device(cells))
-        enthalpies = getattr(self.sweep, "enthalpies", self.sweep.cells)
-        return totals(self.sweep.cells(cells.indices), enthalpies(cells.indices), cells)
+        return self.field.totals(cells)
+
+    def heat_entered(self) -> np.ndarray:
+        """Heat that has entered through each face of the box and from each ambient since the start, J."""
+        stepper = self._run_field.stepper
+        return self.entered.copy() if stepper is None else stepper.heat_entered()
+
+    @property
+    def stepper(self) -> ExplicitStepper[Any]:
+        """What takes explicit steps of the field. Raises `TypeError` if that was made for an integrator that solves."""
+        if self._run_field.stepper is None:
+            raise TypeError("this field was made for an integrator that solves, not for explicit steps")
+        return self._run_field.stepper
+
+    @property
+    def stages(self) -> StageStepper:
+        """What takes Runge-Kutta stages of the field. Raises `TypeError` where nothing does."""
+        if self._run_field.stages is None:
+            raise TypeError("this field was not made for an integrator that takes stages")
+        return self._run_field.stages
+
+    @property
+    def solver_device(self) -> str:
+        """Where linear systems are solved, "cpu" or "cuda"."""
+        return self._run_field.solver_device
 
     @property
     def cautions(self) -> list[str]:
         """What has shown on the way to be hardly meant, or computed."""
-        return [*getattr(self.sweep, "cautions", ()), *energy_warnings(self)]
+        return [
+            *range_warnings(self.problem, self.field.out_of_range()),
+            *energy_warnings(self.problem, self.energy, self.time, self.field.host),
+        ]
 
     @property
     def energy(self) -> EnergyBalance:
         """The energy balance since t = 0, or of the steady state."""
         if np.isinf(self.time):
             return self._balance(0.0, 0.0)
-        stored = self.sweep.stored() - self._initial
+        stored = self.field.stored() - self._initial
         return self._balance(stored, self._initial_contrast)
 
     def _balance(self, stored: float, contrast: float) -> EnergyBalance:
-        entered = self.sweep.heat_entered().tolist()
+        entered = self.heat_entered().tolist()
         faces = dict(zip(FACES, entered, strict=False))
         ambients = dict.fromkeys(self.problem.scenario.ambients, 0.0)
         ambients |= dict(zip(ambients, entered[len(FACES) :], strict=False))

@@ -10,7 +10,9 @@ from math import inf
 import numpy as np
 
 from heatsim.errors import NotConvergedError
-from heatsim.integrators.step_control import choose_stepping, require_finite
+from heatsim.integrators import start
+from heatsim.integrators.step_control import require_finite
+from heatsim.problem import Problem
 from heatsim.recorders import Recorder
 from heatsim.simulation.state import State
 
@@ -46,18 +48,18 @@ def simulate(
     state was recorded.
     """
     control, cells = state.problem.scenario.time, state.problem.grid.cells
-    end = inf if control.integrator == "steady" else control.end
+    end = inf if control.is_steady else control.end
     begun = time.perf_counter()
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by `require_finite`
-            advance = choose_stepping(state)
-            for event, due in _agenda(recorders, end, state.problem.breaks):
+            advance = start(state)
+            for event, due in _agenda(state.problem, recorders, end):
                 for _ in advance(event):
                     if not watch(Progress(state.time, end, state.step, cells)):
                         return False
                 # Where nobody wants values now, a GPU is not waited for, which would leave it idle.
-                if event == end or state.sweep.device == "cpu" or not all(recorder.late for recorder in due):
-                    require_finite(state.sweep.is_finite(), state)
+                if event == end or state.field.device == "cpu" or not all(recorder.late for recorder in due):
+                    require_finite(state.field.is_finite(), state)
                 _record(state, due, timings)
     except NotConvergedError:
         _record(state, [recorder for recorder in recorders if recorder.times], timings)
@@ -67,13 +69,13 @@ def simulate(
     return True
 
 
-def _agenda(recorders: Sequence[Recorder], end: float, breaks: Sequence[float]) -> list[tuple[float, list[Recorder]]]:
-    """All times at which something is due, with the recorders that it is due for, the times at which steps have to end,
-    and the end; without an end all recorders are due once, at the limit."""
+def _agenda(problem: Problem, recorders: Sequence[Recorder], end: float) -> list[tuple[float, list[Recorder]]]:
+    """The events of the run, each with the recorders that are due then; in a run without an end all recorders are due
+    once, at the limit."""
     if end == inf:
         return [(inf, [recorder for recorder in recorders if recorder.times])]
     due = [(recorder, frozenset(recorder.times)) for recorder in recorders]
-    events = sorted({end, *breaks}.union(*(recorder.times for recorder in recorders)))
+    events = problem.events(time for recorder in recorders for time in recorder.times).times
     return [(event, [recorder for recorder, times in due if event in times]) for event in events]
 
 

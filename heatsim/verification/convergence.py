@@ -87,7 +87,7 @@ def _kinds(scenario: Scenario, refine: str, tell: Tell) -> list[Refinement]:
         kinds.append("grid")
     if refine == "grid":
         return kinds
-    if time.integrator == "steady":
+    if time.is_steady:
         reason = "a steady state has no steps"
     elif time.tolerance is not None:
         reason = "time.tolerance lets steps follow the error; leave it out to compare equal steps"
@@ -106,7 +106,7 @@ def _runs(
     from heatsim.simulation import run as runs
 
     common = [*given, *_only_the_end(scenario), *fix_integrator(scenario)]
-    if kind == "step" and scenario.time.integrator == "implicit" and scenario.time.step == "auto":
+    if kind == "step" and scenario.time.solves and scenario.time.step == "auto":
         common.append(f"time.step={scenario.time.end / IMPLICIT_STEPS!r}")
     first = load(str(scenario.path), common)
     step: float | None = None
@@ -114,7 +114,7 @@ def _runs(
         factor = FACTOR**halvings
         level = RefinementLevel(grid=factor) if kind == "grid" else RefinementLevel(step=factor)
         extra = overrides(first, level) if kind == "grid" else []
-        if step is not None and (kind == "step" or first.time.integrator == "euler"):
+        if step is not None and (kind == "step" or _is_explicit(first)):
             wanted = step / (factor if kind == "step" else factor**2)
             extra = [*extra, f"time.step={_stable(wanted, scenario, [*common, *extra])!r}"]
         refined = load(str(scenario.path), [*common, *extra])
@@ -132,10 +132,15 @@ def _stable(wanted: float, scenario: Scenario, given: Sequence[str]) -> float:
     """
     from heatsim.problem import build_problem
 
-    if scenario.time.integrator != "euler":
+    if not _is_explicit(scenario):
         return wanted
     largest = build_problem(load(str(scenario.path), [*given, "time.step=auto"])).largest_step
     return wanted / ceil(wanted / largest * (1.0 - 1e-12))
+
+
+def _is_explicit(scenario: Scenario) -> bool:
+    """Whether the integrator named has steps that the stability limit bounds."""
+    return scenario.time.chosen is not None and scenario.time.chosen.bounded_by_stability
 
 
 def _only_the_end(scenario: Scenario) -> list[str]:

@@ -43,14 +43,14 @@ def overrides(scenario: Scenario, level: RefinementLevel) -> list[str]:
     time, shrunk = scenario.time, level.grid**2
     if isinstance(time.step, float) and level != RefinementLevel():
         found.append(f"time.step={time.step / (shrunk * level.step)!r}")
-    elif time.integrator == "implicit" and level.grid > 1:
+    elif time.solves and not time.is_steady and level.grid > 1:
         found.append(f"time.tolerance={max(1e-10, (time.tolerance or 1e-3) / shrunk)!r}")
     return found
 
 
 def fix_integrator(scenario: Scenario) -> list[str]:
     """What makes all runs of a study take one integrator, where the scenario leaves it open: explicit Euler."""
-    return ["time.integrator=euler"] if scenario.time.integrator == "auto" else []
+    return ["time.integrator=euler"] if scenario.time.chosen is None else []
 
 
 def _grid_overrides(scenario: Scenario, factor: int) -> list[str]:

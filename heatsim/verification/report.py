@@ -156,7 +156,7 @@ def _draw(path: Path, panels: Sequence[ComparisonPanel], title: str, subtitle: s
     draw_panels(path, plain, title=title, subtitle=subtitle)
 
 
-# docs/verification.md: the table of each device and precision, and the figures, each between markers.
+# docs/reports/verification.md: the table of each device and precision, and the figures, each between markers.
 
 
 NAME = "heatsim verify"
@@ -180,6 +180,6 @@ def write_document(
 
 def _caption(outcome: ProblemOutcome) -> str:
     name = outcome.problem.name
-    file = f"../scenarios/verify/{name}.toml"
+    file = f"../../scenarios/verify/{name}.toml"
     image = f"![{outcome.title}]({(IMAGES / name).as_posix()}.png)"
     return f"**[{name}]({file})** {outcome.title}. Source: {outcome.problem.source}.\n\n{image}"

@@ -1,4 +1,4 @@
-"""Theory beside measured convolutions: accesses counted one by one, and what docs/convolution.md says of them."""
+"""Theory beside measured convolutions: accesses counted one by one, and docs/methods/convolution.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from heatsim.bench import device_limits, interleaved_timing
 from heatsim.bench.convolution import rates
 from heatsim.bench.convolution.problems import BANKS, LINES, PLANES, ConvolutionProblem
 
-PAGE = (Path(__file__).parents[2] / "docs" / "convolution.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "methods" / "convolution.md").read_text(encoding="utf-8")
 
 
 def offsets(m: int) -> range:

@@ -90,8 +90,8 @@ class OneBitOff(CpuStepper):
 
     def advance(self, dt: float, steps: int, drive: Forcing) -> None:
         super().advance(dt, steps, drive)
-        if self.field().size > 1000:
-            cell = self.field()[-1, -1, -2:-1]
+        if self.field.now.size > 1000:
+            cell = self.field.state()[-1, -1, -2:-1]
             cell[:] = np.nextafter(cell, np.float32(9))
 
 
@@ -159,7 +159,7 @@ def replace_terms(right: kernels_under_test.KernelUnderTest) -> kernels_under_te
         (["--device", "cpu", "--materials", "0"], 2, "between 1 and 255"),
         (["--device", "cpu", "--seconds", "-1"], 2, "a time above 0"),
         (["--device", "cpu", "--write", "nowhere/page.md"], 2, "there is no folder nowhere"),
-        (["--device", "cpu", "--write"], 2, "docs/performance.md: there is no folder docs"),
+        (["--device", "cpu", "--write"], 2, "docs/reports/performance.md: there is no folder docs/reports"),
     ],
 )
 def test_a_request_that_makes_no_sense_is_one_message(

@@ -1,4 +1,4 @@
-"""The examples of docs/results.md read what a run leaves behind."""
+"""The examples of docs/reference/results.md read what a run leaves behind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cli_cases import Invoke
 
-RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
+RESULTS = Path(__file__).parents[2] / "docs" / "reference" / "results.md"
 
 
 def blocks(language: str) -> list[str]:

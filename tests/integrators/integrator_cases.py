@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scenario_texts
@@ -13,7 +13,7 @@ import tomli_w
 from plain_stages import PlainStages
 from scenario_texts import PERIODIC, box, convection, fixed, flux, material
 
-from heatsim.integrators import make_field
+from heatsim.integrators import RunField, make_field
 from heatsim.integrators.implicit import Implicit
 from heatsim.integrators.nonlinear_implicit import NonlinearImplicit
 from heatsim.integrators.tableaus import TR_BDF2, Tableau
@@ -32,7 +32,8 @@ def state_of(text: str, *, kernel: Any = "multigrid", **time: Any) -> State:
     document["time"].update(time)
     problem = build_problem(loads(tomli_w.dumps(document)))
     if time.get("integrator") == "rkl2" and kernel == "multigrid":
-        return State(problem, cast("Any", PlainStages(problem.terms, problem.dtype)))
+        stages = PlainStages(problem.terms, problem.dtype)
+        return State(problem, RunField(stages.field, stages, stages))
     return State(problem, make_field(problem, kernel))
 
 
@@ -128,6 +129,7 @@ VARIED_PROBLEMS = {
     ),
 }
 
+ORDERS = {"backward Euler": 1, "TR-BDF2": 2}  # of the error at a given time, by the names of tableaus
 ORDER_PROBLEMS = {
     "a mode": case([24, 1, 1], 0.1, initial="cos(pi*x)"),
     "two materials, a source that follows time, convection": case(

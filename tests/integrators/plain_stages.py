@@ -7,34 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from heatsim_kernels.field.cpu.field import CpuField
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
 
 class PlainStages:
-    """A `ExplicitStepper` that takes stages; what it does not do itself is left to a CpuSweep that holds the field."""
+    """A `StageStepper` in NumPy on a `CpuField`; it takes stages only."""
+
+    name = "plain"
+    fused_steps = 1
 
     def __init__(self, terms: StencilCoefficients, dtype: np.dtype) -> None:
-        self._field = CpuStepper(terms, dtype, fused=1)
+        self.terms, self.dtype, self.field = terms, dtype, CpuField(terms, dtype)
         self._euler = CpuStepper(terms, dtype, fused=1)
-        self._entered = np.zeros_like(self._field.heat_entered())
+        self._entered = np.zeros(terms.ledger_size)
         self._heat = self._entered.copy()
         self._Y: list[np.ndarray] = []
         self._first_rate = 1.0
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._field, name)
+    def advance(self, dt: float, steps: int, drive: Forcing) -> None:
+        raise NotImplementedError
 
     def heat_entered(self) -> np.ndarray:
         return self._entered.copy()
 
     def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, drive: Forcing) -> None:
         if first == 0:
-            self._Y, self._heat[:] = [self._field.field().copy()], 0.0
+            self._Y, self._heat[:] = [self.field.state().copy()], 0.0
             self._first_rate = stages[0].rate
         for k, stage in enumerate(stages):
             Y = self._Y
@@ -52,15 +55,15 @@ class PlainStages:
         return TrapezoidalDefect(float(difference.max()), float(end.min()), float(end.max()))
 
     def accept(self) -> None:
-        self._field.put(self._Y[-1])
+        self.field.put(self._Y[-1])
         self._entered += self._heat
 
     def _change(self, Y: np.ndarray, dt: float, drive: Forcing, row: int) -> tuple[np.ndarray, np.ndarray]:
         """dt L(Y) with a row of the drive, and the heat that enters in it, J."""
-        self._euler.put(Y)
+        self._euler.field.put(Y)
         before = self._euler.heat_entered()
         self._euler.advance(dt, 1, row_of(drive, row))
-        return self._euler.field() - Y, self._euler.heat_entered() - before
+        return self._euler.field.state() - Y, self._euler.heat_entered() - before
 
 
 def row_of(drive: Forcing, k: int) -> Forcing:

@@ -10,8 +10,12 @@ import pytest
 from integrator_cases import Watcher, case, field, run, state_of
 from scenario_texts import box, convection, fixed, material
 
-from heatsim.integrators.auto import Recommendation, StepCost, measure_step_cost, recommend
+from heatsim.integrators import make_field
+from heatsim.integrators.auto import Recommendation, measure_step_cost, recommend
+from heatsim.integrators.euler import with_explicit_steps
+from heatsim.integrators.integrator import StepCost
 from heatsim.problem import Problem
+from heatsim.simulation.state import State
 
 CELL = 1e-9  # s a cell and step: a CPU of today
 
@@ -227,6 +231,7 @@ def test_inputs_are_not_asked_for_after_the_end(integrator: str, end: float) -> 
     )
     kernel = "multigrid" if integrator == "implicit" else "cpu"
     problem = state_of(ending, kernel=kernel, integrator=integrator).problem
-    measure_step_cost(problem.with_integrator("auto", None), "cpu")
+    timed = with_explicit_steps(problem.with_integrator("auto", None))
+    measure_step_cost(State(timed, make_field(timed, "cpu")))
     assert np.isfinite(problem.drive(np.array([np.nextafter(end, np.inf)])).wall_b).all()
     assert run(ending, kernel=kernel, integrator=integrator).time == end

@@ -86,13 +86,13 @@ def test_it_is_where_a_transient_goes() -> None:
 def test_what_is_solved_is_the_balance_of_explicit_steps() -> None:
     """A step of theirs from the steady state goes nowhere."""
     state = steady(BLOCK, tolerance=1e-10)
-    problem, rise = state.problem, state.sweep.field()
+    problem, rise = state.problem, state.field.host()
     sweep = SWEEPS["cpu"](problem.terms, problem.dtype)
-    sweep.put(rise)
+    sweep.field.put(rise)
     drive = problem.drive(np.zeros(1))
     assert isinstance(drive, Forcing)
     sweep.advance(problem.stability_limit, 1, drive)
-    assert np.abs(sweep.field() - rise).max() < 1e-8 * np.ptp(rise)
+    assert np.abs(sweep.field.host() - rise).max() < 1e-8 * np.ptp(rise)
     assert state.solver_statistics.residuals[-1] < 1e-9
 
 

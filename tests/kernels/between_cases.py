@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from heatsim_kernels.field.time_statistics import StatisticsRequest
+from heatsim_kernels.field.window_source import WindowSource
 from heatsim_kernels.stencil import SWEEPS, ExplicitStepper
-from heatsim_kernels.stencil.rk_stages import forcing_row
-from heatsim_kernels.stencil.terms import WindowSource
 from kernel_cases import KINDS, STEP, random_case
 from nonlinear_cases import random_case as random_nonlinear_case
 from stage_cases import stages
@@ -50,27 +49,27 @@ def nonlinear(dtype: Any) -> Any:
 
 def plainly_heated(sweep: ExplicitStepper, case: Any) -> np.ndarray:
     """The field after STEPS steps, with windows and without a watch, so that steps may be fused."""
-    sweep.put(case.start)
+    sweep.field.put_state(case.start)
     sweep.advance(STEP, STEPS, case.drive)
-    return np.array(sweep.field())
+    return np.array(sweep.field.state())
 
 
 def watched(sweep: ExplicitStepper, case: Any, wanted: StatisticsRequest, dt: float = STEP) -> dict[str, np.ndarray]:
     """The field after STEPS steps, and what was seen of it."""
-    sweep.put(case.start)
-    sweep.watch(wanted)
+    sweep.field.put_state(case.start)
+    sweep.field.track(wanted)
     sweep.advance(dt, STEPS, case.drive)
-    return {"field": np.array(sweep.field()), **sweep.seen()}
+    return {"field": np.array(sweep.field.state()), **sweep.field.statistics()}
 
 
 def in_stages(sweep: ExplicitStepper, case: Any) -> dict[str, np.ndarray]:
     """A step of several stages with windows."""
-    sweep.put(case.start)
+    sweep.field.put_state(case.start)
     chosen = stages("four", sweep.dtype.type)
     sweep.take_stages(STEP, chosen, 0, case.drive)
-    defect = sweep.defect(STEP, 0.3, forcing_row(case.drive, 1))
+    defect = sweep.defect(STEP, 0.3, case.drive.of_steps(1, 1))
     sweep.accept()
-    return {"field": np.array(sweep.field()), "defect": np.array(defect)}
+    return {"field": np.array(sweep.field.state()), "defect": np.array(defect)}
 
 
 def told_of(sweep: ExplicitStepper, case: Any) -> np.ndarray:
@@ -79,10 +78,10 @@ def told_of(sweep: ExplicitStepper, case: Any) -> np.ndarray:
     for value in (1.0, np.nan):
         field = case.start.copy()
         field[5, 0, 1] = value
-        sweep.put(field)
+        sweep.field.put_state(field)
         sweep.advance(STEP, 4, case.drive)
-        sweep.was_finite()  # a GPU answers at the next call
-        answers.append(sweep.was_finite())
+        sweep.field.was_finite()  # a GPU answers at the next call
+        answers.append(sweep.field.was_finite())
     return np.array(answers)
 
 

@@ -190,9 +190,9 @@ class Outcome(NamedTuple):
 
 def outcome(sweep: ExplicitStepper, case: Case, steps: int = 3, dt: float = STEP) -> Outcome:
     """Run a case and copy out what came of it."""
-    sweep.put(case.start)
+    sweep.field.put(case.start)
     sweep.advance(dt, steps, case.drive)
-    return Outcome(np.array(sweep.field()), sweep.heat_entered(), sweep.stored())
+    return Outcome(np.array(sweep.field.host()), sweep.heat_entered(), sweep.field.stored())
 
 
 def same_bits(one: np.ndarray, other: np.ndarray) -> bool:

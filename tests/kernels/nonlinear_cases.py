@@ -9,6 +9,8 @@ import numpy as np
 from heatsim_kernels.enthalpy.coefficients import (
     FIXED,
     BoundaryFactors,
+    FaceResistances,
+    GridLayout,
     NonlinearCoefficients,
     NonlinearForcing,
     equal_cells,
@@ -84,9 +86,8 @@ def terms_of_zones(
     found = np.argwhere((np.stack(beside) == HELD) & (zones != HELD))
     cells = np.ravel_multi_index(tuple(found[:, 1:].T), zones.shape)
     taps = AmbientFaces(cells, found[:, 0].astype(np.uint8), np.zeros(len(cells), np.int64), 1)
-    return nonlinear_coefficients(
-        zones.shape, of, volume, own, beyond, *resistances, area, kinds=grid, taps=taps, **others
-    )
+    layout = GridLayout(zones.shape, grid, taps=taps, **others)
+    return nonlinear_coefficients(layout, of, volume, own, beyond, FaceResistances(*resistances, area))
 
 
 def random_walls(rng: np.random.Generator, terms: NonlinearCoefficients, rows: int) -> np.ndarray:
@@ -152,9 +153,9 @@ class Outcome(NamedTuple):
 
 
 def outcome(sweep: ExplicitStepper, case: Case, steps: int = 3, dt: float = STEP) -> Outcome:
-    sweep.put(case.start)
-    sweep.advance(dt, steps, case.drive)  # type: ignore[arg-type]
-    return Outcome(np.array(sweep.field()), sweep.heat_entered(), np.array(sweep.stored()))
+    sweep.field.put_state(case.start)
+    sweep.advance(dt, steps, case.drive)
+    return Outcome(np.array(sweep.field.state()), sweep.heat_entered(), np.array(sweep.field.stored()))
 
 
 def source_heat(case: Case, dt: float, steps: int) -> float:

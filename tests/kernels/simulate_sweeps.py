@@ -74,10 +74,10 @@ def results(movement: str, dtype: type, case: Case) -> dict[str, np.ndarray]:
     """What a movement makes of a case; the field alone where others are read by the same kernels."""
     sweep = SWEEPS[movement](case.terms, np.dtype(dtype))
     if movement in ("basic", "temporal"):
-        return {**outcome(sweep, case, STEPS)._asdict(), "is_finite": np.array(sweep.is_finite())}
-    sweep.put(case.start)
+        return {**outcome(sweep, case, STEPS)._asdict(), "is_finite": np.array(sweep.field.is_finite())}
+    sweep.field.put(case.start)
     sweep.advance(STEP, STEPS, case.drive)
-    return {"field": np.array(sweep.field())}
+    return {"field": np.array(sweep.field.host())}
 
 
 def main(target: str) -> None:

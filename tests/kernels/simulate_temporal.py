@@ -69,12 +69,12 @@ def step_by_step(trial: Trial) -> dict[str, np.ndarray]:
     """What `basic` makes of a problem, and the cells beside walls before each step."""
     case = case_of(trial)
     sweep = SWEEPS["basic"](case.terms, np.dtype(trial.dtype))
-    sweep.put(case.start)
+    sweep.field.put(case.start)
     traces: list[np.ndarray] = []
     for k in range(trial.tile.steps):
-        traces.append(beside_walls(np.array(sweep.field()), trial.periodic))
+        traces.append(beside_walls(np.array(sweep.field.host()), trial.periodic))
         sweep.advance(STEP, 1, row_of(case.drive, k))
-    return {"field": np.array(sweep.field()), "trace": np.concatenate(traces)}
+    return {"field": np.array(sweep.field.host()), "trace": np.concatenate(traces)}
 
 
 def at_once(trial: Trial) -> dict[str, np.ndarray]:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
+from heatsim_kernels.field.window_source import WindowSource
 from heatsim_kernels.stencil import SWEEPS
 from heatsim_kernels.stencil.temporal import march
 from heatsim_kernels.stencil.temporal.launch import FusedSteps
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
-from heatsim_kernels.stencil.terms import WindowSource
 from kernel_cases import Case, Kind, random_case
 from stage_cases import staged_at_once
 

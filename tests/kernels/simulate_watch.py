@@ -16,7 +16,7 @@ def results() -> dict[str, np.ndarray]:
         (first, _), *later = looks(dtype)
         watch = CudaTimeStatistics(on_device(first.reshape(-1)), SHAPE, WANTED[name])
         for field, elapsed in later:
-            watch.look(on_device(field.reshape(-1)), elapsed)
+            watch.sample(on_device(field.reshape(-1)), elapsed)
         for key, values in watch.fields().items():
             found[f"{name}, {np.dtype(dtype).name}: {key}"] = values
     return found

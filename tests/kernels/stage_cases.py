@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from heatsim_kernels.stencil import ExplicitStepper
-from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect, forcing_row
-from heatsim_kernels.stencil.step_batches import forcing_of_steps
+from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
 from kernel_cases import STEP, Case
 from plain_reference import explicit_step
 
@@ -38,17 +37,17 @@ class Staged(NamedTuple):
 def staged(sweep: ExplicitStepper, case: Case, form: str) -> Staged:
     """A step of several stages in two calls, after one that is rejected, and an explicit step behind it."""
     chosen = stages(form, sweep.dtype.type)
-    sweep.put(case.start)
+    sweep.field.put(case.start)
     sweep.take_stages(2 * STEP, chosen[:1], 0, case.drive)
     sweep.take_stages(STEP, chosen[:2], 0, case.drive)
-    later = [forcing_row(case.drive, k) for k in range(2, COUNT)]
+    later = [case.drive.of_steps(k, 1) for k in range(2, COUNT)]
     for k, drive in enumerate(later, start=2):
         sweep.take_stages(STEP, chosen[k : k + 1], k, drive)
-    defect = sweep.defect(STEP, chosen[0].rate, forcing_row(case.drive, COUNT))
+    defect = sweep.defect(STEP, chosen[0].rate, case.drive.of_steps(COUNT, 1))
     assert not sweep.heat_entered().any()
     sweep.accept()
     sweep.advance(STEP, 1, case.drive)
-    return Staged(np.array(sweep.field()), sweep.heat_entered(), np.array(defect))
+    return Staged(np.array(sweep.field.host()), sweep.heat_entered(), np.array(defect))
 
 
 def staged_at_once(sweep: ExplicitStepper, case: Case, count: int, begun: int) -> Staged:
@@ -56,13 +55,13 @@ def staged_at_once(sweep: ExplicitStepper, case: Case, count: int, begun: int) -
     stages and of all others."""
     chosen = stages("two", sweep.dtype.type, count=count)
     chosen[-1] = chosen[-1]._replace(mu=float(sweep.dtype.type(1.25)))
-    sweep.put(case.start)
+    sweep.field.put(case.start)
     sweep.take_stages(2 * STEP, chosen[:1], 0, case.drive)
-    sweep.take_stages(STEP, chosen[:begun], 0, forcing_of_steps(case.drive, 0, begun))
-    sweep.take_stages(STEP, chosen[begun:], begun, forcing_of_steps(case.drive, begun, count))
-    defect = sweep.defect(STEP, chosen[0].rate, forcing_row(case.drive, count))
+    sweep.take_stages(STEP, chosen[:begun], 0, case.drive.of_steps(0, begun))
+    sweep.take_stages(STEP, chosen[begun:], begun, case.drive.of_steps(begun, count))
+    defect = sweep.defect(STEP, chosen[0].rate, case.drive.of_steps(count, 1))
     sweep.accept()
-    return Staged(np.array(sweep.field()), sweep.heat_entered(), np.array(defect))
+    return Staged(np.array(sweep.field.host()), sweep.heat_entered(), np.array(defect))
 
 
 def plain(case: Case, form: str) -> Staged:
@@ -70,14 +69,14 @@ def plain(case: Case, form: str) -> Staged:
     chosen = stages(form, np.float64)
     fields, entered = [case.start], np.zeros(case.terms.ledger_size)
     for k, stage in enumerate(chosen):
-        stepped, heat = explicit_step(fields[-1], case.terms, STEP, forcing_row(case.drive, k))
+        stepped, heat = explicit_step(fields[-1], case.terms, STEP, case.drive.of_steps(k, 1))
         start, before, one = fields[0], fields[max(0, len(fields) - 2)], fields[min(1, len(fields) - 1)]
         new = start + stage.mu * (fields[-1] - start) + stage.nu * (before - start) + stage.gamma * (one - start)
         fields.append(new + stage.rate * (stepped - fields[-1]))
         entered += stage.weight * heat
     start, one, end = fields[0], fields[1], fields[-1]
-    after, _ = explicit_step(end, case.terms, STEP, forcing_row(case.drive, COUNT))
+    after, _ = explicit_step(end, case.terms, STEP, case.drive.of_steps(COUNT, 1))
     slopes = (one - start) / chosen[0].rate + (after - end)
     defect = TrapezoidalDefect(float(np.abs(end - start - 0.5 * slopes).max()), float(end.min()), float(end.max()))
-    last, heat = explicit_step(end, case.terms, STEP, forcing_row(case.drive, 0))
+    last, heat = explicit_step(end, case.terms, STEP, case.drive.of_steps(0, 1))
     return Staged(last, entered + heat, np.array(defect))

@@ -24,10 +24,10 @@ from between_cases import (
     watched,
 )
 from heatsim_kernels.enthalpy.cpu.stepper import EnthalpyCpuStepper
+from heatsim_kernels.field.window_source import WindowSource, window_heating_rate, window_sources_of
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
-from heatsim_kernels.stencil.rk_stages import forcing_row
-from heatsim_kernels.stencil.step_batches import forcing_of_steps, split_steps, window_heating_rate, window_sources_of
-from heatsim_kernels.stencil.terms import Forcing, WindowSource
+from heatsim_kernels.stencil.step_batches import split_steps
+from heatsim_kernels.stencil.terms import Forcing
 from kernel_cases import STEP, same_bits
 from stage_cases import COUNT, stages
 
@@ -48,12 +48,12 @@ def test_windows_are_heated_after_their_step_and_between_fused_ones() -> None:
     case, dtype = linear(np.float64), np.dtype(np.float64)
     found = plainly_heated(CpuStepper(case.terms, dtype, fused=2), case)
     plain = CpuStepper(case.terms, dtype, fused=1)
-    plain.put(case.start)
+    plain.field.put(case.start)
     for k in range(STEPS):
-        row = forcing_row(case.drive, k)
+        row = case.drive.of_steps(k, 1)
         plain.advance(STEP, 1, replace(row, deposits=()))
-        plain.put(plain.field() + STEP * window_heating_rate(window_sources_of(row.deposits, 0), SHAPE))
-    np.testing.assert_allclose(found, plain.field(), rtol=0, atol=1e-14)
+        plain.field.put(plain.field.host() + STEP * window_heating_rate(window_sources_of(row.deposits, 0), SHAPE))
+    np.testing.assert_allclose(found, plain.field.host(), rtol=0, atol=1e-14)
 
 
 def test_a_watch_sees_every_step() -> None:
@@ -63,10 +63,10 @@ def test_a_watch_sees_every_step() -> None:
     assert same_bits(seen["field"], plainly_heated(CpuStepper(case.terms, np.dtype(np.float64)), case))
     frames = [case.start]
     single = CpuStepper(case.terms, np.dtype(np.float64))
-    single.put(case.start)
+    single.field.put(case.start)
     for k in range(STEPS):
-        single.advance(STEP, 1, forcing_of_steps(case.drive, k, 1))
-        frames.append(np.array(single.field()))
+        single.advance(STEP, 1, case.drive.of_steps(k, 1))
+        frames.append(np.array(single.field.host()))
     assert same_bits(seen["peak_temperature"], np.max(frames, axis=0))
     rates = np.full(SHAPE, np.nan)
     for before, after in pairwise(frames):
@@ -83,17 +83,17 @@ def test_a_watch_sees_every_step() -> None:
 def test_of_materials_that_follow_temperature_the_temperature_is_watched() -> None:
     case = nonlinear(np.float64)
     sweep = EnthalpyCpuStepper(case.terms, np.dtype(np.float64))
-    seen = watched(sweep, case, NONLINEAR, 1e-4)  # type: ignore[arg-type]
+    seen = watched(sweep, case, NONLINEAR, 1e-4)
     tables, material = case.terms.tables, case.terms.of_kinds(case.terms.material)
     single = EnthalpyCpuStepper(case.terms, np.dtype(np.float64))
-    single.put(case.start)
-    frames = [tables.temperature(single.field(), material)]
+    single.field.put_state(case.start)
+    frames = [tables.temperature(single.field.state(), material)]
     for k in range(STEPS):
-        single.advance(1e-4, 1, forcing_of_steps(case.drive, k, 1))
-        frames.append(tables.temperature(single.field(), material))
-    assert same_bits(seen["field"], np.array(single.field()))
+        single.advance(1e-4, 1, case.drive.of_steps(k, 1))
+        frames.append(tables.temperature(single.field.state(), material))
+    assert same_bits(seen["field"], np.array(single.field.state()))
     np.testing.assert_allclose(seen["peak_temperature"], np.max(frames, axis=0), rtol=0, atol=1e-10)
-    assert not np.allclose(seen["peak_temperature"], np.max(single.field(), axis=0))
+    assert not np.allclose(seen["peak_temperature"], np.max(single.field.state(), axis=0))
 
 
 def test_stages_heat_windows_by_their_rates() -> None:
@@ -104,11 +104,11 @@ def test_stages_heat_windows_by_their_rates() -> None:
     fields, defects = [], []
     for drive in (Forcing.insulated(case.terms), heating):
         sweep = CpuStepper(case.terms, np.dtype(np.float64))
-        sweep.put(case.start)
+        sweep.field.put(case.start)
         sweep.take_stages(size, stages("four", np.float64), 0, drive)
         defects.append(sweep.defect(size, 0.3, drive))
         sweep.accept()
-        fields.append(np.array(sweep.field()))
+        fields.append(np.array(sweep.field.host()))
     before, last, first = 0.0, 0.0, 0.0
     for j, stage in enumerate(stages("four", np.float64)):
         shift = stage.mu * last + stage.nu * before + stage.gamma * first + stage.rate * size * rate

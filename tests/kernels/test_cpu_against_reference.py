@@ -110,9 +110,9 @@ def test_each_kind_of_wall_agrees_with_its_physical_formula(wall: str) -> None:
     wall_a, wall_b = insulated.wall_a.copy(), insulated.wall_b.copy()
     wall_a[0, 0], wall_b[0, 0] = a, b
     sweep = SWEEPS["cpu"](terms, np.dtype(np.float64))
-    sweep.put(np.full((1, 1, 1), cell))
+    sweep.field.put(np.full((1, 1, 1), cell))
     sweep.advance(dt, 1, Forcing(wall_a, wall_b))
-    np.testing.assert_allclose(sweep.field()[0, 0, 0], cell + dt * power / capacity, rtol=1e-14)
+    np.testing.assert_allclose(sweep.field.host()[0, 0, 0], cell + dt * power / capacity, rtol=1e-14)
     np.testing.assert_allclose(sweep.heat_entered(), [dt * power, 0, 0, 0, 0, 0], rtol=1e-13)
 
 
@@ -166,10 +166,10 @@ def test_several_steps_at_once_equal_single_steps(name: str, dtype: type) -> Non
     for rows in (1, 3, 5):  # with fewer rows than steps the last one stays
         case = random_case((4, 6, 19), KINDS[name], per_cell=rows == 3, rows=rows, seed=rows)
         together, singly = (SWEEPS["cpu"](case.terms, np.dtype(dtype)) for _ in range(2))
-        together.put(case.start)
+        together.field.put(case.start)
         together.advance(STEP, 5, case.drive)
-        singly.put(case.start)
+        singly.field.put(case.start)
         for k in range(5):
             singly.advance(STEP, 1, row_of(case.drive, k))
-        assert same_bits(together.field(), singly.field())
+        assert same_bits(together.field.host(), singly.field.host())
         assert same_bits(together.heat_entered(), singly.heat_entered())

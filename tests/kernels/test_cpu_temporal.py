@@ -105,7 +105,7 @@ def test_the_ledger_depends_neither_on_threads_nor_on_batches(
         numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
         for batches in ((11,), (4, 7), (1, 2, 3, 5)):
             sweep = CpuStepper(case.terms, np.dtype(dtype), 4)
-            sweep.put(case.start)
+            sweep.field.put(case.start)
             for start, steps in zip(np.cumsum((0, *batches)), batches, strict=False):
                 sweep.advance(STEP, steps, Forcing(case.drive.wall_a[start:], case.drive.wall_b[start:]))
             first = sweep.heat_entered() if first is None else first
@@ -128,7 +128,7 @@ def test_fused_results_that_bypass_the_cache_have_the_same_bits(dtype: type, mon
 def test_several_steps_are_fused_where_the_planes_of_a_tile_fit_into_cache() -> None:
     def chosen(shape: tuple[int, int, int], periodic: bool = False) -> int:
         terms = StencilCoefficients(shape, np.ones((1, 6)), np.ones(1), periodic=(periodic,) * 3)
-        return CpuStepper(terms, np.dtype(np.float32)).fused
+        return CpuStepper(terms, np.dtype(np.float32)).fused_steps
 
     assert chosen((64, 64, 64)) > 1
     assert chosen((40, 300, 300)) > 1

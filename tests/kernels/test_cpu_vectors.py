@@ -22,8 +22,8 @@ def test_rows_of_whole_vectors_have_the_bits_of_the_row_loop(
     fields = []
     for table in (None, np.zeros((1, 1))):
         sweep = CpuStepper(case.terms, np.dtype(dtype), fused)
-        sweep.put(case.start)
+        sweep.field.put(case.start)
         sweep.advance(STEP, 5, replace(case.drive, heat_table=table))
-        fields.append(np.array(sweep.field()))
+        fields.append(np.array(sweep.field.host()))
     assert same_bits(*fields)
     assert not same_bits(fields[0], case.start.astype(dtype))

@@ -111,14 +111,14 @@ def test_a_launch_packs_the_parameters_that_the_kernel_declares(build: Any, vari
 def test_a_capture_is_the_field_of_its_time() -> None:
     case = random_case((20, 33, 70), KINDS["uniform"], seed=3)
     sweep: Any = SWEEPS["basic"](case.terms, np.dtype(np.float32))
-    sweep.put(case.start)
+    sweep.field.put(case.start)
     sweep.advance(STEP, 3, case.drive)
-    now = np.array(sweep.field())
-    fetches = [sweep.capture() for _ in range(2)]
+    now = np.array(sweep.field.host())
+    fetches = [sweep.field.capture() for _ in range(2)]
     sweep.advance(STEP, 3, case.drive)
     for fetch in fetches:
         assert same_bits(fetch(), now)
-    assert not same_bits(sweep.field(), now)
+    assert not same_bits(sweep.field.host(), now)
 
 
 @pytest.mark.gpu

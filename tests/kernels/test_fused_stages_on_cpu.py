@@ -26,14 +26,14 @@ def step_of(count: int, dtype: type, seed: int) -> list[RkStage]:
 def two_steps(case: Case, dtype: type, fused: int, count: int) -> Staged:
     """A step that is rejected, one that is taken, and one of another number of stages."""
     sweep = CpuStepper(case.terms, np.dtype(dtype), fused)
-    sweep.put(case.start)
+    sweep.field.put(case.start)
     sweep.take_stages(2 * STEP, step_of(3, dtype, 1), 0, case.drive)
     for size in (count, count + 2):
         chosen = step_of(size, dtype, size)
         sweep.take_stages(STEP, chosen, 0, case.drive)
         defect = sweep.defect(STEP, chosen[0].rate, case.drive)
         sweep.accept()
-    return Staged(np.array(sweep.field()), sweep.heat_entered(), np.array(defect))
+    return Staged(np.array(sweep.field.host()), sweep.heat_entered(), np.array(defect))
 
 
 def assert_equal(found: Staged, single: Staged) -> None:

@@ -57,9 +57,9 @@ def test_kinds_may_be_integers_of_any_width(movement: str) -> None:
         assert terms.kind_count <= 256
         fields = []
         for sweep in (SWEEPS[key](terms, np.dtype(dtype)) for key in ("cpu", movement)):
-            sweep.put(case.start)
+            sweep.field.put(case.start)
             sweep.advance(STEP, 5, case.drive)
-            fields.append(np.array(sweep.field()))
+            fields.append(np.array(sweep.field.host()))
         assert same_bits(*fields), (integer, dtype)
 
 
@@ -74,27 +74,27 @@ def check_reading(movement: str, dtype: type) -> None:
     sweeps = [SWEEPS[key](case.terms, np.dtype(dtype)) for key in (movement, "cpu")]
     indices = np.random.default_rng(2).integers(0, case.start.size, (300, 8))
     for sweep in sweeps:
-        sweep.put(plane for plane in case.start)
+        sweep.field.put(plane for plane in case.start)
     for axis in range(3):
         for index in (0, 5, case.terms.shape[axis] - 1):
-            assert same_bits(*(sweep.plane(axis, index) for sweep in sweeps))
-    assert same_bits(*(sweep.cells(indices) for sweep in sweeps))
-    assert all(sweep.is_finite() for sweep in sweeps)
+            assert same_bits(*(sweep.field.plane(axis, index) for sweep in sweeps))
+    assert same_bits(*(sweep.field.cells(indices) for sweep in sweeps))
+    assert all(sweep.field.is_finite() for sweep in sweeps)
     spoilt = case.start.copy()
     spoilt[7, 36, 69] = np.nan
     for sweep in sweeps:
-        sweep.put(spoilt)
-        assert not sweep.is_finite()
+        sweep.field.put(spoilt)
+        assert not sweep.field.is_finite()
 
 
 @pytest.mark.parametrize("movement", CUDA_SWEEPS)
 def test_several_steps_at_once_equal_single_steps_on_a_gpu(movement: str) -> None:
     case = random_case((9, 20, 67), Kind(zones=3, pairs=True, table=True), rows=3, seed=13)
     together, singly = (SWEEPS[movement](case.terms, np.dtype(np.float32)) for _ in range(2))
-    together.put(case.start)
+    together.field.put(case.start)
     together.advance(0.05, 5, case.drive)
-    singly.put(case.start)
+    singly.field.put(case.start)
     for k in range(5):
         singly.advance(0.05, 1, row_of(case.drive, k))
-    assert same_bits(together.field(), singly.field())
+    assert same_bits(together.field.host(), singly.field.host())
     np.testing.assert_allclose(together.heat_entered(), singly.heat_entered(), rtol=1e-13)

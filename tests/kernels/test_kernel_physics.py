@@ -30,9 +30,9 @@ def test_a_constant_field_stays_constant_to_the_bit(walls: str, name: str, dtype
         value = float(dtype(value))
         drive = with_walls(terms, -2.0, 2 * value) if walls == "fixed" else Forcing.insulated(terms)
         sweep = cpu(terms, dtype)
-        sweep.put(np.full(terms.shape, value))
+        sweep.field.put(np.full(terms.shape, value))
         sweep.advance(0.9 * stable_step(terms, drive.wall_a[0]), 1000, drive)
-        assert (sweep.field() == dtype(value)).all()
+        assert (sweep.field.host() == dtype(value)).all()
         assert (sweep.heat_entered() == 0).all()
 
 
@@ -40,11 +40,11 @@ def test_an_insulated_box_of_mixed_materials_conserves_energy() -> None:
     case = random_case((7, 9, 20), KINDS["materials"], seed=4)
     terms, drive = case.terms, Forcing.insulated(case.terms)
     sweep = cpu(terms)
-    sweep.put(case.start + 10)
-    before = sweep.stored()
+    sweep.field.put(case.start + 10)
+    before = sweep.field.stored()
     sweep.advance(stable_step(terms, drive.wall_a[0]), 500, drive)
-    assert sweep.stored() == pytest.approx(before, rel=1e-12)
-    assert np.ptp(sweep.field()) < 0.5 * np.ptp(case.start)  # and heat did move
+    assert sweep.field.stored() == pytest.approx(before, rel=1e-12)
+    assert np.ptp(sweep.field.host()) < 0.5 * np.ptp(case.start)  # and heat did move
 
 
 @pytest.mark.parametrize("name", ["uniform", "materials"])
@@ -57,11 +57,11 @@ def test_values_stay_between_the_extremes_at_the_stable_step(name: str, a: float
         np.indices(terms.shape).sum(axis=0) % 2.0
     )  # a chessboard of 0 and 1, the mode an explicit step hits hardest
     sweep = cpu(terms)
-    sweep.put(extremes)
+    sweep.field.put(extremes)
     for _ in range(50):
         sweep.advance(stable_step(terms, drive.wall_a[0]), 1, drive)
-        assert sweep.field().min() >= -1e-14
-        assert sweep.field().max() <= 1 + 1e-14
+        assert sweep.field.host().min() >= -1e-14
+        assert sweep.field.host().max() <= 1 + 1e-14
 
 
 @pytest.mark.parametrize("name", sorted(KINDS.keys() - {"a rate a face"}))  # whose neighbours disagree
@@ -76,10 +76,10 @@ def test_stored_energy_changes_by_what_entered_and_what_sources_gave(name: str, 
         if drive.heat_field is not None:
             sources += STEP * drive.heat_scale[k] * (terms.of_kinds(terms.capacity) * drive.heat_field).sum()
     sweep = cpu(terms)
-    sweep.put(case.start)
-    before = sweep.stored()
+    sweep.field.put(case.start)
+    before = sweep.field.stored()
     sweep.advance(STEP, steps, drive)
-    change = sweep.stored() - before
+    change = sweep.field.stored() - before
     turnover = np.abs(sweep.heat_entered()).sum() + abs(sources)
     assert turnover > 1
     assert abs(change - sweep.heat_entered().sum() - sources) < 1e-12 * turnover
@@ -126,10 +126,10 @@ def test_a_cosine_decays_in_an_insulated_box_by_the_factor_of_the_scheme() -> No
     waves = [np.cos(np.pi * (np.arange(n) + 0.5) / n) for n in shape]
     mode = waves[0][:, None, None] * waves[1][:, None] * waves[2]
     sweep = cpu(terms)
-    sweep.put(mode)
+    sweep.field.put(mode)
     sweep.advance(0.25, steps, Forcing.insulated(terms))
     rate = sum(e * 4 * np.sin(np.pi / (2 * n)) ** 2 for e, n in zip(terms.rates[0, ::2], reversed(shape), strict=True))
-    np.testing.assert_allclose(sweep.field(), mode * (1 - 0.25 * rate) ** steps, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(sweep.field.host(), mode * (1 - 0.25 * rate) ** steps, rtol=0, atol=1e-13)
 
 
 def test_a_straight_profile_between_fixed_walls_is_steady() -> None:
@@ -142,8 +142,8 @@ def test_a_straight_profile_between_fixed_walls_is_steady() -> None:
     wall_a[0, :2], wall_b[0, 1] = -2.0, 2.0
     profile = np.broadcast_to((np.arange(n) + 0.5) / n, terms.shape)
     sweep = cpu(terms)
-    sweep.put(profile)
+    sweep.field.put(profile)
     sweep.advance(0.1, 100, Forcing(wall_a, wall_b))
-    np.testing.assert_allclose(sweep.field(), profile, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(sweep.field.host(), profile, rtol=0, atol=1e-14)
     through = 100 * 0.1 * 6 / n  # J: time * cells * exchange * difference between neighbours
     np.testing.assert_allclose(sweep.heat_entered(), [-through, through, 0, 0, 0, 0], rtol=1e-12)

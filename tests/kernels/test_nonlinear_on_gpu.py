@@ -38,8 +38,8 @@ def check_bits(movement: str, shape: tuple[int, int, int], options: dict[str, An
     np.testing.assert_allclose(found.heat_entered, expected.heat_entered, rtol=0, atol=1e-9 * size)
     np.testing.assert_allclose(found.stored, expected.stored, rtol=1e-12)
     for axis in range(3):
-        assert same_bits(*(sweep.plane(axis, 0) for sweep in sweeps))
-    assert all(sweep.is_finite() and sweep.was_finite() for sweep in sweeps)
+        assert same_bits(*(sweep.field.plane(axis, 0) for sweep in sweeps))
+    assert all(sweep.field.is_finite() and sweep.field.was_finite() for sweep in sweeps)
 
 
 def test_an_infinite_cell_is_noticed_on_a_gpu() -> None:
@@ -47,7 +47,7 @@ def test_an_infinite_cell_is_noticed_on_a_gpu() -> None:
     sweep = NONLINEAR_SWEEPS["register"](case.terms, np.dtype(np.float32))
     spoilt = case.start.copy()
     spoilt[2, 3, 4] = np.nan
-    sweep.put(spoilt)
-    assert not sweep.is_finite()
-    sweep.advance(1e-3, 2, case.drive)  # type: ignore[arg-type]
-    assert not np.isfinite(np.array(sweep.field())[2, 3, 5])
+    sweep.field.put_state(spoilt)
+    assert not sweep.field.is_finite()
+    sweep.advance(1e-3, 2, case.drive)
+    assert not np.isfinite(np.array(sweep.field.state())[2, 3, 5])

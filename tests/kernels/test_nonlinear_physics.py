@@ -57,8 +57,8 @@ def test_energy_is_kept_with_everything_on(options: dict[str, Any]) -> None:
     case = random_case((7, 9, 50), seed=3, **options)
     assert stable_step(case.terms, case.drive) > STEP
     sweep = cpu(case.terms)
-    sweep.put(case.start)
-    before = sweep.stored()
+    sweep.field.put_state(case.start)
+    before = sweep.field.stored()
     found = outcome(sweep, case, 50)
     gained = float(found.heat_entered.sum()) + source_heat(case, STEP, 50)
     assert float(found.stored) - before == pytest.approx(gained, abs=1e-12 * np.abs(found.heat_entered).sum())
@@ -74,16 +74,16 @@ def test_one_temperature_stays_and_in_a_linear_material_to_the_bit(dtype: type) 
     same = {"coefficient": 50.0, "ambient": 20.0, "emissivity": 0.8, "surroundings": 20.0}
     walls = wall_values(terms, x_min=same, z_max=same, y_min={"coefficient": FIXED, "ambient": 20.0})
     sweep = cpu(terms, dtype)
-    sweep.put(of.state_of(np.full(zones.shape, 20.0), zones))
+    sweep.field.put_state(of.state_of(np.full(zones.shape, 20.0), zones))
     sweep.advance(STEP, 20, NonlinearForcing(walls))
-    T = of.temperature(np.array(sweep.field(), float), zones)
+    T = of.temperature(np.array(sweep.field.state(), float), zones)
     np.testing.assert_allclose(T, 20.0, rtol=0, atol=1e-11 if dtype is np.float64 else 2e-4)
     glass = tabulate([EnthalpyMaterial.constant(1.0, 1e6)], 0.0)
     uniform = equal_cells((3, 4, 9), glass, SPACING, closed=(False,) * 6)
     sweep = cpu(uniform, dtype)
-    sweep.put(np.full((3, 4, 9), 20.0))
+    sweep.field.put_state(np.full((3, 4, 9), 20.0))
     sweep.advance(STEP, 20, NonlinearForcing(wall_values(uniform, x_min=same, z_max=same, y_min={})))
-    assert np.array_equal(sweep.field(), np.full((3, 4, 9), 20.0, dtype))
+    assert np.array_equal(sweep.field.state(), np.full((3, 4, 9), 20.0, dtype))
 
 
 def test_a_linear_material_does_what_the_linear_sweep_does() -> None:
@@ -102,11 +102,11 @@ def test_a_linear_material_does_what_the_linear_sweep_does() -> None:
     start = np.random.default_rng(5).uniform(0, 100, shape)
     sweeps = cpu(terms), SWEEPS["cpu"](linear, np.dtype(float))
     for sweep, drive in zip(sweeps, (NonlinearForcing(walls), Forcing(a[None], b[None])), strict=True):
-        sweep.put(start)
+        sweep.field.put_state(start)
         sweep.advance(0.01, 40, drive)
-    np.testing.assert_allclose(sweeps[0].field(), sweeps[1].field(), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(sweeps[0].field.state(), sweeps[1].field.state(), rtol=0, atol=1e-10)
     np.testing.assert_allclose(sweeps[0].heat_entered(), sweeps[1].heat_entered(), rtol=1e-10, atol=1e-12)
-    assert sweeps[0].stored() == pytest.approx(sweeps[1].stored(), rel=1e-12)
+    assert sweeps[0].field.stored() == pytest.approx(sweeps[1].field.stored(), rel=1e-12)
 
 
 def applied(operator: Operator, T: np.ndarray) -> np.ndarray:
@@ -132,9 +132,9 @@ def test_the_linearised_operator_brings_the_heat_that_a_step_brings(options: dic
     capacity = case.terms.of_kinds(case.terms.capacity) * np.ones(case.start.shape)
     dt = 1e-6
     sweep = cpu(case.terms)
-    sweep.put(case.start)
+    sweep.field.put_state(case.start)
     sweep.advance(dt, 1, case.drive)
-    expected = (np.array(sweep.field()) - case.start) * capacity / dt
+    expected = (np.array(sweep.field.state()) - case.start) * capacity / dt
     found = heat - applied(operator, temperatures(case))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
     assert not found[capacity == 0].any()
@@ -152,9 +152,9 @@ def test_steps_at_the_limit_stay_between_the_walls_and_beyond_it_do_not() -> Non
     fields = []
     for dt in (limit, 2.5 * limit):
         sweep = cpu(terms)
-        sweep.put(np.zeros(terms.shape))
+        sweep.field.put_state(np.zeros(terms.shape))
         sweep.advance(dt, 400, drive)
-        fields.append(terms.tables.temperature(sweep.field(), 0))
+        fields.append(terms.tables.temperature(sweep.field.state(), 0))
     assert fields[0].min() >= -1e-9
     assert fields[0].max() <= 450 + 1e-9
     assert not (fields[1].min() >= -1 and fields[1].max() <= 451)
@@ -225,9 +225,9 @@ def test_explicit_steps_end_in_the_steady_state_of_the_linearised_problem() -> N
     radiating = {"emissivity": 0.9, "surroundings": -200.0, "coefficient": 20.0, "ambient": -100.0, "flux": 1e3}
     drive = NonlinearForcing(wall_values(terms, x_min={"coefficient": FIXED, "ambient": 450.0}, x_max=radiating))
     sweep = cpu(terms)
-    sweep.put(np.zeros(terms.shape))
+    sweep.field.put_state(np.zeros(terms.shape))
     sweep.advance(0.9 * stable_step(terms, drive), 8000, drive)
-    T = terms.tables.temperature(sweep.field(), 0).ravel()
+    T = terms.tables.temperature(sweep.field.state(), 0).ravel()
     np.testing.assert_allclose(T, steady(terms, drive, 200.0), atol=1e-7)
 
 
@@ -280,16 +280,16 @@ def solidified(n: int) -> tuple[float, np.ndarray]:
     of: EnthalpyTables = terms.tables
     drive = NonlinearForcing(wall_values(terms, x_min={"coefficient": FIXED, "ambient": Tw - Tm}))
     sweep = cpu(terms)
-    sweep.put(of.state_of(np.full(terms.shape, Ti - Tm), 0))
+    sweep.field.put_state(of.state_of(np.full(terms.shape, Ti - Tm), 0))
     dt, end = 0.9 * stable_step(terms, drive), 2000.0
     steps = int(end / 10 / dt) + 1
     rate = neumann(Tw, Tm, Ti, solid, liquid, L)
     off, profile = [], np.empty(0)
     for k in range(10):
         sweep.advance(end / 10 / steps, steps, drive)
-        front = length / n * float((1 - of.melted_fraction(sweep.field(), 0)).sum())
+        front = length / n * float((1 - of.melted_fraction(sweep.field.state(), 0)).sum())
         off.append(front - 2 * rate * sqrt(solid[0] / solid[1] * end / 10 * (k + 1)))
-        profile = of.temperature(sweep.field(), 0).ravel()
+        profile = of.temperature(sweep.field.state(), 0).ravel()
     return float(np.max(np.abs(off))), profile
 
 

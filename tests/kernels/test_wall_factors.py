@@ -98,9 +98,9 @@ def test_a_factor_of_one_changes_no_bit(dtype: type) -> None:
     fields = []
     for of in (terms, replace(terms, factors=None)):
         sweep = NONLINEAR_SWEEPS["cpu"](of, np.dtype(dtype))
-        sweep.put(np.linspace(0, 90, 9).reshape(of.shape))
-        sweep.advance(0.5, 40, NonlinearForcing(walls))  # type: ignore[arg-type]
-        fields.append(np.array(sweep.field()))
+        sweep.field.put_state(np.linspace(0, 90, 9).reshape(of.shape))
+        sweep.advance(0.5, 40, NonlinearForcing(walls))
+        fields.append(np.array(sweep.field.state()))
     assert np.array_equal(*fields)
 
 

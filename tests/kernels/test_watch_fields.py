@@ -17,7 +17,7 @@ with_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cu
 def watched(seen: list[tuple[np.ndarray, float]], wanted: StatisticsRequest) -> dict[str, np.ndarray]:
     watch = CpuTimeStatistics(seen[0][0], wanted)
     for field, elapsed in seen[1:]:
-        watch.look(field, elapsed)
+        watch.sample(field, elapsed)
     return watch.fields()
 
 
@@ -61,7 +61,7 @@ def test_many_short_steps_lose_no_time() -> None:
     field = np.ones((1, 1, 1), np.float32)
     watch = CpuTimeStatistics(field, StatisticsRequest(above=0.0))
     for _ in range(20_000):
-        watch.look(field, 1e-7)
+        watch.sample(field, 1e-7)
     assert watch.fields()["time_above"].item() == pytest.approx(2e-3, rel=1e-11)
 
 
@@ -107,7 +107,7 @@ def test_a_gpu_gives_the_bits_of_the_cpu_watch(name: str, dtype: type) -> None:
     seen = list(looks(dtype, (5, 40, 701)))
     watch = CudaTimeStatistics(on_device(seen[0][0].reshape(-1)), (5, 40, 701), WANTED[name])
     for field, elapsed in seen[1:]:
-        watch.look(on_device(field.reshape(-1)), elapsed)
+        watch.sample(on_device(field.reshape(-1)), elapsed)
     found = watch.fields()
     for key, values in watched(seen, WANTED[name]).items():
         assert found[key].tobytes() == values.tobytes()

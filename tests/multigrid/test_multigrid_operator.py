@@ -39,13 +39,13 @@ def test_an_explicit_step_is_the_operator_and_the_heat_input(
     terms, drive = random_terms(shape, zones, held, periodic, per_cell)
     T = noise(shape)
     sweep = SWEEPS["cpu"](terms, np.dtype(np.float64))
-    sweep.put(T)
+    sweep.field.put(T)
     sweep.advance(STEP, 1, drive)
     operator = operator_of(terms, drive.wall_a[0], np.dtype(np.float64))
     capacity = terms.of_kinds(terms.capacity)
     flow = heat_input(terms, drive) + from_ambients(terms, T) - applied(operator, T)
     new = np.where(capacity > 0, T + STEP * flow / np.where(capacity > 0, capacity, 1), T)
-    np.testing.assert_allclose(new, sweep.field(), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(new, sweep.field.host(), rtol=0, atol=1e-14)
 
 
 def test_a_cell_that_is_held_is_alone_in_its_row() -> None:

@@ -14,7 +14,8 @@ from scenario_texts import Face
 from heatsim.integrators import make_field
 from heatsim.problem import Problem, build_problem
 from heatsim.scenario import loads
-from heatsim.simulation.state import EnergyBalance, State
+from heatsim.simulation.ledger import EnergyBalance
+from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
 
 Run = Callable[..., "Outcome"]

@@ -40,7 +40,7 @@ def test_a_constant_stays_constant_to_the_bit(run: Run, boundary: dict, regions:
     kind = outcome.problem.dtype.type
     rise = kind(TEMPERATURE - outcome.problem.reference)
     assert outcome.state.step >= 10
-    assert np.array_equal(outcome.state.sweep.field(), np.full((5, 6, 7), rise))
+    assert np.array_equal(outcome.state.field.host(), np.full((5, 6, 7), rise))
     assert np.array_equal(outcome.temperature, np.full((5, 6, 7), rise + kind(outcome.problem.reference)))
     assert outcome.temperature[0, 0, 0] == pytest.approx(TEMPERATURE, abs=4 * float(np.finfo(kind).eps) * 1234.5)
     assert outcome.energy.stored == 0.0
@@ -51,7 +51,7 @@ def test_a_far_ambient_makes_the_state_a_rise_that_is_not_zero(run: Run) -> None
     # the cases above would be weaker than they say if the reference were the body's temperature
     boundary = SURROUNDINGS["no exchange with a hot ambient"]
     outcome = run(case((7, 6, 5), 1e3, materials=MATERIALS, initial=TEMPERATURE, boundary=boundary))
-    assert abs(outcome.state.sweep.field()).min() > 100.0
+    assert abs(outcome.state.field.host()).min() > 100.0
 
 
 @pytest.mark.parametrize("precision", ["float64", "float32"])

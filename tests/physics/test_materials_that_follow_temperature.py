@@ -13,8 +13,8 @@ from physics_cases import Run, both, case
 from scenario_texts import INSULATED, box, convection, fixed, flux, material
 
 import heatsim.scenario
-from heatsim.cli import summary
 from heatsim.integrators import make_field
+from heatsim.simulation import dry_run
 from heatsim.simulation import run as runs
 from heatsim.simulation.device_selection import DeviceChoice
 from heatsim.simulation.state import State
@@ -222,7 +222,7 @@ def test_what_a_run_would_take_is_estimated_where_something_follows_temperature(
     text = case([4, 1, 1], 1.0, materials={"a": following(TABLE)}, boundary=both("x", fixed(50.0)))
     text = taken_by(text, "auto" if integrator == "euler" else integrator)
     problem, _, advice = runs.resolve_auto(physics_cases.problem_of(text), DeviceChoice("cpu", "cpu", "cpu"), full=True)
-    numbers = summary.estimate_run(problem, "2 CPU threads", "cpu", advice)
+    numbers = dry_run.estimate_run(problem, "2 CPU threads", "cpu", advice)
     assert numbers["seconds"] > 0
     assert numbers["steps"] == (1 if integrator == "steady" else 10)  # snapshots
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil.step_batches import window_heating_rate
+from heatsim_kernels.field.window_source import window_heating_rate
 from physics_cases import Run, case, problem_of
 from scenario_texts import box, material
 

@@ -11,7 +11,7 @@ import pytest
 from physics_cases import Run, case
 from scenario_texts import box, convection, fixed, flux, material
 
-from heatsim.integrators import step_control
+from heatsim.integrators import euler
 
 MATERIALS = {"a": material([2.0, 1.0, 0.5], 2.0, 1.5), "b": material(0.4, 1.0, 0.5)}
 SHAPES = {"block": (9, 10, 11), "plate": (21, 40, 1), "rod": (60, 1, 1), "upright plate": (1, 20, 21)}
@@ -70,7 +70,7 @@ def test_batches_of_any_size_give_the_same_bits(run: Run, monkeypatch: pytest.Mo
     """How many steps go into a batch depends on how fast the machine is just then; results must not."""
     outcomes = []
     for response in (0.0, 1e-4, 10.0):
-        monkeypatch.setattr(step_control, "RESPONSE_SECONDS", response)
+        monkeypatch.setattr(euler, "RESPONSE_SECONDS", response)
         outcomes.append(run(problem((9, 10, 11))))
     assert outcomes[0].state.step > 20
     for other in outcomes[1:]:

@@ -8,11 +8,11 @@ from math import sqrt
 import numpy as np
 import pytest
 import tomli_w
-from heatsim_kernels.stencil import SWEEPS
 from physics_cases import case
 from scenario_texts import box, material
 
 from heatsim.errors import NoGpuError, ScenarioError
+from heatsim.integrators import make_field
 from heatsim.physics.smoothing import FILTERS, smooth_field
 from heatsim.problem import build_problem
 from heatsim.scenario import Scenario, loads
@@ -123,7 +123,7 @@ def test_a_run_starts_from_the_smoothed_field(precision: str) -> None:
     np.testing.assert_allclose(after, expected, atol=1e-4 if precision == "float32" else 1e-10)
     assert after.mean() == pytest.approx(before.mean(), rel=1e-6)
     assert problem.reference == pytest.approx(0.5 * (expected.min() + expected.max()))
-    state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
+    state = State(problem, make_field(problem, "cpu"))
     np.testing.assert_allclose(state.temperature(), expected, atol=1e-4 if precision == "float32" else 1e-10)
 
 

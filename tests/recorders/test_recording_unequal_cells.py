@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil import SWEEPS
 
 from heatsim.geometry.grid import Grid
+from heatsim.integrators import make_field
 from heatsim.problem import build_problem
 from heatsim.recorders import make_recorders
 from heatsim.recorders.derived_fields import component_fields
@@ -68,7 +68,7 @@ def test_a_run_leaves_files_of_its_own_grid(tmp_path: Path, name: str) -> None:
     grid = GRIDS[name]
     problem = replace(build_problem(loads(SCENARIO)), grid=grid)  # the solver's numbers stay those of equal cells
     folder, writer = RunFolder.create(tmp_path / "run"), Writer()
-    state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
+    state = State(problem, make_field(problem, "cpu"))
     recorders = make_recorders(problem, folder, writer)
     simulate(state, recorders, Timings())
     for recorder in recorders:
@@ -90,7 +90,7 @@ def test_a_run_leaves_files_of_its_own_grid(tmp_path: Path, name: str) -> None:
 def test_snapshots_hold_further_fields_on_request(tmp_path: Path) -> None:
     problem = replace(build_problem(loads(SCENARIO)), grid=GRIDS["cylindrical"])
     folder, writer = RunFolder.create(tmp_path / "run"), Writer()
-    state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
+    state = State(problem, make_field(problem, "cpu"))
     recorder = SnapshotRecorder(problem, folder, writer, flux)
     recorder.record(state)
     writer.close()

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from heatsim_kernels.field.region_reductions import totals
-from heatsim_kernels.stencil import SWEEPS
 
 from heatsim.errors import InputFileError, ScenarioError
 from heatsim.geometry.grid import Grid
+from heatsim.integrators import make_field
 from heatsim.problem import build_problem
 from heatsim.problem.zones import find_statistics_regions
 from heatsim.recorders.derived_fields import component_fields
@@ -64,7 +64,7 @@ def test_parts_that_fill_the_box_gain_together_what_the_box_gains(tmp_path: Path
     problem = build_problem(loads(SCENARIO.format(more="")))
     folder = RunFolder.create(tmp_path / "run")
     recorder = RegionRecorder(problem, folder)
-    state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
+    state = State(problem, make_field(problem, "cpu"))
     simulate(state, [recorder], Timings())
     recorder.close(True)
     with folder.regions.open(newline="") as file:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil import SWEEPS
 from test_recording_unequal_cells import SCENARIO, flux
 
 from heatsim.errors import NotFiniteError
+from heatsim.integrators import make_field
 from heatsim.problem import build_problem
 from heatsim.recorders.snapshots import SnapshotRecorder
 from heatsim.recorders.writer import Writer
@@ -25,7 +25,7 @@ def test_captures_of_a_gpu_queue_up_and_derived_fields_on_the_host_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extra: tuple[Callable[..., object], ...], waits: bool
 ) -> None:
     problem, writer = build_problem(loads(SCENARIO)), Writer()
-    state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
+    state = State(problem, make_field(problem, "cpu"))
     monkeypatch.setattr(state, "capture", lambda: state.temperature)
     recorder = SnapshotRecorder(problem, RunFolder.create(tmp_path / "run"), writer, *extra)  # type: ignore[arg-type]
     written, recorded = threading.Event(), threading.Event()
@@ -51,14 +51,14 @@ def test_a_field_found_not_to_be_finite_after_its_capture_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem, writer = build_problem(loads(SCENARIO)), Writer()
-    state = State(problem, SWEEPS["cpu"](problem.terms, problem.dtype))
+    state = State(problem, make_field(problem, "cpu"))
     recorder = SnapshotRecorder(problem, RunFolder.create(tmp_path / "run"), writer)
     assert recorder.late
     recorder.record(state)
     bad = state.temperature()
     bad[1, 0, 0] = np.inf
     monkeypatch.setattr(state, "capture", lambda: lambda: bad)
-    monkeypatch.setattr(state.sweep, "device", "cuda")  # where the time loop does not look before
+    monkeypatch.setattr(state.field, "device", "cuda")  # where the time loop does not look before
     recorder.record(state)
     with pytest.raises(NotFiniteError, match="step 0, t = 0 s"):
         writer.close()

@@ -1,4 +1,4 @@
-"""docs/scenario.md, the reference of all keys, says what the models say, and its examples are scenarios."""
+"""docs/reference/scenario.md, the reference of all keys, says what the models say, and its examples are scenarios."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from heatsim.scenario import json_schema, loads
 from heatsim.scenario.reference.examples import SECTIONS, Section
 from heatsim.scenario.reference.markdown_page import markdown
 
-REFERENCE = Path(__file__).parents[2] / "docs" / "scenario.md"
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "scenario.md"
 NOT_YET = {"Checkpoint"}
 
 
 def test_the_reference_is_up_to_date() -> None:
-    assert REFERENCE.read_text() == markdown(), "run: heatsim schema --markdown > docs/scenario.md"
+    assert REFERENCE.read_text() == markdown(), "run: heatsim schema --markdown > docs/reference/scenario.md"
 
 
 def test_the_reference_has_every_table_that_a_scenario_may_have() -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 from heatsim.bench import machine, request
 from heatsim.bench.integrators.problems import PROBLEMS
 from heatsim.bench.request import RequestError
+from heatsim.integrators import INTEGRATORS
 
-INTEGRATORS = ("euler", "rkl2", "implicit")
+NAMES = tuple(name for name, each in INTEGRATORS.items() if not each.to_limit)
 DEFAULT_SIZE = {"cpu": 64, "cuda": 256}
 MIN_SIZE = 32  # the layers of the stack are a 32nd of it
 
@@ -35,7 +36,7 @@ class IntegratorOptions:
             "--size": self.size,
             "--precision": request.precision_option(self.precisions),
             "--problem": () if len(self.problems) == len(PROBLEMS) else self.problems,
-            "--integrator": () if len(self.integrators) == len(INTEGRATORS) else self.integrators,
+            "--integrator": () if len(self.integrators) == len(NAMES) else self.integrators,
             "--limit": self.limit,
             "--figure": self.figure,
         }
@@ -66,7 +67,7 @@ def options(
         cells,
         request.parse_precisions(precision),
         tuple(name for name in PROBLEMS if name in problems) or tuple(PROBLEMS),
-        tuple(name for name in INTEGRATORS if name in integrators) or INTEGRATORS,
+        tuple(name for name in NAMES if name in integrators) or NAMES,
         limit,
         json,
         write,

@@ -72,9 +72,9 @@ def _first_flaw(
 
 def _result(contender: KernelUnderTest, case: StencilCase, dtype: np.dtype) -> StencilResult:
     sweep = contender.build(case.terms, dtype)
-    sweep.put(case.field)
+    sweep.field.put(case.field)
     sweep.advance(STEP, case.steps, case.drive)
-    return StencilResult(np.array(sweep.field()), sweep.heat_entered())
+    return StencilResult(np.array(sweep.field.host()), sweep.heat_entered())
 
 
 def _exact(case: StencilCase) -> StencilResult:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from heatsim_kernels.stencil import ExplicitStepper
+from heatsim_kernels.stencil import StageStepper
 
 from heatsim.bench.interleaved_timing import Tell
 from heatsim.bench.stencil import kernels_under_test, problems
@@ -159,12 +159,12 @@ def main(request: dict[str, Any]) -> dict[str, float]:
     return {"compile_seconds": max(0.0, first - again)}
 
 
-def _ready(request: dict[str, Any], problem: TimedStencil) -> tuple[float, ExplicitStepper]:
+def _ready(request: dict[str, Any], problem: TimedStencil) -> tuple[float, StageStepper]:
     """Seconds from nothing to a field that has been advanced, and the sweep."""
     begun = time.perf_counter()
     contender = kernels_under_test.find_kernel(request["contender"])
     sweep = contender.build(problem.terms, np.dtype(request["precision"]))
-    sweep.put(problem.field())
+    sweep.field.put(problem.field())
     sweep.advance(STEP, BATCH, problem.drive)
     if request["device"] == "cuda":
         _wait()

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS, ExplicitStepper
+from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS, StageStepper
 from heatsim_kernels.stencil.terms import StencilCoefficients
 
 from heatsim.bench.request import RequestError
 
-Builder = Callable[[StencilCoefficients, np.dtype], ExplicitStepper]
+Builder = Callable[[StencilCoefficients, np.dtype], StageStepper]
 
 
 class KernelUnderTest(NamedTuple):
@@ -55,7 +55,7 @@ def _entries_of(kernel: str) -> list[KernelUnderTest]:
     return [KernelUnderTest(kernel, SWEEPS[kernel])]
 
 
-def _single_sweep(terms: StencilCoefficients, dtype: np.dtype) -> ExplicitStepper:
+def _single_sweep(terms: StencilCoefficients, dtype: np.dtype) -> StageStepper:
     from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 
     return CpuStepper(terms, dtype, fused=1)

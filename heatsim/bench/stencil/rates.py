@@ -50,7 +50,7 @@ def time_kernels(device: str, setting: Setting, chosen: list[KernelUnderTest], s
 
 def _prepare_kernel(contender: KernelUnderTest, problem: TimedStencil, dtype: np.dtype) -> Work:
     sweep = contender.build(problem.terms, dtype)
-    sweep.put(problem.field())
+    sweep.field.put(problem.field())
     return lambda steps: sweep.advance(STEP, steps, problem.drive)
 
 
@@ -197,5 +197,5 @@ def _prepare_tile(movement: ModuleType, tile: Any, problem: TimedStencil, dtype:
     from heatsim_kernels.stencil.cuda.stepper import CudaStepper
 
     sweep = CudaStepper(problem.terms, dtype, movement, tile)
-    sweep.put(problem.field())
+    sweep.field.put(problem.field())
     return lambda steps: sweep.advance(STEP, steps, problem.drive)

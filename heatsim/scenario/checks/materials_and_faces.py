@@ -159,6 +159,6 @@ def statistics_are_of_what_is_solved(ambients: Mapping[str, Ambient], output: Ou
 def steady_states_have_no_past(time: Time, output: Output) -> Iterator[KeyIssue]:
     """A steady state is found at once."""
     for name in HISTORY_FIELDS:
-        if time.integrator == "steady" and name in output.fields:
-            message = f'expected fields of a moment with integrator "steady", found {quote(name)}'
+        if time.is_steady and name in output.fields:
+            message = f'expected fields of a moment with integrator "{time.integrator}", found {quote(name)}'
             yield KeyIssue(("output", "fields", output.fields.index(name)), message, "a steady state has no past")

@@ -24,7 +24,7 @@ def find_warnings(scenario: Scenario) -> list[Issue]:
 
 def unused_tolerance(time: Time) -> Iterator[KeyIssue]:
     """A tolerance given to an integrator that has no error control."""
-    if time.integrator == "euler" and time.tolerance is not None:
+    if time.chosen is not None and time.chosen.default_tolerance is None and time.tolerance is not None:
         message = "explicit Euler has no error control and does not look at the tolerance"
         yield KeyIssue(("time", "tolerance"), message, 'integrator = "auto" takes one that keeps it')
 

@@ -1,4 +1,4 @@
-"""The tables of a scenario in the order of its reference, docs/scenario.md, each with an example.
+"""The tables of a scenario in the order of its reference, docs/reference/scenario.md, each with an example.
 
 An example stands in the first one: its tables in place of those of the same name there. Tests load all of them.
 """

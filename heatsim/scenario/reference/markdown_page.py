@@ -1,4 +1,4 @@
-"""The reference of all keys of a scenario, docs/scenario.md, from the JSON schema and the examples."""
+"""The reference of all keys of a scenario, docs/reference/scenario.md, from the JSON schema and the examples."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from heatsim.scenario.reference.schema import json_schema
 _HEAD = """\
 # Keys of a scenario
 
-Written by `heatsim schema --markdown > docs/scenario.md` from the models in `heatsim/scenario/`; do not edit it.
-What a run leaves behind, how cells are painted, precision and restarts are in [results.md](results.md).
+Written by `heatsim schema --markdown > docs/reference/scenario.md` from the models in
+`heatsim/scenario/`; do not edit it.
+What a run leaves behind, and restarts, are in [results.md](results.md); what whole cells mean is in the
+[guide](../guide/geometry.md#what-whole-cells-mean), precision in [time](../guide/time.md#precision).
 
 Units are SI. Temperatures are in the file's `temperature_unit`; "K or degC" stands for it, and they begin at absolute
 zero. Points and sizes are [x, y, z]. File names are relative to the scenario file. A key whose default

@@ -1,13 +1,14 @@
-"""Explicit sweeps of materials that follow temperature: k(T), C(T), latent heat, radiation.
+"""Explicit steps of temperature-dependent materials: k(T), C(T), latent heat, radiation.
 
-From host to kernel: `material` (curves) -> `tables` (lines over the enthalpy) -> `terms` (faces, kinds of cells) ->
-`numbers` (flat arrays). `cell` is the physics, `surface` that of walls; `cpu` and `cuda_sweep` are the sweeps, which
-give the same bits and obey `ExplicitStepper`. `limits` has the stable step, `linearised` the operator for implicit
-solves.
+From host to kernel: `material` (curves) -> `tables` (lines over the enthalpy) -> `coefficients` (faces, cell classes)
+-> `kernel_arguments` (flat arrays). `cell` is the physics, `surface_balance` that of boundary faces. The two steppers,
+`cpu.stepper` and `cuda.stepper`, give the same bits; their field stores the enthalpy, from which `temperatures` finds
+the temperature. `time_step_limit` has the stable step, `linearised` the operator for implicit solves.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,29 +16,29 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
+    from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
     from heatsim_kernels.stencil import ExplicitStepper
 
+    EnthalpyStepper = ExplicitStepper[NonlinearForcing]
 
-def _cpu(terms: NonlinearCoefficients, dtype: np.dtype) -> ExplicitStepper:
+
+def _cpu(terms: NonlinearCoefficients, dtype: np.dtype) -> EnthalpyStepper:
     from heatsim_kernels.enthalpy.cpu.stepper import EnthalpyCpuStepper
 
-    return EnthalpyCpuStepper(terms, dtype)  # type: ignore[return-value]
+    return EnthalpyCpuStepper(terms, dtype)
 
 
-def _on_cuda(movement: str) -> Callable[[NonlinearCoefficients, np.dtype], ExplicitStepper]:
-    def build(terms: NonlinearCoefficients, dtype: np.dtype) -> ExplicitStepper:
-        from importlib import import_module
-
+def _on_cuda(movement: str) -> Callable[[NonlinearCoefficients, np.dtype], EnthalpyStepper]:
+    def build(terms: NonlinearCoefficients, dtype: np.dtype) -> EnthalpyStepper:
         from heatsim_kernels.enthalpy.cuda.stepper import EnthalpyCudaStepper
 
-        return EnthalpyCudaStepper(terms, dtype, import_module(f".cuda.{movement}", __package__))  # type: ignore[return-value]
+        return EnthalpyCudaStepper(terms, dtype, import_module(f".cuda.{movement}", __package__))
 
     return build
 
 
-# Name -> builder(terms, dtype) -> Sweep, as `stencil.SWEEPS`.
-NONLINEAR_SWEEPS: dict[str, Callable[[NonlinearCoefficients, np.dtype], ExplicitStepper]] = {
+# Name -> builder(terms, dtype), as `stencil.SWEEPS`.
+NONLINEAR_SWEEPS: dict[str, Callable[[NonlinearCoefficients, np.dtype], EnthalpyStepper]] = {
     "cpu": _cpu,
     "basic": _on_cuda("basic"),
     "register": _on_cuda("register"),

@@ -13,8 +13,9 @@ on both targets, and no product is added but by a multiply-add.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from numba import int32, int64
 
 from heatsim_kernels.enthalpy import surface_balance
@@ -30,12 +31,12 @@ MAX_FACTOR_ITERATIONS = (
 class EnthalpyBox(NamedTuple):
     """Cells along each axis, and whether its index wraps; int64."""
 
-    nz: int
-    ny: int
-    nx: int
-    wrap_x: int
-    wrap_y: int
-    wrap_z: int
+    nz: int | np.int64
+    ny: int | np.int64
+    nx: int | np.int64
+    wrap_x: int | np.int64
+    wrap_y: int | np.int64
+    wrap_z: int | np.int64
 
 
 class EnthalpyMedium(NamedTuple):
@@ -59,16 +60,16 @@ class EnthalpyMedium(NamedTuple):
     half: float
     one: float
     four: float
-    potentials: object
-    temperatures: object
-    resistivities: object
-    segments: int
-    material: object
-    links: object
-    numbers: object
-    uniform: int
-    several: int
-    kinds: object
+    potentials: Any
+    temperatures: Any
+    resistivities: Any
+    segments: int | np.int64
+    material: Any
+    links: Any
+    numbers: Any
+    uniform: int | np.int64
+    several: int | np.int64
+    kinds: Any
 
 
 class EnthalpyBoundary(NamedTuple):
@@ -80,35 +81,35 @@ class EnthalpyBoundary(NamedTuple):
     still move when its search ends.
     """
 
-    values: object
-    start: int
-    size: int
-    offsets: object
-    closed: object
-    per_cell: int
+    values: Any
+    start: int | np.int64
+    size: int | np.int64
+    offsets: Any
+    closed: Any
+    per_cell: int | np.int64
     reference: float
-    follow: int
-    factor: object
-    factors: object
+    follow: int | np.int64
+    factor: Any
+    factors: Any
     near: float
 
 
 class KnownBoundaryDifferences(NamedTuple):
     """Which faces are closed, where each face starts, and the differences of phi there, flat."""
 
-    closed: object
-    starts: object
-    differences: object
+    closed: Any
+    starts: Any
+    differences: Any
 
 
 class EnthalpySources(NamedTuple):
     """Sources of a step: `table` by kind, from `start` on, times `dt`; `field` by cell, times `gain`, if it exists."""
 
-    table: object
-    start: int
+    table: Any
+    start: int | np.int64
     dt: float
-    has_field: int
-    field: object
+    has_field: int | np.int64
+    field: Any
     gain: float
 
 
@@ -116,25 +117,25 @@ class LookUps(NamedTuple):
     """Device functions that look a state up in the tables of its material: the segment that a value lies in; of u
     Kirchhoff's potential and the temperature, of that the resistivity."""
 
-    segment: object
-    phi: object
-    temperature: object
-    resistivity: object
+    segment: Any
+    phi: Any
+    temperature: Any
+    resistivity: Any
 
 
 class Functions(NamedTuple):
     """The device functions of this file."""
 
-    segment: object
-    phi: object
-    temperature: object
-    resistivity: object
-    wall_heat: object
-    at_wall: object
-    between: object
-    sources: object
-    passing: object
-    new_value: object
+    segment: Any
+    phi: Any
+    temperature: Any
+    resistivity: Any
+    wall_heat: Any
+    at_wall: Any
+    between: Any
+    sources: Any
+    passing: Any
+    new_value: Any
 
 
 def build(inlined, called, known=False, read=None, place=None) -> Functions:

@@ -18,13 +18,16 @@ equation, J. Comput. Phys. 368, 2018 (means of k at fronts).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from heatsim_kernels.enthalpy.tables import EnthalpyTables
-from heatsim_kernels.stencil.terms import FACES, AmbientFaces, StencilCoefficients, WindowSource
+from heatsim_kernels.stencil.terms import FACES, AmbientFaces, StencilCoefficients, table_rows
+
+if TYPE_CHECKING:
+    from heatsim_kernels.field.window_source import WindowSource
 
 CLOSED, OWN, OTHER = 0, 1, 2  # what lies beyond a face: nothing, the own material, or OTHER + number of another one
 STEFAN_BOLTZMANN = 5.670374419e-8  # W/(m2 K4), CODATA 2018
@@ -52,68 +55,85 @@ class NonlinearCoefficients(StencilCoefficients):
         the neighbour's half. At a face of the box `other` is that of the ghost: equal to `own`, if nothing is better.
     area: (n, 6) m2, of the faces.
     factors: of walls, or None if there are none.
+    ranges: for each material the least and the greatest offset, K, for which its properties are documented; infinite
+        where they hold everywhere. For materials beyond the end of `ranges`, nothing is known. A field reports
+        materials that leave their range (`Field.out_of_range`); steps go on with the last values.
     """
 
-    tables: EnthalpyTables = None  # type: ignore[assignment]  # follows fields that have defaults
-    material: np.ndarray = None  # type: ignore[assignment]
-    links: np.ndarray = None  # type: ignore[assignment]
-    own: np.ndarray = None  # type: ignore[assignment]
-    contact: np.ndarray = None  # type: ignore[assignment]
-    other: np.ndarray = None  # type: ignore[assignment]
-    area: np.ndarray = None  # type: ignore[assignment]
-    factors: BoundaryFactors | None = None
+    tables: EnthalpyTables = field(kw_only=True)
+    material: np.ndarray = field(kw_only=True)
+    links: np.ndarray = field(kw_only=True)
+    own: np.ndarray = field(kw_only=True)
+    contact: np.ndarray = field(kw_only=True)
+    other: np.ndarray = field(kw_only=True)
+    area: np.ndarray = field(kw_only=True)
+    factors: BoundaryFactors | None = field(default=None, kw_only=True)
+    ranges: tuple[tuple[float, float], ...] = field(default=(), kw_only=True)
+
+
+class FaceResistances(NamedTuple):
+    """Of the six faces of each class of cells, (n, 6): the thermal resistances of its own half cell, of what lies
+    between, and of the half beyond, K/W (an ambient has none); and the area, m2."""
+
+    own: np.ndarray
+    contact: np.ndarray
+    other: np.ndarray
+    area: np.ndarray
+
+
+class GridLayout(NamedTuple):
+    """The fields of `StencilCoefficients` by these names: what the cells are, not what passes between them."""
+
+    shape: tuple[int, int, int]
+    kinds: np.ndarray | None = None
+    periodic: tuple[bool, bool, bool] = (False, False, False)
+    closed: tuple[bool, ...] = (True,) * 6
+    wall_per_cell: bool = False
+    taps: AmbientFaces | None = None
 
 
 def nonlinear_coefficients(
-    shape: tuple[int, int, int],
+    grid: GridLayout,
     tables: EnthalpyTables,
     volume: np.ndarray,
     material: np.ndarray,
     beyond: np.ndarray,
-    own: np.ndarray,
-    contact: np.ndarray,
-    other: np.ndarray,
-    area: np.ndarray,
-    *,
-    kinds: np.ndarray | None = None,
-    periodic: tuple[bool, bool, bool] = (False, False, False),
-    closed: tuple[bool, ...] = (True,) * 6,
-    wall_per_cell: bool = False,
-    taps: AmbientFaces | None = None,
+    faces: FaceResistances,
     factors: BoundaryFactors | None = None,
 ) -> NonlinearCoefficients:
     """Terms from resistances.
 
     volume: (n,) m3, of a cell of each kind; 0 for cells that are held, whose u is their rise of temperature (their
         material should be `Material.constant`).
-    beyond: (n, 6) material of the neighbours, or -1 where nothing passes. own, contact, other, area: see
-        NonlinearTerms; infinite where nothing passes. The half of a held neighbour has no resistance: `other` is 0,
-        and `contact` 1/coefficient over the area.
+    material, beyond: (n,) and (n, 6) materials of the kinds and of their neighbours, or -1 where nothing passes.
+    faces: infinite resistances where nothing passes. The half of a held neighbour has no resistance: `other` is 0, and
+        `contact` 1/coefficient over the area.
     """
     material, beyond = np.asarray(material), np.asarray(beyond)
     capacity = tables.capacity[material] * volume
-    total = own + contact + other
+    total = faces.own + faces.contact + faces.other
     passes = (beyond >= 0) & np.isfinite(total) & (capacity > 0)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = np.where(passes, 1 / (total * capacity[:, None]), 0.0)
-    same = (beyond == material[:, None]) & (contact == 0)
+    same = (beyond == material[:, None]) & (faces.contact == 0)
     links = np.where(passes, np.where(same, OWN, OTHER + beyond), CLOSED).astype(np.uint32)
+    own, contact, other, area = (np.where(passes, values, 0.0) for values in faces)
     return NonlinearCoefficients(
-        shape, rates, capacity, kinds, periodic, closed, wall_per_cell, taps,
-        tables, material, links, *(np.where(passes, v, 0.0) for v in (own, contact, other, area)), factors,
+        grid.shape, rates, capacity, *grid[1:], tables=tables, material=material, links=links, own=own, contact=contact,
+        other=other, area=area, factors=factors,
     )  # fmt: skip
 
 
 def equal_cells(
-    shape: tuple[int, int, int], tables: EnthalpyTables, spacing: tuple[float, float, float], **others: Any
+    shape: tuple[int, int, int], tables: EnthalpyTables, spacing: tuple[float, float, float], **layout: Any
 ) -> NonlinearCoefficients:
-    """The terms of one material, the first of `tables`, in equal cells of (dx, dy, dz) m; `others` as above."""
+    """The terms of the first material of `tables`, in equal cells of (dx, dy, dz) m; `layout`: see `GridLayout`."""
     dx, dy, dz = spacing
     area = np.repeat([dy * dz, dx * dz, dx * dy], 2)[None]
     half = 0.5 * np.repeat(spacing, 2)[None] / (tables.conductivity[0] * area)
-    zero, volume = np.zeros((1, 6)), np.array([dx * dy * dz])
+    faces, volume = FaceResistances(half, np.zeros((1, 6)), half, area), np.array([dx * dy * dz])
     material, beyond = np.zeros(1, int), np.zeros((1, 6), int)
-    return nonlinear_coefficients(shape, tables, volume, material, beyond, half, zero, half, area, **others)
+    return nonlinear_coefficients(GridLayout(shape, **layout), tables, volume, material, beyond, faces)
 
 
 @dataclass(frozen=True)
@@ -140,6 +160,17 @@ class NonlinearForcing:
     def insulated(cls, terms: StencilCoefficients) -> NonlinearForcing:
         """Neither walls nor sources."""
         return cls(wall_values(terms))
+
+    def of_steps(self, first: int, steps: int) -> NonlinearForcing:
+        """What drives some steps of the batch, from step `first` on, alone."""
+        table = self.heat_table
+        return replace(
+            self,
+            walls=table_rows(self.walls, first, steps),
+            heat_table=None if table is None else table_rows(table, first, steps),
+            heat_scale=table_rows(self.heat_scale, first, steps),
+            deposits=self.deposits[first : first + steps],
+        )
 
 
 def wall_values(terms: StencilCoefficients, rows: int = 1, **faces: Mapping[str, Any]) -> np.ndarray:

@@ -6,24 +6,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim_kernels.enthalpy.cell import NUMBERS
+from heatsim_kernels.enthalpy.cell import NUMBERS, EnthalpyBoundary, EnthalpyMedium
 from heatsim_kernels.enthalpy.coefficients import OWN, STEFAN_BOLTZMANN, NonlinearCoefficients, NonlinearForcing
 
 FACTOR_TOLERANCE = 1e-5  # see `cell.Walls`; Newton's last step squares it
 
 
 class LookUpNumbers(NamedTuple):
-    """How to look u up: see `cell.Medium`, whose first fields these are."""
+    """How to look u up, in the field's precision: see `cell.EnthalpyMedium`, whose first fields these are."""
 
-    scale: np.floating
-    shift: np.floating
-    t_scale: np.floating
-    t_shift: np.floating
-    last: np.floating
-    zero: np.floating
-    half: np.floating
-    one: np.floating
-    four: np.floating
+    scale: float
+    shift: float
+    t_scale: float
+    t_shift: float
+    last: float
+    zero: float
+    half: float
+    one: float
+    four: float
 
 
 def look_up_numbers(terms: NonlinearCoefficients, dtype: np.dtype) -> LookUpNumbers:
@@ -63,7 +63,7 @@ def wall_rows(drive: NonlinearForcing, dtype: np.dtype) -> np.ndarray:
     return values.reshape(len(values), -1).astype(dtype)
 
 
-def wall_factors(terms: NonlinearCoefficients, dtype: np.dtype) -> tuple[int, np.ndarray, np.ndarray, np.floating]:
+def wall_factors(terms: NonlinearCoefficients, dtype: np.dtype) -> tuple[int, np.ndarray, np.ndarray, float]:
     """Whether walls have factors, which, their lines, flat, and NEAR: the last numbers of `cell.Walls`."""
     if terms.factors is None:
         return 0, np.zeros(1, np.uint32), np.zeros(2, dtype), dtype.type(FACTOR_TOLERANCE)
@@ -80,3 +80,21 @@ def heat_rows(terms: NonlinearCoefficients, drive: NonlinearForcing, dtype: np.d
     """(k, n) heating rates of the kinds, zeros where there are none."""
     table = np.zeros((1, terms.kind_count)) if drive.heat_table is None else drive.heat_table
     return np.asarray(table.astype(dtype))
+
+
+def medium_of(terms: NonlinearCoefficients, dt: float, dtype: np.dtype) -> EnthalpyMedium:
+    """The medium of a problem for steps of dt, as arrays."""
+    tables = terms.tables.potentials, terms.tables.temperatures, terms.tables.resistivities
+    potentials, temperatures, resistivities = (values.astype(dtype).reshape(-1) for values in tables)
+    faces = terms.material.astype(np.uint32), terms.links.reshape(-1), face_numbers(terms, dt, dtype).reshape(-1)
+    kinds = np.zeros(1, np.uint8) if terms.kinds is None else np.ascontiguousarray(terms.kinds).reshape(-1)
+    flags = int(is_uniform(terms)), int(terms.kinds is not None)
+    flat = potentials, temperatures, resistivities, terms.tables.segments
+    return EnthalpyMedium(*look_up_numbers(terms, dtype), *flat, *faces, *flags, kinds)
+
+
+def walls_of(terms: NonlinearCoefficients, values: np.ndarray, dtype: np.dtype) -> EnthalpyBoundary:
+    """The walls of a problem; values: (k, 5 * wall_size), see `wall_rows`."""
+    closed, reference = np.array(terms.closed, np.uint8), dtype.type(terms.tables.reference)
+    places = terms.wall_size, terms.wall_offsets, closed, int(terms.wall_per_cell)
+    return EnthalpyBoundary(values.reshape(-1), 0, *places, reference, *wall_factors(terms, dtype))

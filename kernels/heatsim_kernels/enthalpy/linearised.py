@@ -15,8 +15,7 @@ from numba import prange
 from heatsim_kernels.enthalpy.cell import NUMBERS, EnthalpyBox
 from heatsim_kernels.enthalpy.coefficients import OWN, NonlinearCoefficients, NonlinearForcing
 from heatsim_kernels.enthalpy.cpu.step_kernel import functions, pointed, walls_from
-from heatsim_kernels.enthalpy.cpu.stepper import medium_of, walls_of
-from heatsim_kernels.enthalpy.kernel_arguments import wall_rows
+from heatsim_kernels.enthalpy.kernel_arguments import medium_of, wall_rows, walls_of
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.runtime.cpu.compilation import inlined, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import pointer
@@ -45,7 +44,8 @@ def linearised(terms: NonlinearCoefficients, field: np.ndarray, drive: Nonlinear
         heat += capacity * terms.of_kinds(drive.heat_table[0])
     if drive.heat_field is not None:
         heat += capacity * drive.heat_scale[0] * drive.heat_field
-    return Operator(*g.reshape(3, *terms.shape), s.reshape(terms.shape), terms.periodic), heat
+    gx, gy, gz = g.reshape(3, *terms.shape)
+    return Operator(gx, gy, gz, s.reshape(terms.shape), terms.periodic), heat
 
 
 @parallel_jit

@@ -1,1 +1,166 @@
-"""Field."""
+"""The field of a run, on the CPU or on a GPU: how it is set, read and summed up, whatever advances it.
+
+`Field` is the one interface; `cpu.field.CpuField` and `cuda.field.CudaField` implement it. A field stores either the
+temperature offsets themselves or another quantity, such as an enthalpy, from which they follow (`Temperatures`). It
+knows nothing of heat conduction: steppers (`stencil`, `enthalpy`) and solvers (`multigrid`) hold a field and change it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
+    from heatsim_kernels.field.time_statistics import StatisticsRequest
+
+
+class FieldCells(Protocol):
+    """The cells of a field, as `stencil.terms.StencilCoefficients` describes them."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(nz, ny, nx)."""
+
+    @property
+    def capacity(self) -> np.ndarray:
+        """(n,) heat capacity of one cell of each class, J/K."""
+
+    @property
+    def kinds(self) -> np.ndarray | None:
+        """(nz, ny, nx) class of each cell, or None where there is a single class."""
+
+
+class Field(Protocol):
+    """Values of all cells at one time, read as temperature offsets from the reference, K, whatever is stored.
+
+    Arrays seen from outside are (nz, ny, nx) in C order, on the host. shape: of the grid; dtype: of the values handed
+    out; now: the stored values, flat, where they lie.
+    """
+
+    device: str  # "cpu" or "cuda"
+    shape: tuple[int, int, int]
+    dtype: np.dtype
+    now: Any  # an array of NumPy, or an `Array` on the GPU
+
+    def put(self, planes: Iterable[np.ndarray]) -> None:
+        """Set the field from its planes (ny, nx), z upwards. What melts is solid at its melting point."""
+
+    def host(self) -> np.ndarray:
+        """The field; perhaps the stored array itself, so read it before the field changes and do not write to it."""
+
+    def capture(self) -> Callable[[], np.ndarray] | None:
+        """Return a function that gives `host` as of now, to be called once, later and from any thread; host memory is
+        taken then. None where that cannot be: the field is on the host, or the device is short of memory."""
+
+    def plane(self, axis: int, index: int) -> np.ndarray:
+        """Return a copy of one plane; axis 0, 1, 2 is z, y, x of the array."""
+
+    def cells(self, indices: np.ndarray) -> np.ndarray:
+        """Return the values of some cells, by flat index; any shape. Stored offsets are not rounded to `dtype`."""
+
+    def put_state(self, planes: Iterable[np.ndarray]) -> None:
+        """Set the stored values from their planes (ny, nx), z upwards."""
+
+    def state(self) -> np.ndarray:
+        """The stored values in their precision; like `host`, perhaps the array itself."""
+
+    def totals(self, cells: RegionCells) -> RegionTotals:
+        """Return the extremes and the sums over some cells, of temperature and of stored heat."""
+
+    def melted_fraction(self) -> np.ndarray:
+        """Return the share of each cell that has melted, 0 to 1; 0 where nothing melts."""
+
+    def stored(self) -> float:
+        """Return the heat over that at the reference temperature, J, summed in float64."""
+
+    def is_finite(self) -> bool:
+        """Return whether every value is a finite number. Waits for the device."""
+
+    def was_finite(self) -> bool:
+        """Return `is_finite` without waiting for the device, which may answer for the field as it was at the last call;
+        then True at the first."""
+
+    def out_of_range(self) -> Mapping[int, float]:
+        """Return the materials, by number, that left the range of their properties, with the offset first found beyond
+        it, K, as far as whole fields were read."""
+
+    def track(self, request: StatisticsRequest) -> None:
+        """Keep statistics over time from now on, beginning with the field as it is."""
+
+    @property
+    def tracked(self) -> bool:
+        """Whether statistics are kept, so that `sample` must be called after every step."""
+
+    def sample(self, elapsed: float) -> None:
+        """Bring the statistics up to date, if they are kept, `elapsed` s after the last sample."""
+
+    def statistics(self) -> dict[str, np.ndarray]:
+        """Return the statistics by name, see `time_statistics.CpuTimeStatistics.fields`; none if none are kept."""
+
+
+class Temperatures(Protocol):
+    """How the temperature offsets of a field follow from what it stores.
+
+    direct: whether the offsets are what is stored. All arguments and results but those of `fill` are on the host.
+    """
+
+    direct: bool
+
+    def state_planes(self, planes: Iterable[np.ndarray]) -> Iterable[np.ndarray]:
+        """The planes to store, z upwards, for planes of offsets."""
+
+    def whole(self, state: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """The offsets of a whole field, (nz, ny, nx)."""
+
+    def plane(self, state: np.ndarray, axis: int, index: int, dtype: np.dtype) -> np.ndarray:
+        """The offsets of one plane."""
+
+    def cells(self, state: np.ndarray, indices: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """The offsets of the cells with these flat indices."""
+
+    def melted_fraction(self, state: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """The share of each cell of a whole field that has melted."""
+
+    def out_of_range(self) -> Mapping[int, float]:
+        """See `Field`."""
+
+    def fill(self, state: Any, offsets: Any) -> None:
+        """Compute the offsets of a whole field, flat, where it lies. Returns at once on a GPU."""
+
+
+class DirectTemperatures:
+    """The offsets are what is stored."""
+
+    direct = True
+
+    def state_planes(self, planes: Iterable[np.ndarray]) -> Iterable[np.ndarray]:
+        """The planes themselves."""
+        return planes
+
+    def whole(self, state: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """The field, rounded."""
+        return state.astype(dtype, copy=False)
+
+    def plane(self, state: np.ndarray, axis: int, index: int, dtype: np.dtype) -> np.ndarray:
+        """The plane, rounded."""
+        return state.astype(dtype, copy=False)
+
+    def cells(self, state: np.ndarray, indices: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """The values as they are stored: means of them, which probes record, are rounded once."""
+        return state
+
+    def melted_fraction(self, state: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """Nothing has melted."""
+        return np.zeros(state.shape, dtype)
+
+    def out_of_range(self) -> Mapping[int, float]:
+        """No material has a range."""
+        return {}
+
+    def fill(self, state: Any, offsets: Any) -> None:
+        """Never asked for: see `direct`."""
+        raise NotImplementedError("stored offsets need no other array")

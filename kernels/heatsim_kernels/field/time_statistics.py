@@ -1,10 +1,10 @@
-"""Watching a field as it goes: highest value so far, time above a threshold, cooling rate at a crossing.
+"""Statistics of a field over time: highest value so far, time above a threshold, cooling rate at a crossing.
 
-These depend on the whole past, so they are kept beside the field and brought up to date by a pass each step, or every
-few steps; between two looks each cell is taken to change linearly in time, which errs with the square of the interval:
+They depend on the whole past, so they are kept beside the field and brought up to date by a pass each step, or every
+few steps. Between two samples each cell is taken to change linearly in time, which errs with the square of the time:
 
     value                      x after          time above += elapsed * share of the interval above
-      |                 .   '                   cooling rate = (before - after) / elapsed, kept at the last look
+      |                 .   '                   cooling rate = (before - after) / elapsed, kept at the last sample
       |- - - - - - .x- - - - - - - threshold                   between which the value fell below the crossing
       |     . '    '                            peak = max(peak, after)
       |  x before  '
@@ -13,7 +13,7 @@ few steps; between two looks each cell is taken to change linearly in time, whic
 
 Bytes a cell in float32: peak 8 (4 more where it rises); the others 8 together, and 16 where the cell is hot. Times sum
 up in float64: in float32 a hundred thousand equal steps lose up to 0.3 % of the time. A pass is bound by memory: three
-additions and a division where the threshold is crossed. `cuda_watch` is its twin, with the same bits.
+additions and a division where the threshold is crossed. `cuda.time_statistics` is the twin, with the same bits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TIME = np.dtype(np.float64)  # of times that are summed up
 
 
 class StatisticsRequest(NamedTuple):
-    """What is to be watched: the peak, the time above the value `above`, the cooling rate at the value `crossing`."""
+    """The statistics to keep: the peak, the time above the value `above`, the cooling rate at the value `crossing`."""
 
     peak: bool = False
     above: float | None = None
@@ -39,7 +39,7 @@ class StatisticsRequest(NamedTuple):
 
 
 def bytes_a_cell(peak: bool, times: bool, coolings: bool, itemsize: int) -> int:
-    """Bytes that watching takes of each cell, for what is wanted, of a field whose values have `itemsize` bytes."""
+    """Bytes a cell that the statistics take, for a field whose values have `itemsize` bytes."""
     last = times or coolings
     return itemsize * (peak + last + coolings) + TIME.itemsize * times
 
@@ -58,7 +58,7 @@ _time_above = inlined(time_above)
 
 
 class CpuTimeStatistics:
-    """What was seen of a field so far. Its first sight is `field`, (nz, ny, nx) at the time 0."""
+    """Statistics that begin with `field`, (nz, ny, nx), at the time 0."""
 
     def __init__(self, field: np.ndarray, wanted: StatisticsRequest) -> None:
         self._shape, self._wanted, flat = field.shape, wanted, field.reshape(-1)
@@ -68,22 +68,22 @@ class CpuTimeStatistics:
         self._time = np.zeros(flat.size, TIME) if times else None
         self._cooling = np.full(flat.size, np.nan, field.dtype) if coolings else None
 
-    def look(self, field: np.ndarray, elapsed: float) -> None:
-        """Take note of the field, `elapsed` s after the last look."""
+    def sample(self, field: np.ndarray, elapsed: float) -> None:
+        """Bring the statistics up to date with the field, `elapsed` s after the last sample."""
         numbers = float(self._wanted.above or 0.0), float(self._wanted.crossing or 0.0), float(elapsed)
         with limited(threads_for(field.size)):
-            _look(field.reshape(-1), self._last, self._peak, self._time, self._cooling, *numbers)
+            _sample(field.reshape(-1), self._last, self._peak, self._time, self._cooling, *numbers)
 
     def fields(self) -> dict[str, np.ndarray]:
-        """What is watched, (nz, ny, nx): `peak_temperature`, `time_above` (s) and `cooling_rate` (a second, positive
+        """The statistics, (nz, ny, nx): `peak_temperature`, `time_above` (s) and `cooling_rate` (a second, positive
         where the value fell; NaN where it never fell below the crossing)."""
         kept = {"peak_temperature": self._peak, "time_above": self._time, "cooling_rate": self._cooling}
         return {name: values.reshape(self._shape) for name, values in kept.items() if values is not None}
 
 
 @parallel_jit
-def _look(u, last, peak, time, cooling, above, crossing, elapsed):
-    """All flat; those that are not wanted are None, and Numba compiles nothing for them."""
+def _sample(u, last, peak, time, cooling, above, crossing, elapsed):
+    """Arrays are flat; those that are not wanted are None, and Numba compiles nothing for them."""
     for i in prange(u.size):
         after = u[i]
         if peak is not None and after > peak[i]:

@@ -1,4 +1,4 @@
-"""CPU: heat added to a window of a field, as a moving beam needs, at the cost of the window alone.
+"""Heat added to a window of a field, as a moving beam needs, at the cost of the window alone; and how the CPU adds it.
 
     u  . . . . . . .      u[z0 + k, y0 + j, x0 + i] = fma(gain, rates[k, j, i], u[...])
        . . # # # . .
@@ -11,6 +11,9 @@ multiply-add. Nothing is read or written outside the window.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 from numba import prange
 
@@ -19,6 +22,29 @@ from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 from heatsim_kernels.runtime.fma import fma
 
 Corner = tuple[int, int, int]
+
+
+class WindowSource(NamedTuple):
+    """Heat for a window of cells in a step: corner, (z, y, x) of its first cell; rates, (z, y, x) K/s in the field's
+    precision; power, the heat that they bring, W."""
+
+    corner: Corner
+    rates: np.ndarray
+    power: float
+
+
+def window_sources_of(deposits: Sequence[Sequence[WindowSource]], k: int) -> Sequence[WindowSource]:
+    """Those of step k of a batch; none for steps beyond the last entry."""
+    return deposits[k] if k < len(deposits) else ()
+
+
+def window_heating_rate(deposits: Sequence[WindowSource], shape: tuple[int, int, int]) -> np.ndarray:
+    """Heating rate of each cell of a field of `shape`, K/s, float64."""
+    field = np.zeros(shape)
+    for each in deposits:
+        z, y, x = (slice(first, first + size) for first, size in zip(each.corner, each.rates.shape, strict=True))
+        field[z, y, x] += each.rates
+    return field
 
 
 def deposit(field: np.ndarray, corner: Corner, rates: np.ndarray, gain: float) -> None:

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from heatsim_kernels.field.window_source import WindowSource, window_sources_of
 from heatsim_kernels.multigrid.boundary_couplings import find_boundary_couplings
 from heatsim_kernels.multigrid.cpu import operations
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
-from heatsim_kernels.stencil.step_batches import window_sources_of
-from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients, WindowSource
+from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
 PRESCRIBED_CONDUCTANCE_RATIO = (
     1e-6  # of the largest conductance of a kind: what stands alone in the row of a cell that is held

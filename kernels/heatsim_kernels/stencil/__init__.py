@@ -1,4 +1,4 @@
-"""Stencil sweeps: explicit steps of heat conduction on a 3-D grid, one data movement a file.
+"""Explicit steps of heat conduction on a 3-D grid, one data movement a file.
 
 `SWEEPS` names them; the same names serve scenario files, the command line and the tests. All give the same bits.
 """
@@ -6,66 +6,48 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
 
-    from heatsim_kernels.field.time_statistics import StatisticsRequest
+    from heatsim_kernels.field import Field
     from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
     from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
+ForcingT = TypeVar("ForcingT", contravariant=True)
 
-class ExplicitStepper(Protocol):
-    """A field somewhere and the means to advance it. Arrays seen from outside are (nz, ny, nx) on the host."""
+
+class ExplicitStepper(Protocol[ForcingT]):
+    """A field and the means to take explicit steps of it, driven by a `Forcing`, or another that suits its terms."""
 
     name: str
-    device: str  # "cpu" or "cuda"
-    terms: StencilCoefficients
     dtype: np.dtype
 
-    def put(self, planes: Iterable[np.ndarray]) -> None:
-        """Set the field from its planes (ny, nx), z upwards."""
+    @property
+    def terms(self) -> StencilCoefficients:
+        """The coefficients of the problem."""
 
-    def field(self) -> np.ndarray:
-        """The field, to look at until the next `advance`; do not write to it."""
+    @property
+    def field(self) -> Field:
+        """The field that is advanced."""
 
-    def capture(self) -> Callable[[], np.ndarray] | None:
-        """A function that gives the field of now, called once, later and from any thread; the host memory is taken
-        then. None where that cannot be: the field is on the host, or the device is short of memory."""
+    @property
+    def fused_steps(self) -> int:
+        """Steps that a pass over memory takes, at most, so that fewer take as long; 1 where nothing depends on it."""
 
-    def plane(self, axis: int, index: int) -> np.ndarray:
-        """A copy of one plane; axis 0, 1, 2 is z, y, x of the array."""
-
-    def cells(self, indices: np.ndarray) -> np.ndarray:
-        """The values of some cells, by flat index; any shape."""
-
-    def stored(self) -> float:
-        """Sum of heat capacity times the field, J, in float64."""
-
-    def is_finite(self) -> bool:
-        """Whether every value is a finite number."""
-
-    def was_finite(self) -> bool:
-        """`is_finite` without waiting for the device, which may answer for the state at the last call; then True at
-        the first."""
+    def advance(self, dt: float, steps: int, drive: ForcingT) -> None:
+        """Advance `steps` explicit Euler steps of `dt` seconds, with a sample of the field after each if it is tracked.
+        With none, the kernels are only compiled and loaded."""
 
     def heat_entered(self) -> np.ndarray:
         """Heat that has entered since the start through each of `terms.FACES`, then from each ambient, J."""
 
-    def advance(self, dt: float, steps: int, drive: Forcing) -> None:
-        """Advance `steps` explicit Euler steps of `dt` seconds."""
 
-    def watch(self, wanted: StatisticsRequest) -> None:
-        """Watch the field from now on: `advance` looks after each step."""
-
-    def look(self, elapsed: float) -> None:
-        """Take note of the field, if it is watched, `elapsed` s after the last look; for those who take stages."""
-
-    def seen(self) -> dict[str, np.ndarray]:
-        """What was seen of the field since `watch`, by name: see `watch.CpuWatch.fields`."""
+class StageStepper(ExplicitStepper["Forcing"], Protocol):
+    """An explicit stepper that takes the stages of Runge-Kutta methods, too."""
 
     def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, drive: Forcing) -> None:
         """Take stages number `first`, `first` + 1, ... of a step of `dt` seconds, each with its row of `drive`. Stage 0
@@ -76,24 +58,24 @@ class ExplicitStepper(Protocol):
         of its end. Waits for the device."""
 
     def accept(self) -> None:
-        """Make the last stage the field, and enter its heat in the ledger."""
+        """Make the last stage the field, and enter its heat in the ledger. The caller samples the field."""
 
 
-def _cpu(terms: StencilCoefficients, dtype: np.dtype) -> ExplicitStepper:
+def _cpu(terms: StencilCoefficients, dtype: np.dtype) -> StageStepper:
     from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 
     return CpuStepper(terms, dtype)
 
 
-def _temporal(terms: StencilCoefficients, dtype: np.dtype) -> ExplicitStepper:
+def _temporal(terms: StencilCoefficients, dtype: np.dtype) -> StageStepper:
     from heatsim_kernels.stencil.cuda.stepper import CudaStepper
     from heatsim_kernels.stencil.ladder import register
 
     return CudaStepper(terms, dtype, register, fused=True)
 
 
-def _on_cuda(movement: str) -> Callable[[StencilCoefficients, np.dtype], ExplicitStepper]:
-    def build(terms: StencilCoefficients, dtype: np.dtype) -> ExplicitStepper:
+def _on_cuda(movement: str) -> Callable[[StencilCoefficients, np.dtype], StageStepper]:
+    def build(terms: StencilCoefficients, dtype: np.dtype) -> StageStepper:
         from heatsim_kernels.stencil.cuda.stepper import CudaStepper
 
         return CudaStepper(terms, dtype, import_module(f".ladder.{movement}", __package__))
@@ -103,8 +85,8 @@ def _on_cuda(movement: str) -> Callable[[StencilCoefficients, np.dtype], Explici
 
 ONE_STEP_KERNELS = ("basic", "shared", "coarsened", "register")  # of CUDA, that take a single step
 CUDA_SWEEPS = (*ONE_STEP_KERNELS, "temporal")
-# Name -> builder(terms, dtype) -> Sweep, in reading order. Builders import late: CUDA need not be installed.
-SWEEPS: dict[str, Callable[[StencilCoefficients, np.dtype], ExplicitStepper]] = {
+# Name -> builder(terms, dtype), in reading order. Builders import late: CUDA need not be installed.
+SWEEPS: dict[str, Callable[[StencilCoefficients, np.dtype], StageStepper]] = {
     "cpu": _cpu,
     **{movement: _on_cuda(movement) for movement in ONE_STEP_KERNELS},
     "temporal": _temporal,

@@ -1,4 +1,4 @@
-"""The faces whose heat is entered in the ledger: boundary faces that are not closed, then taps, account by account."""
+"""The faces whose heat is entered in the ledger: boundary faces that are not closed, then those beside ambients."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
+from heatsim_kernels.stencil.terms import StencilCoefficients
 
 
 class LedgerFaces(NamedTuple):
@@ -18,12 +18,12 @@ class LedgerFaces(NamedTuple):
     starts: np.ndarray
 
 
-def ledger_of(terms: NonlinearCoefficients) -> LedgerFaces:
+def ledger_of(terms: StencilCoefficients) -> LedgerFaces:
     """The ledger of a problem."""
     cells = [np.empty(0, np.int64) if terms.closed[face] else boundary_cells(terms.shape, face) for face in range(6)]
     faces = [np.full(len(each), face, np.uint8) for face, each in enumerate(cells)]
     if terms.taps is not None:
-        for owner in range(terms.taps.count):
+        for owner in range(terms.taps.ambients):
             chosen = terms.taps.owners == owner
             cells.append(np.asarray(terms.taps.cells[chosen], np.int64))
             faces.append(np.asarray(terms.taps.faces[chosen], np.uint8))

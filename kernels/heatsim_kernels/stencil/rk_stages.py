@@ -12,9 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Generic, NamedTuple, TypeVar
 
-from heatsim_kernels.stencil.step_batches import forcing_of_steps
-from heatsim_kernels.stencil.terms import Forcing
-
 T = TypeVar("T")
 
 
@@ -46,12 +43,6 @@ class TrapezoidalDefect(NamedTuple):
     largest: float
     low: float
     high: float
-
-
-def forcing_row(drive: Forcing, k: int) -> Forcing:
-    """What drives one stage of several, alone: row k of each table, or the last."""
-    row: Forcing = forcing_of_steps(drive, k, 1)
-    return row
 
 
 class StageFields(Generic[T]):

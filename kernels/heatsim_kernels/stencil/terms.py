@@ -9,10 +9,13 @@ cylindrical coordinates and cells that are not solved are all other numbers in t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from heatsim_kernels.field.window_source import WindowSource
 
 FACES = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
 
@@ -21,14 +24,14 @@ class AmbientFaces(NamedTuple):
     """Faces inside the box whose heat is entered in the ledger: those between cells solved and cells held.
 
     cells: (m,) int64 flat index of the cell that is solved; faces: (m,) uint8 which of its six FACES; owners: (m,)
-    int64 number of the ambient beyond; count: how many ambients. In a step the heat weight * (u[neighbour] - u[cell])
-    enters, of values before the step, with weight = float64(rounded dt*rate) * capacity of the cell.
+    int64 number of the ambient beyond; ambients: how many there are. In a step the heat weight * (u[neighbour] -
+    u[cell]) enters, of values before the step, with weight = float64(rounded dt*rate) * capacity of the cell.
     """
 
     cells: np.ndarray
     faces: np.ndarray
     owners: np.ndarray
-    count: int
+    ambients: int
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class StencilCoefficients:
     @property
     def ledger_size(self) -> int:
         """Number of entries of the heat ledger: the six FACES, then the ambients."""
-        return 6 + (0 if self.taps is None else self.taps.count)
+        return 6 + (0 if self.taps is None else self.taps.ambients)
 
     @property
     def wall_offsets(self) -> np.ndarray:
@@ -102,13 +105,10 @@ class StencilCoefficients:
         return values.reshape(1, 1, 1) if self.kinds is None else values[self.kinds]
 
 
-class WindowSource(NamedTuple):
-    """Heat for a window of cells in a step: corner, (z, y, x) of its first cell; rates, (z, y, x) K/s in the field's
-    precision; power, the heat that they bring, W."""
-
-    corner: tuple[int, int, int]
-    rates: np.ndarray
-    power: float
+def table_rows(table: np.ndarray, first: int, steps: int) -> np.ndarray:
+    """The rows of some steps, from step `first` on; the last row serves all later steps, and one is always given."""
+    at = min(first, len(table) - 1)
+    return table[at : at + max(1, steps)]
 
 
 @dataclass(frozen=True)
@@ -134,3 +134,15 @@ class Forcing:
     def insulated(cls, terms: StencilCoefficients) -> Forcing:
         """Neither walls nor sources: ghost = T everywhere."""
         return cls(np.zeros((1, terms.wall_size)), np.zeros((1, terms.wall_size)))
+
+    def of_steps(self, first: int, steps: int) -> Forcing:
+        """What drives some steps of the batch, from step `first` on, alone."""
+        table = self.heat_table
+        return replace(
+            self,
+            wall_a=table_rows(self.wall_a, first, steps),
+            wall_b=table_rows(self.wall_b, first, steps),
+            heat_table=None if table is None else table_rows(table, first, steps),
+            heat_scale=table_rows(self.heat_scale, first, steps),
+            deposits=self.deposits[first : first + steps],
+        )

@@ -1,13 +1,13 @@
-"""CPU sweep of materials that follow temperature: a field in memory, advanced by all cores."""
+"""CPU: explicit steps of temperature-dependent materials, by all cores; and the heat that enters at surfaces."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import cache
 from itertools import product
 
 import numpy as np
 
-from heatsim_kernels.enthalpy.cell import EnthalpyBoundary, EnthalpyBox, EnthalpyMedium, EnthalpySources
+from heatsim_kernels.enthalpy.cell import EnthalpyBox, EnthalpyMedium, EnthalpySources
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
 from heatsim_kernels.enthalpy.cpu.step_kernel import (
     LEDGER_BLOCKS,
@@ -20,36 +20,34 @@ from heatsim_kernels.enthalpy.cpu.step_kernel import (
     walls_from,
 )
 from heatsim_kernels.enthalpy.kernel_arguments import (
-    face_numbers,
     has_others,
     heat_rows,
-    is_uniform,
-    look_up_numbers,
-    wall_factors,
+    medium_of,
     wall_rows,
+    walls_of,
 )
-from heatsim_kernels.field.cpu.weighted_sum import weighted_sum
-from heatsim_kernels.field.time_statistics import CpuTimeStatistics, StatisticsRequest
+from heatsim_kernels.enthalpy.temperatures import EnthalpyTemperatures
+from heatsim_kernels.field.cpu.field import CpuField
 from heatsim_kernels.field.window_source import deposit
 from heatsim_kernels.runtime.cpu.compilation import jit
 from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, padded
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 from heatsim_kernels.stencil.heat_ledger import ledger_of
-from heatsim_kernels.stencil.step_batches import forcing_of_steps, split_steps
+from heatsim_kernels.stencil.step_batches import split_steps
 
 RING = 400 * 1024  # bytes of a thread's three planes of potentials, which are to stay in its L2 cache
 
 
 class EnthalpyCpuStepper:
-    """A field on the CPU: see `ExplicitStepper` in `stencil/__init__.py`. The field is u, see `terms`."""
+    """An `ExplicitStepper` on the CPU whose field stores u, see `coefficients`."""
 
     name = "cpu"
-    device = "cpu"
+    fused_steps = 1
 
     def __init__(self, terms: NonlinearCoefficients, dtype: np.dtype) -> None:
         self.terms, self.dtype = terms, np.dtype(dtype)
         cells = int(np.prod(terms.shape))
-        self._u, self._v = padded(cells, dtype), padded(cells, dtype)
+        self.field = enthalpy_field(terms, self.dtype, self.dtype)
         self._threads = threads_for(cells)
         self._box = EnthalpyBox(*map(int, (*terms.shape, *terms.periodic)))
         per_line = CACHE_LINE // self.dtype.itemsize
@@ -60,111 +58,56 @@ class EnthalpyCpuStepper:
         self._alone = interface_cells(terms)
         self._ledger = ledger_of(terms)
         self._entered = np.zeros((terms.ledger_size, LEDGER_BLOCKS))
-        self._medium: tuple[float, EnthalpyMedium | None] = (np.nan, None)
-        self._watch: CpuTimeStatistics | None = None
-
-    def put(self, planes: Iterable[np.ndarray]) -> None:
-        """Set the field from its planes (ny, nx), z upwards."""
-        for target, plane in zip(self.field(), planes, strict=True):
-            target[:] = plane
-
-    def field(self) -> np.ndarray:
-        """The field itself, (nz, ny, nx), to look at until the next `advance`."""
-        return self._u.reshape(self.terms.shape)
-
-    def capture(self) -> None:
-        """None: a copy of the field would be on the host as well."""
-
-    def plane(self, axis: int, index: int) -> np.ndarray:
-        """A copy of one plane; axis 0, 1, 2 is z, y, x of the array."""
-        return self.field().take(index, axis)
-
-    def cells(self, indices: np.ndarray) -> np.ndarray:
-        """The values of some cells, by flat index; any shape."""
-        return self._u[indices]
-
-    def stored(self) -> float:
-        """Heat over that at the reference temperature, J, in float64."""
-        return weighted_sum(self.field(), self.terms.capacity, self.terms.kinds)
-
-    def is_finite(self) -> bool:
-        """Whether every value is a finite number."""
-        return bool(np.isfinite(weighted_sum(self.field(), np.ones(1), None)))
-
-    def was_finite(self) -> bool:
-        """`is_finite`: the host has nothing to wait for."""
-        return self.is_finite()
+        self._medium: EnthalpyMedium | None = None
+        self._dt = np.nan  # for which the medium is
 
     def heat_entered(self) -> np.ndarray:
         """Heat that has entered through each of FACES and from each ambient since the start, J."""
-        return self._entered.sum(axis=1)
+        return np.asarray(self._entered.sum(axis=1))
 
     def advance(self, dt: float, steps: int, drive: NonlinearForcing) -> None:
         """Advance `steps` steps of `dt` seconds."""
-        for first, count, deposits in split_steps(drive.deposits, steps, one_by_one=self._watch is not None):
-            self._advance(dt, count, forcing_of_steps(drive, first, count))
+        field = self.field
+        for first, count, deposits in split_steps(drive.deposits, steps, one_by_one=field.tracked):
+            self._advance(dt, count, drive.of_steps(first, count))
             for each in deposits:
-                deposit(self.field(), each.corner, each.rates, dt)
-            self.look(count * dt)
-
-    def watch(self, wanted: StatisticsRequest) -> None:
-        """Watch the temperature from now on: see `ExplicitStepper`."""
-        self._watch = CpuTimeStatistics(self._temperatures(), wanted)
-
-    def look(self, elapsed: float) -> None:
-        """Take note of the temperature, if it is watched, `elapsed` s after the last look."""
-        if self._watch is not None:
-            self._watch.look(self._temperatures(), elapsed)
-
-    def seen(self) -> dict[str, np.ndarray]:
-        """What was seen of the temperature so far: see `CpuWatch.fields`."""
-        return {} if self._watch is None else self._watch.fields()
-
-    def _temperatures(self) -> np.ndarray:
-        """The rise of temperature, (nz, ny, nx), where the next step goes."""
-        with limited(self._threads):
-            temperatures(self._u, self._v, self._medium[1] or self._medium_for(1.0), self._threads)
-        return self._v.reshape(self.terms.shape)
+                deposit(field.state(), each.corner, each.rates, dt)
+            field.sample(count * dt)
 
     def _advance(self, dt: float, steps: int, drive: NonlinearForcing) -> None:
         """Take steps between which nothing is done to the field."""
-        terms, kind = self.terms, self.dtype
+        terms, kind, field = self.terms, self.dtype, self.field
         values = wall_rows(drive, kind)
         table = heat_rows(terms, drive, kind)
-        field = (np.zeros(1) if drive.heat_field is None else drive.heat_field).astype(kind, copy=False).reshape(-1)
+        source = (np.zeros(1) if drive.heat_field is None else drive.heat_field).astype(kind, copy=False).reshape(-1)
         gains = (dt * drive.heat_scale).astype(kind)
-        heat = EnthalpySources(table.reshape(-1), 0, kind.type(dt), int(drive.heat_field is not None), field, gains[0])
-        rows = ForcingRows(*values.shape, *table.shape, gains)
+        heat = EnthalpySources(table.reshape(-1), 0, kind.type(dt), int(drive.heat_field is not None), source, gains[0])
+        rows = ForcingRows(len(values), values.shape[1], len(table), table.shape[1], gains)
         book = (*self._ledger, terms.capacity, self._entered)
         with limited(self._threads):
             advance(
-                self._u, self._v, steps, self._tiles, self._scratch, self._pitch, self._box, self._medium_for(dt),
+                field.now, field.next, steps, self._tiles, self._scratch, self._pitch, self._box, self._medium_for(dt),
                 walls_of(terms, values, kind), heat, rows, self._alone, book,
             )  # fmt: skip
         if steps % 2:
-            self._u, self._v = self._v, self._u
+            field.swap()
 
     def _medium_for(self, dt: float) -> EnthalpyMedium:
-        if self._medium[0] != dt or self._medium[1] is None:
-            self._medium = dt, medium_of(self.terms, dt, self.dtype)
-        return self._medium[1]  # type: ignore[return-value]
+        if self._medium is None or dt != self._dt:
+            self._medium, self._dt = medium_of(self.terms, dt, self.dtype), dt
+        return self._medium
 
 
-def medium_of(terms: NonlinearCoefficients, dt: float, dtype: np.dtype) -> EnthalpyMedium:
-    """The medium of a problem for steps of dt, as arrays."""
-    tables = terms.tables.potentials, terms.tables.temperatures, terms.tables.resistivities
-    flat = tuple(values.astype(dtype).reshape(-1) for values in tables)
-    faces = terms.material.astype(np.uint32), terms.links.reshape(-1), face_numbers(terms, dt, dtype).reshape(-1)
-    kinds = np.zeros(1, np.uint8) if terms.kinds is None else np.ascontiguousarray(terms.kinds).reshape(-1)
-    flags = int(is_uniform(terms)), int(terms.kinds is not None)
-    return EnthalpyMedium(*look_up_numbers(terms, dtype), *flat, terms.tables.segments, *faces, *flags, kinds)
+def enthalpy_field(terms: NonlinearCoefficients, dtype: np.dtype, stored_dtype: np.dtype) -> CpuField:
+    """A field on the CPU that stores u in `stored_dtype` and hands out temperature offsets in `dtype`."""
+    threads = threads_for(int(np.prod(terms.shape)))
+    medium = cache(lambda: medium_of(terms, 1.0, stored_dtype))  # look-ups do not depend on the step that it is for
 
+    def fill(state: np.ndarray, offsets: np.ndarray) -> None:
+        with limited(threads):
+            temperatures(state, offsets, medium(), threads)
 
-def walls_of(terms: NonlinearCoefficients, values: np.ndarray, dtype: np.dtype) -> EnthalpyBoundary:
-    """The walls of a problem; values: (k, 5 * wall_size), see `wall_rows`."""
-    closed, reference = np.array(terms.closed, np.uint8), dtype.type(terms.tables.reference)
-    places = terms.wall_size, terms.wall_offsets, closed, int(terms.wall_per_cell)
-    return EnthalpyBoundary(values.reshape(-1), 0, *places, reference, *wall_factors(terms, dtype))
+    return CpuField(terms, dtype, stored_dtype, EnthalpyTemperatures(terms, fill))
 
 
 def tiles_of(shape: tuple[int, int, int], threads: int, row_bytes: int) -> np.ndarray:
@@ -193,8 +136,7 @@ def interface_cells(terms: NonlinearCoefficients) -> InterfaceCells:
     return InterfaceCells(np.concatenate(found), np.concatenate(starts), len(starts))
 
 
-# CPU: the heat that enters cells through their surfaces, for those who look at a field: see `cell`.
-
+# The heat that enters cells through their surfaces, for derived fields: see `cell`.
 
 wall_heat = functions.wall_heat
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from llvmlite import ir
 from numba import int32, int64, types, uint32, uint64
 from numba.core import cgutils
@@ -34,9 +35,9 @@ class EnthalpyConfiguration(NamedTuple):
 class EnthalpyShape(NamedTuple):
     """Cells along each axis, uint32; a grid holds fewer than 2**32 cells."""
 
-    nz: int
-    ny: int
-    nx: int
+    nz: np.uint32
+    ny: np.uint32
+    nx: np.uint32
 
 
 if SIMULATED:

@@ -1,8 +1,8 @@
-"""CUDA sweep of materials that follow temperature; the movement of data is a choice of kernel."""
+"""CUDA: explicit steps of temperature-dependent materials; how data move is a choice of kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -26,12 +26,9 @@ from heatsim_kernels.enthalpy.kernel_arguments import (
     wall_factors,
     wall_rows,
 )
-from heatsim_kernels.field.cuda.double_buffer import DoubleBufferedField
-from heatsim_kernels.field.cuda.region_reductions import CudaRegionTotals
-from heatsim_kernels.field.cuda.time_statistics import CudaTimeStatistics
+from heatsim_kernels.enthalpy.temperatures import EnthalpyTemperatures
+from heatsim_kernels.field.cuda.field import CudaField
 from heatsim_kernels.field.cuda.window_batches import WindowSourceBatches
-from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
-from heatsim_kernels.field.time_statistics import StatisticsRequest
 from heatsim_kernels.runtime.cuda.api import cuda
 from heatsim_kernels.runtime.cuda.arrays import Array, Table, Upload, empty, on_device
 from heatsim_kernels.runtime.cuda.launch import Resources, kernel
@@ -43,12 +40,12 @@ NOTHING = np.zeros((1, 1))  # in place of a table that a problem has not
 
 
 class EnthalpyCudaStepper:
-    """A field on the GPU: see `ExplicitStepper` in `stencil/__init__.py`. The field is u, see `terms`.
+    """An `ExplicitStepper` on the GPU whose field stores u, see `coefficients`.
 
-    movement: `cuda_basic` or `cuda_register`.
+    movement: the module `basic` or `register`.
     """
 
-    device = "cuda"
+    fused_steps = 1
 
     def __init__(self, terms: NonlinearCoefficients, dtype: np.dtype, movement: ModuleType) -> None:
         self.terms, self.dtype, self._movement = terms, np.dtype(dtype), movement
@@ -57,12 +54,16 @@ class EnthalpyCudaStepper:
         self._structure = EnthalpyConfiguration(
             self.dtype.name, is_uniform(terms), several, terms.shape[2] % 4 == 0, terms.periodic
         )
-        self._kinds = on_device(terms.kinds.reshape(-1) if several else np.zeros(1, np.uint8))
-        self._field = DoubleBufferedField(terms.shape, self.dtype, terms.capacity, self._kinds if several else None)
-        self._shape = EnthalpyShape(*map(np.uint32, terms.shape))
-        self._box = EnthalpyBox(*map(np.int64, (*terms.shape, *terms.periodic)))
+        self.field = CudaField(terms, self.dtype, temperatures=EnthalpyTemperatures(terms, self._fill_temperatures))
+        nz, ny, nx = terms.shape
+        self._shape = EnthalpyShape(np.uint32(nz), np.uint32(ny), np.uint32(nx))
+        wrap_x, wrap_y, wrap_z = map(np.int64, terms.periodic)
+        self._box = EnthalpyBox(np.int64(nz), np.int64(ny), np.int64(nx), wrap_x, wrap_y, wrap_z)
         tables = terms.tables.potentials, terms.tables.temperatures, terms.tables.resistivities
-        self._tables = tuple(on_device(values.astype(self.dtype).reshape(-1)) for values in tables)
+        potentials, temperatures, resistivities = (
+            on_device(values.astype(self.dtype).reshape(-1)) for values in tables
+        )
+        self._tables = potentials, temperatures, resistivities
         self._faces = on_device(terms.material.astype(np.uint32)), on_device(terms.links.reshape(-1))
         joints = interface_cells.cells_of(terms) if movement.ONLY_SMOOTH else np.empty(0, np.uint32)
         self._joints = on_device(joints) if joints.size else None
@@ -79,54 +80,15 @@ class EnthalpyCudaStepper:
         self._uploads = {name: Upload() for name in ("walls", "table")}
         self._sent: tuple[Any, Any, np.ndarray, np.ndarray] = (None, None, NOTHING, NOTHING)
         self._dt = np.nan
-        self._medium: EnthalpyMedium | None = None
-        self._rates: Array | None = None
+        self._medium: tuple[EnthalpyMedium, Array] | None = None  # and rates, for steps of `_dt`
         self._source: np.ndarray | None = None
         self._source_array: Array | None = None
         self._done: Any = None
         self._windows = WindowSourceBatches(terms.shape, self.dtype)
-        self._looks: CudaTimeStatistics | None = None
-        self._totals = CudaRegionTotals()
-
-    def put(self, planes: Iterable[np.ndarray]) -> None:
-        """Set the field from its planes (ny, nx), z upwards."""
-        self._field.put(planes)
-
-    def field(self) -> np.ndarray:
-        """A host copy of the field, (nz, ny, nx)."""
-        return self._field.host()
-
-    def capture(self) -> Callable[[], np.ndarray] | None:
-        """A function that gives the field of now, later and from any thread; None if memory is short."""
-        return self._field.capture()
-
-    def plane(self, axis: int, index: int) -> np.ndarray:
-        """A host copy of one plane; axis 0, 1, 2 is z, y, x of the array."""
-        return self._field.plane(axis, index)
-
-    def cells(self, indices: np.ndarray) -> np.ndarray:
-        """The values of some cells, by flat index; any shape."""
-        return self._field.cells(indices)
-
-    def totals(self, cells: RegionCells) -> RegionTotals:
-        """What some cells have together, of temperature and of enthalpy, found on the GPU."""
-        return self._totals.of(self._temperatures(), self._field.now, cells)
-
-    def stored(self) -> float:
-        """Heat over that at the reference temperature, J, in float64."""
-        return self._field.stored()
-
-    def is_finite(self) -> bool:
-        """Whether every value is a finite number."""
-        return self._field.is_finite()
-
-    def was_finite(self) -> bool:
-        """Whether every value was finite at the last call; True at the first. Waits for nothing."""
-        return self._field.was_finite()
 
     def heat_entered(self) -> np.ndarray:
         """Heat that has entered through each of FACES and from each ambient since the start, J."""
-        return self._entered.host().sum(axis=1)
+        return np.asarray(self._entered.host().sum(axis=1))
 
     def synchronize(self) -> None:
         """Wait until all steps taken so far are done."""
@@ -135,7 +97,8 @@ class EnthalpyCudaStepper:
     def resources(self, drive: NonlinearForcing) -> Resources:
         """What the kernel takes of the GPU."""
         args = self._step_args(*self._sources(1.0, drive)[1:], 1.0, 0)
-        return self._kernel(args).resources(self._movement.TILE.block)
+        found: Resources = self._kernel(args).resources(self._movement.TILE.block)
+        return found
 
     def advance(self, dt: float, steps: int, drive: NonlinearForcing) -> None:
         """Advance `steps` steps of `dt` seconds. Returns when the steps of the call before are done: the host is one
@@ -143,41 +106,26 @@ class EnthalpyCudaStepper:
         sources = self._sources(dt, drive)
         if steps == 0:
             self._launches(*sources, dt, 0)
-            self.was_finite()  # has a kernel, too
-        for first, count, deposits in split_steps(drive.deposits, steps, one_by_one=self._looks is not None):
+            self.field.was_finite()  # has a kernel, too
+        for first, count, deposits in split_steps(drive.deposits, steps, one_by_one=self.field.tracked):
             for k in range(first, first + count):
                 for launch in self._launches(*sources, dt, k):
                     launch()
-                self._field.swap()
+                self.field.swap()
             if deposits:
-                self._windows.add(self._field.now, first + count - 1, dt)
-            self.look(count * dt)
+                self._windows.add(self.field.now, first + count - 1, dt)
+            self.field.sample(count * dt)
         done = cuda.event()
         done.record()
         if self._done is not None:
             self._done.synchronize()
         self._done = done
 
-    def watch(self, wanted: StatisticsRequest) -> None:
-        """Watch the temperature from now on: see `ExplicitStepper`."""
-        self._looks = CudaTimeStatistics(self._temperatures(), self.terms.shape, wanted)
-
-    def look(self, elapsed: float) -> None:
-        """Take note of the temperature, if it is watched, `elapsed` s after the last look. Returns at once."""
-        if self._looks is not None:
-            self._looks.look(self._temperatures(), elapsed)
-
-    def seen(self) -> dict[str, np.ndarray]:
-        """What was seen of the temperature so far: see `CudaWatch.fields`."""
-        return {} if self._looks is None else self._looks.fields()
-
-    def _temperatures(self) -> Array:
-        """The rise of temperature, flat, where the next step goes."""
-        medium = self._medium or self._medium_for(1.0)[0]
-        args, threads = (self._field.now, self._field.next, medium), cell.TEMPERATURE_THREADS
-        blocks = -(-self._field.now.shape[0] // threads)
-        kernel(cell.build_temperatures, None, args)((blocks, 1, 1), (threads, 1, 1), args)
-        return self._field.next
+    def _fill_temperatures(self, state: Array, offsets: Array) -> None:
+        """Compute temperature offsets, flat. They do not depend on the step that the medium is for."""
+        medium = (self._medium or self._medium_for(1.0))[0]
+        args, threads = (state, offsets, medium), cell.TEMPERATURE_THREADS
+        kernel(cell.build_temperatures, None, args)((-(-state.shape[0] // threads), 1, 1), (threads, 1, 1), args)
 
     def _sources(self, dt: float, drive: NonlinearForcing) -> tuple[Table, Table, np.ndarray, NonlinearForcing]:
         """Send walls and sources, unless they are there already."""
@@ -203,7 +151,7 @@ class EnthalpyCudaStepper:
         if self._book is not None:
             medium = self._medium_for(dt)[0]
             place = self._known_walls.differences, *self._book, self._capacity
-            given = (self._field.now, *place, self._box, medium, self._walls(walls, k), self._entered)
+            given = (self.field.now, *place, self._box, medium, self._walls(walls, k), self._entered)
             passing, grid = kernel(boundary_heat.build, None, given), (boundary_heat.BLOCKS, self.terms.ledger_size, 1)
             launches.insert(0, passing.bound(grid, (boundary_heat.THREADS, 1, 1), given))
         if self._joints is not None:
@@ -238,7 +186,7 @@ class EnthalpyCudaStepper:
         by_kind = table.row(k), np.int64(0), self.dtype.type(dt)
         gain = gains[min(k, len(gains) - 1)]
         heat = EnthalpySources(*by_kind, np.int64(drive.heat_field is not None), self._source_array, gain)
-        return self._field.now, self._field.next, self._shape, self._box, rates, medium, self._known_walls, heat
+        return self.field.now, self.field.next, self._shape, self._box, rates, medium, self._known_walls, heat
 
     def _medium_for(self, dt: float) -> tuple[EnthalpyMedium, Array]:
         if self._medium is None or dt != self._dt:
@@ -248,7 +196,6 @@ class EnthalpyCudaStepper:
             flags = np.int64(self._structure.uniform), np.int64(self._structure.several)
             tables = *self._tables, np.int64(self.terms.tables.segments)
             look, faces = look_up_numbers(self.terms, self.dtype), (*self._faces, on_device(numbers.reshape(-1)))
-            self._medium = EnthalpyMedium(*look, *tables, *faces, *flags, self._kinds)
-            self._rates = on_device(rates.reshape(-1))
-            self._dt = dt
-        return self._medium, self._rates
+            medium = EnthalpyMedium(*look, *tables, *faces, *flags, self.field.kinds)
+            self._medium, self._dt = (medium, on_device(rates.reshape(-1))), dt
+        return self._medium

@@ -1,4 +1,4 @@
-"""CUDA: parts of a field gathered into a small array, so that only these cross the bus."""
+"""CUDA: a field made small before it crosses the bus: parts of it gathered, or the whole rounded."""
 
 from __future__ import annotations
 
@@ -29,6 +29,17 @@ def build_plane(variant):
             out[i] = u[first + i // columns * row_stride + i % columns * column_stride]
 
     return plane
+
+
+def build_rounded(variant):
+    """The kernel `(u, out)`: out[i] = u[i], rounded to the type of `out`."""
+
+    def rounded(u, out):
+        i = int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
+        if i < out.size:
+            out[i] = u[i]
+
+    return rounded
 
 
 def grid(items: int) -> tuple[int, int, int]:

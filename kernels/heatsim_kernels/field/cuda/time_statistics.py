@@ -1,4 +1,4 @@
-"""CUDA twin of `watch`: what was seen of a field on the GPU, brought up to date without leaving it.
+"""CUDA: statistics of a field over time, the twin of `field.time_statistics`, kept and brought up to date on the GPU.
 
 A thread a cell, as in any pass bound by memory; neighbours are not looked at. What is not wanted is not compiled.
 """
@@ -24,7 +24,7 @@ def build(variant):
     rate are wanted. Arrays are flat, and any array of one element where they are not wanted."""
     peaks, times, coolings = variant
 
-    def look(u, last, peak, time, cooling, above, crossing, elapsed):
+    def sample(u, last, peak, time, cooling, above, crossing, elapsed):
         i = uint64(cuda.blockIdx.x) * uint64(THREADS) + uint64(cuda.threadIdx.x)
         if i < uint64(u.size):
             after = u[i]
@@ -38,11 +38,11 @@ def build(variant):
                 if coolings and before > crossing and after <= crossing:
                     cooling[i] = (float64(before) - float64(after)) / elapsed
 
-    return look
+    return sample
 
 
 class CudaTimeStatistics:
-    """What was seen of a field so far: see `watch.CpuWatch`. Its first sight is `u`, flat, of a field of `shape`."""
+    """Statistics that begin with `u`, flat, a field of `shape`: see `CpuTimeStatistics`."""
 
     def __init__(self, u: Array, shape: tuple[int, int, int], wanted: StatisticsRequest) -> None:
         self._shape, self._wanted = shape, wanted
@@ -53,15 +53,15 @@ class CudaTimeStatistics:
         self._time = on_device(np.zeros(cells if times else 1))
         self._cooling = on_device(np.full(cells if coolings else 1, np.nan, u.dtype))
 
-    def look(self, u: Array, elapsed: float) -> None:
-        """Take note of the field, `elapsed` s after the last look. Returns at once."""
+    def sample(self, u: Array, elapsed: float) -> None:
+        """Bring the statistics up to date with the field, `elapsed` s after the last sample. Returns at once."""
         numbers = (np.float64(self._wanted.above or 0.0), np.float64(self._wanted.crossing or 0.0), np.float64(elapsed))
         args = (u, self._last, self._peak, self._time, self._cooling, *numbers)
         blocks = -(-u.shape[0] // THREADS)
         kernel(build, self._variant, args)((blocks, 1, 1), (THREADS, 1, 1), args)
 
     def fields(self) -> dict[str, np.ndarray]:
-        """Host copies of what is watched, as `CpuWatch.fields`."""
+        """Host copies of the statistics, as `CpuTimeStatistics.fields`."""
         kept = {"peak_temperature": self._peak, "time_above": self._time, "cooling_rate": self._cooling}
         wanted = zip(kept.items(), self._variant, strict=True)
         return {name: values.host().reshape(self._shape) for (name, values), each in wanted if each}

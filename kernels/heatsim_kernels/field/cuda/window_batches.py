@@ -1,4 +1,4 @@
-"""Windows of a field on CUDA that get heat after some steps of a batch: see `cuda_deposit`.
+"""Windows of a field on CUDA that get heat after some steps of a batch: see `cuda.window_source`.
 
 The rates of all windows of a batch lie one after another in one array and cross the bus at once.
 """
@@ -10,9 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from heatsim_kernels.field.cuda.window_source import deposit
+from heatsim_kernels.field.window_source import WindowSource, window_sources_of
 from heatsim_kernels.runtime.cuda.arrays import Array, Upload
-from heatsim_kernels.stencil.step_batches import window_sources_of
-from heatsim_kernels.stencil.terms import WindowSource
 
 Deposits = Sequence[Sequence[WindowSource]]
 

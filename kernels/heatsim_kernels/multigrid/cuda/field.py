@@ -1,8 +1,8 @@
-"""CUDA: fields of the solver on the GPU, their arithmetic, and how its kernels are launched.
+"""CUDA: the values that the solver works on, their arithmetic, and how its kernels are launched.
 
-A field is flat in memory and knows its shape. Sums, differences and products of whole fields are new fields, one launch
-each; they serve the integrators, whose formulas then stand once for arrays of the host and for fields. The solver's own
-inner loops are kernels that do more at once.
+Values are flat in memory and know their shape, as NumPy's arrays do on the host. Their sums, differences and products
+are new values, one launch each; they serve the integrators, whose formulas then stand once for both devices. The
+solver's own inner loops are kernels that do more at once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
-from heatsim_kernels.field.cuda import cell_reads
 from heatsim_kernels.field.cuda.block_reduction import THREADS
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
@@ -47,10 +46,10 @@ def _name(dtype: np.dtype) -> str:
     return dtype.name
 
 
-class CudaField:
-    """A field: `flat`, an `Array` of one dimension, and its shape."""
+class CudaValues:
+    """Values of a grid: `flat`, an `Array` of one dimension, and its shape."""
 
-    __array_ufunc__ = None  # numbers of NumPy leave arithmetic with fields to the fields
+    __array_ufunc__ = None  # NumPy's numbers leave arithmetic with these values to them
     __slots__ = ("counts", "dtype", "flat", "kind", "shape")
 
     def __init__(self, shape: tuple[int, ...], flat: Array) -> None:
@@ -67,52 +66,30 @@ class CudaField:
         """A copy on the host."""
         return self.flat.host().reshape(self.shape)
 
-    def plane(self, axis: int, index: int) -> np.ndarray:
-        """A host copy of one plane; axis 0, 1, 2 is z, y, x."""
-        strides = [self.shape[1] * self.shape[2], self.shape[2], 1]
-        start = index * strides.pop(axis)
-        rows, columns = (n for each, n in enumerate(self.shape) if each != axis)
-        out = room((rows, columns), self.dtype)
-        args = (self.flat, *map(np.int64, (start, columns, *strides)), out.flat)
-        block = (cell_reads.THREADS, 1, 1)
-        launch(cell_reads.build_plane, self.kind, cell_reads.grid(out.size), block, args)
-        return out.host()
-
-    def cells(self, indices: np.ndarray) -> np.ndarray:
-        """Host copies of some cells, by flat index; any shape."""
-        chosen = np.asarray(indices, np.int64)
-        if not chosen.size:
-            return np.empty(chosen.shape, self.dtype)
-        out = room(chosen.shape, self.dtype)
-        args = (self.flat, on_device(chosen.reshape(-1)), out.flat)
-        block = (cell_reads.THREADS, 1, 1)
-        launch(cell_reads.build_cells, self.kind, cell_reads.grid(out.size), block, args)
-        return out.host()
-
-    def fill(self, value: float) -> CudaField:
+    def fill(self, value: float) -> CudaValues:
         """Set all items to a number; returns the field."""
         over_all(build_fill, self.kind, self.size, (self.flat, self.dtype.type(value)))
         return self
 
-    def put(self, other: CudaField) -> CudaField:
+    def put(self, other: CudaValues) -> CudaValues:
         """Take over the values of another field, rounded to the type of this one; returns this one."""
         kinds = other.kind, self.kind
         over_all(build_copy, kinds, self.size, (other.flat, self.flat))
         return self
 
-    def __add__(self, other: CudaField | float) -> CudaField:
-        return _linear(1.0, self, 1.0, other) if isinstance(other, CudaField) else _linear(1.0, self, other, None)
+    def __add__(self, other: CudaValues | float) -> CudaValues:
+        return _linear(1.0, self, 1.0, other) if isinstance(other, CudaValues) else _linear(1.0, self, other, None)
 
     __radd__ = __add__
 
-    def __sub__(self, other: CudaField | float) -> CudaField:
-        return _linear(1.0, self, -1.0, other) if isinstance(other, CudaField) else _linear(1.0, self, -other, None)
+    def __sub__(self, other: CudaValues | float) -> CudaValues:
+        return _linear(1.0, self, -1.0, other) if isinstance(other, CudaValues) else _linear(1.0, self, -other, None)
 
-    def __rsub__(self, other: float) -> CudaField:
+    def __rsub__(self, other: float) -> CudaValues:
         return _linear(-1.0, self, other, None)
 
-    def __mul__(self, other: CudaField | float) -> CudaField:
-        if not isinstance(other, CudaField):
+    def __mul__(self, other: CudaValues | float) -> CudaValues:
+        if not isinstance(other, CudaValues):
             return _linear(other, self, 0.0, None)
         out = room(self.shape, np.float64)
         kinds = self.kind, other.kind
@@ -121,11 +98,11 @@ class CudaField:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: float) -> CudaField:
+    def __truediv__(self, other: float) -> CudaValues:
         return self * (1.0 / other)
 
 
-def _linear(a: float, x: CudaField, b: float, y: CudaField | None) -> CudaField:
+def _linear(a: float, x: CudaValues, b: float, y: CudaValues | None) -> CudaValues:
     """a x + b y, or a x + b; float64."""
     out = room(x.shape, np.float64)
     other = x if y is None else y
@@ -134,14 +111,14 @@ def _linear(a: float, x: CudaField, b: float, y: CudaField | None) -> CudaField:
     return out
 
 
-def room(shape: tuple[int, ...], dtype: Any) -> CudaField:
+def room(shape: tuple[int, ...], dtype: Any) -> CudaValues:
     """A field of whatever was there."""
-    return CudaField(shape, empty(prod(shape), dtype))
+    return CudaValues(shape, empty(prod(shape), dtype))
 
 
-def sent(values: np.ndarray) -> CudaField:
+def sent(values: np.ndarray) -> CudaValues:
     """A copy of an array of the host."""
-    return CudaField(values.shape, on_device(values.reshape(-1)))
+    return CudaValues(values.shape, on_device(values.reshape(-1)))
 
 
 @inlined

@@ -12,7 +12,7 @@ from numba import float32, int64
 
 from heatsim_kernels.multigrid.coarse_grids import Coarsening, Shape
 from heatsim_kernels.multigrid.cpu.galerkin import AXES, SAMPLED
-from heatsim_kernels.multigrid.cuda.field import THREADS, CudaField, launch, sent
+from heatsim_kernels.multigrid.cuda.field import THREADS, CudaValues, launch, sent
 from heatsim_kernels.multigrid.cuda.sweeps import Conductances
 from heatsim_kernels.runtime.cuda.api import cuda, inlined
 from heatsim_kernels.runtime.cuda.vector_access import constant
@@ -216,14 +216,14 @@ def strong_cells(g: Conductances, shape: Shape, share: float) -> np.ndarray:
     return np.asarray((along >= np.float32(share) * along.max(axis=0)).sum(axis=(1, 2, 3)))
 
 
-def interpolation(coarsening: Coarsening, g: Conductances, weights: CudaField) -> None:
+def interpolation(coarsening: Coarsening, g: Conductances, weights: CudaValues) -> None:
     """Fill the weights of a coarsening from the conductances of its fine grid."""
     start = AXES[coarsening.axis][0]
     apart = tuple(1 + unit for unit in start)
     _for_cells(g, coarsening.fine, coarsening.axis, weights.shape, start, apart, True, weights)
 
 
-def galerkin(coarsening: Coarsening, g: Conductances, weights: CudaField, out: CudaField) -> None:
+def galerkin(coarsening: Coarsening, g: Conductances, weights: CudaValues, out: CudaValues) -> None:
     """Fill the conductances `out` of the coarse grid."""
     shape, coarse, of = map(_numbers, (coarsening.fine, coarsening.coarse, coarsening.weights))
     args = (shape, np.int64(coarsening.axis), coarse, of, _flats(g), weights.flat, out.flat)

@@ -16,7 +16,7 @@ import numpy as np
 from numba import float64, uint64
 
 from heatsim_kernels.field.cuda.block_reduction import block_reduction, block_sum
-from heatsim_kernels.multigrid.cuda.field import MAX_BLOCKS, THREADS, CudaField, first, launch, over_all, stride
+from heatsim_kernels.multigrid.cuda.field import MAX_BLOCKS, THREADS, CudaValues, first, launch, over_all, stride
 from heatsim_kernels.runtime.cuda.api import cuda
 from heatsim_kernels.runtime.cuda.arrays import Array, empty
 from heatsim_kernels.runtime.cuda.vector_access import constant
@@ -145,26 +145,28 @@ def _sums(build, variant, items, args, columns):
     return partial.host()[: max(1, min(MAX_BLOCKS, -(-items // THREADS)))]
 
 
-def dot(x: CudaField, y: CudaField) -> float:
+def dot(x: CudaValues, y: CudaValues) -> float:
     """x . y, float64."""
     kinds = x.kind, y.kind
     return float(_sums(build_dot, kinds, x.size, (x.flat, y.flat), 1).sum())
 
 
-def step(alpha: float, scale: float, p: CudaField, q: CudaField, x: CudaField, r: CudaField, b: CudaField) -> float:
+def step(
+    alpha: float, scale: float, p: CudaValues, q: CudaValues, x: CudaValues, r: CudaValues, b: CudaValues
+) -> float:
     """x += alpha p, r -= alpha q, b = scale r in float32; returns r . r."""
     args = (np.float64(alpha), np.float64(scale), p.flat, q.flat, x.flat, r.flat, b.flat)
     return float(_sums(build_step, None, x.size, args, 1).sum())
 
 
-def dots(z: CudaField, r: CudaField, q: CudaField) -> tuple[float, float, float]:
+def dots(z: CudaValues, r: CudaValues, q: CudaValues) -> tuple[float, float, float]:
     """z . r, z . q and the largest |z|."""
     sums = _sums(build_dots, None, r.size, (z.flat, r.flat, q.flat), 3)
     zr, zq = float(sums[:, 0].sum()), float(sums[:, 1].sum())
     return zr, zq, float(sums[:, 2].max()) if isfinite(zr) else nan
 
 
-def extent(x: CudaField, chosen: CudaField | None = None) -> tuple[float, float, float]:
+def extent(x: CudaValues, chosen: CudaValues | None = None) -> tuple[float, float, float]:
     """The least and the largest item, and the sum, or of the items `chosen` by not being 0; not numbers where one item
     is none."""
     mask = x if chosen is None else chosen
@@ -176,11 +178,11 @@ def extent(x: CudaField, chosen: CudaField | None = None) -> tuple[float, float,
     return -float(sums[:, 1].max()), float(sums[:, 2].max()), total
 
 
-def direction(z: CudaField, beta: float, unit: float, p: CudaField) -> None:
+def direction(z: CudaValues, beta: float, unit: float, p: CudaValues) -> None:
     """p = unit z + beta p."""
     over_all(build_direction, None, p.size, (z.flat, np.float64(beta), np.float64(unit), p.flat))
 
 
-def multiply(matrix: CudaField, b: CudaField, out: CudaField) -> None:
+def multiply(matrix: CudaValues, b: CudaValues, out: CudaValues) -> None:
     """out = matrix b, small and dense."""
     launch(build_product, None, (out.size, 1, 1), (THREADS, 1, 1), (matrix.flat, b.flat, out.flat))

@@ -18,7 +18,7 @@ from heatsim_kernels.field.cuda.block_reduction import THREADS, block_sum
 from heatsim_kernels.field.window_source import Corner
 from heatsim_kernels.multigrid.boundary_couplings import BoundaryCoupling
 from heatsim_kernels.multigrid.coarse_grids import Shape
-from heatsim_kernels.multigrid.cuda.field import MAX_BLOCKS, CudaField, first, launch, over_all, room, sent, stride
+from heatsim_kernels.multigrid.cuda.field import MAX_BLOCKS, CudaValues, first, launch, over_all, room, sent, stride
 from heatsim_kernels.multigrid.cuda.galerkin import LATER, galerkin, interpolation, strong_cells
 from heatsim_kernels.multigrid.cuda.gradient_passes import direction, dot, dots, extent, multiply, step
 from heatsim_kernels.multigrid.cuda.sweeps import sweep
@@ -28,37 +28,37 @@ from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
 from heatsim_kernels.runtime.cuda.vector_access import constant
 
 
-def field(shape: tuple[int, ...], dtype: Any = np.float32) -> CudaField:
+def field(shape: tuple[int, ...], dtype: Any = np.float32) -> CudaValues:
     """A field of zeros."""
     return room(shape, dtype).fill(0.0)
 
 
-def conductances(shape: Shape) -> CudaField:
+def conductances(shape: Shape) -> CudaValues:
     """Room for the 13 conductances a cell of a coarse level."""
     nz, ny, nx = shape
     return room((nz, ny, LATER, nx), np.float32)
 
 
-def single(values: np.ndarray | CudaField) -> CudaField:
+def single(values: np.ndarray | CudaValues) -> CudaValues:
     """The values on the GPU in float32; those that are there in float32 are taken as they are."""
-    if not isinstance(values, CudaField):
+    if not isinstance(values, CudaValues):
         return sent(np.ascontiguousarray(values, np.float32))
     return values if values.dtype == np.float32 else room(values.shape, np.float32).put(values)
 
 
-def put(values: np.ndarray | CudaField) -> CudaField:
+def put(values: np.ndarray | CudaValues) -> CudaValues:
     """Bring values to the device; those that are there are taken as they are."""
-    return values if isinstance(values, CudaField) else sent(np.ascontiguousarray(values))
+    return values if isinstance(values, CudaValues) else sent(np.ascontiguousarray(values))
 
 
-def get(values: CudaField) -> np.ndarray:
+def get(values: CudaValues) -> np.ndarray:
     """Values as an array of the host."""
     return values.host()
 
 
-def assign(target: CudaField, values: np.ndarray | CudaField | float) -> None:
+def assign(target: CudaValues, values: np.ndarray | CudaValues | float) -> None:
     """target = values, rounded to its type."""
-    if isinstance(values, CudaField):
+    if isinstance(values, CudaValues):
         target.put(values)
     elif np.ndim(values) == 0:
         target.fill(float(values))
@@ -66,7 +66,7 @@ def assign(target: CudaField, values: np.ndarray | CudaField | float) -> None:
         target.flat.device.copy_to_device(np.ascontiguousarray(values, target.dtype).reshape(-1))
 
 
-def largest(values: CudaField) -> float:
+def largest(values: CudaValues) -> float:
     """The largest of the values."""
     return extent(values)[1]
 
@@ -111,7 +111,7 @@ __all__ = [
 BLOCKS = min(MAX_BLOCKS, 256)  # of the launch for a way
 
 
-def spread(values: np.ndarray, kinds: CudaField | None, shape: Shape, dtype: np.dtype) -> CudaField:
+def spread(values: np.ndarray, kinds: CudaValues | None, shape: Shape, dtype: np.dtype) -> CudaValues:
     """The values (n,) of the kinds, rounded to `dtype`, as a field; values[0] where there are no kinds."""
     out = room(shape, dtype)
     if kinds is None:
@@ -122,24 +122,24 @@ def spread(values: np.ndarray, kinds: CudaField | None, shape: Shape, dtype: np.
     return out
 
 
-def clear(field: CudaField, cells: np.ndarray) -> None:
+def clear(field: CudaValues, cells: np.ndarray) -> None:
     """Set some cells, by flat index, to 0."""
     if cells.size:
         over_all(build_clear, field.dtype.name, cells.size, (on_device(cells), field.flat))
 
 
-def deposit(field: CudaField, corner: Corner, rates: np.ndarray, gain: float) -> None:
+def deposit(field: CudaValues, corner: Corner, rates: np.ndarray, gain: float) -> None:
     """Add gain * rates to a window of a field, as on the CPU."""
     flat = on_device(np.asarray(rates, field.dtype).reshape(-1))
     window_source.deposit(field.flat, field.shape, corner, flat, 0, rates.shape, gain)
 
 
-def total(field: CudaField) -> float:
+def total(field: CudaValues) -> float:
     """The sum of a field, float64."""
     return extent(field)[2]
 
 
-def weighted_sum(field: CudaField, weights: np.ndarray, kinds: CudaField | None) -> float:
+def weighted_sum(field: CudaValues, weights: np.ndarray, kinds: CudaValues | None) -> float:
     """Sum over the cells of weights[kind] * value, float64; weights[0] serves all where there are no kinds."""
     sums, table = empty(field_sums.BLOCKS, np.float64), on_device(np.asarray(weights, np.float64))
     given = on_device(np.zeros(1, np.uint8)) if kinds is None else kinds.flat
@@ -157,14 +157,14 @@ class Ways:
         self._sums = empty((max(1, len(self._ways)), BLOCKS), np.float64)
         self._sent: list[tuple[np.ndarray, Array]] = []
 
-    def add(self, out: CudaField, T: CudaField, a: np.ndarray, b: np.ndarray) -> None:
+    def add(self, out: CudaValues, T: CudaValues, a: np.ndarray, b: np.ndarray) -> None:
         """out += what flows into each cell, W, at temperatures T."""
         values = self._on_device(a), self._on_device(b)
         for way in self._ways:
             args = (np.int64(0), *way, *values, T.flat, out.flat)
             launch(build_flow, (True, T.dtype.name, out.dtype.name), (BLOCKS, 1, 1), (THREADS, 1, 1), args)
 
-    def entering(self, T: CudaField, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def entering(self, T: CudaValues, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """(m,) what flows in by each way, W, at temperatures T."""
         values = self._on_device(a), self._on_device(b)
         for number, way in enumerate(self._ways):

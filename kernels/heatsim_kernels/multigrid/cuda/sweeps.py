@@ -16,12 +16,12 @@ from __future__ import annotations
 import numpy as np
 from numba import uint32, uint64
 
-from heatsim_kernels.multigrid.cuda.field import CudaField, launch
+from heatsim_kernels.multigrid.cuda.field import CudaValues, launch
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.runtime.cuda.launch import Triple
 from heatsim_kernels.runtime.cuda.vector_access import constant
 
-Conductances = tuple[CudaField, CudaField, CudaField] | CudaField  # of level 0, and of the others
+Conductances = tuple[CudaValues, CudaValues, CudaValues] | CudaValues  # of level 0, and of the others
 APPLY, FIRST, RELAX, RESIDUAL = "A x", "relaxed from zero", "relaxed", "b - A x"
 WIDTH, THREADS = (4, 8) if SIMULATED else (64, 256)  # of a tile, along x and in all
 MARCH = 3 if SIMULATED else 16  # cells of a column that a thread goes through
@@ -164,7 +164,12 @@ def tiling(shape: tuple[int, ...], march: int) -> tuple[Triple, Triple, np.uint3
 
 
 def sweep(
-    g: Conductances, s: CudaField, x: CudaField | None, b: CudaField | None, share: np.float32 | None, out: CudaField
+    g: Conductances,
+    s: CudaValues,
+    x: CudaValues | None,
+    b: CudaValues | None,
+    share: np.float32 | None,
+    out: CudaValues,
 ) -> None:
     """One pass over a level: out = A x where b is None, b - A x where share is 0, and else x relaxed by that share.
 

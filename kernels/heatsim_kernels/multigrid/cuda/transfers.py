@@ -10,7 +10,7 @@ import numpy as np
 from numba import uint32
 
 from heatsim_kernels.multigrid.coarse_grids import Coarsening
-from heatsim_kernels.multigrid.cuda.field import THREADS, CudaField, launch
+from heatsim_kernels.multigrid.cuda.field import THREADS, CudaValues, launch
 from heatsim_kernels.runtime.cuda.api import cuda
 from heatsim_kernels.runtime.cuda.vector_access import constant
 
@@ -72,13 +72,13 @@ def _layout(coarsening: Coarsening) -> tuple[np.uint32, np.uint32, np.uint32]:
     return np.uint32(n), np.uint32(inner), np.uint32(coarsening.between)
 
 
-def restrict(coarsening: Coarsening, weights: CudaField, fine: CudaField, coarse: CudaField) -> None:
+def restrict(coarsening: Coarsening, weights: CudaValues, fine: CudaValues, coarse: CudaValues) -> None:
     """coarse = transpose of the interpolation times fine."""
     args = (*_layout(coarsening), fine.flat, weights.flat, coarse.flat)
     launch(build_restrict, None, (-(-coarse.size // THREADS), 1, 1), (THREADS, 1, 1), args)
 
 
-def interpolate(coarsening: Coarsening, weights: CudaField, coarse: CudaField, add: bool, fine: CudaField) -> None:
+def interpolate(coarsening: Coarsening, weights: CudaValues, coarse: CudaValues, add: bool, fine: CudaValues) -> None:
     """fine = interpolation of coarse, or with `add` what it was plus that."""
     args = (*_layout(coarsening), coarse.flat, weights.flat, fine.flat)
     launch(build_interpolate, add, (-(-fine.size // THREADS), 1, 1), (THREADS, 1, 1), args)

@@ -1,16 +1,15 @@
-"""CPU sweep: a field in memory, advanced by all cores."""
+"""CPU: explicit steps of heat conduction on a field in memory, by all cores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
 
-from heatsim_kernels.field.cpu.weighted_sum import weighted_sum
-from heatsim_kernels.field.time_statistics import CpuTimeStatistics, StatisticsRequest
-from heatsim_kernels.field.window_source import deposit
+from heatsim_kernels.field.cpu.field import CpuField
+from heatsim_kernels.field.window_source import WindowSource, deposit, window_sources_of
 from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, padded
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 from heatsim_kernels.stencil.ambient_faces import BLOCKS, ambient_face_pairs
@@ -21,16 +20,16 @@ from heatsim_kernels.stencil.cpu.row_places import CpuGrid
 from heatsim_kernels.stencil.cpu.rows import CpuExchange
 from heatsim_kernels.stencil.cpu.tile_plan import TilingShape, best_cut, scratch_rows, tiling
 from heatsim_kernels.stencil.cpu.trapezoidal_defect import defect
-from heatsim_kernels.stencil.rk_stages import RkStage, StageFields, TrapezoidalDefect, forcing_row
-from heatsim_kernels.stencil.step_batches import forcing_of_steps, split_steps, window_sources_of
-from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients, WindowSource
+from heatsim_kernels.stencil.rk_stages import RkStage, StageFields, TrapezoidalDefect
+from heatsim_kernels.stencil.step_batches import split_steps
+from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
 STREAM_FROM = 12 * 2**20  # bytes of a field above which results bypass the cache
 
 
 class PassPlan(NamedTuple):
     """How passes of `fused` steps go over the grid, elements of scratch of a thread, and the heat that entered in them,
-    J, through the walls of each block and plane and from ambients: see `cpu_pass.advance`."""
+    J, through the walls of each block and plane and from ambients: see `fused_pass.advance`."""
 
     fused: int
     tiles: np.ndarray
@@ -49,7 +48,7 @@ class PassPlan(NamedTuple):
 
 
 class CpuStepper:
-    """A field on the CPU and the means to advance it: see `ExplicitStepper` in `stencil/__init__.py`.
+    """A `StageStepper` on the CPU: see `stencil/__init__.py`.
 
     `fused` is the number of steps, or of stages that read two fields, that a pass over memory takes, at most; None
     chooses it for the problem, 1 is a single sweep a step. The field does not depend on it, the energy ledger in its
@@ -57,12 +56,11 @@ class CpuStepper:
     """
 
     name = "cpu"
-    device = "cpu"
 
     def __init__(self, terms: StencilCoefficients, dtype: np.dtype, fused: int | None = None) -> None:
         self.terms, self.dtype = terms, np.dtype(dtype)
         cells = int(np.prod(terms.shape))
-        self._u, self._v = padded(cells, dtype), padded(cells, dtype)
+        self.field = CpuField(terms, self.dtype)
         self._kinds = None if terms.kinds is None else np.ascontiguousarray(terms.kinds).reshape(-1)
         self._runs = find_class_runs(terms)
         self._threads = threads_for(cells)
@@ -77,44 +75,11 @@ class CpuStepper:
         self._scratch = padded(self._threads * needed, dtype).reshape(self._threads, -1)
         self._spare: list[np.ndarray] = []  # more fields, for those who take stages
         self._entered_in_stages = np.zeros(terms.ledger_size)
-        self._watch: CpuTimeStatistics | None = None
 
     @property
-    def fused(self) -> int:
+    def fused_steps(self) -> int:
         """Steps that a pass over memory takes, at most."""
         return self._plan.fused
-
-    def put(self, planes: Iterable[np.ndarray]) -> None:
-        """Set the field from its planes (ny, nx), z upwards."""
-        for target, plane in zip(self.field(), planes, strict=True):
-            target[:] = plane
-
-    def field(self) -> np.ndarray:
-        """The field itself, (nz, ny, nx), to look at until the next `advance`."""
-        return self._u.reshape(self.terms.shape)
-
-    def capture(self) -> None:
-        """None: a copy of the field would be on the host as well."""
-
-    def plane(self, axis: int, index: int) -> np.ndarray:
-        """A copy of one plane; axis 0, 1, 2 is z, y, x of the array."""
-        return self.field().take(index, axis)
-
-    def cells(self, indices: np.ndarray) -> np.ndarray:
-        """The values of some cells, by flat index; any shape."""
-        return self._u[indices]
-
-    def stored(self) -> float:
-        """Sum of heat capacity times the field, J, in float64."""
-        return weighted_sum(self.field(), self.terms.capacity, self._kinds)
-
-    def is_finite(self) -> bool:
-        """Whether every value is a finite number."""
-        return bool(np.isfinite(weighted_sum(self.field(), np.ones(1), None)))
-
-    def was_finite(self) -> bool:
-        """`is_finite`: the host has nothing to wait for."""
-        return self.is_finite()
 
     def heat_entered(self) -> np.ndarray:
         """Heat that has entered through each of FACES and from each ambient since the start, J."""
@@ -123,40 +88,27 @@ class CpuStepper:
     def advance(self, dt: float, steps: int, drive: Forcing) -> None:
         """Advance `steps` steps of `dt` seconds. For none, one of 0 s is made and not taken: all is compiled then, and
         the threads have had the memory that they write."""
-        for first, count, deposits in split_steps(drive.deposits, steps, one_by_one=self._watch is not None):
+        field = self.field
+        for first, count, deposits in split_steps(drive.deposits, steps, one_by_one=field.tracked):
             seconds = dt if count else 0.0
-            self._pass(
-                self._u, self._v, max(1, count), self._plan, seconds, forcing_of_steps(drive, first, count), EULER
-            )
-            if -(-count // self.fused) % 2:
-                self._u, self._v = self._v, self._u
-            self._heat_windows(self._u, deposits, dt)
-            self.look(count * dt)
-
-    def watch(self, wanted: StatisticsRequest) -> None:
-        """Watch the field from now on: see `ExplicitStepper`."""
-        self._watch = CpuTimeStatistics(self.field(), wanted)
-
-    def look(self, elapsed: float) -> None:
-        """Take note of the field, if it is watched, `elapsed` s after the last look."""
-        if self._watch is not None:
-            self._watch.look(self.field(), elapsed)
-
-    def seen(self) -> dict[str, np.ndarray]:
-        """What was seen of the field so far: see `CpuWatch.fields`."""
-        return {} if self._watch is None else self._watch.fields()
+            part = drive.of_steps(first, count)
+            self._pass(field.now, field.next, max(1, count), self._plan, seconds, part, EULER)
+            if -(-count // self._plan.fused) % 2:
+                field.swap()
+            self._heat_windows(field.now, deposits, dt)
+            field.sample(count * dt)
 
     def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, drive: Forcing) -> None:
-        """Take stages of a step of `dt` seconds: see `ExplicitStepper`."""
+        """Take stages of a step of `dt` seconds: see `StageStepper`."""
         if first == 0:
             self._begin_stages(stages, drive)
         done = 0
         for count in self._counts(stages):
-            self._take(dt, stages[done : done + count], forcing_of_steps(drive, done, count))
+            self._take(dt, stages[done : done + count], drive.of_steps(done, count))
             done += count
 
     def defect(self, dt: float, rate: float, drive: Forcing) -> TrapezoidalDefect:
-        """How far the step taken is from the trapezoidal rule: see `ExplicitStepper`."""
+        """How far the step taken is from the trapezoidal rule: see `StageStepper`."""
         fields, step = self._fields, [RkStage(1.0, 0.0, 0.0, rate, weight=0.0)]
         one, after = fields.one, fields.target
         if not fields.keeps_one:
@@ -166,9 +118,9 @@ class CpuStepper:
         return defect(fields.start, one, fields.last, after, rate)
 
     def accept(self) -> None:
-        """Make the last stage the field: see `ExplicitStepper`."""
-        self._u = self._fields.last
-        self._v, *self._spare = self._fields.others()
+        """Make the last stage the field: see `StageStepper`."""
+        self.field.now = self._fields.last
+        self.field.next, *self._spare = self._fields.others()
         for plan in (self._stage_plan, self._single_stage_plan):
             self._entered_in_stages += plan.entered()
             plan.forget()
@@ -177,9 +129,9 @@ class CpuStepper:
         one_by_one = self._stage_plan.fused == 1 or len(stages) < 3 or any(drive.deposits)
         keeps_one = one_by_one or not all(stage.of_two for stage in stages[:-1])
         while len(self._spare) < (2 if keeps_one else 3):
-            self._spare.append(padded(self._u.size, self.dtype))
-        self._fields = StageFields(self._u, [self._v, *self._spare], keeps_one)
-        self._at_start = forcing_row(drive, 0)
+            self._spare.append(padded(self.field.now.size, self.dtype))
+        self._fields = StageFields(self.field.now, [self.field.next, *self._spare], keeps_one)
+        self._at_start = drive.of_steps(0, 1)
         self._stage_plan.forget()
         self._single_stage_plan.forget()
 
@@ -209,11 +161,11 @@ class CpuStepper:
         drive: Forcing,
     ) -> None:
         """Sweep from u and what came `before` it to v, one stage or several."""
-        others = (None, None) if stages[-1].of_two else (self._fields.start, self._fields.one)
+        start, one = (None, None) if stages[-1].of_two else (self._fields.start, self._fields.one)
         numbers = np.array([(*stage[:4], 0.0) for stage in stages], self.dtype).reshape(-1)
         shares = np.array([stage.weight for stage in stages])
         # With one stage nothing is written to `second`: an array all the same, for which nothing more is compiled.
-        made_of = CpuStages(before, *others, v if second is None else second, numbers, shares, len(stages))
+        made_of = CpuStages(before, start, one, v if second is None else second, numbers, shares, len(stages))
         plan = self._single_stage_plan if len(stages) == 1 else self._stage_plan
         self._pass(u, v, len(stages), plan, dt, drive, made_of)
         self._heat_windows(v, window_sources_of(drive.deposits, 0), stages[-1].rate * float(self.dtype.type(dt)))
@@ -257,14 +209,15 @@ class CpuStepper:
         cut = best_cut(shape, fused)
         tiles = tiling(shape, cut, self._threads)
         pitch = cut.pitch * shape.per_line
-        buffers = Buffers(pitch, shape.per_line, cut.rows, self._u.nbytes > STREAM_FROM)
+        buffers = Buffers(pitch, shape.per_line, cut.rows, self.field.now.nbytes > STREAM_FROM)
         flows = np.zeros((tiles[-1, 6] + 1, self.terms.shape[0], 6))
         tapped = np.zeros((BLOCKS, self.terms.ledger_size - 6))
         return PassPlan(cut.fused, tiles, buffers, scratch_rows(shape, tiles, cut) * pitch, flows, tapped)
 
     def _medium(self, rates: np.ndarray) -> CpuExchange:
         table = None if self.terms.uniform else rates.reshape(-1)
-        return CpuExchange(*rates[0, ::2], table, self._kinds, *self._runs, self.terms.kind_count)
+        rx, ry, rz = rates[0, ::2]
+        return CpuExchange(rx, ry, rz, table, self._kinds, *self._runs, self.terms.kind_count)
 
     def _heat(self, dt: float, drive: Forcing) -> CpuSources:
         kind = self.dtype
@@ -279,4 +232,5 @@ class CpuStepper:
         a, b = (np.ascontiguousarray(wall, kind) for wall in (drive.wall_a, drive.wall_b))
         closed = np.array(terms.closed, np.uint8)
         per_cell, offsets = terms.wall_per_cell, terms.wall_offsets
-        return CpuBoundaryFaces(a, b, *a.shape, per_cell, offsets, closed, weights.reshape(-1), terms.kind_count)
+        rows, size = a.shape
+        return CpuBoundaryFaces(a, b, rows, size, per_cell, offsets, closed, weights.reshape(-1), terms.kind_count)

@@ -7,8 +7,9 @@ are not compiled at all. Indices are flat and unsigned, which spares the wrap-ar
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from numba import int64, types, uint32, uint64
 
 from heatsim_kernels.runtime.cuda.api import inlined
@@ -29,17 +30,17 @@ staged_of_two = inlined(physics.staged_of_two)
 class GridShape(NamedTuple):
     """Cells along each axis, uint32; a grid holds fewer than 2**32 cells."""
 
-    nz: int
-    ny: int
-    nx: int
+    nz: np.uint32
+    ny: np.uint32
+    nx: np.uint32
 
 
 class CudaBoundaryFaces(NamedTuple):
     """Boundary values of a step, flat, and where each face starts in them."""
 
-    a: object
-    b: object
-    offsets: object
+    a: Any
+    b: Any
+    offsets: Any
 
 
 class CudaExchange(NamedTuple):
@@ -51,16 +52,16 @@ class CudaExchange(NamedTuple):
     rx: float
     ry: float
     rz: float
-    rates: object
-    kinds: object
+    rates: Any
+    kinds: Any
 
 
 class CudaSources(NamedTuple):
     """Sources of a step: `table` by kind times `dt`, `field` by cell times `gain`."""
 
-    table: object
+    table: Any
     dt: float
-    field: object
+    field: Any
     gain: float
 
 
@@ -68,13 +69,13 @@ class CudaStageSources(NamedTuple):
     """`Heat`, and what a stage of several is made of besides (see `stages`): `before` Y_{j-2}, which may be the field
     that is written; `start` Y_0 and `one` Y_1, any where a stage is of two fields; and the coefficients."""
 
-    table: object
+    table: Any
     dt: float
-    field: object
+    field: Any
     gain: float
-    before: object
-    start: object
-    one: object
+    before: Any
+    start: Any
+    one: Any
     mu: float
     nu: float
     gamma: float

@@ -11,10 +11,11 @@ import numpy as np
 from heatsim_kernels.field.cuda.block_reduction import THREADS
 from heatsim_kernels.runtime.cuda.arrays import Array, Table, on_device
 from heatsim_kernels.runtime.cuda.launch import kernel
+from heatsim_kernels.stencil.ambient_faces import ambient_face_pairs
 from heatsim_kernels.stencil.cuda import boundary_flux
 from heatsim_kernels.stencil.cuda.boundary_flux import BLOCKS, MAX_STEPS, blocks_for
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
-from heatsim_kernels.stencil.terms import FACES, AmbientFaces, StencilCoefficients
+from heatsim_kernels.stencil.terms import FACES, StencilCoefficients
 
 
 class LedgerInputs(NamedTuple):
@@ -43,12 +44,13 @@ class CudaLedger:
         self._entered = on_device(np.zeros((terms.ledger_size, BLOCKS)))
         self._before: Array | None = None  # what had entered before a step that is not accepted yet
         self._open = False
-        self._taps = None if terms.taps is None or not terms.taps.cells.size else _TapArrays.of(terms.taps, terms)
+        several = terms.taps is not None and terms.taps.cells.size > 0
+        self._taps = AmbientFaceArrays.of(terms) if several else None
 
     def entered(self) -> np.ndarray:
         """(6 + ambients,) heat that has entered since the start, J."""
         known = self._before if self._open and self._before is not None else self._entered
-        return known.host().sum(axis=1)
+        return np.asarray(known.host().sum(axis=1))
 
     def begin(self) -> None:
         """From here on heat may yet be forgotten: it is, if this is called again before `accept`."""
@@ -66,7 +68,7 @@ class CudaLedger:
         self, batch: LedgerInputs, u: Array, k: int, shares: Sequence[float], trace: Array
     ) -> list[Callable[[], None]]:
         """What enters the heat of some steps of a batch, of each its share, from step k on, of which `u` is the field
-        before the first; see `cuda_wall_flows`."""
+        before the first; see `boundary_flux`."""
         found = []
         steps, of_steps = len(shares), (*map(np.float64, shares), *(np.float64(0.0),) * (MAX_STEPS - len(shares)))
         if self.open_faces:
@@ -82,8 +84,8 @@ class CudaLedger:
         return found
 
 
-class _TapArrays(NamedTuple):
-    """Taps on the device, those of an owner together: see `cuda_wall_flows.build_taps`."""
+class AmbientFaceArrays(NamedTuple):
+    """Ambient faces on the device, those of an ambient together: see `boundary_flux.build_ambient_flux`."""
 
     cells: Array
     beyond: Array
@@ -92,18 +94,13 @@ class _TapArrays(NamedTuple):
     grid: tuple[int, int, int]
 
     @classmethod
-    def of(cls, taps: AmbientFaces, terms: StencilCoefficients) -> _TapArrays:
-        order = np.argsort(taps.owners, kind="stable")
-        cells, faces = taps.cells[order], taps.faces[order].astype(np.int64)
-        kinds = np.zeros(1, np.int64) if terms.kinds is None else terms.kinds.reshape(-1)[cells].astype(np.int64)
-        firsts = np.searchsorted(taps.owners[order], np.arange(taps.count + 1))
-        arrays = cells.astype(np.int64), _beyond(cells, faces, terms.shape), faces * terms.kind_count + kinds, firsts
-        return cls(*map(on_device, arrays), (blocks_for(int(np.diff(firsts).max())), taps.count, 1))
-
-
-def _beyond(cells: np.ndarray, faces: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
-    """The flat index of the cell beyond a face of each of some cells, around the grid where it ends."""
-    places = np.array(np.unravel_index(cells, shape))
-    axis, step = 2 - faces // 2, 2 * (faces % 2) - 1
-    places[axis, np.arange(len(cells))] += step
-    return np.ravel_multi_index(tuple(places), shape, mode="wrap").astype(np.int64)
+    def of(cls, terms: StencilCoefficients) -> AmbientFaceArrays:
+        """Those of a problem, which has some."""
+        pairs = ambient_face_pairs(terms)
+        order = np.argsort(pairs.owners, kind="stable")
+        ambients = terms.ledger_size - len(FACES)
+        firsts = np.searchsorted(pairs.owners[order], np.arange(ambients + 1))
+        cells, beyond, entries = (
+            on_device(values[order].astype(np.int64)) for values in (pairs.cells, pairs.beyond, pairs.entries)
+        )
+        return cls(cells, beyond, entries, on_device(firsts), (blocks_for(int(np.diff(firsts).max())), ambients, 1))

@@ -1,28 +1,30 @@
-"""A field on a CUDA device and the means to advance it; the movement of data is a choice of kernel."""
+"""CUDA: explicit steps of heat conduction on a field on the GPU; how data move is a choice of kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from heatsim_kernels.field.cuda.block_reduction import THREADS
-from heatsim_kernels.field.cuda.double_buffer import DoubleBufferedField
-from heatsim_kernels.field.cuda.region_reductions import CudaRegionTotals
-from heatsim_kernels.field.cuda.time_statistics import CudaTimeStatistics
+from heatsim_kernels.field.cuda.field import CudaField
 from heatsim_kernels.field.cuda.window_batches import WindowSourceBatches
-from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
-from heatsim_kernels.field.time_statistics import StatisticsRequest
 from heatsim_kernels.runtime.cuda.api import cuda, device_name
-from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
+from heatsim_kernels.runtime.cuda.arrays import Array, Table, Upload, empty, on_device
 from heatsim_kernels.runtime.cuda.launch import Resources, kernel
 from heatsim_kernels.stencil.cuda import trapezoidal_defect
-from heatsim_kernels.stencil.cuda.cell_update import CudaBoundaryFaces, CudaStageSources, GridShape
+from heatsim_kernels.stencil.cuda.cell_update import (
+    RATES,
+    CudaBoundaryFaces,
+    CudaExchange,
+    CudaSources,
+    CudaStageSources,
+    GridShape,
+)
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.cuda.ledger import CudaLedger, LedgerInputs
-from heatsim_kernels.stencil.cuda.step_arguments import StepArgumentCache, StepArguments
 from heatsim_kernels.stencil.cuda.tile_tuning import choose_tile
 from heatsim_kernels.stencil.rk_stages import RkStage, StageFields, TrapezoidalDefect
 from heatsim_kernels.stencil.step_batches import split_steps
@@ -33,16 +35,84 @@ from heatsim_kernels.stencil.temporal.march import StepRates, TemporalTables
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
 Launch = Callable[[], None]
+NOTHING = np.zeros((1, 1))  # in place of a table that a problem has not
+
+
+class StepArguments(NamedTuple):
+    """What the steps of one call have in common, on the device. The first four fields are those of `LedgerInputs`."""
+
+    structure: StencilConfiguration
+    wall_a: Table
+    wall_b: Table
+    weights: Array
+    medium: CudaExchange
+    heat_table: Table
+    dt: float  # in the field's precision
+    heat_field: Array
+    gains: np.ndarray
+
+    @property
+    def rows(self) -> int:
+        """Steps after which all are alike."""
+        return max(self.wall_a.rows, self.wall_b.rows, self.heat_table.rows, len(self.gains))
+
+    def heat(self, k: int) -> CudaSources:
+        """The sources of step k."""
+        gain = self.gains[min(k, len(self.gains) - 1)]
+        return CudaSources(self.heat_table.row(k), self.dt, self.heat_field, gain)
+
+
+class StepArgumentCache:
+    """Batches of one problem, one after another; `kinds`: of the cells, on the device.
+
+    The caller must have waited for the launches before last when it asks for the next, as for an `Upload`.
+    """
+
+    def __init__(self, terms: StencilCoefficients, dtype: np.dtype, kinds: Array) -> None:
+        self._terms, self._dtype, self._kinds = terms, dtype, kinds
+        self._uploads = {name: Upload() for name in ("a", "b", "table", "rates", "weights")}
+        self._dt = np.nan
+        self._heat_source: np.ndarray | None = None
+        self._heat_field: Array | None = None
+
+    def of(self, dt: float, drive: Forcing) -> StepArguments:
+        """The batch of steps of `dt` seconds."""
+        kind, send = self._dtype, self._uploads
+        if dt != self._dt:
+            self._dt = dt
+            rates = (dt * self._terms.rates).astype(kind)
+            self._rates = np.pad(rates, ((0, 0), (0, RATES - rates.shape[1]))).reshape(1, -1)
+            self._weights = (rates.T.astype(np.float64) * self._terms.capacity).reshape(1, -1)
+        rx, ry, rz = self._rates[0, 0:6:2]
+        rates_of_kinds = send["rates"].send(self._rates, kind).row(0)
+        return StepArguments(
+            StencilConfiguration.of(self._terms, drive, kind),
+            send["a"].send(drive.wall_a, kind),
+            send["b"].send(drive.wall_b, kind),
+            send["weights"].send(self._weights, np.dtype(np.float64)).row(0),
+            CudaExchange(rx, ry, rz, rates_of_kinds, self._kinds),
+            send["table"].send(NOTHING if drive.heat_table is None else drive.heat_table, kind),
+            kind.type(dt),
+            self._field_of(drive.heat_field),
+            (dt * drive.heat_scale).astype(kind),
+        )
+
+    def _field_of(self, source: np.ndarray | None) -> Array:
+        """A source by cell, flat, on the device; there already if it is the same object as last time."""
+        if self._heat_source is not source or self._heat_field is None:
+            self._heat_source = source
+            self._heat_field = on_device((NOTHING if source is None else source).astype(self._dtype).reshape(-1))
+        return self._heat_field
 
 
 class CudaStepper:
-    """A field on the GPU: see `ExplicitStepper` in `stencil/__init__.py`.
+    """A `StageStepper` on the GPU: see `stencil/__init__.py`.
 
     movement: a module such as `basic`, which takes single steps; `tile` one of its TILES (default: see `tuning`).
     fused: whether to take several steps at once, by `temporal`, where these can be fused.
     """
 
-    device = "cuda"
+    fused_steps = 1  # batches need not hold the steps of a pass: launches follow one another
 
     def __init__(
         self, terms: StencilCoefficients, dtype: np.dtype, movement: ModuleType, tile: Any = None, fused: bool = False
@@ -51,12 +121,11 @@ class CudaStepper:
         self.name = "temporal" if fused else movement.__name__.rpartition(".")[2]
         self._movement, self._given_tile, self._to_fuse = movement, tile, fused
         self._fused: dict[StencilConfiguration, FusedSteps | None] = {}
-        self._kinds = on_device(np.zeros(1, np.uint8) if terms.kinds is None else terms.kinds.reshape(-1))
-        several = terms.kinds is not None
-        self._field = DoubleBufferedField(terms.shape, self.dtype, terms.capacity, self._kinds if several else None)
-        self._shape, self._offsets = GridShape(*(np.uint32(n) for n in terms.shape)), on_device(terms.wall_offsets)
-        self._ledger = CudaLedger(terms, self._kinds)
-        self._batches = StepArgumentCache(terms, self.dtype, self._kinds)
+        self.field = CudaField(terms, self.dtype)
+        nz, ny, nx = map(np.uint32, terms.shape)
+        self._shape, self._offsets = GridShape(nz, ny, nx), on_device(terms.wall_offsets)
+        self._ledger = CudaLedger(terms, self.field.kinds)
+        self._batches = StepArgumentCache(terms, self.dtype, self.field.kinds)
         self._device_name = device_name()
         self._done: Any = None
         self._spare: list[Array] = []  # more fields, for those who take stages
@@ -65,44 +134,6 @@ class CudaStepper:
             StencilConfiguration, tuple[Any, ...]
         ] = {}  # kernels of single steps and stages, with grids and blocks
         self._windows = WindowSourceBatches(terms.shape, self.dtype)
-        self._looks: CudaTimeStatistics | None = None
-        self._totals = CudaRegionTotals()
-
-    def put(self, planes: Iterable[np.ndarray]) -> None:
-        """Set the field from its planes (ny, nx), z upwards."""
-        self._field.put(planes)
-
-    def field(self) -> np.ndarray:
-        """A host copy of the field, (nz, ny, nx)."""
-        return self._field.host()
-
-    def capture(self) -> Callable[[], np.ndarray] | None:
-        """A function that gives the field of now, (nz, ny, nx), later and from any thread; None if memory is short."""
-        return self._field.capture()
-
-    def plane(self, axis: int, index: int) -> np.ndarray:
-        """A host copy of one plane; axis 0, 1, 2 is z, y, x of the array."""
-        return self._field.plane(axis, index)
-
-    def cells(self, indices: np.ndarray) -> np.ndarray:
-        """The values of some cells, by flat index; any shape."""
-        return self._field.cells(indices)
-
-    def totals(self, cells: RegionCells) -> RegionTotals:
-        """What some cells have together, found on the GPU."""
-        return self._totals.of(self._field.now, self._field.now, cells)
-
-    def stored(self) -> float:
-        """Sum of capacity times field over all cells, J."""
-        return self._field.stored()
-
-    def is_finite(self) -> bool:
-        """Whether every value is a finite number."""
-        return self._field.is_finite()
-
-    def was_finite(self) -> bool:
-        """Whether every value was finite at the last call; True at the first. Waits for nothing."""
-        return self._field.was_finite()
 
     def heat_entered(self) -> np.ndarray:
         """(6 + ambients,) heat that has entered through each of FACES and from each ambient since the start, J."""
@@ -117,9 +148,10 @@ class CudaStepper:
         batch = self._batch(1.0, drive)
         fused = self._fused_for(batch.structure)
         if fused is not None:
-            return fused.resources(self._field.now, *_for_fused(batch), batch.medium.rates)
+            return fused.resources(self.field.now, *_for_fused(batch), batch.medium.rates)
         sweep, _, block = self._sweep(batch, self._sweep_args(batch, 0))
-        return sweep.resources(block)
+        found: Resources = sweep.resources(block)
+        return found
 
     def advance(self, dt: float, steps: int, drive: Forcing) -> None:
         """Advance `steps` steps of `dt` seconds. Returns when the steps of the call before are done: the host is one
@@ -128,25 +160,12 @@ class CudaStepper:
         known: dict[tuple[int, int, int], list[Launch]] = {}
         if steps == 0:
             self._make_ready(batch)
-        for first, count, deposits in split_steps(drive.deposits, steps, one_by_one=self._looks is not None):
+        for first, count, deposits in split_steps(drive.deposits, steps, one_by_one=self.field.tracked):
             self._take(batch, first, first + count, known)
             if deposits:
-                self._windows.add(self._field.now, first + count - 1, dt)
-            self.look(count * dt)
+                self._windows.add(self.field.now, first + count - 1, dt)
+            self.field.sample(count * dt)
         self._wait_for_previous()
-
-    def watch(self, wanted: StatisticsRequest) -> None:
-        """Watch the field from now on: see `ExplicitStepper`."""
-        self._looks = CudaTimeStatistics(self._field.now, self.terms.shape, wanted)
-
-    def look(self, elapsed: float) -> None:
-        """Take note of the field, if it is watched, `elapsed` s after the last look. Returns at once."""
-        if self._looks is not None:
-            self._looks.look(self._field.now, elapsed)
-
-    def seen(self) -> dict[str, np.ndarray]:
-        """What was seen of the field so far: see `CudaWatch.fields`."""
-        return {} if self._looks is None else self._looks.fields()
 
     def _take(self, batch: StepArguments, k: int, end: int, known: dict[tuple[int, int, int], list[Launch]]) -> None:
         """Take steps k to end - 1 of a batch, of which some launches are `known`."""
@@ -154,16 +173,16 @@ class CudaStepper:
         while k < end:
             taken = most if k + most <= end else 1
             # Steps that are alike are launched alike, from one field to the other and back.
-            alike = min(k, batch.rows - 1), taken, id(self._field.now)
+            alike = min(k, batch.rows - 1), taken, id(self.field.now)
             if alike not in known:
                 known[alike] = self._launches(batch, k, taken)
             for launch in known[alike]:
                 launch()
-            self._field.swap()
+            self.field.swap()
             k += taken
 
     def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, drive: Forcing) -> None:
-        """Take stages of a step of `dt` seconds: see `ExplicitStepper`. Waits as `advance` does."""
+        """Take stages of a step of `dt` seconds: see `StageStepper`. Waits as `advance` does."""
         batch = self._batch(dt, drive)
         if first == 0:
             self._begin_stages(batch, stages, drive)
@@ -175,7 +194,7 @@ class CudaStepper:
         self._wait_for_previous()
 
     def defect(self, dt: float, rate: float, drive: Forcing) -> TrapezoidalDefect:
-        """How far the step taken is from the trapezoidal rule: see `ExplicitStepper`."""
+        """How far the step taken is from the trapezoidal rule: see `StageStepper`."""
         if self._defects is None:
             self._defects = empty((3, trapezoidal_defect.BLOCKS), np.float64)
         fields, euler = self._fields, RkStage(1.0, 0.0, 0.0, rate, weight=0.0)
@@ -192,9 +211,9 @@ class CudaStepper:
         return TrapezoidalDefect(most, -low, high)
 
     def accept(self) -> None:
-        """Make the last stage the field: see `ExplicitStepper`."""
-        self._field.now = self._fields.last
-        self._field.next, *self._spare = self._fields.others()
+        """Make the last stage the field: see `StageStepper`."""
+        self.field.now = self._fields.last
+        self.field.next, *self._spare = self._fields.others()
         self._ledger.accept()
 
     def _begin_stages(self, batch: StepArguments, stages: Sequence[RkStage], drive: Forcing) -> None:
@@ -202,8 +221,8 @@ class CudaStepper:
         bare = all(stage.of_two for stage in stages[:-1]) and stages[-1].gamma == 0.0 and not any(drive.deposits)
         keeps_one = not bare or _stages_at_once(self._fused_stages(batch), stages[:-1]) == 1
         while len(self._spare) < (2 if keeps_one else 3):
-            self._spare.append(empty(self._field.now.shape, self.dtype))
-        self._fields = StageFields(self._field.now, [self._field.next, *self._spare], keeps_one)
+            self._spare.append(empty(self.field.now.shape, self.dtype))
+        self._fields = StageFields(self.field.now, [self.field.next, *self._spare], keeps_one)
         self._at_start = drive
         self._ledger.begin()
 
@@ -242,7 +261,7 @@ class CudaStepper:
     def _make_ready(self, batch: StepArguments) -> None:
         for taken in {1, self._most(batch)}:
             self._launches(batch, 0, taken)
-        self.was_finite()  # has a kernel, too
+        self.field.was_finite()  # has a kernel, too
         self.synchronize()
 
     def _most(self, batch: StepArguments) -> int:
@@ -252,7 +271,7 @@ class CudaStepper:
 
     def _launches(self, batch: StepArguments, k: int, taken: int) -> list[Launch]:
         """What takes one or most steps of a batch from step k on, with their heat."""
-        u, v = self._field.now, self._field.next
+        u, v = self.field.now, self.field.next
         fused = self._fused_for(batch.structure) if taken > 1 else None
         if fused is None:
             args, trace = self._sweep_args(batch, k), v
@@ -265,7 +284,7 @@ class CudaStepper:
     def _fused_for(self, structure: StencilConfiguration) -> FusedSteps | None:
         """The means to take several steps of such problems at once, if this sweep is to and they can be."""
         if self._to_fuse and structure not in self._fused:
-            kinds, traced = TemporalCellClasses(self._kinds, self.terms.kind_count), self._ledger.open_faces > 0
+            kinds, traced = TemporalCellClasses(self.field.kinds, self.terms.kind_count), self._ledger.open_faces > 0
             self._fused[structure] = fused_steps(structure, self.terms, traced=traced, kinds=kinds)
         return self._fused.get(structure)
 
@@ -289,7 +308,7 @@ class CudaStepper:
 
     def _sweep_args(self, batch: StepArguments, k: int) -> tuple[Any, ...]:
         """What the sweep is given in step k of a batch."""
-        return self._field.now, self._field.next, self._shape, self._walls(batch, k), batch.medium, batch.heat(k)
+        return self.field.now, self.field.next, self._shape, self._walls(batch, k), batch.medium, batch.heat(k)
 
     def _wait_for_previous(self) -> None:
         """Wait until the steps of the call before are done."""

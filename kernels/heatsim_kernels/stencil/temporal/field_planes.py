@@ -6,7 +6,7 @@ plane above of Y_{j-1}, so it waits in a ring that is longer by a plane.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from numba import int32, uint32, uint64
 
@@ -22,8 +22,8 @@ from heatsim_kernels.stencil.temporal.plan import TemporalTile
 class FieldPair(NamedTuple):
     """Two fields: Y_j, and Y_{j-1} before it."""
 
-    last: object
-    before: object
+    last: Any
+    before: Any
 
 
 def build_fetch(structure: StencilConfiguration, tile: TemporalTile, aligned: bool):

@@ -27,7 +27,7 @@ for 4 stages in float32 and, again, 1.3 times as many for what is read.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float32, float64, int32, types, uint32, uint64
@@ -84,10 +84,10 @@ class TemporalTables(NamedTuple):
     a, b: (rows, 6 n), FACES in order, n kinds. heat: (rows, n), K/s, any where there is none.
     """
 
-    a: object
-    b: object
+    a: Any
+    b: Any
     wall_rows: int
-    heat: object
+    heat: Any
     heat_rows: int
 
 
@@ -104,8 +104,8 @@ class LaneCellClasses(NamedTuple):
     """The kinds of cells, as `temporal_kinds` lays them out; the rates a step of each, RATES apart, flat; how many
     there are. What is not needed may be any."""
 
-    of_lanes: object
-    rates: object
+    of_lanes: Any
+    rates: Any
     count: int
 
 

@@ -1,0 +1,123 @@
+"""What the rest of heatsim knows of an integrator: its facts, and the functions that a run, a dry run and `auto` call.
+
+Each integrator's file ends with its `Integrator`; `heatsim.integrators.INTEGRATORS` names them all. This module is
+imported by scenarios and by the command line, so it imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from heatsim.problem import Problem
+    from heatsim.simulation.state import State
+
+# Brings the state to a time exactly, and yields now and then on the way.
+Advance: TypeAlias = Callable[[float], Iterator[None]]
+Rows: TypeAlias = list[tuple[str, str]]  # of a table for people: name, value
+
+SOLVER_KERNELS = {"cpu": "multigrid", "cuda": "multigrid_cuda"}  # kernels of linear solvers, by device
+
+
+class StepCost(NamedTuple):
+    """Seconds of explicit Euler: `step` in a batch of many, `sweep` alone."""
+
+    step: float
+    sweep: float
+
+
+@dataclass(frozen=True)
+class IntegratorEstimate:
+    """What an integrator would take: steps, sweeps of the stencil (0 where it solves) and seconds; refused: why it is
+    not to be had, or not accurate enough; lost: share of the range of temperatures that rounding may cost."""
+
+    integrator: str
+    steps: int
+    sweeps: int
+    seconds: float
+    refused: str = ""
+    lost: float = 0.0
+
+
+class EstimateInputs(NamedTuple):
+    """What an estimate starts from: the problem, with the integrator left open; the tolerance that is to be kept; the
+    device, "cpu" or "cuda"; what explicit steps cost there; and why the integrator cannot be had, or ""."""
+
+    problem: Problem
+    tolerance: float
+    device: str
+    cost: StepCost
+    refused: str = ""
+
+
+def _warm_nothing(state: State) -> None:
+    """Compile nothing ahead."""
+
+
+def _report_nothing(info: Mapping[str, Any]) -> Rows:
+    return []
+
+
+@dataclass(frozen=True)
+class Integrator:
+    """An integrator and its facts.
+
+    Facts:
+        name: in scenario files.
+        takes_nonlinear: whether it takes problems that depend on temperature.
+        to_limit: whether it finds the steady state in place of going through time; its ledger is one of rates.
+        bounded_by_stability: whether its steps have to stay below the stability limit of explicit Euler.
+        ends_at_kinks: whether its steps have to end where an input has a kink or a discontinuity.
+        default_tolerance: `time.tolerance` where it is left out; None if it has no use for a tolerance.
+        methods: the values of `time.method` that it knows.
+        kernels: the kernels of its linear solver by device; None if it takes steps with a stencil kernel.
+        bytes_a_cell: bytes on the device a cell, if it solves.
+        fields: fields of the run's precision on the device, at most, if it does not.
+
+    Functions:
+        start: gives the way of a state through time.
+        warm_up: compiles what is not compiled yet, and leaves the state as it is.
+        estimate: what a run would take, for `auto`; None if `auto` is not to take it.
+        measure: seconds of a step on a state that is thrown away, or of a whole steady state; None if `estimate` knows.
+        report: rows of the closing summary, from what run.json holds.
+    """
+
+    name: str
+    start: Callable[[State], Advance]
+    takes_nonlinear: bool = True
+    to_limit: bool = False
+    bounded_by_stability: bool = False
+    ends_at_kinks: bool = True
+    default_tolerance: float | None = None
+    methods: tuple[str, ...] = ()
+    kernels: Mapping[str, str] | None = None
+    bytes_a_cell: int = 0
+    fields: int = 2
+    warm_up: Callable[[State], None] = _warm_nothing
+    estimate: Callable[[EstimateInputs], IntegratorEstimate] | None = None
+    measure: Callable[[State], float] | None = None
+    report: Callable[[Mapping[str, Any]], Rows] = _report_nothing
+
+    @property
+    def solves(self) -> bool:
+        """Whether it solves linear systems."""
+        return self.kernels is not None
+
+    @property
+    def controls_error(self) -> bool:
+        """Whether the sizes of its steps follow a tolerance."""
+        return self.default_tolerance is not None and not self.to_limit
+
+    @property
+    def energy_unit(self) -> str:
+        """The unit of its ledger."""
+        return "W" if self.to_limit else "J"
+
+
+def solver_rows(info: Mapping[str, Any]) -> Rows:
+    """The row of the closing summary for an integrator that solves."""
+    residuals = info["residuals"]
+    last = f", relative residual {residuals[-1]:.1e}" if residuals else ""
+    return [("solver", f"{info['integrator']}, {info['iterations']} iterations{last}")]

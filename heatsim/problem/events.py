@@ -1,0 +1,54 @@
+"""The times at which the steps of a run have to end.
+
+The run, its dry run and the choice of an integrator take them from here, so that all three count the same steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from heatsim.problem.problem import Problem
+
+MIN_STEP_SHARE = (
+    1e-9  # of the run: so short a step is taken whatever its error; one of them passes over a discontinuity
+)
+
+
+class Events(NamedTuple):
+    """The times of a run at which a step ends, s, in ascending order, and those of them at which its inputs start
+    afresh: they have a kink or a discontinuity there, other than the turn of a beam, which goes on as it was."""
+
+    times: tuple[float, ...]
+    restarts: frozenset[float]
+
+    @property
+    def after_start(self) -> tuple[float, ...]:
+        """The times after t = 0, s."""
+        return tuple(time for time in self.times if time > 0.0)
+
+
+def find_events(problem: Problem, recorded: Iterable[float] | None = None) -> Events:
+    """The events of a run that goes through time.
+
+    recorded: times at which something is recorded, s; left out, those that the scenario asks for.
+    """
+    end = problem.scenario.time.end
+    times = problem.scenario.output.times(end) if recorded is None else recorded
+    kinks = frozenset(problem.breaks)
+    turns = (beam.path.turns for beam in problem.volume_sources.beams)
+    return Events(tuple(sorted({end, *kinks, *times})), kinks.difference(*turns))
+
+
+def input_event_times(problem: Problem) -> tuple[float, ...]:
+    """The times at which an input has a kink, and those just before and just after each of its discontinuities, s.
+
+    Integrators evaluate inputs at both ends of a step, and would take the value on one side of a discontinuity for the
+    whole step on the other: a step in between keeps this to a share MIN_STEP_SHARE of the run.
+    """
+    end, sources = problem.scenario.time.end, problem.volume_sources
+    jumps = frozenset(time for time in sources.jumps | problem.walls.jumps if 0.0 < time < end)
+    half = 0.5 * MIN_STEP_SHARE * end
+    times = (sources.bends - jumps).union(*((time - half, time + half) for time in jumps))
+    return tuple(time for time in times if 0.0 < time < end)

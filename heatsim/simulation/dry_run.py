@@ -1,0 +1,58 @@
+"""A dry run: what a run would take in steps, memory, disk and time, found without computing it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from heatsim.integrators import make_field
+from heatsim.integrators.step_control import count_steps
+from heatsim.simulation.memory_estimate import derived_bytes, run_bytes
+from heatsim.simulation.state import State
+
+if TYPE_CHECKING:
+    from heatsim.integrators.auto import Recommendation
+    from heatsim.problem import Problem
+
+COMPRESSION = 0.6  # of a snapshot, typical
+
+
+def estimate_run(problem: Problem, device: str, kernel: str, advice: Recommendation | None) -> dict[str, Any]:
+    """What a run would take: steps, memory, disk, and time, and what other integrators would take; `advice` is None for
+    the steady state.
+
+    Steps and time are None where error control finds the steps on the way.
+    """
+    scenario, cells = problem.scenario, problem.grid.cells
+    control, chosen = scenario.time, scenario.time.chosen
+    adaptive = chosen is not None and chosen.controls_error and not control.has_equal_steps
+    steps = None if adaptive else 1 if control.is_steady else count_steps(problem)
+    snapshots = 1 if control.is_steady else len(scenario.output.snapshots.times(control.end))
+    seconds = _seconds_a_step(problem, kernel, advice)
+    snapshot = cells * problem.dtype.itemsize + derived_bytes(scenario)
+    return {
+        "device": device,
+        "kernel": kernel,
+        "integrator": control.integrator,
+        "cells": list(scenario.grid.cells),
+        "stability_limit_seconds": problem.stability_limit if isfinite(problem.stability_limit) else None,
+        "largest_step_seconds": problem.largest_step,
+        "steps": steps,
+        "cell_updates": None if steps is None else steps * cells,
+        "memory_bytes": run_bytes(problem),
+        "disk_bytes": snapshots * snapshot * COMPRESSION,
+        "seconds_a_step": seconds,
+        "seconds": None if steps is None else steps * seconds,
+        "advice": None if advice is None else asdict(advice),
+    }
+
+
+def _seconds_a_step(problem: Problem, kernel: str, advice: Recommendation | None) -> float:
+    """Seconds of a step, or of a whole steady state: timed where the integrator solves, else as estimated."""
+    chosen = problem.scenario.time.chosen
+    if chosen is not None and chosen.measure is not None:
+        return chosen.measure(State(problem, make_field(problem, kernel)))
+    name = problem.scenario.time.integrator
+    found = [each for each in advice.estimates if each.integrator == name] if advice else []
+    return found[0].seconds / found[0].steps if found else 0.0

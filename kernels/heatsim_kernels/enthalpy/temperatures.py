@@ -1,0 +1,78 @@
+"""The temperatures of a field that stores the enthalpy u (see `tables`), as a `field.Temperatures`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
+
+RANGE_TOLERANCE_K = 1e-3  # beyond the range of a material that rounding may reach
+
+
+class EnthalpyTemperatures:
+    """Conversions by the tables of the materials, on the host but for `fill`."""
+
+    direct = False
+
+    def __init__(self, terms: NonlinearCoefficients, fill: Callable[[Any, Any], None]) -> None:
+        """fill: the kernel that computes the offsets (second argument) of the states (first), flat on its device."""
+        self._terms, self._tables, self.fill = terms, terms.tables, fill
+        self._out_of_range: dict[int, float] = {}
+
+    def state_planes(self, planes: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+        """u of planes of offsets, z upwards; what melts is solid."""
+        for z, plane in enumerate(planes):
+            yield self._tables.state_of(plane, self._material(z)).reshape(plane.shape)
+
+    def whole(self, state: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """The offsets of a whole field; materials that left their range are noted."""
+        offsets = np.empty(state.shape, dtype)
+        for z, plane in enumerate(state):
+            material = self._material(z)
+            found = self._tables.temperature(plane, material)
+            self._check_range(found, material)
+            offsets[z] = found
+        return offsets
+
+    def plane(self, state: np.ndarray, axis: int, index: int, dtype: np.dtype) -> np.ndarray:
+        """The offsets of one plane."""
+        kinds = self._terms.kinds
+        material = self._terms.material[0 if kinds is None else kinds.take(index, axis)]
+        return self._tables.temperature(state, material).astype(dtype)
+
+    def cells(self, state: np.ndarray, indices: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """The offsets of some cells."""
+        kinds = self._terms.kinds
+        material = self._terms.material[0 if kinds is None else kinds.reshape(-1)[indices]]
+        return self._tables.temperature(state, material).astype(dtype)
+
+    def melted_fraction(self, state: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """The share of each cell of a whole field that has melted; 0 of materials that do not melt."""
+        melted = np.empty(state.shape, dtype)
+        for z, plane in enumerate(state):
+            melted[z] = self._tables.melted_fraction(plane, self._material(z))
+        return melted
+
+    def out_of_range(self) -> Mapping[int, float]:
+        """The materials that left their range in whole fields so far, with the offset first found beyond it, K."""
+        return self._out_of_range
+
+    def _material(self, z: int) -> np.ndarray:
+        """The material of each cell of a plane, or of all."""
+        kinds = self._terms.kinds
+        return np.asarray(self._terms.material[0 if kinds is None else kinds[z]])
+
+    def _check_range(self, offsets: np.ndarray, material: np.ndarray) -> None:
+        """Note each material of a plane, the first time that it leaves its range."""
+        for number, (low, high) in enumerate(self._terms.ranges):
+            if number in self._out_of_range or not (isfinite(low) or isfinite(high)):
+                continue
+            own = offsets if material.ndim == 0 else offsets[material == number]
+            if (material.ndim == 0 and material != number) or not own.size:
+                continue
+            if own.min() < low - RANGE_TOLERANCE_K or own.max() > high + RANGE_TOLERANCE_K:
+                self._out_of_range[number] = float(own.max() if own.max() > high else own.min())

@@ -1,0 +1,191 @@
+"""The field in the memory of a GPU: see `Field`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from math import prod
+
+import numpy as np
+
+from heatsim_kernels.field import DirectTemperatures, FieldCells, Temperatures
+from heatsim_kernels.field.cuda import cell_reads, field_sums
+from heatsim_kernels.field.cuda.block_reduction import THREADS
+from heatsim_kernels.field.cuda.region_reductions import CudaRegionTotals
+from heatsim_kernels.field.cuda.time_statistics import CudaTimeStatistics
+from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
+from heatsim_kernels.field.time_statistics import StatisticsRequest
+from heatsim_kernels.runtime.cuda.arrays import Array, Captures, Download, empty, on_device
+from heatsim_kernels.runtime.cuda.launch import kernel
+
+CHECKED_PLANE_STRIDE = 8
+
+
+class CudaField:
+    """A `Field` on the GPU. Steps write `next` and call `swap`; `next` takes memory from its first use on.
+
+    kinds: the class of each cell, flat, on the GPU; one element where there is a single class.
+    """
+
+    device = "cuda"
+
+    def __init__(
+        self,
+        cells: FieldCells,
+        dtype: np.dtype,
+        stored_dtype: np.dtype | None = None,
+        temperatures: Temperatures | None = None,
+    ) -> None:
+        """The arguments are those of `CpuField`."""
+        self.shape, self.dtype = cells.shape, np.dtype(dtype)
+        self._stored_dtype = self.dtype if stored_dtype is None else np.dtype(stored_dtype)
+        size = prod(self.shape)
+        self.now = empty(size, self._stored_dtype)
+        self._next: Array | None = None
+        self._several = cells.kinds is not None
+        self.kinds = on_device(np.zeros(1, np.uint8) if cells.kinds is None else cells.kinds.reshape(-1))
+        self._capacity, self._one = on_device(np.asarray(cells.capacity, np.float64)), on_device(np.ones(1))
+        self._temperatures = temperatures or DirectTemperatures()
+        self._partial_sums = empty(field_sums.BLOCKS, np.float64)
+        self._last_check = Download(self._partial_sums)
+        self._captures = Captures(size, self.dtype if self._temperatures.direct else self._stored_dtype)
+        self._region_totals = CudaRegionTotals()
+        self._statistics: CudaTimeStatistics | None = None
+
+    @property
+    def next(self) -> Array:
+        """Room for the field after a step, flat."""
+        if self._next is None:
+            self._next = empty(self.now.shape, self._stored_dtype)
+        return self._next
+
+    @next.setter
+    def next(self, array: Array) -> None:
+        self._next = array
+
+    def swap(self) -> None:
+        """Make the successor the field."""
+        self.now, self.next = self.next, self.now
+
+    def put(self, planes: Iterable[np.ndarray]) -> None:
+        """Set the field from planes of offsets: see `Field`."""
+        self.put_state(self._temperatures.state_planes(planes))
+
+    def host(self) -> np.ndarray:
+        """A host copy of the offsets."""
+        return self._temperatures.whole(self._read_out().host().reshape(self.shape), self.dtype)
+
+    def capture(self) -> Callable[[], np.ndarray] | None:
+        """Return a function that gives `host` as of now: see `Field`. None if the GPU's memory is short."""
+        fetch = self._captures.take(self._read_out())
+        return None if fetch is None else lambda: self._temperatures.whole(fetch().reshape(self.shape), self.dtype)
+
+    def plane(self, axis: int, index: int) -> np.ndarray:
+        """Return a host copy of one plane: see `Field`."""
+        strides = [self.shape[1] * self.shape[2], self.shape[2], 1]
+        start = index * strides.pop(axis)
+        rows, columns = (n for each, n in enumerate(self.shape) if each != axis)
+        out = empty(rows * columns, self._stored_dtype)
+        args = (self.now, np.int64(start), np.int64(columns), *map(np.int64, strides), out)
+        kernel(cell_reads.build_plane, None, args)(cell_reads.grid(rows * columns), (cell_reads.THREADS, 1, 1), args)
+        return self._temperatures.plane(out.host().reshape(rows, columns), axis, index, self.dtype)
+
+    def cells(self, indices: np.ndarray) -> np.ndarray:
+        """Return the values of some cells: see `Field`."""
+        chosen = np.asarray(indices, np.int64)
+        if not chosen.size:
+            return np.empty(chosen.shape, self.dtype)
+        out = empty(chosen.size, self._stored_dtype)
+        args = (self.now, on_device(chosen.reshape(-1)), out)
+        kernel(cell_reads.build_cells, None, args)(cell_reads.grid(chosen.size), (cell_reads.THREADS, 1, 1), args)
+        return self._temperatures.cells(out.host().reshape(chosen.shape), chosen, self.dtype)
+
+    def put_state(self, planes: Iterable[np.ndarray]) -> None:
+        """Set the stored values: see `Field`."""
+        size = self.shape[1] * self.shape[2]
+        for z, plane in zip(range(self.shape[0]), planes, strict=True):
+            values = np.ascontiguousarray(plane, self._stored_dtype).reshape(-1)
+            self.now.device[z * size : (z + 1) * size].copy_to_device(values)
+
+    def state(self) -> np.ndarray:
+        """A host copy of the stored values, (nz, ny, nx)."""
+        return self.now.host().reshape(self.shape)
+
+    def totals(self, cells: RegionCells) -> RegionTotals:
+        """Return the extremes and sums over some cells, found on the GPU: see `Field`."""
+        return self._region_totals.of(self._offsets(), self.now, cells)
+
+    def melted_fraction(self) -> np.ndarray:
+        """Return the share of each cell that has melted."""
+        state = np.broadcast_to(0.0, self.shape) if self._temperatures.direct else self.state()
+        return self._temperatures.melted_fraction(state, self.dtype)
+
+    def stored(self) -> float:
+        """Return the heat over that at the reference temperature, J."""
+        self._start_sum(self._capacity, self._several)
+        return float(self._partial_sums.host().sum())
+
+    def is_finite(self) -> bool:
+        """Return whether every value is a finite number."""
+        self._start_sum(self._one, several=False)
+        return bool(np.isfinite(self._partial_sums.host().sum()))
+
+    def was_finite(self) -> bool:
+        """Return whether the values looked at were finite at the last call; True at the first. Waits for nothing.
+
+        Only every CHECKED_PLANE_STRIDE-th plane is looked at, which a value that is not finite reaches in as many
+        steps.
+        """
+        before = self._last_check.arrived()
+        nz, ny, nx = self.shape
+        apart = CHECKED_PLANE_STRIDE if nz >= 2 * CHECKED_PLANE_STRIDE else 1
+        planes = -(-nz // apart)
+        args = (self.now, *map(np.uint64, (planes, ny * nx, apart)), self._partial_sums)
+        summing = kernel(field_sums.build_of_planes, None, args)
+        summing(field_sums.grid_of_planes(planes), (THREADS, 1, 1), args)
+        self._last_check.start()
+        return before is None or bool(np.isfinite(before.sum()))
+
+    def out_of_range(self) -> Mapping[int, float]:
+        """Return the materials that left the range of their properties: see `Field`."""
+        return self._temperatures.out_of_range()
+
+    def track(self, request: StatisticsRequest) -> None:
+        """Keep statistics over time from now on."""
+        self._statistics = CudaTimeStatistics(self._offsets(), self.shape, request)
+
+    @property
+    def tracked(self) -> bool:
+        """Whether statistics are kept."""
+        return self._statistics is not None
+
+    def sample(self, elapsed: float) -> None:
+        """Bring the statistics up to date: see `Field`. Returns at once."""
+        if self._statistics is not None:
+            self._statistics.sample(self._offsets(), elapsed)
+
+    def statistics(self) -> dict[str, np.ndarray]:
+        """Return host copies of the statistics by name: see `Field`."""
+        return {} if self._statistics is None else self._statistics.fields()
+
+    def _offsets(self) -> Array:
+        """The offsets in the stored precision, flat; if they are not what is stored, in the room of `next`."""
+        if self._temperatures.direct:
+            return self.now
+        self._temperatures.fill(self.now, self.next)
+        return self.next
+
+    def _read_out(self) -> Array:
+        """What crosses the bus for a whole field: stored offsets are rounded to `dtype` first."""
+        if not self._temperatures.direct or self._stored_dtype == self.dtype:
+            return self.now
+        rounded = empty(self.now.shape, self.dtype)
+        args = (self.now, rounded)
+        kernel(cell_reads.build_rounded, None, args)(
+            cell_reads.grid(self.now.shape[0]), (cell_reads.THREADS, 1, 1), args
+        )
+        return rounded
+
+    def _start_sum(self, weights: Array, several: bool) -> None:
+        args = (self.now, self.kinds, weights, self._partial_sums)
+        summing = kernel(field_sums.build, several, args)
+        summing((field_sums.BLOCKS, 1, 1), (THREADS, 1, 1), args)
