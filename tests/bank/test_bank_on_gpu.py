@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bank_cases import FLOATS, Bank, same_bits, same_numbers
+from bank_cases import Bank, same_numbers
 from heatsim_kernels.filter_bank import BANK_KERNELS, filter_bank, max_pool, relu
+from helpers.arrays import FLOATS, same_bits
 
 pytestmark = pytest.mark.gpu
 ON_CUDA = [name for name, devices in BANK_KERNELS.items() if "cuda" in devices]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_cases import SMALL, Heatsim, Invoke, contents, messages
+from helpers.commands import SMALL, Heatsim, Invoke, contents, messages
 
 Write = Callable[..., Path]
 Refused = Callable[..., list[str]]

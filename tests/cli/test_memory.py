@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_cases import SMALL, Invoke
+from helpers.commands import SMALL, Invoke
 
 from heatsim.integrators import make_field
 from heatsim.problem import build_problem

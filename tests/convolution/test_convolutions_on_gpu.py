@@ -6,8 +6,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from convolution_cases import FLOATS, numbers, same_bits
+from convolution_cases import numbers
 from heatsim_kernels.convolution import EDGES, LINE_KERNELS, PLANE_KERNELS, convolve_lines, convolve_planes, separable
+from helpers.arrays import FLOATS, same_bits
 
 pytestmark = pytest.mark.gpu
 # Every kernel in both precisions, the edges in turn; the best one with all edges.

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
-from kernel_cases import FLOATS, KINDS, STEP, Case, Kind, outcome, random_case
+from helpers.arrays import FLOATS
+from helpers.kernel_cases import KINDS, STEP, Case, Kind, outcome, random_case
 
 STEPS = 3  # `temporal` fuses two of them on the simulator
 PLACES = (

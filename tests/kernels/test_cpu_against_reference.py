@@ -10,9 +10,10 @@ from heatsim_kernels.runtime.cpu import threads as cpu_threads
 from heatsim_kernels.stencil import SWEEPS
 from heatsim_kernels.stencil.cpu import stepper, tile_plan
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
+from helpers.arrays import FLOATS, same_bits
+from helpers.kernel_cases import CHOSEN, KINDS, STEP, Case, outcome, random_case, row_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_cases import CHOSEN, FLOATS, KINDS, STEP, Case, outcome, random_case, row_of, same_bits
 
 SHAPES = (
     (1, 1, 1), (1, 1, 2), (1, 1, 40), (1, 9, 1), (7, 1, 1),  # 1-D

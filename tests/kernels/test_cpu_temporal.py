@@ -11,9 +11,10 @@ from heatsim_kernels.runtime.cpu import threads as cpu_threads
 from heatsim_kernels.stencil.cpu import stepper, tile_plan
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
+from helpers.arrays import FLOATS, same_bits
+from helpers.kernel_cases import CHOSEN, KINDS, STEP, Case, Outcome, cut_rows, outcome, random_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_cases import CHOSEN, FLOATS, KINDS, STEP, Case, Outcome, cut_rows, outcome, random_case, same_bits
 
 SHAPES = ((1, 1, 1), (1, 9, 1), (7, 1, 1), (2, 2, 2), (1, 40, 17), (9, 23, 7), (20, 30, 33), (37, 3, 16), (12, 13, 130))
 PERIODS = (

@@ -12,7 +12,8 @@ from itertools import product
 import numpy as np
 import pytest
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
-from kernel_cases import FLOATS, KINDS, STEP, Case, Kind, Outcome, outcome, random_case, row_of, same_bits
+from helpers.arrays import FLOATS, same_bits
+from helpers.kernel_cases import KINDS, STEP, Case, Kind, Outcome, outcome, random_case, row_of
 
 pytestmark = pytest.mark.gpu
 SHAPES = ((19, 66, 131), (1, 201, 517), (1, 1, 1000), (129, 3, 1), (40, 65, 64))

@@ -7,7 +7,8 @@ import pytest
 from heatsim_kernels.stencil import SWEEPS, ExplicitStepper
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.time_step_limit import stable_step
-from kernel_cases import FLOATS, KINDS, STEP, Case, outcome, random_case, same_bits
+from helpers.arrays import FLOATS, same_bits
+from helpers.kernel_cases import KINDS, STEP, Case, outcome, random_case
 
 DOUBLE = np.dtype(np.float64)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
-from kernel_cases import FLOATS, same_bits
+from helpers.arrays import FLOATS, same_bits
 from nonlinear_cases import outcome, random_case
 
 pytestmark = pytest.mark.gpu

@@ -7,7 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
-from kernel_cases import FLOATS, KINDS, Kind, random_case, same_bits
+from helpers.arrays import FLOATS, same_bits
+from helpers.kernel_cases import KINDS, Kind, random_case
 from simulate_temporal_stages import Trial, swept
 from stage_cases import staged
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import simulate_temporal
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
-from kernel_cases import FLOATS, Kind, same_bits
+from helpers.arrays import FLOATS, same_bits
+from helpers.kernel_cases import Kind
 from simulate_temporal import Trial
 
 pytestmark = pytest.mark.gpu

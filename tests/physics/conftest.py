@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import physics_cases
 import pytest
+from helpers import in_memory
 
 
 @pytest.fixture
-def run() -> physics_cases.Run:
+def run() -> in_memory.Run:
     """Run a scenario text to its end in memory, on the CPU."""
-    return physics_cases.run
+    return in_memory.run

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from heatsim_kernels.field.window_source import window_heating_rate
-from physics_cases import Run, case, problem_of
-from scenario_texts import box, material
+from helpers.in_memory import Run, case, problem_of
+from helpers.scenario_texts import box, material
 
 from heatsim.errors import ScenarioError
 from heatsim.geometry.grid import Grid

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import physics_cases
 import pytest
 import tomli_w
 from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from heatsim_kernels.stencil import CUDA_SWEEPS
+from helpers import in_memory
+from helpers.in_memory import case, problem_of
 from helpers.pairwise import Row, missing_pairs, pairwise
-from physics_cases import case, problem_of
-from scenario_texts import INSULATED, PERIODIC, box, convection, fixed, flux, material
+from helpers.scenario_texts import INSULATED, PERIODIC, box, convection, fixed, flux, material
 
 from heatsim.integrators import ON_CUDA
 
@@ -126,13 +126,13 @@ def test_every_pair_of_features_occurs() -> None:
 @pytest.mark.parametrize("row", [marked(row) for row in ROWS])
 def test_features_together_close_the_ledger_and_give_on_a_gpu_what_the_cpu_gives(row: Row, tmp_path: Path) -> None:
     text = text_of(row, tmp_path)
-    done = physics_cases.run(text, row["kernel"])
+    done = in_memory.run(text, row["kernel"])
     assert np.isfinite(done.temperature).all()
     assert done.energy.moved > 0
     assert abs(done.energy.relative_residual) < (1e-9 if row["precision"] == "float64" else 1e-3)
     if row["kernel"] == "multigrid":
         return
-    expected = physics_cases.run(text, "multigrid" if row["kernel"] == ON_CUDA else "cpu")
+    expected = in_memory.run(text, "multigrid" if row["kernel"] == ON_CUDA else "cpu")
     rise = np.ptp(expected.temperature)
     if row["kernel"] == ON_CUDA:
         np.testing.assert_allclose(done.temperature, expected.temperature, rtol=0, atol=1e-3 * rise)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from physics_cases import Run, case, problem_of
-from scenario_texts import box, material
+from helpers.in_memory import Run, case, problem_of
+from helpers.scenario_texts import box, material
 
 from heatsim.errors import ScenarioError
 from heatsim.integrators import make_field

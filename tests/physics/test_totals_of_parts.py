@@ -6,14 +6,14 @@ import tomllib
 from typing import Any
 
 import numpy as np
-import physics_cases
 import pytest
 import tomli_w
 from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from heatsim_kernels.stencil import SWEEPS
+from helpers import in_memory
+from helpers.in_memory import case
 from helpers.pairwise import Row, pairwise
-from physics_cases import case
-from scenario_texts import box, fixed, material
+from helpers.scenario_texts import box, fixed, material
 
 from heatsim.integrators import ON_CUDA
 
@@ -59,7 +59,7 @@ def text_of(materials: dict[str, Any], precision: str) -> str:
     )
 
 
-def check(outcome: physics_cases.Outcome, rounding: float) -> None:
+def check(outcome: in_memory.Outcome, rounding: float) -> None:
     field = outcome.temperature.reshape(-1).astype(np.float64) - outcome.problem.reference
     rise = np.ptp(field)
     for part in outcome.problem.parts:
@@ -75,7 +75,7 @@ def check(outcome: physics_cases.Outcome, rounding: float) -> None:
 
 @pytest.mark.parametrize(("body", "kernel", "precision"), WHERE)
 def test_totals_are_those_of_the_field_and_of_the_balance(body: str, kernel: str, precision: str) -> None:
-    outcome = physics_cases.run(with_parts(text_of(BODIES[body][0], precision)), kernel)
+    outcome = in_memory.run(with_parts(text_of(BODIES[body][0], precision)), kernel)
     check(outcome, 1e-6 if precision == "float32" else 1e-12)
 
 
@@ -85,4 +85,4 @@ def test_totals_are_those_of_the_field_and_of_the_balance(body: str, kernel: str
 @pytest.mark.parametrize("materials", [LINEAR, MELTING], ids=["linear", "melting"])
 def test_totals_of_implicit_steps_are_too(materials: dict[str, Any], kernel: str) -> None:
     text = with_parts(text_of(materials, "float64"), integrator="implicit", step="auto", tolerance=1e-3)
-    check(physics_cases.run(text, kernel), 1e-12)
+    check(in_memory.run(text, kernel), 1e-12)

@@ -3,26 +3,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from helpers.scenario_texts import SMALL
 
 from heatsim.errors import ScenarioError
 from heatsim.scenario import loads
 
-# 13 lines: what a test appends begins at line 14
-MINIMAL = """\
-[grid]
-cells = [8, 8, 8]
-size = [0.1, 0.1, 0.1]
-[time]
-end = 10.0
-[materials.copper]
-conductivity = 398.0
-density = 8960.0
-heat_capacity = 385.0
-[[regions]]
-material = "copper"
-[initial]
-temperature = 293.15
-"""
+# 13 lines, as SMALL: what a test appends begins at line 14
+MINIMAL = SMALL.replace("end = 1.0", "end = 10.0").replace('"300 + 100*x"', "293.15")
 
 
 @pytest.fixture

@@ -8,8 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import scenario_texts
-from scenario_texts import Face
 
 from heatsim.integrators import make_field
 from heatsim.problem import Problem, build_problem
@@ -17,6 +15,8 @@ from heatsim.scenario import loads
 from heatsim.simulation.ledger import EnergyBalance
 from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
+from helpers import scenario_texts
+from helpers.scenario_texts import Face
 
 Run = Callable[..., "Outcome"]
 
@@ -72,11 +72,14 @@ class Recording:
     seen: list[Any] = field(default_factory=list)
     late: bool = False
 
+    def __post_init__(self) -> None:
+        self.times = tuple(self.times)  # which may come as a list
+
     def record(self, state: State) -> None:
         self.seen.append(self.look(state))
 
-    def close(self) -> None:
-        pass
+    def close(self, finished: bool) -> None:
+        """Nothing is open."""
 
 
 def problem_of(text: str) -> Problem:
