@@ -11,7 +11,7 @@ Face = dict[str, Any]
 INSULATED: Face = {"kind": "insulated"}
 PERIODIC: Face = {"kind": "periodic"}
 
-# The least that runs, in K; a test appends to it or replaces parts. 8 x 8 x 8 cells, 14 lines.
+# The least that runs, in K; a test appends to it or replaces parts. 8 x 8 x 8 cells, 13 lines.
 SMALL = """\
 [grid]
 cells = [8, 8, 8]
@@ -27,6 +27,8 @@ material = "copper"
 [initial]
 temperature = "300 + 100*x"
 """
+# The same from a uniform temperature: 13 lines.
+MINIMAL = SMALL.replace("end = 1.0", "end = 10.0").replace('"300 + 100*x"', "293.15")
 
 
 def fixed(temperature: float | str) -> Face:

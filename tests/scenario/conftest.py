@@ -3,13 +3,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from helpers.scenario_texts import SMALL
+from helpers.scenario_texts import MINIMAL
 
 from heatsim.errors import ScenarioError
 from heatsim.scenario import loads
-
-# 13 lines, as SMALL: what a test appends begins at line 14
-MINIMAL = SMALL.replace("end = 1.0", "end = 10.0").replace('"300 + 100*x"', "293.15")
 
 
 @pytest.fixture
