@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from helpers.scenario_texts import fixed
 from integrator_cases import case, run, state_of
-from scenario_texts import fixed
 
 from heatsim.cli.main import main
 from heatsim.integrators.auto import recommend
