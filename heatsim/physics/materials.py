@@ -10,9 +10,9 @@ from heatsim_kernels.enthalpy import material as kernel
 from heatsim_kernels.enthalpy.tables import EnthalpyTables
 
 from heatsim.errors import ScenarioError
-from heatsim.geometry.point_values import ABSOLUTE_ZERO
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.materials import Material, PropertyTable
+from heatsim.scenario.value_types import ABSOLUTE_ZERO
 
 
 @dataclass(frozen=True)

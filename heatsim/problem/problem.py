@@ -15,11 +15,10 @@ from heatsim_kernels.stencil.heat_ledger import boundary_cells
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
 from heatsim.errors import Issue, ScenarioError
-from heatsim.geometry.axis_metrics import make_grid
 from heatsim.geometry.grid import AXES, Grid
 from heatsim.geometry.interface_areas import find_area_factors
-from heatsim.physics.boundary.faces import BoundaryFaces, periodic_axes
-from heatsim.physics.boundary.surface_balance import SurfaceConditions
+from heatsim.geometry.point_values import make_grid
+from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions, periodic_axes
 from heatsim.physics.initial_condition import InitialField
 from heatsim.physics.materials import Materials, make_materials
 from heatsim.physics.smoothing import smooth_field
@@ -113,11 +112,13 @@ class Problem:
         """Times at which steps have to end, s: those at which an input bends or jumps, which long steps would miss.
         Explicit Euler takes means over its steps, whatever they are."""
         chosen = self.scenario.time.chosen
-        return input_event_times(self) if chosen is not None and chosen.ends_at_kinks else ()
+        if chosen is None or not chosen.ends_at_kinks:
+            return ()
+        return input_event_times(self.scenario.time.end, self.volume_sources, self.walls)
 
     def events(self, recorded: Iterable[float] | None = None) -> Events:
         """The times at which steps have to end; recorded: see `find_events`."""
-        return find_events(self, recorded)
+        return find_events(self.scenario, self.breaks, self.volume_sources.beams, recorded)
 
     @property
     def min_step(self) -> float:
@@ -193,8 +194,10 @@ class Problem:
         return float(energy.sum()), float(np.abs(energy).sum())
 
     def flux_and_gradient(self, rise: np.ndarray, time: float) -> tuple[Vector, Vector]:
-        """Heat flux, W/m2, and temperature gradient, K/m, of a field at a time, s: see `fluxes`."""
-        return flux_and_gradient(self, rise, time)
+        """Heat flux, W/m2, and temperature gradient, K/m, of a field at a time, s: see `derived_fields`."""
+        now = np.array([0.0 if np.isinf(time) else time])
+        boundary = self.wall_values(now) if self.surfaces is None else (self.surfaces.at(now),)
+        return flux_and_gradient(self.grid, self.zones, self.media, self.kinds, self.terms, boundary, rise)
 
     @property
     def watched(self) -> StatisticsRequest:
@@ -221,8 +224,10 @@ class Problem:
 
     def cautions(self) -> list[Issue]:
         """The warnings about the scenario, each with its place, and those that only arrays can tell."""
-        scenario, grid = self.scenario, self.grid
-        found = [*idle_contacts(self), *beams_on_ambients(self), *beams_through_the_bottom(self)]
+        scenario, grid, beams = self.scenario, self.grid, self.volume_sources.beams
+        found = [*idle_contacts(scenario, self.zones, self.kinds)]
+        found += beams_on_ambients(grid, self.zones, self.media.solids, beams)
+        found += beams_through_the_bottom(grid, beams)
         found += [*sources_off_their_shapes(scenario, grid), *patches_off_their_areas(scenario, grid, self.walls)]
         return find_warnings(self.scenario) + [self.scenario.issue_at(*finding) for finding in found]
 
@@ -246,9 +251,8 @@ def build_problem(scenario: Scenario) -> Problem:
     reference = _reference(initial, faces, media)
     tables = _tables(scenario, grid, zones, media, sources, initial, faces, reference)
     media = media if tables is None else media.at_reference(tables.materials)
-    kinds = make_cell_classes(
-        grid, zones, media, periodic_axes(scenario, grid), find_area_factors(scenario, grid, painted, media)
-    )
+    area_factors = find_area_factors(scenario, grid, painted, media.contact, media.solids)
+    kinds = make_cell_classes(grid, zones, media, periodic_axes(scenario, grid), area_factors)
     walls = BoundaryFaces(scenario, grid, zones.ids, media.conductivity[:, of_zones], reference)
     terms = _terms(scenario, grid, kinds, walls)
     spread = None if walls.per_cell else _wall_entries(terms, kinds, zones)
@@ -256,7 +260,7 @@ def build_problem(scenario: Scenario) -> Problem:
     if tables is not None:
         factors = tabulate_boundary_factors(scenario, walls, spread, tables, reference)
         terms = make_nonlinear_terms(terms, kinds, media, of_zones, tables.materials, factors)
-        surfaces = SurfaceConditions(scenario, walls, spread, reference)
+        surfaces = SurfaceConditions(walls, spread)
     limit = stability_limit(terms, walls, spread, surfaces, sample_times(scenario))
     volume_sources = VolumeSources(scenario, grid, zones, media.capacity[of_zones], sources, dtype)
     if scenario.time.is_steady:

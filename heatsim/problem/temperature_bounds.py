@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from heatsim.geometry.point_values import ABSOLUTE_ZERO
-from heatsim.physics.boundary.faces import BoundaryFaces
+from heatsim.physics.boundary_faces import BoundaryFaces
 from heatsim.physics.materials import Range, TemperatureBounds, least_capacity
 from heatsim.problem.volume_sources import VolumeSources
 from heatsim.scenario import Scenario
+from heatsim.scenario.value_types import ABSOLUTE_ZERO
 
 MAX_TEMPERATURE_K = 4000.0  # K; or twice the highest temperature known
 SOURCE_MARGIN = 4.0  # on the rise by sources: capacities follow temperature, and the power is looked at now and then

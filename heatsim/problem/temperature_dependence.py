@@ -20,13 +20,14 @@ from heatsim_kernels.enthalpy.tables import EnthalpyTables, tabulate
 from heatsim_kernels.stencil.terms import StencilCoefficients
 
 from heatsim.errors import ScenarioError
-from heatsim.geometry.point_values import ABSOLUTE_ZERO, Key, Value, separate_temperature
-from heatsim.physics.boundary.faces import BoundaryFaces, FacePatch
+from heatsim.physics.boundary_faces import BoundaryFaces
 from heatsim.physics.materials import Materials, Range, TemperatureBounds, material_properties
 from heatsim.problem.cell_classes import CellClasses
 from heatsim.problem.temperature_bounds import sample_times
 from heatsim.scenario import Expression, Scenario, find_temperature_dependence
-from heatsim.scenario.boundary import Convection, Radiation
+from heatsim.scenario.expressions.expression import separate_temperature
+from heatsim.scenario.toml.positions import Key
+from heatsim.scenario.value_types import ABSOLUTE_ZERO, Number
 
 SEGMENTS = 2048  # of the tables, where the range is known
 SEGMENTS_OF_ALL = 8192  # where it reaches up to what is possible at all: half a kelvin each
@@ -113,42 +114,38 @@ def tabulate_boundary_factors(
     T = np.round(reference + np.clip(tables.materials.rises, *tables.reached), 9)
     found: dict[Expression, int] = {}  # several faces may have one factor
     number = np.zeros(walls.starts[-1], np.uint32)
-    for i, pieces in enumerate(walls.pieces):
-        for piece in pieces:
-            name, value = _strength(piece)
-            others, factor = separate_temperature(value)
-            if factor is not None:
-                most = walls.checked(i, piece, name, others, sample_times(scenario)).max()
-                _require_bounds(scenario, (*piece.key, name), T, _at(factor, T), float(most))
-                number[walls.starts[i] : walls.starts[i + 1]][piece.cells] = found.setdefault(factor, len(found) + 1)
+    for patch in walls:
+        name = patch.condition.STRENGTH
+        factor = separate_temperature(patch.condition.inputs[name])[1] if name else None
+        if factor is not None:
+            most = float(walls.checked(patch, name, sample_times(scenario)).max())
+            range_of_values = patch.condition.numbers()[name]
+            _require_range(scenario, (*patch.key, name), T, _at(factor, T), most, range_of_values)
+            of_face = number[walls.starts[patch.face] : walls.starts[patch.face + 1]]
+            of_face[patch.cells] = found.setdefault(factor, len(found) + 1)
     if not found:
         return None
     lines = np.stack([tables.materials.lines(_at(factor, T)) for factor in found])
     return BoundaryFactors(lines, number if entries is None else number[entries])
 
 
-def _strength(piece: FacePatch) -> tuple[str, Value]:
-    """The name and the value of what may follow temperature on a piece of a face."""
-    match piece.face:
-        case Convection():
-            return "coefficient", piece.face.coefficient
-        case Radiation():
-            return "emissivity", piece.face.emissivity
-    return "", 0.0
-
-
 def _at(factor: Expression, T: np.ndarray) -> np.ndarray:
     return np.broadcast_to(factor(T=T), T.shape)
 
 
-def _require_bounds(scenario: Scenario, key: Key, T: np.ndarray, factor: np.ndarray, others: float) -> None:
-    """`others`: the most by which the factor is multiplied."""
-    emissivity = key[-1] == "emissivity"
-    most = 1 + 1e-12 if emissivity else float(np.finfo(scenario.compute.precision).max)
+def _require_range(
+    scenario: Scenario, key: Key, T: np.ndarray, factor: np.ndarray, others: float, number: Number
+) -> None:
+    """Raise `ScenarioError` if the factor is negative somewhere, or over the range of its input; `others`: the most by
+    which it is multiplied."""
+    largest = float(np.finfo(scenario.compute.precision).max)
+    most = largest if number.most is None else number.most * (1 + 1e-12)
     values = factor * max(others, 0.0)
     bad = ~((factor >= 0) & (values <= most))
     if bad.any():
-        unit, wanted = scenario.temperature_unit, "from 0 to 1" if emissivity else ">= 0 (W/(m2 K))"
+        unit = scenario.temperature_unit
+        wanted = ">= 0" if number.most is None else f"from 0 to {number.most:g}"
         found = f"{values[bad][0]:.6g} at T = {T[bad][0]:.6g}"
-        message = f"expected values {wanted} for T from {T[0]:.6g} to {T[-1]:.6g} {unit}, found {found}"
+        span = f"for T from {T[0]:.6g} to {T[-1]:.6g} {unit}"
+        message = f"expected values {wanted}{number.in_unit} {span}, found {found}"
         raise ScenarioError([scenario.issue_at(key, message, HINT)])

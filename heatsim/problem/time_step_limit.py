@@ -9,8 +9,7 @@ from heatsim_kernels.stencil.terms import StencilCoefficients
 from heatsim_kernels.stencil.time_step_limit import stable_step
 
 from heatsim.errors import ScenarioError
-from heatsim.physics.boundary.faces import BoundaryFaces
-from heatsim.physics.boundary.surface_balance import SurfaceConditions
+from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions
 from heatsim.problem.volume_sources import VolumeSources
 from heatsim.scenario import Scenario, find_temperature_dependence
 

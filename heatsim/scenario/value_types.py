@@ -67,10 +67,14 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)  # eq=False: hashed by identity, as unions of annotations need
 class ValueType:
-    """A pydantic annotation made of a check of the TOML value and the value's JSON schema."""
+    """A pydantic annotation made of a check of the TOML value and the value's JSON schema.
+
+    number: of a quantity, its unit and range; `TEMPERATURE` of a temperature.
+    """
 
     check: Check
     schema: Mapping[str, Any]
+    number: Number | None = None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Validate by the check alone, whatever the annotated type is."""
@@ -154,13 +158,16 @@ class Number:
         return {"type": kind} | {name: limit for name, limit in limits.items() if limit is not None}
 
 
+TEMPERATURE = Number("K or degC")  # from absolute zero on in the file's unit
+
+
 def quantity(number: Number, variables: str = "", words: tuple[str, ...] = ()) -> ValueType:
     """Return the annotation of a number, one of `words`, or an expression in `variables` ("xyzt")."""
 
     def check(value: Any, context: ValidationContext) -> Any:
         return _quantity(value, number, variables, words)
 
-    return ValueType(check, _quantity_schema(number.schema(), variables, words))
+    return ValueType(check, _quantity_schema(number.schema(), variables, words), number)
 
 
 def temperature(variables: str = "") -> ValueType:
@@ -170,7 +177,7 @@ def temperature(variables: str = "") -> ValueType:
         number = Number(context.temperature_unit, least=context.absolute_zero)
         return _quantity(value, number, variables, ())
 
-    return ValueType(check, _quantity_schema({"type": "number"}, variables, ()))
+    return ValueType(check, _quantity_schema({"type": "number"}, variables, ()), TEMPERATURE)
 
 
 def temperatures(least: int) -> ValueType:

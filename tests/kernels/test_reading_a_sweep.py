@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS, ExplicitStepper
 from heatsim_kernels.stencil.terms import FACES, Forcing, StencilCoefficients
-from kernel_cases import FLOATS, KINDS, random_case, same_bits
+from helpers.arrays import FLOATS, same_bits
+from helpers.kernel_cases import KINDS, random_case
 from plain_reference import stored
 
 SHAPE = (4, 5, 19)

@@ -12,12 +12,12 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+from heatsim_kernels.field.window_source import WindowSource
 from heatsim_kernels.multigrid import coarse_grids
 from heatsim_kernels.multigrid.assembly import Assembly
 from heatsim_kernels.multigrid.coarse_grids import coarsening
 from heatsim_kernels.multigrid.hierarchy import RESIDUAL
 from heatsim_kernels.multigrid.solver import Solver
-from heatsim_kernels.stencil.terms import WindowSource
 from multigrid_cases import NO_PERIOD, noise, random_operator, random_terms, steady
 
 Shape = tuple[int, int, int]

@@ -6,10 +6,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-import on_simulator
 import pytest
 import simulate_multigrid
 from heatsim_kernels.multigrid.cpu import operations
+from helpers import simulator
 from multigrid_cases import noise
 
 pytestmark = [  # one process simulates once for all
@@ -21,11 +21,11 @@ SHAPE = (3, 4, 5)
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return on_simulator.results(
+    return simulator.results(
         simulate_multigrid.__file__,
         tmp_path_factory.mktemp("simulator"),
-        on_simulator.ROOT,
-        Path(on_simulator.__file__).parent,
+        simulator.ROOT,
+        Path(simulator.__file__).parent,
     )
 
 

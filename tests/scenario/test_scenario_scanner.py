@@ -8,7 +8,7 @@ import tomli_w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heatsim.scenario.toml.scanner import ScanError, scan, split_key
+from heatsim.scenario.toml.positions import ScanError, scan, split_key
 
 TRICKY = '''\
 # comment with [brackets] and = signs

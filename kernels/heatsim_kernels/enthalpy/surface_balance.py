@@ -11,6 +11,7 @@ which holds for x = T. A given temperature is a coefficient so large that 1 vani
 
 from heatsim_kernels.runtime.fma import fma
 
+SURFACE_TERMS = ("coefficient", "ambient", "flux", "emissivity", "surroundings")  # h to surroundings, in this order
 NEWTON_STEPS = 8  # the last ones double the digits: a cell of 1500 K with r = 1 m2 K/W that faces 3 K is right to 1e-7
 
 
