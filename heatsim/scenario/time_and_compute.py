@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
+from heatsim_kernels.stencil import CUDA_SWEEPS
 from pydantic import ConfigDict, Field, model_validator
 
 from heatsim.scenario.base_model import ScenarioBlock
@@ -13,6 +14,11 @@ from heatsim.scenario.value_types import Number, quantity
 SECONDS = Number("s", above=0)
 TOLERANCE = Number("a share of the range of temperatures", least=1e-10, most=0.1)
 MIN_TOLERANCE_BACKWARD_EULER = 1e-5
+
+if TYPE_CHECKING:
+    KernelName = str
+else:
+    KernelName = Literal[("auto", *CUDA_SWEEPS, "cpu")]
 
 
 def _end_is_optional_for_steady(schema: dict[str, Any]) -> None:
@@ -84,6 +90,4 @@ class Compute(ScenarioBlock):
         description="Number format of the state and of results; float64 where many short steps add up small changes: "
         "see precision in docs/results.md",
     )
-    kernel: Literal["auto", "basic", "shared", "coarsened", "register", "temporal", "cpu"] = Field(
-        "auto", description="Stencil kernel; auto = the fastest that applies"
-    )
+    kernel: KernelName = Field("auto", description="Stencil kernel; auto = the fastest that applies")

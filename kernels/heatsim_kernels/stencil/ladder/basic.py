@@ -76,3 +76,8 @@ def grid(shape: tuple[int, int, int], tile: ThreadBlock, dtype: str) -> tuple[in
     """Blocks that cover the cells."""
     nz, ny, nx = shape
     return -(-nx // tile.x), min(-(-ny // tile.y), LARGEST_GRID), min(-(-nz // tile.z), LARGEST_GRID)
+
+
+def field_reads(tile: ThreadBlock, itemsize: int) -> float:
+    """Values of the field that the threads read from global memory for each new one: the cell and its neighbours."""
+    return 7.0

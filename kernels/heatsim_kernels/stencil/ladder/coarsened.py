@@ -70,3 +70,9 @@ def build(variant: tuple[StencilConfiguration, ThreadBlock]):
 def grid(shape: tuple[int, int, int], tile: ThreadBlock, dtype: str) -> tuple[int, int, int]:
     """A block for each output tile of so many planes."""
     return blocks(shape, (tile.x - 2, tile.y - 2, tile.planes))
+
+
+def field_reads(tile: ThreadBlock, itemsize: int) -> float:
+    """Values of the field that the threads read from global memory for each new one: a tile for its inner cells, in
+    the planes of a march and one more at each end."""
+    return tile.x * tile.y / ((tile.x - 2) * (tile.y - 2)) * (tile.planes + 2) / tile.planes

@@ -41,6 +41,7 @@ from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 # A warp along x, so that all its threads are at the same y and z.
 TILES = (ThreadBlock(2, 2, planes=2),) if SIMULATED else tuple(ThreadBlock(32, 4, planes=n) for n in (6, 8, 12, 4, 2))
 
+VECTOR_BYTES = 16  # that a thread loads at once
 # The axes x, y, z at whose ends the cells of a path may lie.
 AMID, BESIDE_X, ANYWHERE = (False, False, False), (True, False, False), (True, True, True)
 
@@ -79,6 +80,13 @@ def build(variant: tuple[StencilConfiguration, ThreadBlock]):
 def grid(shape: tuple[int, int, int], tile: ThreadBlock, dtype: str) -> tuple[int, int, int]:
     """A block for each tile of so many planes."""
     return blocks(shape, (vector_length(dtype) * tile.x, tile.y, tile.planes))
+
+
+def field_reads(tile: ThreadBlock, itemsize: int) -> float:
+    """Values of the field that the threads read from global memory for each new one: a thread's vector in the next
+    plane, those of the rows before and behind, and a cell at each end."""
+    cells = VECTOR_BYTES / itemsize
+    return (3 * cells + 2) / cells
 
 
 class MarchCells(NamedTuple):

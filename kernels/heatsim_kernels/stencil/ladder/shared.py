@@ -65,3 +65,9 @@ def build(variant: tuple[StencilConfiguration, ThreadBlock]):
 def grid(shape: tuple[int, int, int], tile: ThreadBlock, dtype: str) -> tuple[int, int, int]:
     """A block for each output tile."""
     return blocks(shape, (tile.x - 2, tile.y - 2, tile.z - 2))
+
+
+def field_reads(tile: ThreadBlock, itemsize: int) -> float:
+    """Values of the field that the threads read from global memory for each new one: a tile for its inner cells."""
+    width, height, depth = tile.block
+    return width * height * depth / ((width - 2) * (height - 2) * (depth - 2))
