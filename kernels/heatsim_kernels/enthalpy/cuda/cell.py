@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba import int32, int64, types, uint32, uint64
@@ -10,7 +11,7 @@ from numba.core import cgutils
 
 from heatsim_kernels.enthalpy import cell
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined, intrinsic
-from heatsim_kernels.runtime.cuda.vector_access import constant, load4
+from heatsim_kernels.runtime.cuda.vector_access import constant, load4, store4
 from heatsim_kernels.runtime.fma import fma
 
 
@@ -18,6 +19,9 @@ from heatsim_kernels.runtime.fma import fma
 def item(array, i):
     """array[i], of an array that the kernel does not write; i >= 0 has any type, and none is taken from the end."""
     return constant(array, uint64(i))
+
+
+COLUMNS = 4  # cells of a row that a thread has, where rows are whole vectors
 
 
 class EnthalpyConfiguration(NamedTuple):
@@ -137,6 +141,95 @@ def rates_of_kind(rates, kind):
 def sources_of(structure: EnthalpyConfiguration):
     """`cell.Functions.sources`, of what a structure has."""
     return cell.build_sources(inlined, constant, by_cell=structure.heat_field)
+
+
+class CellRowFunctions(NamedTuple):
+    """What a march does with the cells that a thread has in a row, as tuples."""
+
+    count: int
+    read: Callable[..., Any]
+    write: Callable[..., Any]
+    alike: Callable[..., Any]  # whether they are of one kind: the compiler has what they then share looked up once
+    lines: Callable[..., Any]  # where the lines of the materials of some kinds start
+    start: Callable[..., Any]  # with the sources of a step
+    beside: Callable[..., Any]  # those left and right of them
+    with_first: Callable[..., Any]
+    with_last: Callable[..., Any]
+
+
+def four_cells(structure):
+    """Rows of four cells from a multiple of four on."""
+    sources = sources_of(structure)
+
+    @inlined
+    def alike(k):
+        return (k[0] == k[1]) & (k[2] == k[3]) & (k[0] == k[2])
+
+    @inlined
+    def lines(k, medium):
+        one = two = three = four = line_of_kind(medium, k[0])
+        if not alike(k):
+            two, three, four = line_of_kind(medium, k[1]), line_of_kind(medium, k[2]), line_of_kind(medium, k[3])
+        return one, two, three, four
+
+    @inlined
+    def start(i, u, k, heat):
+        j = int64(i)
+        return (
+            sources(j, u[0], int64(k[0]), heat),
+            sources(j + 1, u[1], int64(k[1]), heat),
+            sources(j + 2, u[2], int64(k[2]), heat),
+            sources(j + 3, u[3], int64(k[3]), heat),
+        )
+
+    @inlined
+    def beside(c, left, right):
+        return (left, c[0], c[1], c[2]), (c[1], c[2], c[3], right)
+
+    @inlined
+    def with_first(c, value):
+        return value, c[1], c[2], c[3]
+
+    @inlined
+    def with_last(c, value):
+        return c[0], c[1], c[2], value
+
+    return CellRowFunctions(COLUMNS, load4, store4, alike, lines, start, beside, with_first, with_last)
+
+
+def one_cell(structure):
+    """Rows of a single cell, as tuples of one."""
+    sources = sources_of(structure)
+
+    @inlined
+    def read(u, i):
+        return (constant(u, i),)
+
+    @inlined
+    def write(v, i, values):
+        v[i] = values[0]
+
+    @inlined
+    def alike(k):
+        return True
+
+    @inlined
+    def lines(kinds, medium):
+        return (line_of_kind(medium, kinds[0]),)
+
+    @inlined
+    def start(i, u, k, heat):
+        return (sources(int64(i), u[0], int64(k[0]), heat),)
+
+    @inlined
+    def beside(c, left, right):
+        return (left,), (right,)
+
+    @inlined
+    def with_end(c, value):
+        return (value,)
+
+    return CellRowFunctions(1, read, write, alike, lines, start, beside, with_end, with_end)
 
 
 # CUDA: the temperature that each cell has, from its enthalpy; a thread a cell.

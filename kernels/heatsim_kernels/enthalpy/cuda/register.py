@@ -17,50 +17,35 @@ Cells with another material beside them get some value here, and their own from 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from numba import int64, types, uint32, uint64
+from numba import types, uint32, uint64
 
 from heatsim_kernels.enthalpy.cuda.cell import (
+    COLUMNS,
     EnthalpyConfiguration,
+    four_cells,
     last_segment,
-    line_of_kind,
     on_line,
+    one_cell,
     rates_of_kind,
-    sources_of,
 )
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.runtime.cuda.register_tuples import each, repeated
-from heatsim_kernels.runtime.cuda.vector_access import constant, integers, load4, store4
+from heatsim_kernels.runtime.cuda.vector_access import constant, integers
 from heatsim_kernels.runtime.cuda.warp_rows import WARP, from_neighbours, load_rows, store_rows
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.runtime.thread_blocks import ThreadBlock
 from heatsim_kernels.stencil.cuda.cell_update import above, below
 
 TILE = ThreadBlock(WARP, 2, planes=2) if SIMULATED else ThreadBlock(WARP, 8, planes=32)
-COLUMNS = 4
 
 ONLY_SMOOTH = True
 
 
-class CellRowFunctions(NamedTuple):
-    """What a march does with the cells that a thread has in a row, as tuples."""
-
-    count: int
-    read: Callable[..., Any]
-    write: Callable[..., Any]
-    alike: Callable[..., Any]  # whether they are of one kind: the compiler has what they then share looked up once
-    lines: Callable[..., Any]  # where the lines of the materials of some kinds start
-    start: Callable[..., Any]  # with the sources of a step
-    beside: Callable[..., Any]  # those left and right of them
-    with_first: Callable[..., Any]
-    with_last: Callable[..., Any]
-
-
 def build(structure: EnthalpyConfiguration):
     """The kernel (u, v, shape, box, rates, medium, walls, heat); `u` and `v` start on a 16-byte boundary."""
-    cells = _four_cells(structure) if structure.fours else _one_cell(structure)
+    cells = four_cells(structure) if structure.fours else one_cell(structure)
     march = _march(structure, cells)
     width, height, chunk, count = cells.count * TILE.x, TILE.y, TILE.planes, cells.count
     size, real = 2 * width * height, getattr(types, structure.dtype)
@@ -89,81 +74,6 @@ def grid(shape: tuple[int, int, int]) -> tuple[int, int, int]:
     nz, ny, nx = shape
     columns = 1 if nx % COLUMNS else COLUMNS
     return -(-nx // (columns * TILE.x)) * -(-ny // TILE.y) * -(-nz // TILE.planes), 1, 1
-
-
-def _four_cells(structure):
-    """Rows of four cells from a multiple of four on."""
-    sources = sources_of(structure)
-
-    @inlined
-    def alike(k):
-        return (k[0] == k[1]) & (k[2] == k[3]) & (k[0] == k[2])
-
-    @inlined
-    def lines(k, medium):
-        one = two = three = four = line_of_kind(medium, k[0])
-        if not alike(k):
-            two, three, four = line_of_kind(medium, k[1]), line_of_kind(medium, k[2]), line_of_kind(medium, k[3])
-        return one, two, three, four
-
-    @inlined
-    def start(i, u, k, heat):
-        j = int64(i)
-        return (
-            sources(j, u[0], int64(k[0]), heat),
-            sources(j + 1, u[1], int64(k[1]), heat),
-            sources(j + 2, u[2], int64(k[2]), heat),
-            sources(j + 3, u[3], int64(k[3]), heat),
-        )
-
-    @inlined
-    def beside(c, left, right):
-        return (left, c[0], c[1], c[2]), (c[1], c[2], c[3], right)
-
-    @inlined
-    def with_first(c, value):
-        return value, c[1], c[2], c[3]
-
-    @inlined
-    def with_last(c, value):
-        return c[0], c[1], c[2], value
-
-    return CellRowFunctions(COLUMNS, load4, store4, alike, lines, start, beside, with_first, with_last)
-
-
-def _one_cell(structure):
-    """Rows of a single cell, as tuples of one."""
-    sources = sources_of(structure)
-
-    @inlined
-    def read(u, i):
-        return (constant(u, i),)
-
-    @inlined
-    def write(v, i, values):
-        v[i] = values[0]
-
-    @inlined
-    def alike(k):
-        return True
-
-    @inlined
-    def lines(kinds, medium):
-        return (line_of_kind(medium, kinds[0]),)
-
-    @inlined
-    def start(i, u, k, heat):
-        return (sources(int64(i), u[0], int64(k[0]), heat),)
-
-    @inlined
-    def beside(c, left, right):
-        return (left,), (right,)
-
-    @inlined
-    def with_end(c, value):
-        return (value,)
-
-    return CellRowFunctions(1, read, write, alike, lines, start, beside, with_end, with_end)
 
 
 def _difference(a, b):
@@ -360,24 +270,52 @@ def _renewed(structure, cells):
     return renewed
 
 
-def _march(structure, cells):
-    """The march of a thread from plane z to `end`, with the row of cells from x on; all of a block march together."""
-    several, (wrap_x, wrap_y, wrap_z) = structure.several, structure.periodic
-    count, read, write, lines = cells.count, cells.read, cells.write, cells.lines
-    (ends_of, ways_of), at_walls, around = _place(structure, count), _at_walls(cells), _around(cells)
-    publish, (load_kinds, parted) = store_rows(count, True), integers(count)
-    nothing, nowhere, size = (uint32(0),) * count, (uint32(0),), count * TILE.x * TILE.y
-    renewed = _renewed(structure, cells)
-    rates_of = _of_axes if structure.uniform else _all
+def _kinds(structure, count):
+    """words_at(medium, i): the kinds of a row of cells as they lie in memory, where they take a quarter of the
+    registers; kinds_of(words, medium): the kind of each."""
+    several, (load_kinds, parted), nothing = structure.several, integers(count), (uint32(0),) * count
 
     @inlined
     def words_at(medium, i):
-        """The kinds of a row of cells as they lie in memory: together they take a quarter of the registers."""
         return load_kinds(medium.kinds, uint64(i)) if several else nothing
 
     @inlined
     def kinds_of(words, medium):
         return parted(words, medium.kinds) if several else nothing
+
+    return words_at, kinds_of
+
+
+def _ask(structure, cells, words_at):
+    """call(i, after, end, plane, side, outer, ways, u, shape, medium): what the round of plane `after`
+    needs from afar: of the plane
+    after the next one the cells and their kinds, of the next one the cells beside the tile."""
+    read, wrap_z = cells.read, structure.periodic[2]
+
+    @inlined
+    def ask(i, after, end, plane, side, outer, ways, u, shape, medium):
+        j, k = i, i
+        if after < end:
+            j = uint32(i + plane)
+            k = above(j, after, shape.nz, plane, wrap_z)
+        coming, coming_words, coming_side, coming_outer = read(u, uint64(k)), words_at(medium, k), side, outer
+        if ways.at_side:
+            coming_side = constant(u, uint32(j + ways.side))
+        if ways.at_edge:
+            coming_outer = read(u, uint64(uint32(j + ways.outer)))
+        return coming, coming_words, coming_side, coming_outer
+
+    return ask
+
+
+def _march(structure, cells):
+    """The march of a thread from plane z to `end`, with the row of cells from x on; all of a block march together."""
+    wrap_x, wrap_y, wrap_z = structure.periodic
+    count, read, write, lines = cells.count, cells.read, cells.write, cells.lines
+    (ends_of, ways_of), at_walls, around = _place(structure, count), _at_walls(cells), _around(cells)
+    publish, (words_at, kinds_of) = store_rows(count, True), _kinds(structure, count)
+    nowhere, size, ask = (uint32(0),), count * TILE.x * TILE.y, _ask(structure, cells, words_at)
+    renewed, rates_of = _renewed(structure, cells), _of_axes if structure.uniform else _all
 
     @inlined
     def march(x, y, z, end, board, u, v, shape, rates, medium, walls, heat):
@@ -397,16 +335,9 @@ def _march(structure, cells):
         other = uint64(at + uint64(size))
         publish(board, at, nowhere, p_here, one)
         while z < end:
-            # What comes from afar is asked for here and used in the next round.
-            j, k, after = i, i, uint32(z + one)
-            if after < end:
-                j = uint32(i + plane)
-                k = above(j, after, shape.nz, plane, wrap_z)
-            coming, coming_words, coming_side, coming_outer = read(u, uint64(k)), words_at(medium, k), side, outer
-            if ways.at_side:
-                coming_side = constant(u, uint32(j + ways.side))
-            if ways.at_edge:
-                coming_outer = read(u, uint64(uint32(j + ways.outer)))
+            after = uint32(z + one)
+            ahead = ask(i, after, end, plane, side, outer, ways, u, shape, medium)
+            coming, coming_words, coming_side, coming_outer = ahead
             left, right = through_x(ends, uint32(z * shape.ny + y), walls)
 
             high_lines = lines(kinds_of(high_words, medium), medium)

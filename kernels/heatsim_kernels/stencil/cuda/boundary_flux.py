@@ -26,6 +26,23 @@ def blocks_for(cells: int) -> int:
     return max(1, min(BLOCKS, -(-cells // THREADS)))
 
 
+@inlined
+def _first_and_strides(face, nz, ny, nx):
+    """The first cell of a face, its columns, and the way from row to row and from column to column."""
+    plane, upper = int64(ny) * int64(nx), face % 2 == 1
+    if face < 2:
+        return int64(nx - 1) if upper else int64(0), int64(nz), int64(ny), plane, int64(nx)
+    if face < 4:
+        return plane - nx if upper else int64(0), int64(nz), int64(nx), plane, int64(1)
+    return plane * (nz - 1) if upper else int64(0), int64(ny), int64(nx), int64(nx), int64(1)
+
+
+@inlined
+def _warmer_beyond(c, a, b, row, w):
+    """How much warmer the ghost beyond a wall is than a cell."""
+    return float64(ghost(c, a[row, w], b[row, w])) - float64(c)
+
+
 def build(structure: StencilConfiguration):
     """The kernel of a structure: (u, trace, places, steps, k, shape, faces, walls..., partial), blocks (any, faces).
 
@@ -36,26 +53,11 @@ def build(structure: StencilConfiguration):
     """
     several, per_cell = structure.kinds != "", structure.wall_per_cell
 
-    @inlined
-    def first_and_strides(face, nz, ny, nx):
-        """The first cell of a face, its columns, and the way from row to row and from column to column."""
-        plane, upper = int64(ny) * int64(nx), face % 2 == 1
-        if face < 2:
-            return int64(nx - 1) if upper else int64(0), int64(nz), int64(ny), plane, int64(nx)
-        if face < 4:
-            return plane - nx if upper else int64(0), int64(nz), int64(nx), plane, int64(1)
-        return plane * (nz - 1) if upper else int64(0), int64(ny), int64(nx), int64(nx), int64(1)
-
-    @inlined
-    def through(c, a, b, row, w):
-        """How much warmer the ghost beyond a wall is than a cell."""
-        return float64(ghost(c, a[row, w], b[row, w])) - float64(c)
-
     def wall_flows(
         u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, kinds, count, weights, shares, partial
     ):
         face = int32(faces[cuda.blockIdx.y])
-        first, lines, columns, line_stride, column_stride = first_and_strides(face, nz, ny, nx)
+        first, lines, columns, line_stride, column_stride = _first_and_strides(face, nz, ny, nx)
         boundary = int64(2) * (int64(nz) * ny + int64(nz) * nx + int64(ny) * nx)
         total, place, offset = float64(0.0), places[face], offsets[face]
         row = min(k, rows - 1), min(k + 1, rows - 1), min(k + 2, rows - 1), min(k + 3, rows - 1)
@@ -72,10 +74,10 @@ def build(structure: StencilConfiguration):
             one = trace[at + boundary if steps > 1 else int64(0)]
             two = trace[at + 2 * boundary if steps > 2 else int64(0)]
             three = trace[at + 3 * boundary if steps > 3 else int64(0)]
-            heat = shares[0] * through(c, a, b, row[0], w)
-            heat += shares[1] * through(one if steps > 1 else c, a, b, row[1], w)
-            heat += shares[2] * through(two if steps > 2 else c, a, b, row[2], w)
-            heat += shares[3] * through(three if steps > 3 else c, a, b, row[3], w)
+            heat = shares[0] * _warmer_beyond(c, a, b, row[0], w)
+            heat += shares[1] * _warmer_beyond(one if steps > 1 else c, a, b, row[1], w)
+            heat += shares[2] * _warmer_beyond(two if steps > 2 else c, a, b, row[2], w)
+            heat += shares[3] * _warmer_beyond(three if steps > 3 else c, a, b, row[3], w)
             total += weight * heat
             position += int64(cuda.gridDim.x) * THREADS
         total = block_sum(total)

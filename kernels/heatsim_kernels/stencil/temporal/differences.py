@@ -58,22 +58,13 @@ def build(structure: StencilConfiguration, tile: TemporalTile, rates_at: int):
     minus_two = np.dtype(structure.dtype).type(-2)
     same_rates, several, with_heat = structure.uniform, structure.kinds != "", structure.heat_table
     begin = _begin(structure, tile)
-    four, two = load_rows(4, True), load_rows(2, True)
 
     def second_difference(start, c, xm, xp, ym, yp, low, zp, rx, ry, rz):
         """`physics.second_difference`, with zm - 2c at hand; fma(-2, c, s) rounds as s - (c + c) does."""
         dx, dy = fma(minus_two, c, xm + xp), fma(minus_two, c, ym + yp)
         return fma(rz, low + zp, fma(ry, dy, fma(rx, dx, start)))
 
-    differences = inlined(_face_differences)
-
-    def own_differences(start, c, xm, xp, ym, yp, low, zp, of, board):
-        at = uint64(rates_at) + uint64(of) * uint64(RATES)
-        rxm, rxp, rym, ryp = four(board, at, (uint32(0),))
-        rzm, rzp = two(board, at, (uint32(4),))
-        return differences(start, c, xm, xp, ym, yp, low, zp, rxm, rxp, rym, ryp, rzm, rzp)
-
-    uniform, of_faces, of_each = each(second_difference), each(_face_differences), each(own_differences)
+    uniform, of_faces, of_each = each(second_difference), each(_face_differences), each(_own_differences(rates_at))
     every_row, first_row = cycled(tile.rows), part(slice(0, tile.columns))
     rate_of = [each(_rate(rates_at, face)) for face in range(6)]
     rate_xm, rate_xp, rate_ym, rate_yp, rate_zm, rate_zp = rate_of
@@ -114,6 +105,19 @@ def _face_differences(start, c, xm, xp, ym, yp, low, zp, rxm, rxp, rym, ryp, rzm
     start = fma(rxp, xp - c, fma(rxm, xm - c, start))
     start = fma(ryp, yp - c, fma(rym, ym - c, start))
     return fma(rzp, zp - c, fma(rzm, low, start))
+
+
+def _own_differences(rates_at):
+    """A cell whose six rates are looked up on the board."""
+    four, two, differences = load_rows(4, True), load_rows(2, True), inlined(_face_differences)
+
+    def own_differences(start, c, xm, xp, ym, yp, low, zp, of, board):
+        at = uint64(rates_at) + uint64(of) * uint64(RATES)
+        rxm, rxp, rym, ryp = four(board, at, (uint32(0),))
+        rzm, rzp = two(board, at, (uint32(4),))
+        return differences(start, c, xm, xp, ym, yp, low, zp, rxm, rxp, rym, ryp, rzm, rzp)
+
+    return own_differences
 
 
 def _heated(c, dt, rate):

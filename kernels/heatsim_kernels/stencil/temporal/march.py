@@ -173,26 +173,17 @@ def splits(variant: TemporalVariant) -> bool:
 def _march(variant):
     """The march of a block through the planes of a piece."""
     structure, tile = variant.structure, variant.tile
-    steps, columns, rows, ahead = tile.steps, tile.columns, tile.rows, tile.ahead
-    _, _, wrap_z = structure.periodic
-    place = setup.build_place(structure, tile)
-    apart = splits(variant)
-    inner, beside_both = _turn(variant, TileWalls(False, False, False)), _turn(variant, TileWalls(True, True, False))
-    beside_x, beside_y = _turn(variant, TileWalls(True, False, False)), _turn(variant, TileWalls(False, True, False))
-    general = _turn(variant, TileWalls(True, True, True))
-    cells, pair, levels = repeated(columns * rows), repeated(2), repeated(steps)
-    fetch = _fetch(variant)
-    real, traced, corner = np.dtype(structure.dtype).type, variant.traced, Board.of(tile, structure).corner
-    zero = real(0)
+    steps, ahead, wrap_z = tile.steps, tile.ahead, structure.periodic[2]
+    place, put_corner, fetch = setup.build_place(structure, tile), _corner(variant), _fetch(variant)
+    general, amid = _turn(variant, TileWalls(True, True, True)), _turns_amid(variant)
+    cells, pair, levels = repeated(tile.columns * tile.rows), repeated(2), repeated(steps)
+    traced, zero = variant.traced, np.dtype(structure.dtype).type(0)
 
     @inlined
     def march(pieces, piece, u, v, trace, shape, board, rates, media, of_lanes):
         lane, span, begin, at_x, at_y = place(pieces, piece, shape)
         if traced:
-            for axis in range(2):
-                board[corner + 3 * axis] = real(pieces[piece, axis])
-                for end in range(2):
-                    board[corner + 3 * axis + end + 1] = real(pieces[piece, 4 + 2 * axis + end])
+            put_corner(board, pieces, piece)
         # Plane `last` has been taken in when plane end - 1 leaves; what is beyond the grid is any value.
         k, last = int32(span.first - int32(steps)), int32(span.end - int32(1) + int32(steps))
         if not wrap_z:
@@ -208,24 +199,53 @@ def _march(variant):
             if k < free or k > bound:
                 moving = general(moving, k, *args)
                 k = int32(k + int32(1))
-            elif (at_x and at_y) if apart else (at_x or at_y):
-                while k <= bound:
-                    moving = beside_both(moving, k, *args)
-                    k = int32(k + int32(1))
-            elif at_x:
-                while k <= bound:
-                    moving = beside_x(moving, k, *args)
-                    k = int32(k + int32(1))
-            elif at_y:
-                while k <= bound:
-                    moving = beside_y(moving, k, *args)
-                    k = int32(k + int32(1))
             else:
-                while k <= bound:
-                    moving = inner(moving, k, *args)
-                    k = int32(k + int32(1))
+                moving, k = amid(moving, k, bound, at_x, at_y, args)
 
     return march
+
+
+def _turns_amid(variant):
+    """call(moving, k, bound, at_x, at_y, args): the turns k <= bound, in which no level is at a wall of z."""
+    apart = splits(variant)
+    inner, beside_both = _turn(variant, TileWalls(False, False, False)), _turn(variant, TileWalls(True, True, False))
+    beside_x, beside_y = _turn(variant, TileWalls(True, False, False)), _turn(variant, TileWalls(False, True, False))
+
+    @inlined
+    def turns(moving, k, bound, at_x, at_y, args):
+        if (at_x and at_y) if apart else (at_x or at_y):
+            while k <= bound:
+                moving = beside_both(moving, k, *args)
+                k = int32(k + int32(1))
+        elif at_x:
+            while k <= bound:
+                moving = beside_x(moving, k, *args)
+                k = int32(k + int32(1))
+        elif at_y:
+            while k <= bound:
+                moving = beside_y(moving, k, *args)
+                k = int32(k + int32(1))
+        else:
+            while k <= bound:
+                moving = inner(moving, k, *args)
+                k = int32(k + int32(1))
+        return moving, k
+
+    return turns
+
+
+def _corner(variant):
+    """call(board, pieces, piece) puts on the board where the tile is and what it owns, for `boundary_trace`."""
+    corner, real = Board.of(variant.tile, variant.structure).corner, np.dtype(variant.structure.dtype).type
+
+    @inlined
+    def put(board, pieces, piece):
+        for axis in range(2):
+            board[corner + 3 * axis] = real(pieces[piece, axis])
+            for end in range(2):
+                board[corner + 3 * axis + end + 1] = real(pieces[piece, 4 + 2 * axis + end])
+
+    return put
 
 
 def _fetch(variant):

@@ -52,7 +52,7 @@ def build_place(structure: StencilConfiguration, tile: TemporalTile):
     steps, columns, rows, bands = tile.steps, tile.columns, tile.rows, tile.bands
     width, height, board = tile.width, tile.height, Board.of(tile, structure)
     ring, kinds, lane_size = board.ring, board.kind_ring, board.lane
-    count_rows, around = counted(rows), each(wrapped)
+    count_rows, around, owned_rows = counted(rows), each(wrapped), _owned_rows(rows)
 
     @inlined
     def place(pieces, piece, shape):
@@ -66,11 +66,7 @@ def build_place(structure: StencilConfiguration, tile: TemporalTile):
         wall_top, wall_bottom = not wrap_y and y0 == 0, not wrap_y and y0 + int32(height) == ny
         at_left, at_right = wall_left and tx == 0, wall_right and tx == int32(WARP - 1)
         at_top, at_bottom = wall_top and band == 0, wall_bottom and band == int32(bands - 1)
-        owned = uint32(0)
-        if x >= left and x < right:
-            for r in range(rows):
-                if y + r >= top and y + r < bottom:
-                    owned = uint32(owned | uint32(uint32(1) << uint32(r)))
+        owned = owned_rows(y, top, bottom) if x >= left and x < right else uint32(0)
         if wrap_x:
             x = into(x, nx)
         if wrap_y:
@@ -100,6 +96,20 @@ def build_place(structure: StencilConfiguration, tile: TemporalTile):
         return lane, span, begin, wall_left or wall_right, wall_top or wall_bottom
 
     return place
+
+
+def _owned_rows(rows):
+    """call(y, top, bottom): bit r is set where row y + r is owned, top <= y + r < bottom."""
+
+    @inlined
+    def owned_rows(y, top, bottom):
+        owned = uint32(0)
+        for r in range(rows):
+            if y + r >= top and y + r < bottom:
+                owned = uint32(owned | uint32(uint32(1) << uint32(r)))
+        return owned
+
+    return owned_rows
 
 
 # CUDA: the numbers that all levels of `temporal` look up, brought to shared memory before a block marches.
