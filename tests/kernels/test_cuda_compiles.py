@@ -93,7 +93,7 @@ def ptx_of_sweep(movement: str, name: str, precision: str, capability: tuple[int
 
     module = import_module(f"heatsim_kernels.stencil.ladder.{movement}")
     chosen, tile = structure(name, precision), module.TILES[0]
-    signature = sweep_signature(precision, chosen.kinds)
+    signature = sweep_signature(precision, chosen.class_dtype)
     return str(cuda.compile_ptx(module.build((chosen, tile)), signature, cc=capability)[0])
 
 
@@ -195,7 +195,7 @@ def test_the_ledger_kernels_compile_without_spills(name: str, precision: str, ca
     from heatsim_kernels.stencil.cuda import boundary_flux
 
     chosen = structure(name, precision)
-    walls = ptx_of(boundary_flux.build, chosen, flows_signature(precision, chosen.kinds), capability)
+    walls = ptx_of(boundary_flux.build, chosen, flows_signature(precision, chosen.class_dtype), capability)
     taps = ptx_of(boundary_flux.build_ambient_flux, None, taps_signature(precision), capability)
     assert spilled_bytes(walls, capability) == spilled_bytes(taps, capability) == 0
 

@@ -27,7 +27,7 @@ def stage_signature(precision: str, kinds: str) -> Any:
 def ptx_of_stage(movement: str, name: str, precision: str, form: str) -> str:
     module = import_module(f"heatsim_kernels.stencil.ladder.{movement}")
     chosen = structure(name, precision)._replace(stage=form)
-    return ptx_of(module.build, (chosen, module.TILES[0]), stage_signature(precision, chosen.kinds), (9, 0))
+    return ptx_of(module.build, (chosen, module.TILES[0]), stage_signature(precision, chosen.class_dtype), (9, 0))
 
 
 CASES = [
