@@ -21,6 +21,7 @@ ROOMS = {
     "heatsim.scenario": {
         "heatsim.integrators.INTEGRATORS",
         "heatsim.physics.boundary",
+        "heatsim_kernels.stencil",  # names of the kernels; it imports nothing heavy
         "pydantic",
         "pydantic_core",
         "numpy",

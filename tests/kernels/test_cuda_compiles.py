@@ -112,7 +112,7 @@ def sums_signature(precision: str) -> Any:
 def ptx_of_sweep(row: Row) -> str:
     module = import_module(f"heatsim_kernels.stencil.ladder.{row['movement']}")
     chosen = configuration(row)
-    signature = (stage_signature if row["stage"] else sweep_signature)(row["precision"], chosen.kinds)
+    signature = (stage_signature if row["stage"] else sweep_signature)(row["precision"], chosen.class_dtype)
     return ptx_of(module.build, (chosen, module.TILES[0]), signature, row["capability"])
 
 
@@ -217,7 +217,7 @@ def test_the_ledger_kernels_compile_without_spills(whole: bool, precision: str, 
 
     terms = LARGEST if whole else {**LARGEST, "rates": UNIFORM, **dict.fromkeys(list(FACTORS)[-3:], False)}
     chosen = configuration({**terms, "precision": precision})
-    walls = ptx_of(boundary_flux.build, chosen, flows_signature(precision, chosen.kinds), capability)
+    walls = ptx_of(boundary_flux.build, chosen, flows_signature(precision, chosen.class_dtype), capability)
     taps = ptx_of(boundary_flux.build_ambient_flux, None, taps_signature(precision), capability)
     assert spilled_bytes(walls, capability) == spilled_bytes(taps, capability) == 0
 

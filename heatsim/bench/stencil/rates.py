@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from math import prod
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from heatsim_kernels.stencil import ONE_STEP_KERNELS
+from heatsim_kernels.stencil.ladder import load_kernel
 
 from heatsim.bench import device_limits, machine
 from heatsim.bench.interleaved_timing import Subject, Timing, Work, clock_of, time_interleaved
@@ -99,9 +99,6 @@ def _resources(contender: KernelUnderTest, problem: TimedStencil, dtype: np.dtyp
 # method, Geosci. Model Dev. 15, 2022); several steps a sweep can.
 
 
-VECTOR = 16  # bytes that a thread of `register` loads at once
-
-
 def operations_per_cell(materials: int) -> int:
     """Additions and multiplications a cell and step: see `heatsim_kernels.stencil.physics`, an fma counts as two.
 
@@ -125,39 +122,12 @@ def asked_intensity(kernel: str, precision: str, materials: int) -> float | None
 
     With the first of the kernel's tiles, which is what a sweep takes unless told.
     """
-    if kernel not in _READS:
+    if kernel not in ONE_STEP_KERNELS:
         return None
-    itemsize = np.dtype(precision).itemsize
-    reads = _READS[kernel](import_module(f"heatsim_kernels.stencil.ladder.{kernel}"), itemsize)
+    itemsize, module = np.dtype(precision).itemsize, load_kernel(kernel)
+    reads = module.field_reads(module.TILES[0], itemsize)
     kind = 1 if materials > 1 else 0  # a byte of the cell; those of its neighbours are not asked for
     return operations_per_cell(materials) / (reads * itemsize + kind)
-
-
-def _of_tile(module: ModuleType, itemsize: int) -> float:
-    """A tile and its halo are read for the cells inside."""
-    width, height, depth = module.TILES[0].block
-    return float(width * height * depth / ((width - 2) * (height - 2) * (depth - 2)))
-
-
-def _of_march(module: ModuleType, itemsize: int) -> float:
-    """A tile and its halo in x and y, and a plane more at both ends of the march."""
-    tile = module.TILES[0]
-    return float(tile.x * tile.y / ((tile.x - 2) * (tile.y - 2)) * (tile.planes + 2) / tile.planes)
-
-
-def _of_rows(module: ModuleType, itemsize: int) -> float:
-    """A thread's vector of cells in the next plane, those in the rows before and after, and a cell at each end."""
-    cells = VECTOR / itemsize
-    return (3 * cells + 2) / cells
-
-
-# Values of the field that a kernel asks for, for each new one.
-_READS: dict[str, Callable[[ModuleType, int], float]] = {
-    "basic": lambda module, itemsize: 7.0,
-    "shared": _of_tile,
-    "coarsened": _of_march,
-    "register": _of_rows,
-}
 
 
 # Tiles of the CUDA kernels, timed side by side; the fastest is kept for later runs on this kind of GPU.
