@@ -1,4 +1,4 @@
-"""The problem that a run solves."""
+"""The problem that a run solves, and how it is built from a scenario."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import cast
 
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
+from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
 from heatsim_kernels.field.time_statistics import StatisticsRequest
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
@@ -25,11 +26,13 @@ from heatsim.physics.smoothing import smooth_field
 from heatsim.problem.cell_classes import CellClasses, make_cell_classes
 from heatsim.problem.derived_fields import Vector, flux_and_gradient
 from heatsim.problem.events import MIN_STEP_SHARE, Events, find_events, input_event_times
-from heatsim.problem.temperature_bounds import find_temperature_bounds, input_range, sample_times
 from heatsim.problem.temperature_dependence import (
     TabulatedMaterials,
+    find_temperature_bounds,
+    input_range,
     make_nonlinear_terms,
     require_nonlinear_integrator,
+    sample_times,
     tabulate_boundary_factors,
     tabulate_materials,
 )
@@ -52,7 +55,7 @@ _MAX_BATCH_VALUES = 2**20  # values of walls or heat in one batch of steps
 
 @dataclass(frozen=True)
 class Problem:
-    """What is solved, in SI units; temperatures are the rise over `reference`, which is in the scenario's unit."""
+    """What is solved, in SI units. Temperatures are rises over `reference`, which is in the scenario's unit."""
 
     scenario: Scenario
     grid: Grid
@@ -69,8 +72,8 @@ class Problem:
     largest_step: float  # s
     dtype: np.dtype
     parts: tuple[StatisticsRegion, ...]  # of which statistics are kept
-    tabulated: TabulatedMaterials | None  # materials, and
-    surfaces: SurfaceConditions | None  # faces, where something follows temperature
+    tabulated: TabulatedMaterials | None  # materials of a nonlinear problem,
+    surfaces: SurfaceConditions | None  # and its faces
 
     @property
     def temperature_dependent(self) -> bool:
@@ -128,7 +131,8 @@ class Problem:
     @property
     def batch(self) -> int:
         """The most steps for which one `drive` can be made."""
-        walls = (5 if self.temperature_dependent else 1) * self.terms.wall_size if self.walls.varies else 0
+        rows = len(SURFACE_TERMS) if self.temperature_dependent else 1
+        walls = rows * self.terms.wall_size if self.walls.varies else 0
         fitting = max(1, _MAX_BATCH_VALUES // max(walls, self.terms.kind_count if self.volume_sources.varies else 0, 1))
         return min(fitting, self.volume_sources.longest_batch or fitting)
 
@@ -179,8 +183,8 @@ class Problem:
         return energy
 
     def heat_released(self, end: float, looks: int) -> tuple[float, float] | None:
-        """Energy that sources have until `end` s, and that without regard to sign, J, from so many looks at them;
-        None where nothing follows an expression in t alone, or where a look costs a field."""
+        """Energy that sources have until `end` s, and that without regard to sign, J, from so many samples of them;
+        None where no source is an expression in t alone, or where a sample costs a field."""
         if not self.volume_sources.sampled_cheaply:
             return None
         dt, energies = end / looks, []
@@ -285,7 +289,7 @@ def _tables(
     walls: BoundaryFaces,
     reference: float,
 ) -> TabulatedMaterials | None:
-    """The materials as tables, where something follows temperature."""
+    """The materials as tables, where something depends on temperature."""
     if find_temperature_dependence(scenario) is None:
         return None
     require_nonlinear_integrator(scenario)
@@ -323,7 +327,7 @@ def _reference(initial: InitialField, walls: BoundaryFaces, media: Materials) ->
     return 0.5 * (min(values) + max(values))
 
 
-# Whether a problem fits into this machine while it is built, before anything is allocated.
+# --- the memory that building takes, checked before anything is allocated
 
 
 BYTES_A_CELL, BYTES_A_PLACE = 9, 300  # bytes a cell, and a cell along an axis, that building takes, about: measured
