@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
-from typing import cast
+from typing import Any
 
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
@@ -143,32 +143,40 @@ class Problem:
             return float((self.terms.capacity * u) @ self.kinds.count)
         return rise * self.whole_capacity
 
-    def drive(self, times: np.ndarray, dt: float = 0.0) -> Forcing:
+    def drive(self, times: np.ndarray, dt: float = 0.0) -> Forcing | NonlinearForcing:
         """Boundary values and sources at the start of each of a batch of steps; `times` (k,) in s. Traces and beams
         have their means over steps of `dt` s, or where it is 0 what they are at these times. Inputs are never asked for
         after the end, which sums of steps may pass by rounding."""
-        if not self.scenario.time.is_steady:
-            times = np.minimum(times, self.scenario.time.end)
-        when, volume_sources = times if self.volume_sources.varies else times[:1], self.volume_sources
-        table = volume_sources.table(when, dt)
-        table = None if table is None else table[:, self.kinds.zone]
-        sources = (
-            table,
-            volume_sources.field(float(times[0]), dt),
-            volume_sources.scale(when, dt),
-            volume_sources.deposits(when, dt),
-        )
-        if self.surfaces is not None:
-            return cast(Forcing, NonlinearForcing(self.surfaces.at(times), *sources))  # as its sweeps take it
+        if self.surfaces is None:
+            return self.linear_forcing(times, dt)
+        times = self._until_end(times)
+        sources = self._sources(times, dt)
+        return NonlinearForcing(self.surfaces.at(times), *sources)
+
+    def linear_forcing(self, times: np.ndarray, dt: float = 0.0) -> Forcing:
+        """What `drive` gives of a linear problem."""
+        times = self._until_end(times)
+        sources = self._sources(times, dt)
         a, b = self.wall_values(times)
         return Forcing(a, b, *sources)
+
+    def _until_end(self, times: np.ndarray) -> np.ndarray:
+        return times if self.scenario.time.is_steady else np.minimum(times, self.scenario.time.end)
+
+    def _sources(self, times: np.ndarray, dt: float) -> tuple[Any, ...]:
+        """The part of the forcing that volume sources are."""
+        sources = self.volume_sources
+        when = times if sources.varies else times[:1]
+        table = sources.table(when, dt)
+        table = None if table is None else table[:, self.kinds.zone]
+        return table, sources.field(float(times[0]), dt), sources.scale(when, dt), sources.deposits(when, dt)
 
     def wall_values(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(k, wall_size) values of a and b at each time: see `Forcing`; k = 1 if nothing depends on time."""
         a, b = self.walls.at(times)
         return (a, b) if self.wall_entries is None else (a[:, self.wall_entries], b[:, self.wall_entries])
 
-    def source_energy(self, drive: Forcing, dt: float, steps: int) -> np.ndarray:
+    def source_energy(self, drive: Forcing | NonlinearForcing, dt: float, steps: int) -> np.ndarray:
         """(steps,) heat released in each step of `dt`, J, with the numbers as the sweep rounds them."""
         kind = self.dtype.type
         energy = np.zeros(steps)
