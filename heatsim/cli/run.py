@@ -6,7 +6,7 @@ import ctypes
 import json as jsonlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -28,24 +28,14 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Say what the run would take, and write nothing.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary.")
 @as_json_option
-def run(
-    file: Path,
-    output: Path | None,
-    overrides: tuple[str, ...],
-    device: str | None,
-    kernel: str | None,
-    force: bool,
-    dry_run: bool,
-    quiet: bool,
-    as_json: bool,
-) -> None:
+def run(file: Path, overrides: tuple[str, ...], quiet: bool, as_json: bool, **options: Any) -> None:
     """Run a scenario FILE to its results."""
-    chosen = [f"compute.{name}={value}" for name, value in (("device", device), ("kernel", kernel)) if value]
+    chosen = [f"compute.{name}={options[name]}" for name in ("device", "kernel") if options[name]]
     from heatsim.scenario import load
 
     release_large_arrays()
     scenario = load(file, [*overrides, *chosen])
-    if dry_run:
+    if options["dry_run"]:
         _print_estimate(scenario, as_json)
         return
     from heatsim.cli import progress, summary
@@ -57,6 +47,7 @@ def run(
             show(progress)
             return not caught
 
+        output, force = options["output"], options["force"]
         result = runs.run_scenario(scenario, output, force=force, watch=watch, warn=print_warnings)
     if as_json:
         click.echo(jsonlib.dumps({"folder": str(result.path), **result.info}, indent=2))

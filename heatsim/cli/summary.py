@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heatsim.integrators import INTEGRATORS
+from heatsim.recorders import RECORDERS
 
 if TYPE_CHECKING:
     from heatsim.store.folder import RunFolder
@@ -89,11 +90,9 @@ def format_folder(folder: RunFolder, info: dict[str, Any]) -> str:
         ("snapshots", f"{len(folder.snapshot_paths())} in {folder.series.name}"),
         ("fields", ", ".join(["temperature", *info.get("fields", ())])),
         ("slices", ", ".join(f"{name} ({count} frames)" for name, count in frames.items()) or "none"),
-        ("probes", folder.probes.name if folder.probes.is_file() else "none"),
-        ("regions", folder.regions.name if folder.regions.is_file() else "none"),
-        ("hot spots", folder.hotspots.name if folder.hotspots.is_file() else "none"),
-        ("energy ledger", folder.energy.name if folder.energy.is_file() else "none"),
     ]
+    tables = [(entry.label, entry.table) for entry in RECORDERS.values() if entry.table]
+    rows += [(label, table if (folder.path / table).is_file() else "none") for label, table in tables]
     return format_table(rows)
 
 

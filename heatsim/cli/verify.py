@@ -21,7 +21,9 @@ from heatsim.cli.options import device_option, write_option
     "--output", type=click.Path(path_type=Path), metavar="DIR", help="Keep the runs there, and a figure each."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@write_option("docs/reports/verification.md", "Put table and figures into a document, in place of this device's last ones")
+@write_option(
+    "docs/reports/verification.md", "Put table and figures into a document, in place of this device's last ones"
+)
 def verify(**asked: Any) -> None:
     """Run problems with published or exact answers, all or those of NAMES, and judge them.
 

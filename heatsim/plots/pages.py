@@ -8,11 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+
+from heatsim.plots.units import widen
+
+DPI = 150
 
 INK = "#22262b"
 FAINT = "#6b7280"
@@ -32,6 +37,27 @@ class Margins:
     right: float = 0.3
     bottom: float = 0.62
     top: float = 0.2
+
+
+@dataclass(frozen=True)
+class PlaneStyle:
+    """What a picture of a plane, or of a line in it, says and shows beside the values.
+
+    labels: names of the horizontal and the vertical axis, such as ("x", "y"); unit: of the values; limits: the values
+    at the ends of the colour scale; None: the least and the greatest; quantity: of the values, for the scale.
+    """
+
+    labels: tuple[str, str]
+    unit: str
+    title: str
+    subtitle: str = ""
+    limits: tuple[float, float] | None = None
+    quantity: str = "Temperature"
+    dpi: int = DPI
+
+    def limits_of(self, values: np.ndarray) -> tuple[float, float]:
+        """The ends of the colour scale, spread where they are nearly equal."""
+        return widen((float(values.min()), float(values.max())) if self.limits is None else self.limits)
 
 
 class Page:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 
-from heatsim.plots.pages import FAINT, Margins, Page, label_axes, space_ticks
-from heatsim.plots.units import length_unit, value_label, widen
+from heatsim.plots.pages import FAINT, Margins, Page, PlaneStyle, label_axes, space_ticks
+from heatsim.plots.units import length_unit, value_label
 
 _WIDTH, _HEIGHT = 6.4, 3.2  # in
 _STRIP, _GAP = 0.16, 0.1  # in, height of the colour strip and the gap above it
@@ -20,52 +21,66 @@ def draw_profile(
     path: Path,
     values: np.ndarray,
     extent: tuple[float, float],
+    style: PlaneStyle,
     *,
-    label: str,
-    unit: str,
-    limits: tuple[float, float],
-    title: str,
-    subtitle: str = "",
-    quantity: str = "Temperature",
-    dpi: int = 150,
+    along: int = 0,
     faces: np.ndarray | None = None,
 ) -> None:
-    """Draw cell values (n,) between the faces `extent` (m) of the axis `label` into the PNG file `path`.
+    """Draw cell values (n,) between the faces `extent` (m) of an axis into the PNG file `path`.
 
-    `faces` (n + 1,) are those of unequal cells, m. `limits` are the values at the ends of the colour scale; the
-    vertical axis shows a little more. Raises OSError.
+    `along` is 0 or 1 for the horizontal or vertical axis of the style's labels; `faces` (n + 1,) are those of unequal
+    cells, m. The vertical axis shows a little more than the limits of the colour scale. Raises OSError.
     """
-    low, high = widen(limits)
-    start, end = extent
-    count = len(values)
-    if faces is None:
-        centres = start + (np.arange(count) + 0.5) * ((end - start) / count)
-    else:
-        centres = 0.5 * (faces[:-1] + faces[1:])
-    page = Page((_WIDTH, _HEIGHT), _MARGINS, title, subtitle)
-
+    limits = style.limits_of(values)
+    page = Page((_WIDTH, _HEIGHT), _MARGINS, style.title, style.subtitle)
     axes = page.add_axes()
-    axes.plot(centres, values, color=_CURVE, lw=1.8, marker="o" if count <= 40 else "", ms=3.5)
-    axes.set_xlim(start, end)
+    _draw_curve(axes, _centres(extent, len(values), faces), values, extent, limits)
+    strip = page.add_axes(bottom=-_GAP - _STRIP, height=_STRIP)
+    _draw_strip(strip, values, extent, limits, faces)
+
+    scale, symbol = length_unit(extent[1] - extent[0])
+    for axis in (axes.xaxis, strip.xaxis):
+        space_ticks(axis, _WIDTH, 0.75, scale)
+    space_ticks(axes.yaxis, _HEIGHT, 0.45)
+    label_axes(axes, "", value_label(style.quantity, style.unit))
+    label_axes(strip, f"{style.labels[along]} ({symbol})", "")
+    page.save(path, style.dpi)
+
+
+def _centres(extent: tuple[float, float], count: int, faces: np.ndarray | None) -> np.ndarray:
+    """The places of the cells, m."""
+    start, end = extent
+    if faces is None:
+        return start + (np.arange(count) + 0.5) * ((end - start) / count)
+    return np.asarray(0.5 * (faces[:-1] + faces[1:]))
+
+
+def _draw_curve(
+    axes: Axes, centres: np.ndarray, values: np.ndarray, extent: tuple[float, float], limits: tuple[float, float]
+) -> None:
+    low, high = limits
+    axes.plot(centres, values, color=_CURVE, lw=1.8, marker="o" if len(values) <= 40 else "", ms=3.5)
+    axes.set_xlim(*extent)
     axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
     axes.grid(color=FAINT, alpha=0.2, lw=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(axis="x", labelbottom=False, length=0)
 
-    strip = page.add_axes(bottom=-_GAP - _STRIP, height=_STRIP)
+
+def _draw_strip(
+    strip: Axes,
+    values: np.ndarray,
+    extent: tuple[float, float],
+    limits: tuple[float, float],
+    faces: np.ndarray | None,
+) -> None:
+    """The values in colour."""
+    low, high = limits
     colours = mpl.colormaps["inferno"].with_extremes(bad="#c9ced6")
-    box = (start, end, 0.0, 1.0)
+    box = (*extent, 0.0, 1.0)
     if faces is None:
         strip.imshow(values[np.newaxis], extent=box, aspect="auto", cmap=colours, vmin=low, vmax=high)
     else:
         strip.pcolorfast(faces, np.array(box[2:]), values[np.newaxis], cmap=colours, vmin=low, vmax=high)
-        strip.set_xlim(start, end)
+        strip.set_xlim(*extent)
     strip.set_yticks([])
-
-    scale, symbol = length_unit(end - start)
-    for axis in (axes.xaxis, strip.xaxis):
-        space_ticks(axis, _WIDTH, 0.75, scale)
-    space_ticks(axes.yaxis, _HEIGHT, 0.45)
-    label_axes(axes, "", value_label(quantity, unit))
-    label_axes(strip, f"{label} ({symbol})", "")
-    page.save(path, dpi)

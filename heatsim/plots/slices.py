@@ -15,11 +15,9 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.patches import Circle
 from matplotlib.patheffects import Stroke, withStroke
 
-from heatsim.plots.pages import INK, Margins, Page, label_axes, space_ticks
+from heatsim.plots.pages import DPI, INK, Margins, Page, PlaneStyle, label_axes, space_ticks
 from heatsim.plots.profiles import draw_profile
-from heatsim.plots.units import length_unit, unit_symbol, value_label, widen
-
-DPI = 150
+from heatsim.plots.units import length_unit, unit_symbol, value_label
 
 Extent = tuple[float, float, float, float]  # left, right, bottom, top, m
 Faces = tuple[np.ndarray, np.ndarray]  # places of the cell faces along rows and columns, m
@@ -32,67 +30,31 @@ _CONTOUR_CELLS = 16  # an axis; on fewer cells the lines are only corners
 _CONTOUR_POINTS = 400  # an axis; finer fields are thinned out, which no eye sees
 
 
-def draw_slice(
-    path: Path,
-    field: np.ndarray,
-    extent: Extent,
-    *,
-    labels: tuple[str, str],
-    unit: str,
-    limits: tuple[float, float],
-    title: str,
-    subtitle: str = "",
-    quantity: str = "Temperature",
-    dpi: int = DPI,
-    faces: Faces | None = None,
-) -> None:
+def draw_slice(path: Path, field: np.ndarray, extent: Extent, style: PlaneStyle, *, faces: Faces | None = None) -> None:
     """Draw `field` (rows, columns), row 0 at the bottom, into the PNG file `path`.
 
-    `extent` is (left, right, bottom, top) in m; `labels` are the names of the horizontal and the vertical
-    axis, such as ("x", "y"); `limits` are the values at the ends of the colour scale; `faces` are those of
-    unequal cells. A plane one cell thick is drawn as a profile; one too narrow to show in proportion is
-    stretched, which its label says. Raises OSError.
+    `extent` is (left, right, bottom, top) in m; `faces` are those of unequal cells. A plane one cell thick is drawn as
+    a profile; one too narrow to show in proportion is stretched, which its label says. Raises OSError.
     """
     if 1 in field.shape and field.size > 1:
-        along = 0 if field.shape[0] == 1 else 2
-        draw_profile(
-            path,
-            field.ravel(),
-            (extent[along], extent[along + 1]),
-            label=labels[along // 2],
-            unit=unit,
-            limits=limits,
-            title=title,
-            subtitle=subtitle,
-            quantity=quantity,
-            dpi=dpi,
-            faces=None if faces is None else faces[1 - along // 2],
-        )
+        along = 0 if field.shape[0] == 1 else 1
+        ends = extent[2 * along], extent[2 * along + 1]
+        draw_profile(path, field.ravel(), ends, style, along=along, faces=None if faces is None else faces[1 - along])
         return
-    page, _ = slice_page(field, extent, labels, unit, limits, title, subtitle, quantity, faces)
-    page.save(path, dpi)
+    page, _ = slice_page(field, extent, style, faces)
+    page.save(path, style.dpi)
 
 
-def slice_page(
-    field: np.ndarray,
-    extent: Extent,
-    labels: tuple[str, str],
-    unit: str,
-    limits: tuple[float, float],
-    title: str,
-    subtitle: str = "",
-    quantity: str = "Temperature",
-    faces: Faces | None = None,
-) -> tuple[Page, Axes]:
+def slice_page(field: np.ndarray, extent: Extent, style: PlaneStyle, faces: Faces | None = None) -> tuple[Page, Axes]:
     """The page that `draw_slice` saves for a plane of more than one cell along both axes, and the axes of the plane."""
     width, height = _box_size(extent)
-    page = Page((width, height), _MARGINS, title, subtitle)
+    page = Page((width, height), _MARGINS, style.title, style.subtitle)
     axes = page.add_axes()
-    image = _draw_cells(axes, field, extent, widen(limits), faces)
+    image = _draw_cells(axes, field, extent, style.limits_of(field), faces)
     bar = page.figure.colorbar(image, cax=page.add_axes(left=width + _GAP, width=_BAR))
-    _finish_bar(bar, quantity, unit, height)
+    _finish_bar(bar, style.quantity, style.unit, height)
     _add_contours(axes, field, _lattice(field, extent, faces), bar)
-    _label_lengths(axes, extent, labels, (width, height))
+    _label_lengths(axes, extent, style.labels, (width, height))
     return page, axes
 
 
@@ -201,24 +163,14 @@ class HotspotMark(NamedTuple):
 
 
 def draw_hotspots(
-    path: Path,
-    field: np.ndarray,
-    extent: Extent,
-    spots: Sequence[HotspotMark],
-    *,
-    labels: tuple[str, str],
-    unit: str,
-    title: str,
-    subtitle: str = "",
-    dpi: int = DPI,
+    path: Path, field: np.ndarray, extent: Extent, spots: Sequence[HotspotMark], style: PlaneStyle
 ) -> None:
     """Draw `field` (rows, columns) as `draw_slice` does, and round each spot a circle of sqrt(2) its scale.
 
     There the Laplacian of a Gaussian spot is zero: outside, the temperature is level again. Spots are numbered in the
     order given, and where they are few their rises stand beside them. Raises OSError.
     """
-    limits = float(field.min()), float(field.max())
-    page, axes = slice_page(field, extent, labels, unit, limits, title, subtitle)
+    page, axes = slice_page(field, extent, style)
     least = _LEAST_RADIUS * max(extent[1] - extent[0], extent[3] - extent[2])
     for number, spot in enumerate(spots, 1):
         radius = max(least, sqrt(2.0) * spot.scale)
@@ -229,7 +181,7 @@ def draw_hotspots(
             rise = f"  +{spot.rise:.3g} K" if len(spots) <= _MOST_RISES else ""
             _write(axes, extent, spot, radius, f"{number}{rise}")
     axes.set(xlim=extent[:2], ylim=extent[2:])
-    page.save(path, dpi)
+    page.save(path, style.dpi)
 
 
 def _write(axes: Axes, extent: Extent, spot: HotspotMark, radius: float, text: str) -> None:

@@ -1,11 +1,13 @@
 """Recorders: each keeps one kind of result of a run.
 
-A recorder has `times` (s, when it is due), `record(state)` and `close(finished)`, called in that order.
+A recorder has `times` (s, when it is due), `record(state)` and `close(finished)`, called in that order. A new one takes
+three files: its own, with a function `make`; its line in RECORDERS; and its key in `scenario/output.py`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
@@ -27,25 +29,34 @@ class Recorder(Protocol):
         """End the record; called once, and quick to return after a run that did not finish."""
 
 
+class RecorderEntry(NamedTuple):
+    """A kind of recorder.
+
+    module: whose `make(problem, folder, writer)` gives the recorders that a scenario asks for, in a list; table: the
+    file that they write in the run folder, or "" if they write where the folder has places of its own; label: of that
+    file in what `heatsim info` prints.
+    """
+
+    module: str
+    table: str = ""
+    label: str = ""
+
+
+# In the order in which they record and end: hot spots are searched for on slices, so these come before.
+RECORDERS = {
+    "slices": RecorderEntry("heatsim.recorders.slices"),
+    "snapshots": RecorderEntry("heatsim.recorders.snapshots"),
+    "probes": RecorderEntry("heatsim.recorders.probes", "probes.csv", "probes"),
+    "regions": RecorderEntry("heatsim.recorders.regions", "regions.csv", "regions"),
+    "hotspots": RecorderEntry("heatsim.recorders.hotspots", "hotspots.csv", "hot spots"),
+    "energy": RecorderEntry("heatsim.recorders.energy", "energy.csv", "energy ledger"),
+}
+TABLES = tuple(entry.table for entry in RECORDERS.values() if entry.table)
+
+
 def make_recorders(problem: Problem, folder: RunFolder, writer: Writer) -> list[Recorder]:
     """The recorders that the scenario asks for."""
-    from heatsim.recorders.derived_fields import derived_fields
-    from heatsim.recorders.energy import EnergyRecorder
-    from heatsim.recorders.hotspots import HotspotRecorder
-    from heatsim.recorders.probes import ProbeRecorder
-    from heatsim.recorders.regions import RegionRecorder
-    from heatsim.recorders.slices import SliceRecorder
-    from heatsim.recorders.snapshots import SnapshotRecorder
-
-    output = problem.scenario.output
-    recorders: list[Recorder] = [SliceRecorder(problem, folder, writer, wanted) for wanted in output.slices]
-    recorders.append(SnapshotRecorder(problem, folder, writer, *([derived_fields] if output.fields else [])))
-    if output.probes:
-        recorders.append(ProbeRecorder(problem, folder))
-    if output.regions:
-        recorders.append(RegionRecorder(problem, folder))
-    if output.energy is not None:
-        recorders.append(EnergyRecorder(problem, folder))
-    if problem.scenario.hotspots is not None:  # after the slices, which it reads
-        recorders.append(HotspotRecorder(folder, writer, problem.scenario.hotspots, problem.scenario.ambients))
+    recorders: list[Recorder] = []
+    for entry in RECORDERS.values():
+        recorders += import_module(entry.module).make(problem, folder, writer)
     return recorders

@@ -1,60 +1,106 @@
-"""The derived fields of snapshots: what `output.fields` asks for."""
+"""The derived fields of snapshots: what `output.fields` asks for.
+
+A new one takes three files: its name in `scenario/output.py`, its entry in DERIVED_FIELDS, and its mathematics.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-import numpy as np
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heatsim.geometry.grid import AXES
-from heatsim.store.snapshots import SnapshotField
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from heatsim.problem import Problem
     from heatsim.simulation.state import State
+    from heatsim.store.snapshots import SnapshotField
+
+
+class Moment:
+    """A state of which fields are derived. What several fields need is found once."""
+
+    def __init__(self, state: State) -> None:
+        self.state, self.problem = state, state.problem
+
+    @cached_property
+    def flux_and_gradient(self) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
+        """Heat flux, W/m2, and temperature gradient, K/m, along x, y, z."""
+        return self.problem.flux_and_gradient(self.state.field.host(), self.state.time)
+
+    @cached_property
+    def statistics(self) -> dict[str, np.ndarray]:
+        """What was kept of the field since t = 0, as copies, since it goes on."""
+        return {name: values.astype(self.problem.dtype) for name, values in self.state.statistics().items()}
+
+
+class DerivedField(NamedTuple):
+    """A field that a snapshot may hold.
+
+    unit: as CF has it, "" for that of temperatures; name: the long name; values: (nz, ny, nx) in the precision of the
+    run, of a vector a sequence of those along x, y, z in any; detail: ends the long name, with a number of the problem.
+    """
+
+    unit: str
+    name: str
+    values: Callable[[Moment], Any]
+    is_vector: bool = False
+    detail: Callable[[Problem], str] = lambda problem: ""
+
+
+def _limit(problem: Problem) -> str:
+    return f" {problem.scenario.output.time_above} {problem.scenario.temperature_unit}"
+
+
+def _crossing(problem: Problem) -> str:
+    return f" {(problem.watched.crossing or 0.0) + problem.reference:g} {problem.scenario.temperature_unit}"
+
+
+# In the order in which they stand in a snapshot.
+DERIVED_FIELDS = {
+    "heat_flux": DerivedField("W m-2", "heat flux", lambda now: now.flux_and_gradient[0], is_vector=True),
+    "gradient": DerivedField("K m-1", "temperature gradient", lambda now: now.flux_and_gradient[1], is_vector=True),
+    "melted_fraction": DerivedField("1", "melted fraction", lambda now: now.state.melted_fraction()),
+    "peak_temperature": DerivedField("", "highest temperature so far", lambda now: now.statistics["peak_temperature"]),
+    "time_above": DerivedField("s", "time above", lambda now: now.statistics["time_above"], detail=_limit),
+    "cooling_rate": DerivedField(
+        "K s-1", "cooling rate through", lambda now: now.statistics["cooling_rate"], detail=_crossing
+    ),
+}
 
 
 def derived_fields(state: State) -> dict[str, SnapshotField]:
     """The fields of a state beside its temperature."""
-    problem, found = state.problem, dict[str, SnapshotField]()
-    wanted, unit = problem.scenario.output.fields, problem.scenario.temperature_unit
-    if "heat_flux" in wanted or "gradient" in wanted:
-        vectors = problem.flux_and_gradient(state.field.host(), state.time)
-        for name, vector in zip(("heat_flux", "gradient"), vectors, strict=True):
-            if name in wanted:
-                found |= component_fields(name, vector, problem.dtype, problem.grid.coordinates)
-    if "melted_fraction" in wanted:
-        found["melted_fraction"] = SnapshotField(state.melted_fraction(), "1", "melted fraction")
-    statistics, crossed = state.statistics(), problem.watched.crossing
-    known = {
-        "peak_temperature": (unit, "highest temperature so far"),
-        "time_above": ("s", f"time above {problem.scenario.output.time_above} {unit}"),
-        "cooling_rate": ("K s-1", f"cooling rate through {(crossed or 0.0) + problem.reference:g} {unit}"),
-    }
-    for name, values in statistics.items():
-        found[name] = SnapshotField(values.astype(problem.dtype), *known[name])
+    from heatsim.store.snapshots import SnapshotField
+
+    moment, problem, found = Moment(state), state.problem, dict[str, SnapshotField]()
+    for key, field in DERIVED_FIELDS.items():
+        if key not in problem.scenario.output.fields:
+            continue
+        values = field.values(moment)
+        if field.is_vector:
+            found |= component_fields(key, values, problem.dtype, problem.grid.coordinates)
+        else:
+            unit = field.unit or problem.scenario.temperature_unit
+            found[key] = SnapshotField(values, unit, field.name + field.detail(problem))
     return found
 
 
-# Derived vectors as fields of a snapshot: one field a component, as CF and VTK both read them.
-
-
-_UNITS = {"heat_flux": "W m-2", "gradient": "K m-1"}
-_NAMES = {"heat_flux": "heat flux", "gradient": "temperature gradient"}
-
-
 def component_fields(
-    name: str, vector: Sequence[np.ndarray], dtype: np.dtype, coordinates: str = "cartesian"
+    key: str, vector: Sequence[np.ndarray], dtype: np.dtype, coordinates: str = "cartesian"
 ) -> dict[str, SnapshotField]:
-    """The fields `heat_flux_x` to `heat_flux_z` (or `gradient_x` ...) of a vector along x, y, z.
+    """The components of a vector along x, y, z as fields of their own, since CF and VTK both read vectors so:
+    `heat_flux_x` to `heat_flux_z` (or `gradient_x` ...).
 
     In cylindrical coordinates they are `heat_flux_r` and `heat_flux_z`: nothing flows around the axis.
     """
-    letters = dict(zip(AXES, ("r", "", "z") if coordinates == "cylindrical" else AXES, strict=True))
+    from heatsim.store.snapshots import SnapshotField
+
+    field, letters = DERIVED_FIELDS[key], ("r", "", "z") if coordinates == "cylindrical" else AXES
     return {
-        f"{name}_{letters[axis]}": SnapshotField(
-            values.astype(dtype), _UNITS[name], f"{_NAMES[name]} along {letters[axis]}"
-        )
-        for axis, values in zip(AXES, vector, strict=True)
-        if letters[axis]
+        f"{key}_{letter}": SnapshotField(values.astype(dtype), field.unit, f"{field.name} along {letter}")
+        for letter, values in zip(letters, vector, strict=True)
+        if letter
     }

@@ -9,6 +9,7 @@ from heatsim.store.tables import CsvTable
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
+    from heatsim.recorders.writer import Writer
     from heatsim.simulation.state import State
     from heatsim.store.folder import RunFolder
 
@@ -40,3 +41,8 @@ class EnergyRecorder:
     def close(self, finished: bool) -> None:
         """Close the table."""
         self._table.close()
+
+
+def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[EnergyRecorder]:
+    """The recorder of the energy ledger, if it is asked for."""
+    return [] if problem.scenario.output.energy is None else [EnergyRecorder(problem, folder)]

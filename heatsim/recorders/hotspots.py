@@ -9,12 +9,13 @@ import numpy as np
 
 from heatsim.errors import InputFileError
 from heatsim.hotspots import Spot, find_spots
-from heatsim.recorders.pictures import downsample_plane, position_text
+from heatsim.recorders.pictures import downsample_plane, plane_style, position_text
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame
 from heatsim.store.snapshots import read_geometry_plane
 from heatsim.store.tables import HotSpot, write_hotspots
 
 if TYPE_CHECKING:
+    from heatsim.problem import Problem
     from heatsim.recorders.writer import Writer
     from heatsim.scenario.hotspots import Hotspots
     from heatsim.simulation.state import State
@@ -37,6 +38,14 @@ class HotspotRecorder:
         """Have the slices searched."""
         self._writer.wait_for_room()
         self._writer.submit(lambda: search_slices(self._folder, self._wanted, ambients=self._ambients))
+
+
+def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[HotspotRecorder]:
+    """The search for hot spots, if it is asked for."""
+    scenario = problem.scenario
+    if scenario.hotspots is None:
+        return []
+    return [HotspotRecorder(folder, writer, scenario.hotspots, scenario.ambients)]
 
 
 def search_slices(
@@ -100,7 +109,7 @@ def _placed(name: str, frame: SliceFrame, spot: Spot) -> HotSpot:
 
 def _draw(folder: RunFolder, name: str, frame: SliceFrame, field: np.ndarray, spots: Sequence[HotSpot]) -> None:
     from heatsim.plots.slices import HotspotMark, draw_hotspots, pixels
-    from heatsim.plots.units import axis_symbol, format_time
+    from heatsim.plots.units import format_time
 
     vertical, horizontal = frame.axes
     marks = [HotspotMark(getattr(spot, horizontal), getattr(spot, vertical), spot.scale, spot.rise) for spot in spots]
@@ -110,8 +119,5 @@ def _draw(folder: RunFolder, name: str, frame: SliceFrame, field: np.ndarray, sp
         downsample_plane(field, pixels(frame.extent)),
         frame.extent,
         marks,
-        labels=(axis_symbol(horizontal, frame.coordinates), axis_symbol(vertical, frame.coordinates)),
-        unit=frame.unit,
-        title=frame.title or "Temperature",
-        subtitle=f"t = {format_time(frame.time)}{position_text(frame)}:  {count}",
+        plane_style(frame, f"t = {format_time(frame.time)}{position_text(frame)}:  {count}"),
     )

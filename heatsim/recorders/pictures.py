@@ -10,6 +10,7 @@ import numpy as np
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame
 
 if TYPE_CHECKING:
+    from heatsim.plots.pages import PlaneStyle
     from heatsim.plots.slices import Faces
     from heatsim.store.folder import RunFolder
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def draw_frames(folder: RunFolder, name: str) -> list[Path]:
     """Draw all frames of a slice with one colour range; returns the pictures. Raises `OSError`, `InputFileError`."""
     from heatsim.plots.slices import draw_slice, pixels
-    from heatsim.plots.units import axis_symbol, format_time
+    from heatsim.plots.units import format_time
 
     paths = folder.slice_frame_paths(name)
     ranges = [(float(field.min()), float(field.max())) for field in (read_slice_frame(path).field for path in paths)]
@@ -28,19 +29,19 @@ def draw_frames(folder: RunFolder, name: str) -> list[Path]:
         frame = read_slice_frame(path)
         picture = folder.slice_picture(name, int(path.stem))
         field, faces = downsample_frame(frame, pixels(frame.extent))
-        draw_slice(
-            picture,
-            field,
-            frame.extent,
-            labels=(axis_symbol(frame.axes[1], frame.coordinates), axis_symbol(frame.axes[0], frame.coordinates)),
-            unit=frame.unit,
-            limits=limits,
-            title=frame.title or "Temperature",
-            subtitle=f"t = {format_time(frame.time, end)}{position_text(frame)}",
-            faces=faces,
-        )
+        style = plane_style(frame, f"t = {format_time(frame.time, end)}{position_text(frame)}", limits)
+        draw_slice(picture, field, frame.extent, style, faces=faces)
         pictures.append(picture)
     return pictures
+
+
+def plane_style(frame: SliceFrame, subtitle: str, limits: tuple[float, float] | None = None) -> PlaneStyle:
+    """How a frame is drawn; limits: of the colour scale, left out those of the frame."""
+    from heatsim.plots.pages import PlaneStyle
+    from heatsim.plots.units import axis_symbol
+
+    vertical, horizontal = (axis_symbol(axis, frame.coordinates) for axis in frame.axes)
+    return PlaneStyle((horizontal, vertical), frame.unit, frame.title or "Temperature", subtitle, limits)
 
 
 def position_text(frame: SliceFrame) -> str:

@@ -14,6 +14,7 @@ from heatsim.store.tables import CsvTable
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
+    from heatsim.recorders.writer import Writer
     from heatsim.simulation.state import State
     from heatsim.store.folder import RunFolder
 
@@ -41,6 +42,11 @@ class ProbeRecorder:
     def close(self, finished: bool) -> None:
         """Close the table."""
         self._table.close()
+
+
+def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[ProbeRecorder]:
+    """The recorder of the probes, if there are any."""
+    return [ProbeRecorder(problem, folder)] if problem.scenario.output.probes else []
 
 
 # Where a probe reads the temperature of a point: cells and their weights.

@@ -8,6 +8,7 @@ from heatsim.store.tables import CsvTable
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
+    from heatsim.recorders.writer import Writer
     from heatsim.simulation.state import State
     from heatsim.store.folder import RunFolder
 
@@ -43,3 +44,8 @@ class RegionRecorder:
 
 def _columns(unit: str) -> tuple[str, ...]:
     return f"min [{unit}]", f"max [{unit}]", f"mean [{unit}]", "energy [J]"
+
+
+def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[RegionRecorder]:
+    """The recorder of the statistics of regions, if any are asked for."""
+    return [RegionRecorder(problem, folder)] if problem.scenario.output.regions else []

@@ -75,3 +75,8 @@ def cell_index(grid: Grid, axis: str, place: float) -> int:
     else:
         index = int(np.searchsorted(grid.faces(axis), place, side="right")) - 1
     return min(max(index, 0), grid.shape[2 - i] - 1)
+
+
+def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[SliceRecorder]:
+    """A recorder for each slice."""
+    return [SliceRecorder(problem, folder, writer, wanted) for wanted in problem.scenario.output.slices]

@@ -69,3 +69,10 @@ class SnapshotRecorder:
 
     def close(self, finished: bool) -> None:
         """Nothing is left to do: the writer finishes what it was given."""
+
+
+def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[SnapshotRecorder]:
+    """The recorder of the snapshots, with the derived fields that are asked for."""
+    from heatsim.recorders.derived_fields import derived_fields
+
+    return [SnapshotRecorder(problem, folder, writer, *([derived_fields] if problem.scenario.output.fields else []))]

@@ -82,7 +82,6 @@ class Recorded(ScenarioBlock):
 
 Name = Annotated[str, NAME]
 HISTORY_FIELDS = ("peak_temperature", "time_above", "cooling_rate")  # fields that depend on all that has been
-VECTOR_FIELDS = ("heat_flux", "gradient")  # fields of a value an axis
 FieldName = Literal["peak_temperature", "cooling_rate", "heat_flux", "gradient", "melted_fraction", "time_above"]
 
 

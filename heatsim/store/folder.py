@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ LAYOUT = 1
 
 _FOLDERS = ("snapshots", "slices")
 _OWN_FILES = re.compile(
-    r"run\.(vtkhdf|json|log) | (geometry|mesh)\.h5 | scenario\.toml | (probes|energy|regions|hotspots)\.csv"
+    r"run\.(vtkhdf|json|log) | (geometry|mesh)\.h5 | scenario\.toml"
     r"| snapshots/\d{6,}\.h5 | slices/[^/]+_(\d{6,}|hotspots)\.png | slices/[^/]+/\d{6,}\.h5",
     re.VERBOSE,
 )
@@ -33,18 +33,19 @@ class RunFolder:
     path: Path
 
     @classmethod
-    def create(cls, path: Path, force: bool = False) -> RunFolder:
+    def create(cls, path: Path, force: bool = False, tables: Collection[str] = ()) -> RunFolder:
         """Make a new run folder, with parents.
 
         A folder that is not empty is refused; with `force` an earlier run in it is removed first, but only
-        files that heatsim writes, and only if the folder is a run folder. Raises RunFolderError.
+        files that heatsim writes, and only if the folder is a run folder. tables: the names of the tables among
+        these. Raises RunFolderError.
         """
         folder = cls(path)
         try:
             if path.is_symlink() or (path.exists() and not path.is_dir()):
                 raise RunFolderError(f"{path}: is a file or a link; choose another folder with --output")
             if path.is_dir() and any(path.iterdir()):
-                folder._clear(force)
+                folder._clear(force, tables)
             for name in _FOLDERS:
                 (path / name).mkdir(parents=True, exist_ok=True)
             folder.write_info({})
@@ -166,7 +167,7 @@ class RunFolder:
         del info[MARK]
         return info
 
-    def _clear(self, force: bool) -> None:
+    def _clear(self, force: bool, tables: Collection[str]) -> None:
         """Remove an earlier run, run.json last so that an interrupted removal can be repeated."""
         if not force:
             raise RunFolderError(
@@ -177,12 +178,12 @@ class RunFolder:
         except RunFolderError as error:
             raise RunFolderError(f"{error}, so --force leaves it alone; choose another with --output") from None
         for name in _FOLDERS:
-            _remove_own(self.path, name)
-        _remove_own(self.path, "")
+            _remove_own(self.path, name, tables)
+        _remove_own(self.path, "", tables)
         self.info.unlink(missing_ok=True)
 
 
-def _remove_own(root: Path, folder: str) -> None:
+def _remove_own(root: Path, folder: str, tables: Collection[str]) -> None:
     """Remove heatsim's own files in `root/folder` and the folders left empty, following no link."""
     place = root / folder
     if folder and place.is_symlink():
@@ -193,18 +194,18 @@ def _remove_own(root: Path, folder: str) -> None:
         name = f"{folder}/{entry.name}".lstrip("/")
         if entry.is_dir(follow_symlinks=False):
             if folder == "slices":
-                _remove_own(root, name)
-        elif _is_own(name) and name != "run.json":
+                _remove_own(root, name, tables)
+        elif _is_own(name, tables) and name != "run.json":
             Path(entry.path).unlink()
     if folder and not any(place.iterdir()):
         place.rmdir()
 
 
-def _is_own(name: str) -> bool:
+def _is_own(name: str, tables: Collection[str]) -> bool:
     temporary = _TEMPORARY.fullmatch(name)
     if temporary:
         name = f"{temporary[1] or ''}{temporary[2]}"
-    return _OWN_FILES.fullmatch(name) is not None
+    return name in tables or _OWN_FILES.fullmatch(name) is not None
 
 
 def _numbered(folder: Path) -> list[Path]:

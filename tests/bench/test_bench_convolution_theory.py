@@ -1,4 +1,4 @@
-"""Theory beside measured convolutions: accesses counted one by one, and what docs/methods/convolution.md says of them."""
+"""Theory beside measured convolutions: accesses counted one by one, and docs/methods/convolution.md."""
 
 from __future__ import annotations
 

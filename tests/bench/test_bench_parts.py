@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import pytest
 
 from heatsim.bench import interleaved_timing, subprocesses
-from heatsim.bench.report import write_section
 from heatsim.bench.stencil import compile_and_counters, kernels_under_test, rates
 from heatsim.bench.subprocesses import run_on_all_cores
+from heatsim.tables import write_section
 
 
 def test_intensities_are_those_of_the_textbook() -> None:

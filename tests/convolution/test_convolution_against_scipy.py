@@ -5,8 +5,9 @@ from __future__ import annotations
 import numba
 import numpy as np
 import pytest
-from convolution_cases import FLOATS, SCIPY_MODES, convolved, numbers, same_bits, tolerance
+from convolution_cases import SCIPY_MODES, convolved, numbers, tolerance
 from heatsim_kernels.convolution import EDGES, convolve_lines, convolve_planes, separable
+from helpers.arrays import FLOATS, same_bits
 from scipy import ndimage
 
 

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from heatsim.errors import InputFileError
+from heatsim.plots.pages import PlaneStyle
 from heatsim.plots.slices import HotspotMark, draw_hotspots, draw_slice, pixels
 from heatsim.recorders.hotspots import search_slices
 from heatsim.recorders.pictures import downsample_plane, draw_frames
@@ -80,10 +81,8 @@ def test_a_picture_of_a_large_slice_shows_a_peak_of_a_single_cell(tmp_path: Path
 def test_a_picture_has_a_pixel_for_every_cell_of_the_preview(tmp_path: Path) -> None:
     extent = (0.0, 0.04, 0.0, 0.01)
     rows, columns = pixels(extent, 100)
-    draw_slice(
-        tmp_path / "a.png", np.full((30, 30), np.nan), extent, labels=("x", "y"), unit="K",
-        limits=(0.0, 1.0), title="", dpi=100,
-    )  # fmt: skip
+    style = PlaneStyle(("x", "y"), "K", "", limits=(0.0, 1.0), dpi=100)
+    draw_slice(tmp_path / "a.png", np.full((30, 30), np.nan), extent, style)
     grey = cells_of(tmp_path / "a.png", (0xC9, 0xCE, 0xD6), within=0)
     assert np.ptp(grey, axis=0) + 1 == pytest.approx([rows, columns], abs=2)
 
@@ -94,7 +93,7 @@ def test_circles_lie_where_the_spots_are_and_are_as_large(tmp_path: Path) -> Non
     extent = (0.0, 0.04, 0.0, 0.03)
     for name, marks in (("none", []), ("one", [HotspotMark(0.02, 0.015, scale, 5.0)])):
         path = tmp_path / f"{name}.png"
-        draw_hotspots(path, np.zeros((30, 40)), extent, marks, labels=("x", "y"), unit="K", title="Spots")
+        draw_hotspots(path, np.zeros((30, 40)), extent, marks, PlaneStyle(("x", "y"), "K", "Spots"))
     cyan = cells_of(tmp_path / "one.png", (0x5F, 0xE0, 0xFF))
     assert len(cells_of(tmp_path / "none.png", (0x5F, 0xE0, 0xFF))) == 0
     across = pixels(extent)[1]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
-import scenario_texts
 import tomli_w
+from helpers import scenario_texts
+from helpers.scenario_texts import PERIODIC, box, convection, fixed, flux, material
 from plain_stages import PlainStages
-from scenario_texts import PERIODIC, box, convection, fixed, flux, material
 
 from heatsim.integrators import RunField, make_field
 from heatsim.integrators.implicit import Implicit
@@ -63,22 +63,6 @@ def equal_steps(text: str, count: int, tableau: Tableau, *, kernel: Any = "multi
 def exact(text: str) -> np.ndarray:
     """The field at the end of so many steps that their error does not count."""
     return field(equal_steps(text, 400, TR_BDF2))
-
-
-class Watcher:
-    """A recorder that keeps in memory what `look` sees at `times`."""
-
-    late = False
-
-    def __init__(self, times: Sequence[float], look: Callable[[State], Any]) -> None:
-        self.times, self._look = tuple(times), look
-        self.seen: list[Any] = []
-
-    def record(self, state: State) -> None:
-        self.seen.append(self._look(state))
-
-    def close(self, finished: bool) -> None:
-        """Nothing is open."""
 
 
 def field(state: State) -> np.ndarray:

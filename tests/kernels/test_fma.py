@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from heatsim_kernels.runtime.fma import fma
+from helpers.arrays import FLOATS, same_bits
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from kernel_cases import FLOATS, same_bits
 from numba import njit
 
 compiled = njit(lambda a, b, c: fma(a, b, c))

@@ -12,12 +12,12 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+from heatsim_kernels.field.window_source import WindowSource
 from heatsim_kernels.multigrid import coarse_grids
 from heatsim_kernels.multigrid.assembly import Assembly
 from heatsim_kernels.multigrid.coarse_grids import coarsening
 from heatsim_kernels.multigrid.hierarchy import RESIDUAL
 from heatsim_kernels.multigrid.solver import Solver
-from heatsim_kernels.stencil.terms import WindowSource
 from multigrid_cases import NO_PERIOD, noise, random_operator, random_terms, steady
 
 Shape = tuple[int, int, int]
@@ -140,7 +140,7 @@ def everything(kernels: ModuleType) -> dict[str, Results]:
 
 
 def arithmetic() -> Results:
-    """What only the fields of CUDA do: arithmetic, planes and cells, sums by kind."""
+    """What only the fields of CUDA do: arithmetic, sums by kind."""
     from heatsim_kernels.multigrid.cuda import operations
 
     shape = (3, 4, 5)
@@ -150,8 +150,6 @@ def arithmetic() -> Results:
     return {
         "arithmetic": operations.get(0.5 + 2.0 * (u - v) / 4.0 - u * v - 1.0),
         "reversed": operations.get(np.float64(3.0) - u),
-        "planes": np.concatenate([u.plane(axis, 1).ravel() for axis in range(3)]),
-        "cells": u.cells(np.array([[0, 7], [59, 3]])),
         "weighted sums": np.array(
             [operations.weighted_sum(u, weights, kinds), operations.weighted_sum(u, weights, None)]
         ),

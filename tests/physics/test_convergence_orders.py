@@ -12,8 +12,8 @@ from math import ceil, exp, pi, sin
 
 import numpy as np
 import pytest
-from physics_cases import AXES, FACES, Run, case, observed_order, rms
-from scenario_texts import INSULATED, convection, fixed, flux, material
+from helpers.in_memory import AXES, FACES, Run, case, observed_order, rms
+from helpers.scenario_texts import INSULATED, convection, fixed, flux, material
 from scipy.integrate import solve_ivp
 
 from heatsim.scenario import Expression

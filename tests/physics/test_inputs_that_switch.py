@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from physics_cases import case, problem_of
-from scenario_texts import flux, material
+from helpers.in_memory import case, problem_of
+from helpers.scenario_texts import flux, material
 
 from heatsim.integrators import make_field
 from heatsim.physics.event_times import discontinuity_times

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
+from heatsim.plots.pages import PlaneStyle
 from heatsim.plots.slices import HotspotMark, draw_hotspots
 
 EXTENT = (0.0, 0.1, 0.0, 0.07)
@@ -27,7 +28,7 @@ def test_the_number_of_a_spot_is_written_within_the_plane(
     monkeypatch.setattr(Axes, "annotate", noted)
     spot = HotspotMark(x, y, 0.004, 5.0)
     field = np.random.default_rng(0).random((70, 100))
-    draw_hotspots(tmp_path / "a.png", field, EXTENT, [spot], labels=("x (m)", "y (m)"), unit="K", title="t")
+    draw_hotspots(tmp_path / "a.png", field, EXTENT, [spot], PlaneStyle(("x (m)", "y (m)"), "K", "t"))
     (((at_x, at_y), horizontal, vertical),) = places
     assert EXTENT[0] <= at_x <= EXTENT[1]
     assert EXTENT[2] <= at_y <= EXTENT[3]

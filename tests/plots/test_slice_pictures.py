@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from heatsim.plots.pages import PlaneStyle
 from heatsim.plots.profiles import draw_profile
 from heatsim.plots.slices import draw_slice
 from heatsim.plots.units import format_length, format_time, length_unit, unit_symbol, value_label, widen
@@ -22,7 +23,7 @@ def hot_corner(rows: int, columns: int) -> np.ndarray:
 
 def draw(path: Path, field: np.ndarray, width: float = 0.04, height: float = 0.04, **changes: object) -> Path:
     options = {"labels": ("x", "y"), "unit": "K", "limits": (300.0, 400.0), "title": "A plate", "dpi": 60}
-    draw_slice(path, field, (0.0, width, 0.0, height), **{**options, **changes})
+    draw_slice(path, field, (0.0, width, 0.0, height), PlaneStyle(**{**options, **changes}))  # type: ignore[arg-type]
     return path
 
 
@@ -79,12 +80,10 @@ def test_fields_without_any_number_or_beyond_the_limits_draw(tmp_path: Path) -> 
 
 def test_a_plane_one_cell_thick_is_drawn_as_a_profile_along_its_long_axis(tmp_path: Path) -> None:
     values = np.linspace(300, 400, 50)
-    for field, along, name in ((values[np.newaxis], 0.5, "x"), (values[:, np.newaxis], 0.01, "y")):
+    style = PlaneStyle(("x", "y"), "K", "A plate", limits=(300.0, 400.0), dpi=60)
+    for field, length, along in ((values[np.newaxis], 0.5, 0), (values[:, np.newaxis], 0.01, 1)):
         draw(tmp_path / "slice.png", field, 0.5, 0.01)
-        draw_profile(
-            tmp_path / "line.png", values, (0.0, along), label=name, unit="K",
-            limits=(300.0, 400.0), title="A plate", dpi=60,
-        )  # fmt: skip
+        draw_profile(tmp_path / "line.png", values, (0.0, length), style, along=along)
         assert np.array_equal(pixels(tmp_path / "slice.png"), pixels(tmp_path / "line.png"))
 
 

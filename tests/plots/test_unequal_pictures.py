@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from heatsim.plots.pages import PlaneStyle
 from heatsim.plots.slices import Faces, draw_slice
 from heatsim.plots.units import axis_symbol
 
@@ -16,8 +17,8 @@ GREY = (0xC9, 0xCE, 0xD6)  # of cells without a number; nothing else on a page h
 
 def grey_box(path: Path, field: np.ndarray, faces: Faces | None) -> tuple[int, int, int, int]:
     """First and last row and column of the grey pixels of a picture 1 m wide and high."""
-    options = {"labels": ("r", "z"), "unit": "K", "limits": (300.0, 400.0), "title": "A", "dpi": 100}
-    draw_slice(path, field, (0.0, 1.0, 0.0, 1.0), faces=faces, **options)  # type: ignore[arg-type]
+    style = PlaneStyle(("r", "z"), "K", "A", limits=(300.0, 400.0), dpi=100)
+    draw_slice(path, field, (0.0, 1.0, 0.0, 1.0), style, faces=faces)
     with Image.open(path) as image:
         rows, columns = np.nonzero((np.asarray(image.convert("RGB")) == GREY).all(axis=2))
     return rows.min(), rows.max(), columns.min(), columns.max()
@@ -38,10 +39,10 @@ def test_an_unequal_cell_is_drawn_where_it_lies(tmp_path: Path) -> None:
 def test_equal_cells_look_the_same_with_and_without_faces(tmp_path: Path) -> None:
     y, x = np.mgrid[0:1:20j, 0:1:20j]
     field = 300 + 50 * (x + y)
-    options = {"labels": ("x", "y"), "unit": "K", "limits": (300.0, 400.0), "title": "A", "dpi": 60}
+    style = PlaneStyle(("x", "y"), "K", "A", limits=(300.0, 400.0), dpi=60)
     faces = np.linspace(0, 1, 21)
     for name, each in (("a", None), ("b", (faces, faces))):
-        draw_slice(tmp_path / f"{name}.png", field, (0.0, 1.0, 0.0, 1.0), faces=each, **options)  # type: ignore[arg-type]
+        draw_slice(tmp_path / f"{name}.png", field, (0.0, 1.0, 0.0, 1.0), style, faces=each)
     first, second = (np.asarray(Image.open(tmp_path / f"{name}.png").convert("RGB")).astype(int) for name in "ab")
     differing = (abs(first - second).max(axis=2) > 40).mean()
     assert differing < 0.02  # at the borders of cells

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from heatsim.errors import RunFolderError
+from heatsim.recorders import TABLES
 from heatsim.store.atomic import temporary_name, write_atomically
 from heatsim.store.folder import RunFolder
 
@@ -51,7 +52,7 @@ def test_force_removes_the_old_run_but_no_other_file(folder: RunFolder) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_text("mine")
     folder.write_info({"state": "finished"})
-    RunFolder.create(folder.path, force=True)
+    RunFolder.create(folder.path, force=True, tables=TABLES)
     assert not [path for path in own if path.exists()]
     assert all(path.read_text() == "mine" for path in users)
     assert folder.read_info() == {}

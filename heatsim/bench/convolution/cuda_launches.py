@@ -14,7 +14,6 @@ from heatsim_kernels.convolution.cuda import mask_pass
 from heatsim_kernels.filter_bank.cuda import bank, pointwise
 from heatsim_kernels.filter_bank.cuda.block import BankConfiguration
 from heatsim_kernels.filter_bank.geometry import geometry, pool_pair
-from heatsim_kernels.runtime.cuda.api import SIMULATED
 from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
 from heatsim_kernels.runtime.cuda.launch import kernel as launcher
 from heatsim_kernels.runtime.cuda.vector_access import CELLS
@@ -38,8 +37,8 @@ class CudaLaunches(NamedTuple):
                 launch()
 
     def resources(self) -> dict[str, float]:
-        """What the kernel takes of a multiprocessor; nothing on the simulator, which compiles nothing."""
-        return {} if SIMULATED else machine.multiprocessor_use(self.kernel.resources(self.block))
+        """What the kernel takes of a multiprocessor."""
+        return machine.multiprocessor_use(partial(self.kernel.resources, self.block))
 
 
 def prepare_launches(kernel: str, problem: ConvolutionProblem, field: Array, weights: np.ndarray) -> CudaLaunches:

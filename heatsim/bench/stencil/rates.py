@@ -13,34 +13,30 @@ import numpy as np
 from heatsim_kernels.stencil import ONE_STEP_KERNELS
 
 from heatsim.bench import device_limits, machine
-from heatsim.bench.interleaved_timing import Subject, Tell, Timing, Work, clock_of, time_interleaved
+from heatsim.bench.interleaved_timing import Subject, Timing, Work, clock_of, time_interleaved
 from heatsim.bench.stencil import problems
 from heatsim.bench.stencil.kernels_under_test import KernelUnderTest
 from heatsim.bench.stencil.problems import STEP, TimedStencil
+from heatsim.tables import Row, Tell
 
 BATCH = 12  # steps come in twelves or sixties, multiples of the steps that kernels fuse
-
-Row = dict[str, Any]
 
 
 class Setting(NamedTuple):
     """What is timed on: (nz, ny, nx), precision, number of materials."""
 
-    shape: problems.Shape
+    shape: problems.ShapeZYX
     precision: str
     materials: int
 
 
 def time_kernels(device: str, setting: Setting, chosen: list[KernelUnderTest], seconds: float) -> list[Row]:
     """Rows of the copies and of the kernels."""
-    cells, dtype = prod(setting.shape), np.dtype(setting.precision)
+    dtype = np.dtype(setting.precision)
     problem = problems.timed_stencil(setting.shape, setting.materials)
-    subjects = device_limits.copy_subjects(device, cells, dtype)
-    subjects += [Subject(each.name, partial(_prepare_kernel, each, problem, dtype)) for each in chosen]
-    timings = time_interleaved(subjects, clock_of(device), seconds, BATCH)
-    limit = max(
-        2 * dtype.itemsize * cells / timing.median for name, timing in timings.items() if device_limits.is_copy(name)
-    )
+    subjects = [Subject(each.name, partial(_prepare_kernel, each, problem, dtype)) for each in chosen]
+    moved = 2 * dtype.itemsize * prod(setting.shape)
+    timings, limit = device_limits.time_beside_copies(device, dtype, moved, subjects, seconds, BATCH)
     rows = [_row(setting, name, timing, limit) for name, timing in timings.items()]
     if device == "cuda":
         resources = {each.name: _resources(each, problem, dtype) for each in chosen}
@@ -81,13 +77,13 @@ def _row(setting: Setting, name: str, timing: Timing, limit: float) -> Row:
 
 
 def _resources(contender: KernelUnderTest, problem: TimedStencil, dtype: np.dtype) -> Row:
-    """What a CUDA kernel takes of a multiprocessor; nothing on the simulator, which compiles nothing."""
-    from heatsim_kernels.runtime.cuda.api import SIMULATED
+    """What a CUDA kernel takes of a multiprocessor."""
 
-    if SIMULATED:
-        return {}
-    sweep: Any = contender.build(problem.terms, dtype)
-    return machine.multiprocessor_use(sweep.resources(problem.drive))
+    def read() -> Any:
+        sweep: Any = contender.build(problem.terms, dtype)
+        return sweep.resources(problem.drive)
+
+    return machine.multiprocessor_use(read)
 
 
 # What theory counts: operations and bytes of a cell and step.

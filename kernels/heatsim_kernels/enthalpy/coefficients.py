@@ -127,7 +127,7 @@ def nonlinear_coefficients(
 def equal_cells(
     shape: tuple[int, int, int], tables: EnthalpyTables, spacing: tuple[float, float, float], **layout: Any
 ) -> NonlinearCoefficients:
-    """The terms of one material, the first of `tables`, in cells of (dx, dy, dz) m; `layout`: see `GridLayout`."""
+    """The terms of one material, the first of `tables`, in equal cells of (dx, dy, dz) m; layout: see `GridLayout`."""
     dx, dy, dz = spacing
     area = np.repeat([dy * dz, dx * dz, dx * dy], 2)[None]
     half = 0.5 * np.repeat(spacing, 2)[None] / (tables.conductivity[0] * area)

@@ -17,7 +17,7 @@ def results(script: str | None, folder: Path, *more: Path) -> dict[str, np.ndarr
     script finds further modules."""
     assert script is not None
     target = folder / "results.npz"
-    path = os.pathsep.join(map(str, (ROOT / "kernels", Path(script).parent, *more)))
+    path = os.pathsep.join(map(str, (ROOT / "kernels", ROOT / "tests", Path(script).parent, *more)))
     silent = "ignore::RuntimeWarning"  # NumPy tells of unsigned sums that wrap, as they are meant to
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": path, "PYTHONWARNINGS": silent}
     command = [sys.executable, script, str(target)]

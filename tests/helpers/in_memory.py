@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
-import pytest
-import scenario_texts
-from heatsim_kernels.stencil import CUDA_SWEEPS
-from scenario_texts import Face
 
 from heatsim.integrators import make_field
 from heatsim.problem import Problem, build_problem
@@ -19,6 +15,8 @@ from heatsim.scenario import loads
 from heatsim.simulation.ledger import EnergyBalance
 from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
+from helpers import scenario_texts
+from helpers.scenario_texts import Face
 
 Run = Callable[..., "Outcome"]
 
@@ -74,28 +72,18 @@ class Recording:
     seen: list[Any] = field(default_factory=list)
     late: bool = False
 
+    def __post_init__(self) -> None:
+        self.times = tuple(self.times)  # which may come as a list
+
     def record(self, state: State) -> None:
         self.seen.append(self.look(state))
 
-    def close(self) -> None:
-        pass
+    def close(self, finished: bool) -> None:
+        """Nothing is open."""
 
 
 def problem_of(text: str) -> Problem:
     return build_problem(loads(text))
-
-
-def of_kernels(names: Iterable[str]) -> Callable[..., str]:
-    """A fixture that gives the names of stencil kernels, one after another."""
-
-    @pytest.fixture(params=[pytest.param(name, marks=pytest.mark.gpu if name in CUDA_SWEEPS else ()) for name in names])
-    def kernel(request: pytest.FixtureRequest) -> str:
-        """The name of a stencil kernel."""
-        if request.param in CUDA_SWEEPS:
-            request.getfixturevalue("gpu")
-        return str(request.param)
-
-    return kernel
 
 
 def run(text: str, kernel: str = "cpu", recorders: Sequence[Recording] = ()) -> Outcome:

@@ -1,28 +1,30 @@
-"""What a benchmark found, as a table on the terminal, a JSON file, and a section of a Markdown document."""
+"""Tables of results: on the terminal, in Markdown, and in a section of a document between two markers."""
 
 from __future__ import annotations
 
-import json
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from heatsim.errors import RequestError
 from heatsim.store.atomic import write_atomically
 
 Row = dict[str, Any]
+Tell = Callable[[str], None]  # shows a line of progress
 
 
 class TableColumn(NamedTuple):
-    """A column: its title, and the text that stands for a row, empty where there is nothing to tell."""
+    """A column: its title, and the function that gives the text of a row, "" if the row has no such value."""
 
     title: str
     show: Callable[[Row], str]
 
 
 def number(key: str, form: str, unit: float = 1.0) -> Callable[[Row], str]:
-    """Show `row[key] / unit` in a format such as ".2f", or nothing where the row has no such value."""
+    """Show `row[key] / unit` in a format such as ".2f", or "" if the row has no such value."""
 
     def show(row: Row) -> str:
         value = row.get(key)
@@ -32,7 +34,7 @@ def number(key: str, form: str, unit: float = 1.0) -> Callable[[Row], str]:
 
 
 def digits(key: str, unit: float) -> Callable[[Row], str]:
-    """Show `row[key] / unit` with three significant digits at least and no exponent, or nothing."""
+    """Show `row[key] / unit` with at least three significant digits and no exponent, or ""."""
 
     def show(row: Row) -> str:
         value = row.get(key)
@@ -43,20 +45,13 @@ def digits(key: str, unit: float) -> Callable[[Row], str]:
     return show
 
 
-def blocks(row: Row) -> str:
-    """Blocks that a multiprocessor holds at once, and the share of its threads that they fill."""
-    if "blocks_a_multiprocessor" not in row:
-        return ""
-    return f"{row['blocks_a_multiprocessor']} ({100 * row['occupancy']:.0f} %)"
-
-
 def filled(columns: Sequence[TableColumn], rows: Sequence[Row]) -> list[TableColumn]:
-    """The columns that have something to tell of some row."""
+    """The columns that are not empty in every row."""
     return [column for column in columns if any(column.show(row) for row in rows)]
 
 
 def print_table(columns: Sequence[TableColumn], rows: Sequence[Row], group: Callable[[Row], Any]) -> None:
-    """Print to stdout, with a line between rows of different groups."""
+    """Print a table to stdout, with a line between groups of rows; a row that has "failed" is red."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -74,39 +69,20 @@ def print_table(columns: Sequence[TableColumn], rows: Sequence[Row], group: Call
 
 
 def markdown(columns: Sequence[TableColumn], rows: Sequence[Row]) -> str:
-    """The same as a Markdown table."""
+    """The same table in Markdown."""
     shown = filled(columns, rows)
     lines = [[column.title for column in shown], ["---"] * len(shown)]
     lines += [[column.show(row) for column in shown] for row in rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
-def write_json(path: Path, document: dict[str, Any]) -> None:
-    """Write everything that is known of a measurement. Raises OSError."""
-    write_atomically(path, (json.dumps(document, indent=2) + "\n").encode())
-
-
-def circumstances(document: dict[str, Any]) -> str:
-    """When, how and on what a benchmark was measured, in a sentence."""
-    about = document["machine"]
-    versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
-    parts = [about["date"], f"median and best of {document['rounds']} rounds"]
-    if about["device"] == "cuda":
-        parts.append(f"driver {about.get('driver', 'none')} (CUDA {about.get('driver_cuda', 'none')})")
-    else:
-        parts.append(f"{about['threads']} threads on {about['cpu_cores']} cores")
-    if about["load_average"] is not None:
-        parts.append(f"load average before the start {about['load_average']:.2f}")
-    return "; ".join([*parts, versions]) + "."
-
-
 def write_section(path: Path, benchmark: str, device: str, body: str) -> None:
-    """Put the section of a benchmark on a device into a document, in place of an earlier one of the same.
+    """Write the section of a benchmark on a device into a document, and replace an earlier one of both names.
 
-    A new section goes behind the last one of the same benchmark, else to the end. Raises OSError.
+    A new section goes after the last one of the same benchmark, or to the end of the document. Raises OSError.
     """
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    device = device.replace("--", "-")  # what a comment of HTML must not hold
+    device = device.replace("--", "-")  # not allowed in an HTML comment
     begin, end = f"<!-- {benchmark}: {device} -->", f"<!-- end of {benchmark}: {device} -->"
     section = f"{begin}\n{body.strip()}\n{end}"
     before, found, after = text.partition(begin)
@@ -118,3 +94,10 @@ def write_section(path: Path, benchmark: str, device: str, body: str) -> None:
         before, after = text[:cut].rstrip() + "\n\n" * bool(text), text[cut:].lstrip("\n")
         after = f"\n\n{after}" if after else "\n"
     write_atomically(path, (before + section + after).encode())
+
+
+def check_folders(paths: Iterable[Path | None]) -> None:
+    """Raise `RequestError` for a file in a folder that does not exist."""
+    for path in paths:
+        if path is not None and not path.parent.is_dir():
+            raise RequestError(f"{path}: there is no folder {path.parent}{os.sep} to write into")

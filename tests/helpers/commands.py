@@ -9,6 +9,8 @@ from pathlib import Path
 
 from click.testing import Result
 
+from helpers.scenario_texts import SMALL
+
 Heatsim = Callable[..., subprocess.CompletedProcess[str]]
 Invoke = Callable[..., Result]
 
@@ -59,23 +61,6 @@ every = 1.0
 name = "corner"
 at = [0.06, 0.04, 0.03]
 every = 1.0
-"""
-
-# The least that runs; a test appends to it or replaces parts. 8 x 8 x 8 cells, 14 lines.
-SMALL = """\
-[grid]
-cells = [8, 8, 8]
-size = [0.1, 0.1, 0.1]
-[time]
-end = 1.0
-[materials.copper]
-conductivity = 398.0
-density = 8960.0
-heat_capacity = 385.0
-[[regions]]
-material = "copper"
-[initial]
-temperature = "300 + 100*x"
 """
 
 # It would go on for hours.
