@@ -95,7 +95,7 @@ class Balance:
         if self._still is not None:
             return self._still
         problem = self._problem
-        drive = problem.drive(np.array([time]))
+        drive = problem.linear_forcing(np.array([time]))
         if self._sources is None or problem.volume_sources.varies:
             heated = drive.heat_table is not None or drive.heat_field is not None or bool(drive.deposits)
             sources = self._assembly.sources(drive) if heated else 0.0

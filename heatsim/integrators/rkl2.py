@@ -262,9 +262,9 @@ class Rkl2:
     def _inputs(self, times: np.ndarray) -> Forcing:
         """Walls and sources at some times, s; those that do not change are made once."""
         if self._varies:
-            return self._state.problem.drive(times)
+            return self._state.problem.linear_forcing(times)
         if self._drive is None:
-            self._drive = self._state.problem.drive(times[:1])
+            self._drive = self._state.problem.linear_forcing(times[:1])
         return self._drive
 
 

@@ -155,10 +155,13 @@ class BoundaryFaces:
         found = np.zeros((len(times), len(SURFACE_TERMS), self.starts[-1]))
         for patch in self:
             part = found[:, :, self.starts[patch.face] : self.starts[patch.face + 1]]
-            given = patch.condition.surface_terms(partial(self._within_range, patch, times=times))
-            for name, values in given.items():
+            for name, values in self.surface_terms_of(patch, times).items():
                 part[:, SURFACE_TERMS.index(name), patch.cells] = np.where(np.isinf(values), FIXED, values)
         return found
+
+    def surface_terms_of(self, patch: FacePatch, times: np.ndarray) -> Mapping[str, np.ndarray | float]:
+        """The terms of a patch that are not 0, (k, cells or zones) each; infinite where a coefficient has no bound."""
+        return patch.condition.surface_terms(partial(self._within_range, patch, times=times))
 
     def checked(self, patch: FacePatch, name: str, times: np.ndarray) -> np.ndarray:
         """Values of an input at the cells of a patch (or once a zone), (k, cells or zones) at k times; of a strength
@@ -345,9 +348,10 @@ class SurfaceConditions:
         for patch in filter(_strength_varies, self._faces):
             places = np.arange(self._faces.starts[patch.face], self._faces.starts[patch.face + 1])[patch.cells]
             chosen = places if self._entries is None else np.isin(self._entries, places)
-            strength = patch.condition.STRENGTH
-            most = patch.condition.numbers()[strength].most
-            values[:, SURFACE_TERMS.index(strength), chosen] = FIXED if most is None else most
+            given = self._faces.surface_terms_of(patch, times[:1])
+            for name, largest in patch.condition.LARGEST_TERMS.items():
+                if name in given:
+                    values[:, SURFACE_TERMS.index(name), chosen] = min(largest, FIXED)
         values = np.concatenate((values, values))
         values[1, ambients] = coldest[0]
         return values

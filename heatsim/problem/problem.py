@@ -1,4 +1,4 @@
-"""The problem that a run solves."""
+"""The problem that a run solves, and how it is built from a scenario."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
-from typing import cast
+from typing import Any
 
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
+from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
 from heatsim_kernels.field.time_statistics import StatisticsRequest
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
@@ -25,11 +26,13 @@ from heatsim.physics.smoothing import smooth_field
 from heatsim.problem.cell_classes import CellClasses, make_cell_classes
 from heatsim.problem.derived_fields import Vector, flux_and_gradient
 from heatsim.problem.events import MIN_STEP_SHARE, Events, find_events, input_event_times
-from heatsim.problem.temperature_bounds import find_temperature_bounds, input_range, sample_times
 from heatsim.problem.temperature_dependence import (
     TabulatedMaterials,
+    find_temperature_bounds,
+    input_range,
     make_nonlinear_terms,
     require_nonlinear_integrator,
+    sample_times,
     tabulate_boundary_factors,
     tabulate_materials,
 )
@@ -52,7 +55,7 @@ _MAX_BATCH_VALUES = 2**20  # values of walls or heat in one batch of steps
 
 @dataclass(frozen=True)
 class Problem:
-    """What is solved, in SI units; temperatures are the rise over `reference`, which is in the scenario's unit."""
+    """What is solved, in SI units. Temperatures are rises over `reference`, which is in the scenario's unit."""
 
     scenario: Scenario
     grid: Grid
@@ -69,8 +72,8 @@ class Problem:
     largest_step: float  # s
     dtype: np.dtype
     parts: tuple[StatisticsRegion, ...]  # of which statistics are kept
-    tabulated: TabulatedMaterials | None  # materials, and
-    surfaces: SurfaceConditions | None  # faces, where something follows temperature
+    tabulated: TabulatedMaterials | None  # materials of a nonlinear problem,
+    surfaces: SurfaceConditions | None  # and its faces
 
     @property
     def temperature_dependent(self) -> bool:
@@ -128,7 +131,8 @@ class Problem:
     @property
     def batch(self) -> int:
         """The most steps for which one `drive` can be made."""
-        walls = (5 if self.temperature_dependent else 1) * self.terms.wall_size if self.walls.varies else 0
+        rows = len(SURFACE_TERMS) if self.temperature_dependent else 1
+        walls = rows * self.terms.wall_size if self.walls.varies else 0
         fitting = max(1, _MAX_BATCH_VALUES // max(walls, self.terms.kind_count if self.volume_sources.varies else 0, 1))
         return min(fitting, self.volume_sources.longest_batch or fitting)
 
@@ -139,32 +143,40 @@ class Problem:
             return float((self.terms.capacity * u) @ self.kinds.count)
         return rise * self.whole_capacity
 
-    def drive(self, times: np.ndarray, dt: float = 0.0) -> Forcing:
+    def drive(self, times: np.ndarray, dt: float = 0.0) -> Forcing | NonlinearForcing:
         """Boundary values and sources at the start of each of a batch of steps; `times` (k,) in s. Traces and beams
         have their means over steps of `dt` s, or where it is 0 what they are at these times. Inputs are never asked for
         after the end, which sums of steps may pass by rounding."""
-        if not self.scenario.time.is_steady:
-            times = np.minimum(times, self.scenario.time.end)
-        when, volume_sources = times if self.volume_sources.varies else times[:1], self.volume_sources
-        table = volume_sources.table(when, dt)
-        table = None if table is None else table[:, self.kinds.zone]
-        sources = (
-            table,
-            volume_sources.field(float(times[0]), dt),
-            volume_sources.scale(when, dt),
-            volume_sources.deposits(when, dt),
-        )
-        if self.surfaces is not None:
-            return cast(Forcing, NonlinearForcing(self.surfaces.at(times), *sources))  # as its sweeps take it
+        if self.surfaces is None:
+            return self.linear_forcing(times, dt)
+        times = self._until_end(times)
+        sources = self._sources(times, dt)
+        return NonlinearForcing(self.surfaces.at(times), *sources)
+
+    def linear_forcing(self, times: np.ndarray, dt: float = 0.0) -> Forcing:
+        """What `drive` gives of a linear problem."""
+        times = self._until_end(times)
+        sources = self._sources(times, dt)
         a, b = self.wall_values(times)
         return Forcing(a, b, *sources)
+
+    def _until_end(self, times: np.ndarray) -> np.ndarray:
+        return times if self.scenario.time.is_steady else np.minimum(times, self.scenario.time.end)
+
+    def _sources(self, times: np.ndarray, dt: float) -> tuple[Any, ...]:
+        """The part of the forcing that volume sources are."""
+        sources = self.volume_sources
+        when = times if sources.varies else times[:1]
+        table = sources.table(when, dt)
+        table = None if table is None else table[:, self.kinds.zone]
+        return table, sources.field(float(times[0]), dt), sources.scale(when, dt), sources.deposits(when, dt)
 
     def wall_values(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(k, wall_size) values of a and b at each time: see `Forcing`; k = 1 if nothing depends on time."""
         a, b = self.walls.at(times)
         return (a, b) if self.wall_entries is None else (a[:, self.wall_entries], b[:, self.wall_entries])
 
-    def source_energy(self, drive: Forcing, dt: float, steps: int) -> np.ndarray:
+    def source_energy(self, drive: Forcing | NonlinearForcing, dt: float, steps: int) -> np.ndarray:
         """(steps,) heat released in each step of `dt`, J, with the numbers as the sweep rounds them."""
         kind = self.dtype.type
         energy = np.zeros(steps)
@@ -179,8 +191,8 @@ class Problem:
         return energy
 
     def heat_released(self, end: float, looks: int) -> tuple[float, float] | None:
-        """Energy that sources have until `end` s, and that without regard to sign, J, from so many looks at them;
-        None where nothing follows an expression in t alone, or where a look costs a field."""
+        """Energy that sources have until `end` s, and that without regard to sign, J, from so many samples of them;
+        None where no source is an expression in t alone, or where a sample costs a field."""
         if not self.volume_sources.sampled_cheaply:
             return None
         dt, energies = end / looks, []
@@ -285,7 +297,7 @@ def _tables(
     walls: BoundaryFaces,
     reference: float,
 ) -> TabulatedMaterials | None:
-    """The materials as tables, where something follows temperature."""
+    """The materials as tables, where something depends on temperature."""
     if find_temperature_dependence(scenario) is None:
         return None
     require_nonlinear_integrator(scenario)
@@ -323,7 +335,7 @@ def _reference(initial: InitialField, walls: BoundaryFaces, media: Materials) ->
     return 0.5 * (min(values) + max(values))
 
 
-# Whether a problem fits into this machine while it is built, before anything is allocated.
+# --- the memory that building takes, checked before anything is allocated
 
 
 BYTES_A_CELL, BYTES_A_PLACE = 9, 300  # bytes a cell, and a cell along an axis, that building takes, about: measured

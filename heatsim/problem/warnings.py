@@ -184,7 +184,8 @@ def _cells_below(grid: Grid, beam: MovingBeam) -> tuple[np.ndarray, ...]:
     """Indices z, y, x of the cells just below the places of a path between which the beam is on."""
     path = beam.path
     found = []
-    for axis, place, side in zip(AXES, path.places[_lit(path)].T, ("right", "right", "left"), strict=True):
+    for axis, place in zip(AXES, path.places[_lit(path)].T, strict=True):
         faces = grid.faces(axis)
-        found.append(np.clip(np.searchsorted(faces, place, side=side) - 1, 0, len(faces) - 2))  # type: ignore[call-overload]
+        above = np.searchsorted(faces, place, side="left" if axis == "z" else "right")
+        found.append(np.clip(above - 1, 0, len(faces) - 2))
     return tuple(found[::-1])

@@ -1,4 +1,9 @@
-"""What a value needs to know of the rest of its file to be judged on its own."""
+"""The values in a scenario: numbers with units and ranges, expressions, words, file names.
+
+Each factory returns an annotation for a pydantic field, such as `Annotated[float, quantity(Number("m", above=0))]`. It
+checks a TOML value in full, says in one message what was expected and found, and gives its JSON schema. What a check
+needs of the rest of the file is in the `ValidationContext`.
+"""
 
 from __future__ import annotations
 
@@ -49,13 +54,6 @@ class ValidationContext:
     def absolute_zero(self) -> float:
         """Absolute zero in the file's unit."""
         return ABSOLUTE_ZERO[self.temperature_unit]
-
-
-# The values in a scenario: numbers with units and ranges, expressions, words, file names.
-#
-# Each factory returns an annotation for a pydantic field, such as `Annotated[float, quantity(Number("m",
-# above=0))]`, that checks a TOML value in full, says in one message what was expected and found, and gives
-# its JSON schema.
 
 
 # Products of a few numbers, and their squares, must stay finite in float64; no physical value is near these.

@@ -9,6 +9,7 @@ a grid. A kind knows neither grid nor kernels.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
 
 import numpy as np
@@ -34,8 +35,10 @@ class FaceCondition(ScenarioBlock):
 
     PASSES_HEAT: ClassVar[bool] = True
     # The input to which the flux is proportional: it alone may depend on T, and where it is > 0 it ties the body to a
-    # temperature. Named as the surface term that it gives.
+    # temperature.
     STRENGTH: ClassVar[str] = ""
+    # The largest values of the surface terms that a strength gives, for what it may be between the sampled times.
+    LARGEST_TERMS: ClassVar[dict[str, float]] = {"coefficient": inf, "emissivity": 1.0}
     GIVEN_FLUX: ClassVar[str] = ""  # the input that is a heat flux into the body whatever the body does, W/m2
 
     patches: tuple[Face, ...] = Field((), description="Parts of the face with a condition of their own")

@@ -7,10 +7,10 @@ Warnings are about what a valid scenario says and hardly means.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from heatsim.errors import Issue
-from heatsim.scenario.boundary import Boundary, FaceName
+from heatsim.scenario.boundary import FACES, Boundary
 from heatsim.scenario.checks.filters import (
     filters_fit_their_fields,
     hot_spots_have_equal_cells,
@@ -127,13 +127,12 @@ def records_have_their_own_names(output: Output) -> Iterator[KeyIssue]:
 
 def periodic_faces_come_in_pairs(boundary: Boundary) -> Iterator[KeyIssue]:
     """What leaves through one face enters through the opposite one."""
-    for axis in "xyz":
-        low, high = (cast(FaceName, f"{axis}_{end}") for end in ("min", "max"))
+    for low, high in zip(FACES[::2], FACES[1::2], strict=True):
         for face, other in ((low, high), (high, low)):
             if boundary.face(face).kind == "periodic" and boundary.face(other).kind != "periodic":
                 named = face if getattr(boundary, face) is not None else "default"
                 found = f"{other} is {boundary.face(other).kind}"
-                yield KeyIssue(("boundary", named), f"periodic needs both faces of {axis}, but {found}")
+                yield KeyIssue(("boundary", named), f"periodic needs both faces of {face[0]}, but {found}")
 
 
 def schedules_fit_the_run(time: Time, output: Output) -> Iterator[KeyIssue]:
