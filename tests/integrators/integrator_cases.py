@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import tomli_w
 from helpers import scenario_texts
+from helpers.plain_stages import plain_field
 from helpers.scenario_texts import PERIODIC, box, convection, fixed, flux, material
-from plain_stages import PlainStages
 
-from heatsim.integrators import RunField, make_field
+from heatsim.integrators import make_field
 from heatsim.integrators.implicit import Implicit
 from heatsim.integrators.nonlinear_implicit import NonlinearImplicit
 from heatsim.integrators.tableaus import TR_BDF2, Tableau
@@ -32,8 +32,7 @@ def state_of(text: str, *, kernel: Any = "multigrid", **time: Any) -> State:
     document["time"].update(time)
     problem = build_problem(loads(tomli_w.dumps(document)))
     if time.get("integrator") == "rkl2" and kernel == "multigrid":
-        stages = PlainStages(problem.terms, problem.dtype)
-        return State(problem, RunField(stages.field, stages, stages))
+        return State(problem, plain_field(problem))
     return State(problem, make_field(problem, kernel))
 
 

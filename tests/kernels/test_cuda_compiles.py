@@ -168,7 +168,9 @@ def test_the_kernels_that_are_compiled_hold_every_pair_of_terms() -> None:
     assert len(ROWS) < 32
 
 
-@pytest.mark.parametrize("row", ROWS, ids=name_of)
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, marks=pytest.mark.xdist_group(f"CUDA {row['movement']}")) for row in ROWS], ids=name_of
+)
 def test_a_sweep_compiles_to_what_was_written_out_without_spills(row: Row) -> None:
     ptx = ptx_of_sweep(row)
     check_registers(ptx, row)

@@ -14,6 +14,9 @@ from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
+from heatsim.integrators import RunField
+from heatsim.problem import Problem
+
 
 class PlainStages:
     """A `StageStepper` in NumPy on a `CpuField`; it takes stages only."""
@@ -79,3 +82,9 @@ def row_of(drive: Forcing, k: int) -> Forcing:
         heat_table=None if drive.heat_table is None else row(drive.heat_table),
         heat_scale=row(drive.heat_scale),
     )
+
+
+def plain_field(problem: Problem) -> RunField:
+    """Room for the field of a run by super steps whose stages are taken here: nothing more is compiled for them."""
+    stages = PlainStages(problem.terms, problem.dtype)
+    return RunField(stages.field, stages, stages)
