@@ -11,13 +11,16 @@ j + 1. Any length shrinks to 2, where an axis stays.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from heatsim_kernels.runtime.cpu.compilation import jit
 
 Shape = tuple[int, int, int]
+Field = TypeVar("Field")
+Conductances = tuple[Field, Field, Field] | Field  # gx, gy, gz of the finest level; of the others the 13 a cell
+LATER = 13  # neighbours of 26 that come later in memory: a cell keeps the conductances to these
 
 
 class Coarsening(NamedTuple):

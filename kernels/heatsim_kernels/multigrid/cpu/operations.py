@@ -13,12 +13,10 @@ import numpy as np
 from heatsim_kernels.field.cpu.weighted_sum import weighted_sum
 from heatsim_kernels.field.window_source import deposit
 from heatsim_kernels.multigrid.boundary_couplings import BoundaryCoupling
-from heatsim_kernels.multigrid.coarse_grids import Shape
+from heatsim_kernels.multigrid.coarse_grids import LATER, Shape
 from heatsim_kernels.multigrid.coarse_grids import multiply as _multiply
-from heatsim_kernels.multigrid.cpu.galerkin import galerkin, interpolation, strong_cells
 from heatsim_kernels.multigrid.cpu.gradient_passes import direction, dot, dots, step
-from heatsim_kernels.multigrid.cpu.sweeps import LATER, sweep
-from heatsim_kernels.multigrid.cpu.transfers import interpolate, restrict
+from heatsim_kernels.multigrid.cpu.sweeps import galerkin, interpolate, interpolation, restrict, strong_cells, sweep
 from heatsim_kernels.runtime.cpu.pointers import padded
 from heatsim_kernels.runtime.cpu.threads import threads_for
 
@@ -29,7 +27,7 @@ def field(shape: tuple[int, ...], dtype: type = np.float32) -> np.ndarray:
 
 
 def conductances(shape: Shape) -> np.ndarray:
-    """Room for the 13 conductances a cell of a coarse level."""
+    """Room for the 13 conductances a cell of a coarse level, zero."""
     nz, ny, nx = shape
     return field((nz, ny, LATER, nx))
 

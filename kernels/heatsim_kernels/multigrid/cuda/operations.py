@@ -17,12 +17,10 @@ from heatsim_kernels.field.cuda import field_sums, window_source
 from heatsim_kernels.field.cuda.block_reduction import THREADS, block_sum
 from heatsim_kernels.field.window_source import Corner
 from heatsim_kernels.multigrid.boundary_couplings import BoundaryCoupling
-from heatsim_kernels.multigrid.coarse_grids import Shape
+from heatsim_kernels.multigrid.coarse_grids import LATER, Shape
 from heatsim_kernels.multigrid.cuda.field import MAX_BLOCKS, CudaField, first, launch, over_all, room, sent, stride
-from heatsim_kernels.multigrid.cuda.galerkin import LATER, galerkin, interpolation, strong_cells
 from heatsim_kernels.multigrid.cuda.gradient_passes import direction, dot, dots, extent, multiply, step
-from heatsim_kernels.multigrid.cuda.sweeps import sweep
-from heatsim_kernels.multigrid.cuda.transfers import interpolate, restrict
+from heatsim_kernels.multigrid.cuda.sweeps import galerkin, interpolate, interpolation, restrict, strong_cells, sweep
 from heatsim_kernels.runtime.cuda.api import cuda
 from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
 from heatsim_kernels.runtime.cuda.vector_access import constant
@@ -34,9 +32,9 @@ def field(shape: tuple[int, ...], dtype: Any = np.float32) -> CudaField:
 
 
 def conductances(shape: Shape) -> CudaField:
-    """Room for the 13 conductances a cell of a coarse level."""
+    """Room for the 13 conductances a cell of a coarse level, zero."""
     nz, ny, nx = shape
-    return room((nz, ny, LATER, nx), np.float32)
+    return field((nz, ny, LATER, nx))
 
 
 def single(values: np.ndarray | CudaField) -> CudaField:

@@ -24,6 +24,17 @@ def inlined(function):
     return _kept(function, parallel=False, forceinline=True)
 
 
+def inlined_closure(function):
+    """As `inlined`, for functions that another function makes: Numba cannot find a closure on disk again, so it is kept
+    with the code of its callers."""
+    return njit(error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
+def jit_closure(function):
+    """As `jit`, for functions that another function makes."""
+    return njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
 def inlined_sum(function):
     """As `inlined`, with sums in the order that vectors take them in; it is fixed when the function is compiled."""
     return _kept(function, parallel=False, forceinline=True, fastmath={"reassoc"})
