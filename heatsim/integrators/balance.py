@@ -48,7 +48,7 @@ class Balance:
         terms = problem.terms
         self._problem, self._terms, self._kernels = problem, terms, kernels
         self._assembly = Assembly(terms, kernels)
-        self._ways = self._assembly.ways
+        self._ways = self._assembly.boundary_heat
         self._still: BalanceInputs | None = None
         self._sources: tuple[Values, float] | None = None
         uniform = terms.kinds is None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.enthalpy.cpu.stepper import entering
-from heatsim_kernels.multigrid.boundary_couplings import find_boundary_couplings
+from heatsim_kernels.multigrid.operator import find_boundary_couplings
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
 
 from heatsim.geometry.grid import AXES, FACES, Grid

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from heatsim_kernels.multigrid.boundary_couplings import find_boundary_couplings
 from heatsim_kernels.multigrid.cpu import operations
-from heatsim_kernels.multigrid.operator import Operator
+from heatsim_kernels.multigrid.operator import Operator, find_boundary_couplings
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
 from heatsim_kernels.stencil.step_batches import window_sources_of
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients, WindowSource
@@ -27,16 +26,16 @@ PRESCRIBED_CONDUCTANCE_RATIO = (
 class Assembly:
     """Makes fields (nz, ny, nx) of a problem; `kernels` is the module of a device, `cpu` or `cuda`.
 
-    ways: what passes between cells and outside, with values a and b of the walls and then of the ambients; numbers: of
-    each way in the heat ledger.
+    boundary_heat: what passes between cells and outside, with values a and b of the walls and then of the ambients;
+    numbers: of each of its couplings in the heat ledger.
     """
 
     def __init__(self, terms: StencilCoefficients, kernels: ModuleType = operations) -> None:
         self.terms, self._kernels = terms, kernels
         self._kinds = None if terms.kinds is None else kernels.put(terms.kinds)
         found = find_boundary_couplings(terms)
-        self.numbers = [way.number for way in found]
-        self.ways = kernels.Ways(found)
+        self.numbers = [coupling.number for coupling in found]
+        self.boundary_heat = kernels.BoundaryHeat(found)
 
     def of_kinds(self, values: np.ndarray, dtype: Any = np.float64) -> Any:
         """Values (n,) of the kinds, spread over the cells."""
@@ -53,7 +52,7 @@ class Assembly:
         terms = self.terms
         held = PRESCRIBED_CONDUCTANCE_RATIO * float(terms.conductances().max())
         s = self.of_kinds(np.where(terms.capacity > 0, terms.capacity / time_step, held), dtype)
-        self.ways.add(s, s, np.zeros_like(a), -a)
+        self.boundary_heat.add(s, s, np.zeros_like(a), -a)
         return s
 
     def sources(self, drive: Forcing) -> Any:
@@ -106,5 +105,5 @@ def heat_input(
     made = Assembly(terms, kernels)
     power = made.sources(drive)
     b = np.append(drive.wall_b[0], np.zeros(terms.ledger_size - 6) if ambients is None else ambients)
-    made.ways.add(power, power, np.zeros_like(b), b)
+    made.boundary_heat.add(power, power, np.zeros_like(b), b)
     return power

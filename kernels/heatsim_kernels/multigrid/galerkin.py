@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heatsim_kernels.multigrid.coarse_grids import LATER, Coarsening, Shape
+from heatsim_kernels.multigrid.hierarchy import LATER, Coarsening, Shape
 from heatsim_kernels.runtime.fma import product
 
 SAMPLED = 32  # cells an axis, or up to twice that, enough to decide by which axes to coarsen

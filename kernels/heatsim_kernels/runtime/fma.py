@@ -1,9 +1,10 @@
 """`fma(a, b, c)`, a*b + c rounded once, and `product(a, b)`, a*b rounded by itself: the same bits on every target.
 
 Compilers may or may not contract `a*b + c` to one multiply-add: NVVM does, LLVM on the CPU does not. A kernel that is
-to give the same bits on both says which of the two it means. `fma` becomes LLVM's `llvm.fma`, which vectorises to packed
-FMA instructions on the CPU; called as plain Python, which is what the CUDA simulator does, it is computed exactly and
-then rounded. `product` is an ordinary multiplication on the CPU, and on CUDA PTX's `mul.rn`, which is never contracted.
+to give the same bits on both says which of the two it means. `fma` becomes LLVM's `llvm.fma`, which vectorises to
+packed FMA instructions on the CPU; called as plain Python, which is what the CUDA simulator does, it is computed
+exactly and then rounded. `product` is an ordinary multiplication on the CPU, and on CUDA PTX's `mul.rn`, which is never
+contracted.
 """
 
 import sys

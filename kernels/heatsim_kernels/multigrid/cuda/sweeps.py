@@ -22,9 +22,9 @@ from numba import float32, int64, uint32, uint64
 
 from heatsim_kernels.multigrid import cell
 from heatsim_kernels.multigrid import galerkin as cells
-from heatsim_kernels.multigrid.coarse_grids import LATER, Coarsening, Conductances, Shape
 from heatsim_kernels.multigrid.cuda.field import THREADS, CudaField, launch, room
 from heatsim_kernels.multigrid.galerkin import CellSample
+from heatsim_kernels.multigrid.hierarchy import LATER, Coarsening, Conductances, Shape
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.runtime.cuda.arrays import Array
 from heatsim_kernels.runtime.cuda.launch import Triple
