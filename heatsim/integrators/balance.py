@@ -10,12 +10,11 @@ b their temperature. Cells that are held take no part.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from heatsim_kernels.multigrid.assembly import Assembly
-from heatsim_kernels.multigrid.operator import Operator
+from heatsim_kernels.multigrid.operator import MultigridKernels, Operator
 from heatsim_kernels.multigrid.solver import Solution, Solver
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class Balance:
     are float64 there. capacity: J/K of each cell, or of all.
     """
 
-    def __init__(self, problem: Problem, kernels: ModuleType) -> None:
+    def __init__(self, problem: Problem, kernels: MultigridKernels) -> None:
         terms = problem.terms
         self._problem, self._terms, self._kernels = problem, terms, kernels
         self._assembly = Assembly(terms, kernels)

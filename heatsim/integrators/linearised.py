@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
@@ -13,7 +12,7 @@ from heatsim.integrators import ON_CUDA
 
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
-    from heatsim_kernels.multigrid.operator import Operator
+    from heatsim_kernels.multigrid.operator import MultigridKernels, Operator
     from heatsim_kernels.stencil.terms import Forcing
 
 WEAK_COUPLING = 1e-3  # of the mean outside, the row of a held cell: see `multigrid.operator`
@@ -44,7 +43,7 @@ def diagonal_coupling(ties: np.ndarray, solved: np.ndarray) -> np.ndarray:
     return np.where(solved, ties, WEAK_COUPLING * ties[solved].mean())
 
 
-def solver_kernels(name: str) -> ModuleType:
+def solver_kernels(name: str) -> MultigridKernels:
     """The module of `heatsim_kernels.multigrid` that solves for a field whose kernels have this name."""
     if name != ON_CUDA:
         return cpu

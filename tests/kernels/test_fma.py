@@ -117,4 +117,4 @@ def test_on_cuda_a_product_is_no_part_of_a_multiply_add(kind: str) -> None:
 
     ptx = str(cuda.compile_ptx(kernel, types.void(getattr(types, kind)[::1]), cc=(9, 0))[0])
     assert re.search(r"mul\.rn\.f(32|64)", ptx)
-    assert "fma" not in ptx
+    assert "fma.r" not in ptx

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from heatsim_kernels.multigrid.cpu import operations
-from heatsim_kernels.multigrid.hierarchy import RESIDUAL, Coarsening, Conductances, Hierarchy, coarsening
+from heatsim_kernels.multigrid.cpu.sweeps import CpuConductances
+from heatsim_kernels.multigrid.hierarchy import RESIDUAL, Coarsening, Hierarchy, coarsening
 from heatsim_kernels.multigrid.operator import Operator
 from multigrid_cases import noise, random_operator, steady
 
@@ -17,11 +18,11 @@ CASES = [
 ]
 
 
-def single(operator: Operator) -> Conductances[np.ndarray]:
+def single(operator: Operator) -> CpuConductances:
     return operations.single(operator.gx), operations.single(operator.gy), operations.single(operator.gz)
 
 
-def coarsened(step: Coarsening, g: Conductances[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def coarsened(step: Coarsening, g: CpuConductances) -> tuple[np.ndarray, np.ndarray]:
     """Weights and coarse conductances."""
     weights, coarse = operations.field(step.weights), operations.conductances(step.coarse)
     operations.interpolation(step, g, weights)
@@ -35,7 +36,7 @@ def interpolated(step: Coarsening, weights: np.ndarray, coarse: np.ndarray) -> n
     return np.array(fine)
 
 
-def stiffness(g: Conductances[np.ndarray], shape: tuple[int, int, int]) -> np.ndarray:
+def stiffness(g: CpuConductances, shape: tuple[int, int, int]) -> np.ndarray:
     """(n, n) what the kernels make of conductances without any outside."""
     n = int(np.prod(shape))
     none, out, columns = operations.field(shape), operations.field(shape), []
@@ -50,7 +51,7 @@ def stiffness(g: Conductances[np.ndarray], shape: tuple[int, int, int]) -> np.nd
 def test_coarse_conductances_are_the_galerkin_product_twice_over(
     shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], axis: str
 ) -> None:
-    g: Conductances[np.ndarray] = single(random_operator(shape, periodic))
+    g: CpuConductances = single(random_operator(shape, periodic))
     for along in (AXES[axis], (AXES[axis] + 1) % 3):  # first of 7 points, then of 27
         step = coarsening(shape, along, periodic[2 - along])
         weights, coarse = coarsened(step, g)

@@ -7,13 +7,12 @@ what ties cells to the outside is added beside them. To a GPU go the kinds, a by
 from __future__ import annotations
 
 from math import inf
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from heatsim_kernels.multigrid.cpu import operations
-from heatsim_kernels.multigrid.operator import Operator, find_boundary_couplings
+from heatsim_kernels.multigrid.operator import MultigridKernels, Operator, find_boundary_couplings
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
 from heatsim_kernels.stencil.step_batches import window_sources_of
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients, WindowSource
@@ -30,7 +29,7 @@ class Assembly:
     numbers: of each of its couplings in the heat ledger.
     """
 
-    def __init__(self, terms: StencilCoefficients, kernels: ModuleType = operations) -> None:
+    def __init__(self, terms: StencilCoefficients, kernels: MultigridKernels = operations) -> None:
         self.terms, self._kernels = terms, kernels
         self._kinds = None if terms.kinds is None else kernels.put(terms.kinds)
         found = find_boundary_couplings(terms)
@@ -83,7 +82,11 @@ class Assembly:
 
 
 def operator_of(
-    terms: StencilCoefficients, wall_a: np.ndarray, dtype: Any, time_step: float = inf, kernels: ModuleType = operations
+    terms: StencilCoefficients,
+    wall_a: np.ndarray,
+    dtype: Any,
+    time_step: float = inf,
+    kernels: MultigridKernels = operations,
 ) -> Operator:
     """The operator of a problem: of an implicit step of `time_step` s, or by default of its steady state.
 
@@ -95,7 +98,10 @@ def operator_of(
 
 
 def heat_input(
-    terms: StencilCoefficients, drive: Forcing, ambients: np.ndarray | None = None, kernels: ModuleType = operations
+    terms: StencilCoefficients,
+    drive: Forcing,
+    ambients: np.ndarray | None = None,
+    kernels: MultigridKernels = operations,
 ) -> Any:
     """(nz, ny, nx) heat that sources, walls and ambients bring to each cell with the first row of `drive`, W, float64.
 

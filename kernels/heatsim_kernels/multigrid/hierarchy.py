@@ -24,17 +24,14 @@ j + 1. Any length shrinks to 2, where an axis stays.
 
 from __future__ import annotations
 
-from types import ModuleType
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from heatsim_kernels.multigrid.operator import Operator
+from heatsim_kernels.multigrid.operator import MultigridKernels, Operator
 from heatsim_kernels.runtime.cpu.compilation import jit
 
 Shape = tuple[int, int, int]
-Field = TypeVar("Field")
-Conductances = tuple[Field, Field, Field] | Field  # gx, gy, gz of the finest level; of the others the 13 a cell
 LATER = 13  # neighbours of 26 that come later in memory: a cell keeps the conductances to these
 MAX_DIRECT_CELLS = 200  # cells that a level is solved directly from
 SMOOTHED = (0.3, 2.0)  # part of the spectrum of D^-1 A that relaxation reduces
@@ -86,7 +83,7 @@ RESIDUAL = np.float32(0)  # the factor that stands for no relaxation: the residu
 class GridLevel:
     """A grid of the hierarchy: its conductances, how it is coarsened, and room for fields."""
 
-    def __init__(self, kernels: ModuleType, shape: Shape, g: object) -> None:
+    def __init__(self, kernels: MultigridKernels, shape: Shape, g: object) -> None:
         """g: (gx, gy, gz) on level 0, and 13 conductances a cell on the others."""
         self.shape, self.g = shape, g
         self.steps: list[tuple[Coarsening, object, object]] = []  # coarsening, weights, field on its coarse grid
@@ -98,7 +95,7 @@ class GridLevel:
 class Hierarchy:
     """Levels of an operator and the V cycle over them; `kernels` is the module of a device, `cpu` or `cuda`."""
 
-    def __init__(self, operator: Operator, kernels: ModuleType) -> None:
+    def __init__(self, operator: Operator, kernels: MultigridKernels) -> None:
         self._kernels = kernels
         faces = tuple(kernels.single(g) for g in (operator.gx, operator.gy, operator.gz))
         self.levels = [GridLevel(kernels, operator.shape, faces)]
@@ -175,7 +172,7 @@ class Hierarchy:
         return GridLevel(kernels, shape, g)
 
 
-def _on_host(g: object, kernels: ModuleType) -> object:
+def _on_host(g: Any, kernels: MultigridKernels) -> Any:
     return tuple(map(kernels.get, g)) if isinstance(g, tuple) else kernels.get(g)
 
 
@@ -210,7 +207,7 @@ def inverse(between: np.ndarray, s: np.ndarray) -> np.ndarray:
 
 
 @jit
-def _invert(m):
+def _invert(m: np.ndarray) -> None:
     """Gauss-Jordan elimination in place, in a fixed order; a pivot that rounding made zero counts as infinite."""
     for k in range(m.shape[0]):
         scale = 1.0 / m[k, k] if m[k, k] > 0 else 0.0
@@ -226,7 +223,7 @@ def _invert(m):
 
 
 @jit
-def multiply(matrix, b, out):
+def multiply(matrix: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
     """out = matrix b."""
     for i in range(matrix.shape[0]):
         total = 0.0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from numba import prange
@@ -23,7 +24,7 @@ from heatsim_kernels.runtime.cpu.pointers import load, padded, pointer, shifted,
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 
 
-def field(shape: tuple[int, ...], dtype: type = np.float32) -> np.ndarray:
+def field(shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
     """A field of zeros."""
     return padded(int(np.prod(shape)), dtype).reshape(shape)
 

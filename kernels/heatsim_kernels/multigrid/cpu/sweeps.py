@@ -19,11 +19,11 @@ import numpy as np
 from numba import prange
 
 from heatsim_kernels.multigrid import cell
-from heatsim_kernels.multigrid.hierarchy import Conductances
 from heatsim_kernels.runtime.cpu.compilation import inlined, jit, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import load, pointer, shifted, store, widest_vectors
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 
+CpuConductances = tuple[np.ndarray, np.ndarray, np.ndarray] | np.ndarray  # see `hierarchy.GridLevel`
 BLOCKS = 256  # parts of a grid that threads share out
 
 seven_diagonal, seven_flow = inlined(cell.seven_diagonal), inlined(cell.seven_flow)
@@ -205,7 +205,7 @@ def _all_sweep(shape, a, s, x, b, share, out, blocks):
 
 
 def sweep(
-    g: Conductances[np.ndarray],
+    g: CpuConductances,
     s: np.ndarray,
     x: np.ndarray | None,
     b: np.ndarray | None,

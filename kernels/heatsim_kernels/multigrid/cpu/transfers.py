@@ -12,8 +12,9 @@ from numba.extending import overload
 
 from heatsim_kernels.multigrid import cell
 from heatsim_kernels.multigrid import galerkin as cells
+from heatsim_kernels.multigrid.cpu.sweeps import CpuConductances
 from heatsim_kernels.multigrid.galerkin import CellSample
-from heatsim_kernels.multigrid.hierarchy import Coarsening, Conductances, Shape
+from heatsim_kernels.multigrid.hierarchy import Coarsening, Shape
 from heatsim_kernels.runtime.cpu.compilation import inlined, inlined_closure, jit, jit_closure, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import load, pointer, shifted, store, widest_vectors
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
@@ -212,7 +213,7 @@ def _sampled(g, shape, axis, sample, lower_share, out):
         _for_cells(faces, shape, axis, *sample, lower_share, out.reshape(-1), blocks)
 
 
-def strong_cells(g: Conductances[np.ndarray], shape: Shape, share: float) -> np.ndarray:
+def strong_cells(g: CpuConductances, shape: Shape, share: float) -> np.ndarray:
     """`galerkin.strong_cells` of a level."""
 
     def conductance(axis: int, sample: CellSample) -> np.ndarray:
@@ -223,12 +224,12 @@ def strong_cells(g: Conductances[np.ndarray], shape: Shape, share: float) -> np.
     return cells.strong_cells(shape, share, conductance)
 
 
-def interpolation(coarsening: Coarsening, g: Conductances[np.ndarray], weights: np.ndarray) -> None:
+def interpolation(coarsening: Coarsening, g: CpuConductances, weights: np.ndarray) -> None:
     """Fill the weights of a coarsening from the conductances of its fine grid."""
     _sampled(g, coarsening.fine, coarsening.axis, cells.cells_between(coarsening), True, weights)
 
 
-def galerkin(coarsening: Coarsening, g: Conductances[np.ndarray], weights: np.ndarray, out: np.ndarray) -> None:
+def galerkin(coarsening: Coarsening, g: CpuConductances, weights: np.ndarray, out: np.ndarray) -> None:
     """Fill the conductances `out` of the coarse grid."""
     fine, coarse, faces = coarsening.fine, coarsening.coarse, g if isinstance(g, tuple) else (g,)
     blocks = min(BLOCKS, coarse[0] * coarse[1])

@@ -97,7 +97,8 @@ def clear(field: CudaField, cells: np.ndarray) -> None:
 def deposit(field: CudaField, corner: Corner, rates: np.ndarray, gain: float) -> None:
     """Add gain * rates to a window of a field, as on the CPU."""
     flat = on_device(np.asarray(rates, field.dtype).reshape(-1))
-    window_source.deposit(field.flat, field.shape, corner, flat, 0, rates.shape, gain)
+    nz, ny, nx = field.shape
+    window_source.deposit(field.flat, (nz, ny, nx), corner, flat, 0, rates.shape, gain)
 
 
 def total(field: CudaField) -> float:

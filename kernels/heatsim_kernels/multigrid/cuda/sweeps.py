@@ -20,16 +20,18 @@ from __future__ import annotations
 import numpy as np
 from numba import float32, int64, uint32, uint64
 
+from heatsim_kernels.field.cuda.block_reduction import THREADS
 from heatsim_kernels.multigrid import cell
 from heatsim_kernels.multigrid import galerkin as cells
-from heatsim_kernels.multigrid.cuda.field import THREADS, CudaField, launch, room
+from heatsim_kernels.multigrid.cuda.field import CudaField, launch, room
 from heatsim_kernels.multigrid.galerkin import CellSample
-from heatsim_kernels.multigrid.hierarchy import LATER, Coarsening, Conductances, Shape
+from heatsim_kernels.multigrid.hierarchy import LATER, Coarsening, Shape
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.runtime.cuda.arrays import Array
 from heatsim_kernels.runtime.cuda.launch import Triple
 from heatsim_kernels.runtime.cuda.vector_access import constant
 
+CudaConductances = tuple[CudaField, CudaField, CudaField] | CudaField  # see `hierarchy.GridLevel`
 APPLY, FIRST, RELAX, RESIDUAL = "A x", "relaxed from zero", "relaxed", "b - A x"
 WIDTH, TILE = (4, 8) if SIMULATED else (64, 256)  # columns of a tile, along x and in all
 MARCH = 3 if SIMULATED else 16  # cells of a column that a thread goes through
@@ -177,7 +179,7 @@ def tiling(shape: tuple[int, ...], march: int) -> tuple[Triple, Triple, np.uint3
 
 
 def sweep(
-    g: Conductances[CudaField],
+    g: CudaConductances,
     s: CudaField,
     x: CudaField | None,
     b: CudaField | None,
@@ -306,19 +308,19 @@ def _numbers(values: Shape) -> tuple[np.int64, ...]:
     return tuple(map(np.int64, values))
 
 
-def _flats(g: Conductances[CudaField]) -> tuple[Array, ...]:
+def _flats(g: CudaConductances) -> tuple[Array, ...]:
     return tuple(each.flat for each in g) if isinstance(g, tuple) else (g.flat,)
 
 
 def _sampled(
-    g: Conductances[CudaField], shape: Shape, axis: int, sample: CellSample, lower_share: bool, out: CudaField
+    g: CudaConductances, shape: Shape, axis: int, sample: CellSample, lower_share: bool, out: CudaField
 ) -> None:
     of, start, stride = map(_numbers, sample)
     args = (_numbers(shape), np.int64(axis), of, start, stride, np.int64(lower_share), _flats(g), out.flat)
     launch(build_sides, isinstance(g, tuple), (-(-out.size // THREADS), 1, 1), (THREADS, 1, 1), args)
 
 
-def strong_cells(g: Conductances[CudaField], shape: Shape, share: float) -> np.ndarray:
+def strong_cells(g: CudaConductances, shape: Shape, share: float) -> np.ndarray:
     """`galerkin.strong_cells` of a level."""
 
     def conductance(axis: int, sample: CellSample) -> np.ndarray:
@@ -329,12 +331,12 @@ def strong_cells(g: Conductances[CudaField], shape: Shape, share: float) -> np.n
     return cells.strong_cells(shape, share, conductance)
 
 
-def interpolation(coarsening: Coarsening, g: Conductances[CudaField], weights: CudaField) -> None:
+def interpolation(coarsening: Coarsening, g: CudaConductances, weights: CudaField) -> None:
     """Fill the weights of a coarsening from the conductances of its fine grid."""
     _sampled(g, coarsening.fine, coarsening.axis, cells.cells_between(coarsening), True, weights)
 
 
-def galerkin(coarsening: Coarsening, g: Conductances[CudaField], weights: CudaField, out: CudaField) -> None:
+def galerkin(coarsening: Coarsening, g: CudaConductances, weights: CudaField, out: CudaField) -> None:
     """Fill the conductances `out` of the coarse grid, zero before."""
     shape, coarse, of = map(_numbers, (coarsening.fine, coarsening.coarse, coarsening.weights))
     args = (shape, np.int64(coarsening.axis), coarse, of, _flats(g), weights.flat, out.flat)
