@@ -28,7 +28,6 @@ from heatsim_kernels.convolution import edges
 from heatsim_kernels.convolution.cpu.vector_values import (
     VECTOR_BYTES,
     address_of,
-    always_inline,
     at_address,
     puts,
     taps,
@@ -36,7 +35,7 @@ from heatsim_kernels.convolution.cpu.vector_values import (
     zeros,
 )
 from heatsim_kernels.convolution.planes import Planes
-from heatsim_kernels.runtime.cpu.compilation import jit, parallel_jit
+from heatsim_kernels.runtime.cpu.compilation import inlined, jit, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import (
     CACHE_LINE,
     load,
@@ -112,10 +111,9 @@ class Chunk(NamedTuple):
     columns: int
 
 
-@jit
+@inlined  # however long, so that its vectors stay in registers
 def _high_block(above, x, mask):
     """Three rows of results whose mask begins in column x; `above` holds the addresses of the rows under it."""
-    always_inline()
     weights, width, step = mask.weights, mask.width, mask.step
     sums = zeros_high(weights)
     row = shifted(at_address(above[0], weights), x)
@@ -138,10 +136,9 @@ def _high_block(above, x, mask):
     return sums
 
 
-@jit
+@inlined
 def _put_high(sums, targets, pitch, x, count, stream):
     """Write as many of three rows of results as there are."""
-    always_inline()
     put_first(sums, shifted(targets, x), stream)
     if count > 1:
         put_second(sums, shifted(targets, pitch + x), stream)

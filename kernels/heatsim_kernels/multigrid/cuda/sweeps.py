@@ -115,6 +115,15 @@ def build_seven(variant):
     return seven
 
 
+@inlined
+def row_beside(z, j, nz, ny, k, later):
+    """The row that row k of conductances leads to, (z, y) one of (0, 1), (1, -1), (1, 0), (1, 1) further; if not later,
+    its mirror image."""
+    plane = (upper(z, nz) if later else lower(z, nz)) if k > 0 else z
+    row = j if k == 2 else (lower(j, ny) if (k == 1) == later else upper(j, ny))
+    return uint32(uint32(plane * ny) + row)
+
+
 def build_all(variant):
     """The kernel `(shape, march, a, s, x, b, share, out)` of a mode; D = s + sum of |a| bounds A.
 
@@ -130,7 +139,6 @@ def build_all(variant):
         if i >= nx or j >= ny:
             return
         left, right, wide = lower(i, nx), upper(i, nx), uint64(nx)
-        front, back = lower(j, ny), upper(j, ny)
         z = uint32(uint32(cuda.blockIdx.y) * march)
         end = uint32(min(z + march, nz))
         while z < end:
@@ -148,9 +156,7 @@ def build_all(variant):
             for turn in range(8):
                 later = turn > 3
                 k = uint32(turn - 4) if later else uint32(3 - turn)
-                beside = (upper(z, nz) if later else lower(z, nz)) if k > 0 else z
-                ahead = j if k == 2 else (front if (k == 1) == later else back)
-                there = uint32(uint32(beside * ny) + ahead)
+                there = row_beside(z, j, nz, ny, k, later)
                 # Of an earlier row the conductances lie there, and seen from there dx is -dx.
                 own = (mine if later else uint64(there) * uint64(LATER) * wide) + uint64(uint32(1 + 3 * k)) * wide
                 g0 = constant(a, own + (uint64(i) if later else wide + wide + uint64(left)))

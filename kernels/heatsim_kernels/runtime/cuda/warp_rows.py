@@ -76,10 +76,10 @@ if SIMULATED:
             me = cuda.threadIdx.y * WARP + x
             held[me, 0, : len(rows)] = [row[0] for row in rows]
             held[me, 1, : len(rows)] = [row[-1] for row in rows]
-            cuda.syncthreads()
+            cuda.syncthreads()  # the neighbours' ends are read, which they have put there
             left = held[me - (x > 0), 1, : len(rows)].copy()
             right = held[me + (x < WARP - 1), 0, : len(rows)].copy()
-            cuda.syncthreads()
+            cuda.syncthreads()  # the next call takes the same memory: all must have read their neighbours' ends
             return tuple(map(kind, left)), tuple(map(kind, right))
 
         return call
