@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.enthalpy.cpu.stepper import entering
-from heatsim_kernels.multigrid.boundary_couplings import find_boundary_couplings
+from heatsim_kernels.multigrid.operator import find_boundary_couplings
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
 from heatsim_kernels.stencil.terms import StencilCoefficients
 

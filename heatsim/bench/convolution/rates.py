@@ -227,4 +227,4 @@ def _module(kernel: str, family: str) -> Any:
     room = "filter_bank" if family == "bank" else "convolution"
     if kernel == "register":
         return import_module(f"heatsim_kernels.{room}.cuda.register")
-    return import_module(f"heatsim_kernels.{room}.ladder.{kernel if family == 'bank' else f'{family}_{kernel}'}")
+    return import_module(f"heatsim_kernels.{room}.ladder.{kernel}")

@@ -7,7 +7,7 @@
 
 Loading takes a loop, neighbouring threads loading neighbouring elements; results come in powers of two whatever the
 mask. A block of O_x x O_y loads (O_x + w - 1) (O_y + h - 1) elements where `basic` asks for O_x O_y w h (see `theory`).
-The mask is in constant memory (see `line_constant`). Source: Kirk and Hwu, Programming Massively Parallel Processors,
+The mask is in constant memory (see `constant`). Source: Kirk and Hwu, Programming Massively Parallel Processors,
 convolution chapter (tiled 2-D convolution, second design).
 """
 
@@ -17,6 +17,7 @@ from numba import int64, types, uint64
 
 from heatsim_kernels.convolution.cuda.field_access import (
     ConvolutionVariant,
+    MaskKernel,
     element,
     first_element,
     plane_reader,
@@ -26,21 +27,20 @@ from heatsim_kernels.convolution.cuda.field_access import (
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
 from heatsim_kernels.runtime.fma import fma
 
-MASK = "compiled in"
 BLOCK = (4, 2) if SIMULATED else (32, 16)
 
 
-def block(variant: ConvolutionVariant) -> tuple[int, int]:
+def plane_block(variant: ConvolutionVariant) -> tuple[int, int]:
     """Threads of a block along x and y: the output tile."""
     return BLOCK
 
 
-def grid(shape: tuple[int, int, int], variant: ConvolutionVariant) -> tuple[int, int, int]:
+def plane_grid(shape: tuple[int, int, int], variant: ConvolutionVariant) -> tuple[int, int, int]:
     """A block for each output tile."""
     return tiles(shape, *BLOCK)
 
 
-def build(variant: ConvolutionVariant):
+def build_planes(variant: ConvolutionVariant):
     """The kernel `output_tiled(u, v, geometry)`; arrays are flat."""
     real, height, width = getattr(types, variant.dtype), variant.height, variant.width
     above, left, (columns, rows) = height // 2, width // 2, BLOCK
@@ -55,7 +55,7 @@ def build(variant: ConvolutionVariant):
         x, y, z = first_element(geometry, columns, rows)
         for t in range(ty * columns + tx, size, threads):
             tile[uint64(t)] = read(u, geometry, z, y - above + t // side, x - left + t % side)
-        cuda.syncthreads()
+        cuda.syncthreads()  # the tile is read by threads that did not write it; it is filled once, so this is enough
         x, y = x + tx, y + ty
         if x < int64(geometry.nx) and y < int64(geometry.ny):
             total = real(0)
@@ -65,3 +65,6 @@ def build(variant: ConvolutionVariant):
             v[uint64(element(geometry, z, y, x))] = total
 
     return output_tiled
+
+
+PLANES = MaskKernel("compiled in", plane_block, plane_grid, build_planes)

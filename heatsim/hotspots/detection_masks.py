@@ -34,7 +34,7 @@ def laplacian_of_gaussian(sigma: float) -> np.ndarray:
     second -= gauss * second.sum()
     second *= 2.0 / (x**2 @ second)  # the second derivative of x^2
     mask = -(sigma**2) * (np.outer(second, gauss) + np.outer(gauss, second))
-    return mask - mask.mean()  # what rounding left
+    return np.asarray(mask - mask.mean())  # what rounding left
 
 
 def sobel() -> np.ndarray:
@@ -57,4 +57,4 @@ def bank_of(masks: Sequence[np.ndarray], weights: Sequence[float]) -> np.ndarray
     for target, mask in zip(bank, masks, strict=True):
         top, left = (height - mask.shape[0]) // 2, (width - mask.shape[1]) // 2
         target[top : top + mask.shape[0], left : left + mask.shape[1]] = mask
-    return bank[:, None] * np.asarray(weights, dtype=float)[:, None, None]
+    return np.asarray(bank[:, None] * np.asarray(weights, dtype=float)[:, None, None])

@@ -1,4 +1,16 @@
-"""`basic`, 2-D: one thread a result, mask in global memory.
+"""`basic`: one thread a result, mask in global memory.
+
+1-D:
+
+    N   | . . [ x x x x x ] . . . |      thread i reads the mask and the elements under it from global memory, those
+    M         [ w w w w w ]              beyond the ends as the edge has it, and writes one result
+    P   | . .     . o .     . . . |
+
+A multiply-add for every two values asked of the caches: 0.25 operations a byte in float32. A block of B threads asks
+for B (2n+1) elements, n(n+1)/2 fewer at an end of the line. Source: Kirk and Hwu, Programming Massively Parallel
+Processors, convolution chapter (1-D convolution, a basic algorithm).
+
+2-D:
 
     N   . . . . . . .        thread (x, y) reads the mask and the elements under it from global memory, those beyond
         . [x x x] . .        the plane as the edge has it, and writes one result
@@ -15,29 +27,49 @@ from numba import int64, types, uint64
 
 from heatsim_kernels.convolution.cuda.field_access import (
     ConvolutionVariant,
+    MaskKernel,
     element,
     first_element,
+    line_grid,
+    line_of_thread,
+    line_threads,
     plane_reader,
+    reader,
     tiles,
 )
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
 from heatsim_kernels.runtime.fma import fma
 
-MASK = "argument"
 BLOCK = (4, 2) if SIMULATED else (32, 8)
 
 
-def block(variant: ConvolutionVariant) -> tuple[int, int]:
+def build_lines(variant: ConvolutionVariant):
+    """The kernel `basic(u, v, geometry, mask)`; all arrays are flat."""
+    real, half, width = getattr(types, variant.dtype), variant.width // 2, variant.width
+    read, place = reader(variant.edge, real), line_of_thread(variant)
+
+    def basic(u, v, geometry, mask):
+        start, stride, n, i, exists = place(geometry)
+        if exists:
+            total = real(0)
+            for k in range(width):
+                total = fma(mask[uint64(k)], read(u, start, stride, i + k - half, n), total)
+            v[uint64(start + i * stride)] = total
+
+    return basic
+
+
+def plane_block(variant: ConvolutionVariant) -> tuple[int, int]:
     """Threads of a block along x and y."""
     return BLOCK
 
 
-def grid(shape: tuple[int, int, int], variant: ConvolutionVariant) -> tuple[int, int, int]:
+def plane_grid(shape: tuple[int, int, int], variant: ConvolutionVariant) -> tuple[int, int, int]:
     """A block for each tile of results."""
     return tiles(shape, *BLOCK)
 
 
-def build(variant: ConvolutionVariant):
+def build_planes(variant: ConvolutionVariant):
     """The kernel `basic(u, v, geometry, mask)`; all arrays are flat."""
     real, height, width = getattr(types, variant.dtype), variant.height, variant.width
     above, left = height // 2, width // 2
@@ -55,3 +87,7 @@ def build(variant: ConvolutionVariant):
             v[uint64(element(geometry, z, y, x))] = total
 
     return basic
+
+
+LINES = MaskKernel("argument", line_threads, line_grid, build_lines)
+PLANES = MaskKernel("argument", plane_block, plane_grid, build_planes)
