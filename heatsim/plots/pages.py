@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import struct
 import textwrap
 import warnings
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
 from heatsim.plots.units import widen
@@ -75,8 +80,8 @@ class Page:
         self._corner = margins.left + (width - taken) / 2, margins.bottom
         self._size = width, margins.bottom + box[1] + margins.top + block
         self.figure = Figure(figsize=self._size, facecolor="white")
-        FigureCanvasAgg(self.figure)
-        self._write_title(lines, subtitle)
+        self.canvas = FigureCanvasAgg(self.figure)
+        self.subtitle = self._write_title(lines, subtitle)
 
     def add_axes(
         self, left: float = 0.0, bottom: float = 0.0, width: float | None = None, height: float | None = None
@@ -93,27 +98,65 @@ class Page:
         return axes
 
     def save(self, path: Path, dpi: int) -> None:
-        """Write a PNG under a temporary name, then rename it: nobody meets half a picture. Raises OSError."""
+        """Draw the page and write it to a PNG file. Raises OSError."""
+        self.figure.set_dpi(dpi)
+        with quiet_about_glyphs():
+            self.canvas.draw()
+        self.write(path)
+
+    def write(self, path: Path) -> None:
+        """Write what is drawn under a temporary name, then rename it: nobody meets half a picture. Raises OSError."""
         temporary = path.with_name(f".{path.name}.tmp")
         try:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message="Glyph")  # a title in a script that the font lacks
-                self.figure.savefig(temporary, format="png", dpi=dpi, metadata={"Software": None})
+            temporary.write_bytes(png(np.asarray(self.canvas.buffer_rgba())[:, :, :3], self.figure.dpi))
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
 
-    def _write_title(self, lines: list[str], subtitle: str) -> None:
+    def _write_title(self, lines: list[str], subtitle: str) -> Text:
         y = self._size[1] - _EDGE
         for line in lines:
             self._write(y, line, size=12, weight="bold", color=INK)
             y -= _TITLE_LINE
-        self._write(y, subtitle, size=10, color=FAINT)
+        return self._write(y, subtitle, size=10, color=FAINT)
 
-    def _write(self, y: float, text: str, **style: Any) -> None:
+    def _write(self, y: float, text: str, **style: Any) -> Text:
         # The text is a user's, and a "$" in it no formula.
         x = _EDGE / self._size[0]
-        self.figure.text(x, y / self._size[1], text, va="top", parse_math=False, **style)
+        return self.figure.text(x, y / self._size[1], text, va="top", parse_math=False, **style)
+
+
+@contextmanager
+def quiet_about_glyphs() -> Iterator[None]:
+    """Draw a title in a script that the font lacks without a warning."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")
+        yield
+
+
+def png(pixels: np.ndarray, dpi: float) -> bytes:
+    """The PNG file of pixels (rows, columns, 3) of red, green and blue, 8 bits each; see https://www.w3.org/TR/png.
+
+    Every row is the difference to the row above (filter 2), and compressed little: that takes a quarter of the time of
+    matplotlib's own writer, for files a quarter larger.
+    """
+    rows, columns, _ = pixels.shape
+    lines = np.empty((rows, 1 + 3 * columns), np.uint8)
+    lines[:, 0] = 2
+    flat = pixels.reshape(rows, -1)
+    lines[0, 1:] = flat[0]
+    np.subtract(flat[1:], flat[:-1], out=lines[1:, 1:])
+    pixels_a_metre = round(dpi / 0.0254)
+    header = struct.pack(">IIBBBBB", columns, rows, 8, 2, 0, 0, 0)
+    chunks = (
+        (b"IHDR", header),
+        (b"pHYs", struct.pack(">IIB", pixels_a_metre, pixels_a_metre, 1)),
+        (b"IDAT", zlib.compress(lines.tobytes(), 1)),
+        (b"IEND", b""),
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    )
 
 
 def label_axes(axes: Axes, x: str, y: str) -> None:

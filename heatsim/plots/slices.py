@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
+from matplotlib.collections import QuadMesh
 from matplotlib.colorbar import Colorbar
+from matplotlib.contour import QuadContourSet
+from matplotlib.image import AxesImage, PcolorImage
 from matplotlib.patches import Circle
 from matplotlib.patheffects import Stroke, withStroke
 
-from heatsim.plots.pages import DPI, INK, Margins, Page, PlaneStyle, label_axes, space_ticks
+from heatsim.plots.pages import DPI, INK, Margins, Page, PlaneStyle, label_axes, quiet_about_glyphs, space_ticks
 from heatsim.plots.profiles import draw_profile
 from heatsim.plots.units import length_unit, unit_symbol, value_label
 
@@ -30,37 +33,86 @@ _CONTOUR_CELLS = 16  # an axis; on fewer cells the lines are only corners
 _CONTOUR_POINTS = 400  # an axis; finer fields are thinned out, which no eye sees
 
 
-def draw_slice(path: Path, field: np.ndarray, extent: Extent, style: PlaneStyle, *, faces: Faces | None = None) -> None:
+def draw_slice(
+    path: Path,
+    field: np.ndarray,
+    extent: Extent,
+    style: PlaneStyle,
+    *,
+    faces: Faces | None = None,
+    page: SlicePage | None = None,
+) -> SlicePage | None:
     """Draw `field` (rows, columns), row 0 at the bottom, into the PNG file `path`.
 
     `extent` is (left, right, bottom, top) in m; `faces` are those of unequal cells. A plane one cell thick is drawn as
-    a profile; one too narrow to show in proportion is stretched, which its label says. Raises OSError.
+    a profile; one too narrow to show in proportion is stretched, which its label says. Returns the page, unless the
+    picture is a profile: as `page` it spares work for the next picture of the same plane, of which only the field and
+    the subtitle differ. Raises OSError.
     """
     if 1 in field.shape and field.size > 1:
         along = 0 if field.shape[0] == 1 else 1
         ends = extent[2 * along], extent[2 * along + 1]
         draw_profile(path, field.ravel(), ends, style, along=along, faces=None if faces is None else faces[1 - along])
-        return
-    page, _ = slice_page(field, extent, style, faces)
+        return None
+    if page is None:
+        page = SlicePage(field, extent, style, faces)
+    else:
+        page.show(field, style.subtitle)
     page.save(path, style.dpi)
+    return page
 
 
-def slice_page(field: np.ndarray, extent: Extent, style: PlaneStyle, faces: Faces | None = None) -> tuple[Page, Axes]:
-    """The page that `draw_slice` saves for a plane of more than one cell along both axes, and the axes of the plane."""
-    width, height = _box_size(extent)
-    page = Page((width, height), _MARGINS, style.title, style.subtitle)
-    axes = page.add_axes()
-    image = _draw_cells(axes, field, extent, style.limits_of(field), faces)
-    bar = page.figure.colorbar(image, cax=page.add_axes(left=width + _GAP, width=_BAR))
-    _finish_bar(bar, style.quantity, style.unit, height)
-    _add_contours(axes, field, _lattice(field, extent, faces), bar)
-    _label_lengths(axes, extent, style.labels, (width, height))
-    return page, axes
+class SlicePage:
+    """A page with a plane of more than one cell along both axes. Titles, scales and the colour bar are drawn once."""
+
+    def __init__(self, field: np.ndarray, extent: Extent, style: PlaneStyle, faces: Faces | None = None) -> None:
+        width, height = _box_size(extent)
+        self.page = Page((width, height), _MARGINS, style.title, style.subtitle)
+        self.axes = self.page.add_axes()
+        self._faces = faces
+        self._image = _draw_cells(self.axes, field, extent, style.limits_of(field), faces)
+        self._bar = self.page.figure.colorbar(self._image, cax=self.page.add_axes(left=width + _GAP, width=_BAR))
+        _finish_bar(self._bar, style.quantity, style.unit, height)
+        self._lattice = _lattice(field, extent, faces)
+        self._contours = _add_contours(self.axes, field, self._lattice, self._bar)
+        _label_lengths(self.axes, extent, style.labels, (width, height))
+        self._background: Any = None  # what does not change, drawn
+
+    def show(self, field: np.ndarray, subtitle: str) -> None:
+        """Show another field of the same shape."""
+        if isinstance(self._image, PcolorImage) and self._faces is not None:
+            self._image.set_data(self._faces[1], self._faces[0], field)
+        elif isinstance(self._image, AxesImage):
+            self._image.set_data(field)
+        self.page.subtitle.set_text(subtitle)
+        if self._contours is not None:
+            self._contours.remove()
+        self._contours = _add_contours(self.axes, field, self._lattice, self._bar)
+
+    def save(self, path: Path, dpi: int) -> None:
+        """Draw what has changed over the rest, and write the page to a PNG file. Raises OSError."""
+        figure, canvas = self.page.figure, self.page.canvas
+        # The frame of the plane lies over its cells, so it is drawn after them.
+        contours = () if self._contours is None else (self._contours,)
+        changing: tuple[Artist, ...] = (self._image, *contours, *self.axes.spines.values(), self.page.subtitle)
+        with quiet_about_glyphs():
+            if self._background is None:
+                figure.set_dpi(dpi)
+                for artist in changing:
+                    artist.set_visible(False)
+                canvas.draw()
+                for artist in changing:
+                    artist.set_visible(True)
+                self._background = canvas.copy_from_bbox(figure.bbox)
+            canvas.restore_region(self._background)
+            for artist in changing:
+                artist.draw(canvas.get_renderer())
+        self.page.write(path)
 
 
 def _draw_cells(
     axes: Axes, field: np.ndarray, extent: Extent, limits: tuple[float, float], faces: Faces | None
-) -> ScalarMappable:
+) -> AxesImage | QuadMesh:
     low, high = limits
     colours = mpl.colormaps["inferno"].with_extremes(bad="#c9ced6")
     if faces is None:
@@ -115,20 +167,22 @@ def _finish_bar(bar: Colorbar, quantity: str, unit: str, height: float) -> None:
         bar.ax.set_title(unit_symbol(unit), size=9, color=INK, loc="left", pad=5)
 
 
-def _add_contours(axes: Axes, field: np.ndarray, lattice: tuple[np.ndarray, np.ndarray], bar: Colorbar) -> None:
+def _add_contours(
+    axes: Axes, field: np.ndarray, lattice: tuple[np.ndarray, np.ndarray], bar: Colorbar
+) -> QuadContourSet | None:
     """Draw thin lines of equal value at the ticks of the colour bar, light on dark and dark on light."""
     finite = field[np.isfinite(field)]
     if finite.size == 0 or min(field.shape) < _CONTOUR_CELLS:
-        return
+        return None
     levels = [tick for tick in bar.get_ticks() if finite.min() < tick < finite.max()]
     if not levels:
-        return
+        return None
     thin = tuple(slice(None, None, -(-count // _CONTOUR_POINTS)) for count in field.shape)
     # Edge values are repeated on the faces, so that lines run up to them.
     values = np.pad(field, 1, mode="edge")[thin]
     y, x = (places[part] for places, part in zip(lattice, thin, strict=True))
     colours = [(1, 1, 1, 0.45) if bar.norm(level) < 0.6 else (0, 0, 0, 0.4) for level in levels]
-    axes.contour(x, y, values, levels=levels, colors=colours, linewidths=0.6)
+    return axes.contour(x, y, values, levels=levels, colors=colours, linewidths=0.6)
 
 
 def _lattice(field: np.ndarray, extent: Extent, faces: Faces | None) -> tuple[np.ndarray, np.ndarray]:
@@ -170,7 +224,8 @@ def draw_hotspots(
     There the Laplacian of a Gaussian spot is zero: outside, the temperature is level again. Spots are numbered in the
     order given, and where they are few their rises stand beside them. Raises OSError.
     """
-    page, axes = slice_page(field, extent, style)
+    plane = SlicePage(field, extent, style)
+    page, axes = plane.page, plane.axes
     least = _LEAST_RADIUS * max(extent[1] - extent[0], extent[3] - extent[2])
     for number, spot in enumerate(spots, 1):
         radius = max(least, sqrt(2.0) * spot.scale)

@@ -23,14 +23,14 @@ def draw_frames(folder: RunFolder, name: str) -> list[Path]:
     paths = folder.slice_frame_paths(name)
     ranges = [(float(field.min()), float(field.max())) for field in (read_slice_frame(path).field for path in paths)]
     limits = min(low for low, _ in ranges), max(high for _, high in ranges)
-    pictures = []
+    pictures, page = [], None
     end = read_slice_frame(paths[-1]).time
     for path in paths:
         frame = read_slice_frame(path)
         picture = folder.slice_picture(name, int(path.stem))
         field, faces = downsample_frame(frame, pixels(frame.extent))
         style = plane_style(frame, f"t = {format_time(frame.time, end)}{position_text(frame)}", limits)
-        draw_slice(picture, field, frame.extent, style, faces=faces)
+        page = draw_slice(picture, field, frame.extent, style, faces=faces, page=page)
         pictures.append(picture)
     return pictures
 

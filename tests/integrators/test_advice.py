@@ -165,10 +165,29 @@ def test_the_steps_foreseen_under_a_moving_beam_are_about_those_taken(
     )
 
 
-def test_a_short_run_is_advised_without_timing_anything() -> None:
-    def never() -> StepCost:
-        raise AssertionError("timed")
+def never() -> StepCost:
+    raise AssertionError("timed")
 
+
+def test_nothing_is_timed_where_rough_costs_settle_the_choice() -> None:
+    """As in the stiff problem, where explicit Euler takes some hundred times as long as the next."""
+    assert recommend(problem_of(stiff(1e3)), "cpu", never, full=True).integrator == "implicit"
+
+
+def test_steps_are_timed_where_rough_costs_leave_the_choice_open() -> None:
+    """Outputs so close to each other that no step may grow: all integrators take as many steps, for a minute."""
+    timings = []
+
+    def measure() -> StepCost:
+        timings.append(StepCost(1e-3, 1e-3))
+        return timings[-1]
+
+    text = case([64, 64, 64], 0.01, initial="cos(pi*x)", boundary={"x_min": fixed(1.0)})
+    recommend(problem_of(text, step=1e-7), "cpu", measure, full=True)
+    assert len(timings) == 1
+
+
+def test_a_short_run_is_advised_without_timing_anything() -> None:
     found = recommend(problem_of(case([64, 1, 1], 1.0, initial="x")), "cpu", never, full=False)
     assert (found.integrator, found.estimates[0].steps) == ("euler", found.estimates[0].sweeps)
 

@@ -32,7 +32,7 @@ SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "f32": 4, "f64": 8, "b32": 4, "b
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(compilation, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(compilation, "cache_folder", lambda module: tmp_path)
     return tmp_path
 
 
@@ -75,7 +75,7 @@ def test_a_folder_that_cannot_be_written_costs_no_more_than_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(compilation, "cache_folder", lambda: tmp_path / "file")
+    monkeypatch.setattr(compilation, "cache_folder", lambda module: tmp_path / "file")
     assert compilation.binary(cell_reads.build_cells, None, READS, CAPABILITY).code
 
 

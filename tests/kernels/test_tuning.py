@@ -20,7 +20,7 @@ LARGE, SMALL, TINY = (512, 512, 512), (64, 64, 64), (1, 4, 8)
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(tile_tuning, "cache_folder", lambda: tmp_path / "kernels-0")
+    monkeypatch.setattr(tile_tuning, "cache_home", lambda: tmp_path)
     return tmp_path
 
 
@@ -60,6 +60,6 @@ def test_a_damaged_file_counts_as_empty(folder: Path, text: str) -> None:
 
 def test_a_folder_that_cannot_be_written_is_no_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "file").write_text("")
-    monkeypatch.setattr(tile_tuning, "cache_folder", lambda: folder / "file" / "kernels-0")
+    monkeypatch.setattr(tile_tuning, "cache_home", lambda: folder / "file")
     tile_tuning.save_tile(register, UNIFORM, "GPU", register.TILES[1])
     assert tile_tuning.choose_tile(register, UNIFORM, LARGE, "GPU") == register.TILES[0]

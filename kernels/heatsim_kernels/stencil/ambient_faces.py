@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
-from heatsim_kernels.runtime.cpu.compilation import parallel_jit
+from heatsim_kernels.runtime.cpu.compilation import inlined
 from heatsim_kernels.stencil.terms import StencilCoefficients
 
 BLOCKS = 64  # heat is summed in so many parts, for the same sums with any number of threads
@@ -36,11 +35,11 @@ def ambient_face_pairs(terms: StencilCoefficients) -> AmbientFacePairs:
     return AmbientFacePairs(cells, beyond, owners, faces * np.int64(terms.kind_count) + kinds)
 
 
-@parallel_jit
-def add_ambient_heat(u, pairs, weights, share, entered):
-    """Add a share of the heat of a step to entered, (BLOCKS, ambients) in J. u: the field before the step, flat.
-    weights: (6, n) flat, the heat moved by a kelvin in a step, J/K."""
-    for block in prange(entered.shape[0]):
-        for j in range(block * pairs.cells.size // BLOCKS, (block + 1) * pairs.cells.size // BLOCKS):
-            difference = np.float64(u[pairs.beyond[j]]) - np.float64(u[pairs.cells[j]])
-            entered[block, pairs.owners[j]] += share * weights[pairs.entries[j]] * difference
+@inlined
+def add_ambient_heat(block, u, pairs, weights, share, entered):
+    """Add a share of the heat of a step, through the faces of one of BLOCKS blocks, to that row of entered, (BLOCKS,
+    ambients) in J. u: the field before the step, flat. weights: (6, n) flat, the heat moved by a kelvin in a step,
+    J/K."""
+    for j in range(block * pairs.cells.size // BLOCKS, (block + 1) * pairs.cells.size // BLOCKS):
+        difference = np.float64(u[pairs.beyond[j]]) - np.float64(u[pairs.cells[j]])
+        entered[block, pairs.owners[j]] += share * weights[pairs.entries[j]] * difference

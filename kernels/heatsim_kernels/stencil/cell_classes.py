@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim_kernels.runtime.cpu.compilation import inlined, jit
+from heatsim_kernels.runtime.cpu.compilation import called, inlined, jit
 from heatsim_kernels.runtime.cpu.threads import threads_for
 
 OWN, BESIDE, LABELS = 0, slice(1, 7), slice(7, 10)  # columns of `members`
@@ -91,7 +91,7 @@ def _classify(zones, media, x_labels, y_labels, z_labels, periodic, first, found
                     slot = _slot(key, members, table)
                     if table[slot] < 0:
                         table[slot] = count
-                        members[count] = key
+                        _put(members, count, key)
                         count += 1
                     last = table[slot]
                 found[plane, y, x] = last
@@ -109,7 +109,7 @@ def _united(rows):
         slot = _slot(rows[i], members, table)
         if table[slot] < 0:
             table[slot] = count
-            members[count] = rows[i]
+            _put(members, count, rows[i])
             count += 1
         numbers[i] = table[slot]
     return members[:count].copy(), numbers
@@ -146,6 +146,13 @@ def _same(key, member):
 
 
 @inlined
+def _put(members, number, key):
+    """Enter a key; column by column, since Numba compiles seconds long at a row that is assigned to."""
+    for column in range(_COLUMNS):
+        members[number, column] = key[column]
+
+
+@inlined
 def _slot(key, members, table):
     """The slot of the table where a key stands, or is to be entered."""
     mixed = np.uint64(14695981039346656037)
@@ -158,12 +165,12 @@ def _slot(key, members, table):
     return slot
 
 
-@jit
+@called
 def _enlarged(members):
     """The members with twice the room, and their table."""
     larger = np.empty((2 * len(members), _COLUMNS), np.int32)
-    larger[: len(members)] = members
     table = np.full(8 * len(members), -1, np.int32)
     for number in range(len(members)):
+        _put(larger, number, members[number])
         table[_slot(members[number], larger, table)] = number
     return larger, table

@@ -1,29 +1,40 @@
-"""Compilation of the CPU kernels, kept on disk.
+"""Compilation of the CPU kernels, kept on disk (see `runtime/kernel_cache.py`).
 
-Numba keeps compiled code by the time stamp of the one file that a function stands in, and misses changes of the files
-that it calls into. The cache is therefore a folder of its own for each state of this library's sources.
+A kernel that Python calls is made by `jit` or `parallel_jit`. The functions that it calls in turn are made by
+`inlined`, `inlined_sum` or `called`: they live in their callers alone. By itself, Numba optimises each of them, makes
+machine code of it, wraps it for Python and keeps it on disk, which takes as long again as the kernel, and nobody uses
+the result.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
+from functools import update_wrapper
 from typing import Any
 
-from numba import config, njit
+from numba import config, get_num_threads, njit
+from numba.core.registry import CPUDispatcher
+
+from heatsim_kernels.runtime.kernel_cache import cache_folder
+
+ONE_THREAD = "one-thread"  # folder of the serial versions: Numba's cache does not tell them from the parallel ones
 
 
 def jit(function: Callable[..., Any]) -> Any:
     """Compile for one thread, with the interpreter lock released."""
-    return _kept(function, parallel=False)
+    return _compile_for_python(function, parallel=False)
+
+
+def parallel_jit(function: Callable[..., Any]) -> Any:
+    """Compile a function with `prange`: see `ParallelKernel`."""
+    return ParallelKernel(
+        _compile_for_python(function, parallel=True), _compile_for_python(function, ONE_THREAD, parallel=False)
+    )
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile into its callers: for the small functions of a row loop, whose calls would cost as much as the row."""
-    return _kept(function, parallel=False, forceinline=True)
+    return _compile_for_callers(function, forceinline=True)
 
 
 def inlined_closure(function: Callable[..., Any]) -> Any:
@@ -39,28 +50,111 @@ def jit_closure(function: Callable[..., Any]) -> Any:
 
 def inlined_sum(function: Callable[..., Any]) -> Any:
     """As `inlined`, with sums in the order that vectors take them in; it is fixed when the function is compiled."""
-    return _kept(function, parallel=False, forceinline=True, fastmath={"reassoc"})
+    return _compile_for_callers(function, forceinline=True, fastmath={"reassoc"})
 
 
-def parallel_jit(function: Callable[..., Any]) -> Any:
-    """Compile with `prange` shared out among threads."""
-    return _kept(function, parallel=True)
+def called(function: Callable[..., Any]) -> Any:
+    """Compile along with its callers, as a function that they call: for what is too long to be inlined."""
+    return _compile_for_callers(function, forceinline=False)
 
 
-def _kept(function: Callable[..., Any], **options: Any) -> Any:
-    usual, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder())
+class ParallelKernel:
+    """A kernel in two versions: `parallel`, whose `prange` is shared out among threads, and `serial`, in which it is
+    `range`.
+
+    The serial version compiles in a fifth of the time, and is all that a small grid needs. It is called as long as the
+    calling thread may use one Numba thread only (see `threads.limited`) and the parallel version has not been called
+    in this process. Both compute the same bits if each pass of the `prange` writes only places of its own; so there
+    must be no scalar reduction over a `prange`. Compiled code cannot call a `ParallelKernel`.
+    """
+
+    def __init__(self, parallel: Any, serial: Any) -> None:
+        self.parallel, self.serial, self.parallel_is_compiled = parallel, serial, False
+        update_wrapper(self, parallel.py_func)
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the version that suits the number of threads."""
+        if self.parallel_is_compiled:
+            return self.parallel(*args)
+        if get_num_threads() == 1:
+            return self.serial(*args)
+        result = self.parallel(*args)
+        self.parallel_is_compiled = True
+        return result
+
+    @property
+    def py_func(self) -> Callable[..., Any]:
+        """The Python function that was compiled."""
+        return self.parallel.py_func
+
+
+class InnerFunction(CPUDispatcher):
+    """A compiled function that only compiled functions may call: there is no machine code that Python could enter."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise TypeError: without this, the call would jump to address 0."""
+        raise TypeError(f"{self.py_func.__qualname__} is compiled into its callers: Python cannot call it")
+
+
+def compiler_of_inner_functions() -> Any:
+    """Numba's compiler up to the LLVM code of a function, without optimisation and machine code; None where this Numba
+    has not the internals that it rests on (it has since 0.57)."""
+    try:
+        from numba.core.codegen import JITCodeLibrary
+        from numba.core.compiler import Compiler
+    except ImportError:
+        return None
+    steps = ("_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals", "_ensure_finalized")
+    if not all(hasattr(JITCodeLibrary, name) for name in (*steps, "_verify_declare_only_symbols")):
+        return None
+
+    class BitcodeLibrary(JITCodeLibrary):
+        """The LLVM code of one function, which is linked into its callers as it is."""
+
+        def _optimize_final_module(self) -> None:
+            pass
+
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()
+            self._verify_declare_only_symbols()
+            self._finalized = True
+
+        def get_pointer_to_function(self, name: str) -> int:
+            self._ensure_finalized()
+            return 0
+
+        @property
+        def codegen(self) -> Any:
+            return self  # Numba asks for it to call `set_env`, on machine code that is not there
+
+        def set_env(self, name: str, env: Any) -> None:
+            pass
+
+    class InnerCompiler(Compiler):
+        """Numba's compiler with a library of that kind."""
+
+        def define_pipelines(self) -> Any:
+            state = self.state
+            state.library = BitcodeLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+            return super().define_pipelines()
+
+    return InnerCompiler
+
+
+_inner_compiler = compiler_of_inner_functions()
+
+
+def _compile_for_callers(function: Callable[..., Any], **options: Any) -> Any:
+    if _inner_compiler is not None:
+        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": _inner_compiler}
+    dispatcher = njit(nogil=True, error_model="numpy", **options)(function)
+    dispatcher.__class__ = InnerFunction
+    return dispatcher
+
+
+def _compile_for_python(function: Callable[..., Any], version: str = "", **options: Any) -> Any:
+    usual, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder(function.__module__) / version)
     try:
         return njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     finally:
         config.CACHE_DIR = usual
-
-
-@cache
-def cache_folder() -> Path:
-    """Folder of compiled kernels: under NUMBA_CACHE_DIR, XDG_CACHE_HOME or ~/.cache, named after the sources."""
-    sources = Path(__file__).parents[2]
-    digest = hashlib.sha256()
-    for path in sorted(sources.rglob("*.py")):
-        digest.update(path.relative_to(sources).as_posix().encode() + b"\0" + path.read_bytes())
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(config.CACHE_DIR or Path(home) / "heatsim") / f"kernels-{digest.hexdigest()[:16]}"

@@ -18,8 +18,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heatsim_kernels.runtime.cpu.compilation import cache_folder
 from heatsim_kernels.runtime.cuda.api import cuda, linker
+from heatsim_kernels.runtime.kernel_cache import cache_folder
 
 log = logging.getLogger("heatsim")
 
@@ -94,7 +94,7 @@ def _path(build: Any, variant: Hashable, signature: Any, capability: tuple[int, 
     """The file of a kernel. The folder changes with the sources, the name with all else that the code depends on."""
     parts = (build.__module__, build.__qualname__, variant, signature, capability, bounds, _tool_versions())
     digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
-    return cache_folder() / "cuda" / f"{build.__module__.rpartition('.')[2]}-{digest}.cubin"
+    return cache_folder(build.__module__) / "cuda" / f"{build.__module__.rpartition('.')[2]}-{digest}.cubin"
 
 
 def _tool_versions() -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim_kernels.runtime.cpu.compilation import inlined, inlined_sum, jit
+from heatsim_kernels.runtime.cpu.compilation import called, inlined, inlined_sum
 from heatsim_kernels.runtime.cpu.pointers import load, shifted, store
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cpu.rows import class_of
@@ -77,7 +77,7 @@ def face_at(boundary, face, step, position, ledger):
     )
 
 
-@jit
+@called
 def ghost_row(out, n, row, classes, face):
     """Put the n ghost values beyond a row of cells into `out`, and enter their heat."""
     for i in range(n):

@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from heatsim_kernels.runtime.cpu.compilation import inlined, jit, parallel_jit
+from heatsim_kernels.runtime.cpu.compilation import called, inlined, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import (
     elements_to_line,
     load,
@@ -122,9 +122,10 @@ class CpuTile(NamedTuple):
 class CpuStages(NamedTuple):
     """What steps are made of besides the exchange, if they are Runge-Kutta stages (see `rk_stages`).
 
-    before, start, one: the fields Y_{j-2}, Y_0 and Y_1, None where they are not read. second: where the last stage but
-    one of several is written. numbers: (rows, NUMBERS) flat, see `StageOperands`. shares: (rows,) of the heat of each
-    that enter the ledger. The last of the rows serves all later ones. Arrays, or pointers in compiled code.
+    before, start, one: the fields Y_{j-2}, Y_0 and Y_1, all None for explicit steps. of_two: whether the stages are
+    two-term stages, which do not read start and one. second: where the last stage but one of several is written.
+    numbers: (rows, NUMBERS) flat, see `StageOperands`. shares: (rows,) of the heat of each that enter the ledger. The
+    last of the rows serves all later ones. Arrays, or pointers in compiled code.
     """
 
     before: np.ndarray | None
@@ -134,9 +135,11 @@ class CpuStages(NamedTuple):
     numbers: np.ndarray | None
     shares: np.ndarray
     rows: int
+    of_two: bool
 
 
-EULER = CpuStages(None, None, None, None, None, np.ones(1), 1)  # explicit steps, which start from the cells themselves
+# Explicit steps, which start from the cells themselves.
+EULER = CpuStages(None, None, None, None, None, np.ones(1), 1, False)
 
 
 class RowRun(NamedTuple):
@@ -151,6 +154,15 @@ class RowRun(NamedTuple):
     level: int
     last: int
     step: int
+
+
+class RowCells(NamedTuple):
+    """`n` cells of row `number`, from the `x`-th on, written to a place with room for `room`: see `advance_row`."""
+
+    n: int
+    room: int
+    number: int
+    x: int
 
 
 @parallel_jit
@@ -169,7 +181,8 @@ def advance(u, v, steps, fused, grid, buffers, tiles, scratch, e, s, b, ambient_
         old, new = (u, v) if number % 2 == 0 else (v, u)
         if ambient_faces.cells.size:
             share = stages.shares[min(first, stages.rows - 1)]
-            add_ambient_heat(old, ambient_faces, b.weights, share, ambient_heat)
+            for block in prange(ambient_heat.shape[0]):
+                add_ambient_heat(np.int64(block), old, ambient_faces, b.weights, share, ambient_heat)
         for index in prange(threads):
             thread = np.int64(index)  # prange counts in unsigned numbers
             # Pointers from here on: functions would count references to arrays, row by row.
@@ -179,7 +192,8 @@ def advance(u, v, steps, fused, grid, buffers, tiles, scratch, e, s, b, ambient_
             tables = pointer(b.offsets), pointer(b.closed), pointer(b.weights)
             boundary = CpuBoundaryFaces(pointer(b.a), pointer(b.b), b.rows, b.size, b.per_cell, *tables, b.class_count)
             fields = pointer(stages.before), pointer(stages.start), pointer(stages.one), pointer(stages.second)
-            made_of = CpuStages(*fields, pointer(stages.numbers), pointer(stages.shares), stages.rows)
+            numbers, shares = pointer(stages.numbers), pointer(stages.shares)
+            made_of = CpuStages(*fields, numbers, shares, stages.rows, stages.of_two)
             given, flow = (exchange, sources, boundary), pointer(flows)
             source, target, own = pointer(old), pointer(new), row_pointer(scratch, thread)
             for t in range(thread * count // threads, (thread + 1) * count // threads):
@@ -188,7 +202,7 @@ def advance(u, v, steps, fused, grid, buffers, tiles, scratch, e, s, b, ambient_
                 _advance_tile(source, target, tile, first, end - first, grid, buffers, own, *given, flow, made_of)
 
 
-@jit
+@called
 def _advance_tile(u, v, tile, first, steps, grid, buffers, scratch, exchange, sources, boundary, flows, stages):
     """Take `steps` time steps of a tile, a few rows of a plane at a time, level by level."""
     widest_vectors()
@@ -254,7 +268,10 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
         else:
             done = shifted(scratch, 4 * buffers.pitch) if in_scratch else out
             at = place.z * grid.ny + place.y
-            advance_row(done, n, room, low, high, values, classes, exchange, at, run.x0, row_sources, operands)
+            row, ends = RowCells(n, room, at, run.x0), (low, high)
+            _advance_row(
+                done, row, ends, values, classes, exchange, row_sources, operands, stages.before, stages.of_two
+            )
             if in_scratch:
                 _copy_row(out, done, n, buffers)
         if in_tile and run.level == run.last - 1:
@@ -275,6 +292,19 @@ def _stage_operands(stages, before, u, run, below, slot, at):
             row = shifted(below.start, (slot - below.slots) * below.pitch)
     numbers = shifted(stages.numbers, min(run.step, stages.rows - 1) * NUMBERS)
     return StageOperands(row, shifted(stages.start, at), shifted(stages.one, at), numbers)
+
+
+@inlined
+def _advance_row(out, row, ends, values, classes, exchange, sources, operands, before, of_two):
+    """Take the loop for two-term stages, or the loop for all others. Which one is decided at run time, once a row, so
+    that one compiled `advance` serves both. (`before` is an argument for the pruning: see `_stage_operands`.)"""
+    n, room, at, x = row.n, row.room, row.number, row.x
+    low, high = ends
+    if before is None or not of_two:
+        advance_row(out, n, room, low, high, values, classes, exchange, at, x, sources, operands)
+    elif before is not None:
+        two_terms = StageOperands(operands.before, None, None, operands.numbers)
+        advance_row(out, n, room, low, high, values, classes, exchange, at, x, sources, two_terms)
 
 
 @inlined

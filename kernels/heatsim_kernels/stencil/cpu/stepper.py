@@ -161,11 +161,11 @@ class CpuStepper:
         drive: Forcing,
     ) -> None:
         """Sweep from u and what came `before` it to v, one stage or several."""
-        start, one = (None, None) if stages[-1].of_two else (self._fields.start, self._fields.one)
         numbers = np.array([(*stage[:4], 0.0) for stage in stages], self.dtype).reshape(-1)
         shares = np.array([stage.weight for stage in stages])
+        start, one, of_two = self._fields.start, self._fields.one, stages[-1].of_two
         # With one stage nothing is written to `second`: an array all the same, for which nothing more is compiled.
-        made_of = CpuStages(before, start, one, v if second is None else second, numbers, shares, len(stages))
+        made_of = CpuStages(before, start, one, v if second is None else second, numbers, shares, len(stages), of_two)
         plan = self._single_stage_plan if len(stages) == 1 else self._stage_plan
         self._pass(u, v, len(stages), plan, dt, drive, made_of)
         self._heat_windows(v, window_sources_of(drive.deposits, 0), stages[-1].rate * float(self.dtype.type(dt)))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heatsim_kernels.runtime.cpu.compilation import cache_folder
+from heatsim_kernels.runtime.kernel_cache import cache_home
 from heatsim_kernels.runtime.thread_blocks import ThreadBlock
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 
@@ -50,7 +50,7 @@ def save_tile(module: OneStepKernel, configuration: StencilConfiguration, device
 
 def path() -> Path:
     """The file of tiles."""
-    return cache_folder().parent / "tuning.json"
+    return cache_home() / "tuning.json"
 
 
 def _key(module: OneStepKernel, configuration: StencilConfiguration) -> str:

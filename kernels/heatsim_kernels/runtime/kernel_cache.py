@@ -1,0 +1,89 @@
+"""Where compiled kernels are kept on disk.
+
+Numba recognises compiled code by the one file that a function stands in, and misses changes of the files that it calls
+into. Each module of kernels therefore has a folder of its own, named after the sources that it is made of: its own file
+and all files of this library that it imports, directly or through others. An edit of a file compiles again only the
+modules that depend on it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from functools import cache
+from pathlib import Path
+
+from numba import config
+
+PACKAGE = __name__.partition(".")[0]
+ROOT = Path(__file__).parents[1]
+
+# An import of this library at any place of a file. Imports are absolute here, and name no module at run time but
+# those whose kernels have folders of their own; tests/kernels/test_kernel_cache.py compares with the syntax tree.
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+(%(us)s[\w.]*)[ \t]+import[ \t]+(?:\(([^)]*)\)|([^\n]*))|import[ \t]+(%(us)s[^\n]*))"
+    % {b"us": PACKAGE.encode()},
+    re.MULTILINE,
+)
+
+
+def cache_home() -> Path:
+    """The folder of all that is kept: NUMBA_CACHE_DIR, or `heatsim` in XDG_CACHE_HOME or ~/.cache."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(config.CACHE_DIR or Path(home) / "heatsim")
+
+
+@cache
+def cache_folder(module: str) -> Path:
+    """The folder of the compiled kernels of a module, such as "heatsim_kernels.stencil.cpu.fused_pass".
+
+    A module from elsewhere may import any part of this library: its folder is named after all sources.
+    """
+    files = sources(module) if module.startswith(f"{PACKAGE}.") else set(ROOT.rglob("*.py"))
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + _digest(path))
+    return cache_home() / f"kernels-{digest.hexdigest()[:16]}"
+
+
+def sources(module: str) -> set[Path]:
+    """The file of a module of this library and those of all that it imports from this library, in turn."""
+    found: set[Path] = set()
+    waiting = {module}
+    while waiting:
+        path = _file(waiting.pop())
+        if path is not None and path not in found:
+            found.add(path)
+            waiting |= imported_modules(path)
+    return found
+
+
+@cache
+def imported_modules(path: Path) -> frozenset[str]:
+    """The modules of this library that a file imports. Of a package that a name is imported from, `__init__.py` counts
+    unless the name is a module itself."""
+    modules = set()
+    for origin, several, one, whole in _IMPORT.findall(_text(path)):
+        modules |= {name.decode() for name in re.findall(rb"%s[\w.]*" % PACKAGE.encode(), whole)}
+        for name in re.findall(r"\w+", re.sub(rb"#[^\n]*| as +\w+", b"", several or one).decode()):
+            inner = f"{origin.decode()}.{name}"
+            modules.add(inner if _file(inner) is not None else origin.decode())
+    return frozenset(modules)
+
+
+@cache
+def _file(module: str) -> Path | None:
+    """The file of a module or package of this library; None if there is none."""
+    path = ROOT.joinpath(*module.split(".")[1:])
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+@cache
+def _text(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+@cache
+def _digest(path: Path) -> bytes:
+    return hashlib.sha256(_text(path)).digest()

@@ -1,0 +1,103 @@
+"""Functions compiled into their callers, and kernels with a version for one thread."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from heatsim_kernels.runtime.cpu import compilation, threads
+from heatsim_kernels.runtime.kernel_cache import cache_folder
+from numba import config, prange
+from numba.core import codegen
+
+inlined_or_called = pytest.mark.parametrize(
+    "decorate", [compilation.inlined, compilation.inlined_sum, compilation.called], ids=lambda each: each.__name__
+)
+
+
+@pytest.fixture(autouse=True)
+def _cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    cache_folder.cache_clear()
+    yield
+    cache_folder.cache_clear()
+
+
+def third(value):
+    return value / 3
+
+
+def fill(values, share):
+    for index in prange(len(values)):
+        for i in range(1000):
+            values[index] += share * i / (1 + values[index])
+
+
+def sum_of_thirds(decorate: Any) -> Any:
+    inner = decorate(third)
+
+    def total(values):
+        result = 0.0
+        for value in values:
+            result += inner(value)
+        return result
+
+    return compilation.jit(total)
+
+
+@inlined_or_called
+def test_python_that_calls_an_inner_function_gets_an_error(decorate: Any) -> None:
+    inner = decorate(third)
+    with pytest.raises(TypeError, match=re.escape("third is compiled into its callers: Python cannot call it")):
+        inner(1.0)
+    assert inner.py_func(6.0) == 2.0
+
+
+@inlined_or_called
+def test_inner_functions_compile_with_and_without_the_internals_of_numba(
+    decorate: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.arange(10.0)
+    with_internals = sum_of_thirds(decorate)
+    assert compilation._inner_compiler is not None  # otherwise nothing is saved, see pyproject.toml
+    total = with_internals(values)
+    monkeypatch.setattr(compilation, "_inner_compiler", None)
+    assert sum_of_thirds(decorate)(values) == total == pytest.approx(15.0)
+
+
+def test_another_numba_without_these_internals_compiles_the_plain_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert compilation.compiler_of_inner_functions() is not None
+    monkeypatch.delattr(codegen.CPUCodeLibrary, "_verify_declare_only_symbols")
+    assert compilation.compiler_of_inner_functions() is None
+
+
+@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
+def test_both_versions_of_a_kernel_compute_the_same_bits() -> None:
+    kernel, fields = compilation.parallel_jit(fill), []
+    for count in (1, 2, 1):
+        values = np.linspace(0.1, 1.0, 101)
+        with threads.limited(count):
+            kernel(values, 0.3)
+        fields.append(values)
+        assert kernel.parallel_is_compiled == (len(fields) > 1)
+    assert len(kernel.serial.signatures) == len(kernel.parallel.signatures) == 1
+    assert fields[0].tobytes() == fields[1].tobytes() == fields[2].tobytes()
+
+
+@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
+def test_the_disk_keeps_the_versions_apart() -> None:
+    values = np.zeros(2)
+    with threads.limited(1):
+        compilation.parallel_jit(fill)(values, 0.3)
+    with threads.limited(2):
+        kernel = compilation.parallel_jit(fill)
+        kernel(values, 0.3)
+        again = compilation.parallel_jit(fill)
+        again(values, 0.3)
+    assert not kernel.parallel.stats.cache_hits
+    assert again.parallel.stats.cache_hits
