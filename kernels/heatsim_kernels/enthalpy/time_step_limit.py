@@ -114,7 +114,7 @@ def _fastest_rate(box, kinds, inside, gain, resistance, coefficient, offsets, cl
         z = np.int64(index)
         for y in range(box.ny):
             for x in range(box.nx):
-                kind = 0
+                kind = np.int64(0)
                 if kinds is not None:
                     kind = np.int64(kinds[(z * box.ny + y) * box.nx + x])
                 cell = kind, inside[kind], gain[kind], resistance[kind]
