@@ -38,7 +38,7 @@ QUICK := tests/test_imports.py tests/test_pairwise.py tests/scenario tests/cli/t
   tests/plots/test_slice_pictures.py
 
 quick: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n auto --dist loadgroup -q -m "not slow and not gpu" -k "not float32 and not single" $(QUICK)
+	$(BIN)/python -m pytest -n auto --dist loadgroup -q -m "not slow and not gpu" -k "not float32 and not single_precision" $(QUICK)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache
