@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.scenario_texts import material
 from integrator_cases import case, state_of
-from scenario_texts import material
 
 CASE = case([4, 3, 2], 0.001, initial="x")
 FOLLOWING = case([4, 3, 2], 0.001, initial="x", materials={"unit": {**material(), "conductivity": "2 + 0.001 * T"}})
