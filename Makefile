@@ -1,11 +1,12 @@
 # make run   set everything up and run the quick-start scenario to its pictures
 # make test  set everything up and run the checks and the tests
+# make quick run the most telling tests, in a minute and a half
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 SCENARIO ?= scenarios/quick_start.toml
 
-.PHONY: run test lint clean
+.PHONY: run test quick lint clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -29,6 +30,15 @@ lint: $(VENV)/.installed-dev
 
 test: lint
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+# Rooms and words, scenario files and their messages, physics with the fewest compiled kernels, one whole run and its files.
+QUICK := tests/test_imports.py tests/test_pairwise.py tests/scenario tests/cli/test_messages.py tests/cli/test_run_results.py \
+  tests/physics/test_conservation.py tests/physics/test_decay_of_modes.py tests/kernels/test_kinds_of_cells.py \
+  tests/kernels/test_temporal_plan.py tests/store/test_run_folder.py tests/store/test_snapshot_files.py \
+  tests/plots/test_slice_pictures.py
+
+quick: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n auto --dist loadgroup -q -m "not slow and not gpu" -k "not float32 and not single_precision" $(QUICK)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache

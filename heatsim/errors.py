@@ -59,6 +59,12 @@ class RunFolderError(HeatsimError):
     exit_code = 2
 
 
+class RequestError(HeatsimError):
+    """A command was asked for something that does not exist or makes no sense."""
+
+    exit_code = 2
+
+
 class NotFiniteError(HeatsimError):
     """The temperature is no longer a finite number."""
 

@@ -33,7 +33,11 @@ def reason_without_gpu() -> str | None:
     return "numba.cuda is being simulated" if api.SIMULATED else None
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:  # the tests of a file share compiled kernels: two processes would compile each of them twice
+        if not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
     wanting = [item for item in items if item.get_closest_marker("gpu")]
     reason = reason_without_gpu() if wanting else None
     if reason:

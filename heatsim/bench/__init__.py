@@ -1,11 +1,10 @@
-"""Benchmarks: verify kernels, then time them, and say on what machine and by which command.
+"""`heatsim bench`: verify kernels and integrators, time them, and say on what machine and by which command.
 
-- `measure`: interleaved rounds by the device's clock, best and median
-- `copying`: the copy limit, which everything is measured against
+- `harness`: the steps of every benchmark (`BenchmarkSuite`) and its report; `request`: what all are asked for alike
+- `interleaved_timing`: several subjects in turn, round after round; best and median
+- `device_limits`: the copy limit and the arithmetic limit, which rates are measured against
+- `agreement`: the first flaw of a kernel, and the bits that differ
 - `machine`: device, versions, load
-- `children`: processes that compile with an empty cache, or run under a profiler; `counters`: NVIDIA Nsight Compute
-- `report`: tables for the terminal and for Markdown, sections of a document between markers
-- `command`: what the command line calls for any of them
-- `asked`: what all benchmarks are asked alike, and the command that asks it
-- `stencil`, `convolution`, `integrators`: the benchmarks
+- `subprocesses`: processes that compile with an empty cache, compile ahead, or run under a profiler
+- `stencil`, `convolution`, `integrators`: the benchmarks, each the `SUITE` of its module `benchmark`
 """

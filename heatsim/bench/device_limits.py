@@ -1,17 +1,22 @@
-"""The copy limit: how fast this device reads one array and writes another, with nothing to compute."""
+"""What limits a kernel on this device.
+
+The copy limit is how fast the device reads one array and writes another, with nothing to compute. The arithmetic limit
+is how many multiply-adds a second it does, with nothing to load.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
 
-from heatsim.bench.interleaved_timing import Subject, Work
+from heatsim.bench.interleaved_timing import Subject, Timing, Work, clock_of, time_interleaved
 from heatsim.bench.subprocesses import ChildError, ask_child
 
 COPY_PREFIX = "copy"  # subjects of this name or with this prefix are ways to copy
@@ -30,6 +35,25 @@ def copy_subjects(device: str, count: int, dtype: np.dtype) -> list[Subject]:
 
     ways = {"copy (kernel)": array_copy.by_kernel, "copy (memcpy)": array_copy.by_driver}
     return [Subject(name, partial(_on_cuda, way, count, dtype)) for name, way in ways.items()]
+
+
+def time_beside_copies(
+    device: str,
+    dtype: np.dtype,
+    bytes_moved: int,
+    subjects: Iterable[Subject],
+    seconds: float,
+    batch: int,
+    patience: float = inf,
+) -> tuple[dict[str, Timing], float]:
+    """Time subjects and the ways to copy in turn; returns all timings, and the bytes a second of the fastest copy.
+
+    A copy moves `bytes_moved`, half of them read and half written. For `seconds`, `batch` and `patience` see
+    `time_interleaved`.
+    """
+    copies = copy_subjects(device, bytes_moved // (2 * dtype.itemsize), dtype)
+    timings = time_interleaved([*copies, *subjects], clock_of(device), seconds, batch, patience=patience)
+    return timings, max(bytes_moved / timing.median for name, timing in timings.items() if is_copy(name))
 
 
 def _on_cpu(count: int, dtype: np.dtype) -> Work:
@@ -55,8 +79,7 @@ def _repeated(copy: Callable[[], None]) -> Work:
     return work
 
 
-# The arithmetic limit of a device: multiply-adds a second that it could do with nothing to load.
-
+# The arithmetic limit.
 
 MATMUL_SIDE = 1024  # of the matrices whose product is timed
 MATMUL_ROUNDS = 7

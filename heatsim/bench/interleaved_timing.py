@@ -1,4 +1,4 @@
-"""Timing: several subjects in turn, round after round, so that what else the machine does befalls all alike."""
+"""Timing: several subjects in turn, round after round, so that other load of the machine affects all alike."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ MIN_TRIAL_SHARE = 0.25  # share of the wanted time that a trial must take to be 
 # Does something so many times; a device may still be at it when it returns. What times itself returns the seconds.
 Work = Callable[[int], float | None]
 Clock = Callable[[Callable[[], None]], float]  # seconds that a call takes, a device's part included
-Tell = Callable[[str], None]  # shows a line of progress
 
 
 class Subject(NamedTuple):
@@ -75,9 +74,9 @@ def time_interleaved(
 ) -> dict[str, Timing]:
     """Time each subject once a round, for about `seconds`, after a warm-up of `batch` repetitions.
 
-    The number of repetitions, found in the first round, is a multiple of `batch`, and of MANY batches where it is more:
-    what a kernel does once for several repetitions is then hardly ever done for fewer. A subject that has taken more
-    than `patience` seconds in all sits out the rounds that are left.
+    The number of repetitions is found in the first round. It is a multiple of `batch`, and a multiple of
+    LONG_RUN_BATCHES batches if it is more than these: what a kernel does once for several repetitions is then hardly
+    ever done for fewer. A subject that has taken more than `patience` seconds in all sits out the remaining rounds.
     """
     subjects = list(subjects)
     counts: dict[str, int] = {}

@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -47,10 +48,14 @@ def name_of(device: str) -> str:
     return device_selection.gpu_name() if device == "cuda" else f"{_cpu_model()}, {device_selection.cpu_name()}"
 
 
-def multiprocessor_use(taken: Resources) -> dict[str, float]:
-    """What a CUDA kernel takes of a multiprocessor, as it stands in a row."""
-    from heatsim_kernels.runtime.cuda.api import cuda
+def multiprocessor_use(read: Callable[[], Resources]) -> dict[str, float]:
+    """What a CUDA kernel takes of a multiprocessor, as it stands in a row; nothing on the simulator, which compiles
+    nothing and has no resources to `read`."""
+    from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
 
+    if SIMULATED:
+        return {}
+    taken = read()
     room = cuda.get_current_device().MAX_THREADS_PER_MULTIPROCESSOR
     return {
         "registers": taken.registers,
@@ -72,7 +77,7 @@ def describe_machine(device: str) -> dict[str, Any]:
         "cpu": _cpu_model(),
         "cpu_cores": os.cpu_count(),
         "cpu_cores_allowed": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
-        "threads": _threads(),
+        "threads": cpu_threads(),
         "platform": platform.platform(),
         "versions": _versions(),
     }
@@ -88,7 +93,7 @@ def _cpu_model() -> str:
     return next(named, "") or platform.processor() or platform.machine()
 
 
-def _threads() -> int:
+def cpu_threads() -> int:
     """Threads that CPU kernels use on a grid of any size worth it."""
     from heatsim_kernels.runtime.cpu.threads import threads_for
 

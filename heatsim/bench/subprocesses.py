@@ -1,4 +1,4 @@
-"""Measurements that need a process of their own: compiling with an empty cache, running under a profiler.
+"""Work that needs other processes: compiling with an empty cache, running under a profiler, compiling on all cores.
 
 A child is a module run as `python -m MODULE REQUEST`, with a JSON object in and one as its last line of output.
 """
@@ -71,11 +71,11 @@ def _cold_and_warm(module: str, request: Request) -> dict[str, Any]:
     return {"compile_cold_seconds": cold, "compile_warm_seconds": warm}
 
 
-# GPU kernels compiled ahead by all cores, since Numba compiles in one thread; the disk keeps them.
+# GPU kernels compiled ahead by all cores, since Numba compiles in one thread; they are kept on disk.
 
 
 def run_on_all_cores(jobs: Sequence[Callable[[], object]]) -> None:
-    """Do each job in some other process; what one fails at, the verification will tell. Jobs can be pickled."""
+    """Do each job in some other process (jobs are pickled). One that fails is skipped: the verification shows why."""
     processes = max(1, min(len(jobs), os.cpu_count() or 1))
     with ProcessPoolExecutor(processes, get_context("spawn"), _take_one_thread) as pool:
         for future in [pool.submit(job) for job in jobs]:

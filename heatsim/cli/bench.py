@@ -24,7 +24,7 @@ class _IntegratorName(click.ParamType[str]):
 
     @staticmethod
     def _names() -> click.Choice[str]:
-        from heatsim.bench.integrators.options import NAMES
+        from heatsim.bench.integrators.benchmark import NAMES
 
         return click.Choice(NAMES)
 

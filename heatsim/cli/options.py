@@ -24,13 +24,13 @@ overrides_option = click.option(
 
 
 def print_error(message: str) -> None:
-    """An error on stderr, a line for each of its lines."""
+    """Print an error to stderr, a line for each of its lines."""
     for line in message.splitlines():
         click.echo(f"error: {line}", err=True)
 
 
 def print_warnings(cautions: Sequence[Issue | str]) -> None:
-    """What a valid scenario hardly means, or a run hardly computed, on stderr."""
+    """Print warnings about the scenario and the run to stderr."""
     for caution in cautions:
         click.echo(f"warning: {caution}", err=True)
 

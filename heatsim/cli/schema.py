@@ -12,7 +12,7 @@ import click
 def schema(markdown: bool) -> None:
     """Print the JSON schema of scenario files, for editors."""
     if markdown:
-        from heatsim.scenario.reference.markdown_page import markdown as make_reference
+        from heatsim.scenario.reference.schema import markdown as make_reference
 
         click.echo(make_reference(), nl=False)
         return

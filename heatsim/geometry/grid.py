@@ -17,6 +17,7 @@ import numpy as np
 
 AXES = ("x", "y", "z")
 FACES = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
+FACE_AXES = {"x": ("z", "y"), "y": ("z", "x"), "z": ("y", "x")}  # axes of the cells of a face: rows, columns
 
 
 class Grid(NamedTuple):

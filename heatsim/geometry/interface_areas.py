@@ -1,4 +1,4 @@
-"""Surfaces that resist heat and lie obliquely in the grid, and the area that their staircase has too much.
+"""The area of curved and inclined interfaces that resist heat: films towards ambients, contacts between materials.
 
         ___|      For each m2 of a surface with unit normal n there are |nx| + |ny| + |nz| m2 of cell faces, its shadows
      __|   |      along the axes: 3/2 of a sphere, 4/pi of a round rod, however small the cells are. So the
@@ -19,7 +19,6 @@ import numpy as np
 
 from heatsim.geometry.grid import AXES, Grid
 from heatsim.geometry.voxelise import last_regions, stl_surface
-from heatsim.physics.materials import Materials
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.regions import Cylinder, Shape, Sphere
 
@@ -37,12 +36,17 @@ class AreaFactors(NamedTuple):
     factors: np.ndarray
 
 
-def find_area_factors(scenario: Scenario, grid: Grid, painted: np.ndarray, media: Materials) -> AreaFactors | None:
-    """The oblique surfaces that resist heat; None where there are none. painted: the medium of each cell, see
-    `voxelise_materials`."""
+def find_area_factors(
+    scenario: Scenario, grid: Grid, painted: np.ndarray, contact: np.ndarray, solids: int
+) -> AreaFactors | None:
+    """The oblique surfaces that resist heat; None where there are none.
+
+    painted: (nz, ny, nx) the medium of each cell; contact: (m, m) resistance between media, m2 K/W, of which the first
+    `solids` are materials and the others ambients.
+    """
     slanting = np.array([any(form in OBLIQUE_FORMS for form in region.forms) for region in scenario.regions], bool)
-    solid = np.arange(len(media.surface)) < media.solids
-    resists = (media.contact > 0) | (solid[:, None] != solid)
+    solid = np.arange(len(contact)) < solids
+    resists = (contact > 0) | (solid[:, None] != solid)
     if not slanting.any() or not resists.any():
         return None
     regions = last_regions(scenario, grid)
@@ -114,12 +118,11 @@ def _along(grid: Grid, cells: np.ndarray, values: list[np.ndarray]) -> np.ndarra
     return np.array([values[0][x], values[1][y], values[2][z]])
 
 
-# Normals of the surfaces of shapes, where these lie between the centres of two neighbouring cells.
+# --- normals of the surfaces of shapes, where these lie between the centres of two neighbouring cells
 #
-# A sphere's are radial; a cylinder's radial on its mantle and along its axis on its ends; an STL surface has those of
-# its
-# triangles. A condition changes between two cells where one of its comparisons does, a < b say: there the normal is the
-# gradient of a - b, by central differences.
+# Those of a sphere are radial; those of a cylinder radial on its mantle, and along its axis on its ends; an STL surface
+# has those of its triangles. A condition changes between two cells where one of its comparisons does, a < b say: there
+# the normal is the gradient of a - b, by central differences.
 
 
 _STEP = 1e-3  # of central differences, in cells

@@ -1,4 +1,4 @@
-"""Values of a scenario, numbers or expressions, on the cells and faces of a grid."""
+"""The grid of a scenario, and the values of its numbers and expressions at the points of a grid."""
 
 from __future__ import annotations
 
@@ -9,25 +9,16 @@ import numpy as np
 from heatsim.errors import ScenarioError
 from heatsim.geometry.grid import Grid
 from heatsim.scenario import Expression, Scenario
-
-Value = float | Expression
-Key = tuple[str | int, ...]
-
-ABSOLUTE_ZERO = {"K": 0.0, "degC": -273.15}
+from heatsim.scenario.expressions.expression import Value
+from heatsim.scenario.toml.positions import Key
 
 
-def depends_on(value: Value, names: str) -> bool:
-    """Whether a value depends on any of some one-letter variables, such as "xyz"."""
-    return isinstance(value, Expression) and not value.names.isdisjoint(names)
-
-
-def separate_temperature(value: Value) -> tuple[Value, Expression | None]:
-    """A value as a product of what does not depend on T, and what depends on T alone, None if nothing does."""
-    parts = value.split_temperature() if isinstance(value, Expression) and "T" in value.names else None
-    if parts is None:
-        return value, None
-    others, of_temperature = parts
-    return (1.0 if others is None else others), of_temperature
+def make_grid(scenario: Scenario) -> Grid:
+    """The grid of a scenario."""
+    wanted = scenario.grid
+    (nx, ny, nz), (width, depth, height) = wanted.cells, wanted.size
+    spacing = (width / nx, depth / ny, height / nz)
+    return Grid((nz, ny, nx), wanted.origin, spacing, wanted.edges, wanted.coordinates)
 
 
 def evaluate(value: Value, shape: tuple[int, ...], **variables: np.ndarray | float) -> np.ndarray:

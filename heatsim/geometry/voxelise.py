@@ -1,4 +1,4 @@
-"""Painting: which cells a shape covers, and the material of each cell."""
+"""Voxelising: which cells a shape covers, and the material of each cell."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 
 from heatsim.errors import InputFileError, Issue, ScenarioError
 from heatsim.geometry.grid import AXES, Grid
-from heatsim.geometry.point_values import Key, centre_planes, require_finite
+from heatsim.geometry.point_values import centre_planes, require_finite
+from heatsim.geometry.stl import StlSurface, read_surface
 from heatsim.scenario import Scenario
 from heatsim.scenario.regions import Box, Cylinder, Labels, Shape, Sphere
+from heatsim.scenario.toml.positions import Key
 from heatsim.store.inputs import read_array
-from heatsim.store.stl import StlSurface, read_surface
 
 UNASSIGNED = 255
 

@@ -7,7 +7,8 @@ from math import ceil, log, sqrt
 
 import numpy as np
 from heatsim_kernels.filter_bank import filter_bank
-from heatsim_kernels.filter_bank.detection_masks import sobel
+
+from heatsim.hotspots.detection_masks import sobel
 
 _REACH = 4.0  # standard deviations from the middle to the end of a mask
 

@@ -36,9 +36,9 @@ INTEGRATORS: dict[str, Integrator] = {"euler": EULER, "rkl2": RKL2, "implicit": 
 ON_CUDA = SOLVER_KERNELS["cuda"]
 
 
-def start(state: State) -> Advance:
-    """The way of a state through time by the integrator of its scenario; by explicit steps where that is left open,
-    which a run does not."""
+def start_integrator(state: State) -> Advance:
+    """Start the integrator that the scenario names; explicit Euler where it names none, which is resolved before a
+    run."""
     return (state.problem.scenario.time.chosen or EULER).start(state)
 
 
@@ -57,7 +57,7 @@ class RunField:
 
 
 def make_field(problem: Problem, kernel: str) -> RunField:
-    """Room for the field of a run, where its integrator works on it."""
+    """Allocate the field of a run, on the device and in the form that its integrator works on."""
     from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 
     terms, solves = problem.terms, problem.scenario.time.solves

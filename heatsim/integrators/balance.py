@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import sqrt
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from heatsim_kernels.multigrid.assembly import Assembly
 from heatsim_kernels.multigrid.cpu import operations as cpu
-from heatsim_kernels.multigrid.operator import Operator
+from heatsim_kernels.multigrid.operator import MultigridKernels, Operator
 from heatsim_kernels.multigrid.solver import Solution, Solver
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 SAME_STEP = 1e-9  # relative: less than the solver leaves
 
-Values = Any  # (nz, ny, nx): an array of the host, or a field on the GPU
+Values = Any  # (nz, ny, nx): an array of NumPy, or `CudaValues`
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class BalanceInputs:
     b: np.ndarray
 
 
-def solver_kernels(device: str) -> ModuleType:
+def solver_kernels(device: str) -> MultigridKernels:
     """The module of `heatsim_kernels.multigrid` that solves on a device, "cpu" or "cuda"."""
     if device == "cpu":
         return cpu
@@ -63,7 +62,7 @@ class Balance:
         self._problem, self._terms = problem, terms
         self.values: Values = _values_of(field)
         self._assembly = Assembly(terms, kernels)
-        self._ways = self._assembly.ways
+        self._ways = self._assembly.boundary_heat
         self._still: BalanceInputs | None = None
         self._sources: tuple[Values, float] | None = None
         uniform = terms.kinds is None
@@ -83,8 +82,7 @@ class Balance:
 
     def extent(self, values: Values) -> tuple[float, float]:
         """The least and the largest value in the cells that are solved; not numbers where one is none."""
-        low, high = self._kernels.extent(values, self._chosen)[:2]
-        return low, high
+        return self._kernels.extent(values, self._chosen)
 
     def norm(self, values: Values) -> float:
         """The 2-norm."""
@@ -95,7 +93,7 @@ class Balance:
         if self._still is not None:
             return self._still
         problem = self._problem
-        drive = problem.drive(np.array([time]))
+        drive = problem.linear_forcing(np.array([time]))
         if self._sources is None or problem.volume_sources.varies:
             heated = drive.heat_table is not None or drive.heat_field is not None or bool(drive.deposits)
             sources = self._assembly.sources(drive) if heated else 0.0

@@ -60,6 +60,10 @@ def _report_nothing(info: Mapping[str, Any]) -> Rows:
     return []
 
 
+def _allowed_step(problem: Problem) -> float:
+    return problem.largest_step
+
+
 @dataclass(frozen=True)
 class Integrator:
     """An integrator and its facts.
@@ -83,6 +87,7 @@ class Integrator:
         estimate: what a run would take, for `auto`; None if `auto` is not to take it.
         measure: seconds of a step on a state that is thrown away, or of a whole steady state; None if `estimate` knows.
         report: rows of the closing summary, from what run.json holds.
+        largest_step: the largest of equal steps that it takes in a problem, s.
     """
 
     name: str
@@ -101,6 +106,7 @@ class Integrator:
     estimate: Callable[[EstimateInputs], IntegratorEstimate] | None = None
     measure: Callable[[State], float] | None = None
     report: Callable[[Mapping[str, Any]], Rows] = _report_nothing
+    largest_step: Callable[[Problem], float] = _allowed_step
 
     @property
     def solves(self) -> bool:

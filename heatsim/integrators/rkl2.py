@@ -4,10 +4,11 @@ s explicit stages are stable over (s^2 + s - 2)/4 steps of explicit Euler: the s
 a + b P_s(1 + w z), with P_s the Legendre polynomial, w = 4/(s^2 + s - 2), and a + b = 1 such that 1 + z + z^2/2 is
 matched. It is positive for odd s, so what decays too fast to be resolved does not ring; a step halves it, roughly.
 
-Two sets of stages have this polynomial. `consistent` are those of the paper: each stage is a second order solution at a
-time of its own within the step, at which walls and sources are taken. Where these do not depend on time, `bare` stages
-do, the Legendre recurrence itself: they read two fields in place of four, and the last stage takes the mean with Y_0.
-(Two order conditions hold for both, sum w = 1 and sum w c = 1/2, and any method that meets them is of order 2.)
+Two schemes have this polynomial. `rkl2_scheme` is that of the paper: each stage is a second order solution at a time of
+its own within the step, at which the boundary values and sources are evaluated. Where these do not depend on time,
+`two_term_scheme` is enough, the Legendre recurrence itself: its stages read two fields in place of four, and the last
+stage takes the mean with Y_0. (Both schemes meet two order conditions, sum w = 1 and sum w c = 1/2, and any method that
+meets them is of order 2.)
 
 Meyer, Balsara and Aslam: Mon. Not. R. Astron. Soc. 422 (2012) 2102; J. Comput. Phys. 257 (2014) 594.
 """
@@ -155,14 +156,14 @@ def _timed(
 
 
 def stages_for(steps: float) -> int:
-    """The fewest stages that are stable over so many steps of explicit Euler; an odd number, at least LEAST_STAGES."""
+    """The fewest stages that are stable over so many steps of explicit Euler; an odd number, at least MIN_STAGES."""
     stages = max(MIN_STAGES, ceil((sqrt(9.0 + 16.0 * steps * (1.0 - 1e-12)) - 1.0) / 2.0))
     return stages + (stages % 2 == 0)
 
 
 def max_stages(dtype: np.dtype, tolerance: float, varies: bool) -> int:
     """As many stages as leave the rounding of the estimated error below what the tolerance allows; `varies`: whether
-    the stages are `consistent`. That rounding grows like eps s^2, see `rounding`."""
+    the stages are those of `rkl2_scheme`. That rounding grows like eps s^2, see `defect_rounding`."""
     least = tolerance / float(np.finfo(dtype).eps)
     within = int(sqrt(0.7 * least if varies else 2.0 * least))
     return max(MIN_STAGES, min(MAX_STAGES, within - (within % 2 == 0)))
@@ -261,9 +262,9 @@ class Rkl2:
     def _inputs(self, times: np.ndarray) -> Forcing:
         """Walls and sources at some times, s; those that do not change are made once."""
         if self._varies:
-            return self._state.problem.drive(times)
+            return self._state.problem.linear_forcing(times)
         if self._drive is None:
-            self._drive = self._state.problem.drive(times[:1])
+            self._drive = self._state.problem.linear_forcing(times[:1])
         return self._drive
 
 
@@ -297,6 +298,10 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     return IntegratorEstimate(RKL2.name, steps, sweeps, seconds, refused, lost)
 
 
+def _largest_equal_step(problem: Problem) -> float:
+    return longest_step(problem, DEFAULT_TOLERANCE)
+
+
 def _report(info: Mapping[str, Any]) -> Rows:
     return [("stages", f"{info['stages']}, with those of steps rejected")]
 
@@ -310,4 +315,5 @@ RKL2 = Integrator(
     warm_up=_warm_up,
     estimate=_estimate,
     report=_report,
+    largest_step=_largest_equal_step,
 )

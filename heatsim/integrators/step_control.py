@@ -80,10 +80,11 @@ def count_equal_steps(start: float, target: float, largest_step: float) -> int:
     return max(1, ceil((target - start) / largest_step * (1 - 1e-12)))
 
 
-def count_steps(problem: Problem) -> int:
-    """The number of steps of the largest size: between any two events an equal division of the time."""
-    events = problem.events().after_start
-    return sum(count_equal_steps(start, target, problem.largest_step) for start, target in pairwise([0.0, *events]))
+def count_steps(problem: Problem, largest_step: float | None = None) -> int:
+    """The number of steps of the largest size, s, left out that of the problem: between any two events an equal
+    division of the time."""
+    largest, events = largest_step or problem.largest_step, problem.events().after_start
+    return sum(count_equal_steps(start, target, largest) for start, target in pairwise([0.0, *events]))
 
 
 def equal_steps(

@@ -1,4 +1,4 @@
-"""When inputs jump: the times at which a comparison in an expression, or a step(), comes out otherwise."""
+"""Discontinuities of inputs: the times at which a comparison in an expression, or a step(), changes its result."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ BISECTION_STEPS = 60
 
 
 def discontinuity_times(values: Iterable[object], end: float) -> frozenset[float]:
-    """Times in 0..end at which those of the values that are expressions jump, s; none if they are more than MOST.
+    """Times in 0..end, s, at which those of the values that are expressions jump; none if there are more than
+    MAX_DISCONTINUITIES of them.
 
-    Comparisons in t alone are looked at: what depends on the place as well jumps somewhere all the time.
+    Only comparisons in t alone count: what depends on the place as well jumps somewhere all the time.
     """
     expressions = {value for value in values if isinstance(value, Expression)}
     truths = {truth for each in expressions for truth, _ in each.comparisons() if truth.names == {"t"}}

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from heatsim.geometry.grid import Grid
-from heatsim.geometry.point_values import ABSOLUTE_ZERO, centre_planes, evaluate, require_at_least, require_finite
+from heatsim.geometry.point_values import centre_planes, evaluate, require_at_least, require_finite
 from heatsim.geometry.voxelise import read_cells
 from heatsim.physics.smoothing import is_smoothed, smooth_field
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.regions import ArrayFile
+from heatsim.scenario.value_types import ABSOLUTE_ZERO
 
 _KEY = ("initial", "temperature")
 

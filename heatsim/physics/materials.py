@@ -1,4 +1,10 @@
-"""Media: the materials of a scenario, then its ambients, and how well they conduct to each other."""
+"""Media: the materials of a scenario, then its ambients, and how well they conduct to each other.
+
+Temperature-dependent properties become curves in kelvin for the kernels. Expressions in T are sampled at equal steps
+over the temperatures that may be reached (`TemperatureBounds`). They have to be finite and positive wherever the
+initial, boundary and ambient temperatures lie. Sources may drive a body further: there an expression holds as far as it
+stays positive, and from where it fails on with its last value, as a table does.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +16,26 @@ from heatsim_kernels.enthalpy import material as kernel
 from heatsim_kernels.enthalpy.tables import EnthalpyTables
 
 from heatsim.errors import ScenarioError
-from heatsim.geometry.point_values import ABSOLUTE_ZERO
 from heatsim.scenario import Expression, Scenario
-from heatsim.scenario.materials import Material, PropertyTable
+from heatsim.scenario.materials import CONDUCTIVITY, HEAT_CAPACITY, Material, PropertyTable
+from heatsim.scenario.value_types import ABSOLUTE_ZERO
+
+EXPRESSION_POINTS = 8193  # at which an expression is sampled
+FAILING = 0.01  # of the least value at temperatures that are sure to occur: an expression that falls below has failed
+UNITS = {"conductivity": CONDUCTIVITY.unit, "heat_capacity": HEAT_CAPACITY.unit}  # of the temperature-dependent
+
+Range = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Materials:
     """Media 0 to solids - 1 are materials, those from there on ambients.
 
-    conductivity: (3, m) along x, y, z, W/(m K), of ambients 1, which is not used; capacity: (m,) J/(m3 K), of ambients
-    0; both not a number where they follow temperature and no reference is known yet; surface: (m,) surface resistance
-    towards an ambient, m2 K/W; contact: (m, m) contact resistance, m2 K/W; temperature: of each ambient, in the
-    scenario's unit.
+    conductivity: (3, m) along x, y, z, W/(m K), of ambients 1, which is not used.
+    capacity: (m,) J/(m3 K), of ambients 0. Both are NaN where they depend on temperature and no reference is known yet.
+    surface: (m,) surface resistance towards an ambient, m2 K/W.
+    contact: (m, m) contact resistance, m2 K/W.
+    temperature: of each ambient, in the scenario's unit.
     """
 
     solids: int
@@ -33,7 +46,7 @@ class Materials:
     temperature: np.ndarray
 
     def at_reference(self, tables: EnthalpyTables) -> Materials:
-        """The same with what follows temperature as it is at the reference of the tables."""
+        """The same with temperature-dependent properties as they are at the reference of the tables."""
         ambients = self.conductivity.shape[1] - self.solids
         k = np.append(tables.conductivity[: self.solids], np.ones(ambients))
         C = np.append(tables.capacity[: self.solids], np.zeros(ambients))
@@ -63,7 +76,7 @@ def make_materials(scenario: Scenario) -> Materials:
 
 
 def conductivity(material: Material) -> tuple[float, float, float]:
-    """Conductivity along x, y, z, W/(m K); not a number where it follows temperature."""
+    """Conductivity along x, y, z, W/(m K); not a number where it depends on temperature."""
     k = material.conductivity
     if isinstance(k, tuple):
         return k
@@ -73,24 +86,9 @@ def conductivity(material: Material) -> tuple[float, float, float]:
 
 
 def volumetric_capacity(material: Material) -> float:
-    """Heat capacity of a unit volume, J/(m3 K); not a number where it follows temperature."""
+    """Heat capacity of a unit volume, J/(m3 K); not a number where it depends on temperature."""
     c = material.heat_capacity
     return material.density * c if isinstance(c, float) else np.nan
-
-
-# What a scenario says of materials that follow temperature, as the kernels' materials in kelvin.
-#
-# Expressions in T are sampled at equal steps over the temperatures that may be reached (`reach`). They have to be
-# finite
-# and positive wherever the initial, boundary and ambient temperatures lie. Sources may drive a body further: there an
-# expression holds as far as it stays positive, and from where it fails on with its last value, as a table does.
-
-
-EXPRESSION_POINTS = 8193  # at which an expression is sampled
-FAILING = 0.01  # of the least value at temperatures that are sure to occur: an expression that falls below has failed
-UNITS = {"conductivity": "W/(m K)", "heat_capacity": "J/(kg K)"}
-
-Range = tuple[float, float]
 
 
 class TemperatureBounds(NamedTuple):

@@ -1,9 +1,21 @@
 """Smoothing passes over initial temperatures, sources and slices.
 
-What is kept: with the edges "reflect" and "wrap" every cell counts for as much as the mask has weight, so the mean of
-the field stays. For sources, a density on equal cells, this is the total power. For the initial field it is the mean
-temperature, not the energy: where materials of unlike heat capacity meet, smoothing moves temperature without regard to
-what it takes to warm either side. The run starts from the smoothed field, and its ledger counts from there.
+Variances of masks add, so a filter of any standard deviation is a chain of masks, passed one after another along an
+axis, whose variances sum to that of the filter:
+
+gaussian    discrete Gaussians, as many as keep each within the widest mask; what is cut off is below 1 % of sigma
+binomial    (a, 1 - 2a, a) n times, with n = ceil(2 sigma^2) and a = sigma^2 / 2n; where 2 sigma^2 is whole this is
+            row 2n of Pascal's triangle. Each of the n is a step of explicit heat conduction.
+box         equal weights, but for the outermost, which are smaller by as much as the width asked for takes
+
+Sources: Lindeberg, Scale-space for discrete signals, IEEE Trans. PAMI 12 (1990), section VI, for the first two;
+Gwosdek, Grewenig, Bruhn and Weickert, Theoretical foundations of Gaussian convolution by extended box filtering, Scale
+Space and Variational Methods 2011, for the third.
+
+**What is conserved.** With the edges "reflect" and "wrap" every cell counts for as much as the mask has weight, so the
+mean of the field stays. For sources, a density on equal cells, this is the total power. For the initial field it is the
+mean temperature, not the energy: where materials of different heat capacity meet, smoothing moves temperature without
+regard to what it takes to warm either side. The run starts from the smoothed field, and its ledger counts from there.
 "zero" counts what lies outside as zero of the field: 0 K or 0 degC, as the scenario has it.
 """
 
@@ -70,19 +82,6 @@ def _convolved(smooth: Smoothing, field: np.ndarray, spacing: Sequence[float], d
     for axis_masks in zip_longest(*chains):
         field = np.asarray(separable(field, axis_masks, smooth.edges, smooth.kernel, device))
     return field
-
-
-# Smoothing filters of any standard deviation, as masks to be passed one after another along an axis.
-#
-# Variances of masks add, so a filter is a chain of masks whose variances sum to that of the filter:
-# gaussian    discrete Gaussians, as many as keep each within the widest mask; what is cut off is below 1 % of sigma
-# binomial    (a, 1 - 2a, a) n times, with n = ceil(2 sigma^2) and a = sigma^2 / 2n; where 2 sigma^2 is whole this is
-# row 2n of Pascal's triangle. Each of the n is a step of explicit heat conduction.
-# box         equal weights, but for the outermost, which are smaller by as much as the width asked for takes
-# Sources: Lindeberg, Scale-space for discrete signals, IEEE Trans. PAMI 12 (1990), section VI, for the first two;
-# Gwosdek, Grewenig, Bruhn and Weickert, Theoretical foundations of Gaussian convolution by extended box filtering,
-# Scale
-# Space and Variational Methods 2011, for the third.
 
 
 _WIDEST_GAUSSIAN = 3.8  # cells: the standard deviation whose mask is as wide as may be

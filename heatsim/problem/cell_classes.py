@@ -1,25 +1,28 @@
-"""Kinds of cells: zones and places along the axes, turned into rates of exchange.
+"""Cell classes: zones and places along the axes, turned into rates of exchange.
 
 The conductance of a face is the product of the measures of the two other axes over d/k of the half cells on its two
-sides, in series with a contact resistance; next to an ambient its surface resistance stands for the half cell beyond,
-times the factor of an oblique surface (see `slopes`). In series means the harmonic mean, which makes the flux through a
-composite wall exact (Patankar, Numerical Heat Transfer and Fluid Flow, 1980, section 4.2-3).
+sides, in series with a contact resistance. Next to an ambient its surface resistance stands for the half cell beyond,
+times the factor of an oblique surface (see `heatsim.geometry.interface_areas`). In series means the harmonic mean,
+which makes the flux through a composite wall exact (Patankar, Numerical Heat Transfer and Fluid Flow, 1980, section
+4.2-3).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import FaceResistances
 from heatsim_kernels.stencil import cell_classes as cells
 from heatsim_kernels.stencil.terms import AmbientFaces
 
-from heatsim.geometry.axis_metrics import find_axis_metrics
 from heatsim.geometry.grid import AXES, Grid
 from heatsim.geometry.interface_areas import AreaFactors
 from heatsim.physics.materials import Materials
 from heatsim.problem.zones import Zones
+
+SAME_SIZE = 1e-9  # relative; cells of a layer differ by the rounding of their faces
 
 
 @dataclass(frozen=True)
@@ -101,3 +104,52 @@ def _ambient_faces(ids: np.ndarray | None, tapped: np.ndarray, owner: np.ndarray
     order = np.argsort(places, kind="stable")
     places, faces = places[order].astype(np.int64), faces[order]
     return AmbientFaces(places, faces, owner[flat[places], faces].astype(np.int64), count)
+
+
+# --- classes of places along an axis
+
+
+class FaceMetrics(NamedTuple):
+    """Of a cell's face: its half length to it, that of the cell beyond, and the area of the face over the measures of
+    the two other axes. See `heatsim.geometry.grid`."""
+
+    half: np.ndarray
+    beyond: np.ndarray
+    area: np.ndarray
+
+
+class AxisMetrics(NamedTuple):
+    """Classes of places along an axis: the label of each cell, and of each label the measure and the two sides."""
+
+    labels: np.ndarray
+    measure: np.ndarray
+    sides: tuple[FaceMetrics, FaceMetrics]
+
+
+def find_axis_metrics(grid: Grid, axis: str, wraps: bool) -> AxisMetrics:
+    """The classes of cells along "x", "y" or "z" that see the same on both sides; beyond a wall lies their mirror
+    image."""
+    measure, (lower, upper) = grid.measure(axis), grid.halves(axis)
+    area = np.ones(len(measure) + 1)
+    if grid.coordinates == "cylindrical" and axis == "x":
+        area = np.where(grid.faces("x") > 0, grid.faces("x"), 1.0)  # on the axis itself nothing passes
+    elif grid.edges[AXES.index(axis)] is not None:
+        measure = _alike(measure)
+        lower = upper = 0.5 * measure
+    below, above = np.roll(upper, 1), np.roll(lower, -1)
+    if not wraps:
+        below[0], above[-1] = lower[0], upper[-1]
+    table = np.array([measure, lower, below, area[:-1], upper, above, area[1:]])
+    classes, labels = np.unique(table, axis=1, return_inverse=True)
+    return AxisMetrics(labels.reshape(-1), classes[0], (FaceMetrics(*classes[1:4]), FaceMetrics(*classes[4:7])))
+
+
+def _alike(sizes: np.ndarray) -> np.ndarray:
+    """Sizes with those that differ by rounding made equal."""
+    order = np.argsort(sizes)
+    ascending = sizes[order]
+    group = np.concatenate(([0], np.cumsum(np.diff(ascending) > SAME_SIZE * ascending[1:])))
+    means = np.bincount(group, ascending) / np.bincount(group)
+    result = np.empty_like(sizes)
+    result[order] = means[group]
+    return result

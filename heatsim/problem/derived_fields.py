@@ -1,34 +1,56 @@
-"""The heat flux in a problem: what `derived` needs, from media, contacts and walls."""
+"""Fields that follow from the temperature of a moment: heat flux and temperature gradient.
+
+The flux through each face is the one that the solver moves: the temperature difference of two centres over the
+resistance between them,
+
+    q = -(T[i+1] - T[i]) / (upper[i]/k[i] + R + lower[i+1]/k[i+1]),
+
+with the `halves` of the grid and the contact resistance R (Patankar, Numerical Heat Transfer and Fluid Flow, 1980,
+section 4.2-3). Along a radius the halves are resistances of a unit of angle and height, on which the face has the area
+r: there R / r stands in place of R, and q is over r. A cell has the mean of its two faces, boundary faces included, and
+as its gradient the one that drives this mean through its own conductivity. Both are exact where the temperature is
+linear in each material.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.enthalpy.cpu.stepper import entering
-from heatsim_kernels.multigrid.boundary_couplings import find_boundary_couplings
+from heatsim_kernels.multigrid.operator import find_boundary_couplings
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
+from heatsim_kernels.stencil.terms import StencilCoefficients
 
-from heatsim.geometry.grid import AXES, FACES, Grid
-from heatsim.physics.boundary.faces import FACE_AXES
+from heatsim.geometry.grid import AXES, FACE_AXES, FACES, Grid
 from heatsim.physics.materials import Materials
+from heatsim.problem.cell_classes import CellClasses
+from heatsim.problem.zones import Zones
 
-if TYPE_CHECKING:
-    from heatsim.problem import Problem
+Vector = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def flux_and_gradient(problem: Problem, rise: np.ndarray, time: float) -> tuple[Vector, Vector]:
-    """Heat flux, W/m2, and temperature gradient, K/m, along x, y, z at the cell centres; rise: (nz, ny, nx) K over the
-    reference, at a time in s. Both are 0 in ambients.
+def flux_and_gradient(
+    grid: Grid,
+    zones: Zones,
+    media: Materials,
+    kinds: CellClasses,
+    terms: StencilCoefficients,
+    boundary: tuple[np.ndarray, ...],
+    rise: np.ndarray,
+) -> tuple[Vector, Vector]:
+    """Heat flux, W/m2, and temperature gradient, K/m, along x, y, z at the cell centres. Both are 0 in ambients.
 
-    Where conductivity follows temperature, each cell has that of its centre.
+    boundary: the values of the faces at the time of the field, a and b (1, wall_size) of a linear problem, else the
+    surface terms (1, terms, wall_size) alone; rise: the field (nz, ny, nx), K over the reference. Where conductivity
+    depends on temperature, each cell has that of its centre.
     """
-    medium, media = _medium(problem), problem.media
-    k = _conductivity(problem, rise, medium)
-    inward = [_inward(problem, number, rise, time) for number in range(len(FACES))]
-    flux = heat_flux(problem.grid, rise, k, inward, problem.terms.periodic, _between(problem, medium))
+    of_zones = np.array(zones.media, np.uint8)
+    medium = of_zones.reshape(1, 1, 1) if zones.ids is None else of_zones[zones.ids]  # broadcasts to (nz, ny, nx)
+    k = _conductivity(media, terms, rise, medium)
+    inward = [_inward(grid, terms, number, rise, boundary) for number in range(len(FACES))]
+    flux = heat_flux(grid, rise, k, inward, terms.periodic, _resistances(media, kinds, medium))
     slope = gradient(flux, k)
     for vector in (flux, slope):
         for values in vector:
@@ -36,30 +58,21 @@ def flux_and_gradient(problem: Problem, rise: np.ndarray, time: float) -> tuple[
     return flux, slope
 
 
-def _medium(problem: Problem) -> np.ndarray:
-    """Medium of each cell, of a shape that broadcasts to (nz, ny, nx)."""
-    of_zones, ids = np.array(problem.zones.media, np.uint8), problem.zones.ids
-    return of_zones.reshape(1, 1, 1) if ids is None else of_zones[ids]
-
-
-def _conductivity(problem: Problem, rise: np.ndarray, medium: np.ndarray) -> list[np.ndarray]:
+def _conductivity(
+    media: Materials, terms: StencilCoefficients, rise: np.ndarray, medium: np.ndarray
+) -> list[np.ndarray]:
     """Along x, y, z; infinite in ambients, which have a resistance at their surface alone."""
-    of_media = problem.media.conductivity.copy()
-    of_media[:, problem.media.solids :] = np.inf
-    return [values[medium] / _resistivity(problem, rise) for values in of_media]
+    of_media = media.conductivity.copy()
+    of_media[:, media.solids :] = np.inf
+    resistivity: np.ndarray | float = 1.0  # k at the reference over k at a rise of temperature
+    if isinstance(terms, NonlinearCoefficients):
+        resistivity = terms.tables.resistivity(rise, terms.of_kinds(terms.material))
+    return [values[medium] / resistivity for values in of_media]
 
 
-def _resistivity(problem: Problem, rise: np.ndarray) -> np.ndarray | float:
-    """k at the reference over k at a rise of temperature."""
-    terms = problem.terms
-    if not isinstance(terms, NonlinearCoefficients):
-        return 1.0
-    return terms.tables.resistivity(rise, terms.of_kinds(terms.material))
-
-
-def _between(problem: Problem, medium: np.ndarray) -> list[np.ndarray | float]:
+def _resistances(media: Materials, kinds: CellClasses, medium: np.ndarray) -> list[np.ndarray | float]:
     """Resistance between neighbours along x, y, z, m2 K/W, with the film's of oblique surfaces as the solver has it."""
-    resistance, kinds = _contact(problem.media, medium), problem.kinds
+    resistance = _contact(media, medium)
     if kinds.ids is None or (kinds.slopes == 1.0).all():
         return resistance
     for axis in range(3):
@@ -80,16 +93,17 @@ def _contact(media: Materials, medium: np.ndarray) -> list[np.ndarray | float]:
     return [np.moveaxis(resistance[m[..., :-1], m[..., 1:]], -1, 2 - axis) for axis, m in enumerate(along)]
 
 
-def _inward(problem: Problem, face: int, rise: np.ndarray, time: float) -> np.ndarray | float:
+def _inward(
+    grid: Grid, terms: StencilCoefficients, face: int, rise: np.ndarray, boundary: tuple[np.ndarray, ...]
+) -> np.ndarray | float:
     """Heat flux into the body through a face of the box, W/m2, as the plane of its cells."""
-    terms, grid, axis = problem.terms, problem.grid, face // 2
+    axis = face // 2
     if terms.closed[face]:
         return 0.0
-    now = np.array([0.0 if np.isinf(time) else time])
     shape = tuple(n for i, n in enumerate(grid.shape) if i != 2 - axis)
-    if problem.surfaces is not None:
-        return _through_surface(problem, face, rise, problem.surfaces.at(now)).reshape(shape)
-    a, b = (values[0] for values in problem.wall_values(now))
+    if isinstance(terms, NonlinearCoefficients):
+        return _through_surface(terms, face, rise, boundary[0]).reshape(shape)
+    a, b = (values[0] for values in boundary)
     (way,) = (way for way in find_boundary_couplings(terms) if way.number == face)
     heat = way.conductance * (a[way.entries] * rise.reshape(-1)[way.cells] + b[way.entries])
     area = _area(grid, face)
@@ -105,32 +119,11 @@ def _area(grid: Grid, face: int) -> np.ndarray:
     return np.asarray(np.outer(rows, columns) * (grid.span(name)[face % 2] if radial else 1.0))
 
 
-def _through_surface(problem: Problem, face: int, rise: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """As a wall of materials that follow temperature passes it; values: (1, 5, wall_size), see `NonlinearForcing`."""
-    terms = problem.terms
-    assert isinstance(terms, NonlinearCoefficients)
+def _through_surface(terms: NonlinearCoefficients, face: int, rise: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Heat flux through a face of a nonlinear problem; values: (1, terms, wall_size), see `NonlinearForcing`."""
     cells = boundary_cells(terms.shape, face)
     kinds = np.zeros(cells.size, np.intp) if terms.kinds is None else terms.kinds.reshape(-1)[cells].astype(np.intp)
     return entering(terms, face, rise.reshape(-1)[cells], kinds, values)
-
-
-# Fields that follow from the temperature of a moment: heat flux and temperature gradient.
-#
-# The flux through each face is the one that the solver moves: the temperature difference of two centres over the
-# resistance between them,
-#
-# q = -(T[i+1] - T[i]) / (upper[i]/k[i] + R + lower[i+1]/k[i+1]),
-#
-# with the `halves` of the grid and the contact resistance R (Patankar, Numerical Heat Transfer and Fluid Flow, 1980,
-# section 4.2-3). Along a radius the halves are resistances of a unit of angle and height, on which the face has the
-# area
-# r: there R / r stands in place of R, and q is over r. A cell has the mean of its two faces, boundary faces included,
-# and
-# as its gradient the one that drives this mean through its own conductivity. Both are exact where the temperature is
-# linear in each material.
-
-
-Vector = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def heat_flux(

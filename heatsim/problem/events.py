@@ -6,10 +6,12 @@ The run, its dry run and the choice of an integrator take them from here, so tha
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from heatsim.problem.problem import Problem
+from heatsim.physics.boundary_faces import BoundaryFaces
+from heatsim.physics.sources.beam import MovingBeam
+from heatsim.problem.volume_sources import VolumeSources
+from heatsim.scenario import Scenario
 
 MIN_STEP_SHARE = (
     1e-9  # of the run: so short a step is taken whatever its error; one of them passes over a discontinuity
@@ -29,26 +31,28 @@ class Events(NamedTuple):
         return tuple(time for time in self.times if time > 0.0)
 
 
-def find_events(problem: Problem, recorded: Iterable[float] | None = None) -> Events:
+def find_events(
+    scenario: Scenario, breaks: Iterable[float], beams: Iterable[MovingBeam], recorded: Iterable[float] | None = None
+) -> Events:
     """The events of a run that goes through time.
 
-    recorded: times at which something is recorded, s; left out, those that the scenario asks for.
+    breaks: times at which steps have to end because of an input, s; recorded: times at which something is recorded, s;
+    left out, those that the scenario asks for.
     """
-    end = problem.scenario.time.end
-    times = problem.scenario.output.times(end) if recorded is None else recorded
-    kinks = frozenset(problem.breaks)
-    turns = (beam.path.turns for beam in problem.volume_sources.beams)
+    end = scenario.time.end
+    times = scenario.output.times(end) if recorded is None else recorded
+    kinks = frozenset(breaks)
+    turns = (beam.path.turns for beam in beams)
     return Events(tuple(sorted({end, *kinks, *times})), kinks.difference(*turns))
 
 
-def input_event_times(problem: Problem) -> tuple[float, ...]:
+def input_event_times(end: float, sources: VolumeSources, faces: BoundaryFaces) -> tuple[float, ...]:
     """The times at which an input has a kink, and those just before and just after each of its discontinuities, s.
 
     Integrators evaluate inputs at both ends of a step, and would take the value on one side of a discontinuity for the
     whole step on the other: a step in between keeps this to a share MIN_STEP_SHARE of the run.
     """
-    end, sources = problem.scenario.time.end, problem.volume_sources
-    jumps = frozenset(time for time in sources.jumps | problem.walls.jumps if 0.0 < time < end)
+    jumps = frozenset(time for time in sources.jumps | faces.jumps if 0.0 < time < end)
     half = 0.5 * MIN_STEP_SHARE * end
     times = (sources.bends - jumps).union(*((time - half, time + half) for time in jumps))
     return tuple(time for time in times if 0.0 < time < end)

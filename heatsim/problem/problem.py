@@ -1,4 +1,4 @@
-"""The problem that a run solves."""
+"""The problem that a run solves, and how it is built from a scenario."""
 
 from __future__ import annotations
 
@@ -6,31 +6,33 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
-from typing import cast
+from typing import Any
 
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
+from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
 from heatsim_kernels.field.time_statistics import StatisticsRequest
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
 from heatsim.errors import Issue, ScenarioError
-from heatsim.geometry.axis_metrics import make_grid
 from heatsim.geometry.grid import AXES, Grid
 from heatsim.geometry.interface_areas import find_area_factors
-from heatsim.physics.boundary.faces import BoundaryFaces, periodic_axes
-from heatsim.physics.boundary.surface_balance import SurfaceConditions
+from heatsim.geometry.point_values import make_grid
+from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions, periodic_axes
 from heatsim.physics.initial_condition import InitialField
 from heatsim.physics.materials import Materials, make_materials
 from heatsim.physics.smoothing import smooth_field
 from heatsim.problem.cell_classes import CellClasses, make_cell_classes
 from heatsim.problem.derived_fields import Vector, flux_and_gradient
 from heatsim.problem.events import MIN_STEP_SHARE, Events, find_events, input_event_times
-from heatsim.problem.temperature_bounds import find_temperature_bounds, input_range, sample_times
 from heatsim.problem.temperature_dependence import (
     TabulatedMaterials,
+    find_temperature_bounds,
+    input_range,
     make_nonlinear_terms,
     require_nonlinear_integrator,
+    sample_times,
     tabulate_boundary_factors,
     tabulate_materials,
 )
@@ -53,7 +55,7 @@ _MAX_BATCH_VALUES = 2**20  # values of walls or heat in one batch of steps
 
 @dataclass(frozen=True)
 class Problem:
-    """What is solved, in SI units; temperatures are the rise over `reference`, which is in the scenario's unit."""
+    """What is solved, in SI units. Temperatures are rises over `reference`, which is in the scenario's unit."""
 
     scenario: Scenario
     grid: Grid
@@ -70,8 +72,8 @@ class Problem:
     largest_step: float  # s
     dtype: np.dtype
     parts: tuple[StatisticsRegion, ...]  # of which statistics are kept
-    tabulated: TabulatedMaterials | None  # materials, and
-    surfaces: SurfaceConditions | None  # faces, where something follows temperature
+    tabulated: TabulatedMaterials | None  # materials of a nonlinear problem,
+    surfaces: SurfaceConditions | None  # and its faces
 
     @property
     def temperature_dependent(self) -> bool:
@@ -113,11 +115,13 @@ class Problem:
         """Times at which steps have to end, s: those at which an input bends or jumps, which long steps would miss.
         Explicit Euler takes means over its steps, whatever they are."""
         chosen = self.scenario.time.chosen
-        return input_event_times(self) if chosen is not None and chosen.ends_at_kinks else ()
+        if chosen is None or not chosen.ends_at_kinks:
+            return ()
+        return input_event_times(self.scenario.time.end, self.volume_sources, self.walls)
 
     def events(self, recorded: Iterable[float] | None = None) -> Events:
         """The times at which steps have to end; recorded: see `find_events`."""
-        return find_events(self, recorded)
+        return find_events(self.scenario, self.breaks, self.volume_sources.beams, recorded)
 
     @property
     def min_step(self) -> float:
@@ -127,7 +131,8 @@ class Problem:
     @property
     def batch(self) -> int:
         """The most steps for which one `drive` can be made."""
-        walls = (5 if self.temperature_dependent else 1) * self.terms.wall_size if self.walls.varies else 0
+        rows = len(SURFACE_TERMS) if self.temperature_dependent else 1
+        walls = rows * self.terms.wall_size if self.walls.varies else 0
         fitting = max(1, _MAX_BATCH_VALUES // max(walls, self.terms.kind_count if self.volume_sources.varies else 0, 1))
         return min(fitting, self.volume_sources.longest_batch or fitting)
 
@@ -138,32 +143,40 @@ class Problem:
             return float((self.terms.capacity * u) @ self.kinds.count)
         return rise * self.whole_capacity
 
-    def drive(self, times: np.ndarray, dt: float = 0.0) -> Forcing:
+    def drive(self, times: np.ndarray, dt: float = 0.0) -> Forcing | NonlinearForcing:
         """Boundary values and sources at the start of each of a batch of steps; `times` (k,) in s. Traces and beams
         have their means over steps of `dt` s, or where it is 0 what they are at these times. Inputs are never asked for
         after the end, which sums of steps may pass by rounding."""
-        if not self.scenario.time.is_steady:
-            times = np.minimum(times, self.scenario.time.end)
-        when, volume_sources = times if self.volume_sources.varies else times[:1], self.volume_sources
-        table = volume_sources.table(when, dt)
-        table = None if table is None else table[:, self.kinds.zone]
-        sources = (
-            table,
-            volume_sources.field(float(times[0]), dt),
-            volume_sources.scale(when, dt),
-            volume_sources.deposits(when, dt),
-        )
-        if self.surfaces is not None:
-            return cast(Forcing, NonlinearForcing(self.surfaces.at(times), *sources))  # as its sweeps take it
+        if self.surfaces is None:
+            return self.linear_forcing(times, dt)
+        times = self._until_end(times)
+        sources = self._sources(times, dt)
+        return NonlinearForcing(self.surfaces.at(times), *sources)
+
+    def linear_forcing(self, times: np.ndarray, dt: float = 0.0) -> Forcing:
+        """What `drive` gives of a linear problem."""
+        times = self._until_end(times)
+        sources = self._sources(times, dt)
         a, b = self.wall_values(times)
         return Forcing(a, b, *sources)
+
+    def _until_end(self, times: np.ndarray) -> np.ndarray:
+        return times if self.scenario.time.is_steady else np.minimum(times, self.scenario.time.end)
+
+    def _sources(self, times: np.ndarray, dt: float) -> tuple[Any, ...]:
+        """The part of the forcing that volume sources are."""
+        sources = self.volume_sources
+        when = times if sources.varies else times[:1]
+        table = sources.table(when, dt)
+        table = None if table is None else table[:, self.kinds.zone]
+        return table, sources.field(float(times[0]), dt), sources.scale(when, dt), sources.deposits(when, dt)
 
     def wall_values(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(k, wall_size) values of a and b at each time: see `Forcing`; k = 1 if nothing depends on time."""
         a, b = self.walls.at(times)
         return (a, b) if self.wall_entries is None else (a[:, self.wall_entries], b[:, self.wall_entries])
 
-    def source_energy(self, drive: Forcing, dt: float, steps: int) -> np.ndarray:
+    def source_energy(self, drive: Forcing | NonlinearForcing, dt: float, steps: int) -> np.ndarray:
         """(steps,) heat released in each step of `dt`, J, with the numbers as the sweep rounds them."""
         kind = self.dtype.type
         energy = np.zeros(steps)
@@ -178,8 +191,8 @@ class Problem:
         return energy
 
     def heat_released(self, end: float, looks: int) -> tuple[float, float] | None:
-        """Energy that sources have until `end` s, and that without regard to sign, J, from so many looks at them;
-        None where nothing follows an expression in t alone, or where a look costs a field."""
+        """Energy that sources have until `end` s, and that without regard to sign, J, from so many samples of them;
+        None where no source is an expression in t alone, or where a sample costs a field."""
         if not self.volume_sources.sampled_cheaply:
             return None
         dt, energies = end / looks, []
@@ -193,8 +206,10 @@ class Problem:
         return float(energy.sum()), float(np.abs(energy).sum())
 
     def flux_and_gradient(self, rise: np.ndarray, time: float) -> tuple[Vector, Vector]:
-        """Heat flux, W/m2, and temperature gradient, K/m, of a field at a time, s: see `fluxes`."""
-        return flux_and_gradient(self, rise, time)
+        """Heat flux, W/m2, and temperature gradient, K/m, of a field at a time, s: see `derived_fields`."""
+        now = np.array([0.0 if np.isinf(time) else time])
+        boundary = self.wall_values(now) if self.surfaces is None else (self.surfaces.at(now),)
+        return flux_and_gradient(self.grid, self.zones, self.media, self.kinds, self.terms, boundary, rise)
 
     @property
     def watched(self) -> StatisticsRequest:
@@ -221,8 +236,10 @@ class Problem:
 
     def cautions(self) -> list[Issue]:
         """The warnings about the scenario, each with its place, and those that only arrays can tell."""
-        scenario, grid = self.scenario, self.grid
-        found = [*idle_contacts(self), *beams_on_ambients(self), *beams_through_the_bottom(self)]
+        scenario, grid, beams = self.scenario, self.grid, self.volume_sources.beams
+        found = [*idle_contacts(scenario, self.zones, self.kinds)]
+        found += beams_on_ambients(grid, self.zones, self.media.solids, beams)
+        found += beams_through_the_bottom(grid, beams)
         found += [*sources_off_their_shapes(scenario, grid), *patches_off_their_areas(scenario, grid, self.walls)]
         return find_warnings(self.scenario) + [self.scenario.issue_at(*finding) for finding in found]
 
@@ -246,9 +263,8 @@ def build_problem(scenario: Scenario) -> Problem:
     reference = _reference(initial, faces, media)
     tables = _tables(scenario, grid, zones, media, sources, initial, faces, reference)
     media = media if tables is None else media.at_reference(tables.materials)
-    kinds = make_cell_classes(
-        grid, zones, media, periodic_axes(scenario, grid), find_area_factors(scenario, grid, painted, media)
-    )
+    area_factors = find_area_factors(scenario, grid, painted, media.contact, media.solids)
+    kinds = make_cell_classes(grid, zones, media, periodic_axes(scenario, grid), area_factors)
     walls = BoundaryFaces(scenario, grid, zones.ids, media.conductivity[:, of_zones], reference)
     terms = _terms(scenario, grid, kinds, walls)
     spread = None if walls.per_cell else _wall_entries(terms, kinds, zones)
@@ -256,7 +272,7 @@ def build_problem(scenario: Scenario) -> Problem:
     if tables is not None:
         factors = tabulate_boundary_factors(scenario, walls, spread, tables, reference)
         terms = make_nonlinear_terms(terms, kinds, media, of_zones, tables.materials, factors)
-        surfaces = SurfaceConditions(scenario, walls, spread, reference)
+        surfaces = SurfaceConditions(walls, spread)
     limit = stability_limit(terms, walls, spread, surfaces, sample_times(scenario))
     volume_sources = VolumeSources(scenario, grid, zones, media.capacity[of_zones], sources, dtype)
     if scenario.time.is_steady:
@@ -281,7 +297,7 @@ def _tables(
     walls: BoundaryFaces,
     reference: float,
 ) -> TabulatedMaterials | None:
-    """The materials as tables, where something follows temperature."""
+    """The materials as tables, where something depends on temperature."""
     if find_temperature_dependence(scenario) is None:
         return None
     require_nonlinear_integrator(scenario)
@@ -319,7 +335,7 @@ def _reference(initial: InitialField, walls: BoundaryFaces, media: Materials) ->
     return 0.5 * (min(values) + max(values))
 
 
-# Whether a problem fits into this machine while it is built, before anything is allocated.
+# --- the memory that building takes, checked before anything is allocated
 
 
 BYTES_A_CELL, BYTES_A_PLACE = 9, 300  # bytes a cell, and a cell along an axis, that building takes, about: measured

@@ -1,7 +1,17 @@
-"""Problems in which something follows temperature: properties, melting, radiation, coefficients.
+"""Nonlinear problems, in which properties, melting, radiation or coefficients depend on temperature.
 
-What a linear problem has as constants comes here from tables over the enthalpy (`heatsim_kernels.enthalpy`),
-which count in kelvin whatever the scenario's unit is. Ambients are cells of one more material, held at their rise.
+What a linear problem has as constants comes here from tables over the enthalpy (`heatsim_kernels.enthalpy`), which
+count in kelvin whatever the scenario's unit is. Ambients are cells of one more material, held at their temperature.
+
+**Bounds.** The tables span the temperatures that the body may reach. Without sources it stays between its initial,
+boundary and ambient temperatures (the maximum principle). Sources of known power drive it no further than they would
+heat an insulated cell. Beams, fluxes, and sources that act until a steady state is reached have no such bound: for them
+the tables go up to MAX_TEMPERATURE_K, above the melting point of any metal.
+
+**Boundary factors.** A coefficient or emissivity that depends on the temperature of its surface is a product of a part
+in x, y, z, t, which `SurfaceConditions` treats as any other, and a factor in T alone. Factors are tabulated over all
+temperatures that may be reached, between which the surface lies as the body does; beyond, where rounding alone leads,
+the last values hold.
 """
 
 from __future__ import annotations
@@ -20,23 +30,32 @@ from heatsim_kernels.enthalpy.tables import EnthalpyTables, tabulate
 from heatsim_kernels.stencil.terms import StencilCoefficients
 
 from heatsim.errors import ScenarioError
-from heatsim.geometry.point_values import ABSOLUTE_ZERO, Key, Value, separate_temperature
-from heatsim.physics.boundary.faces import BoundaryFaces, FacePatch
-from heatsim.physics.materials import Materials, Range, TemperatureBounds, material_properties
+from heatsim.physics.boundary_faces import BoundaryFaces
+from heatsim.physics.materials import Materials, Range, TemperatureBounds, least_capacity, material_properties
 from heatsim.problem.cell_classes import CellClasses
-from heatsim.problem.temperature_bounds import sample_times
+from heatsim.problem.volume_sources import VolumeSources
 from heatsim.scenario import Expression, Scenario, find_temperature_dependence
-from heatsim.scenario.boundary import Convection, Radiation
+from heatsim.scenario.expressions.expression import separate_temperature
+from heatsim.scenario.toml.positions import Key
+from heatsim.scenario.value_types import ABSOLUTE_ZERO, Number
 
 SEGMENTS = 2048  # of the tables, where the range is known
 SEGMENTS_OF_ALL = 8192  # where it reaches up to what is possible at all: half a kelvin each
 SEGMENTS_OF_STEADY = 32768  # the steady solver runs on the host, where no cache is short
 WIDE = 2000.0  # K; ranges above are of the second sort
+MAX_TEMPERATURE_K = 4000.0  # or twice the highest temperature known
+SOURCE_MARGIN = 4.0  # on the rise by sources: capacities depend on temperature, and the power is sampled
+BOUNDS_SAMPLES = 65  # times at which faces are evaluated
+SOURCE_STRIDE = 4  # of these times, from one to the next at which sources are evaluated
+HINT = "the surface may be as warm or cold as this: abs, max or min, as in max(T - 20, 0), keep it in bounds"
 
 
 class TabulatedMaterials(NamedTuple):
-    """Materials over the enthalpy; told: of each, the rises over the reference for which the scenario says what it is
-    like, K: what is beyond goes on with the last values; reached: the rises that the problem may reach."""
+    """Materials over the enthalpy, temperatures as rises over the reference, K.
+
+    told: for each material the range in which the scenario documents its properties; beyond it the last values hold.
+    reached: the range that the problem may reach.
+    """
 
     materials: EnthalpyTables
     told: tuple[Range, ...]
@@ -91,16 +110,6 @@ def make_nonlinear_terms(
     )
 
 
-# Coefficients and emissivities that follow the temperature of their surface, as tables over it.
-#
-# Such an expression is a product of a part in x, y, z, t, which `surfaces` treats as any other, and one in T alone, a
-# factor. Factors are tabulated as the materials are, over all temperatures that may be reached (`reach`), between which
-# the surface lies as the body does; beyond, where rounding alone leads, the last values hold.
-
-
-HINT = "the surface may be as warm or cold as this: abs, max or min, as in max(T - 20, 0), keep it in bounds"
-
-
 def tabulate_boundary_factors(
     scenario: Scenario, walls: BoundaryFaces, entries: np.ndarray | None, tables: TabulatedMaterials, reference: float
 ) -> BoundaryFactors | None:
@@ -113,42 +122,92 @@ def tabulate_boundary_factors(
     T = np.round(reference + np.clip(tables.materials.rises, *tables.reached), 9)
     found: dict[Expression, int] = {}  # several faces may have one factor
     number = np.zeros(walls.starts[-1], np.uint32)
-    for i, pieces in enumerate(walls.pieces):
-        for piece in pieces:
-            name, value = _strength(piece)
-            others, factor = separate_temperature(value)
-            if factor is not None:
-                most = walls.checked(i, piece, name, others, sample_times(scenario)).max()
-                _require_bounds(scenario, (*piece.key, name), T, _at(factor, T), float(most))
-                number[walls.starts[i] : walls.starts[i + 1]][piece.cells] = found.setdefault(factor, len(found) + 1)
+    for patch in walls:
+        name = patch.condition.STRENGTH
+        factor = separate_temperature(patch.condition.inputs[name])[1] if name else None
+        if factor is not None:
+            most = float(walls.checked(patch, name, sample_times(scenario)).max())
+            range_of_values = patch.condition.numbers()[name]
+            _require_range(scenario, (*patch.key, name), T, _at(factor, T), most, range_of_values)
+            of_face = number[walls.starts[patch.face] : walls.starts[patch.face + 1]]
+            of_face[patch.cells] = found.setdefault(factor, len(found) + 1)
     if not found:
         return None
     lines = np.stack([tables.materials.lines(_at(factor, T)) for factor in found])
     return BoundaryFactors(lines, number if entries is None else number[entries])
 
 
-def _strength(piece: FacePatch) -> tuple[str, Value]:
-    """The name and the value of what may follow temperature on a piece of a face."""
-    match piece.face:
-        case Convection():
-            return "coefficient", piece.face.coefficient
-        case Radiation():
-            return "emissivity", piece.face.emissivity
-    return "", 0.0
-
-
 def _at(factor: Expression, T: np.ndarray) -> np.ndarray:
     return np.broadcast_to(factor(T=T), T.shape)
 
 
-def _require_bounds(scenario: Scenario, key: Key, T: np.ndarray, factor: np.ndarray, others: float) -> None:
-    """`others`: the most by which the factor is multiplied."""
-    emissivity = key[-1] == "emissivity"
-    most = 1 + 1e-12 if emissivity else float(np.finfo(scenario.compute.precision).max)
+def _require_range(
+    scenario: Scenario, key: Key, T: np.ndarray, factor: np.ndarray, others: float, number: Number
+) -> None:
+    """Raise `ScenarioError` if the factor is negative somewhere, or over the range of its input; `others`: the most by
+    which it is multiplied."""
+    largest = float(np.finfo(scenario.compute.precision).max)
+    most = largest if number.most is None else number.most * (1 + 1e-12)
     values = factor * max(others, 0.0)
     bad = ~((factor >= 0) & (values <= most))
     if bad.any():
-        unit, wanted = scenario.temperature_unit, "from 0 to 1" if emissivity else ">= 0 (W/(m2 K))"
+        unit = scenario.temperature_unit
+        wanted = ">= 0" if number.most is None else f"from 0 to {number.most:g}"
         found = f"{values[bad][0]:.6g} at T = {T[bad][0]:.6g}"
-        message = f"expected values {wanted} for T from {T[0]:.6g} to {T[-1]:.6g} {unit}, found {found}"
+        span = f"for T from {T[0]:.6g} to {T[-1]:.6g} {unit}"
+        message = f"expected values {wanted}{number.in_unit} {span}, found {found}"
         raise ScenarioError([scenario.issue_at(key, message, HINT)])
+
+
+# --- bounds
+
+
+def sample_times(scenario: Scenario) -> np.ndarray:
+    """Times spread over a run, s."""
+    return np.zeros(1) if scenario.time.is_steady else np.linspace(0.0, scenario.time.end, BOUNDS_SAMPLES)
+
+
+def input_range(scenario: Scenario, initial: Range, walls: BoundaryFaces, ambients: np.ndarray) -> Range:
+    """The least and the greatest of the initial, boundary and ambient temperatures, K; arguments are in the scenario's
+    unit."""
+    values = [*initial, *walls.temperatures(sample_times(scenario)), *ambients.tolist()]
+    zero = ABSOLUTE_ZERO[scenario.temperature_unit]
+    return min(values) - zero, max(values) - zero
+
+
+def find_temperature_bounds(
+    scenario: Scenario, known: Range, volume_sources: VolumeSources, walls: BoundaryFaces
+) -> TemperatureBounds:
+    """The temperatures that may be reached, K; `volume_sources` is that of cells with a capacity of 1 J/(m3 K)."""
+    low, high = known
+    cooling, warming = 0.0, 0.0
+    if scenario.sources:
+        cooling, warming = _rises(scenario, volume_sources, least_capacity(scenario, known))
+    out, into = walls.flux_range(sample_times(scenario))
+    low = 0.0 if out < 0 or cooling == -np.inf else max(0.0, low + cooling)
+    high = high + (np.inf if into > 0 else warming)
+    high = min(high, max(MAX_TEMPERATURE_K, 2.0 * known[1]))
+    margin = 0.01 * (high - low) or 1.0
+    return TemperatureBounds(known, (low, high), (max(0.0, low - margin), high + margin))
+
+
+def _rises(scenario: Scenario, volume_sources: VolumeSources, capacity: float) -> tuple[float, float]:
+    """How far sources alone could cool and warm a cell, K."""
+    densities = np.array([_extremes(volume_sources, time) for time in sample_times(scenario)[::SOURCE_STRIDE]])
+    cooling, warming = np.minimum(densities[:, 0], 0.0).mean(), np.maximum(densities[:, 1], 0.0).mean()
+    if scenario.time.is_steady:
+        return (-np.inf if cooling < 0 else 0.0), (np.inf if warming > 0 else 0.0)
+    factor = SOURCE_MARGIN * scenario.time.end / max(capacity, np.finfo(float).tiny)
+    beams = any(source.beam is not None for source in scenario.sources)
+    return float(factor * cooling), np.inf if beams else float(factor * warming)
+
+
+def _extremes(volume_sources: VolumeSources, time: float) -> np.ndarray:
+    """The least and the greatest power density of sources other than beams at a time, W/m3."""
+    now, ends = np.array([time]), np.zeros(2)
+    table, field = volume_sources.table(now), volume_sources.field(time)
+    if table is not None:
+        ends += table.min(), table.max()
+    if field is not None:
+        ends += np.sort(np.array([field.min(), field.max()], float) * volume_sources.scale(now)[0])
+    return ends

@@ -1,4 +1,4 @@
-"""How long the steps of a problem may be."""
+"""How long the steps of a problem may be, and whether it has one steady state."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from heatsim_kernels.stencil.terms import StencilCoefficients
 from heatsim_kernels.stencil.time_step_limit import stable_step
 
 from heatsim.errors import ScenarioError
-from heatsim.physics.boundary.faces import BoundaryFaces
-from heatsim.physics.boundary.surface_balance import SurfaceConditions
+from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions
 from heatsim.problem.volume_sources import VolumeSources
 from heatsim.scenario import Scenario, find_temperature_dependence
 
@@ -55,12 +54,6 @@ def largest_step(scenario: Scenario, limit: float, varies: bool, longest: float)
     return float(control.step) if chosen is not None else min(control.step, SAFETY * limit)
 
 
-# Whether a problem has a steady state, and only one.
-
-
-_KEY = ("time", "integrator")
-
-
 def require_steady_state(
     scenario: Scenario, walls: BoundaryFaces, volume_sources: VolumeSources, ambient: bool
 ) -> None:
@@ -70,10 +63,11 @@ def require_steady_state(
     One such tie is enough: conductivities are positive, so heat gets from every cell to every other, or, where ambients
     keep them apart, to an ambient.
     """
+    key = ("time", "integrator")
     if walls.varies or volume_sources.varies:
         message = "a steady state needs boundary values and sources that do not depend on t"
-        raise ScenarioError([scenario.issue_at(_KEY, message, 'integrator = "implicit" follows them')])
+        raise ScenarioError([scenario.issue_at(key, message, 'integrator = "implicit" follows them')])
     if not (ambient or walls.fixes_temperature()):
         message = "no steady state, or any number of them: no face has a temperature to settle at"
         hint = "give a face a fixed temperature, or convection or radiation with a coefficient or emissivity > 0"
-        raise ScenarioError([scenario.issue_at(_KEY, message, hint)])
+        raise ScenarioError([scenario.issue_at(key, message, hint)])

@@ -19,7 +19,7 @@ import numpy as np
 from heatsim_kernels.field.window_source import WindowSource
 
 from heatsim.geometry.grid import Grid
-from heatsim.geometry.point_values import Value, centre_planes, depends_on, evaluate, require_finite
+from heatsim.geometry.point_values import centre_planes, evaluate, require_finite
 from heatsim.geometry.voxelise import covered_volume, shape_masks
 from heatsim.physics.event_times import discontinuity_times
 from heatsim.physics.smoothing import is_smoothed, smooth_field
@@ -38,6 +38,7 @@ from heatsim.physics.sources.beam import (
 from heatsim.physics.sources.power_trace import PowerTrace, read_trace
 from heatsim.problem.zones import Zones
 from heatsim.scenario import Expression, Scenario
+from heatsim.scenario.expressions.expression import Value, depends_on
 from heatsim.scenario.sources import Source
 
 TimeFactor = Expression | PowerTrace | None  # of time; None is 1

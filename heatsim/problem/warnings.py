@@ -1,4 +1,6 @@
-"""Whether the cells painted for a source or a patch, by their centres, have the volume or area of its shape.
+"""Warnings about what a scenario says and only arrays show to be hardly meant.
+
+Whether the cells of a source or a patch, chosen by their centres, have the volume or area of its shape:
 
 |     |     |     |      cells of 1 mm and a source 0.8 mm thick: the cell whose centre it covers is heated as a
 |  .  |  . #|##.##|      whole, and with a given power density a quarter more heat is released than was meant
@@ -6,29 +8,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import dist
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heatsim.geometry.grid import AXES, FACES, Grid
-from heatsim.geometry.point_values import Key
+from heatsim.geometry.grid import AXES, FACE_AXES, FACES, Grid
 from heatsim.geometry.voxelise import contains_points, covered_volume
-from heatsim.physics.boundary.faces import FACE_AXES, BoundaryFaces, Points
+from heatsim.physics.boundary_faces import BoundaryFaces, Points
 from heatsim.physics.sources.beam import MovingBeam
 from heatsim.physics.sources.beam_path import BeamPath
+from heatsim.problem.cell_classes import CellClasses
+from heatsim.problem.zones import Zones
 from heatsim.scenario import Expression, Scenario
-from heatsim.scenario.boundary import Flux
 from heatsim.scenario.regions import Shape
 from heatsim.scenario.sources import GaussianBeam
-from heatsim.scenario.toml.positions import KeyIssue
-
-if TYPE_CHECKING:
-    from heatsim.problem.problem import Problem
-
+from heatsim.scenario.toml.positions import Key, KeyIssue
 
 MAX_VOXEL_ERROR = 0.05  # relative
+MAX_TRANSMITTED_SHARE = 0.05  # of a beam, through the bottom of the box: exp(-3), for a depth of a third of the body
 _SAMPLES = 96  # along each axis, in what reaches out of the grid
 _FINEST, _COARSEST, _MAX_POINTS = 100, 8, 2**20  # points along a side of a cell's face; on a face in all
 
@@ -43,26 +41,27 @@ def sources_off_their_shapes(scenario: Scenario, grid: Grid) -> Iterator[KeyIssu
         key: Key = ("sources", i, "region")
         painted = covered_volume(scenario, key, shape, grid)
         if abs(painted - exact) > MAX_VOXEL_ERROR * exact:
-            found = _told("volume", "m3", painted, exact) + _heat(density, painted, exact, "are released")
+            found = _describe("volume", "m3", painted, exact) + _heat(density, painted, exact, "are released")
             yield KeyIssue((*key, *shape.forms), found, "power in place of power_density, or cells that fit the shape")
 
 
 def patches_off_their_areas(scenario: Scenario, grid: Grid, walls: BoundaryFaces) -> Iterator[KeyIssue]:
     """Patches with a flux whose cell faces have another area than their condition."""
-    told = set()
-    for i, pieces in enumerate(walls.pieces):
-        for piece in pieces:
-            patch, key = piece.face, piece.key
-            if not isinstance(patch, Flux) or patch.where is None or key in told:
-                continue
-            painted, exact = _areas(patch.where, grid, i)
-            if exact and abs(painted - exact) > MAX_VOXEL_ERROR * exact:
-                told.add(key)
-                found = _told("area", "m2", painted, exact) + _heat(patch.flux, painted, exact, "enter")
-                yield KeyIssue((*key, "where"), f"{found} at {FACES[i]}", "cells that fit the patch, or a scaled flux")
+    reported = set()
+    for patch in walls:
+        condition, key = patch.condition, patch.key
+        if not condition.GIVEN_FLUX or condition.where is None or key in reported:
+            continue
+        painted, exact = _areas(condition.where, grid, patch.face)
+        if exact and abs(painted - exact) > MAX_VOXEL_ERROR * exact:
+            reported.add(key)
+            flux = condition.inputs[condition.GIVEN_FLUX]
+            found = _describe("area", "m2", painted, exact) + _heat(flux, painted, exact, "enter")
+            hint = "cells that fit the patch, or a scaled flux"
+            yield KeyIssue((*key, "where"), f"{found} at {FACES[patch.face]}", hint)
 
 
-def _told(what: str, unit: str, painted: float, exact: float) -> str:
+def _describe(what: str, unit: str, painted: float, exact: float) -> str:
     return f"the cells with their centres in it have {painted / exact:.3g} times its {what} of {exact:.4g} {unit}"
 
 
@@ -135,43 +134,37 @@ def _cut(edges: np.ndarray, parts: int) -> np.ndarray:
     return np.append(inner.reshape(-1), edges[-1])
 
 
-# What a scenario says and only arrays show to be hardly meant: contacts that never touch, beams on ambients, or
-# through the bottom of the box.
+# --- contacts that never touch, beams on ambients or through the bottom of the box
 
 
-MAX_TRANSMITTED_SHARE = (
-    0.05  # of a beam, through the bottom of the box: exp(-3), of a depth that is a third of the body
-)
-
-
-def idle_contacts(problem: Problem) -> Iterator[KeyIssue]:
+def idle_contacts(scenario: Scenario, zones: Zones, kinds: CellClasses) -> Iterator[KeyIssue]:
     """Contacts between materials that never touch."""
-    own = np.array(problem.zones.media)[problem.kinds.zone]
-    pairs = np.unique(np.stack((np.repeat(own, 6), problem.kinds.beyond.reshape(-1))), axis=1).T.tolist()
-    names = [*problem.scenario.materials, *problem.scenario.ambients]
+    own = np.array(zones.media)[kinds.zone]
+    pairs = np.unique(np.stack((np.repeat(own, 6), kinds.beyond.reshape(-1))), axis=1).T.tolist()
+    names = [*scenario.materials, *scenario.ambients]
     touching = {frozenset(pair) for pair in pairs}
-    for i, contact in enumerate(problem.scenario.contacts):
+    for i, contact in enumerate(scenario.contacts):
         if frozenset(names.index(name) for name in contact.between) not in touching:
             yield KeyIssue(("contacts", i, "between"), "these materials never touch, so the contact has no effect")
 
 
-def beams_on_ambients(problem: Problem) -> Iterator[KeyIssue]:
-    """Beams that shine on cells that are not solved, whose power is lost there."""
-    ids = problem.zones.ids
+def beams_on_ambients(grid: Grid, zones: Zones, solids: int, beams: Iterable[MovingBeam]) -> Iterator[KeyIssue]:
+    """Beams that shine on cells that are not solved, whose power is lost there; the first `solids` media are solved."""
+    ids = zones.ids
     if ids is None:
         return
-    for beam in problem.volume_sources.beams:
-        media = np.array(problem.zones.media)[ids[_cells_below(problem.grid, beam)]]
-        if (media >= problem.media.solids).any():
+    for beam in beams:
+        media = np.array(zones.media)[ids[_cells_below(grid, beam)]]
+        if (media >= solids).any():
             message = "shines on an ambient on its way, where its power is lost"
             hint = "z in the path names the surface; left out, it is the top of the box"
             yield KeyIssue(("sources", beam.source, "beam", "path"), message, hint)
 
 
-def beams_through_the_bottom(problem: Problem) -> Iterator[KeyIssue]:
+def beams_through_the_bottom(grid: Grid, beams: Iterable[MovingBeam]) -> Iterator[KeyIssue]:
     """Beams of which a good part would pass through the bottom of the box, where all of it is put in above."""
-    bottom = problem.grid.span("z")[0]
-    for moving in problem.volume_sources.beams:
+    bottom = grid.span("z")[0]
+    for moving in beams:
         beam, share = moving.beam, "absorptivity" if isinstance(moving.beam, GaussianBeam) else "efficiency"
         below = float(np.min(moving.path.places[_lit(moving.path), 2], initial=np.inf)) - bottom
         passing = moving.beyond(below)
@@ -191,7 +184,8 @@ def _cells_below(grid: Grid, beam: MovingBeam) -> tuple[np.ndarray, ...]:
     """Indices z, y, x of the cells just below the places of a path between which the beam is on."""
     path = beam.path
     found = []
-    for axis, place, side in zip(AXES, path.places[_lit(path)].T, ("right", "right", "left"), strict=True):
+    for axis, place in zip(AXES, path.places[_lit(path)].T, strict=True):
         faces = grid.faces(axis)
-        found.append(np.clip(np.searchsorted(faces, place, side=side) - 1, 0, len(faces) - 2))  # type: ignore[call-overload]
+        above = np.searchsorted(faces, place, side="left" if axis == "z" else "right")
+        found.append(np.clip(above - 1, 0, len(faces) - 2))
     return tuple(found[::-1])

@@ -1,4 +1,4 @@
-"""Zones: classes of cells that share medium and sources, as they are painted."""
+"""Zones: classes of cells that share medium and sources; and the parts of the box of which a run keeps statistics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_ZONES = 2**16
 
 @dataclass(frozen=True)
 class Zones:
-    """ids: (nz, ny, nx) uint8 or uint16, or None for a single zone. Of each zone: its medium (see `Media`: an index
+    """ids: (nz, ny, nx) uint8 or uint16, or None for a single zone. Of each zone: its medium (see `Materials`: an index
     into the scenario's materials and ambients in order) and the numbers of the sources that heat it."""
 
     ids: np.ndarray | None
@@ -38,7 +38,8 @@ class Zones:
 
 
 def voxelise_materials(scenario: Scenario, grid: Grid) -> np.ndarray:
-    """The medium of each cell, (nz, ny, nx) uint8. Raises `ScenarioError` as `paint` does, and if none is solid."""
+    """The medium of each cell, (nz, ny, nx) uint8. Raises `ScenarioError` as `voxelise_regions` does, and if none is
+    solid."""
     painted = voxelise_regions(scenario, grid, [*scenario.materials, *scenario.ambients])
     if painted.min() >= len(scenario.materials):
         message = "expected a material somewhere, found ambients alone"
@@ -88,7 +89,7 @@ def _split(
         plane[mask] = table[plane[mask]]
 
 
-# Parts of the box of which a run keeps statistics: their cells, volumes and heat capacities.
+# --- regions of statistics
 
 
 class StatisticsRegion(NamedTuple):

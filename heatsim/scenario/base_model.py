@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from heatsim.scenario.toml.messages import did_you_mean, found, one_of, validation_error
 
-MAX_ERRORS = 100  # told at once; the hundredth typing error of a generated file helps nobody
+MAX_ERRORS = 100  # reported at once; the hundredth typing error of a generated file helps nobody
 
 
 class ScenarioBlock(BaseModel):
@@ -30,11 +30,25 @@ class ScenarioBlock(BaseModel):
             raise ValidationError.from_exception_data(cls.__name__, lines) from None
 
 
+def require_one_of(table: ScenarioBlock, **units: str) -> None:
+    """Raise a validation error unless exactly one of some keys is given; `units`: the unit of each key, or ""."""
+    given = [name for name in units if getattr(table, name) is not None]
+    if len(given) != 1:
+        *others, last = (f"{name} ({unit})" if unit else name for name, unit in units.items())
+        found = "none" if not given else "both" if len(units) == 2 else " and ".join(given)
+        raise validation_error(f"expected one of {', '.join(others)} and {last}, found {found}")
+
+
 def form_tag(value: Any) -> str:
     """Return the form of a TOML value as a tag for a pydantic union: `<table>`, `<array>` or `<scalar>`."""
     if isinstance(value, (dict, BaseModel)):
         return "<table>"
     return "<array>" if isinstance(value, (list, tuple)) else "<scalar>"
+
+
+def table_tag(value: Any) -> str:
+    """Return the tag `<table>` or, of anything else, `<scalar>`, for a union of just these two."""
+    return "<table>" if form_tag(value) == "<table>" else "<scalar>"
 
 
 def kind_tag(value: Any) -> str:

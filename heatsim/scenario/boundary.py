@@ -1,96 +1,50 @@
-"""What happens on the six faces of the box."""
+"""What happens on the six faces of the box: the kinds of boundary condition as one table of the file."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Literal, Union, get_args
 
 from pydantic import Discriminator, Field, Tag
 
+from heatsim.physics.boundary.condition import FaceCondition
+from heatsim.physics.boundary.convection import Convection
+from heatsim.physics.boundary.fixed import Fixed
+from heatsim.physics.boundary.flux import Flux
+from heatsim.physics.boundary.insulated import Insulated
+from heatsim.physics.boundary.periodic import Periodic
+from heatsim.physics.boundary.radiation import Radiation
 from heatsim.scenario.base_model import ScenarioBlock, kind_tag
-from heatsim.scenario.expressions.expression import Expression
-from heatsim.scenario.value_types import Number, condition, quantity, temperature
+from heatsim.scenario.toml.positions import Key
 
 FaceName = Literal["x_min", "x_max", "y_min", "y_max", "z_min", "z_max"]
 FACES: tuple[FaceName, ...] = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
 
-Temperature = Annotated[float | Expression, temperature("xyzt")]
+KINDS: tuple[type[FaceCondition], ...] = (
+    Insulated,
+    Fixed,
+    Flux,
+    Convection,
+    Periodic,
+    Radiation,
+)  # in the order of messages and of the schema
 
 
-class FaceCondition(ScenarioBlock):
-    """What all kinds of face have."""
-
-    patches: tuple[Face, ...] = Field((), description="Parts of the face with a condition of their own")
-    where: Annotated[Expression | None, condition()] = Field(
-        None, description="Of a patch: a condition in x, y, z [m], true on it"
-    )
+def kind_name(kind: type[FaceCondition]) -> str:
+    """The word by which the file names a kind of boundary condition."""
+    return str(get_args(kind.model_fields["kind"].annotation)[0])
 
 
-class Insulated(FaceCondition):
-    """No heat passes."""
+if TYPE_CHECKING:
+    Face = FaceCondition
+else:
+    Face = Annotated[
+        Union[tuple(Annotated[kind, Tag(f"<{kind_name(kind)}>")] for kind in KINDS)],  # noqa: UP007 (of a tuple)
+        Discriminator(kind_tag),
+    ]
 
-    kind: Literal["insulated"] = Field("insulated", description="Kind of the face")
-
-
-class Fixed(FaceCondition):
-    """The surface has a given temperature."""
-
-    kind: Literal["fixed"] = Field(description="Kind of the face")
-    temperature: Temperature = Field(description="Surface temperature, or an expression in x, y, z, t [K or degC]")
-
-
-class Flux(FaceCondition):
-    """A given heat flux enters the body."""
-
-    kind: Literal["flux"] = Field(description="Kind of the face")
-    flux: Annotated[float | Expression, quantity(Number("W/m2"), "xyzt")] = Field(
-        description="Heat flux into the body, or an expression in x, y, z, t [W/m2]"
-    )
-
-
-class Convection(FaceCondition):
-    """Heat passes to an ambient in proportion to the difference in temperature.
-
-    A coefficient in T is found anew in every step, and explicit steps of the whole box take several times as long: see
-    docs/guide/materials.md.
-    """
-
-    kind: Literal["convection"] = Field(description="Kind of the face")
-    coefficient: Annotated[float | Expression, quantity(Number("W/(m2 K)", least=0), "xyztT")] = Field(
-        description="Heat transfer coefficient, or an expression in x, y, z, t and T of the surface [W/(m2 K)]"
-    )
-    ambient: Temperature = Field(description="Ambient temperature, or an expression in x, y, z, t [K or degC]")
-
-
-class Periodic(FaceCondition):
-    """The face is joined to the opposite one."""
-
-    kind: Literal["periodic"] = Field(description="Kind of the face")
-
-
-class Radiation(FaceCondition):
-    """Heat is radiated to black surroundings."""
-
-    kind: Literal["radiation"] = Field(description="Kind of the face")
-    emissivity: Annotated[float | Expression, quantity(Number("1", least=0, most=1), "xyztT")] = Field(
-        description="Emissivity, or an expression in x, y, z, t and T of the surface [1]"
-    )
-    ambient: Temperature = Field(
-        description="Temperature of the surroundings, or an expression in x, y, z, t [K or degC]"
-    )
-
-
-Face = Annotated[
-    Annotated[Insulated, Tag("<insulated>")]
-    | Annotated[Fixed, Tag("<fixed>")]
-    | Annotated[Flux, Tag("<flux>")]
-    | Annotated[Convection, Tag("<convection>")]
-    | Annotated[Periodic, Tag("<periodic>")]
-    | Annotated[Radiation, Tag("<radiation>")],
-    Discriminator(kind_tag),
-]
-
-for _kind in (Insulated, Fixed, Flux, Convection, Periodic, Radiation):
-    _kind.model_rebuild()  # now that Face is known
+for _kind in KINDS:
+    _kind.model_rebuild(_types_namespace={"Face": Face})  # patches are faces too
 
 
 class Boundary(ScenarioBlock):
@@ -113,3 +67,14 @@ class Boundary(ScenarioBlock):
         """Return what holds on the face, the default where it is not named."""
         own: Face | None = getattr(self, name)
         return self.default if own is None else own
+
+    def faces(self) -> Iterator[tuple[Key, Face]]:
+        """The default and the faces that are named, each with its key."""
+        yield ("boundary", "default"), self.default
+        yield from ((("boundary", name), face) for name in FACES if (face := getattr(self, name)) is not None)
+
+    def conditions(self) -> Iterator[tuple[Key, Face]]:
+        """The conditions on all faces and their patches, each with its key."""
+        for key, face in self.faces():
+            yield key, face
+            yield from (((*key, "patches", i), patch) for i, patch in enumerate(face.patches))

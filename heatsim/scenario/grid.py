@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
-from heatsim.scenario.base_model import ScenarioBlock
+from heatsim.scenario.base_model import ScenarioBlock, require_one_of
 from heatsim.scenario.toml.messages import validation_error, validation_error_at
 from heatsim.scenario.value_types import Number, numbers, quantity
 
@@ -41,9 +41,7 @@ class Axis(ScenarioBlock):
 
     @model_validator(mode="after")
     def _has_one_form(self) -> Self:
-        if (self.layers is None) == (self.edges is None):
-            found = "none" if self.layers is None else "both"
-            raise validation_error(f"expected one of layers and edges (m), found {found}")
+        require_one_of(self, layers="", edges="m")
         if self.layers == ():
             raise validation_error("expected at least one layer, found none")
         return self

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -14,8 +13,7 @@ from heatsim.scenario.base_model import MAX_ERRORS, is_tag
 from heatsim.scenario.checks.cross_block import run_checks
 from heatsim.scenario.model import Scenario
 from heatsim.scenario.toml.document import parse_document, read_text
-from heatsim.scenario.toml.positions import SourcePositions
-from heatsim.scenario.toml.scanner import Key
+from heatsim.scenario.toml.positions import Key, SourcePositions
 from heatsim.scenario.unsupported import Unsupported, find_unsupported
 from heatsim.scenario.value_types import ValidationContext
 
@@ -25,10 +23,10 @@ def load(path: Path | str, overrides: Sequence[str] = ()) -> Scenario:
 
     Args:
         path: a TOML file; relative file names in it are relative to its directory.
-        overrides: "a.b.c=value" each, applied before validation; see `overrides.apply_overrides`.
+        overrides: "a.b.c=value" each, applied before validation; see `toml.document.apply_overrides`.
 
     Raises:
-        ScenarioError: with everything that is wrong, in the order of the file (at most MOST_ERRORS).
+        ScenarioError: with everything that is wrong, in the order of the file (at most MAX_ERRORS).
     """
     return loads(read_text(Path(path)), path, overrides)
 
@@ -39,28 +37,27 @@ def loads(text: str, path: Path | str | None = None, overrides: Sequence[str] = 
     document = parse_document(text, origin, overrides)
     context = ValidationContext.from_document(document.data, origin.parent if origin else Path())
     unsupported = find_unsupported(document.data)
-    flaws = [document.places.flaw(key, message) for key, message in unsupported]
+    issues = [document.positions.issue_at(key, message) for key, message in unsupported]
     try:
         scenario = Scenario.model_validate(document.data, context=context)
     except ValidationError as error:
-        details = error.errors(include_url=False)
-        flaws += _flaws(details, document.data, document.places, unsupported)
-    flaws += [document.places.flaw(*finding) for finding in run_checks(context.sections)]
-    if flaws:
-        in_order = sorted(flaws, key=lambda flaw: (flaw.line, flaw.column))
+        issues += _locate(error.errors(include_url=False), document.positions, unsupported)
+    issues += [document.positions.issue_at(*finding) for finding in run_checks(context.sections)]
+    if issues:
+        in_order = sorted(issues, key=lambda issue: (issue.line, issue.column))
         raise ScenarioError(in_order[:MAX_ERRORS])
-    scenario._positions = document.places
+    scenario._positions = document.positions
     return scenario
 
 
-def _flaws(
-    errors: Sequence[ErrorDetails], data: dict[str, Any], places: SourcePositions, unsupported: Sequence[Unsupported]
+def _locate(
+    errors: Sequence[ErrorDetails], positions: SourcePositions, unsupported: Sequence[Unsupported]
 ) -> list[Issue]:
-    """Place pydantic's errors, but for those inside what is not supported anyway."""
-    flaws = []
+    """Locate pydantic's errors in the file, but for those inside what is not supported anyway."""
+    issues = []
     for error in errors:
         key: Key = tuple(part for part in error["loc"] if not is_tag(part))
         if not any(key[: len(refused.key)] == refused.key for refused in unsupported):
             words = error.get("ctx", {})
-            flaws.append(places.flaw(key, words["message"], words["hint"]))
-    return flaws
+            issues.append(positions.issue_at(key, words["message"], words["hint"]))
+    return issues

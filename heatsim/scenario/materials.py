@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from heatsim.scenario.base_model import ScenarioBlock, form_tag
+from heatsim.scenario.base_model import ScenarioBlock, form_tag, require_one_of, table_tag
 from heatsim.scenario.expressions.expression import Expression
 from heatsim.scenario.toml.messages import quote, validation_error
 from heatsim.scenario.value_types import MATERIAL, NAME, Number, numbers, quantity, temperature, temperatures
@@ -86,9 +86,13 @@ class Material(ScenarioBlock):
     heat_capacity: Annotated[
         Annotated[float | Expression, quantity(HEAT_CAPACITY, "T"), Tag("<scalar>")]
         | Annotated[HeatCapacityTable, Tag("<table>")],
-        Discriminator(lambda value: "<table>" if form_tag(value) == "<table>" else "<scalar>"),
+        Discriminator(table_tag),
     ] = Field(description="Specific heat capacity [J/(kg K)]: a number, or a table or an expression in T")
     latent: Latent | None = Field(None, description="Latent heat of melting")
+
+    def temperature_dependent_keys(self) -> list[str]:
+        """The keys whose values depend on temperature: tables, expressions and a latent heat."""
+        return [name for name, value in self if isinstance(value, PropertyTable | Expression | Latent)]
 
 
 class Ambient(ScenarioBlock):
@@ -107,9 +111,7 @@ class Ambient(ScenarioBlock):
 
     @model_validator(mode="after")
     def _has_one_coefficient(self) -> Self:
-        if (self.coefficient is None) == (self.resistance is None):
-            found = "none" if self.coefficient is None else "both"
-            raise validation_error(f"expected one of coefficient (W/(m2 K)) and resistance (m2 K/W), found {found}")
+        require_one_of(self, coefficient="W/(m2 K)", resistance="m2 K/W")
         return self
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,18 +10,16 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_valid
 
 from heatsim.errors import Issue
 from heatsim.scenario.base_model import ScenarioBlock
-from heatsim.scenario.boundary import FACES, Boundary, Convection, Face, Radiation
-from heatsim.scenario.expressions.expression import Expression
+from heatsim.scenario.boundary import Boundary
 from heatsim.scenario.grid import Grid
 from heatsim.scenario.hotspots import Hotspots
-from heatsim.scenario.materials import MAX_MATERIALS, Ambient, Contact, Material, MaterialName, PropertyTable
+from heatsim.scenario.materials import MAX_MATERIALS, Ambient, Contact, Material, MaterialName
 from heatsim.scenario.output import Output
 from heatsim.scenario.regions import Region
 from heatsim.scenario.smoothing import Smoothing
 from heatsim.scenario.sources import Initial, Source
 from heatsim.scenario.time_and_compute import Compute, Time
-from heatsim.scenario.toml.positions import SourcePositions
-from heatsim.scenario.toml.scanner import Key
+from heatsim.scenario.toml.positions import Key, SourcePositions
 from heatsim.scenario.value_types import ValidationContext, text
 
 Title = Annotated[str, text("a title of at most 200 characters on one line", r"[^\x00-\x1f\x7f]{0,200}")]
@@ -76,11 +73,11 @@ class Scenario(ScenarioBlock):
         return self.path.parent.absolute() if self.path else Path.cwd()
 
     def issue_at(self, key: Key, message: str, hint: str = "") -> Issue:
-        """Return a flaw for a `ScenarioError`, placed at the line of `key`, such as ("regions", 2, "sphere").
+        """Return an issue for a `ScenarioError`, placed at the line of `key`, such as ("regions", 2, "sphere").
 
         Where the key itself was not given, the nearest one around it is named.
         """
-        return self._positions.flaw(key, message, hint)
+        return self._positions.issue_at(key, message, hint)
 
     def to_toml(self) -> str:
         """Return the scenario as TOML with all defaults filled in and file names absolute.
@@ -101,37 +98,13 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
-# Whether a scenario has anything that follows temperature, which takes other kernels than constants do.
-
-
 def find_temperature_dependence(scenario: Scenario) -> Key | None:
-    """The key of the first thing that does: a property, a latent heat, a radiating face or a coefficient; None
-    if nothing does."""
+    """The key of the first thing that depends on temperature, so that the problem is not linear: a property, a latent
+    heat, a radiating face or a coefficient; None if nothing does."""
     for name, material in scenario.materials.items():
-        for part in _temperature_dependent_properties(material):
-            return ("materials", name, part)
-    for name, face in iterate_face_conditions(scenario):
-        if isinstance(face, Radiation) or (isinstance(face, Convection) and _depends_on_temperature(face.coefficient)):
-            return ("boundary", name)
+        for key in material.temperature_dependent_keys():
+            return ("materials", name, key)
+    for face, condition in scenario.boundary.conditions():
+        if condition.temperature_dependent:
+            return face[:2]
     return None
-
-
-def iterate_face_conditions(scenario: Scenario) -> Iterator[tuple[str, Face]]:
-    """All conditions on faces and on their patches, each with the name under which it stands."""
-    for name in ("default", *FACES):
-        face: Face | None = getattr(scenario.boundary, name)
-        if face is not None:
-            yield name, face
-            yield from ((name, patch) for patch in face.patches)
-
-
-def _depends_on_temperature(value: float | Expression) -> bool:
-    return isinstance(value, Expression) and "T" in value.names
-
-
-def _temperature_dependent_properties(material: Material) -> Iterator[str]:
-    for name in ("conductivity", "heat_capacity"):
-        if isinstance(getattr(material, name), PropertyTable | Expression):
-            yield name
-    if material.latent is not None:
-        yield "latent"

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from heatsim.scenario.base_model import ScenarioBlock
+from heatsim.scenario.base_model import ScenarioBlock, require_one_of
 from heatsim.scenario.toml.messages import validation_error
 from heatsim.scenario.value_types import Number, numbers, quantity
 
@@ -57,8 +57,7 @@ class Smoothing(ScenarioBlock):
 
     @model_validator(mode="after")
     def _has_one_filter(self) -> Self:
-        if (self.filter is None) == (self.mask is None):
-            raise validation_error(f"expected one of filter and mask, found {'none' if self.mask is None else 'both'}")
+        require_one_of(self, filter="", mask="")
         if self.filter is not None and self.sigma is None:
             raise validation_error("expected sigma (m) with a filter, found none")
         if self.mask is not None and self.sigma is not None:

@@ -1,4 +1,4 @@
-"""Heat that is released inside the box, and the state it starts from."""
+"""Heat that is released inside the box, beams included, and the state that it starts from."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
-from heatsim.scenario.base_model import ScenarioBlock, form_tag, kind_tag
+from heatsim.scenario.base_model import ScenarioBlock, kind_tag, require_one_of, table_tag
 from heatsim.scenario.expressions.expression import Expression
+from heatsim.scenario.grid import LENGTH
 from heatsim.scenario.regions import ArrayFile, Shape
 from heatsim.scenario.toml.messages import validation_error
 from heatsim.scenario.value_types import Number, file_name, quantity, temperature
 
-# Moving heat sources that shine down on a surface: a laser, a welding arc.
-
-
-LENGTH = Number("m", above=0)
 FRACTION = Number("1", above=0, most=1)
 HALF = Number("1", above=0, most=2)
 POWER = quantity(Number("W", least=0), "t")
@@ -110,7 +107,6 @@ Beam = Annotated[
 
 
 InitialValue = Annotated[float | Expression, temperature("xyz")]
-AMOUNTS = ("power", "power_density", "trace", "beam")
 
 
 class Source(ScenarioBlock):
@@ -136,10 +132,7 @@ class Source(ScenarioBlock):
 
     @model_validator(mode="after")
     def _has_one_amount(self) -> Self:
-        given = [name for name in AMOUNTS if getattr(self, name) is not None]
-        if len(given) != 1:
-            expected = "expected one of power (W), power_density (W/m3), trace and beam"
-            raise validation_error(f"{expected}, found {' and '.join(given) or 'none'}")
+        require_one_of(self, power="W", power_density="W/m3", trace="", beam="")
         return self
 
     @model_validator(mode="after")
@@ -162,5 +155,5 @@ class Initial(ScenarioBlock):
 
     temperature: Annotated[
         Annotated[InitialValue, Tag("<scalar>")] | Annotated[ArrayFile, Tag("<table>")],
-        Discriminator(lambda value: "<table>" if form_tag(value) == "<table>" else "<scalar>"),
+        Discriminator(table_tag),
     ] = Field(description="Temperature at cell centres, or an array of it, such as a snapshot has [K or degC]")

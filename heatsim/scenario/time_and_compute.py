@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
+from heatsim_kernels.stencil import CUDA_SWEEPS
 from pydantic import ConfigDict, Field, model_validator
 
 from heatsim.integrators import INTEGRATORS
@@ -14,6 +15,11 @@ from heatsim.scenario.value_types import Number, quantity
 SECONDS = Number("s", above=0)
 TOLERANCE = Number("a share of the range of temperatures", least=1e-10, most=0.1)
 MIN_TOLERANCE_BACKWARD_EULER = 1e-5
+
+if TYPE_CHECKING:
+    KernelName = str
+else:
+    KernelName = Literal[("auto", *CUDA_SWEEPS, "cpu")]
 
 
 if TYPE_CHECKING:
@@ -116,6 +122,4 @@ class Compute(ScenarioBlock):
         description="Number format of the state and of results; float64 where many short steps add up small changes: "
         "see precision in docs/guide/time.md",
     )
-    kernel: Literal["auto", "basic", "shared", "coarsened", "register", "temporal", "cpu"] = Field(
-        "auto", description="Stencil kernel; auto = the fastest that applies"
-    )
+    kernel: KernelName = Field("auto", description="Stencil kernel; auto = the fastest that applies")

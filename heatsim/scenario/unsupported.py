@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from heatsim.scenario.toml.messages import quote
-from heatsim.scenario.toml.scanner import Key
+from heatsim.scenario.toml.positions import Key
 
 # key pattern -> what it waits for. "*" stands for any name or index. With "=" only that value is
 # refused, <table> being any table and <text> any string.

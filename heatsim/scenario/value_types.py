@@ -1,4 +1,9 @@
-"""What a value needs to know of the rest of its file to be judged on its own."""
+"""The values in a scenario: numbers with units and ranges, expressions, words, file names.
+
+Each factory returns an annotation for a pydantic field, such as `Annotated[float, quantity(Number("m", above=0))]`. It
+checks a TOML value in full, says in one message what was expected and found, and gives its JSON schema. What a check
+needs of the rest of the file is in the `ValidationContext`.
+"""
 
 from __future__ import annotations
 
@@ -51,13 +56,6 @@ class ValidationContext:
         return ABSOLUTE_ZERO[self.temperature_unit]
 
 
-# The values in a scenario: numbers with units and ranges, expressions, words, file names.
-#
-# Each factory returns an annotation for a pydantic field, such as `Annotated[float, quantity(Number("m",
-# above=0))]`, that checks a TOML value in full, says in one message what was expected and found, and gives
-# its JSON schema.
-
-
 # Products of a few numbers, and their squares, must stay finite in float64; no physical value is near these.
 MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-30, 1e30
 
@@ -67,10 +65,14 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)  # eq=False: hashed by identity, as unions of annotations need
 class ValueType:
-    """A pydantic annotation made of a check of the TOML value and the value's JSON schema."""
+    """A pydantic annotation made of a check of the TOML value and the value's JSON schema.
+
+    number: of a quantity, its unit and range; `TEMPERATURE` of a temperature.
+    """
 
     check: Check
     schema: Mapping[str, Any]
+    number: Number | None = None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Validate by the check alone, whatever the annotated type is."""
@@ -154,13 +156,16 @@ class Number:
         return {"type": kind} | {name: limit for name, limit in limits.items() if limit is not None}
 
 
+TEMPERATURE = Number("K or degC")  # from absolute zero on in the file's unit
+
+
 def quantity(number: Number, variables: str = "", words: tuple[str, ...] = ()) -> ValueType:
     """Return the annotation of a number, one of `words`, or an expression in `variables` ("xyzt")."""
 
     def check(value: Any, context: ValidationContext) -> Any:
         return _quantity(value, number, variables, words)
 
-    return ValueType(check, _quantity_schema(number.schema(), variables, words))
+    return ValueType(check, _quantity_schema(number.schema(), variables, words), number)
 
 
 def temperature(variables: str = "") -> ValueType:
@@ -170,7 +175,7 @@ def temperature(variables: str = "") -> ValueType:
         number = Number(context.temperature_unit, least=context.absolute_zero)
         return _quantity(value, number, variables, ())
 
-    return ValueType(check, _quantity_schema({"type": "number"}, variables, ()))
+    return ValueType(check, _quantity_schema({"type": "number"}, variables, ()), TEMPERATURE)
 
 
 def temperatures(least: int) -> ValueType:

@@ -27,7 +27,10 @@ def estimate_run(problem: Problem, device: str, kernel: str, advice: Recommendat
     scenario, cells = problem.scenario, problem.grid.cells
     control, chosen = scenario.time, scenario.time.chosen
     adaptive = chosen is not None and chosen.controls_error and not control.has_equal_steps
-    steps = None if adaptive else 1 if control.is_steady else count_steps(problem)
+    if control.is_steady:
+        steps: int | None = 1
+    else:
+        steps = None if adaptive else count_steps(problem, chosen.largest_step(problem) if chosen else None)
     snapshots = 1 if control.is_steady else len(scenario.output.snapshots.times(control.end))
     seconds = _seconds_a_step(problem, kernel, advice)
     snapshot = cells * problem.dtype.itemsize + derived_bytes(scenario)

@@ -23,9 +23,9 @@ MATERIAL_BYTES_A_CELL = 57  # bytes a cell more, at most, where conductivity dif
 
 
 def state_bytes(scenario: Scenario, problem: Problem | None = None) -> int:
-    """Bytes on the device: the two copies of the state and the kinds of the cells, or all that a solver needs, and the
-    fields that are watched. How many kinds there are, the problem tells; until it is built, a byte a cell is counted.
-    """
+    """Bytes on the device: the fields of the state and the classes of the cells, or all that a solver needs, and the
+    fields of statistics over time. Until the problem is built, which finds the number of classes, they count a byte a
+    cell."""
     cells, chosen = prod(scenario.grid.cells), scenario.time.chosen or EULER
     itemsize = np.dtype(scenario.compute.precision).itemsize
     peak, times, coolings = (name in scenario.output.fields for name in HISTORY_FIELDS)
@@ -40,7 +40,7 @@ def state_bytes(scenario: Scenario, problem: Problem | None = None) -> int:
 
 
 def _region_bytes(problem: Problem | None) -> int:
-    """Bytes of what is known of the parts of which statistics are kept."""
+    """Bytes of the cells of regions of which statistics are kept."""
     return 0 if problem is None else sum(CELL_BYTES * part.cells.indices.size for part in problem.parts)
 
 
@@ -55,14 +55,14 @@ def run_bytes(problem: Problem) -> float:
 
 
 def derived_bytes(scenario: Scenario) -> int:
-    """Bytes of the fields that a snapshot holds beside the temperature."""
+    """Bytes of the derived fields of a snapshot."""
     components = 2 if scenario.grid.coordinates == "cylindrical" else 3
     values = sum(components if DERIVED_FIELDS[name].is_vector else 1 for name in scenario.output.fields)
     return prod(scenario.grid.cells) * values * np.dtype(scenario.compute.precision).itemsize
 
 
 def _deriving_bytes(problem: Problem) -> int:
-    """Bytes that these take: when they are found, or with their compressed image when they are written."""
+    """Bytes that deriving these fields takes, or writing them with their compressed image."""
     cells, kept = problem.grid.cells, derived_bytes(problem.scenario)
     if not any(DERIVED_FIELDS[name].is_vector for name in problem.scenario.output.fields):
         return 2 * kept

@@ -62,8 +62,11 @@ def default_folder(scenario: Scenario) -> Path:
 def resolve_auto(
     problem: Problem, choice: device_selection.DeviceChoice, *, full: bool = False
 ) -> tuple[Problem, device_selection.DeviceChoice, auto.Recommendation | None]:
-    """The problem with an integrator in place of "auto", what it runs on, and the advice that was taken; `full`: the
-    advice looks at all integrators even if the first will do. As it was where the scenario names an integrator."""
+    """The problem with an integrator in place of "auto", its device, and the recommendation that was followed.
+
+    Where the scenario names an integrator, the problem and the device stay and there is no recommendation. `full`:
+    estimate all integrators even if the first will do.
+    """
     if problem.scenario.time.chosen is not None:
         return problem, choice, None
     taken = recommend_integrator(problem, full=full)
@@ -73,7 +76,8 @@ def resolve_auto(
 
 
 def recommend_integrator(problem: Problem, *, full: bool = True) -> auto.Recommendation:
-    """The advice for a problem, whatever integrator its scenario names but "steady"; `full` as in `settle`."""
+    """The recommendation for a problem, whatever integrator its scenario names, unless that finds the steady state;
+    `full` as in `resolve_auto`."""
     open_problem = problem.with_integrator("auto", problem.scenario.time.tolerance)
     choice, refused = device_selection.choose_device(open_problem.scenario), {}
     for candidate in auto.CANDIDATES:
@@ -175,7 +179,7 @@ def _run_in(
 
 
 def _warm_up(state: State) -> None:
-    """Take no step, which compiles whatever is not compiled yet, so that the time loop's rate is the kernels' own."""
+    """Compile what is not compiled yet without taking a step, so that the time loop's rate is that of the kernels."""
     chosen = state.problem.scenario.time.chosen
     if chosen is not None:
         chosen.warm_up(state)

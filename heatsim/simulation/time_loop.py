@@ -10,7 +10,7 @@ from math import inf
 import numpy as np
 
 from heatsim.errors import NotConvergedError
-from heatsim.integrators import start
+from heatsim.integrators import start_integrator
 from heatsim.integrators.step_control import require_finite
 from heatsim.problem import Problem
 from heatsim.recorders import Recorder
@@ -52,7 +52,7 @@ def simulate(
     begun = time.perf_counter()
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by `require_finite`
-            advance = start(state)
+            advance = start_integrator(state)
             for event, due in _agenda(state.problem, recorders, end):
                 for _ in advance(event):
                     if not watch(Progress(state.time, end, state.step, cells)):

@@ -104,11 +104,6 @@ class Series:
             return VtkMesh(file, grid, times, self._folder.mesh.name, read_mesh_arrays(mesh))
 
 
-def write_series(folder: RunFolder) -> None:
-    """Write `run.vtkhdf` from the snapshots present. Raises InputFileError and OSError."""
-    Series(folder).write()
-
-
 def _read_layout(file: h5py.File) -> _Layout:
     names = ("temperature", *extra_fields(file))
     variables = {name: read_variable(file, name) for name in names}

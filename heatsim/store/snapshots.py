@@ -137,15 +137,9 @@ def write_geometry(path: Path, grid: Grid, material: np.ndarray, names: Sequence
     write_hdf5(path, build)
 
 
-def read_geometry(path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Read the material ids (nz, ny, nx) and their names. Raises InputFileError."""
-    with open_own(path, "geometry file") as file:
-        material = plain_dataset(file, "material")
-        return material[()], tuple(str(name) for name in material.attrs["names"])
-
-
 def read_geometry_plane(path: Path, axis: str, place: float) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Of the plane of cells normal to "x", "y" or "z" whose centres lie nearest to a place, m: as `read_geometry`."""
+    """Read the material ids of the plane of cells normal to "x", "y" or "z" whose centres lie nearest to a place, m,
+    and the names of all ids. Raises InputFileError."""
     with open_own(path, "geometry file") as file:
         material = plain_dataset(file, "material")
         index = int(np.argmin(np.abs(plain_dataset(file, axis)[()] - place)))

@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import shlex
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from heatsim.bench.request import RequestError, check_folders
-from heatsim.errors import NoGpuError
+from heatsim.errors import NoGpuError, RequestError
 from heatsim.simulation import device_selection
+from heatsim.tables import Tell, check_folders
 from heatsim.verification import report
 from heatsim.verification.judgement import VerificationProblem
 from heatsim.verification.problem_runs import ProblemOutcome, verify_problem
 from heatsim.verification.problems import PROBLEMS
-
-Tell = Callable[[str], None]
 
 OUT_OF_TOLERANCE, REFUSED = 5, 2  # exit codes
 

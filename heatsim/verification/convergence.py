@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heatsim.bench.report import Row, TableColumn, number, print_table
-from heatsim.bench.request import check_folders
 from heatsim.scenario import Expression, ExpressionError, load
+from heatsim.tables import Row, TableColumn, Tell, check_folders, number, print_table
 from heatsim.verification.finished import FinishedRun
 from heatsim.verification.refinement import RefinementLevel, fix_integrator, overrides, require_refinable
 from heatsim.verification.study import FACTOR, Refinement, Study, StudyError, study
 
 if TYPE_CHECKING:
     from heatsim.scenario import Scenario
-
-Tell = Callable[[str], None]
 
 LEVELS, LEVELS_IN_3D = 4, 3
 IMPLICIT_STEPS = 8  # on the coarsest level of a step study, where the scenario names no step

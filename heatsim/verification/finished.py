@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -72,3 +73,8 @@ class FinishedRun:
     def heat(self, face: str) -> float:
         """Heat that entered through a face: J since t = 0, or W in a steady state."""
         return float(self.info["energy"]["faces"][face])
+
+
+def grid_spacings(runs: Sequence[FinishedRun]) -> list[float]:
+    """The cell size of each run, in that of the coarsest."""
+    return [1.0 / run.refined for run in runs]

@@ -1,14 +1,14 @@
-"""What a problem with a known answer is, and what judging it gives."""
+"""Problems with known answers, the checks that judging their runs gives, and judges that several problems share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.verification.finished import FinishedRun
+from heatsim.verification.finished import FinishedRun, grid_spacings
 from heatsim.verification.order import observed_order, rms_over_volume
 from heatsim.verification.refinement import RefinementLevel
 
@@ -89,8 +89,7 @@ class VerificationProblem:
     exact: bool = False
 
 
-# Ways to judge runs that several problems share.
-
+# Judges that several problems share.
 
 ExactField = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]  # of x, y, z in m and t in s
 
@@ -101,25 +100,13 @@ def field_judge(exact: ExactField, tolerance: float, unit: str = "K", order: flo
     def judge(runs: Sequence[FinishedRun]) -> Judgement:
         errors = [rms_over_volume(run.temperature - _exact_field(exact, run), run.grid) for run in runs]
         by_step = len({run.shortened for run in runs}) > 1
-        spacings = [1.0 / (run.shortened if by_step else run.refined) for run in runs]
+        spacings = [1.0 / run.shortened for run in runs] if by_step else grid_spacings(runs)
         found = observed_order(spacings, errors)
         wanted = order if len(runs) > 1 else None
         check = ValueCheck("RMS error of the field", 0.0, errors[-1], tolerance, unit, found, wanted)
         what = "step" if by_step else "cell size"
         panels = error_panels(spacings, errors, unit, order or 2.0, what)
         return Judgement([check], [_profile(exact, runs[-1]), *panels])
-
-    return judge
-
-
-def probe_judge(targets: Mapping[str, float], tolerance: float, unit: str = "degC") -> Judge:
-    """Judge temperatures at probes at the end; each is checked on the finest level."""
-
-    def judge(runs: Sequence[FinishedRun]) -> Judgement:
-        checks = [ValueCheck(name, target, runs[-1].probe(name), tolerance, unit) for name, target in targets.items()]
-        return Judgement(
-            checks, [results_against_targets(list(targets.values()), [check.result for check in checks], unit)]
-        )
 
     return judge
 
@@ -186,7 +173,7 @@ def limit_judge(
 
     def judge(runs: Sequence[FinishedRun]) -> Judgement:
         found = [value(run) for run in runs]
-        spacings = [1.0 / run.refined for run in runs]
+        spacings = grid_spacings(runs)
         errors = value_errors(found, exact)
         checks = [
             ValueCheck(f"{quantity}, published", published, found[-1], allowed, unit),

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import heatsim
 from heatsim.errors import HeatsimError, ScenarioError
 from heatsim.scenario import Scenario, load
 from heatsim.verification.finished import FinishedRun
@@ -34,7 +33,7 @@ class ProblemOutcome:
 
 def scenario_file(name: str) -> Path:
     """Where the scenario of a problem is: beside the installed package, or in its repository."""
-    package = Path(heatsim.__file__).parent
+    package = Path(__file__).parents[1]  # heatsim/
     installed = package / "scenarios" / "verify"
     folder = installed if installed.is_dir() else package.parent / "scenarios" / "verify"
     return folder / f"{name}.toml"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heatsim.bench.report import Row, TableColumn, markdown, print_table, write_section
 from heatsim.plots.curves import draw_panels
+from heatsim.tables import Row, TableColumn, markdown, print_table, write_section
 from heatsim.verification.judgement import ComparisonPanel, ValueCheck, error_panels
 from heatsim.verification.problem_runs import ProblemOutcome
 

@@ -16,15 +16,15 @@ from typing import TypeVar
 
 import numpy as np
 
-Values = TypeVar("Values", float, np.ndarray)
+SurfaceValues = TypeVar("SurfaceValues", float, np.ndarray)
 
 
-def surface_temperature(centre: Values, half: float, resistance: float, ambient: float) -> Values:
+def surface_temperature(centre: SurfaceValues, half: float, resistance: float, ambient: float) -> SurfaceValues:
     """Temperature of a surface in the middle of a cell's face; `half` and `resistance` in m2 K/W."""
     return (centre * resistance + ambient * half) / (resistance + half)
 
 
-def extrapolate_to_edge(first: Values, second: Values) -> Values:
+def extrapolate_to_edge(first: SurfaceValues, second: SurfaceValues) -> SurfaceValues:
     """Value on an edge from those half a cell and one and a half cells from it."""
     return 1.5 * first - 0.5 * second
 

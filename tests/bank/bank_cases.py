@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from helpers.arrays import same_bits
 
-FLOATS = (np.float32, np.float64)
 Pair = tuple[int, int]
 
 
@@ -77,8 +77,3 @@ def same_numbers(a: np.ndarray, b: np.ndarray) -> bool:
     """As `same_bits`, but what is not a number may be written in other bits."""
     missing = np.isnan(a)
     return np.array_equal(missing, np.isnan(b)) and same_bits(np.where(missing, 0, a), np.where(missing, 0, b))
-
-
-def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
-    """Equal in every bit, the sign of zeros and the shape included."""
-    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numba
 import numpy as np
 import pytest
-from bank_cases import FLOATS, Bank, expected, random_banks, same_bits, tolerance
+from bank_cases import Bank, expected, random_banks, tolerance
 from heatsim_kernels.filter_bank import BANK_KERNELS, filter_bank
+from helpers.arrays import FLOATS, same_bits
 
 ON_CPU = [name for name, devices in BANK_KERNELS.items() if "cpu" in devices]
 BANKS = [

@@ -75,14 +75,14 @@ def test_a_bank_kernel_computes_in_its_own_precision_with_fused_steps_alone(kern
 
 
 def test_relu_and_max_pooling_compile_and_stay_in_float32() -> None:
-    from heatsim_kernels.filter_bank.cuda import pointwise
+    from heatsim_kernels.filter_bank.cuda import bank
     from heatsim_kernels.runtime.cuda.api import cuda
 
     reals, count = types.float32[::1], types.uint32
-    extents = types.NamedTuple((count, count, count, count, types.uint64), pointwise.Extents)
+    extents = types.NamedTuple((count, count, count, count, types.uint64), bank.Extents)
     for built, signature in (
-        (pointwise.build_relu("float32"), types.void(reals, reals)),
-        (pointwise.build_max_pool(Pool((3, 2), (2, 2))), types.void(reals, reals, extents)),
+        (bank.build_relu("float32"), types.void(reals, reals)),
+        (bank.build_max_pool(Pool((3, 2), (2, 2))), types.void(reals, reals, extents)),
     ):
         ptx = str(cuda.compile_ptx(built, signature, cc=(9, 0))[0])
         assert ".f32" in ptx

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bank_cases import FLOATS, Bank, maxima, same_bits
+from bank_cases import Bank, maxima
 from heatsim_kernels.filter_bank import filter_bank, max_pool, relu
+from helpers.arrays import FLOATS, same_bits
 
 POOLS = [((1, 1), (1, 1)), ((2, 2), (2, 2)), ((3, 3), (2, 2)), ((2, 5), (3, 1)), ((4, 1), (1, 4)), ((7, 9), (7, 9))]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 import numpy as np
-import on_simulator
 import pytest
 import simulate_banks
-from bank_cases import same_bits
 from heatsim_kernels.filter_bank import filter_bank, max_pool, relu
+from helpers import simulator
+from helpers.arrays import same_bits
 from simulate_banks import BANKS, IMAGES, ON_CUDA, POOL
 
 pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-c
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return on_simulator.results(simulate_banks.__file__, tmp_path_factory.mktemp("simulator"))
+    return simulator.results(simulate_banks.__file__, tmp_path_factory.mktemp("simulator"))
 
 
 @pytest.mark.parametrize("name", BANKS)

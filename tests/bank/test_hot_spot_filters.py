@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from heatsim_kernels.filter_bank import filter_bank
-from heatsim_kernels.filter_bank.detection_masks import bank_of, laplacian_of_gaussian, sobel
+
+from heatsim.hotspots.detection_masks import bank_of, laplacian_of_gaussian, sobel
 
 Y, X = np.meshgrid(np.arange(-60.0, 61.0), np.arange(-60.0, 61.0), indexing="ij")
 

@@ -27,6 +27,12 @@ class Measured(NamedTuple):
     figure: Path
 
 
+def asked_of(command: str, *arguments: object) -> dict[str, Any]:
+    """What the command line makes of the arguments of a benchmark."""
+    bench: Any = main.commands["bench"]
+    return dict(bench.commands[command].make_context(command, [*map(str, arguments)]).params)
+
+
 def call(*arguments: object, command: str = "stencil") -> Result:
     """Run a benchmark's command in this process; a traceback fails the test."""
     result = CliRunner().invoke(main, ["bench", command, *map(str, arguments)], prog_name="heatsim")

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bench_cases import call
+from bench_cases import asked_of, call
 from click.testing import Result
 from heatsim_kernels.convolution.cpu import planes_kernel
 from heatsim_kernels.filter_bank.cpu import direct
 
 from heatsim.bench import device_limits
-from heatsim.bench.convolution.options import options, parse_mask, parse_size
+from heatsim.bench.convolution.options import check_options, parse_mask, parse_size
 from heatsim.bench.convolution.problems import FAMILIES
-from heatsim.bench.request import RequestError
+from heatsim.errors import RequestError
 
 TINY = ("--device", "cpu", "--size", "40,23", "--seconds", "0.0005")
 QUICK = (*TINY, "--no-peers")
@@ -101,7 +101,7 @@ def test_the_page_has_one_section_with_the_command_that_measures_it_again(
     assert page.index(document["command"]) < page.index("| problem |")
     words = shlex.split(document["command"])
     words = words[words.index("convolution") + 1 :]
-    again = options("cpu", ["40,23"], masks=["3", "7x5"], seconds=0.0005)
+    again = check_options(asked_of("convolution", *TINY, "--mask", "3", "--mask", "7x5"))
     assert words[:-4] == shlex.split(again.command())[-len(words) + 4 :]
 
 

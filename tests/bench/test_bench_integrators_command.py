@@ -63,7 +63,7 @@ def test_a_run_that_is_too_long_is_cut_short_and_one_that_is_wrong_is_an_error(m
     assert short.exit_code == 0, short.output
     assert "% of the run)" in short.stdout
     monkeypatch.setattr(benchmark, "ALLOWED", 1e-9)
-    monkeypatch.setattr(benchmark, "TOLERANCES", {"rkl2": (1e-2,)})
+    monkeypatch.setattr(benchmark, "TOLERANCES", (1e-2,))
     wrong = call(*COARSE, "--problem", "smooth", "--integrator", "rkl2", command="integrators")
     assert wrong.exit_code == 1
     assert "smooth, rkl2 in float32 FAILED: an error of" in wrong.stderr

@@ -6,18 +6,20 @@ import os
 import stat
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from heatsim.bench import interleaved_timing, subprocesses
-from heatsim.bench.report import write_section
 from heatsim.bench.stencil import compile_and_counters, kernels_under_test, rates
 from heatsim.bench.subprocesses import run_on_all_cores
+from heatsim.tables import write_section
 
 
 def test_intensities_are_those_of_the_textbook() -> None:
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
+    from heatsim_kernels.runtime.thread_blocks import ThreadBlock
+    from heatsim_kernels.stencil.ladder import load_kernel
+
     assert rates.asked_intensity("basic", "float32", 1) == pytest.approx(13 / 28)
     assert rates.asked_intensity("basic", "float64", 1) == pytest.approx(13 / 56)
     assert rates.asked_intensity("register", "float32", 1) == pytest.approx(13 / 14)
@@ -27,8 +29,7 @@ def test_intensities_are_those_of_the_textbook() -> None:
         assert intensity is None if kernel == "temporal" else 0.2 < intensity < 3.0
     assert rates.asked_intensity("cpu", "float32", 1) is None
     for edge, expected in ((8, 1.37), (16, 2.18)):
-        cube = SimpleNamespace(TILES=[SimpleNamespace(block=(edge, edge, edge))])
-        reads = rates._of_tile(cube, 4)  # type: ignore[arg-type]
+        reads = load_kernel("shared").field_reads(ThreadBlock(edge, edge, edge), 4)
         assert 13 / (4 * reads) == pytest.approx(expected, abs=0.005)
 
 

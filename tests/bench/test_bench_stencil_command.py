@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bench_cases import TINY, Invoke, Measured
+from bench_cases import TINY, Invoke, Measured, asked_of
 from heatsim_kernels.stencil import SWEEPS
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.terms import Forcing
 from PIL import Image
 
 from heatsim.bench import device_limits
-from heatsim.bench.request import RequestError
 from heatsim.bench.stencil import kernels_under_test
-from heatsim.bench.stencil.options import options, parse_size
-from heatsim.cli.main import main
+from heatsim.bench.stencil.options import check_options, parse_size
+from heatsim.errors import RequestError
 
 CELLS = 20 * 9 * 7
 
@@ -60,10 +59,9 @@ def test_the_json_says_on_what_machine_and_by_which_command(measured: Measured) 
     assert machine["date"].startswith("20")
     words = shlex.split(measured.document["command"].removeprefix(f"NUMBA_NUM_THREADS={environ['NUMBA_NUM_THREADS']} "))
     assert words[:3] == ["heatsim", "bench", "stencil"]
-    asked = main.commands["bench"].commands["stencil"].make_context("stencil", words[3:]).params  # type: ignore[attr-defined]
-    again = options(**asked)
+    again = check_options(asked_of("stencil", *words[3:]))
     assert again.command() == measured.document["command"]
-    assert (again.device, again.sizes, again.materials, again.seconds) == ("cpu", ((7, 9, 20),), (1,), 0.001)
+    assert (again.common.device, again.sizes, again.materials, again.seconds) == ("cpu", ((7, 9, 20),), (1,), 0.001)
 
 
 def test_the_page_has_one_section_a_device_with_the_command_above_its_table(measured: Measured) -> None:
@@ -202,7 +200,7 @@ def test_a_gpu_that_is_demanded_and_missing_has_an_exit_code_of_its_own(
 
 
 def test_counters_on_the_cpu_are_said_not_to_exist(bench: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heatsim.bench.stencil.agreement.verify_kernels", lambda *arguments: [])
+    monkeypatch.setattr("heatsim.bench.stencil.kernels_under_test.verify_kernels", lambda *arguments: [])
     done = bench(*TINY, "--counters")
     assert done.exit_code == 0
     assert "--counters: there are none for the CPU" in done.stderr

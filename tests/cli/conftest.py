@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from cli_cases import BLOCK, Heatsim, Invoke, start
 from click.testing import CliRunner, Result
+from helpers.commands import BLOCK, Heatsim, Invoke, start
 
 from heatsim.cli.main import main
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_cases import SMALL
+from helpers.commands import SMALL
 
 from heatsim.errors import NoGpuError, ScenarioError
 from heatsim.scenario import load

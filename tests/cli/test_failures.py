@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_cases import ENDLESS, SMALL, Invoke, messages
+from helpers.commands import ENDLESS, SMALL, Invoke, messages
 
 import heatsim as api
 from heatsim.store.snapshots import read_snapshot

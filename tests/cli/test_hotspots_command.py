@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_cases import SMALL, Invoke, contents
+from helpers.commands import SMALL, Invoke, contents
 
 Write = Callable[..., Path]
 

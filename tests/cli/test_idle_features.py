@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_cases import SMALL, Invoke
+from helpers.commands import SMALL, Invoke
 
 Write = Callable[..., Path]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from cli_cases import BLOCK, SMALL, Invoke
+from helpers.commands import BLOCK, SMALL, Invoke
 from PIL import Image
 
 from heatsim.store.snapshots import Snapshot, read_snapshot

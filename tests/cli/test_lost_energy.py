@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_cases import Invoke
+from helpers.commands import Invoke
 
 Write = Callable[..., Path]
 

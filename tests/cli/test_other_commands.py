@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_cases import SMALL, Invoke, contents, messages
+from helpers.commands import SMALL, Invoke, contents, messages
 
 Write = Callable[..., Path]
 SCENARIOS = Path(__file__).parents[2] / "scenarios"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_cases import Invoke
+from helpers.commands import Invoke
 
 RESULTS = Path(__file__).parents[2] / "docs" / "reference" / "results.md"
 

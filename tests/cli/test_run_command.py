@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_cases import BLOCK, SMALL, Heatsim, Invoke, contents, messages
+from helpers.commands import BLOCK, SMALL, Heatsim, Invoke, contents, messages
 
 Write = Callable[..., Path]
 

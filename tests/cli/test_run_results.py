@@ -10,7 +10,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from cli_cases import Invoke, contents
+from helpers.commands import Invoke, contents
 from PIL import Image
 
 import heatsim

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from heatsim_kernels.convolution import EDGES, LINE_KERNELS, PLANE_KERNELS, convolve_lines, convolve_planes
 
-FLOATS = (np.float32, np.float64)
 PADS: dict[str, str] = dict(zip(EDGES, ("constant", "edge", "symmetric", "wrap"), strict=True))
 SCIPY_MODES: dict[str, str] = dict(zip(EDGES, ("constant", "nearest", "reflect", "wrap"), strict=True))
 
@@ -28,10 +27,6 @@ def tolerance(magnitudes: np.ndarray, dtype: type, weights: int) -> np.ndarray:
     """
     units = 2 * max(1.0, np.sqrt(weights / 8)) * (2 if dtype is np.float64 else 1)
     return np.asarray(units * np.finfo(dtype).eps * magnitudes + np.finfo(dtype).tiny)
-
-
-def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 class LineCase(NamedTuple):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numba
 import numpy as np
 import pytest
-from convolution_cases import FLOATS, SCIPY_MODES, convolved, numbers, same_bits, tolerance
+from convolution_cases import SCIPY_MODES, convolved, numbers, tolerance
 from heatsim_kernels.convolution import EDGES, convolve_lines, convolve_planes, separable
+from helpers.arrays import FLOATS, same_bits
+from helpers.pairwise import pairwise
 from scipy import ndimage
 
+LINES = pairwise({"width": (1, 3, 5, 17, 31), "edge": EDGES, "dtype": FLOATS})
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("edge", EDGES)
-@pytest.mark.parametrize("width", [1, 3, 5, 17, 31])
+
+@pytest.mark.parametrize(("width", "edge", "dtype"), [tuple(row.values()) for row in LINES])
 def test_a_line_pass_is_that_of_scipy_along_any_axis(width: int, edge: str, dtype: type) -> None:
     mask = numbers((width,), dtype, 1)
     for number, shape in enumerate([(700,), (1,), (2, 65), (129, 3), (1, 1, 5), (5, 2, 16), (3, 40, 67), (33, 7, 130)]):
@@ -28,11 +30,10 @@ def test_a_line_pass_is_that_of_scipy_along_any_axis(width: int, edge: str, dtyp
 
 
 MASKS = [(3, 3), (5, 5), (9, 9), (1, 7), (7, 1), (3, 31), (31, 5), (31, 31), (1, 1)]
+PLANES = pairwise({"shape": MASKS, "edge": EDGES, "dtype": FLOATS})
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("edge", EDGES)
-@pytest.mark.parametrize("shape", MASKS, ids=str)
+@pytest.mark.parametrize(("shape", "edge", "dtype"), [tuple(row.values()) for row in PLANES])
 def test_a_plane_pass_is_the_sum_over_the_mask(shape: tuple[int, int], edge: str, dtype: type) -> None:
     """Against the definition: for fields shorter than the mask SciPy 1.17 reads outside its arrays."""
     mask = numbers(shape, dtype, 2)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from math import prod
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -27,15 +25,19 @@ MODULES = [
 REGISTERS = 65536  # of a multiprocessor
 
 
-def movement(module: str) -> ModuleType:
-    return import_module(f"heatsim_kernels.convolution.{'cuda' if module == 'register' else 'ladder'}.{module}")
+def movement(module: str) -> Any:
+    """The kernel of a name such as line_tiled, or register."""
+    from heatsim_kernels.convolution.cuda import mask_pass
+
+    family, _, name = module.partition("_")
+    return mask_pass.kernel_of(name or family, lines=family == "line")
 
 
 def variant(module: str, dtype: str, edge: str, height: int, width: int) -> Any:
     from heatsim_kernels.convolution.cuda.field_access import ConvolutionVariant
 
     line = module.startswith("line")
-    weights = np.arange(1, (1 if line else height) * width + 1) / 7 if movement(module).MASK == "compiled in" else ()
+    weights = np.arange(1, (1 if line else height) * width + 1) / 7 if movement(module).mask == "compiled in" else ()
     return ConvolutionVariant(
         dtype, EDGES.index(edge), 1 if line else height, width, tuple(weights), down=line and height > 1
     )
@@ -47,7 +49,7 @@ def signature(module: str, made: Any) -> Any:
     real = getattr(types, made.dtype)
     geometry = types.NamedUniTuple(types.uint32, len(ConvolutionGeometry._fields), ConvolutionGeometry)
     mask = {"argument": (real[::1],), "compiled in": (), "arguments": (types.UniTuple(real, made.height * made.width),)}
-    return types.void(real[::1], real[::1], geometry, *mask[movement(module).MASK])
+    return types.void(real[::1], real[::1], geometry, *mask[movement(module).mask])
 
 
 @cache

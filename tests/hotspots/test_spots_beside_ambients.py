@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from scenario_texts import case, material
+from helpers.scenario_texts import case, material
 from spot_cases import spot
 
 import heatsim

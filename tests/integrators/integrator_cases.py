@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
-import scenario_texts
 import tomli_w
-from plain_stages import PlainStages
-from scenario_texts import PERIODIC, box, convection, fixed, flux, material
+from helpers import scenario_texts
+from helpers.plain_stages import plain_field
+from helpers.scenario_texts import PERIODIC, box, convection, fixed, flux, material
 
-from heatsim.integrators import RunField, make_field
+from heatsim.integrators import make_field
 from heatsim.integrators.implicit import Implicit
 from heatsim.integrators.nonlinear_implicit import NonlinearImplicit
 from heatsim.integrators.tableaus import TR_BDF2, Tableau
@@ -32,8 +32,7 @@ def state_of(text: str, *, kernel: Any = "multigrid", **time: Any) -> State:
     document["time"].update(time)
     problem = build_problem(loads(tomli_w.dumps(document)))
     if time.get("integrator") == "rkl2" and kernel == "multigrid":
-        stages = PlainStages(problem.terms, problem.dtype)
-        return State(problem, RunField(stages.field, stages, stages))
+        return State(problem, plain_field(problem))
     return State(problem, make_field(problem, kernel))
 
 
@@ -63,22 +62,6 @@ def equal_steps(text: str, count: int, tableau: Tableau, *, kernel: Any = "multi
 def exact(text: str) -> np.ndarray:
     """The field at the end of so many steps that their error does not count."""
     return field(equal_steps(text, 400, TR_BDF2))
-
-
-class Watcher:
-    """A recorder that keeps in memory what `look` sees at `times`."""
-
-    late = False
-
-    def __init__(self, times: Sequence[float], look: Callable[[State], Any]) -> None:
-        self.times, self._look = tuple(times), look
-        self.seen: list[Any] = []
-
-    def record(self, state: State) -> None:
-        self.seen.append(self._look(state))
-
-    def close(self, finished: bool) -> None:
-        """Nothing is open."""
 
 
 def field(state: State) -> np.ndarray:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from integrator_cases import Watcher, case, field, run, state_of
-from scenario_texts import box, convection, fixed, material
+from helpers.in_memory import Recording
+from helpers.scenario_texts import box, convection, fixed, material
+from integrator_cases import case, field, run, state_of
 
 from heatsim.integrators import auto, make_field
 from heatsim.integrators.auto import Recommendation, measure_step_cost, recommend
@@ -73,7 +74,7 @@ def test_explicit_euler_is_not_taken_where_its_steps_are_too_few_for_the_toleran
 def test_explicit_euler_keeps_the_tolerance_where_it_is_allowed_to(tolerance: float) -> None:
     """On the rough start that its error is worst for, at the first time that is looked at."""
     n = next(n for n in range(8, 400, 8) if not _refused(n, tolerance))
-    first = Watcher([0.002], field)
+    first = Recording([0.002], field)
     run(_rough(n), [first], integrator="euler", kernel="cpu")
     precise = field(run(_rough(n), end=0.002, integrator="rkl2", tolerance=1e-6))
     assert np.abs(first.seen[0] - precise).max() <= tolerance

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tomli_w
-from integrator_cases import VARIED_PROBLEMS, Watcher, case, equal_steps, field, run, state_of
-from scenario_texts import box, convection, fixed, flux, material
+from helpers.in_memory import Recording
+from helpers.scenario_texts import box, convection, fixed, flux, material
+from integrator_cases import VARIED_PROBLEMS, case, equal_steps, field, run, state_of
 
 from heatsim.integrators.implicit import Implicit
 from heatsim.integrators.tableaus import TR_BDF2
@@ -18,7 +19,7 @@ from heatsim.integrators.tableaus import TR_BDF2
 def fields_at(text: str, parts: int, **time: object) -> tuple[list[np.ndarray], int]:
     """The field at equal parts of the time, and the number of steps."""
     end = state_of(text).problem.scenario.time.end
-    watcher = Watcher([end * (i + 1) / parts for i in range(parts)], field)
+    watcher = Recording([end * (i + 1) / parts for i in range(parts)], field)
     state = run(text, [watcher], **time)
     return watcher.seen, state.step
 
@@ -85,7 +86,7 @@ def test_the_estimate_is_near_the_error_of_a_step() -> None:
 
 def test_events_are_hit_exactly_and_in_order() -> None:
     times = [0.0, 0.1, 0.3, 1 / 3, 0.7, 1.0]
-    watcher = Watcher(times, lambda state: state.time)
+    watcher = Recording(times, lambda state: state.time)
     run(case([16, 1, 1], 1.0, initial="x", boundary={"x_min": fixed(3.0)}), [watcher])
     assert watcher.seen == times
 
@@ -126,7 +127,7 @@ def test_the_energy_ledger_closes_however_loose_the_tolerance(precision: str, to
         sources=[{"power": "40*sin(t)**2*x"}, {"power": 3.0, "region": box([0, 0, 0], [1, 1, 0.3])}],
         precision=precision,
     )
-    watcher = Watcher([10.0, 20.0, 50.0], lambda state: state.energy)
+    watcher = Recording([10.0, 20.0, 50.0], lambda state: state.energy)
     run(text, [watcher], tolerance=tolerance)
     for energy in watcher.seen:
         assert abs(energy.relative_residual) < 1e-9

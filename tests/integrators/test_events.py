@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from helpers.scenario_texts import fixed
 from integrator_cases import case, run, state_of
-from scenario_texts import fixed
 
 from heatsim.cli.main import main
 from heatsim.integrators.auto import recommend
@@ -17,6 +17,8 @@ from heatsim.integrators.integrator import StepCost
 from heatsim.integrators.step_control import count_steps
 from heatsim.recorders import make_recorders
 from heatsim.recorders.writer import Writer
+from heatsim.simulation.dry_run import estimate_run
+from heatsim.simulation.time_loop import Timings, simulate
 from heatsim.store.folder import RunFolder
 
 END = 0.02
@@ -61,6 +63,15 @@ def test_a_dry_run_counts_the_steps_that_the_run_takes_to_the_statistics_of_regi
         found.append(json.loads(done.stdout)["steps"])
     assert found[0] == found[1]
     assert found[0] >= 1000
+
+
+def test_equal_super_steps_are_counted_as_long_as_the_most_stages_are_stable() -> None:
+    text = case([400, 1, 1], END, initial="x", precision="float32") + "\n[output]\nsnapshots = { count = 1 }\n"
+    state = state_of(text, integrator="rkl2", step=END, kernel="cpu")
+    foreseen = estimate_run(state.problem, "CPU", "cpu", None)["steps"]
+    assert simulate(state, [], Timings())
+    assert foreseen == state.step
+    assert foreseen > 1
 
 
 def test_the_choice_of_explicit_euler_looks_at_the_first_statistics_of_regions() -> None:

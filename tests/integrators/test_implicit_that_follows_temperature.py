@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tomli_w
+from helpers.scenario_texts import box, convection, fixed, flux
 from integrator_cases import ORDERS, case, equal_steps, field, run, state_of
-from scenario_texts import box, convection, fixed, flux
 
 from heatsim.errors import NotConvergedError
 from heatsim.integrators import ON_CUDA, nonlinear_implicit

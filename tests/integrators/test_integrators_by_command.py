@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from helpers.scenario_texts import SMALL
 
 from heatsim.cli.main import main
 from heatsim.integrators import implicit, steady
@@ -18,20 +19,12 @@ from heatsim.store.snapshots import read_snapshot
 
 Heatsim = Callable[..., Result]
 
-BLOCK = """\
-[grid]
-cells = [8, 6, 5]
-size = [0.08, 0.06, 0.05]
-[time]
-end = 500.0
-[materials.copper]
-conductivity = 398.0
-density = 8960.0
-heat_capacity = 385.0
-[[regions]]
-material = "copper"
-[initial]
-temperature = 300.0
+BLOCK = (
+    SMALL.replace("end = 1.0", "end = 500.0")
+    .replace('"300 + 100*x"', "300.0")
+    .replace("cells = [8, 8, 8]\nsize = [0.1, 0.1, 0.1]", "cells = [8, 6, 5]\nsize = [0.08, 0.06, 0.05]")
+)
+BLOCK += """\
 [boundary]
 z_max = { kind = "convection", coefficient = 500.0, ambient = 290.0 }
 [[sources]]

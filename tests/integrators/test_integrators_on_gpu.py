@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import tomli_w
 from click.testing import CliRunner
+from helpers.scenario_texts import PERIODIC, box, convection, fixed, flux, material
 from integrator_cases import ORDERS, case, equal_steps, field, run
-from scenario_texts import PERIODIC, box, convection, fixed, flux, material
 
 from heatsim.cli.main import main
 from heatsim.integrators import ON_CUDA

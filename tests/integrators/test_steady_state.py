@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from heatsim_kernels.stencil import SWEEPS
 from heatsim_kernels.stencil.terms import Forcing
-from integrator_cases import Watcher, case, field, run, steady
-from scenario_texts import PERIODIC, box, convection, fixed, flux, material
+from helpers.in_memory import Recording
+from helpers.scenario_texts import PERIODIC, box, convection, fixed, flux, material
+from integrator_cases import case, field, run, steady
 
 AXES = ("x", "y", "z")
 
@@ -120,7 +121,7 @@ def test_the_initial_temperature_does_not_matter() -> None:
 
 
 def test_each_recorder_is_given_the_limit_once_whatever_its_times() -> None:
-    recorders = [Watcher(times, lambda state: state.time) for times in ([0.0, 0.5, 1.0], [0.3], [])]
+    recorders = [Recording(times, lambda state: state.time) for times in ([0.0, 0.5, 1.0], [0.3], [])]
     state = run(BLOCK, recorders, integrator="steady")
     assert [recorder.seen for recorder in recorders] == [[np.inf], [np.inf], []]
     assert state.solver_statistics.residuals[-1] < 1e-6

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from integrator_cases import ORDER_PROBLEMS, VARIED_PROBLEMS, Watcher, case, exact, field, run, state_of
-from scenario_texts import box, convection, fixed
+from helpers.in_memory import Recording
+from helpers.scenario_texts import box, convection, fixed
+from integrator_cases import ORDER_PROBLEMS, VARIED_PROBLEMS, case, exact, field, run, state_of
 
 from heatsim.integrators import rkl2
 from heatsim.integrators.rkl2 import Rkl2, Rkl2Scheme, max_stages, rkl2_scheme, stages_for, two_term_scheme
@@ -126,7 +127,7 @@ def test_super_steps_keep_the_error_within_three_times_the_tolerance(text: str) 
     times = [end * (i + 1) / 6 for i in range(6)]
 
     def seen(**time: object) -> list[np.ndarray]:
-        watcher = Watcher(times, field)
+        watcher = Recording(times, field)
         run(text, [watcher], **time)
         return watcher.seen
 
@@ -169,7 +170,7 @@ def test_super_steps_under_a_moving_beam_are_few_and_right(tmp_path: Path) -> No
 
 def test_events_between_super_steps_are_hit_exactly() -> None:
     times = [0.0, 0.1, 0.3, 1 / 3, 0.7, 1.0]
-    watcher = Watcher(times, lambda state: state.time)
+    watcher = Recording(times, lambda state: state.time)
     run(case([16, 1, 1], 1.0, initial="x", boundary={"x_min": fixed(3.0)}), [watcher], integrator="rkl2")
     assert watcher.seen == times
 

@@ -11,7 +11,7 @@ from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from heatsim_kernels.field.time_statistics import StatisticsRequest
 from heatsim_kernels.field.window_source import WindowSource
 from heatsim_kernels.stencil import SWEEPS, ExplicitStepper
-from kernel_cases import KINDS, STEP, random_case
+from helpers.kernel_cases import KINDS, STEP, random_case
 from nonlinear_cases import random_case as random_nonlinear_case
 from stage_cases import stages
 

@@ -87,7 +87,7 @@ def explicit_step(
         if terms.taps is not None:
             here = terms.taps.faces == number
             heat = (capacity * change).ravel()[terms.taps.cells[here]]
-            entered[6:] += np.bincount(terms.taps.owners[here], heat, terms.taps.count)
+            entered[6:] += np.bincount(terms.taps.owners[here], heat, terms.taps.ambients)
     return new, entered
 
 

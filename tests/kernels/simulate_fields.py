@@ -12,7 +12,7 @@ from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from heatsim_kernels.field import Field
 from heatsim_kernels.field.region_reductions import RegionCells
 from heatsim_kernels.field.time_statistics import StatisticsRequest
-from kernel_cases import KINDS, random_case
+from helpers.kernel_cases import KINDS, random_case
 from nonlinear_cases import random_case as random_nonlinear_case
 
 SHAPE = (3, 4, 5)

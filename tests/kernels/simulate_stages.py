@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 from heatsim_kernels.stencil import SWEEPS
-from kernel_cases import KINDS, Case, random_case
+from helpers.kernel_cases import KINDS, Case, random_case
 from stage_cases import staged
 
 OPEN = (False, False, False)

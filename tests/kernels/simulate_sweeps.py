@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
-from kernel_cases import FLOATS, KINDS, STEP, Case, Kind, outcome, random_case
+from helpers.arrays import FLOATS
+from helpers.kernel_cases import KINDS, STEP, Case, Kind, outcome, random_case
 
 STEPS = 3  # `temporal` fuses two of them on the simulator
 PLACES = (
@@ -32,11 +33,14 @@ MARCHES = (
 
 
 def cases(movement: str) -> Iterator[tuple[str, type, Case]]:
-    """Every kind of problem, in precisions and places taken in turn.
+    """Kinds of problems in precisions and places taken in turn: all with `basic`, whose cell all movements share, and
+    every other one with each of the rest, so that two of them take each kind or one does.
 
     Movements other than `basic` share its ledger, and count no heat.
     """
-    for number, (name, kind) in enumerate(KINDS.items() if movement != "temporal" else ()):
+    first, every = (0, 1) if movement == "basic" else (CUDA_SWEEPS.index(movement) % 2, 2)
+    kinds = list(enumerate(KINDS.items()))[first::every]
+    for number, (name, kind) in kinds if movement != "temporal" else ():
         dtype, case = FLOATS[number % 2], case_at(PLACES[(3 * number) % len(PLACES)], kind, number)
         yield f"{name}, {np.dtype(dtype).name}", dtype, case if movement == "basic" else without_ledger(case)
     if movement == "basic":

@@ -18,7 +18,7 @@ from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses
 from heatsim_kernels.stencil.temporal.launch import FusedSteps, tables_of
 from heatsim_kernels.stencil.temporal.march import StepRates
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
-from kernel_cases import STEP, Case, Kind, random_case, row_of
+from helpers.kernel_cases import STEP, Case, Kind, random_case, row_of
 
 
 class Trial(NamedTuple):

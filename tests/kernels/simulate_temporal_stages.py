@@ -16,7 +16,7 @@ from heatsim_kernels.stencil import SWEEPS
 from heatsim_kernels.stencil.temporal import march
 from heatsim_kernels.stencil.temporal.launch import FusedSteps
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
-from kernel_cases import Case, Kind, random_case
+from helpers.kernel_cases import Case, Kind, random_case
 from stage_cases import staged_at_once
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from heatsim_kernels.stencil import ExplicitStepper
 from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
-from kernel_cases import STEP, Case
+from helpers.kernel_cases import STEP, Case
 from plain_reference import explicit_step
 
 COUNT = 5

@@ -8,7 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import on_simulator
 import pytest
 import simulate_between_steps
 from between_cases import (
@@ -28,7 +27,9 @@ from heatsim_kernels.field.window_source import WindowSource, window_heating_rat
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.step_batches import split_steps
 from heatsim_kernels.stencil.terms import Forcing
-from kernel_cases import STEP, same_bits
+from helpers import simulator
+from helpers.arrays import same_bits
+from helpers.kernel_cases import STEP
 from stage_cases import COUNT, stages
 
 
@@ -119,7 +120,7 @@ def test_stages_heat_windows_by_their_rates() -> None:
 
 @pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 def test_simulated_sweeps_give_the_bits_of_the_cpu(tmp_path: Path) -> None:
-    found = on_simulator.results(simulate_between_steps.__file__, tmp_path)
+    found = simulator.results(simulate_between_steps.__file__, tmp_path)
     for name, values in results(on_cuda=False):
         assert same_bits(found[name], values), name
     assert found["told of"].tolist() == [True, False]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from heatsim_kernels.runtime.cpu import array_copy
-from kernel_cases import FLOATS, same_bits
+from helpers.arrays import FLOATS, same_bits
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -11,9 +11,10 @@ from heatsim_kernels.runtime.cpu import threads as cpu_threads
 from heatsim_kernels.stencil.cpu import stepper, tile_plan
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
+from helpers.arrays import FLOATS, same_bits
+from helpers.kernel_cases import CHOSEN, KINDS, STEP, Case, Outcome, cut_rows, outcome, random_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_cases import FLOATS, KINDS, STEP, Case, Outcome, cut_rows, outcome, random_case, same_bits
 
 SHAPES = ((1, 1, 1), (1, 9, 1), (7, 1, 1), (2, 2, 2), (1, 40, 17), (9, 23, 7), (20, 30, 33), (37, 3, 16), (12, 13, 130))
 PERIODS = (
@@ -42,8 +43,7 @@ def _a_thread_for_every_slab(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_a_thread_for_every_slab")
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(("name", "dtype"), CHOSEN)
 def test_fused_steps_have_the_bits_of_single_sweeps(name: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
     for number, shape in enumerate(SHAPES):
         for periodic in PERIODS:
@@ -59,10 +59,9 @@ def test_fused_steps_have_the_bits_of_single_sweeps(name: str, dtype: type, monk
 @settings(max_examples=60)
 @given(
     shape=st.tuples(st.integers(1, 40), st.integers(1, 40), st.integers(1, 70)),
-    name=st.sampled_from(sorted(KINDS)),
+    problem=st.sampled_from(CHOSEN),
     periodic=st.tuples(st.booleans(), st.booleans(), st.booleans()),
     per_cell=st.booleans(),
-    dtype=st.sampled_from(FLOATS),
     rows=st.integers(1, 4),
     steps=st.integers(1, 9),
     fused=st.integers(2, 8),
@@ -71,16 +70,16 @@ def test_fused_steps_have_the_bits_of_single_sweeps(name: str, dtype: type, monk
 )
 def test_fused_steps_have_the_bits_of_single_sweeps_on_random_problems(
     shape: tuple[int, int, int],
-    name: str,
+    problem: tuple[str, type],
     periodic: tuple[bool, bool, bool],
     per_cell: bool,
-    dtype: type,
     rows: int,
     steps: int,
     fused: int,
     parts: int,
     seed: int,
 ) -> None:
+    name, dtype = problem
     case = random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=rows, seed=seed)
     with pytest.MonkeyPatch.context() as patch:
         cut_rows(patch, parts)
@@ -96,15 +95,17 @@ def test_any_number_of_steps_may_be_asked_for(steps: int) -> None:
 
 
 @pytest.mark.usefixtures("_a_thread_for_every_slab")
-@pytest.mark.parametrize("name", ["uniform", "materials"])
-def test_the_ledger_depends_neither_on_threads_nor_on_batches(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "dtype"), [("uniform", np.float32), ("materials", np.float64)])
+def test_the_ledger_depends_neither_on_threads_nor_on_batches(
+    name: str, dtype: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cut_rows(monkeypatch, 2)
     case = random_case((31, 23, 17), KINDS[name], periodic=(False, True, False), per_cell=True, rows=11, seed=5)
     first: np.ndarray | None = None
     for threads in (1, 2, 3, 4):
         numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
         for batches in ((11,), (4, 7), (1, 2, 3, 5)):
-            sweep = CpuStepper(case.terms, np.dtype(np.float32), 4)
+            sweep = CpuStepper(case.terms, np.dtype(dtype), 4)
             sweep.field.put(case.start)
             for start, steps in zip(np.cumsum((0, *batches)), batches, strict=False):
                 sweep.advance(STEP, steps, Forcing(case.drive.wall_a[start:], case.drive.wall_b[start:]))

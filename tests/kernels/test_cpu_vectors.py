@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
-from kernel_cases import KINDS, STEP, random_case, same_bits
+from helpers.arrays import same_bits
+from helpers.kernel_cases import KINDS, STEP, random_case
 
 
 @pytest.mark.parametrize("periodic", [(False, False, False), (True, True, True)], ids=["walls", "periodic"])

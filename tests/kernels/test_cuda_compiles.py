@@ -13,26 +13,37 @@ from typing import Any
 import pytest
 from heatsim_kernels.stencil import ONE_STEP_KERNELS
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from helpers.pairwise import Row, missing_pairs, pairwise
 from numba import config, types
 
 pytestmark = [
     pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
     pytest.mark.skipif(bool(config.ENABLE_CUDASIM), reason="the CUDA simulator compiles nothing"),
 ]
-CAPABILITIES = ((8, 0), (9, 0))
+CAPABILITIES = ((8, 0), (9, 0), (10, 0))
 REGISTERS = 65536  # of a multiprocessor
 PRECISIONS = ("float32", "float64")
-# uniform, kinds, heat_table, heat_field, wall_per_cell, periodic: every term with and without, alone and together.
-STRUCTURES = {
-    "uniform": (True, "", False, False, False, (False, False, False)),
-    "uniform, sources, walls a cell": (True, "", True, True, True, (False, False, True)),
-    "a rate a face": (False, "", False, False, False, (False, False, False)),
-    "kinds with heat a kind": (False, "uint8", True, False, False, (True, False, False)),
-    "kinds": (False, "uint8", False, False, False, (False, True, False)),
-    "kinds, sources, walls a cell": (False, "uint16", True, True, True, (False, False, False)),
-    "kinds with heat a cell, periodic": (False, "uint32", False, True, False, (True, True, True)),
+UNIFORM, BY_FACE, BY_CLASS = (True, ""), (False, ""), tuple((False, f"uint{bits}") for bits in (8, 16, 32))
+ALONG_Z, NOWHERE, EVERYWHERE = (False, False, True), (False, False, False), (True, True, True)
+# Every term with and without, every kernel, and every pair of these.
+FACTORS = {
+    "movement": ONE_STEP_KERNELS,
+    "rates": (UNIFORM, BY_FACE, *BY_CLASS),
+    "capability": ((9, 0), (8, 0), (10, 0)),
+    "periodic": (NOWHERE, ALONG_Z, EVERYWHERE),
+    "stage": ("", "two", "four"),
+    "precision": PRECISIONS,
+    "heat_table": (False, True),
+    "heat_field": (False, True),
+    "wall_per_cell": (False, True),
 }
-LARGEST = "kinds, sources, walls a cell"
+LARGEST = {"rates": BY_CLASS[1], "periodic": NOWHERE, "stage": "", **dict.fromkeys(list(FACTORS)[-3:], True)}
+# The kernels that take most registers, on the GPUs that have fewest or other instructions.
+LARGEST_OF_EACH = [
+    {**LARGEST, "movement": movement, "precision": PRECISIONS[number % 2], "capability": ((8, 0), (10, 0))[number // 2]}
+    for number, movement in enumerate(("register", "basic", "coarsened", "shared"))
+]
+ROWS = [*pairwise(FACTORS), *LARGEST_OF_EACH]
 # Places in a kernel where a cell is renewed, and for x, y, z those where a ghost can lie beyond it. `basic` has a path
 # for cells at an end of an axis and one for all others. `register` has one for cells at any end, one for those at no
 # end of y and z, one for those at none at all, each for a vector of cells (four in float32) and for one; of a vector
@@ -41,8 +52,10 @@ PLACES = {"basic": (2, (2, 2, 2)), "register": (15, (8, 5, 5))}
 ONE_PATH = (1, (2, 2, 2))
 
 
-def structure(name: str, precision: str) -> StencilConfiguration:
-    return StencilConfiguration(precision, *STRUCTURES[name])
+def configuration(row: Row) -> StencilConfiguration:
+    """The terms of a row that the kernel is compiled for."""
+    names = ("heat_table", "heat_field", "wall_per_cell", "periodic", "stage")
+    return StencilConfiguration(row["precision"], *row["rates"], *(row[name] for name in names))
 
 
 def sweep_signature(precision: str, kinds: str = "") -> Any:
@@ -56,6 +69,15 @@ def sweep_signature(precision: str, kinds: str = "") -> Any:
     medium = types.NamedTuple((real, real, real, reals, integers(kinds)), CudaExchange)
     heat = types.NamedTuple((reals, real, reals, real), CudaSources)
     return types.void(reals, reals, shape, walls, medium, heat)
+
+
+def stage_signature(precision: str, kinds: str) -> Any:
+    """u, v, shape, walls, medium, heat with what stages are made of."""
+    from heatsim_kernels.stencil.cuda.cell_update import CudaStageSources
+
+    *others, heat = sweep_signature(precision, kinds).args
+    real = getattr(types, precision)
+    return types.void(*others, types.NamedTuple((*heat.types, *(real[::1],) * 3, *(real,) * 4), CudaStageSources))
 
 
 def integers(kinds: str) -> Any:
@@ -87,14 +109,11 @@ def sums_signature(precision: str) -> Any:
     return types.void(getattr(types, precision)[::1], types.uint8[::1], types.float64[::1], types.float64[::1])
 
 
-@cache
-def ptx_of_sweep(movement: str, name: str, precision: str, capability: tuple[int, int]) -> str:
-    from heatsim_kernels.runtime.cuda.api import cuda
-
-    module = import_module(f"heatsim_kernels.stencil.ladder.{movement}")
-    chosen, tile = structure(name, precision), module.TILES[0]
-    signature = sweep_signature(precision, chosen.kinds)
-    return str(cuda.compile_ptx(module.build((chosen, tile)), signature, cc=capability)[0])
+def ptx_of_sweep(row: Row) -> str:
+    module = import_module(f"heatsim_kernels.stencil.ladder.{row['movement']}")
+    chosen = configuration(row)
+    signature = (stage_signature if row["stage"] else sweep_signature)(row["precision"], chosen.class_dtype)
+    return ptx_of(module.build, (chosen, module.TILES[0]), signature, row["capability"])
 
 
 @cache
@@ -134,89 +153,100 @@ def registers(ptx: str, capability: tuple[int, int]) -> int:
     return int(used)
 
 
-def kernels(precisions: tuple[str, ...] = PRECISIONS) -> list[Any]:
-    """Every movement and structure in float32, some in float64, where what differs is the width of a number; the tests
-    of one kernel go to one process, which compiles it once."""
-    wanted = {"float32": tuple(STRUCTURES), "float64": ("uniform", LARGEST, "kinds with heat a cell, periodic")}
-    found = [(movement, name, each) for movement in ONE_STEP_KERNELS for each in precisions for name in wanted[each]]
-    return [pytest.param(*each, marks=pytest.mark.xdist_group(" ".join(each))) for each in found]
+def name_of(row: Row) -> str:
+    """A row in words, for the id of a test."""
+    uniform, kinds = row["rates"]
+    terms = [name for name in ("heat_table", "heat_field", "wall_per_cell") if row[name]]
+    periodic = "".join(axis for axis, wraps in zip("xyz", row["periodic"], strict=True) if wraps)
+    words = [row["movement"], row["precision"], "uniform" if uniform else kinds or "by face", *terms]
+    words += [f"periodic {periodic}" * bool(periodic), f"stage of {row['stage']}" * bool(row["stage"])]
+    return " ".join(filter(None, [*words, "sm_{}{}".format(*row["capability"])]))
 
 
-@pytest.mark.parametrize(("movement", "name", "precision"), kernels())
-def test_a_sweep_compiles_without_spills_and_a_block_fits(movement: str, name: str, precision: str) -> None:
-    require_no_spills(movement, name, precision, (9, 0))
+def test_the_kernels_that_are_compiled_hold_every_pair_of_terms() -> None:
+    assert missing_pairs(ROWS, FACTORS) == []
+    assert len(ROWS) < 32
 
 
-@pytest.mark.parametrize("capability", [(8, 0), (10, 0)], ids="sm_{0[0]}{0[1]}".format)
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("movement", ONE_STEP_KERNELS)
-def test_the_largest_sweep_compiles_without_spills_for_other_gpus(
-    movement: str, precision: str, capability: tuple[int, int]
-) -> None:
-    require_no_spills(movement, LARGEST, precision, capability)
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, marks=pytest.mark.xdist_group(f"CUDA {row['movement']}")) for row in ROWS], ids=name_of
+)
+def test_a_sweep_compiles_to_what_was_written_out_without_spills(row: Row) -> None:
+    ptx = ptx_of_sweep(row)
+    check_registers(ptx, row)
+    check_arithmetic(ptx, row)
 
 
-def require_no_spills(movement: str, name: str, precision: str, capability: tuple[int, int]) -> None:
-    ptx = ptx_of_sweep(movement, name, precision, capability)
-    assert f".target sm_{capability[0]}{capability[1]}" in ptx
-    assert not re.search(r"^\s*call\b", ptx, re.MULTILINE)  # all is inlined
+def check_registers(ptx: str, row: Row) -> None:
+    """All is inlined, in registers, and a block fits a multiprocessor."""
+    capability = row["capability"]
+    assert ".target sm_{}{}".format(*capability) in ptx
+    assert not re.search(r"^\s*call\b", ptx, re.MULTILINE)
     assert spilled_bytes(ptx, capability) == 0
-    threads = prod(import_module(f"heatsim_kernels.stencil.ladder.{movement}").TILES[0].block)
+    threads = prod(import_module(f"heatsim_kernels.stencil.ladder.{row['movement']}").TILES[0].block)
     assert threads <= 1024
     assert registers(ptx, capability) * threads <= REGISTERS
+    assert not row["stage"] or registers(ptx, capability) <= 128
 
 
-@pytest.mark.parametrize(("movement", "name", "precision"), kernels(("float32",)))
-def test_a_float32_sweep_computes_nothing_in_float64(movement: str, name: str, precision: str) -> None:
-    ptx = ptx_of_sweep(movement, name, precision, (9, 0))
-    assert ".f32" in ptx
-    assert ".f64" not in ptx
-
-
-@pytest.mark.parametrize(("movement", "name", "precision"), kernels())
-def test_every_multiply_add_of_a_sweep_is_one_that_was_written_out(movement: str, name: str, precision: str) -> None:
-    """Nothing flushed, approximated or left for the assembler to fuse or not: the grounds for equal bits."""
-    ptx = ptx_of_sweep(movement, name, precision, (9, 0))
-    real = "f32" if precision == "float32" else "f64"
-    variant = structure(name, precision)
-    renewed, beside_walls = PLACES.get(movement, ONE_PATH)
+def check_arithmetic(ptx: str, row: Row) -> None:
+    """Nothing flushed, approximated or left for the assembler to fuse or not, and no float64 among float32: the grounds
+    for equal bits."""
+    real = "f32" if row["precision"] == "float32" else "f64"
+    assert f".{real}" in ptx
+    assert real == "f64" or ".f64" not in ptx
+    assert not re.findall(rf"(?:mul|mad|div|rcp)\S*\.{real}\b|\.ftz|\.approx", ptx)
+    if row["stage"]:  # which combine fields by further multiply-adds
+        return
+    variant = configuration(row)
+    renewed, beside_walls = PLACES.get(row["movement"], ONE_PATH)
     walls = sum(places for places, wraps in zip(beside_walls, variant.periodic, strict=True) if not wraps)
     written = renewed * ((3 if variant.uniform else 6) + variant.heat_table + variant.heat_field) + walls
     found = len(re.findall(rf"fma\.rn\.{real}\b", ptx))
     # What paths share may be computed before they part, and what follows them may be copied into each.
     assert written / 2 <= found <= 3 * written
-    assert not re.findall(rf"(?:mul|mad|div|rcp)\S*\.{real}\b|\.ftz|\.approx", ptx)
 
 
-@pytest.mark.parametrize("capability", CAPABILITIES, ids="sm_{0[0]}{0[1]}".format)
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("name", ["uniform", LARGEST])
-def test_the_ledger_kernels_compile_without_spills(name: str, precision: str, capability: tuple[int, int]) -> None:
+SMALL_KERNELS = pairwise({"whole": (False, True), "precision": PRECISIONS, "capability": CAPABILITIES[:2]})
+small_kernels = pytest.mark.parametrize(
+    ("whole", "precision", "capability"), [tuple(row.values()) for row in SMALL_KERNELS]
+)
+
+
+@small_kernels
+def test_the_ledger_kernels_compile_without_spills(whole: bool, precision: str, capability: tuple[int, int]) -> None:
     from heatsim_kernels.stencil.cuda import boundary_flux
 
-    chosen = structure(name, precision)
-    walls = ptx_of(boundary_flux.build, chosen, flows_signature(precision, chosen.kinds), capability)
+    terms = LARGEST if whole else {**LARGEST, "rates": UNIFORM, **dict.fromkeys(list(FACTORS)[-3:], False)}
+    chosen = configuration({**terms, "precision": precision})
+    walls = ptx_of(boundary_flux.build, chosen, flows_signature(precision, chosen.class_dtype), capability)
     taps = ptx_of(boundary_flux.build_ambient_flux, None, taps_signature(precision), capability)
     assert spilled_bytes(walls, capability) == spilled_bytes(taps, capability) == 0
 
 
-@pytest.mark.parametrize("capability", CAPABILITIES, ids="sm_{0[0]}{0[1]}".format)
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("several", [False, True])
-def test_the_kernel_of_sums_compiles_without_spills(several: bool, precision: str, capability: tuple[int, int]) -> None:
+@small_kernels
+def test_the_kernel_of_sums_compiles_without_spills(whole: bool, precision: str, capability: tuple[int, int]) -> None:
     from heatsim_kernels.field.cuda import field_sums
 
-    ptx = ptx_of(field_sums.build, several, sums_signature(precision), capability)
+    ptx = ptx_of(field_sums.build, whole, sums_signature(precision), capability)
     assert spilled_bytes(ptx, capability) == 0
 
 
-@pytest.mark.parametrize("capability", CAPABILITIES, ids="sm_{0[0]}{0[1]}".format)
-@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(("precision", "capability"), [("float32", (8, 0)), ("float64", (9, 0))])
 def test_the_kernel_of_sums_of_planes_compiles_without_spills(precision: str, capability: tuple[int, int]) -> None:
     from heatsim_kernels.field.cuda import field_sums
 
     signature = types.void(getattr(types, precision)[::1], *(types.uint64,) * 3, types.float64[::1])
     assert spilled_bytes(ptx_of(field_sums.build_of_planes, None, signature, capability), capability) == 0
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_the_kernel_of_the_defect_compiles_without_spills(precision: str) -> None:
+    from heatsim_kernels.stencil.cuda import trapezoidal_defect
+
+    fields = (getattr(types, precision)[::1],) * 4
+    signature = types.void(*fields, types.float64, types.float64[:, ::1])
+    assert spilled_bytes(ptx_of(trapezoidal_defect.build, None, signature, (9, 0)), (9, 0)) == 0
 
 
 def test_no_code_is_copied_before_it_is_inlined(monkeypatch: pytest.MonkeyPatch) -> None:

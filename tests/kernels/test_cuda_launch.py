@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from heatsim_kernels.stencil import SWEEPS
-from kernel_cases import KINDS, STEP, random_case, same_bits
+from helpers.arrays import same_bits
+from helpers.kernel_cases import KINDS, STEP, random_case
 from numba import config, types
 
 if find_spec("numba_cuda") is None or config.ENABLE_CUDASIM:

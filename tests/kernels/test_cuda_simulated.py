@@ -5,11 +5,12 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 import numpy as np
-import on_simulator
 import pytest
 import simulate_sweeps
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
-from kernel_cases import outcome, same_bits
+from helpers import simulator
+from helpers.arrays import same_bits
+from helpers.kernel_cases import outcome
 
 pytestmark = [  # one process simulates once for all
     pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
@@ -19,7 +20,7 @@ pytestmark = [  # one process simulates once for all
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return on_simulator.results(simulate_sweeps.__file__, tmp_path_factory.mktemp("simulator"))
+    return simulator.results(simulate_sweeps.__file__, tmp_path_factory.mktemp("simulator"))
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-import on_simulator
 import pytest
 import simulate_deposit
 from heatsim_kernels.field.window_source import deposit
 from heatsim_kernels.runtime.fma import fma
+from helpers import simulator
 from numba import config, types
 from simulate_deposit import GAIN, WINDOWS, data, on_cuda
 
@@ -63,7 +63,7 @@ def test_a_window_that_does_not_fit_is_refused(
 
 @needs_numba_cuda
 def test_simulated_deposits_give_the_bits_of_the_cpu(tmp_path: Path) -> None:
-    found = on_simulator.results(simulate_deposit.__file__, tmp_path)
+    found = simulator.results(simulate_deposit.__file__, tmp_path)
     for dtype in DTYPES:
         assert found[dtype].tobytes() == on_cpu(dtype).tobytes()
 

@@ -7,11 +7,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-import on_simulator
 import pytest
 import simulate_fields
 from heatsim_kernels.enthalpy.cpu.stepper import enthalpy_field
-from kernel_cases import same_bits
+from helpers import simulator
+from helpers.arrays import same_bits
 from simulate_fields import INDICES, TIME_STEP, linear, nonlinear, readings, results, solver_field, starts_of
 
 SUMS = ("stored", "totals")
@@ -28,7 +28,7 @@ def require_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) 
 
 @pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 def test_simulated_fields_are_read_as_those_of_the_cpu(tmp_path: Path) -> None:
-    require_same(on_simulator.results(simulate_fields.__file__, tmp_path), dict(results(on_cuda=False)))
+    require_same(simulator.results(simulate_fields.__file__, tmp_path), dict(results(on_cuda=False)))
 
 
 @pytest.mark.gpu

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import re
 from fractions import Fraction
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from heatsim_kernels.runtime.fma import fma
+from heatsim_kernels.runtime.fma import fma, product
+from helpers.arrays import FLOATS, same_bits
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from kernel_cases import FLOATS, same_bits
-from numba import njit
+from numba import config, njit, types
 
 compiled = njit(lambda a, b, c: fma(a, b, c))
 
@@ -87,3 +89,32 @@ def test_a_vectorised_loop_gives_the_bits_of_the_plain_form(kind: type) -> None:
     multiply_add_each(a, b, c, out)
     assert same_bits(out, np.array([fma(*each) for each in zip(a, b, c, strict=True)], kind))
     assert not same_bits(out, a * b + c)
+
+
+@njit
+def subtracted(a, b, c):  # type: ignore[no-untyped-def]
+    return product(a, b) - c
+
+
+@pytest.mark.parametrize("other", FLOATS)
+@pytest.mark.parametrize("kind", FLOATS)
+def test_a_product_is_rounded_before_it_is_added(kind: type, other: type) -> None:
+    """(1 + e)^2 is rounded to 1 + 2 e; contracted to a multiply-add, the difference would be e^2."""
+    wide = np.result_type(kind, other).type
+    a, b = kind(1) + np.finfo(kind).eps, other(1) + np.finfo(other).eps
+    assert type(product(a, b)) is wide
+    assert subtracted(a, b, wide(a * b)) == 0
+
+
+@pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+@pytest.mark.skipif(bool(config.ENABLE_CUDASIM), reason="the CUDA simulator compiles nothing")
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_on_cuda_a_product_is_no_part_of_a_multiply_add(kind: str) -> None:
+    from heatsim_kernels.runtime.cuda.api import cuda
+
+    def kernel(x):  # type: ignore[no-untyped-def]
+        x[0] = product(x[1], x[2]) + x[3]
+
+    ptx = str(cuda.compile_ptx(kernel, types.void(getattr(types, kind)[::1]), cc=(9, 0))[0])
+    assert re.search(r"mul\.rn\.f(32|64)", ptx)
+    assert "fma.r" not in ptx

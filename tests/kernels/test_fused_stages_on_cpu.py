@@ -8,9 +8,10 @@ from heatsim_kernels.runtime.cpu import threads
 from heatsim_kernels.stencil.cpu import stepper, tile_plan
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.rk_stages import RkStage
+from helpers.arrays import same_bits
+from helpers.kernel_cases import KINDS, STEP, Case, cut_rows, random_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_cases import KINDS, STEP, Case, cut_rows, random_case, same_bits
 from stage_cases import Staged, stages
 
 PROBLEMS = [("uniform", np.float32), ("uniform", np.float64), ("materials with heat a zone", np.float64)]

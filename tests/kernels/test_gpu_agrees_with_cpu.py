@@ -1,14 +1,19 @@
-"""The CUDA kernels on a real device against the CPU."""
+"""The CUDA kernels on a real device against the CPU: every kernel, every kind of problem, both precisions.
+
+An item goes through all problems of a kernel, so that a machine without a GPU has few items to skip.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
-from kernel_cases import FLOATS, KINDS, STEP, Case, Kind, Outcome, outcome, random_case, row_of, same_bits
+from helpers.arrays import FLOATS, same_bits
+from helpers.kernel_cases import KINDS, STEP, Case, Kind, Outcome, outcome, random_case, row_of
 
 pytestmark = pytest.mark.gpu
 SHAPES = ((19, 66, 131), (1, 201, 517), (1, 1, 1000), (129, 3, 1), (40, 65, 64))
@@ -29,41 +34,43 @@ def on_cpu(name: str, shape: Triple, periodic: tuple[bool, bool, bool], per_cell
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize(("shape", "periodic"), list(zip(SHAPES, PERIODS, strict=True)))
 @pytest.mark.parametrize("movement", CUDA_SWEEPS)
-def test_a_gpu_gives_the_bits_of_the_cpu(
-    movement: str, shape: Triple, periodic: tuple[bool, bool, bool], name: str, dtype: type
-) -> None:
-    for per_cell in (False, True):
+def test_a_gpu_gives_the_bits_of_the_cpu(movement: str, dtype: type) -> None:
+    for name, (shape, periodic), per_cell in product(KINDS, zip(SHAPES, PERIODS, strict=True), (False, True)):
+        problem = f"{name}, {shape}, periodic {periodic}, walls by cell {per_cell}"
         case, expected = case_of(name, shape, periodic, per_cell), on_cpu(name, shape, periodic, per_cell, dtype)
         found = outcome(SWEEPS[movement](case.terms, np.dtype(dtype)), case, steps=5)
-        assert same_bits(found.field, expected.field)
+        assert same_bits(found.field, expected.field), problem
         # Sums run over many cells of both signs and in different orders: close against the sum of magnitudes.
         size = np.abs(expected.field.astype(np.float64)).sum()
-        np.testing.assert_allclose(found.heat_entered, expected.heat_entered, rtol=0, atol=1e-12 * size)
-        assert found.stored == pytest.approx(expected.stored, rel=0, abs=1e-12 * size)
+        np.testing.assert_allclose(
+            found.heat_entered, expected.heat_entered, rtol=0, atol=1e-12 * size, err_msg=problem
+        )
+        assert found.stored == pytest.approx(expected.stored, rel=0, abs=1e-12 * size), problem
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("integer", ["uint8", "uint16", "uint32"])
 @pytest.mark.parametrize("movement", CUDA_SWEEPS)
-def test_kinds_may_be_integers_of_any_width(movement: str, integer: str, dtype: type) -> None:
+def test_kinds_may_be_integers_of_any_width(movement: str) -> None:
     case = case_of("materials", (19, 66, 132), (False, True, False), False)
     assert case.terms.kinds is not None
-    terms = replace(case.terms, kinds=case.terms.kinds.astype(integer))
-    assert terms.kind_count <= 256
-    fields = []
-    for sweep in (SWEEPS[key](terms, np.dtype(dtype)) for key in ("cpu", movement)):
-        sweep.field.put(case.start)
-        sweep.advance(STEP, 5, case.drive)
-        fields.append(np.array(sweep.field.host()))
-    assert same_bits(*fields)
+    for integer, dtype in product(("uint8", "uint16", "uint32"), FLOATS):
+        terms = replace(case.terms, kinds=case.terms.kinds.astype(integer))
+        assert terms.kind_count <= 256
+        fields = []
+        for sweep in (SWEEPS[key](terms, np.dtype(dtype)) for key in ("cpu", movement)):
+            sweep.field.put(case.start)
+            sweep.advance(STEP, 5, case.drive)
+            fields.append(np.array(sweep.field.host()))
+        assert same_bits(*fields), (integer, dtype)
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("movement", CUDA_SWEEPS)
-def test_a_gpu_sweep_is_read_as_a_cpu_sweep_is(movement: str, dtype: type) -> None:
+def test_a_gpu_sweep_is_read_as_a_cpu_sweep_is(movement: str) -> None:
+    for dtype in FLOATS:
+        check_reading(movement, dtype)
+
+
+def check_reading(movement: str, dtype: type) -> None:
     case = random_case((13, 37, 70), KINDS["materials"], seed=12)
     sweeps = [SWEEPS[key](case.terms, np.dtype(dtype)) for key in (movement, "cpu")]
     indices = np.random.default_rng(2).integers(0, case.start.size, (300, 8))

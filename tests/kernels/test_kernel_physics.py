@@ -7,7 +7,8 @@ import pytest
 from heatsim_kernels.stencil import SWEEPS, ExplicitStepper
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.time_step_limit import stable_step
-from kernel_cases import FLOATS, KINDS, STEP, Case, outcome, random_case, same_bits
+from helpers.arrays import FLOATS, same_bits
+from helpers.kernel_cases import KINDS, STEP, Case, outcome, random_case
 
 DOUBLE = np.dtype(np.float64)
 
@@ -85,8 +86,9 @@ def test_stored_energy_changes_by_what_entered_and_what_sources_gave(name: str, 
     assert abs(change - sweep.heat_entered().sum() - sources) < 1e-12 * turnover
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", ["uniform", "materials", "materials with heat a cell"])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("uniform", np.float32), ("materials", np.float64), ("materials with heat a cell", np.float64)]
+)
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_a_periodic_box_equals_two_of_it_side_by_side(axis: int, name: str, dtype: type) -> None:
     def twice(values: np.ndarray | None) -> np.ndarray | None:
@@ -105,8 +107,8 @@ def test_a_periodic_box_equals_two_of_it_side_by_side(axis: int, name: str, dtyp
     assert same_bits(both, np.concatenate([once, once], axis))
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_kinds_of_one_material_agree_with_a_uniform_one(dtype: type) -> None:
+def test_kinds_of_one_material_agree_with_a_uniform_one() -> None:
+    dtype = np.float64
     uniform = random_case((5, 9, 16), KINDS["uniform"], seed=9)
     kinds = np.random.default_rng(9).integers(0, 3, uniform.terms.shape).astype(np.uint8)
     rates, capacity = uniform.terms.rates.repeat(3, axis=0), uniform.terms.capacity.repeat(3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from heatsim_kernels.stencil.cell_classes import classify_cells
-from kernel_cases import neighbours
+from helpers.kernel_cases import neighbours
 
 Flags = tuple[bool, bool, bool]
 

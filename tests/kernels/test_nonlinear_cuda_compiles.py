@@ -17,8 +17,8 @@ pytestmark = [
 REGISTERS = 65536  # of a multiprocessor
 KERNELS = [
     pytest.param("register", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
-    pytest.param("walls", "float32", marks=pytest.mark.xdist_group("nonlinear ledger")),
-    pytest.param("joints", "float32", marks=pytest.mark.xdist_group("nonlinear joints")),
+    pytest.param("boundary_heat", "float32", marks=pytest.mark.xdist_group("nonlinear ledger")),
+    pytest.param("interface_cells", "float32", marks=pytest.mark.xdist_group("nonlinear interface cells")),
     pytest.param("register", "float64", marks=[pytest.mark.slow, pytest.mark.xdist_group("nonlinear register")]),
 ]
 
@@ -69,21 +69,22 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
     sweep = ("u", "u", "shape", "box", "u", "medium", "known", "heat")
     ledger = ("u", "u", "words", "bytes", "words", "sums", "box", "medium", "walls", "partial")
     joints = ("u", "u", "counts", "shape", "u", "medium", "known", "heat")
-    given = {"walls": ledger, "temperatures": ("u", "u", "medium"), "joints": joints}.get(name, sweep)
+    given = {"boundary_heat": ledger, "cell": ("u", "u", "medium"), "interface_cells": joints}.get(name, sweep)
     signature = types.void(*(arguments(precision)[each] for each in given))
     uniform, walled = how == "uniform", (False, False, False)
     variant = EnthalpyConfiguration(
         precision, uniform, not uniform, fours=True, periodic=walled, heat_field=how == "by cell"
     )
     bounds = module.bounds(variant) if hasattr(module, "bounds") else None
-    ptx = str(cuda.compile_ptx(module.build(variant), signature, cc=(9, 0), launch_bounds=bounds)[0])
+    build = module.build_temperatures if name == "cell" else module.build
+    ptx = str(cuda.compile_ptx(build(variant), signature, cc=(9, 0), launch_bounds=bounds)[0])
     return ptx, _assembled(ptx, (9, 0))[1]
 
 
 OTHERS = [
     pytest.param("register, uniform", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
     pytest.param("register, by cell", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
-    ("temperatures", "float32"),
+    ("cell", "float32"),  # which holds the kernel of temperatures
 ]
 
 
@@ -109,7 +110,7 @@ def test_a_nonlinear_kernel_rounds_as_the_cpu_does(name: str, precision: str) ->
     real = "f32" if precision == "float32" else "f64"
     assert (f"div.rn.{real}" in ptx) == (name != "register")
     assert not re.search(r"\.ftz|\.approx|div\.full", ptx)
-    if precision == "float32" and name != "walls":
+    if precision == "float32" and name != "boundary_heat":
         assert ".f64" not in ptx
     products = set(re.findall(rf"mul(?:\.rn)?\.{real}\s+(%\w+)", ptx))
     sums = re.findall(rf"(?:add|sub)(?:\.rn)?\.{real}\s+%\w+, (%\w+), (%\w+)", ptx)

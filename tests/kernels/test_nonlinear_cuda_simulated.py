@@ -6,10 +6,10 @@ from importlib.util import find_spec
 
 import nonlinear_simulate
 import numpy as np
-import on_simulator
 import pytest
 from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
-from kernel_cases import same_bits
+from helpers import simulator
+from helpers.arrays import same_bits
 from nonlinear_cases import outcome
 
 pytestmark = [  # one process simulates once for all
@@ -20,7 +20,7 @@ pytestmark = [  # one process simulates once for all
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return on_simulator.results(nonlinear_simulate.__file__, tmp_path_factory.mktemp("simulator"))
+    return simulator.results(nonlinear_simulate.__file__, tmp_path_factory.mktemp("simulator"))
 
 
 @pytest.mark.parametrize(("name", "dtype", "case"), list(nonlinear_simulate.cases()), ids=lambda each: str(each)[:30])

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS, ExplicitStepper
 from heatsim_kernels.stencil.terms import FACES, Forcing, StencilCoefficients
-from kernel_cases import FLOATS, KINDS, random_case, same_bits
+from helpers.arrays import FLOATS, same_bits
+from helpers.kernel_cases import KINDS, random_case
 from plain_reference import stored
 
 SHAPE = (4, 5, 19)
@@ -76,7 +77,7 @@ def test_opposite_infinities_do_not_cancel(values: np.ndarray) -> None:
 
 
 def test_large_float32_values_are_finite_though_their_sum_is_beyond_float32() -> None:
-    assert sweep_of(np.full(SHAPE, np.finfo(np.float32).max, np.float32), np.float32).is_finite()
+    assert sweep_of(np.full(SHAPE, np.finfo(np.float32).max, np.float32), np.float32).field.is_finite()
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -7,9 +7,9 @@ import plain_reference
 import pytest
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.time_step_limit import stable_step
+from helpers.kernel_cases import KINDS, random_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_cases import KINDS, random_case
 
 
 def step_matrix(terms: StencilCoefficients, dt: float, wall_a: np.ndarray) -> np.ndarray:

@@ -7,7 +7,8 @@ import pytest
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.rk_stages import RkStage, StageFields
 from heatsim_kernels.stencil.terms import Forcing
-from kernel_cases import KINDS, STEP, random_case, same_bits
+from helpers.arrays import same_bits
+from helpers.kernel_cases import KINDS, STEP, random_case
 from stage_cases import plain, staged, stages
 
 CASES = [  # a row with a remainder, in blocks of kinds; periods; walls by cell

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
-from kernel_cases import FLOATS, KINDS, Kind, random_case, same_bits
+from helpers.arrays import FLOATS, same_bits
+from helpers.kernel_cases import KINDS, Kind, random_case
 from simulate_temporal_stages import Trial, swept
 from stage_cases import staged
 
@@ -20,24 +23,27 @@ AT_ONCE = (
 )
 
 
-@pytest.mark.parametrize("form", ["two", "four"])
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", ["uniform", "materials with heat a zone", "materials with heat a cell", "ambients"])
 @pytest.mark.parametrize("movement", CUDA_SWEEPS)
-def test_stages_on_a_gpu_give_the_bits_of_the_cpu(movement: str, name: str, dtype: type, form: str) -> None:
-    for number, (shape, periodic, per_cell) in enumerate(PLACES):
+def test_stages_on_a_gpu_give_the_bits_of_the_cpu(movement: str) -> None:
+    names = ("uniform", "materials with heat a zone", "materials with heat a cell", "ambients")
+    for name, dtype, form, (number, place) in product(names, FLOATS, ("two", "four"), enumerate(PLACES)):
+        (shape, periodic, per_cell), problem = place, f"{name}, {dtype}, {form}, {place}"
         case = random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=8, seed=number + 11)
         expected = staged(SWEEPS["cpu"](case.terms, np.dtype(dtype)), case, form)
         found = staged(SWEEPS[movement](case.terms, np.dtype(dtype)), case, form)
-        assert same_bits(found.field, expected.field)
-        assert same_bits(found.defect, expected.defect)
+        assert same_bits(found.field, expected.field), problem
+        assert same_bits(found.defect, expected.defect), problem
         size = np.abs(expected.field.astype(np.float64)).sum()
         np.testing.assert_allclose(found.heat_entered, expected.heat_entered, rtol=0, atol=1e-12 * size)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize(("shape", "periodic", "kind"), AT_ONCE)
-def test_several_stages_at_once_on_a_gpu_give_the_bits_of_single_stages(
+def test_several_stages_at_once_on_a_gpu_give_the_bits_of_single_stages(dtype: type) -> None:
+    for shape, periodic, kind in AT_ONCE:
+        check_stages_at_once(shape, periodic, kind, dtype)
+
+
+def check_stages_at_once(
     shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], kind: Kind, dtype: type
 ) -> None:
     from heatsim_kernels.stencil.temporal.march import STAGE_TILES, STAGE_TILES_OF_FACES

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil.temporal.plan import TemporalTile, WallCosts, fits, plan
+from heatsim_kernels.stencil.temporal.plan import BoundaryCosts, TemporalTile, fits, plan
 
-COSTS = WallCosts(1.3, 1.2, 1.5)
+COSTS = BoundaryCosts(1.3, 1.2, 1.5)
 TILES = (TemporalTile(4, 2, 4, 4), TemporalTile(3, 1, 5, 3), TemporalTile(2, 4, 3, 5))
 SHAPES = ((1, 16, 128), (13, 31, 129), (40, 57, 200))
 PERIODS = ((False, False, False), (True, False, True), (False, True, False), (True, True, True))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 import numpy as np
-import on_simulator
 import pytest
 import simulate_temporal_stages
-from kernel_cases import same_bits
+from helpers import simulator
+from helpers.arrays import same_bits
 from simulate_temporal_stages import ONE_BY_ONE, TRIALS
 
 pytestmark = [  # one process simulates once for all
@@ -19,7 +19,7 @@ pytestmark = [  # one process simulates once for all
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return on_simulator.results(simulate_temporal_stages.__file__, tmp_path_factory.mktemp("simulator"))
+    return simulator.results(simulate_temporal_stages.__file__, tmp_path_factory.mktemp("simulator"))
 
 
 @pytest.mark.parametrize("name", TRIALS)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 import numpy as np
-import on_simulator
 import pytest
 import simulate_totals
 from heatsim_kernels.field.region_reductions import RegionCells, totals
+from helpers import simulator
 from simulate_totals import CASES, case
 
 with_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
@@ -25,7 +25,7 @@ def test_values_are_weighed_by_volume_and_enthalpies_by_capacity() -> None:
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return on_simulator.results(simulate_totals.__file__, tmp_path_factory.mktemp("totals"))
+    return simulator.results(simulate_totals.__file__, tmp_path_factory.mktemp("totals"))
 
 
 @with_cuda

@@ -14,7 +14,7 @@ from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.ladder import basic, register
 
 UNIFORM = StencilConfiguration("float32", True, "", False, False, False, (False, False, False))
-KINDS = UNIFORM._replace(uniform=False, kinds="uint8")
+KINDS = UNIFORM._replace(uniform=False, class_dtype="uint8")
 LARGE, SMALL, TINY = (512, 512, 512), (64, 64, 64), (1, 4, 8)
 
 

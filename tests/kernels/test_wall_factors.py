@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from heatsim_kernels.enthalpy.coefficients import (
-    STEFAN_BOLTZMANN,
     BoundaryFactors,
     NonlinearCoefficients,
     NonlinearForcing,
@@ -19,6 +18,7 @@ from heatsim_kernels.enthalpy.coefficients import (
 from heatsim_kernels.enthalpy.cpu.stepper import entering
 from heatsim_kernels.enthalpy.linearised import linearised
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
+from heatsim_kernels.enthalpy.surface_balance import STEFAN_BOLTZMANN
 from heatsim_kernels.enthalpy.tables import tabulate
 from heatsim_kernels.enthalpy.time_step_limit import stable_step
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 import numpy as np
-import on_simulator
 import pytest
 import simulate_watch
 from heatsim_kernels.field.time_statistics import CpuTimeStatistics, StatisticsRequest, bytes_a_cell
+from helpers import simulator
 from watch_cases import CASES, WANTED, expected, looks
 
 with_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
@@ -67,7 +67,7 @@ def test_many_short_steps_lose_no_time() -> None:
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return on_simulator.results(simulate_watch.__file__, tmp_path_factory.mktemp("watch"))
+    return simulator.results(simulate_watch.__file__, tmp_path_factory.mktemp("watch"))
 
 
 @with_cuda

@@ -12,7 +12,7 @@ from heatsim_kernels.multigrid.cpu import operations
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
-from kernel_cases import terms_of_zones
+from helpers.kernel_cases import terms_of_zones
 
 Shape = tuple[int, int, int]
 NO_PERIOD = (False, False, False)

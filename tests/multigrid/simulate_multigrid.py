@@ -12,12 +12,11 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
-from heatsim_kernels.multigrid import coarse_grids
+from heatsim_kernels.field.window_source import WindowSource
+from heatsim_kernels.multigrid import hierarchy
 from heatsim_kernels.multigrid.assembly import Assembly
-from heatsim_kernels.multigrid.coarse_grids import coarsening
-from heatsim_kernels.multigrid.hierarchy import RESIDUAL
+from heatsim_kernels.multigrid.hierarchy import RESIDUAL, coarsening
 from heatsim_kernels.multigrid.solver import Solver
-from heatsim_kernels.stencil.terms import WindowSource
 from multigrid_cases import NO_PERIOD, noise, random_operator, random_terms, steady
 
 Shape = tuple[int, int, int]
@@ -96,7 +95,7 @@ def passes_of_the_gradient(kernels: ModuleType) -> Results:
 
 def solved(kernels: ModuleType) -> Results:
     """Two iterations on three levels, then another time step."""
-    coarse_grids.MAX_DIRECT_CELLS, usual = 6, coarse_grids.MAX_DIRECT_CELLS
+    hierarchy.MAX_DIRECT_CELLS, usual = 6, hierarchy.MAX_DIRECT_CELLS
     try:
         k = np.where(noise((2, 3, 5), 9) > 0, 1.0, 1e-3)
         operator, b = steady(k, dtype=np.float32), noise(k.shape)
@@ -105,7 +104,7 @@ def solved(kernels: ModuleType) -> Results:
         solver.set_outside(operator.s + np.float32(0.5))
         second = solver.solve(b, noise(k.shape, 4), max_iterations=1)
     finally:
-        coarse_grids.MAX_DIRECT_CELLS = usual
+        hierarchy.MAX_DIRECT_CELLS = usual
     found = {"residuals": np.array(first.residuals + second.residuals)}
     return found | {"x": kernels.get(first.x), "x of another step": kernels.get(second.x)}
 
@@ -118,13 +117,13 @@ def assembled(kernels: ModuleType, per_cell: bool) -> Results:
     assembly, u = Assembly(terms, kernels), kernels.put(noise(terms.shape, 1))
     a, b = (np.append(values, [-1.0, 0.7][: terms.ledger_size - 6]) for values in (drive.wall_a[0], drive.wall_b[0]))
     flow, faces = kernels.field(terms.shape, np.float64), assembly.faces(np.float32)
-    assembly.ways.add(flow, u, a, b)
+    assembly.boundary_heat.add(flow, u, a, b)
     solved = assembly.of_kinds(terms.capacity > 0, np.uint8)
     found = {"flow": flow, "s": assembly.outside(a, np.float32, 0.1), "sources": assembly.sources(drive)}
     found |= {"wide s": assembly.outside(a, np.float64), "solved": solved} | dict(zip(AXES, faces, strict=True))
     sums = [kernels.total(u), *kernels.extent(u)[:2], *kernels.extent(u, solved)[:2]]
     found = {name: kernels.get(each) for name, each in found.items()}
-    return found | {"sums": np.array(sums), "entering": assembly.ways.entering(u, a, b)}
+    return found | {"sums": np.array(sums), "entering": assembly.boundary_heat.entering(u, a, b)}
 
 
 def everything(kernels: ModuleType) -> dict[str, Results]:
@@ -140,7 +139,7 @@ def everything(kernels: ModuleType) -> dict[str, Results]:
 
 
 def arithmetic() -> Results:
-    """What only the fields of CUDA do: arithmetic, planes and cells, sums by kind."""
+    """What only the fields of CUDA do: arithmetic, sums by kind."""
     from heatsim_kernels.multigrid.cuda import operations
 
     shape = (3, 4, 5)
@@ -150,8 +149,6 @@ def arithmetic() -> Results:
     return {
         "arithmetic": operations.get(0.5 + 2.0 * (u - v) / 4.0 - u * v - 1.0),
         "reversed": operations.get(np.float64(3.0) - u),
-        "planes": np.concatenate([u.plane(axis, 1).ravel() for axis in range(3)]),
-        "cells": u.cells(np.array([[0, 7], [59, 3]])),
         "weighted sums": np.array(
             [operations.weighted_sum(u, weights, kinds), operations.weighted_sum(u, weights, None)]
         ),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from heatsim_kernels.multigrid.coarse_grids import Coarsening, coarsening
 from heatsim_kernels.multigrid.cpu import operations
-from heatsim_kernels.multigrid.cpu.sweeps import Conductances
-from heatsim_kernels.multigrid.hierarchy import RESIDUAL, Hierarchy
+from heatsim_kernels.multigrid.cpu.sweeps import CpuConductances
+from heatsim_kernels.multigrid.hierarchy import RESIDUAL, Coarsening, Hierarchy, coarsening
 from heatsim_kernels.multigrid.operator import Operator
 from multigrid_cases import noise, random_operator, steady
 
@@ -19,11 +18,11 @@ CASES = [
 ]
 
 
-def single(operator: Operator) -> Conductances:
+def single(operator: Operator) -> CpuConductances:
     return operations.single(operator.gx), operations.single(operator.gy), operations.single(operator.gz)
 
 
-def coarsened(step: Coarsening, g: Conductances) -> tuple[np.ndarray, np.ndarray]:
+def coarsened(step: Coarsening, g: CpuConductances) -> tuple[np.ndarray, np.ndarray]:
     """Weights and coarse conductances."""
     weights, coarse = operations.field(step.weights), operations.conductances(step.coarse)
     operations.interpolation(step, g, weights)
@@ -37,7 +36,7 @@ def interpolated(step: Coarsening, weights: np.ndarray, coarse: np.ndarray) -> n
     return np.array(fine)
 
 
-def stiffness(g: Conductances, shape: tuple[int, int, int]) -> np.ndarray:
+def stiffness(g: CpuConductances, shape: tuple[int, int, int]) -> np.ndarray:
     """(n, n) what the kernels make of conductances without any outside."""
     n = int(np.prod(shape))
     none, out, columns = operations.field(shape), operations.field(shape), []
@@ -52,7 +51,7 @@ def stiffness(g: Conductances, shape: tuple[int, int, int]) -> np.ndarray:
 def test_coarse_conductances_are_the_galerkin_product_twice_over(
     shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], axis: str
 ) -> None:
-    g: Conductances = single(random_operator(shape, periodic))
+    g: CpuConductances = single(random_operator(shape, periodic))
     for along in (AXES[axis], (AXES[axis] + 1) % 3):  # first of 7 points, then of 27
         step = coarsening(shape, along, periodic[2 - along])
         weights, coarse = coarsened(step, g)

@@ -18,6 +18,7 @@ pytestmark = [
 COUNT, NUMBER, SINGLE, DOUBLE, BYTE = types.uint32, types.int64, types.float32, types.float64, types.uint8
 SHAPE, BOX, SUMS = types.UniTuple(COUNT, 3), types.UniTuple(NUMBER, 3), DOUBLE[:, ::1]
 THREADS = 256
+IN_FLOAT64 = "build_galerkin"  # on both targets, see `multigrid.galerkin`
 REGISTERS = 65536 // 2 // THREADS  # two blocks on a multiprocessor at least
 
 
@@ -48,13 +49,13 @@ def sweeps() -> Iterator[Built]:
 def transfers() -> Iterator[Built]:
     f = SINGLE[::1]
     arguments = COUNT, COUNT, COUNT, f, f, f
-    yield Built("cuda.transfers", "build_restrict", None, arguments)
+    yield Built("cuda.sweeps", "build_restrict", None, arguments)
     for add in (True, False):
-        yield Built("cuda.transfers", "build_interpolate", add, arguments)
+        yield Built("cuda.sweeps", "build_interpolate", add, arguments)
     for faces in (True, False):
         g = types.UniTuple(f, 3 if faces else 1)
-        yield Built("cuda.galerkin", "build_sides", faces, (BOX, NUMBER, BOX, BOX, BOX, NUMBER, g, f))
-        yield Built("cuda.galerkin", "build_galerkin", faces, (BOX, NUMBER, BOX, BOX, g, f, f))
+        yield Built("cuda.sweeps", "build_sides", faces, (BOX, NUMBER, BOX, BOX, BOX, NUMBER, g, f))
+        yield Built("cuda.sweeps", "build_galerkin", faces, (BOX, NUMBER, BOX, BOX, g, f, f))
 
 
 def passes() -> Iterator[Built]:
@@ -101,7 +102,7 @@ def test_a_multigrid_kernel_compiles_without_spills_or_calls_or_needless_float64
     built = ALL[name]
     ptx = str(cuda.compile_ptx(built.build(built.variant), types.void(*built.arguments), cc=(9, 0))[0])
     assert not re.search(r"^\s*call\b", ptx, re.MULTILINE)
-    if not any("float64" in str(each) for each in built.arguments):
+    if built.builder != IN_FLOAT64 and not any("float64" in str(each) for each in built.arguments):
         assert ".f64" not in ptx
     report = _assembled(ptx, (9, 0))[1]
     used = re.findall(r"(\d+) bytes (?:stack frame|spill stores|spill loads)", report)

@@ -6,10 +6,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-import on_simulator
 import pytest
 import simulate_multigrid
 from heatsim_kernels.multigrid.cpu import operations
+from helpers import simulator
 from multigrid_cases import noise
 
 pytestmark = [  # one process simulates once for all
@@ -21,11 +21,11 @@ SHAPE = (3, 4, 5)
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return on_simulator.results(
+    return simulator.results(
         simulate_multigrid.__file__,
         tmp_path_factory.mktemp("simulator"),
-        on_simulator.ROOT,
-        Path(on_simulator.__file__).parent,
+        simulator.ROOT,
+        Path(simulator.__file__).parent,
     )
 
 
@@ -35,10 +35,11 @@ def require_equal(simulated: dict[str, np.ndarray], name: str, expected: dict[st
 
 
 @pytest.mark.parametrize("name", simulate_multigrid.TRIALS)
-def test_every_kernel_gives_what_that_of_the_cpu_gives(name: str, simulated: dict[str, np.ndarray]) -> None:
+def test_every_kernel_gives_the_bits_of_that_of_the_cpu(name: str, simulated: dict[str, np.ndarray]) -> None:
+    """Bit for bit: passes over a level, transfers, weights and Galerkin products are one source for both."""
     expected = simulate_multigrid.kernels_one_by_one(operations, simulate_multigrid.TRIALS[name])
-    require_equal(simulated, name, expected)
-    np.testing.assert_allclose(simulated[f"{name}: A x in float64"], expected["A x in float64"], rtol=1e-13, atol=1e-14)
+    for part, values in expected.items():
+        assert simulated[f"{name}: {part}"].tobytes() == values.tobytes(), part
 
 
 def test_the_passes_of_the_gradient_are_those_of_the_cpu(simulated: dict[str, np.ndarray]) -> None:
@@ -61,8 +62,6 @@ def test_arithmetic_of_fields_is_that_of_arrays(simulated: dict[str, np.ndarray]
     expected = {
         "arithmetic": 0.5 + 2.0 * (u - v) / 4.0 - u * v - 1.0,
         "reversed": 3.0 - u,
-        "planes": np.concatenate([u[1].ravel(), u[:, 1].ravel(), u[:, :, 1].ravel()]),
-        "cells": u.reshape(-1)[[[0, 7], [59, 3]]],
         "weighted sums": np.array([(np.where(kinds, 5.0, 3.0) * u).sum(), 3.0 * u.sum()]),
     }
     require_equal(simulated, "fields", expected)

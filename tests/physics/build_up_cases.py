@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 import tomli_w
+from helpers import in_memory
 
-from heatsim.integrators import make_field
-from heatsim.problem import Problem, build_problem
-from heatsim.scenario import loads
 from heatsim.simulation.state import State
-from heatsim.simulation.time_loop import Timings, simulate
 
 Table = dict[str, Any]
 INTEGRATORS = ("euler", "implicit", "steady")
@@ -60,24 +57,9 @@ def scenario(grid: Table, materials: Table, integrator: str = "steady", end: flo
     return tomli_w.dumps(document | sections)
 
 
-def problem_of(text: str) -> Problem:
-    return build_problem(loads(text))
-
-
 def run(text: str) -> State:
     """The state at the end."""
-    problem = problem_of(text)
-    state = State(problem, make_field(problem, "cpu"))
-    assert simulate(state, [], Timings())
-    return state
-
-
-def fixed(temperature: float | str) -> Table:
-    return {"kind": "fixed", "temperature": temperature}
-
-
-def convection(coefficient: float, ambient: float) -> Table:
-    return {"kind": "convection", "coefficient": coefficient, "ambient": ambient}
+    return in_memory.run(text).state
 
 
 def observed_order(counts: Sequence[int], errors: Sequence[float]) -> float:

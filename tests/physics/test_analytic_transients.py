@@ -12,8 +12,8 @@ from math import pi, sqrt
 
 import numpy as np
 import pytest
-from physics_cases import AXES, FACES, Outcome, Run, case, observed_order, rms
-from scenario_texts import convection, fixed, flux, material
+from helpers.in_memory import AXES, FACES, Outcome, Run, case, observed_order, rms
+from helpers.scenario_texts import convection, fixed, flux, material
 from scipy.special import erfc, erfcx
 
 K, DENSITY, HEAT_CAPACITY = 45.0, 7850.0, 460.0  # steel

@@ -7,18 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import physics_cases
 import pytest
 import tomli_w
-from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
-from physics_cases import Run, case, observed_order, of_kernels
-from scenario_texts import box, convection, fixed, flux, material
+from helpers import in_memory
+from helpers.in_memory import Run, case, observed_order
+from helpers.scenario_texts import box, convection, fixed, flux, material
 
 KELVIN = 273.15
 SIGMA = 5.670374419e-8
 AMBIENT = 20.0
-
-kernel = of_kernels(NONLINEAR_SWEEPS)
 
 
 def steady(text: str, tolerance: float = 1e-9) -> str:
@@ -61,7 +58,7 @@ def test_the_coefficient_is_that_of_the_surface_however_thick_the_cells(cells: i
 
     surface = root(lambda x: lost(x) - (100.0 - x), AMBIENT, 100.0)
     faces = {"x_min": fixed(100.0), "x_max": convection("0.05*(T - 20)", AMBIENT)}
-    done = physics_cases.run(steady(case([cells, 1, 1], 1.0, initial=100.0, boundary=faces)))
+    done = in_memory.run(steady(case([cells, 1, 1], 1.0, initial=100.0, boundary=faces)))
     assert done.energy.faces["x_min"] == pytest.approx(lost(surface), rel=1e-7)
     assert done.energy.faces["x_max"] == pytest.approx(-done.energy.faces["x_min"], rel=1e-9)
     exact = 100.0 - (100.0 - surface) * (np.arange(cells) + 0.5) / cells
@@ -82,7 +79,7 @@ def test_conductivity_and_coefficient_that_both_follow_temperature_converge_to_s
     wall = {"wall": {"conductivity": "1 + (T/50)**2", "density": 1.0, "heat_capacity": 1.0}}
     counts, errors = (4, 8, 16), []
     for n in counts:
-        done = physics_cases.run(steady(case([n, 1, 1], 1.0, materials=wall, boundary=faces)))
+        done = in_memory.run(steady(case([n, 1, 1], 1.0, materials=wall, boundary=faces)))
         errors.append(abs(done.energy.faces["x_min"] / lost(surface) - 1))
     assert errors[-1] < 2e-4
     assert observed_order([1 / n for n in counts], errors) > 1.8
@@ -91,7 +88,7 @@ def test_conductivity_and_coefficient_that_both_follow_temperature_converge_to_s
 def test_a_heated_body_finds_the_temperature_at_which_it_sheds_its_heat() -> None:
     """From the ambient's own temperature, where free convection begins with a coefficient of 0."""
     faces = {"x_min": flux(100.0), "x_max": convection("1.32*abs((T - 20)/0.1)**0.25", AMBIENT)}
-    done = physics_cases.run(steady(case([4, 2, 1], 1.0, initial=AMBIENT, boundary=faces)))
+    done = in_memory.run(steady(case([4, 2, 1], 1.0, initial=AMBIENT, boundary=faces)))
     excess = (100.0 / 1.32 * 0.1**0.25) ** 0.8
     exact = AMBIENT + excess + 100.0 * (1 - done.points()[0])
     np.testing.assert_allclose(done.temperature, np.broadcast_to(exact, done.temperature.shape), rtol=1e-4)
@@ -103,7 +100,7 @@ def test_a_body_that_radiates_by_its_temperature_is_as_warm_as_its_heat_demands(
     face = {"kind": "radiation", "emissivity": "min(5e-4*(T + 273.15), 1)", "ambient": -KELVIN}
     wall = {"wall": {"conductivity": 40.0, "density": 1.0, "heat_capacity": 1.0}}
     faces = {"x_min": flux(5000.0), "x_max": face}
-    done = physics_cases.run(steady(case([6, 1, 1], 1.0, materials=wall, initial=400.0, boundary=faces)))
+    done = in_memory.run(steady(case([6, 1, 1], 1.0, materials=wall, initial=400.0, boundary=faces)))
     exact = (5000.0 / (5e-4 * SIGMA)) ** 0.2 - KELVIN + 5000.0 / 40.0 * (1 - done.points()[0])
     np.testing.assert_allclose(done.temperature, exact, atol=1e-3)
 
@@ -118,13 +115,13 @@ def test_the_stable_step_counts_the_steepest_loss_at_all_times(ambient: float | 
         initial=100.0,
         boundary={"x_max": convection("2 + T/50", ambient)},
     )
-    assert physics_cases.problem_of(text).stability_limit == pytest.approx(1e4 / 7.0, rel=1e-3)
+    assert in_memory.problem_of(text).stability_limit == pytest.approx(1e4 / 7.0, rel=1e-3)
 
 
 @pytest.mark.parametrize("ambient", [20.1, 25.3, 36.7, -17.9, 0.7])
 def test_a_power_of_the_excess_has_a_value_at_the_ambient_itself(ambient: float) -> None:
     face = convection(f"2*(T - ({ambient}))**0.25", ambient)
-    problem = physics_cases.problem_of(case([2, 1, 1], 1.0, initial=83.3, boundary={"x_max": face}))
+    problem = in_memory.problem_of(case([2, 1, 1], 1.0, initial=83.3, boundary={"x_max": face}))
     assert np.isfinite(problem.stability_limit)
 
 
@@ -173,7 +170,7 @@ def test_an_emissivity_follows_the_surface(run: Run) -> None:
     assert float(done.temperature[0, 0, 0]) == pytest.approx(exact, abs=0.1)
 
 
-def test_patches_have_laws_of_their_own_and_the_ledger_closes(kernel: str) -> None:
+def test_patches_have_laws_of_their_own_and_the_ledger_closes() -> None:
     top: dict[str, Any] = convection("2*abs(T - 20)**0.25", AMBIENT)
     top["patches"] = [{"where": "x < 0.3", **convection("30*(1 + 0.01*T)", 40.0)}, {"where": "y > 0.6", **fixed(50.0)}]
     glass = {"conductivity": 0.5, "density": 2.0, "heat_capacity": "1 + 0.001*T"}
@@ -186,13 +183,13 @@ def test_patches_have_laws_of_their_own_and_the_ledger_closes(kernel: str) -> No
         boundary={"z_max": top, "x_max": convection("(3 + sin(9*t))*(1 + T/100)", "20 + 30*y"), "y_min": flux(20.0)},
         sources=[{"power": 30.0}],
     )
-    done = physics_cases.run(text, kernel)
+    done = in_memory.run(text)
     assert abs(done.energy.relative_residual) < 1e-12
     assert done.energy.faces["z_max"] < 0
 
 
 def test_the_flux_field_at_a_face_is_the_heat_that_passes_it() -> None:
     faces = {"x_min": fixed(100.0), "x_max": convection("3*abs(T - 20)**0.25", AMBIENT)}
-    done = physics_cases.run(steady(case([5, 2, 1], 1.0, boundary=faces)))
+    done = in_memory.run(steady(case([5, 2, 1], 1.0, boundary=faces)))
     heat, _ = done.problem.flux_and_gradient(done.temperature - done.problem.reference, np.inf)
     np.testing.assert_allclose(heat[0], done.energy.faces["x_min"], rtol=1e-7)

@@ -7,8 +7,8 @@ from math import pi, prod
 
 import numpy as np
 import pytest
-from physics_cases import AXES, Outcome, Recording, Run, both, case
-from scenario_texts import INSULATED, PERIODIC, box, convection, fixed, flux, material
+from helpers.in_memory import AXES, Outcome, Recording, Run, both, case
+from helpers.scenario_texts import INSULATED, PERIODIC, box, convection, fixed, flux, material
 
 CELLS, SIZE = (7, 6, 5), (0.7, 0.5, 0.4)
 MATERIALS = {"a": material([2.0, 1.0, 0.5], 2.0, 1.5), "b": material(0.4, 1.0, 0.5)}

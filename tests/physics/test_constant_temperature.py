@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from physics_cases import Run, case
-from scenario_texts import INSULATED, PERIODIC, box, convection, fixed, flux, material
+from helpers.in_memory import Run, case
+from helpers.scenario_texts import INSULATED, PERIODIC, box, convection, fixed, flux, material
 
 MATERIALS = {"steel": material(45.0, 7850.0, 460.0), "wood": material([0.3, 0.15, 0.11], 600.0, 1700.0)}
 BODIES = {"steel": [], "steel and wood": [{"material": "wood", **box((0.3, 0.2, 0.0), (0.9, 0.7, 0.8))}]}

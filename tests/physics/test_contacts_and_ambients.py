@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from build_up_cases import INTEGRATORS, Table, box, convection, fixed, grid, layers, material, problem_of, run, scenario
+from build_up_cases import INTEGRATORS, Table, box, grid, layers, material, run, scenario
+from helpers.in_memory import problem_of
+from helpers.scenario_texts import convection, fixed
 
 import heatsim
 from heatsim.errors import ScenarioError

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from build_up_cases import Table, fixed, grid, material, problem_of, run, scenario
+from build_up_cases import Table, grid, material, run, scenario
+from helpers.in_memory import problem_of
+from helpers.scenario_texts import fixed
 
 RESISTANCE, POWER, RADIUS = 0.01, 5.0, 0.009
 GOOD = material(1e5, 3.4e6)

@@ -12,8 +12,8 @@ from math import ceil, exp, pi, sin
 
 import numpy as np
 import pytest
-from physics_cases import AXES, FACES, Run, case, observed_order, rms
-from scenario_texts import INSULATED, convection, fixed, flux, material
+from helpers.in_memory import AXES, FACES, Run, case, observed_order, rms
+from helpers.scenario_texts import INSULATED, convection, fixed, flux, material
 from scipy.integrate import solve_ivp
 
 from heatsim.scenario import Expression
@@ -110,7 +110,7 @@ SOLUTIONS = {
     "3-D, mixed": (BLOCK, ("fixed", "convection", "insulated", "flux", "convection", "fixed")),
     "3-D, mixed the other way round": (BLOCK, ("flux", "fixed", "insulated", "convection", "fixed", "convection")),
 }
-GRIDS = {1: (10, 20, 40), 2: (8, 16, 32), 3: (8, 12, 18)}
+GRIDS = {1: (10, 20, 30), 2: (8, 16, 32), 3: (8, 14)}
 
 
 @pytest.mark.parametrize(("solution", "kinds"), SOLUTIONS.values(), ids=SOLUTIONS)

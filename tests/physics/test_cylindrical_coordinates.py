@@ -6,7 +6,8 @@ from math import factorial
 
 import numpy as np
 import pytest
-from build_up_cases import Table, box, convection, fixed, grid, layers, material, observed_order, run, scenario
+from build_up_cases import Table, box, grid, layers, material, observed_order, run, scenario
+from helpers.scenario_texts import convection, fixed
 
 TURN = (2 * np.pi, 1)
 ROUND: Table = {"coordinates": "cylindrical"}

@@ -11,8 +11,8 @@ from math import ceil, exp, pi, sin
 
 import numpy as np
 import pytest
-from physics_cases import AXES, Run, both, case, observed_order, problem_of, rms
-from scenario_texts import INSULATED, PERIODIC, convection, fixed, material
+from helpers.in_memory import AXES, Run, both, case, observed_order, problem_of, rms
+from helpers.scenario_texts import INSULATED, PERIODIC, convection, fixed, material
 from scipy.optimize import brentq
 
 CONDUCTIVITY = {"x": 1.0, "y": 2.0, "z": 0.5}

@@ -8,7 +8,8 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from build_up_cases import box, convection, fixed, grid, layers, material, run, scenario
+from build_up_cases import box, grid, layers, material, run, scenario
+from helpers.scenario_texts import convection, fixed
 
 from heatsim.errors import ScenarioError
 from heatsim.recorders.derived_fields import derived_fields

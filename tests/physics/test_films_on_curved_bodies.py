@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from build_up_cases import Table, grid, material, problem_of, run, scenario
+from build_up_cases import Table, grid, material, run, scenario
+from helpers.in_memory import problem_of
 
 from heatsim.problem import Problem
 

@@ -6,12 +6,11 @@ import tomllib
 from typing import Any
 
 import numpy as np
-import physics_cases
 import pytest
 import tomli_w
-from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
-from physics_cases import Run, both, case, of_kernels
-from scenario_texts import INSULATED, box, convection, fixed, flux, material
+from helpers import in_memory
+from helpers.in_memory import Run, both, case
+from helpers.scenario_texts import INSULATED, box, convection, fixed, flux, material
 
 import heatsim.scenario
 from heatsim.integrators import make_field
@@ -23,9 +22,6 @@ from heatsim.simulation.state import State
 KELVIN = 273.15
 SIGMA = 5.670374419e-8
 TABLE = {"T": [0.0, 100.0, 200.0], "value": [1.0, 3.0, 2.0]}
-
-
-kernel = of_kernels(NONLINEAR_SWEEPS)
 
 
 def taken_by(text: str, integrator: str, **time: float) -> str:
@@ -54,7 +50,7 @@ def test_a_wall_passes_the_integral_of_its_conductivity_in_the_steady_state() ->
     text = case(
         [8, 1, 1], 1.0, materials={"wall": following(TABLE)}, boundary={"x_min": fixed(0.0), "x_max": fixed(200.0)}
     )
-    done = physics_cases.run(steady(text))
+    done = in_memory.run(steady(text))
     assert done.energy.faces["x_max"] == pytest.approx(450.0, rel=1e-7)  # (200 + 250) W/m2 through 1 m2
     assert done.energy.faces["x_min"] == pytest.approx(-450.0, rel=1e-7)
     assert abs(done.energy.relative_residual) < 1e-10
@@ -64,7 +60,7 @@ def test_a_wall_passes_the_integral_of_its_conductivity_in_the_steady_state() ->
 
 def test_a_plate_between_a_heated_and_a_radiating_face_finds_the_temperature_that_radiates_the_heat() -> None:
     text = case([4, 1, 1], 1.0, boundary={"x_min": flux(1000.0), "x_max": radiation(0.8, 20.0)}, initial=20.0)
-    done = physics_cases.run(steady(text))
+    done = in_memory.run(steady(text))
     outside = ((1000.0 / (0.8 * SIGMA)) + (20.0 + KELVIN) ** 4) ** 0.25 - KELVIN
     assert done.temperature[0, 0] == pytest.approx(outside + 1000.0 * (1.0 - np.array([1, 3, 5, 7]) / 8), rel=1e-7)
 
@@ -78,7 +74,7 @@ def test_an_ambient_in_the_grid_takes_the_heat_of_a_body_that_follows_temperatur
         boundary={"x_min": fixed(100.0)},
     )
     room = {"ambients": {"room": {"temperature": 0.0, "coefficient": 4.0}}}
-    done = physics_cases.run(steady(text + tomli_w.dumps(room)))
+    done = in_memory.run(steady(text + tomli_w.dumps(room)))
     heat = -done.energy.ambients["room"]
     surface = heat / 4.0
     # k = 1 + T/50 over 0.5 m; of the half cell beside an ambient it is taken in the middle
@@ -87,12 +83,12 @@ def test_an_ambient_in_the_grid_takes_the_heat_of_a_body_that_follows_temperatur
     assert done.temperature[0, 0, 3:] == pytest.approx(0.0, abs=1e-12)
 
 
-def test_a_body_heated_through_its_melting_point_stays_there_until_it_has_melted(kernel: str) -> None:
+def test_a_body_heated_through_its_melting_point_stays_there_until_it_has_melted() -> None:
     melting = {"latent": {"heat": 100.0, "solidus": 30.0, "liquidus": 30.0}}
     share = []
     for end in (5.0, 15.0, 25.0, 45.0):  # 100 W into 10 kg, in 1 m3: 3 J/(kg K), 100 J/kg
         text = case([4, 2, 2], end, materials={"ice": following(**melting)}, sources=[{"power": 100.0}], step=0.25)
-        done = physics_cases.run(text, kernel)
+        done = in_memory.run(text)
         heat = 100.0 * end / 10.0  # J/kg
         expected = heat / 3.0 if heat < 90.0 else max(30.0, 30.0 + (heat - 190.0) / 3.0)
         assert done.temperature == pytest.approx(expected, abs=1e-6)
@@ -167,7 +163,7 @@ GRIDS = {
 
 
 @pytest.mark.parametrize("grid", GRIDS)
-def test_a_table_of_one_value_gives_what_the_number_gives(kernel: str, grid: str) -> None:
+def test_a_table_of_one_value_gives_what_the_number_gives(grid: str) -> None:
     outcomes = []
     for value in (lambda number: number, constant):
         materials = {"a": following(value(2.0), value(3.0)), "b": following(value(0.5), 1.0)}
@@ -182,7 +178,7 @@ def test_a_table_of_one_value_gives_what_the_number_gives(kernel: str, grid: str
             **LINEAR,  # type: ignore[arg-type]
         )
         extra = "".join(f"{axis} = {{ edges = {given['edges']} }}\n" for axis, given in GRIDS[grid].items())
-        outcomes.append(physics_cases.run(text.replace("[grid]\n", f"[grid]\n{extra}"), kernel))
+        outcomes.append(in_memory.run(text.replace("[grid]\n", f"[grid]\n{extra}")))
     linear, tabled = outcomes
     assert not linear.problem.temperature_dependent
     assert tabled.problem.temperature_dependent
@@ -191,7 +187,7 @@ def test_a_table_of_one_value_gives_what_the_number_gives(kernel: str, grid: str
         assert tabled.energy.faces[face] == pytest.approx(heat, abs=1e-8)
 
 
-def test_cylindrical_coordinates_hold_for_tables_too(kernel: str) -> None:
+def test_cylindrical_coordinates_hold_for_tables_too() -> None:
     outcomes = []
     for conductivity in (2.0, constant(2.0)):
         text = case(
@@ -203,17 +199,17 @@ def test_cylindrical_coordinates_hold_for_tables_too(kernel: str) -> None:
             boundary={"x_max": convection(7.0, 80.0), "z_min": fixed(10.0)},
             step=0.01,
         )
-        outcomes.append(physics_cases.run(text.replace("[grid]\n", '[grid]\ncoordinates = "cylindrical"\n'), kernel))
+        outcomes.append(in_memory.run(text.replace("[grid]\n", '[grid]\ncoordinates = "cylindrical"\n')))
     assert outcomes[1].temperature == pytest.approx(outcomes[0].temperature, abs=1e-9)
 
 
-def test_what_leaves_its_table_is_told_once_and_goes_on(kernel: str) -> None:
+def test_what_leaves_its_table_is_told_once_and_goes_on() -> None:
     text = case([4, 1, 1], 1.0, materials={"a": following(TABLE)}, boundary=both("x", fixed(250.0)), initial=150.0)
-    problem = physics_cases.problem_of(text)
-    state = State(problem, make_field(problem, kernel))
+    problem = runs.problem_of(text)
+    state = State(problem, make_field(problem, "cpu"))
     assert state.temperature().max() < 200.0
     assert state.cautions == []
-    done = physics_cases.run(text, kernel)
+    done = in_memory.run(text)
     for _ in range(2):
         assert done.temperature.max() > 200.0
     (caution,) = done.state.cautions
@@ -225,7 +221,7 @@ def test_what_leaves_its_table_is_told_once_and_goes_on(kernel: str) -> None:
 def test_what_a_run_would_take_is_estimated_where_something_follows_temperature(integrator: str) -> None:
     text = case([4, 1, 1], 1.0, materials={"a": following(TABLE)}, boundary=both("x", fixed(50.0)))
     text = taken_by(text, "auto" if integrator == "euler" else integrator)
-    problem, _, advice = runs.resolve_auto(physics_cases.problem_of(text), DeviceChoice("cpu", "cpu", "cpu"), full=True)
+    problem, _, advice = runs.resolve_auto(runs.problem_of(text), DeviceChoice("cpu", "cpu", "cpu"), full=True)
     numbers = dry_run.estimate_run(problem, "2 CPU threads", "cpu", advice)
     assert numbers["seconds"] > 0
     assert numbers["steps"] == (1 if integrator == "steady" else 10)  # snapshots
@@ -233,9 +229,7 @@ def test_what_a_run_would_take_is_estimated_where_something_follows_temperature(
 
 def test_auto_takes_euler_where_something_follows_temperature() -> None:
     text = case([4, 1, 1], 1.0, materials={"a": following(TABLE)}, boundary=both("x", fixed(50.0)))
-    problem, _, taken = runs.resolve_auto(
-        physics_cases.problem_of(taken_by(text, "auto")), DeviceChoice("cpu", "cpu", "cpu")
-    )
+    problem, _, taken = runs.resolve_auto(runs.problem_of(taken_by(text, "auto")), DeviceChoice("cpu", "cpu", "cpu"))
     assert problem.scenario.time.integrator == "euler"
     assert taken is not None
     assert "follow temperature" in taken.reason
@@ -244,7 +238,7 @@ def test_auto_takes_euler_where_something_follows_temperature() -> None:
 def test_the_reach_of_an_expression_ends_where_it_fails() -> None:
     # 4 - T/50 is positive below 200 degC only; nothing but the source could take the body there
     text = case([4, 1, 1], 1.0, materials={"a": following("4 - T/50")}, sources=[{"power": 1e4}], initial=20.0)
-    done = physics_cases.run(text)
+    done = in_memory.run(text)
     assert np.isfinite(done.temperature).all()
     assert done.temperature.max() > 200.0
     assert len(done.state.cautions) == 1

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from heatsim_kernels.field.window_source import window_heating_rate
-from physics_cases import Run, case, problem_of
-from scenario_texts import box, material
+from helpers.in_memory import Run, case, problem_of
+from helpers.scenario_texts import box, material
 
 from heatsim.errors import ScenarioError
 from heatsim.geometry.grid import Grid
@@ -204,29 +204,6 @@ def test_a_path_goes_up_and_down_with_its_surface(tmp_path: Path) -> None:
     layers = field.sum(axis=(1, 2))
     assert not layers[4:].any()
     assert all(low < high for low, high in pairwise(layers[:4]))
-
-
-BAD = [
-    ("0, 0.5, 0.5\n", "scan.csv:1:1: sources.0.beam.path: expected at least two rows, found one (a beam at rest"),
-    ("0, 0.5, 0.5, 1\n1, 0.5, 0.5, 1\n", "scan.csv:1:1: sources.0.beam.path: expected 3 columns (time, x, y) or 5"),
-    ("time, x, q\n0, 0, 0\n1, 0, 0\n", "scan.csv:1:1: sources.0.beam.path: expected the columns time, x, y and"),
-    ("x, y, z\n0, 0, 0\n1, 0, 0\n", "scan.csv:1:1: sources.0.beam.path: expected the columns time, x, y and"),
-    ("time, x, x\n0, 0, 0\n1, 0, 0\n", "scan.csv:1:1: sources.0.beam.path: expected the columns time, x, y and"),
-    ("1, 0, 0\n1, 1, 0\n", "scan.csv:2:1: sources.0.beam.path: expected a time after 1 (s), found 1"),
-    ("time [s],x [mm],y [mm]\n0, 1, 1\n1, 2, 1\n", 'scan.csv:1:1: sources.0.beam.path: expected x in m, found "mm"'),
-    ("-1, 0, 0\n1, 1, 0\n", "scan.csv:1:1: sources.0.beam.path: expected a time >= 0 (s), found -1"),
-    ("5, 0, 0\n6, 1, 0\n", "scan.csv:1:1: sources.0.beam.path: expected a path that begins before time.end = 1 (s)"),
-    ("0, 0, 0\n1, 1.1, 0\n", "scan.csv:2:1: sources.0.beam.path: expected x from 0 to 1 (m), found 1.1, outside the"),
-    ("time, x, y, z\n0, 0, 0, 1\n1, 1, 1, 2\n", "scan.csv:3:1: sources.0.beam.path: expected z from 0 to 1 (m), found"),
-    ("0, 0, 0, 1, 0.5\n1, 1, 0, 1, 1\n", "scan.csv:1:1: sources.0.beam.path: expected on = 1 or 0, found 0.5"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("path", "message"), BAD)
-def test_a_bad_path_is_told_with_its_line(tmp_path: Path, path: str, message: str) -> None:
-    with pytest.raises(ScenarioError) as refusal:
-        problem_of(case([4, 4, 4], 1.0, sources=[with_path(tmp_path, GAUSSIAN, path)]))
-    assert str(refusal.value).startswith(f"{tmp_path}/{message}")
 
 
 def test_places_outside_the_grid_do_no_harm_with_the_beam_off(tmp_path: Path) -> None:

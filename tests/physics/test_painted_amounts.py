@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from build_up_cases import Table, grid, material, problem_of, scenario
+from build_up_cases import Table, grid, material, scenario
+from helpers.in_memory import problem_of
 
 FINE, COARSE = 60, 10
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from physics_cases import Run, case, problem_of
-from scenario_texts import Face, convection, fixed, flux, material
+from helpers.in_memory import Run, case, problem_of
+from helpers.scenario_texts import Face, convection, fixed, flux, material
 
 from heatsim.errors import ScenarioError
 

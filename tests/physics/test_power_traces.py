@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from physics_cases import Run, case, problem_of
-from scenario_texts import box, material
+from helpers.in_memory import Run, case, problem_of
+from helpers.scenario_texts import box, material
 
 from heatsim.errors import ScenarioError
 from heatsim.integrators import make_field
@@ -65,64 +65,12 @@ def test_traces_beside_other_sources_and_smoothing_keep_their_energy(trace: str,
         assert outcome.energy.sources == pytest.approx(expected, rel=1e-9)
 
 
-BAD = [
-    ("", "power.csv: sources.0.trace: expected rows of numbers, found none"),
-    ("time, power\n", "power.csv: sources.0.trace: expected rows of numbers, found none"),
-    ("0, 1\n", "power.csv:1:1: sources.0.trace: expected at least two rows, found one"),
-    ("0, 1\n# here\n\n1, 2, 3\n", "power.csv:4:1: sources.0.trace: expected 2 values, found 3"),
-    ("t, W\n0, 1\n1, two\n", 'power.csv:3:3: sources.0.trace: expected a number, found "two"'),
-    ("0, 1\n1, nan\n", 'power.csv:2:3: sources.0.trace: expected a number, found "nan"'),
-    (
-        "0, 1\n2, 1\n2, 0\n",
-        "power.csv:3:1: sources.0.trace: expected a time after 2 (s), found 2 "
-        "(a step is a short ramp: 1 and 1.001, for example)",
-    ),
-    ("# here\ntime [ms], power [kW]\n0, 1\n2, 1\n", 'power.csv:2:1: sources.0.trace: expected time in s, found "ms"'),
-    ("time [s],power (kW)\n0, 1\n2, 1\n", 'power.csv:1:1: sources.0.trace: expected power in W, found "kW"'),
-    ("0, 1\n2, 1\n1, 0\n", "power.csv:3:1: sources.0.trace: expected a time after 2 (s), found 1"),
-    ("-1, 1\n2, 1\n", "power.csv:1:1: sources.0.trace: expected a time >= 0 (s), found -1"),
-    (
-        "0, 1, 2\n1, 1, 2\n",
-        "power.csv:1:1: sources.0.trace: expected 2 columns (time, power), found 3 "
-        "(or named in the first line: time [s], power [W])",
-    ),
-    (
-        "# here\ntime,watt\n0, 1\n1, 1\n",
-        "power.csv:2:1: sources.0.trace: expected the columns time, power, found time, watt "
-        "(name them as in: time [s], power [W])",
-    ),
-    (
-        "time_ms,power_kW\n0, 1\n1, 1\n",
-        "power.csv:1:1: sources.0.trace: expected the columns time, power, found time_ms",
-    ),
-    ("power, time\n0, 1\n1, 1\n", "power.csv:3:1: sources.0.trace: expected a time after 1 (s), found 1"),
-    (
-        'time,power\n0,1\n1,"2,5"\n',
-        "power.csv:3:1: sources.0.trace: expected 2 values, found 3 "
-        "(commas separate values, and decimals have a point: 2.5)",
-    ),
-    ("time;power\n0;1,5\n1;2\n", "power.csv:2:1: sources.0.trace: expected 1 values, found 2 (commas separate values"),
-    ("9, 1\n10, 1\n", "power.csv:1:1: sources.0.trace: expected a trace that begins before time.end = 1 (s), found 9"),
-    ("caf\xe9, 1\n", "power.csv: sources.0.trace: expected UTF-8 text"),
-]
-
-
 def test_columns_that_are_named_stand_in_any_order(tmp_path: Path) -> None:
     path = tmp_path / "power.csv"
     path.write_text('"power (W)",t [s]\n3,0\n5,1\n')
     problem = problem_of(text([{"trace": str(path)}]))
     powers = problem.source_energy(problem.drive(np.array([0.0, 0.5])), 1.0, 2)
     np.testing.assert_allclose(powers, [3.0, 4.0], rtol=1e-12)
-
-
-@pytest.mark.parametrize(("content", "message"), BAD)
-def test_a_bad_trace_is_told_with_its_line(tmp_path: Path, content: str, message: str) -> None:
-    path = tmp_path / "power.csv"
-    path.write_bytes(content.encode("latin-1"))
-    with pytest.raises(ScenarioError) as refusal:
-        problem_of(text([{"trace": str(path)}]))
-    assert str(refusal.value).startswith(f"{tmp_path}/{message}")
-    assert refusal.value.exit_code == 2
 
 
 def test_a_trace_that_is_missing_is_told_with_its_key(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import tomli_w
-from physics_cases import both, case
-from scenario_texts import convection, fixed, flux, material
+from helpers.in_memory import both, case
+from helpers.scenario_texts import convection, fixed, flux, material
 
 from heatsim.errors import ScenarioError
 from heatsim.problem import build_problem

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numba
 import numpy as np
-import physics_cases
 import pytest
-from physics_cases import Run, case
-from scenario_texts import box, convection, fixed, flux, material
+from helpers import in_memory
+from helpers.in_memory import Run, case
+from helpers.scenario_texts import box, convection, fixed, flux, material
 
 from heatsim.integrators import euler
 
@@ -59,7 +59,7 @@ def test_any_number_of_threads_gives_the_same_bits(threads: int, cells: tuple[in
     outcomes = []
     for count in range(1, threads + 1):
         numba.set_num_threads(count)
-        outcomes.append(physics_cases.run(problem(cells)))
+        outcomes.append(in_memory.run(problem(cells)))
     for other in outcomes[1:]:
         assert np.array_equal(other.temperature, outcomes[0].temperature)
         assert other.energy.faces == outcomes[0].energy.faces

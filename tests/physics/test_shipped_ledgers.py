@@ -14,15 +14,20 @@ from heatsim.simulation.time_loop import Timings, simulate
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
 STEPS = 300
+TOLERANCE = {"float64": 1e-10, "float32": 1e-4}
+# All in float64, where rounding hides least; in float32 one each of a plain body, a composite, a beam and what melts.
+SINGLE = ("quick_start", "chip_under_lid", "laser_scan", "melt_pool")
+RUNS = [
+    (path, precision) for path in SCENARIOS for precision in TOLERANCE if precision == "float64" or path.stem in SINGLE
+]
 OVERRIDES = {
     "melt_pool": ["grid.cells=[40, 20, 10]"],
     "window_frame": ["time.integrator=euler", "time.end=1"],  # on the way to its steady state
 }
 
 
-@pytest.mark.parametrize(("precision", "tolerance"), [("float64", 1e-10), ("float32", 1e-4)])
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_the_energy_ledger_closes(path: Path, precision: str, tolerance: float) -> None:
+@pytest.mark.parametrize(("path", "precision"), RUNS, ids=lambda value: getattr(value, "stem", value))
+def test_the_energy_ledger_closes(path: Path, precision: str) -> None:
     overrides = ["compute.device=cpu", f"compute.precision={precision}", *OVERRIDES.get(path.stem, [])]
     end = STEPS * build_problem(load(path, overrides)).largest_step
     problem = build_problem(load(path, [*overrides, f"time.end={end}"]))
@@ -30,4 +35,4 @@ def test_the_energy_ledger_closes(path: Path, precision: str, tolerance: float) 
     assert simulate(state, [], Timings())
     assert state.step >= STEPS
     assert state.energy.moved > 0
-    assert abs(state.energy.relative_residual) < tolerance
+    assert abs(state.energy.relative_residual) < TOLERANCE[precision]

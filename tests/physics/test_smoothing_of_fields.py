@@ -8,8 +8,8 @@ from math import sqrt
 import numpy as np
 import pytest
 import tomli_w
-from physics_cases import case
-from scenario_texts import box, material
+from helpers.in_memory import case
+from helpers.scenario_texts import box, material
 
 from heatsim.errors import NoGpuError, ScenarioError
 from heatsim.integrators import make_field

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from physics_cases import SAFETY, Recording, Run, both, case, problem_of
-from scenario_texts import box, convection, fixed, flux, material
+from helpers.in_memory import SAFETY, Recording, Run, both, case, problem_of
+from helpers.scenario_texts import box, convection, fixed, flux, material
 
 from heatsim.errors import NotFiniteError, ScenarioError
 

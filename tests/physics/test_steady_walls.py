@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from physics_cases import AXES, Outcome, Recording, Run, case
-from scenario_texts import convection, fixed, flux, material
+from helpers.in_memory import AXES, Outcome, Recording, Run, case
+from helpers.scenario_texts import convection, fixed, flux, material
 
 HOT, COLD = 100.0, 20.0
 CELLS = 8  # along the wall, which is 1 m thick

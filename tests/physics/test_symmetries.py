@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from physics_cases import AXES, Run, both, case
-from scenario_texts import PERIODIC, box, convection, fixed, flux, material
+from helpers.in_memory import AXES, Run, both, case
+from helpers.scenario_texts import PERIODIC, box, convection, fixed, flux, material
 
 MATERIALS = {"a": material([2.0, 1.0, 0.5], 2.0, 1.5), "b": material([0.2, 0.6, 0.4], 1.0, 0.5)}
 RNG_SEED = 20

@@ -6,13 +6,14 @@ import tomllib
 from typing import Any
 
 import numpy as np
-import physics_cases
 import pytest
 import tomli_w
 from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from heatsim_kernels.stencil import SWEEPS
-from physics_cases import case
-from scenario_texts import box, fixed, material
+from helpers import in_memory
+from helpers.in_memory import case
+from helpers.pairwise import Row, pairwise
+from helpers.scenario_texts import box, fixed, material
 
 from heatsim.integrators import ON_CUDA
 
@@ -27,10 +28,20 @@ MELTING = {
     "wool": material(0.1),
 }
 PARTS = [{"name": "all", "where": "x >= 0", "count": 1}, {"name": "wool", "material": "wool", "count": 1}]
+
+
+def allowed(row: Row) -> bool:
+    """Whether the kernel takes the body, as far as both are chosen."""
+    return not {"body", "kernel"} <= row.keys() or row["kernel"] in BODIES[row["body"]][1]
+
+
+BODIES = {"linear": (LINEAR, SWEEPS), "melting": (MELTING, NONLINEAR_SWEEPS)}
+FACTORS = {"body": tuple(BODIES), "kernel": tuple(SWEEPS), "precision": ("float32", "float64")}
+ON_CPU = [{"body": body, "kernel": "cpu", "precision": each} for body in BODIES for each in FACTORS["precision"]]
+ON_GPU = [row for row in pairwise(FACTORS, allowed) if row["kernel"] != "cpu"]
 WHERE = [
-    pytest.param(materials, name, id=f"{how}-{name}", marks=pytest.mark.gpu if name != "cpu" else ())
-    for how, materials, names in (("linear", LINEAR, SWEEPS), ("melting", MELTING, NONLINEAR_SWEEPS))
-    for name in names
+    pytest.param(*row.values(), id=" ".join(row.values()), marks=pytest.mark.gpu if row["kernel"] != "cpu" else ())
+    for row in (*ON_CPU, *ON_GPU)
 ]
 
 
@@ -48,7 +59,7 @@ def text_of(materials: dict[str, Any], precision: str) -> str:
     )
 
 
-def check(outcome: physics_cases.Outcome, rounding: float) -> None:
+def check(outcome: in_memory.Outcome, rounding: float) -> None:
     field = outcome.temperature.reshape(-1).astype(np.float64) - outcome.problem.reference
     rise = np.ptp(field)
     for part in outcome.problem.parts:
@@ -62,12 +73,9 @@ def check(outcome: physics_cases.Outcome, rounding: float) -> None:
     assert outcome.state.totals(everything.cells).heat - initial == pytest.approx(stored, rel=1e-6)
 
 
-@pytest.mark.parametrize("precision", ["float32", "float64"])
-@pytest.mark.parametrize(("materials", "kernel"), WHERE)
-def test_totals_are_those_of_the_field_and_of_the_balance(
-    materials: dict[str, Any], kernel: str, precision: str
-) -> None:
-    outcome = physics_cases.run(with_parts(text_of(materials, precision)), kernel)
+@pytest.mark.parametrize(("body", "kernel", "precision"), WHERE)
+def test_totals_are_those_of_the_field_and_of_the_balance(body: str, kernel: str, precision: str) -> None:
+    outcome = in_memory.run(with_parts(text_of(BODIES[body][0], precision)), kernel)
     check(outcome, 1e-6 if precision == "float32" else 1e-12)
 
 
@@ -77,4 +85,4 @@ def test_totals_are_those_of_the_field_and_of_the_balance(
 @pytest.mark.parametrize("materials", [LINEAR, MELTING], ids=["linear", "melting"])
 def test_totals_of_implicit_steps_are_too(materials: dict[str, Any], kernel: str) -> None:
     text = with_parts(text_of(materials, "float64"), integrator="implicit", step="auto", tolerance=1e-3)
-    check(physics_cases.run(text, kernel), 1e-12)
+    check(in_memory.run(text, kernel), 1e-12)

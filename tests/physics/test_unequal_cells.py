@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from build_up_cases import box, convection, fixed, grid, layers, material, observed_order, problem_of, run, scenario
+from build_up_cases import box, grid, layers, material, observed_order, run, scenario
+from helpers.in_memory import problem_of
+from helpers.scenario_texts import convection, fixed
 
 from heatsim.errors import ScenarioError
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scenario_texts import box, case, convection, fixed, material
+from helpers.scenario_texts import box, case, convection, fixed, material
 
 import heatsim
 from heatsim.geometry.grid import Grid

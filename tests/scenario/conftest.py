@@ -3,26 +3,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from helpers.scenario_texts import MINIMAL
 
 from heatsim.errors import ScenarioError
 from heatsim.scenario import loads
-
-# 13 lines: what a test appends begins at line 14
-MINIMAL = """\
-[grid]
-cells = [8, 8, 8]
-size = [0.1, 0.1, 0.1]
-[time]
-end = 10.0
-[materials.copper]
-conductivity = 398.0
-density = 8960.0
-heat_capacity = 385.0
-[[regions]]
-material = "copper"
-[initial]
-temperature = 293.15
-"""
 
 
 @pytest.fixture

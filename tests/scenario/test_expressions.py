@@ -1,11 +1,8 @@
-"""Expressions: what parses, what it means in each of its forms, and how time is separated."""
+"""Expressions: what parses, what it means, and how time is separated."""
 
 import copy
 import math
-import os
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -75,17 +72,9 @@ def columns(names):
 
 
 @pytest.mark.parametrize("text", WELL_CONDITIONED)
-def test_the_numpy_form_means_what_python_means(text):
+def test_an_expression_means_what_python_means(text):
     values = parse(text)(**POINTS)
     assert values == pytest.approx([in_python(text, **point) for point in columns("xyt")], rel=1e-14, abs=0)
-
-
-@pytest.mark.parametrize("text", WELL_CONDITIONED)
-def test_the_scalar_form_agrees_with_the_numpy_form(text):
-    expression = parse(text)
-    function = expression.function("x", "y", "t")
-    scalars = [function(point["x"], point["y"], point["t"]) for point in columns("xyt")]
-    assert scalars == pytest.approx(np.broadcast_to(expression(**POINTS), 4), rel=1e-14, abs=0)
 
 
 def test_erf_is_that_of_the_c_library_on_any_shape():
@@ -151,24 +140,11 @@ def test_values_that_are_not_finite_come_out_without_a_warning(text, x, expected
 @pytest.mark.parametrize("text", ["min(x, 1)", "min(1, x)", "max(x, 1)", "max(1, x)", "step(x)", "floor(x)", "x**2"])
 def test_a_nan_stays_a_nan(text):
     assert np.isnan(parse(text)(x=math.nan))
-    assert math.isnan(parse(text).function("x")(math.nan))
-
-
-def test_the_scalar_form_runs_only_the_branch_that_is_chosen():
-    guarded = parse("1/x if x > 0 and log(x) < 9 else sqrt(-x)").function("x")
-    assert guarded(0.5) == 2.0
-    assert guarded(0.0) == 0.0
-    assert guarded(-4.0) == 2.0
-    assert parse("x == 0 or 1/x > 2").function("x")(0.0) == 1.0
 
 
 def test_a_missing_variable_is_a_type_error():
     with pytest.raises(TypeError, match="needs t, y"):
         parse("x + y + t")(x=1)
-    with pytest.raises(TypeError, match="needs t"):
-        parse("x + t").function("x")
-    with pytest.raises(TypeError, match="not variables"):
-        parse("x").function("x", "math")
 
 
 def test_names_are_the_variables_in_use():
@@ -199,7 +175,7 @@ def test_an_expression_is_a_pydantic_field_that_no_table_can_forge():
 
 
 # --- random expressions, exact in binary -----------------------------------------------------------
-# Small powers of two under + - * / 2 and exact functions give exact results: the forms must agree to the bit.
+# Small powers of two under + - * / 2 and exact functions give exact results: NumPy and Python must agree to the bit.
 
 EXACT_POINTS = [
     {"x": 2.0, "y": -1.0, "t": 0.5},
@@ -225,13 +201,11 @@ def exact(names, leaves):
 
 
 @given(exact("xyt", leaves=8))
-def test_random_expressions_mean_the_same_in_every_form(text):
+def test_random_expressions_mean_what_python_means(text):
     expression = parse(text)
-    function = expression.function("x", "y", "t")
     for point in EXACT_POINTS:
         expected = in_python(text, **point)
         assert expression(**point) == expected
-        assert function(*point.values()) == expected
 
 
 def separable(parts):
@@ -310,84 +284,6 @@ def test_separation_stops_at_16_terms():
     assert len(parse("*".join(["(x + t)", "(1 + x*t)", "(y + t*t)", "(y - t)"])).split_time()) <= 16
     assert parse("*".join(["(x + t)"] * 5)).split_time() is None
     assert parse("*".join(["(x + t)"] * 50)).split_time() is None  # 2**50 terms were it to go on
-
-
-# --- Numba -----------------------------------------------------------------------------------------
-
-EVERYTHING = " + ".join(f"({text})" for text in WELL_CONDITIONED)
-NOT_FINITE = "1/x + log(x) + floor(1/x) + sqrt(x - 1) + (x - 1)**0.5"
-
-
-def test_numba_compiles_the_scalar_form_for_the_cpu():
-    numba = pytest.importorskip("numba")
-    expression = parse(EVERYTHING)
-    compiled = numba.njit(error_model="numpy")(expression.function("x", "y", "t"))
-    values = [compiled(*point.values()) for point in columns("xyt")]
-    assert compiled.nopython_signatures
-    assert values == pytest.approx(expression(**POINTS), rel=1e-14, abs=0)
-
-
-def test_numba_with_numpys_error_model_gives_what_is_not_finite():
-    numba = pytest.importorskip("numba")
-    for text in [
-        "1/x",
-        "log(x)",
-        "floor(-1/x)",
-        "sqrt(x - 1)",
-        "(x - 1)**0.5",
-        "max(0, x/x)",
-        "exp(9**9 + x)",
-    ]:
-        compiled = numba.njit(error_model="numpy")(parse(text).function("x"))
-        assert compiled(0.0) == pytest.approx(float(parse(text)(x=0.0)), nan_ok=True), text
-
-
-def test_an_integer_argument_or_a_mixed_branch_still_compiles():
-    numba = pytest.importorskip("numba")
-    compiled = numba.njit(error_model="numpy")(parse("x if x > 2 else (x > 1)").function("x"))
-    assert [compiled(i) for i in (1, 2, 3)] == [0.0, 1.0, 3.0]
-
-
-@pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_numba_compiles_the_scalar_form_for_cuda(precision):
-    cuda = pytest.importorskip("numba.cuda")
-    real = getattr(pytest.importorskip("numba").types, precision)
-    function = parse(EVERYTHING).function("x", "y", "t")
-    ptx, _ = cuda.compile_ptx(function, real(real, real, real), device=True, cc=(9, 0))
-    assert ".target sm_90" in ptx
-    assert ".visible .func" in ptx
-
-
-SIMULATED = """
-import sys
-import numpy as np
-from numba import cuda
-from heatsim.scenario.expressions.expression import Expression
-
-expression = Expression.parse(sys.argv[1], frozenset("xyt"))
-device = cuda.jit(device=True)(expression.function("x", "y", "t"))
-
-@cuda.jit
-def kernel(x, y, t, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = device(x[i], y[i], t[i])
-
-x, y, t = (np.array(values) for values in ([0.3, 1.0, 2.5], [0.9, 1.4, 0.2], [0.5, 2.0, 1.0]))
-out = np.zeros(3)
-kernel[1, 4](x, y, t, out)
-np.testing.assert_allclose(out, expression(x=x, y=y, t=t), rtol=1e-14)
-print("computed", out.size)
-"""
-
-
-def test_the_scalar_form_runs_in_the_cuda_simulator():
-    pytest.importorskip("numba.cuda")
-    environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
-    command = [sys.executable, "-c", SIMULATED, EVERYTHING]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "computed 3\n"
 
 
 # --- what is refused -------------------------------------------------------------------------------
@@ -541,15 +437,13 @@ def test_the_limits_are_2000_characters_400_nodes_and_a_depth_of_60():
         "(x<=" * 58 + "x" + "<=x<=x)" * 58,
     ],
 )
-def test_the_largest_expressions_work_in_both_forms(text):
+def test_the_largest_expressions_are_computed(text):
     assert parse(text)(x=1.0) == 1.0
-    assert parse(text).function("x")(1.0) == 1.0
 
 
 def test_powers_of_constants_do_not_hang():
     expression = parse("9**9**9**9**9 + 2.0**99999")
     assert expression() == math.inf
-    assert expression.function("x").__code__.co_argcount == 1
 
 
 def test_names_depend_on_where_the_expression_stands():

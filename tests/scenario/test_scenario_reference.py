@@ -11,7 +11,7 @@ import tomli_w
 
 from heatsim.scenario import json_schema, loads
 from heatsim.scenario.reference.examples import SECTIONS, Section
-from heatsim.scenario.reference.markdown_page import markdown
+from heatsim.scenario.reference.schema import markdown
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "scenario.md"
 NOT_YET = {"Checkpoint"}

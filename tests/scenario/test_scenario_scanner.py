@@ -8,7 +8,7 @@ import tomli_w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heatsim.scenario.toml.scanner import ScanError, scan, split_key
+from heatsim.scenario.toml.positions import ScanError, scan, split_key
 
 TRICKY = '''\
 # comment with [brackets] and = signs
@@ -91,7 +91,7 @@ def paths(node: Any, path: tuple[str | int, ...] = ()) -> set[tuple[str | int, .
     return {path}.union(*(paths(child, (*path, key)) for key, child in children))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(documents, st.booleans())
 def test_the_scanner_finds_every_key_that_tomllib_finds(document: dict[str, Any], multiline: bool) -> None:
     text = tomli_w.dumps(document, multiline_strings=multiline)

@@ -49,52 +49,6 @@ def test_what_scenarios_say_of_smoothing_and_hot_spots_is_taken_and_written_out_
     assert find_warnings(scenario) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (smoothing(filter="'gausian'"), '16:1: smoothing.0.filter: expected "gaussian", "box" or "binomial"'),
-        (smoothing(edges="'mirror'"), '18:1: smoothing.0.edges: expected "zero", "nearest", "reflect" or "wrap"'),
-        (smoothing(kernel="'tild'"), '18:1: smoothing.0.kernel: expected "auto", "cpu"'),
-        (smoothing(sigma=-0.02), "17:1: smoothing.0.sigma: expected a number > 0 (m), found -0.02"),
-        (smoothing(sigma=None), "14:3: smoothing.0: expected sigma (m) with a filter, found none"),
-        (smoothing(mask="[[1]]"), "14:3: smoothing.0: expected one of filter and mask, found both"),
-        (smoothing(filter=None, mask="[[1]]"), "14:3: smoothing.0: expected a mask without sigma (m), found both"),
-        (mask("[[1, 2], [3, 4], [5, 6]]"), "16:1: smoothing.0.mask: expected an odd number of rows and of columns"),
-        (mask("[[1], [2]]"), "16:1: smoothing.0.mask: expected an odd number of rows and of columns"),
-        (mask("[[1, 1, 1], [1]]"), "16:1: smoothing.0.mask: expected rows of one length, found 1 and 3"),
-        (
-            mask(f"[[{'1, ' * 33}]]"),
-            "16:1: smoothing.0.mask: expected an odd number of rows and of columns, at most 31",
-        ),
-        (mask("[[1, -2, 1]]"), "16:1: smoothing.0.mask: expected weights with a sum > 0, found 0"),
-        (mask("[[1, 1, 1, 1, 1, 1, 1, 1, 1]]"), "16:1: smoothing.0.mask: expected at most the 8 cells of the field"),
-        (smoothing(sigma=0.2), "17:1: smoothing.0.sigma: expected at most the longest side of the field, 0.1 m"),
-        (smoothing(target="'sources'"), "15:1: smoothing.0.target: expected [[sources]] to smooth, found none"),
-        (smoothing(target="'slices'"), "15:1: smoothing.0.target: expected [[output.slices]] to smooth, found none"),
-        (smoothing(kernel="'output_tiled'"), '14:3: smoothing.0: "output_tiled" is a kernel for masks'),
-        (
-            "[compute]\ndevice = 'cpu'\n" + smoothing(kernel="'tiled'"),
-            '20:1: smoothing.0.kernel: "tiled" runs on device "cuda", found device "cpu"',
-        ),
-        (
-            "[compute]\ndevice = 'cuda'\n" + smoothing(kernel="'cpu'"),
-            '20:1: smoothing.0.kernel: "cpu" runs on device "cpu", found device "cuda"',
-        ),
-        ("[hotspots]\nscales = [0.02]\nthreshold = 5\n", "14:2: hotspots: expected [[output.slices]] to search"),
-        ("[hotspots]\nscales = [0.02]\nthreshold = 0\n" + SLICE, "16:1: hotspots.threshold: expected a number > 0 (K)"),
-        (
-            "[hotspots]\nscales = [1e-3]\nthreshold = 5\n" + SLICE,
-            "15:11: hotspots.scales.0: expected a scale from half",
-        ),
-    ],
-)
-def test_what_makes_no_sense_is_refused_with_its_place(
-    messages: Messages, minimal: str, text: str, message: str
-) -> None:
-    (told,) = messages(minimal + text)
-    assert told.startswith(message)
-
-
 def test_a_filter_may_have_many_cells_but_not_any_number(messages: Messages, minimal: str) -> None:
     fine = minimal.replace("[8, 8, 8]", "[800, 1, 1]")
     assert loads(fine + smoothing(sigma=64 * 0.1 / 800))

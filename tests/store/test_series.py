@@ -16,7 +16,7 @@ import xarray
 from heatsim.errors import InputFileError
 from heatsim.store.folder import RunFolder
 from heatsim.store.hdf5 import open_own
-from heatsim.store.series import Series, write_series
+from heatsim.store.series import Series
 from heatsim.store.snapshots import Snapshot, SnapshotField, write_geometry, write_snapshot
 
 SHAPES = [(1, 1, 50), (1, 20, 30), (4, 5, 6)]
@@ -159,17 +159,17 @@ def test_the_series_is_rebuilt_from_the_snapshots_present(folder: RunFolder, sna
     fill(folder, [snapshot_of((2, 3, 4), number) for number in range(3)])
     appended = folder.series.read_bytes()
     folder.series.unlink()
-    write_series(folder)
+    Series(folder).write()
     assert folder.series.read_bytes() == appended
     assert not times_of_writing(folder.series)
     write_snapshot(folder.snapshot(1), replace(snapshot_of((2, 3, 4), 1), step=77))
-    write_series(folder)
+    Series(folder).write()
     with h5py.File(folder.series) as file:
         assert list(file["step"]) == [0, 77, 20]
 
 
 def test_no_snapshots_make_no_series(folder: RunFolder) -> None:
-    write_series(folder)
+    Series(folder).write()
     assert not folder.series.exists()
 
 

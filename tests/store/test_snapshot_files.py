@@ -18,7 +18,7 @@ from heatsim.store.snapshots import (
     Grid,
     Snapshot,
     SnapshotField,
-    read_geometry,
+    read_geometry_plane,
     read_snapshot,
     write_geometry,
     write_snapshot,
@@ -130,10 +130,11 @@ def test_materials_read_back_with_their_names_and_as_cf_flags(tmp_path: Path) ->
     material = np.random.default_rng(0).integers(0, 3, (4, 5, 6)).astype(np.uint8)
     names = ["copper", "thermal paste", "Epoxidharz grün"]
     write_geometry(tmp_path / "g.h5", Grid((4, 5, 6), (0, 0, 0), (1, 1, 1)), material, names)
-    ids, table = read_geometry(tmp_path / "g.h5")
-    assert ids.dtype == np.uint8
-    assert np.array_equal(ids, material)
-    assert table == tuple(names)
+    for z in range(4):
+        ids, table = read_geometry_plane(tmp_path / "g.h5", "z", z + 0.4)
+        assert ids.dtype == np.uint8
+        assert np.array_equal(ids, material[z])
+        assert table == tuple(names)
     with h5py.File(tmp_path / "g.h5") as file:
         assert list(file["material"].attrs["flag_values"]) == [0, 1, 2]
         assert file["material"].attrs["flag_meanings"] == "copper thermal_paste Epoxidharz_grün"

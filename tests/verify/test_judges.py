@@ -7,13 +7,13 @@ from math import pi
 
 import numpy as np
 import pytest
-from verify_cases import Exact, Run, run_of, solved_balcony
+from verify_cases import Exact, JudgedRun, run_of, solved_balcony
 
 from heatsim.geometry.grid import Grid
 from heatsim.verification.exact import steady
 from heatsim.verification.exact.steady import rosenthal
 from heatsim.verification.judgement import Judge, Judgement, ValueCheck
-from heatsim.verification.problems import PROBLEMS, balcony, iso_10211, manufactured, melting, moving, nafems
+from heatsim.verification.problems import PROBLEMS, iso_10211, manufactured, melting, moving, nafems
 from heatsim.verification.problems import steady as walls
 from heatsim.verification.surfaces import extrapolate_to_corner, extrapolate_to_edge, surface_temperature
 
@@ -65,7 +65,7 @@ def test_what_is_exact_on_any_grid_has_to_be_exact(name: str) -> None:
     assert failed(JUDGES[name]([off])) == ["RMS error of the field", "heat through x_min"]  # type: ignore[list-item]
 
 
-def with_error(exact: Exact, error: Callable[[float], float], time: float, refined: Sequence[int]) -> list[Run]:
+def with_error(exact: Exact, error: Callable[[float], float], time: float, refined: Sequence[int]) -> list[JudgedRun]:
     return [run_of(exact, line(10 * r, 1.0), time, r, off=error(1.0 / r)) for r in refined]
 
 
@@ -138,14 +138,14 @@ def test_the_balcony_approaches_the_standard_from_grid_to_grid() -> None:
     found = []
     for refined in (1, 2):
         shape = (43 * refined, 39 * refined, 27 * refined)
-        bare = Run(Grid(shape, (-0.15, -0.75, 0.0), (0.05 / refined,) * 3), np.zeros(shape), refined=refined)
-        found.append(solved_balcony(bare, *balcony.conductivity_and_ambient(bare), balcony.AMBIENTS))  # type: ignore[arg-type]
-    flows = balcony.heat_flows(found[1])  # type: ignore[arg-type]
-    for number, target in balcony.HEAT.values():
+        bare = JudgedRun(Grid(shape, (-0.15, -0.75, 0.0), (0.05 / refined,) * 3), np.zeros(shape), refined=refined)
+        found.append(solved_balcony(bare, *iso_10211.conductivity_and_ambient(bare), iso_10211.AMBIENTS))  # type: ignore[arg-type]
+    flows = iso_10211.heat_flows(found[1])  # type: ignore[arg-type]
+    for number, target in iso_10211.HEAT.values():
         assert flows[number] == pytest.approx(target, rel=0.01)
     assert sum(flows.values()) == pytest.approx(0.0, abs=1e-4)
-    coarse, fine = (balcony.coldest_corners(run) for run in found)  # type: ignore[arg-type]
-    for first, second, target in zip(coarse, fine, balcony.CORNERS.values(), strict=True):
+    coarse, fine = (iso_10211.coldest_corners(run) for run in found)  # type: ignore[arg-type]
+    for first, second, target in zip(coarse, fine, iso_10211.CORNERS.values(), strict=True):
         assert abs(second - target) < 0.6 * abs(first - target)
         assert 2.0 * second - first == pytest.approx(target, abs=0.12)
 

@@ -10,11 +10,11 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 
 from heatsim.geometry.grid import Grid
-from heatsim.verification.problems.balcony import BalconyAmbient
+from heatsim.verification.problems.iso_10211 import BalconyAmbient
 
 
 @dataclass
-class Run:
+class JudgedRun:
     """What a judge sees of a run, made of a field."""
 
     grid: Grid
@@ -40,16 +40,16 @@ class Unit:
 Exact = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
 
 
-def run_of(exact: Exact, grid: Grid, time: float = inf, refined: int = 1, off: float = 0.0) -> Run:
+def run_of(exact: Exact, grid: Grid, time: float = inf, refined: int = 1, off: float = 0.0) -> JudgedRun:
     """A run that found the exact field, but for `off` K everywhere."""
     x, y, z = grid.centres("x"), grid.centres("y")[:, None], grid.centres("z")[:, None, None]
     values = np.broadcast_to(exact(x, y, z, time), grid.shape) + off
-    return Run(grid, values, time, refined, scenario=Unit())
+    return JudgedRun(grid, values, time, refined, scenario=Unit())
 
 
 def solved_balcony(
-    run: Run, conductivity: np.ndarray, ambient: np.ndarray, ambients: Mapping[int, BalconyAmbient]
-) -> Run:
+    run: JudgedRun, conductivity: np.ndarray, ambient: np.ndarray, ambients: Mapping[int, BalconyAmbient]
+) -> JudgedRun:
     """ISO 10211 case 3 by conjugate gradients on a matrix of SciPy; nothing of heatsim's solvers is in it."""
     h = run.grid.spacing[0]
     solid = ambient == 0
@@ -79,7 +79,7 @@ def solved_balcony(
     matrix = csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), (count, count))
     field = temperatures[ambient]
     field[solid] = conjugate_gradients(matrix + diags(diagonal), heat, diagonal)
-    return Run(run.grid, field, refined=run.refined)
+    return JudgedRun(run.grid, field, refined=run.refined)
 
 
 def conjugate_gradients(matrix: csr_matrix, right: np.ndarray, diagonal: np.ndarray) -> np.ndarray:

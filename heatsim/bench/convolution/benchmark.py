@@ -1,8 +1,8 @@
-"""`heatsim bench convolution`, in order: verify, start the peers, time."""
+"""`heatsim bench convolution`: verify and time the smoothing, filter bank and pooling kernels, and their peers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
 from functools import partial
 from math import prod
 from typing import Any
@@ -10,52 +10,54 @@ from typing import Any
 import numpy as np
 
 from heatsim.bench import device_limits, machine
-from heatsim.bench.convolution import agreement, kernels_under_test, rates
-from heatsim.bench.convolution.options import ConvolutionOptions, in_words
+from heatsim.bench.convolution import kernels_under_test, rates
+from heatsim.bench.convolution.options import ConvolutionOptions, check_options, in_words
 from heatsim.bench.convolution.peers import PeerProcess, start_peers
-from heatsim.bench.convolution.problems import ConvolutionProblem, cases, data, timed
-from heatsim.bench.convolution.rates import Row
-from heatsim.bench.interleaved_timing import ROUNDS, Tell
-from heatsim.bench.subprocesses import run_on_all_cores
+from heatsim.bench.convolution.problems import ConvolutionProblem, timed
+from heatsim.bench.harness import BenchmarkDocument, BenchmarkSuite, MemoryNeed, ReportLayout, blocks_and_occupancy
+from heatsim.bench.interleaved_timing import ROUNDS
+from heatsim.tables import Row, TableColumn, Tell, digits, number
 
-NAME = "heatsim bench convolution"
 FIELDS_HELD = 6  # of the size timed: source, result and one between; two that are copied; one of a peer at least
 
 Failed = dict[tuple[str, str, str], str]  # family, kernel, precision: what is wrong
 
 
-def benchmark(options: ConvolutionOptions, tell: Tell) -> dict[str, Any]:
-    """Do what was asked for, and return all that was found, fit for JSON.
-
-    A kernel that fails the verification is not timed. Raises `HeatsimError` if a field does not fit the device, before
-    anything is allocated there.
-    """
+def memory_needs(options: ConvolutionOptions) -> Iterator[MemoryNeed]:
+    """What must fit on the device."""
     for size in options.sizes:
-        for precision in options.precisions:
+        for precision in options.common.precisions:
             needed = FIELDS_HELD * prod(size) * np.dtype(precision).itemsize
-            machine.require_memory(options.device, needed, f"--size {in_words(size, ',')} in {precision}")
-    described = machine.describe_machine(options.device)  # before the load is our own
-    if options.device == "cuda":
-        compile_ahead(options, tell)
-    verdicts = agreement.verify_kernels(options.device, options.families, options.precisions, options.kernels, tell)
+            yield MemoryNeed(needed, f"--size {in_words(size, ',')} in {precision}")
+
+
+def compile_jobs(options: ConvolutionOptions) -> list[Callable[[], object]]:
+    """Compile what the request will need of a GPU's kernels."""
+    common = options.common
+    return [
+        partial(kernels_under_test.compile_kernel, kernel, family, common.precisions, options.masks)
+        for family in options.families
+        for kernel in kernels_under_test.kernel_names(common.device, family)
+        if kernel in options.kernels
+    ]
+
+
+def measure(options: ConvolutionOptions, tell: Tell) -> BenchmarkDocument:
+    """Verify the kernels, start the peers, then time all; a kernel that fails the verification is not timed."""
+    device, precisions = options.common.device, options.common.precisions
+    verdicts = kernels_under_test.verify_kernels(device, options.families, precisions, options.kernels, tell)
     failed = {(each.family, each.kernel, each.precision): each.flaw for each in verdicts if each.flaw}
-    threads = int(described["threads"])
-    known = {
-        precision: device_limits.peak_operations_per_second(options.device, precision, threads)
-        for precision in options.precisions
-    }
-    with start_peers(options.device, options.peers_python, threads, options.peers) as (peers, missing):
+    threads = machine.cpu_threads()
+    known = {each: device_limits.peak_operations_per_second(device, each, threads) for each in precisions}
+    with start_peers(device, options.peers_python, threads, options.peers) as (peers, missing):
         rows = [
             row
-            for precision in options.precisions
+            for precision in precisions
             for size in options.sizes
-            for problem in timed(options.families, size, precision, options.masks, options.device)
+            for problem in timed(options.families, size, precision, options.masks, device)
             for row in _time(options, problem, peers, failed, known[precision][0], tell)
         ]
     return {
-        "benchmark": NAME,
-        "command": options.command(),
-        "machine": described,
         "rounds": ROUNDS,
         "verification": [verdict._asdict() for verdict in verdicts],
         "operations_a_second": {precision: limit for precision, (limit, _) in known.items()},
@@ -75,53 +77,79 @@ def _time(
     """Rows of one problem."""
     tell(f"timing {problem} on {' x '.join(map(str, problem.shape))} in {problem.precision}")
     wanted = [
-        name for name in kernels_under_test.kernel_names(options.device, problem.family) if name in options.kernels
+        name
+        for name in kernels_under_test.kernel_names(options.common.device, problem.family)
+        if name in options.kernels
     ]
     fit = [name for name in wanted if (problem.family, name, problem.precision) not in failed]
-    fit = [name for name in fit if kernels_under_test.accepts(name, options.device, problem)]
-    rows = rates.time_problem(options.device, problem, fit, peers, options.seconds, limit)
+    fit = [name for name in fit if kernels_under_test.accepts(name, options.common.device, problem)]
+    rows = rates.time_problem(options.common.device, problem, fit, peers, options.seconds, limit)
     wrong = {name: failed.get((problem.family, name, problem.precision)) for name in wanted}
     return rows + [rates.failure(problem, name, flaw) for name, flaw in wrong.items() if flaw]
 
 
-# The kernels that the verification and the timing need, compiled ahead: more than a hundred variants, some for each
-# mask. One process compiles those of one kernel.
+# The table.
 
 
-COMPILE_SIDE = 64  # cells a side of fields that stand for those timed: a kernel compiles alike for every size
+def _problem(row: Row) -> str:
+    return f"{row['problem']} on {' x '.join(map(str, row['shape'][-2:]))}"
 
 
-def compile_ahead(options: ConvolutionOptions, tell: Tell) -> None:
-    """Compile what the request will need of a GPU's kernels."""
-    jobs = [
-        partial(compile_kernel, kernel, family, options.precisions, options.masks)
-        for family in options.families
-        for kernel in kernels_under_test.kernel_names(options.device, family)
-        if kernel in options.kernels
+def _rate(row: Row) -> str:
+    return "FAILED" if "failed" in row else digits("results_per_second", 1e9)(row)
+
+
+COLUMNS = (
+    TableColumn("problem", _problem),
+    TableColumn("precision", lambda row: str(row["precision"])),
+    TableColumn("kernel", lambda row: str(row["kernel"])),
+    TableColumn("ms", digits("median_seconds", 1e-3)),
+    TableColumn("G results/s", _rate),
+    TableColumn("best", digits("results_per_second_best", 1e9)),
+    TableColumn("GB/s", digits("bytes_per_second", 1e9)),
+    TableColumn("of copy", number("of_copy", ".2f")),
+    TableColumn("roof", number("roof", ".2f")),
+    TableColumn("GFLOP/s", digits("operations_per_second", 1e9)),
+    TableColumn("of FMA", number("of_fma_limit", ".2f")),
+    TableColumn("time / best", number("times_best", ".2f")),
+    TableColumn("saved", number("accesses_saved", ".1f")),
+    TableColumn("OP/B asked", number("intensity_asked", ".2f")),
+    TableColumn("least", number("intensity_least", ".2f")),
+    TableColumn("registers", number("registers", ".0f")),
+    TableColumn("spilled B", number("spilled_bytes", ".0f")),
+    TableColumn("blocks/SM", blocks_and_occupancy),
+)
+
+
+def flaws(document: dict[str, Any]) -> list[str]:
+    """What the verification found, a line for each kernel and peer that failed."""
+    found = [
+        f"{each['kernel']} ({each['family']}) in {each['precision']} FAILED the verification: {each['flaw']}"
+        for each in document["verification"]
+        if each["flaw"]
     ]
-    tell(f"compiling {len(jobs)} kernels in all their variants, where they are not on the disk")
-    run_on_all_cores(jobs)
+    told = {(each["family"], each["kernel"], each["precision"]) for each in document["verification"]}
+    for row in document["rows"]:
+        if "failed" in row and (row["family"], row["kernel"], row["precision"]) not in told:
+            found.append(f"{row['kernel']}, {row['problem']} in {row['precision']} FAILED: {row['failed']}")
+    return found
 
 
-def compile_kernel(kernel: str, family: str, precisions: tuple[str, ...], masks: tuple[tuple[int, int], ...]) -> int:
-    """Ready one kernel for one field of each variant; returns how many."""
-    from heatsim.bench.convolution import cuda_launches
-
-    count = 0
-    for precision in precisions:
-        verified = _one_a_variant(cases(family, precision))
-        for problem in (each for each in verified if kernels_under_test.accepts(kernel, "cuda", each)):
-            kernels_under_test.solve(kernel, "cuda", problem, *data(problem))
-            count += 1
-        sizes = timed((family,), (COMPILE_SIDE, COMPILE_SIDE), precision, masks, "cuda")
-        for problem in (each for each in sizes if kernels_under_test.accepts(kernel, "cuda", each)):
-            field, weights = data(problem)
-            cuda_launches.prepare_launches(kernel, problem, cuda_launches.put_on_gpu(problem, field), weights)
-            count += 1
-    return count
+def _verified(document: dict[str, Any]) -> str:
+    cases = sum(verdict["cases"] for verdict in document["verification"])
+    return f"Before they were timed, the kernels gave the right results on {cases} problems."
 
 
-def _one_a_variant(problems: Iterable[ConvolutionProblem]) -> list[ConvolutionProblem]:
-    """Fewer problems, but one for every variant of a kernel: by mask, edge, filters, and down or along the rows."""
-    variants = {(p.mask, p.edge, p.axis % len(p.shape) == len(p.shape) - 1, p.filters, p.stride): p for p in problems}
-    return list(variants.values())
+SUITE = BenchmarkSuite(
+    check_options,
+    measure,
+    ReportLayout(
+        COLUMNS,
+        group=lambda row: (row["problem"], row["shape"], row["precision"]),
+        flaws=flaws,
+        verified=_verified,
+    ),
+    memory_needs,
+    compile_jobs,
+    compiling="compiling {count} kernels in all their variants, where they are not on the disk",
+)

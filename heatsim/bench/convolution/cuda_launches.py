@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from heatsim_kernels.convolution import EDGES
 from heatsim_kernels.convolution.cuda import mask_pass
-from heatsim_kernels.filter_bank.cuda import bank, pointwise
+from heatsim_kernels.filter_bank.cuda import bank
 from heatsim_kernels.filter_bank.cuda.block import BankConfiguration
 from heatsim_kernels.filter_bank.geometry import geometry, pool_pair
-from heatsim_kernels.runtime.cuda.api import SIMULATED
 from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
 from heatsim_kernels.runtime.cuda.launch import kernel as launcher
 from heatsim_kernels.runtime.cuda.vector_access import CELLS
@@ -38,8 +37,8 @@ class CudaLaunches(NamedTuple):
                 launch()
 
     def resources(self) -> dict[str, float]:
-        """What the kernel takes of a multiprocessor; nothing on the simulator, which compiles nothing."""
-        return {} if SIMULATED else machine.multiprocessor_use(self.kernel.resources(self.block))
+        """What the kernel takes of a multiprocessor."""
+        return machine.multiprocessor_use(partial(self.kernel.resources, self.block))
 
 
 def prepare_launches(kernel: str, problem: ConvolutionProblem, field: Array, weights: np.ndarray) -> CudaLaunches:
@@ -84,9 +83,8 @@ def _launch(
     """As `Pass.run`, with everything looked up once."""
     args = (source, target, each.geometry, *each.weights)
     across, down = each.movement.block(each.variant)
-    grid = each.movement.grid(
-        tuple(int(n) for n in (each.geometry.nz, each.geometry.ny, each.geometry.nx)), each.variant
-    )
+    shape = int(each.geometry.nz), int(each.geometry.ny), int(each.geometry.nx)
+    grid = each.movement.grid(shape, each.variant)
     made = launcher(each.movement.build, each.variant, args, (across * down, 1))
     return partial(made, grid, (across, down, 1), args), made, (across, down, 1)
 
@@ -104,15 +102,15 @@ def _bank(kernel: str, problem: ConvolutionProblem, field: Array, weights: np.nd
 
 
 def _pointwise(problem: ConvolutionProblem, field: Array) -> CudaLaunches:
-    count, block = prod(problem.output), (pointwise.THREADS, 1, 1)
+    count, block = prod(problem.output), (bank.THREADS, 1, 1)
     args: tuple[Any, ...] = (field, empty(count, field.dtype))
     threads = -(-count // CELLS)
-    build: Any = pointwise.build_relu
+    build: Any = bank.build_relu
     variant: Any = field.dtype.name
     if problem.family == POOL:
         sizes: Any = (*map(np.uint32, (*problem.shape[-2:], *problem.output[-2:])), np.uint64(count))
-        args = (*args, pointwise.Extents(*sizes))
-        build, variant = pointwise.build_max_pool, pool_pair((problem.mask[0], problem.mask[1]), None)
+        args = (*args, bank.Extents(*sizes))
+        build, variant = bank.build_max_pool, pool_pair((problem.mask[0], problem.mask[1]), None)
         threads = count
     made = launcher(build, variant, args)
     return CudaLaunches([partial(made, (-(-threads // block[0]), 1, 1), block, args)], made, block, args[1])

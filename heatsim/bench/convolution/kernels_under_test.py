@@ -1,15 +1,37 @@
-"""heatsim's kernels: which a device has for a family, what they make of a problem, and how the CPU's run."""
+"""heatsim's kernels: which a device has for a family, what they make of a problem, and whether they agree.
+
+Every kernel must give the bits of the CPU's, and those must be what NumPy computes in float64, to rounding.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from heatsim_kernels import convolution, filter_bank
 
-from heatsim.bench.convolution.problems import BANKS, LINES, PLANES, POOL, RELU, SEPARABLE, ConvolutionProblem
+from heatsim.bench import agreement
+from heatsim.bench.convolution.problems import (
+    BANKS,
+    LINES,
+    PLANES,
+    POOL,
+    RELU,
+    SEPARABLE,
+    ConvolutionProblem,
+    cases,
+    data,
+    expected_result,
+    flaw,
+    timed,
+)
 from heatsim.bench.interleaved_timing import Work
+from heatsim.tables import Tell
+
+ROUNDINGS = 2.0  # of the magnitudes, times the square root of the number of products
+OWN_ORDER = ("cpu", "im2col")  # a BLAS sums in an order of its own: right to rounding, not to the bit
+COMPILE_SIDE = 64  # cells a side of fields that stand for those timed: a kernel compiles alike for every size
 
 
 def kernel_names(device: str, family: str) -> tuple[str, ...]:
@@ -83,3 +105,107 @@ def accepts(kernel: str, device: str, problem: ConvolutionProblem) -> bool:
     one = along if problem.axis % len(problem.shape) == len(problem.shape) - 1 else down
     masks: dict[str, list[tuple[int, ...]]] = {PLANES: [problem.mask], LINES: [one], SEPARABLE: [down, along]}
     return all(register.fits(np.zeros(mask, dtype)) for mask in masks[problem.family])
+
+
+# Agreement of the kernels.
+
+
+class ConvolutionVerdict(NamedTuple):
+    """Whether a kernel agrees: `flaw` says in words where it does not, and is empty where all is well."""
+
+    family: str
+    kernel: str
+    precision: str
+    cases: int
+    flaw: str
+
+
+class PreparedCase(NamedTuple):
+    """A problem, its data, and what the CPU's best kernel makes of it; `doubt` says what is wrong with that."""
+
+    problem: ConvolutionProblem
+    field: np.ndarray
+    weights: np.ndarray
+    twin: np.ndarray
+    doubt: str
+
+
+def verify_kernels(
+    device: str, families: tuple[str, ...], precisions: tuple[str, ...], kernels: tuple[str, ...], tell: Tell
+) -> list[ConvolutionVerdict]:
+    """Put each kernel to every case of each of its families; a kernel is done with at its first flaw."""
+    found = []
+    for precision in precisions:
+        for family in families:
+            wanted = [name for name in kernel_names(device, family) if name in kernels]
+            tell(f"verifying {family} in {precision}: {', '.join(wanted)}")
+            prepared = [_case(problem) for problem in cases(family, precision)] if wanted else []
+            for name in wanted:
+                fit = [case for case in prepared if accepts(name, device, case.problem)]
+                found.append(ConvolutionVerdict(family, name, precision, len(fit), _first_flaw(name, device, fit)))
+    return found
+
+
+def _case(problem: ConvolutionProblem) -> PreparedCase:
+    field, weights = data(problem)
+    field -= field.dtype.type(0.5)  # negative values too, for ReLU
+    twin = solve("auto", "cpu", problem, field, weights)
+    return PreparedCase(
+        problem, field, weights, twin, flaw(problem, twin, expected_result(problem, field, weights), ROUNDINGS)
+    )
+
+
+def _first_flaw(kernel: str, device: str, prepared: list[PreparedCase]) -> str:
+    def describe(case: PreparedCase) -> str:
+        mask, size = (" x ".join(map(str, numbers)) for numbers in (case.problem.mask, case.problem.shape))
+        return f"mask {mask} on {size}, edge {case.problem.edge}"
+
+    return agreement.first_flaw(prepared, lambda case: _flaw(kernel, device, case), describe)
+
+
+def _flaw(kernel: str, device: str, case: PreparedCase) -> str:
+    if case.doubt:
+        return f"the CPU's own result is wrong: {case.doubt}"
+    found = solve(kernel, device, case.problem, case.field, case.weights)
+    if case.problem.family == BANKS and (device, kernel) == OWN_ORDER:
+        return flaw(case.problem, found, expected_result(case.problem, case.field, case.weights), ROUNDINGS)
+    return _difference(found, case.twin)
+
+
+def _difference(found: np.ndarray, twin: np.ndarray) -> str:
+    """What is wrong with a result that should have the same bits, or nothing."""
+    if (found.shape, found.dtype) != (twin.shape, twin.dtype):
+        return f"the result is {found.dtype} {found.shape}, not {twin.dtype} {twin.shape}"
+    wrong = agreement.where_bits_differ(found, twin)
+    if not len(wrong):
+        return ""
+    where = tuple(int(i) for i in wrong[0])
+    values = f"{found[where]!s}, not {twin[where]!s}"
+    return f"{len(wrong)} of {found.size} values differ from the CPU's, the first at {where}: {values}"
+
+
+# Compiling ahead: more than a hundred variants, some for each mask. One process compiles those of one kernel.
+
+
+def compile_kernel(kernel: str, family: str, precisions: tuple[str, ...], masks: tuple[tuple[int, int], ...]) -> int:
+    """Compile one kernel, by one field of each variant; returns how many there were."""
+    from heatsim.bench.convolution import cuda_launches
+
+    count = 0
+    for precision in precisions:
+        verified = _one_a_variant(cases(family, precision))
+        for problem in (each for each in verified if accepts(kernel, "cuda", each)):
+            solve(kernel, "cuda", problem, *data(problem))
+            count += 1
+        sizes = timed((family,), (COMPILE_SIDE, COMPILE_SIDE), precision, masks, "cuda")
+        for problem in (each for each in sizes if accepts(kernel, "cuda", each)):
+            field, weights = data(problem)
+            cuda_launches.prepare_launches(kernel, problem, cuda_launches.put_on_gpu(problem, field), weights)
+            count += 1
+    return count
+
+
+def _one_a_variant(problems: Iterable[ConvolutionProblem]) -> list[ConvolutionProblem]:
+    """Fewer problems, but one for every variant of a kernel: by mask, edge, filters, and down or along the rows."""
+    variants = {(p.mask, p.edge, p.axis % len(p.shape) == len(p.shape) - 1, p.filters, p.stride): p for p in problems}
+    return list(variants.values())

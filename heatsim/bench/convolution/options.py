@@ -6,93 +6,78 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from heatsim.bench import machine, request
 from heatsim.bench.convolution import kernels_under_test
 from heatsim.bench.convolution.problems import FAMILIES
-from heatsim.bench.request import RequestError
+from heatsim.bench.request import MAX_GPU_CELLS, CommonRequest, check_time, command_line
+from heatsim.errors import RequestError
 
 RowsColumns = tuple[int, int]  # rows, columns
 
 DEFAULT_SIZE = {"cpu": "4096", "cuda": "8192"}
 DEFAULT_MASKS = ("3", "5", "7", "9")
 MAX_MASK_WIDTH = 31
-MAX_ELEMENTS = 2**32 - 1  # in a CUDA kernel
 
 
 @dataclass(frozen=True)
 class ConvolutionOptions:
-    """A request that has been checked: a device that is there, kernels that it has, sizes that make sense."""
+    """A request that has been checked: a device that is there, kernels that it has, sizes that make sense.
 
-    device: str
+    seconds: of one measurement; peers: time other programs too; peers_python: the Python that has them.
+    """
+
+    common: CommonRequest
     sizes: tuple[RowsColumns, ...]
-    precisions: tuple[str, ...]
     families: tuple[str, ...]
     kernels: tuple[str, ...]
     masks: tuple[RowsColumns, ...]
     seconds: float
-    peers: bool = True
-    peers_python: Path | None = None
-    json: Path | None = None
-    write: Path | None = None
+    peers: bool
+    peers_python: Path | None
 
     def command(self) -> str:
         """The command that measures this again, with every default written out."""
-        every = self.kernels == kernels_of(self.device, self.families)
+        common = self.common
+        every = self.kernels == kernels_of(common.device, self.families)
         chosen = {
             "--size": [in_words(size, ",") for size in self.sizes],
-            "--precision": request.precision_option(self.precisions),
+            "--precision": common.precision_option,
             "--problem": () if self.families == FAMILIES else self.families,
             "--kernel": () if every else self.kernels,
             "--mask": [in_words(mask, "x") for mask in self.masks],
             "--seconds": self.seconds,
             "--no-peers": not self.peers,
             "--peers-python": self.peers_python,
-            "--json": self.json,
-            "--write": self.write,
+            "--json": common.json,
+            "--write": common.write,
         }
-        return request.command_line("convolution", self.device, chosen)
+        return command_line("convolution", common.device, chosen)
 
 
-def options(
-    device: str = "auto",
-    sizes: Sequence[str] = (),
-    precision: str = "float32",
-    problems: Sequence[str] = (),
-    kernels: Sequence[str] = (),
-    masks: Sequence[str] = (),
-    seconds: float = 0.05,
-    peers: bool = True,
-    peers_python: Path | None = None,
-    json: Path | None = None,
-    write: Path | None = None,
-) -> ConvolutionOptions:
+def check_options(asked: dict[str, Any]) -> ConvolutionOptions:
     """Check a request and fill in its defaults. Raises `RequestError`, and `NoGpuError` where one is demanded."""
-    picked = machine.pick_device(device)
-    families = tuple(name for name in FAMILIES if name in problems) or FAMILIES
-    known = kernels_of(picked, families)
-    for name in kernels:
+    common, python = CommonRequest.of(asked), asked["peers_python"]
+    device = common.device
+    families = tuple(name for name in FAMILIES if name in asked["problems"]) or FAMILIES
+    known = kernels_of(device, families)
+    for name in asked["kernels"]:
         if name not in known:
             there = ", ".join(known)
             raise RequestError(
-                f'--kernel {name}: not a kernel of device "{picked}" for these problems; there are {there}'
+                f'--kernel {name}: not a kernel of device "{device}" for these problems; there are {there}'
             )
-    request.check_seconds(seconds)
-    request.check_folders((json, write))
-    if peers_python is not None and not peers_python.is_file():
-        raise RequestError(f"--peers-python {peers_python}: there is no such file")
+    if python is not None and not python.is_file():
+        raise RequestError(f"--peers-python {python}: there is no such file")
     return ConvolutionOptions(
-        picked,
-        tuple(dict.fromkeys(parse_size(text, picked) for text in sizes or (DEFAULT_SIZE[picked],))),
-        request.parse_precisions(precision),
-        families,
-        tuple(dict.fromkeys(kernels)) or known,
-        tuple(dict.fromkeys(map(parse_mask, masks or DEFAULT_MASKS))),
-        seconds,
-        peers,
-        peers_python,
-        json,
-        write,
+        common,
+        sizes=tuple(dict.fromkeys(parse_size(text, device) for text in asked["sizes"] or (DEFAULT_SIZE[device],))),
+        families=families,
+        kernels=tuple(dict.fromkeys(asked["kernels"])) or known,
+        masks=tuple(dict.fromkeys(map(parse_mask, asked["masks"] or DEFAULT_MASKS))),
+        seconds=check_time("--seconds", asked["seconds"]),
+        peers=asked["peers"],
+        peers_python=python,
     )
 
 
@@ -110,8 +95,8 @@ def parse_size(text: str, device: str) -> RowsColumns:
     rows = int(found[2] or columns)
     if min(rows, columns) < 2:
         raise RequestError(f"--size {text}: every axis needs two cells at least")
-    if device == "cuda" and rows * columns > MAX_ELEMENTS:
-        raise RequestError(f"--size {text}: CUDA kernels count cells in 32 bits, so {MAX_ELEMENTS} at most")
+    if device == "cuda" and rows * columns > MAX_GPU_CELLS:
+        raise RequestError(f"--size {text}: CUDA kernels count cells in 32 bits, so {MAX_GPU_CELLS} at most")
     return rows, columns
 
 

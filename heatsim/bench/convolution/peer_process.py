@@ -1,6 +1,8 @@
-"""Other libraries that solve these problems, and how each is called at its best.
+"""Other libraries that solve these problems, each called at its best in a process of its own.
 
-Each is imported in a process of its own alone (`peer`), and by name, since heatsim needs none of them.
+`python -m heatsim.bench.convolution.peer_process DEVICE LIBRARY THREADS` answers requests `[method, problem or number]`
+on stdin, a line of JSON each, with `[value, null]` or `[null, error]` on stdout. NumPy and the library are all that it
+needs; libraries are imported by name, since heatsim needs none of them.
 """
 
 from __future__ import annotations
@@ -170,11 +172,7 @@ LIBRARIES: dict[str, dict[str, Callable[[int], Library]]] = {
 }
 
 
-# The process of one peer: `python -m heatsim.bench.convolution.peer_process DEVICE LIBRARY THREADS`.
-#
-# It answers requests `[method, problem or number]` on stdin, a line of JSON each, with `[value, null]` or `[null,
-# error]`
-# on stdout. NumPy and the library are all that it needs.
+# The process of one peer.
 
 
 ROUNDINGS = 16.0  # FFT and Winograd's algorithm, which peers may choose, lose more than a sum does

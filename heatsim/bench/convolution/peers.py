@@ -1,4 +1,4 @@
-"""Other programs, each in a process of its own, asked over its stdin and stdout; see `peer`."""
+"""Other programs, each in a process of its own, asked over its stdin and stdout; see `peer_process`."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class PeerProcess:
     """A library's process; `name` is what tables show."""
 
     def __init__(self, name: str, process: subprocess.Popen[str]) -> None:
-        self.library = self.name = name
+        self.name = name
         self._process = process
 
     def ask(self, method: str, argument: Any = None) -> Any:
-        """The answer of a method of `peer.Peer`. Raises `PeerError`."""
+        """The answer of a method of `peer_process.PreparedPeer`. Raises `PeerError`."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:

@@ -13,11 +13,10 @@ from heatsim.bench import device_limits
 from heatsim.bench.convolution import kernels_under_test
 from heatsim.bench.convolution.peers import PeerError, PeerProcess
 from heatsim.bench.convolution.problems import BANKS, LINES, PLANES, SEPARABLE, ConvolutionProblem, data
-from heatsim.bench.interleaved_timing import Subject, Timing, Work, clock_of, time_interleaved
+from heatsim.bench.interleaved_timing import Subject, Timing, Work
+from heatsim.tables import Row
 
 PATIENCE = 20.0  # times the seconds asked for: what is so slow is timed in fewer rounds
-
-Row = dict[str, Any]
 
 
 class PreparedKernel(NamedTuple):
@@ -39,11 +38,11 @@ def time_problem(
     right, failed = _verified(peers, problem)
     field, weights = data(problem)
     ready = _ready(device, problem, kernels, field, weights)
-    subjects = device_limits.copy_subjects(device, problem.bytes // (2 * field.itemsize), field.dtype)
-    subjects += [Subject(name, partial(_same, each.work)) for name, each in ready.items()]
+    subjects = [Subject(name, partial(_same, each.work)) for name, each in ready.items()]
     subjects += [Subject(peer.name, peer.work) for peer in right]
-    timings = time_interleaved(subjects, clock_of(device), seconds, 1, patience=PATIENCE * seconds)
-    copied = max(problem.bytes / each.median for name, each in timings.items() if device_limits.is_copy(name))
+    timings, copied = device_limits.time_beside_copies(
+        device, field.dtype, problem.bytes, subjects, seconds, 1, PATIENCE * seconds
+    )
     best = min((timings[name].median for name in ready), default=None)
     rows = []
     for name, timing in timings.items():
@@ -228,4 +227,4 @@ def _module(kernel: str, family: str) -> Any:
     room = "filter_bank" if family == "bank" else "convolution"
     if kernel == "register":
         return import_module(f"heatsim_kernels.{room}.cuda.register")
-    return import_module(f"heatsim_kernels.{room}.ladder.{kernel if family == 'bank' else f'{family}_{kernel}'}")
+    return import_module(f"heatsim_kernels.{room}.ladder.{kernel}")

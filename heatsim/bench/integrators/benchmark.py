@@ -1,51 +1,87 @@
-"""`heatsim bench integrators`, in order: a row for each problem, integrator and tolerance."""
+"""`heatsim bench integrators`: how long each integrator takes to which accuracy.
+
+A row for each problem, precision, integrator and tolerance.
+"""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import log
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from heatsim.bench import machine
-from heatsim.bench.integrators.options import IntegratorOptions
+from heatsim.bench.harness import BenchmarkDocument, BenchmarkSuite, ReportLayout
 from heatsim.bench.integrators.problems import PROBLEMS, KnownProblem, scenario_of
-from heatsim.bench.interleaved_timing import Tell
+from heatsim.bench.request import CommonRequest, check_time, command_line
+from heatsim.errors import RequestError
 from heatsim.integrators import INTEGRATORS, make_field
+from heatsim.plots.curves import Curve, CurvePanel, draw_panels
 from heatsim.problem import Problem, build_problem
 from heatsim.simulation import device_selection
 from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Progress, Timings, simulate
+from heatsim.tables import Row, TableColumn, Tell, number
 
-NAME = "heatsim bench integrators"
+NAMES = tuple(name for name, each in INTEGRATORS.items() if not each.to_limit)
 TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5)  # for integrators that control their error
 ALLOWED = 3.0  # errors over tolerances
 WARM_UP = 20.0  # stability limits that are run before, which compiles everything
 TARGET_ERROR = 1e-4  # error, of the range of temperatures, at which integrators are compared
+DEFAULT_SIZE = {"cpu": 64, "cuda": 256}
+MIN_SIZE = 32  # the layers of the stack are a 32nd of it
 
-Row = dict[str, Any]
+
+@dataclass(frozen=True)
+class IntegratorOptions:
+    """A request with its defaults filled in. size: cells an axis; limit: seconds that a run may take."""
+
+    common: CommonRequest
+    size: int
+    problems: tuple[str, ...]
+    integrators: tuple[str, ...]
+    limit: float
+
+    def command(self) -> str:
+        """The command that does the same on this machine."""
+        chosen = {
+            "--size": self.size,
+            "--precision": self.common.precision_option,
+            "--problem": () if len(self.problems) == len(PROBLEMS) else self.problems,
+            "--integrator": () if len(self.integrators) == len(NAMES) else self.integrators,
+            "--limit": self.limit,
+            "--figure": self.common.figure,
+        }
+        return command_line("integrators", self.common.device, chosen)
 
 
-def benchmark(options: IntegratorOptions, tell: Tell) -> dict[str, Any]:
-    """Do what was asked for, and return all that was found, fit for JSON. Raises `HeatsimError`."""
-    described = machine.describe_machine(options.device)  # before the load is our own
+def check_options(asked: dict[str, Any]) -> IntegratorOptions:
+    """Check a request and fill in its defaults. Raises `RequestError`, and `NoGpuError` where one is demanded."""
+    common = CommonRequest.of(asked)
+    cells = asked["size"] or DEFAULT_SIZE[common.device]
+    if cells < MIN_SIZE or cells % MIN_SIZE:
+        raise RequestError(f"--size {cells}: expected a multiple of {MIN_SIZE} cells")
+    return IntegratorOptions(
+        common,
+        cells,
+        problems=tuple(name for name in PROBLEMS if name in asked["problems"]) or tuple(PROBLEMS),
+        integrators=tuple(name for name in NAMES if name in asked["integrators"]) or NAMES,
+        limit=check_time("--limit", asked["limit"]),
+    )
+
+
+def measure(options: IntegratorOptions, tell: Tell) -> BenchmarkDocument:
+    """Run each problem by each integrator to each tolerance."""
     rows = [
         _row(options, PROBLEMS[name], integrator, tolerance, precision, tell)
         for name in options.problems
-        for precision in options.precisions
+        for precision in options.common.precisions
         for integrator in options.integrators
         for tolerance in (TOLERANCES if INTEGRATORS[integrator].controls_error else (None,))
     ]
-    return {
-        "benchmark": NAME,
-        "command": options.command(),
-        "machine": described,
-        "rounds": 1,
-        "rows": rows,
-        "notes": _compared(rows),
-    }
+    return {"rounds": 1, "rows": rows, "notes": _compared(rows)}
 
 
 def _row(
@@ -58,7 +94,7 @@ def _row(
 ) -> Row:
     """Run a problem to its end, or for as long as it may take."""
     tell(f"{known.name}: {integrator}{f' to {tolerance:g}' if tolerance else ''} in {precision}")
-    scenario = scenario_of(known.text(options.size), integrator, tolerance, precision, options.device)
+    scenario = scenario_of(known.text(options.size), integrator, tolerance, precision, options.common.device)
     problem, kernel = build_problem(scenario), device_selection.choose_device(scenario).kernel
     _run(problem, kernel, min(WARM_UP * problem.stability_limit, scenario.time.end), options.limit)
     state, seconds, share = _run(problem, kernel, scenario.time.end, options.limit)
@@ -101,7 +137,7 @@ def _run(problem: Problem, kernel: str, end: float, limit: float) -> tuple[State
 
 
 def _compared(rows: list[Row]) -> list[str]:
-    """How much sooner than the others each integrator reaches TARGET, in words."""
+    """How much sooner than the others each integrator reaches TARGET_ERROR, in words."""
     told = []
     for problem, precision in dict.fromkeys((row["problem"], row["precision"]) for row in rows):
         mine = [row for row in rows if (row["problem"], row["precision"]) == (problem, precision)]
@@ -128,3 +164,89 @@ def time_to_accuracy(rows: list[Row], target: float) -> float | None:
         return float(min(seconds for _, seconds in below))
     (e, s), (f, t) = below[-1], above[0]
     return float(s * (t / s) ** (log(target / e) / log(f / e)))
+
+
+# The table.
+
+
+def _steps(row: Row) -> str:
+    return f"{row['steps']}" + (f" + {row['rejected']}" if row["rejected"] else "")
+
+
+def _seconds(row: Row) -> str:
+    if row["seconds"] is None:
+        return f"more than {row['ran']:.3g} ({row['share']:.1%} of the run)"
+    return f"{row['seconds']:.3g}" + (f" (from {row['share']:.1%} of the run)" if row["share"] < 1 else "")
+
+
+COLUMNS = (
+    TableColumn("problem", lambda row: f"{row['problem']}, {' x '.join(map(str, row['cells']))}"),
+    TableColumn("precision", lambda row: str(row["precision"])),
+    TableColumn("integrator", lambda row: str(row["integrator"])),
+    TableColumn("tolerance", lambda row: f"{row['tolerance']:g}" if row["tolerance"] else ""),
+    TableColumn("error", number("error", ".1e")),
+    TableColumn("s", _seconds),
+    TableColumn("steps", _steps),
+    TableColumn("sweeps", lambda row: f"{row['sweeps']}" if row["sweeps"] else ""),
+    TableColumn("iterations", lambda row: f"{row['iterations']}" if row["iterations"] else ""),
+    TableColumn("kernel", lambda row: str(row["kernel"])),
+)
+
+
+def flaws(document: dict[str, Any]) -> list[str]:
+    """A line for each run that was less accurate than it had to be."""
+    return [
+        f"{row['problem']}, {row['integrator']} in {row['precision']} FAILED: {row['failed']}"
+        for row in document["rows"]
+        if "failed" in row
+    ]
+
+
+def _draw(path: Path, document: dict[str, Any]) -> bool:
+    if not finished_rows(document["rows"]):
+        return False
+    draw_time_to_accuracy(path, document)
+    return True
+
+
+# The figure of `heatsim bench integrators`: what an accuracy costs.
+
+
+def finished_rows(rows: list[Row]) -> list[Row]:
+    """The rows of runs that came to their end, of which the error is known."""
+    return [row for row in rows if row.get("error") and row["seconds"]]
+
+
+def draw_time_to_accuracy(path: Path, document: dict[str, Any]) -> None:
+    """A panel for each problem and precision: seconds over the error, a curve for each integrator. Raises OSError."""
+    rows = finished_rows(document["rows"])
+    cases = dict.fromkeys((row["problem"], row["precision"]) for row in rows)
+    panels = [_panel(case, [row for row in rows if (row["problem"], row["precision"]) == case]) for case in cases]
+    size = " x ".join(map(str, rows[0]["cells"]))
+    title = f"Time to accuracy on {document['machine']['device_name']}"
+    draw_panels(path, panels, title=title, subtitle=f"{size} cells; errors over the range of temperatures")
+
+
+def _panel(case: tuple[str, str], rows: list[Row]) -> CurvePanel:
+    curves = [_curve(name, rows) for name in dict.fromkeys(row["integrator"] for row in rows)]
+    return f"largest error, {case[0]} in {case[1]}", "time (s)", curves, True
+
+
+def _curve(name: str, rows: list[Row]) -> Curve:
+    """A line where there are several tolerances, else a point."""
+    pairs = sorted((row["error"], row["seconds"]) for row in rows if row["integrator"] == name)
+    errors, seconds = np.array(pairs).T
+    return name, errors, seconds, len(pairs) > 1
+
+
+SUITE = BenchmarkSuite(
+    check_options,
+    measure,
+    ReportLayout(
+        COLUMNS,
+        group=lambda row: (row["problem"], row["precision"]),
+        flaws=flaws,
+        draw=_draw,
+        figure="Time to accuracy",
+    ),
+)

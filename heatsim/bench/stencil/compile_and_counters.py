@@ -1,4 +1,9 @@
-"""Numbers that need a process of their own: compile times, and what the hardware counted."""
+"""Numbers that need a process of their own: compile times, and what the hardware counted.
+
+That process is this module: `python -m heatsim.bench.stencil.compile_and_counters REQUEST` readies one kernel and says
+how long compiling took. It is started with an empty cache, with a filled one, or under a profiler; see
+`heatsim.bench.subprocesses`.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +21,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from heatsim_kernels.stencil import StageStepper
 
-from heatsim.bench.interleaved_timing import Tell
 from heatsim.bench.stencil import kernels_under_test, problems
 from heatsim.bench.stencil.options import materials_in_words
 from heatsim.bench.stencil.problems import STEP, TimedStencil
-from heatsim.bench.stencil.rates import BATCH, Row
+from heatsim.bench.stencil.rates import BATCH
 from heatsim.bench.subprocesses import ChildError, Request, ask_child, compile_times
 from heatsim.simulation import device_selection
+from heatsim.tables import Row, Tell
 
 CHILD = "heatsim.bench.stencil.compile_and_counters"
 COMPILE_SHAPE = (64, 64, 64)  # a kernel compiles alike for every size
@@ -92,7 +97,7 @@ class CountersError(Exception):
 
 
 def read_counters(module: str, request: Request) -> CounterTotals:
-    """Run a child (see `children`) under ncu. Raises `CountersError`."""
+    """Run a child (see `subprocesses`) under ncu. Raises `CountersError`."""
     ncu = shutil.which("ncu")
     if ncu is None:
         raise CountersError("ncu (NVIDIA Nsight Compute) is not on the PATH, so hardware counters were not read")
@@ -140,10 +145,7 @@ def parse_ncu_csv(text: str) -> CounterTotals:
     return CounterTotals(moved, done)
 
 
-# A process that readies one kernel and says how long compiling took: `python -m
-# heatsim.bench.stencil.compile_and_counters REQUEST`.
-#
-# Started by `extras`, with an empty cache, a filled one, or under a profiler. See `heatsim.bench.subprocesses`.
+# The process that readies one kernel.
 
 
 def main(request: dict[str, Any]) -> dict[str, float]:

@@ -2,105 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
-from heatsim.bench import machine, request
-from heatsim.bench.request import RequestError
+from heatsim.bench.request import MAX_GPU_CELLS, CommonRequest, check_time, command_line
 from heatsim.bench.stencil import kernels_under_test
-
-Shape = tuple[int, int, int]  # nz, ny, nx
+from heatsim.bench.stencil.problems import ShapeZYX
+from heatsim.errors import RequestError
 
 DEFAULT_SIZE = {"cpu": "256", "cuda": "512"}
 DEFAULT_MATERIALS = (1, 3)
 MAX_MATERIALS = 255
-MAX_CELLS = 2**32 - 1  # in a CUDA kernel
 
 
 @dataclass(frozen=True)
 class StencilOptions:
-    """A request that has been checked: a device that is there, kernels that it has, sizes that make sense."""
+    """A request that has been checked: a device that is there, kernels that it has, sizes that make sense.
 
-    device: str
-    sizes: tuple[Shape, ...]
-    precisions: tuple[str, ...]
+    seconds: of one measurement; tune: time all tiles first; compile: time compiling too; counters: have ncu count.
+    """
+
+    common: CommonRequest
+    sizes: tuple[ShapeZYX, ...]
     kernels: tuple[str, ...]
     materials: tuple[int, ...]
     seconds: float
-    tune: bool = False
-    compile: bool = False
-    counters: bool = False
-    json: Path | None = None
-    write: Path | None = None
-    figure: Path | None = None
+    tune: bool
+    compile: bool
+    counters: bool
 
     def command(self) -> str:
         """The command that measures this again, with every default written out."""
-        every = self.kernels == tuple(kernels_under_test.kernel_names(self.device))
+        common = self.common
+        every = self.kernels == tuple(kernels_under_test.kernel_names(common.device))
         chosen = {
             "--size": [in_words(shape) for shape in self.sizes],
-            "--precision": request.precision_option(self.precisions),
+            "--precision": common.precision_option,
             "--kernel": () if every else self.kernels,
             "--materials": self.materials,
             "--seconds": self.seconds,
             "--tune": self.tune,
             "--compile": self.compile,
             "--counters": self.counters,
-            "--json": self.json,
-            "--write": self.write,
-            "--figure": self.figure,
+            "--json": common.json,
+            "--write": common.write,
+            "--figure": common.figure,
         }
-        return request.command_line("stencil", self.device, chosen)
+        return command_line("stencil", common.device, chosen)
 
 
-def options(
-    device: str = "auto",
-    sizes: Sequence[str] = (),
-    precision: str = "float32",
-    kernels: Sequence[str] = (),
-    materials: Sequence[int] = (),
-    seconds: float = 0.2,
-    tune: bool = False,
-    compile_times: bool = False,
-    counters: bool = False,
-    json: Path | None = None,
-    write: Path | None = None,
-    figure: Path | None = None,
-) -> StencilOptions:
+def check_options(asked: dict[str, Any]) -> StencilOptions:
     """Check a request and fill in its defaults. Raises `RequestError`, and `NoGpuError` where one is demanded."""
-    picked = machine.pick_device(device)
-    known = tuple(kernels_under_test.kernel_names(picked))
-    for name in kernels:
-        if name not in known:
-            elsewhere = f'; "{name}" runs on another device' if name in kernels_under_test.all_kernel_names() else ""
-            raise RequestError(
-                f'--kernel {name}: not a kernel of device "{picked}", which has {", ".join(known)}{elsewhere}'
-            )
-    for count in materials:
+    common = CommonRequest.of(asked)
+    device = common.device
+    kernels = _check_kernels(asked["kernels"], device)
+    for count in asked["materials"]:
         if not 1 <= count <= MAX_MATERIALS:
             raise RequestError(f"--materials {count}: between 1 and {MAX_MATERIALS} are possible")
-    request.check_seconds(seconds)
-    if tune and picked == "cpu":
+    if asked["tune"] and device == "cpu":
         raise RequestError("--tune: only the CUDA kernels have tiles to choose from")
-    request.check_folders((json, write, figure))
     return StencilOptions(
-        picked,
-        tuple(dict.fromkeys(parse_size(text, picked) for text in sizes or (DEFAULT_SIZE[picked],))),
-        request.parse_precisions(precision),
-        tuple(dict.fromkeys(kernels)) or known,
-        tuple(dict.fromkeys(materials)) or DEFAULT_MATERIALS,
-        seconds,
-        tune,
-        compile_times,
-        counters,
-        json,
-        write,
-        figure,
+        common,
+        sizes=tuple(dict.fromkeys(parse_size(text, device) for text in asked["sizes"] or (DEFAULT_SIZE[device],))),
+        kernels=kernels,
+        materials=tuple(dict.fromkeys(asked["materials"])) or DEFAULT_MATERIALS,
+        seconds=check_time("--seconds", asked["seconds"]),
+        tune=asked["tune"],
+        compile=asked["compile_times"],
+        counters=asked["counters"],
     )
 
 
-def parse_size(text: str, device: str) -> Shape:
+def _check_kernels(asked: tuple[str, ...], device: str) -> tuple[str, ...]:
+    """The kernels asked for, or all of the device. Raises `RequestError` for one that it does not have."""
+    known = tuple(kernels_under_test.kernel_names(device))
+    for name in asked:
+        if name not in known:
+            elsewhere = f'; "{name}" runs on another device' if name in kernels_under_test.all_kernel_names() else ""
+            raise RequestError(
+                f'--kernel {name}: not a kernel of device "{device}", which has {", ".join(known)}{elsewhere}'
+            )
+    return tuple(dict.fromkeys(asked)) or known
+
+
+def parse_size(text: str, device: str) -> ShapeZYX:
     """(nz, ny, nx) of "n" or "nx,ny,nz"."""
     try:
         numbers = [int(part) for part in text.split(",")]
@@ -111,12 +96,12 @@ def parse_size(text: str, device: str) -> Shape:
     if min(numbers) <= 0:
         raise RequestError(f"--size {text}: every axis needs at least one cell")
     nx, ny, nz = numbers * (3 // len(numbers))
-    if device == "cuda" and nx * ny * nz > MAX_CELLS:
-        raise RequestError(f"--size {text}: CUDA kernels count cells in 32 bits, so {MAX_CELLS} at most")
+    if device == "cuda" and nx * ny * nz > MAX_GPU_CELLS:
+        raise RequestError(f"--size {text}: CUDA kernels count cells in 32 bits, so {MAX_GPU_CELLS} at most")
     return nz, ny, nx
 
 
-def in_words(shape: Shape) -> str:
+def in_words(shape: ShapeZYX) -> str:
     """The size as the command line takes it."""
     nz, ny, nx = shape
     return str(nx) if nx == ny == nz else f"{nx},{ny},{nz}"

@@ -16,7 +16,7 @@ import numpy as np
 from heatsim_kernels.stencil.cell_classes import BESIDE, OWN, classify_cells
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
-Shape = tuple[int, int, int]  # nz, ny, nx
+ShapeZYX = tuple[int, int, int]  # nz, ny, nx
 
 STEP = 1.0  # s; exchange rates stay below 0.1/s, so a cell with three fixed walls keeps 9 * 0.1 below 1
 BLOCK = 64  # cells an edge of the cubes of one material that are timed
@@ -25,12 +25,12 @@ FIXED, FLUX, CONVECTION, INSULATED = "fixed", "flux", "convection", "insulated"
 BOUNDARY_KINDS = (FIXED, CONVECTION, FLUX, FIXED, INSULATED, CONVECTION)  # of FACES; verification turns them round
 
 # (nz, ny, nx): one cell an axis in all combinations, primes, multiples of vectors and tiles and their neighbours.
-SHAPES: tuple[Shape, ...] = (
+SHAPES: tuple[ShapeZYX, ...] = (
     (1, 1, 1), (1, 1, 61), (1, 47, 1), (43, 1, 1),
     (1, 23, 41), (29, 1, 37), (31, 13, 1), (2, 2, 2),
     (7, 11, 13), (5, 3, 131), (17, 32, 64), (16, 33, 127), (23, 67, 260),
 )  # fmt: skip
-LARGE: Shape = (37, 131, 269)  # several tiles of every kernel along every axis
+LARGE: ShapeZYX = (37, 131, 269)  # several tiles of every kernel along every axis
 
 
 class StencilCase(NamedTuple):
@@ -92,7 +92,7 @@ def cases_with_everything() -> Iterator[StencilCase]:
         )
 
 
-def timed_stencil(shape: Shape, materials: int) -> TimedStencil:
+def timed_stencil(shape: ShapeZYX, materials: int) -> TimedStencil:
     """Walls of every linear kind; materials in cubes of BLOCK cells; no count of the heat through the walls."""
     rng = np.random.default_rng(0)
     terms = replace(_terms(rng, _cubes(shape, materials), materials), closed=(True,) * 6)
@@ -100,11 +100,11 @@ def timed_stencil(shape: Shape, materials: int) -> TimedStencil:
     return TimedStencil(terms, _boundary_forcing(rng, terms, 1, turned=0), planes)
 
 
-def _words(shape: Shape) -> str:
+def _words(shape: ShapeZYX) -> str:
     return " x ".join(map(str, reversed(shape)))
 
 
-def _field(rng: np.random.Generator, shape: Shape) -> np.ndarray:
+def _field(rng: np.random.Generator, shape: ShapeZYX) -> np.ndarray:
     """Values that float32 holds exactly, so that both precisions start alike."""
     return rng.random(shape, dtype=np.float32).astype(np.float64)
 
@@ -127,7 +127,7 @@ def _terms(
     return StencilCoefficients((nz, ny, nx), rates, capacity[own[:, 0]], kinds.cells, periodic)
 
 
-def _blocks(rng: np.random.Generator, shape: Shape, materials: int, block: int) -> np.ndarray:
+def _blocks(rng: np.random.Generator, shape: ShapeZYX, materials: int, block: int) -> np.ndarray:
     """Zones in blocks at random."""
     zones = rng.integers(0, materials, [-(-n // block) for n in shape]).astype(np.uint8)
     for axis in range(3):
@@ -135,7 +135,7 @@ def _blocks(rng: np.random.Generator, shape: Shape, materials: int, block: int) 
     return np.ascontiguousarray(zones[: shape[0], : shape[1], : shape[2]])
 
 
-def _cubes(shape: Shape, materials: int) -> np.ndarray:
+def _cubes(shape: ShapeZYX, materials: int) -> np.ndarray:
     """Zones of cubes that differ from the cubes beside them."""
     z, y, x = ((np.arange(n) // BLOCK % materials).astype(np.uint8) for n in shape)
     plane = (y[:, None] + x[None, :].astype(np.uint16)) % materials
@@ -146,7 +146,7 @@ def _cubes(shape: Shape, materials: int) -> np.ndarray:
 
 
 def _boundary_forcing(rng: np.random.Generator, terms: StencilCoefficients, rows: int, turned: int) -> Forcing:
-    """Wall values of `rows` steps; the kinds of WALLS, turned round by so many faces."""
+    """Wall values of `rows` steps; the kinds of BOUNDARY_KINDS, turned round by so many faces."""
     a, b = np.zeros((2, rows, terms.wall_size))
     ends = [*terms.wall_offsets[1:], terms.wall_size]
     for face, (first, end) in enumerate(zip(terms.wall_offsets, ends, strict=True)):
@@ -160,7 +160,7 @@ def _boundary_forcing(rng: np.random.Generator, terms: StencilCoefficients, rows
     return Forcing(a, b)
 
 
-def bytes_needed(shape: Shape, precision: str, materials: int) -> int:
+def bytes_needed(shape: ShapeZYX, precision: str, materials: int) -> int:
     """Bytes on the device of the field, its next step, and the material of each cell."""
     return prod(shape) * (2 * np.dtype(precision).itemsize + (materials > 1))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from math import prod
@@ -11,36 +10,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from heatsim_kernels.stencil import ONE_STEP_KERNELS
+from heatsim_kernels.stencil.ladder import load_kernel
 
 from heatsim.bench import device_limits, machine
-from heatsim.bench.interleaved_timing import Subject, Tell, Timing, Work, clock_of, time_interleaved
+from heatsim.bench.interleaved_timing import Subject, Timing, Work, clock_of, time_interleaved
 from heatsim.bench.stencil import problems
 from heatsim.bench.stencil.kernels_under_test import KernelUnderTest
 from heatsim.bench.stencil.problems import STEP, TimedStencil
+from heatsim.tables import Row, Tell
 
 BATCH = 12  # steps come in twelves or sixties, multiples of the steps that kernels fuse
-
-Row = dict[str, Any]
 
 
 class Setting(NamedTuple):
     """What is timed on: (nz, ny, nx), precision, number of materials."""
 
-    shape: problems.Shape
+    shape: problems.ShapeZYX
     precision: str
     materials: int
 
 
 def time_kernels(device: str, setting: Setting, chosen: list[KernelUnderTest], seconds: float) -> list[Row]:
     """Rows of the copies and of the kernels."""
-    cells, dtype = prod(setting.shape), np.dtype(setting.precision)
+    dtype = np.dtype(setting.precision)
     problem = problems.timed_stencil(setting.shape, setting.materials)
-    subjects = device_limits.copy_subjects(device, cells, dtype)
-    subjects += [Subject(each.name, partial(_prepare_kernel, each, problem, dtype)) for each in chosen]
-    timings = time_interleaved(subjects, clock_of(device), seconds, BATCH)
-    limit = max(
-        2 * dtype.itemsize * cells / timing.median for name, timing in timings.items() if device_limits.is_copy(name)
-    )
+    subjects = [Subject(each.name, partial(_prepare_kernel, each, problem, dtype)) for each in chosen]
+    moved = 2 * dtype.itemsize * prod(setting.shape)
+    timings, limit = device_limits.time_beside_copies(device, dtype, moved, subjects, seconds, BATCH)
     rows = [_row(setting, name, timing, limit) for name, timing in timings.items()]
     if device == "cuda":
         resources = {each.name: _resources(each, problem, dtype) for each in chosen}
@@ -81,13 +77,13 @@ def _row(setting: Setting, name: str, timing: Timing, limit: float) -> Row:
 
 
 def _resources(contender: KernelUnderTest, problem: TimedStencil, dtype: np.dtype) -> Row:
-    """What a CUDA kernel takes of a multiprocessor; nothing on the simulator, which compiles nothing."""
-    from heatsim_kernels.runtime.cuda.api import SIMULATED
+    """What a CUDA kernel takes of a multiprocessor."""
 
-    if SIMULATED:
-        return {}
-    sweep: Any = contender.build(problem.terms, dtype)
-    return machine.multiprocessor_use(sweep.resources(problem.drive))
+    def read() -> Any:
+        sweep: Any = contender.build(problem.terms, dtype)
+        return sweep.resources(problem.drive)
+
+    return machine.multiprocessor_use(read)
 
 
 # What theory counts: operations and bytes of a cell and step.
@@ -101,9 +97,6 @@ def _resources(contender: KernelUnderTest, problem: TimedStencil, dtype: np.dtyp
 # time they give the effective memory throughput T_eff, which no single sweep can raise above the copy limit (Raess,
 # Utkin, Duretz, Omlin and Podladchikov, Assessing the robustness and scalability of the accelerated pseudo-transient
 # method, Geosci. Model Dev. 15, 2022); several steps a sweep can.
-
-
-VECTOR = 16  # bytes that a thread of `register` loads at once
 
 
 def operations_per_cell(materials: int) -> int:
@@ -129,39 +122,12 @@ def asked_intensity(kernel: str, precision: str, materials: int) -> float | None
 
     With the first of the kernel's tiles, which is what a sweep takes unless told.
     """
-    if kernel not in _READS:
+    if kernel not in ONE_STEP_KERNELS:
         return None
-    itemsize = np.dtype(precision).itemsize
-    reads = _READS[kernel](import_module(f"heatsim_kernels.stencil.ladder.{kernel}"), itemsize)
+    itemsize, module = np.dtype(precision).itemsize, load_kernel(kernel)
+    reads = module.field_reads(module.TILES[0], itemsize)
     kind = 1 if materials > 1 else 0  # a byte of the cell; those of its neighbours are not asked for
     return operations_per_cell(materials) / (reads * itemsize + kind)
-
-
-def _of_tile(module: ModuleType, itemsize: int) -> float:
-    """A tile and its halo are read for the cells inside."""
-    width, height, depth = module.TILES[0].block
-    return float(width * height * depth / ((width - 2) * (height - 2) * (depth - 2)))
-
-
-def _of_march(module: ModuleType, itemsize: int) -> float:
-    """A tile and its halo in x and y, and a plane more at both ends of the march."""
-    tile = module.TILES[0]
-    return float(tile.x * tile.y / ((tile.x - 2) * (tile.y - 2)) * (tile.planes + 2) / tile.planes)
-
-
-def _of_rows(module: ModuleType, itemsize: int) -> float:
-    """A thread's vector of cells in the next plane, those in the rows before and after, and a cell at each end."""
-    cells = VECTOR / itemsize
-    return (3 * cells + 2) / cells
-
-
-# Values of the field that a kernel asks for, for each new one.
-_READS: dict[str, Callable[[ModuleType, int], float]] = {
-    "basic": lambda module, itemsize: 7.0,
-    "shared": _of_tile,
-    "coarsened": _of_march,
-    "register": _of_rows,
-}
 
 
 # Tiles of the CUDA kernels, timed side by side; the fastest is kept for later runs on this kind of GPU.

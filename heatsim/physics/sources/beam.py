@@ -6,9 +6,10 @@
                           cr behind, with ff and fr of the power, ff + fr = 2 (J. Goldak, A. Chakravarti, M. Bibby,
                           A new finite element model for welding heat sources, Metall. Trans. B 15 (1984) 299-305).
 
-Each cell has the exact integral of the density over it (`shares`), so the power is that of the beam to rounding,
-however large the cells. What falls beside the box is lost; nothing goes through its bottom. A step has the mean of the
-beam's way through it: places a quarter of its radius apart, each for its share of the step.
+Each cell has the exact integral of the density over it (`bell_weights`, `depth_weights`, `oblique_weights`), so the
+power is that of the beam to rounding, however large the cells. What falls beside the box is lost; nothing goes through
+its bottom. A step has the mean of the beam's way through it: places a quarter of its radius apart, each for its share
+of the step.
 """
 
 from __future__ import annotations
@@ -181,7 +182,7 @@ def _product(rows: CellWeights, columns: CellWeights) -> tuple[int, int, np.ndar
     return rows.first, columns.first, np.outer(rows.values, columns.values)
 
 
-# How a bell-shaped power is shared out among cells: exact integrals over each, of all powers that sum to one.
+# --- weights of cells: the exact integrals over each of a bell-shaped power; all weights sum to one
 #
 # A bell of standard deviation s is cut off at REACH s, beyond which 6e-5 of it lie, and scaled by what that leaves. So
 # the shares of all cells sum to 1, and what is missing lies outside the box. The integral of exp(-u^2/2) is erf

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim.geometry.grid import AXES, Grid
-from heatsim.geometry.point_values import Key
 from heatsim.physics.sources.csv_columns import Columns, read_columns, require_increasing, select_columns
 from heatsim.scenario import Scenario
+from heatsim.scenario.toml.positions import Key
 
 _UNITS = {"time": "s", "x": "m", "y": "m", "z": "m", "on": ""}  # of the columns
 _LAYOUTS = (("time", "x", "y"), ("time", "x", "y", "z", "on"))  # of a file that does not name them

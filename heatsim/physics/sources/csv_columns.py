@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim.errors import Issue, ScenarioError
-from heatsim.geometry.point_values import Key
 from heatsim.scenario import Scenario
 from heatsim.scenario.toml.messages import found, quote
-from heatsim.scenario.toml.positions import key_text
+from heatsim.scenario.toml.positions import Key, key_text
 
 MAX_CSV_FILE_BYTES = 2**26  # bytes: a million rows
 SAME_LINE = 1  # column of a flaw that a line has as a whole

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from heatsim.geometry.point_values import Key
 from heatsim.physics.sources.csv_columns import read_columns, require_increasing, select_columns
 from heatsim.scenario import Scenario
+from heatsim.scenario.toml.positions import Key
 
 _UNITS = {"time": "s", "power": "W"}  # of the columns, in their order in a file that does not name them
 

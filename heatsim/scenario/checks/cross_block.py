@@ -1,19 +1,21 @@
-"""Checks across the sections of a scenario that need no arrays.
+"""Checks across the sections of a scenario that need no arrays, and warnings about valid scenarios.
 
-They run on the sections that are valid in themselves, so that one bad number does not hide what is wrong
-elsewhere.
+Checks run on the sections that are valid in themselves, so that one bad number does not hide what is wrong elsewhere.
+Warnings are about what a valid scenario says and hardly means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-from heatsim.scenario.boundary import Boundary, FaceName
+from heatsim.errors import Issue
+from heatsim.scenario.boundary import FACES, Boundary
 from heatsim.scenario.checks.filters import (
     filters_fit_their_fields,
     hot_spots_have_equal_cells,
     hot_spots_have_slices_that_show_them,
+    narrow_filters,
     smoothing_has_a_device_for_its_kernel,
     smoothing_has_equal_cells,
     smoothing_has_no_ambients_to_heat,
@@ -24,22 +26,25 @@ from heatsim.scenario.checks.materials_and_faces import (
     contacts_are_between_materials,
     cooling_rates_have_a_temperature,
     cylindrical_faces_exist,
+    find_crossing_temperature,
     melted_fractions_have_something_to_melt,
     names_mean_one_thing,
     patches_are_parts_of_faces,
     shapes_suit_cylindrical_coordinates,
+    shapes_with_keys,
     statistics_are_of_what_is_solved,
     steady_states_have_no_past,
     temperature_dependence_is_separable,
 )
 from heatsim.scenario.grid import Grid
+from heatsim.scenario.materials import Material
+from heatsim.scenario.model import Scenario
 from heatsim.scenario.output import MAX_TIMES, Output, Probe, Recorded, Schedule, Slice, Statistics
-from heatsim.scenario.regions import Region, Shape
+from heatsim.scenario.regions import Region
 from heatsim.scenario.sources import Source
 from heatsim.scenario.time_and_compute import Time
 from heatsim.scenario.toml.messages import quote
-from heatsim.scenario.toml.positions import KeyIssue
-from heatsim.scenario.toml.scanner import Key
+from heatsim.scenario.toml.positions import Key, KeyIssue
 
 ROUNDING = 1e-9  # of the grid's size: a place on the upper face is inside
 FAR = 50.0  # times as far from the origin as the grid
@@ -67,10 +72,7 @@ def shapes_meet_the_grid(
     grid: Grid, regions: Sequence[Region], sources: Sequence[Source], output: Output
 ) -> Iterator[KeyIssue]:
     """A shape wholly outside is a mistake in its numbers."""
-    shapes: list[tuple[Key, Shape]] = [(("regions", i), region) for i, region in enumerate(regions)]
-    shapes += [(("sources", i, "region"), source.region) for i, source in enumerate(sources) if source.region]
-    shapes += [(("output", "regions", i), region) for i, region in enumerate(output.regions)]
-    for key, shape in shapes:
+    for key, shape in shapes_with_keys(regions, sources, output):
         bounds = shape.bounds()
         if bounds is None:
             continue
@@ -125,13 +127,12 @@ def records_have_their_own_names(output: Output) -> Iterator[KeyIssue]:
 
 def periodic_faces_come_in_pairs(boundary: Boundary) -> Iterator[KeyIssue]:
     """What leaves through one face enters through the opposite one."""
-    for axis in "xyz":
-        low, high = (cast(FaceName, f"{axis}_{end}") for end in ("min", "max"))
+    for low, high in zip(FACES[::2], FACES[1::2], strict=True):
         for face, other in ((low, high), (high, low)):
             if boundary.face(face).kind == "periodic" and boundary.face(other).kind != "periodic":
                 named = face if getattr(boundary, face) is not None else "default"
                 found = f"{other} is {boundary.face(other).kind}"
-                yield KeyIssue(("boundary", named), f"periodic needs both faces of {axis}, but {found}")
+                yield KeyIssue(("boundary", named), f"periodic needs both faces of {face[0]}, but {found}")
 
 
 def schedules_fit_the_run(time: Time, output: Output) -> Iterator[KeyIssue]:
@@ -181,3 +182,34 @@ CHECKS: tuple[tuple[Callable[..., Iterator[KeyIssue]], tuple[str, ...]], ...] = 
     (hot_spots_have_slices_that_show_them, ("grid", "output", "hotspots")),
     (hot_spots_have_equal_cells, ("grid", "output", "hotspots")),
 )
+
+
+# --- warnings
+
+
+def find_warnings(scenario: Scenario) -> list[Issue]:
+    """The warnings about a valid scenario, each with its place."""
+    found = [*narrow_filters(scenario.grid, scenario.output, scenario.smoothing), *unused_tolerance(scenario.time)]
+    found += cooling_while_freezing(scenario.materials, scenario.output)
+    return [scenario.issue_at(*finding) for finding in found]
+
+
+def unused_tolerance(time: Time) -> Iterator[KeyIssue]:
+    """A tolerance given to an integrator that has no error control."""
+    if time.chosen is not None and time.chosen.default_tolerance is None and time.tolerance is not None:
+        message = "explicit Euler has no error control and does not look at the tolerance"
+        yield KeyIssue(("time", "tolerance"), message, 'integrator = "auto" takes one that keeps it')
+
+
+def cooling_while_freezing(materials: Mapping[str, Material], output: Output) -> Iterator[KeyIssue]:
+    """Cooling rates through a temperature at which a material still gives its latent heat away, or has just done so:
+    there the rate of a cell jumps, and what is seen of it depends on the size of the cell."""
+    through = find_crossing_temperature(materials, output)
+    if "cooling_rate" not in output.fields or through is None:
+        return
+    for name, material in materials.items():
+        if material.latent and material.latent.solidus <= through <= material.latent.liquidus:
+            given = output.cooling_through is not None
+            place = ("cooling_through",) if given else ("fields", output.fields.index("cooling_rate"))
+            message = f"cooling rates through {through:g}, where {quote(name)} freezes, depend on the size of the cells"
+            yield KeyIssue(("output", *place), message, "give a cooling_through some tens of kelvin below the solidus")

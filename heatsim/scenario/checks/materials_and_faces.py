@@ -1,20 +1,22 @@
-"""Whether a scenario in cylindrical coordinates is one: x is the radius r, y the angle phi in one cell around."""
+"""Checks of coordinates, faces, materials and derived fields.
+
+In cylindrical coordinates x is the radius r and y the angle phi, in one cell around.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from heatsim.scenario.boundary import FACES, Boundary, Face
-from heatsim.scenario.expressions.expression import Expression
+from heatsim.scenario.boundary import KINDS, Boundary, Face, kind_name
+from heatsim.scenario.expressions.expression import depends_on, separate_temperature
 from heatsim.scenario.grid import Grid
 from heatsim.scenario.materials import MAX_MATERIALS, Ambient, Contact, Material
 from heatsim.scenario.output import HISTORY_FIELDS, Output
 from heatsim.scenario.regions import Region, Shape
 from heatsim.scenario.sources import Source
 from heatsim.scenario.time_and_compute import Time
-from heatsim.scenario.toml.messages import quote
-from heatsim.scenario.toml.positions import KeyIssue
-from heatsim.scenario.toml.scanner import Key
+from heatsim.scenario.toml.messages import one_of, quote
+from heatsim.scenario.toml.positions import Key, KeyIssue
 
 
 def cylindrical_faces_exist(grid: Grid, boundary: Boundary) -> Iterator[KeyIssue]:
@@ -38,10 +40,7 @@ def shapes_suit_cylindrical_coordinates(
     """Round shapes and beams are meant in x, y, z."""
     if grid.coordinates != "cylindrical":
         return
-    shapes: list[tuple[Key, Shape]] = [(("regions", i), region) for i, region in enumerate(regions)]
-    shapes += [(("sources", i, "region"), source.region) for i, source in enumerate(sources) if source.region]
-    shapes += [(("output", "regions", i), region) for i, region in enumerate(output.regions)]
-    for key, shape in shapes:
+    for key, shape in shapes_with_keys(regions, sources, output):
         for form in shape.forms:
             if form in ("sphere", "cylinder", "stl"):
                 message = f"expected box, where or labels in cylindrical coordinates, found {form}"
@@ -51,12 +50,21 @@ def shapes_suit_cylindrical_coordinates(
             yield KeyIssue(("sources", i, "beam"), "expected Cartesian coordinates for a beam, found cylindrical ones")
 
 
-# Whether faces and their patches are sound.
+def shapes_with_keys(
+    regions: Sequence[Region], sources: Sequence[Source], output: Output
+) -> Iterator[tuple[Key, Shape]]:
+    """All shapes of a scenario, each with its key."""
+    yield from ((("regions", i), region) for i, region in enumerate(regions))
+    yield from ((("sources", i, "region"), source.region) for i, source in enumerate(sources) if source.region)
+    yield from ((("output", "regions", i), region) for i, region in enumerate(output.regions))
+
+
+# --- faces and their patches
 
 
 def patches_are_parts_of_faces(boundary: Boundary) -> Iterator[KeyIssue]:
     """A patch says where it is, a face does not; a patch has no patches, and nothing about it is periodic."""
-    for key, face in _faces(boundary):
+    for key, face in boundary.faces():
         if face.where is not None:
             yield KeyIssue((*key, "where"), "where belongs to a patch of a face, not to a face")
         if face.patches and face.kind == "periodic":
@@ -66,20 +74,12 @@ def patches_are_parts_of_faces(boundary: Boundary) -> Iterator[KeyIssue]:
 
 
 def temperature_dependence_is_separable(boundary: Boundary) -> Iterator[KeyIssue]:
-    """A coefficient or emissivity that follows temperature has a table over T, times what else it depends on."""
-    for key, face in _faces(boundary):
-        parts = [((*key, "patches", i), patch) for i, patch in enumerate(face.patches)]
-        for where, each in [(key, face), *parts]:
-            name = {"convection": "coefficient", "radiation": "emissivity"}.get(each.kind, "")
-            value = getattr(each, name, None)
-            if isinstance(value, Expression) and "T" in value.names and value.split_temperature() is None:
+    """A coefficient or emissivity that depends on T is a function of T alone, which is tabulated, times the rest."""
+    for key, condition in boundary.conditions():
+        for name, value in condition.inputs.items():
+            if depends_on(value, "T") and separate_temperature(value)[1] is None:
                 message = "expected an expression in T alone times one in x, y, z, t, found what mixes them"
-                yield KeyIssue((*where, name), message, 'such as "(5 + 20*x) * abs(T - 300)**0.25"')
-
-
-def _faces(boundary: Boundary) -> Iterator[tuple[Key, Face]]:
-    yield ("boundary", "default"), boundary.default
-    yield from ((("boundary", name), face) for name in FACES if (face := getattr(boundary, name)) is not None)
+                yield KeyIssue((*key, name), message, 'such as "(5 + 20*x) * abs(T - 300)**0.25"')
 
 
 def _patch_is_sound(key: Key, patch: Face) -> Iterator[KeyIssue]:
@@ -88,11 +88,12 @@ def _patch_is_sound(key: Key, patch: Face) -> Iterator[KeyIssue]:
     if patch.patches:
         yield KeyIssue((*key, "patches"), "expected no patches on a patch", "later patches lie over earlier")
     if patch.kind == "periodic":
-        message = 'expected "insulated", "fixed", "flux", "convection" or "radiation", found "periodic"'
+        kinds = one_of(kind for kind in map(kind_name, KINDS) if kind != patch.kind)
+        message = f"expected {kinds}, found {quote(patch.kind)}"
         yield KeyIssue((*key, "kind"), message, "a face is periodic as a whole")
 
 
-# Whether materials, ambients and contacts fit together.
+# --- materials, ambients and contacts
 
 
 def names_mean_one_thing(materials: Mapping[str, Material], ambients: Mapping[str, Ambient]) -> Iterator[KeyIssue]:
@@ -128,7 +129,7 @@ def melted_fractions_have_something_to_melt(materials: Mapping[str, Material], o
         yield KeyIssue(("output", "fields", place), message, "latent = { heat, solidus, liquidus }")
 
 
-# Whether the derived fields that are asked for can be had.
+# --- derived fields and statistics
 
 
 def find_crossing_temperature(materials: Mapping[str, Material], output: Output) -> float | None:

@@ -1,7 +1,7 @@
 """Formulas that a scenario may hold, such as "293.15 + 5*sin(2*pi*t/60)", safe to take from a stranger.
 
-The text is parsed, never evaluated: an allowlist rebuilds it as a small tree of our own (expression_parser),
-and only that tree is computed (expression_forms) or taken apart (separation).
+The text is parsed, never evaluated: an allowlist rebuilds it as a small tree of our own (`parser`), and only that tree
+is computed with NumPy, or separated: written as a sum of products others(...) * alone(variable), such as space * time.
 """
 
 from __future__ import annotations
@@ -14,20 +14,19 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heatsim.scenario.expressions.nodes import (
+from heatsim.scenario.expressions.parser import (
     MULTIPLIED_POWERS,
-    VARIABLES,
     Apply,
     Compare,
+    ExpressionError,
     Node,
     NumberNode,
     VariableNode,
     comparisons,
+    parse,
     to_text,
     variables,
 )
-from heatsim.scenario.expressions.parser import ExpressionError, parse
-from heatsim.scenario.expressions.separation import separate
 
 __all__ = ["Expression", "ExpressionError"]
 
@@ -78,30 +77,6 @@ class Expression:
             result = np.asarray(evaluate(self._tree, arrays), dtype=np.float64)
         return result.copy() if isinstance(self._tree, VariableNode) else result  # never the caller's own array
 
-    def function(self, *arguments: str) -> Callable[..., Any]:
-        """A plain Python function of scalars in this order, which `numba.njit` and `numba.cuda.jit` compile.
-
-        Compile with `error_model="numpy"`, else x/0 raises as in Python (CUDA has that model already). Called
-        uncompiled it raises what Python does (ZeroDivisionError, ValueError, OverflowError), but never from a
-        branch that is not chosen. Pass float64: float32 arguments are computed in float32 up to the first
-        literal. The function has no source file, so Numba cannot cache it on disk.
-
-        Args:
-            arguments: x, y, z, t or T, covering `names`; those not in use are ignored.
-
-        Raises:
-            TypeError: a variable in use is not among the arguments, or an argument is no variable.
-        """
-        self._check_given(frozenset(arguments))
-        unknown = set(arguments) - VARIABLES
-        if unknown:
-            raise TypeError(f"not variables of an expression: {', '.join(sorted(unknown))}")
-        source = scalar_source(self._tree, "expression", arguments)
-        namespace: dict[str, Any] = {"math": math}
-        exec(compile(source, "<expression>", "exec"), namespace)  # our source, nothing of the user's text
-        function: Callable[..., Any] = namespace["expression"]
-        return function
-
     def split_time(self) -> list[tuple[Expression | None, Expression | None]] | None:
         """The expression as a sum of at most 16 products space(x, y, z) * time(t), a factor of 1 being None.
 
@@ -150,8 +125,24 @@ class Expression:
         return f"Expression({self.text!r})"
 
 
-# The two forms in which a tree is computed: NumPy arrays, and the source of a scalar function for Numba.
+Value: TypeAlias = float | Expression
 
+
+def depends_on(value: Value, names: str) -> bool:
+    """Whether a value depends on any of some one-letter variables, such as "xyz"."""
+    return isinstance(value, Expression) and not value.names.isdisjoint(names)
+
+
+def separate_temperature(value: Value) -> tuple[Value, Expression | None]:
+    """A value as a product of what does not depend on T, and what depends on T alone, None if nothing does."""
+    parts = value.split_temperature() if isinstance(value, Expression) and "T" in value.names else None
+    if parts is None:
+        return value, None
+    others, of_temperature = parts
+    return (1.0 if others is None else others), of_temperature
+
+
+# --- the value of a tree over NumPy arrays
 
 Values: TypeAlias = Mapping[str, NDArray[np.float64]]
 
@@ -248,95 +239,78 @@ def _number(node: Node, values: Values) -> NDArray[np.float64]:
     return np.asarray(evaluate(node, values), dtype=np.float64)
 
 
-# The functions of `math` are alike in Python, in Numba on the CPU and in CUDA but for floor, which may give
-# an integer (every float from 2**52 on is whole, so none is too large). min, max and step are written out so
-# that a NaN stays a NaN, as in NumPy.
-_SCALAR = {
-    "+": "{0} + {1}",
-    "-": "{0} - {1}",
-    "*": "{0} * {1}",
-    "/": "{0} / {1}",
-    "**": "math.pow({0}, {1})",  # never complex, unlike Python's **
-    "negative": "-{0}",
-    "not": "1.0 if {0} == 0.0 else 0.0",
-    "abs": "math.fabs({0})",
-    "floor": "float(math.floor({0})) if math.fabs({0}) < 4503599627370496.0 else {0}",
-    "step": "1.0 if {0} >= 0.0 else 0.0 if {0} < 0.0 else {0}",
-    "min": "{0} if {0} < {1} or {0} != {0} else {1}",
-    "max": "{0} if {0} > {1} or {0} != {0} else {1}",
-    **{name: f"math.{name}({{0}})" for name in ("sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "erf")},
-}
+# --- separation of a variable from the others
+
+MAX_TERMS = 16
+
+Factor: TypeAlias = Node | None  # None is the factor 1
+Term: TypeAlias = tuple[Factor, Factor]  # of the others, of the variable
+
+_ONE = NumberNode(1.0)
 
 
-def scalar_source(tree: Node, name: str, arguments: tuple[str, ...]) -> str:
-    """Python source of a function that computes the tree from scalars, one operation a line.
-
-    It holds fixed fragments, variable names and float literals, nothing of the user's text. Conditions are
-    the numbers 1.0 and 0.0, so that every local has one type. Only the branch that is chosen runs.
-    """
-    code = _Code()
-    result = code.value(tree)
-    return "\n".join([f"def {name}({', '.join(arguments)}):", *code.lines, f"    return {result}\n"])
+class _NotSeparable(Exception):
+    pass
 
 
-class _Code:
-    """The lines of a function body; every operation gets a local name of its own."""
+def separate(tree: Node, variable: str) -> list[Term] | None:
+    """The terms whose products sum to the tree; None where some part mixes the variable with others."""
+    try:
+        return _collected(_terms(tree, variable))
+    except _NotSeparable:
+        return None
 
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.level = 1
 
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self.level + text)
+def _terms(node: Node, variable: str) -> list[Term]:
+    names = variables(node)
+    if variable not in names:
+        return [(node, None)]
+    if names == {variable}:
+        return [(None, node)]
+    match node:
+        case Apply("+", (a, b)):
+            terms = _terms(a, variable) + _terms(b, variable)
+        case Apply("-", (a, b)):
+            terms = _terms(a, variable) + [_negative(term) for term in _terms(b, variable)]
+        case Apply("negative", (a,)):
+            terms = [_negative(term) for term in _terms(a, variable)]
+        case Apply("*", (a, b)):
+            left, right = _terms(a, variable), _terms(b, variable)
+            terms = [(_product(s, u), _product(t, v)) for s, t in left for u, v in right]
+        case Apply("/", (a, b)) if len(divisor := _terms(b, variable)) == 1:
+            [(u, v)] = divisor
+            terms = [(_quotient(s, u), _quotient(t, v)) for s, t in _terms(a, variable)]
+        case _:
+            raise _NotSeparable
+    if len(terms) > MAX_TERMS:
+        raise _NotSeparable
+    return terms
 
-    def local(self) -> str:
-        return f"v{len(self.lines)}"
 
-    def assigned(self, text: str) -> str:
-        name = self.local()
-        self.line(f"{name} = {text}")
-        return name
+def _negative(term: Term) -> Term:
+    space, time = term
+    if space is None:
+        return None, Apply("negative", (time or _ONE,))
+    return Apply("negative", (space,)), time
 
-    def value(self, node: Node) -> str:
-        """Writes the lines that compute a node; returns its name, or the literal."""
-        match node:
-            case NumberNode(value):
-                return repr(value)
-            case VariableNode(name):
-                return name
-            case Compare(operators, operands):
-                first, *others = map(self.value, operands)
-                chain = "".join(f" {symbol} {b}" for symbol, b in zip(operators, others, strict=True))
-                return self.assigned(f"1.0 if {first}{chain} else 0.0")
-            case Apply("where", (condition, chosen, otherwise)):
-                return self.choice(condition, chosen, otherwise)
-            case Apply("and" | "or" as connective, operands):
-                return self.connected(connective, operands)
-            case Apply("**", (base, NumberNode(exponent))) if exponent in MULTIPLIED_POWERS:
-                return self.assigned(" * ".join([self.value(base)] * int(exponent)))
-            case Apply("min" | "max" as function, operands):
-                return reduce(lambda a, b: self.assigned(_SCALAR[function].format(a, b)), map(self.value, operands))
-            case Apply(function, operands):
-                return self.assigned(_SCALAR[function].format(*map(self.value, operands)))
 
-    def choice(self, condition: Node, chosen: Node, otherwise: Node) -> str:
-        test = self.value(condition)
-        name = self.local()
-        self.line(f"if {test} != 0.0:")
-        self.branch(name, chosen)
-        self.line("else:")
-        self.branch(name, otherwise)
-        return name
+def _product(a: Factor, b: Factor) -> Factor:
+    return Apply("*", (a, b)) if a and b else a or b
 
-    def connected(self, connective: str, operands: tuple[Node, ...]) -> str:
-        undecided = "!=" if connective == "and" else "=="
-        name = self.assigned(f"1.0 if {self.value(operands[0])} != 0.0 else 0.0")
-        for operand in operands[1:]:
-            self.line(f"if {name} {undecided} 0.0:")
-            self.branch(name, Compare(("!=",), (operand, NumberNode(0.0))))
-        return name
 
-    def branch(self, name: str, node: Node) -> None:
-        self.level += 1
-        self.line(f"{name} = {self.value(node)}")
-        self.level -= 1
+def _quotient(a: Factor, b: Factor) -> Factor:
+    return Apply("/", (a or _ONE, b)) if b else a
+
+
+def _collected(terms: list[Term]) -> list[Term]:
+    """Terms of one time factor made one. Done last: earlier, it would hide the growth that MAX_TERMS ends."""
+    spaces: dict[Factor, list[Factor]] = {}
+    for space, time in terms:
+        spaces.setdefault(time, []).append(space)
+    return [(_sum(parts), time) for time, parts in spaces.items()]
+
+
+def _sum(parts: list[Factor]) -> Factor:
+    if len(parts) == 1:
+        return parts[0]
+    return reduce(lambda a, b: Apply("+", (a, b)), (part or _ONE for part in parts))

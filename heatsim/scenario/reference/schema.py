@@ -1,11 +1,19 @@
-"""The JSON schema of scenario files, by which editors complete and check them."""
+"""The JSON schema of scenario files, by which editors complete and check them, and the reference page made from it.
+
+The page lists all keys of a scenario: docs/reference/scenario.md, from the schema and the examples.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
+import tomli_w
+
+from heatsim.scenario.expressions.parser import FUNCTIONS
 from heatsim.scenario.model import Scenario
+from heatsim.scenario.reference.examples import SECTIONS, Section
 from heatsim.scenario.unsupported import NOT_YET
 
 FILE_NAME = "heatsim.schema.json"  # shipped scenarios name it in their first line
@@ -52,3 +60,136 @@ def _nodes(node: dict[str, Any], root: dict[str, Any], path: list[str]) -> Itera
     for name, child in children.items():
         if head in ("*", name):
             yield from _nodes(child, root, rest)
+
+
+# --- the reference page
+
+_HEAD = """\
+# Keys of a scenario
+
+Written by `heatsim schema --markdown > docs/reference/scenario.md` from the models in `heatsim/scenario/`; do not \
+edit it.
+What a run leaves behind, and restarts, are in [results.md](results.md); what whole cells mean is in the
+[guide](../guide/geometry.md#what-whole-cells-mean), precision in [time](../guide/time.md#precision).
+
+Units are SI. Temperatures are in the file's `temperature_unit`; "K or degC" stands for it, and they begin at absolute
+zero. Points and sizes are [x, y, z]. File names are relative to the scenario file. A key whose default
+is "none" may be left out; a unit of 1 is none. Each example but the first stands in the first: its tables replace those
+of the same name there.
+
+**Expressions** are strings such as `"20 + 5*sin(2*pi*t/60)"`. They know the place x, y, z (m), the time t since the
+start (s), and the temperature T (K or degC), each where the table below names it; numbers, `pi`, `+ - * / **`,
+comparisons, `and`, `or`, `not`, `a if c else b`; and the functions {functions}.
+`step(u)` is 0 below u = 0 and 1 from there on; `where(c, a, b)` is a where c is true, else b. In cylindrical
+coordinates x is the radius r (m), y the angle phi (rad) and z the height (m): these are the names in expressions and
+boxes there too, and `r` is not known. A **condition** is an expression that is true where it is not 0.
+"""
+_UNIT = re.compile(r" \[([^\],]+)\]")
+
+
+def markdown() -> str:
+    """The reference as Markdown."""
+    whole = json_schema()
+    tables = {"Scenario": whole, **whole["$defs"]}
+    head = _HEAD.format(functions=", ".join(f"`{name}`" for name in FUNCTIONS))
+    return "\n".join([head, *("\n".join(_section(section, tables[section.name])) for section in SECTIONS)])
+
+
+def _section(section: Section, table: dict[str, Any]) -> Iterator[str]:
+    yield f"## {section.heading}\n"
+    for paragraph in table["description"].split("\n\n"):
+        yield " ".join(paragraph.split()) + "\n"
+    yield f"```toml\n{section.example}```\n"
+    yield "| key | type | unit | default | range | what it is |"
+    yield "|---|---|---|---|---|---|"
+    needed = table.get("required") or table.get("anyOf", [{}])[0].get("required", ())
+    for key, field in table["properties"].items():
+        yield _row(key, field, key in needed)
+    yield ""
+
+
+def _row(key: str, field: dict[str, Any], needed: bool) -> str:
+    description, kind = field["description"], _kind(field)
+    unit = _UNIT.search(description) if "number" in kind else None
+    if unit:
+        description = _UNIT.sub("", description, count=1)
+    limits = list(dict.fromkeys(_limits(field)))
+    if unit and unit[1] == "K or degC":
+        limits.insert(0, "from absolute zero")
+    default = "needed" if needed else _default(field)
+    return f"| `{key}` | {kind} | {unit[1] if unit else ''} | {default} | {', '.join(limits)} | {description} |"
+
+
+def _kind(field: dict[str, Any]) -> str:
+    """What the value is, in words."""
+    match field:
+        case {"$ref": target}:
+            return f"table {_link(target)}".rstrip()
+        case {"const": _} | {"enum": _}:
+            return "word"
+        case {"oneOf": [{"$ref": first}, _, *_, {"$ref": last}]}:
+            return f"table from {_link(first)} to {_link(last)}"
+        case {"oneOf": branches} | {"anyOf": branches}:
+            return " or ".join(dict.fromkeys(map(_kind, branches)))
+        case {"type": "array", "items": items}:
+            count = f"{field['minItems']} " if field.get("minItems") == field.get("maxItems", 0) else ""
+            many = re.sub("(table|number|word|array|text)", r"\1s", _kind(items), count=1)
+            return f"array of {count}{many}"
+        case {"type": "array"}:
+            return "array of 2 texts"
+        case {"type": "object", "additionalProperties": values}:
+            return f"{_kind(values)} by name"
+        case {"type": "integer"}:
+            return "whole number"
+        case {"format": "path"}:
+            return "file name"
+        case {"format": "condition"}:
+            return "condition in x, y, z"
+        case {"type": "string"}:
+            words = str(field.get("description", ""))
+            return words[0].lower() + words[1:] if words.startswith("Expression") else "text"
+    return str(field["type"])
+
+
+def _link(target: str) -> str:
+    """The heading of a table's section, as a link to it; nothing for a table that has none yet."""
+    for section in SECTIONS:
+        if target == f"#/$defs/{section.name}":
+            anchor = re.sub(r"[^\w -]", "", section.heading.lower()).replace(" ", "-")
+            return f"[{section.heading}](#{anchor})"
+    return ""
+
+
+def _default(field: dict[str, Any]) -> str:
+    value = field.get("default")
+    if isinstance(value, dict) and len(value) != 1 and value:
+        return "its defaults"
+    return f"`{_toml(value)}`" if value not in (None, "", [], {}) else "none"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_toml(each)}" for key, each in value.items() if each != []) + " }"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return tomli_w.dumps({"_": value}).removeprefix("_ = ").strip()
+
+
+def _limits(field: dict[str, Any]) -> Iterator[str]:
+    """The range of a value, or the words that it may be."""
+    words = [field["const"]] if "const" in field else field.get("enum", [])
+    yield from (f'`"{word}"`' for word in words)
+    if bounds := _bounds(field):
+        yield bounds
+    for branch in (*field.get("anyOf", ()), *field.get("oneOf", ())):
+        yield from _limits(branch)
+    if isinstance(field.get("items"), dict):
+        yield from _limits(field["items"])
+    least, most = field.get("minItems", 1), field.get("maxItems")
+    if least > 1 and least != most:
+        yield f"at least {least} of them"
+
+
+def _bounds(number: dict[str, Any]) -> str:
+    signs = (("exclusiveMinimum", ">"), ("minimum", ">="), ("maximum", "<="))
+    return " and ".join(f"{sign} {number[name]}" for name, sign in signs if name in number)

@@ -1,4 +1,7 @@
-"""From a file to a plain TOML document with the places of its keys; nothing here knows what a scenario is."""
+"""From a file to a plain TOML document with the positions of its keys; nothing here knows what a scenario is.
+
+Overrides from the command line, `--set time.end=10`, are put into the document before it is validated.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,16 @@ from typing import Any
 
 from heatsim.errors import Issue, ScenarioError
 from heatsim.scenario.toml.messages import name_character, quote, shorten
-from heatsim.scenario.toml.positions import SourcePositions, key_text
-from heatsim.scenario.toml.scanner import Key, Position, ScanError, first_repeat, scan, split_key
+from heatsim.scenario.toml.positions import (
+    Key,
+    Position,
+    ScanError,
+    SourcePositions,
+    first_repeat,
+    key_text,
+    scan,
+    split_key,
+)
 
 MAX_FILE_BYTES = 2**20  # bytes
 
@@ -23,7 +34,7 @@ class Document:
     """A parsed TOML text with overrides applied."""
 
     data: dict[str, Any]
-    places: SourcePositions
+    positions: SourcePositions
 
 
 def read_text(path: Path) -> str:
@@ -67,16 +78,16 @@ def parse_document(text: str, path: Path | None, overrides: Sequence[str] = ()) 
     except ScanError as error:
         raise ScenarioError([Issue(error.message, "", file, *error.place)]) from None
     except tomllib.TOMLDecodeError as error:
-        raise ScenarioError([_syntax_flaw(error, text, lines, file)]) from None
+        raise ScenarioError([_syntax_issue(error, text, lines, file)]) from None
     if not data:
         raise ScenarioError([Issue("expected a scenario, found nothing", file=file, hint="see heatsim init")])
-    given, flaws = apply_overrides(data, overrides)
-    if flaws:
-        raise ScenarioError(flaws)
+    given, issues = apply_overrides(data, overrides)
+    if issues:
+        raise ScenarioError(issues)
     return Document(data, SourcePositions(path, lines, given))
 
 
-def _syntax_flaw(error: tomllib.TOMLDecodeError, text: str, places: Mapping[Key, Position], file: str) -> Issue:
+def _syntax_issue(error: tomllib.TOMLDecodeError, text: str, positions: Mapping[Key, Position], file: str) -> Issue:
     """What is wrong in plain words, where it is a key that is given twice or a character that only looks right."""
     message = re.sub(r" \(at .*\)$", "", str(error))
     if match := re.search(r"\(at line (\d+), column (\d+)\)$", str(error)):
@@ -87,7 +98,7 @@ def _syntax_flaw(error: tomllib.TOMLDecodeError, text: str, places: Mapping[Key,
     if repeat and repeat[1] <= (line, column):
         key, (line, column) = repeat
         return Issue(
-            f"given in line {places[key][0]} already", key_text(key), file, line, column, "leave one of them out"
+            f"given in line {positions[key][0]} already", key_text(key), file, line, column, "leave one of them out"
         )
     if odd := re.match(r"[^\"'#]*?([^\x00-\x7f])", (text.split("\n")[line - 1])[column - 1 :]):
         found, hint = name_character(odd[1])
@@ -108,7 +119,7 @@ def _near_file(path: Path) -> str:
     return f"did you mean {path.parent / near[0]}?" if near else ""
 
 
-# Overrides from the command line, `--set time.end=10`, put into a document before it is validated.
+# --- overrides
 
 
 class OverrideError(Exception):
@@ -122,10 +133,10 @@ def apply_overrides(document: dict[str, Any], overrides: Sequence[str]) -> tuple
     expressions need no quotes. Tables on the way are made; items of arrays must be there
     (`sources.0.power=3`: the first's).
 
-    Returns the keys given so, each with its text after --set, and the flaws of those that cannot be applied.
+    Returns the keys given so, each with its text after --set, and the issues of those that cannot be applied.
     """
     given: dict[Key, str] = {}
-    flaws: list[Issue] = []
+    issues: list[Issue] = []
     for override in overrides:
         name, equals, text = override.partition("=")
         name = name.strip()
@@ -134,8 +145,8 @@ def apply_overrides(document: dict[str, Any], overrides: Sequence[str]) -> tuple
                 raise OverrideError("expected KEY=VALUE, such as time.end=10")
             given[_put(document, name, _value(text.strip()))] = name
         except OverrideError as error:
-            flaws.append(Issue(str(error), file=f"--set {shorten(name)}"))
-    return given, flaws
+            issues.append(Issue(str(error), file=f"--set {shorten(name)}"))
+    return given, issues
 
 
 def _value(text: str) -> Any:

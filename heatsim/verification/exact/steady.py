@@ -1,6 +1,6 @@
-"""Steady conduction along one coordinate: walls of layers, cylinders, spheres, fins, and nonlinear laws.
+"""Steady conduction: walls of layers, cylinders, spheres, fins, nonlinear laws, a rectangle, and a moving source.
 
-F. P. Incropera and D. P. DeWitt, Fundamentals of Heat and Mass Transfer, chapter 3, unless said otherwise.
+Sources: Incropera, chapter 3, unless said otherwise.
 """
 
 from __future__ import annotations
@@ -82,15 +82,6 @@ def radiating_end(length: float, k: float, emissivity: float, hot: float, ambien
     return bisect(excess, min(hot, ambient), max(hot, ambient))
 
 
-# Steady temperature in a rectangle that is heated along one side.
-#
-# y = 0: T = 1;  x = 0 and x = width: X' = H X and -X' = H X as in `modes`;  y = height: -dT/dy = H_far T
-#
-# T = sum over n of c_n X_n(x) [mu cosh(mu (b - y)) + H_far sinh(mu (b - y))] / [mu cosh(mu b) + H_far sinh(mu b)]
-#
-# with c_n the coefficients of 1 in the modes X_n. C&J sections 5.2 and 5.3.
-
-
 def rectangle_heated_side(
     x: np.ndarray,
     y: np.ndarray,
@@ -99,9 +90,15 @@ def rectangle_heated_side(
     far: float,
     terms: int = 400,
 ) -> np.ndarray:
-    """T at points x, y of one shape (m) in a rectangle of `size`; H of the two `sides` and of the `far` side, 1/m.
+    """T at points x, y of one shape (m) in a rectangle of `size` (a, b) that is held at T = 1 along y = 0.
 
-    Converges like exp(-terms pi y/width): points on the heated side itself need not be asked.
+    At x = 0 and x = a, X' = H X and -X' = H X as in `modes`, with H of the two `sides`; at y = b, -dT/dy = H_far T,
+    with H_far = `far`; all in 1/m. C&J sections 5.2 and 5.3:
+
+        T = sum over n of c_n X_n(x) [mu cosh(mu (b - y)) + H_far sinh(mu (b - y))] / [mu cosh(mu b) + H_far sinh(mu b)]
+
+    with c_n the coefficients of 1 in the modes X_n. The sum converges like
+    exp(-terms pi y/a): points on the heated side itself need not be asked.
     """
     width, height = size
     total = np.zeros(np.broadcast(x, y).shape)
@@ -131,15 +128,14 @@ def _decay_into_rectangle(mu: float, height: float, far: float, y: np.ndarray) -
     return np.asarray(numerator / (1.0 + back * math.exp(-2.0 * mu * height)))
 
 
-# A point source that moves over the surface of a half-space at constant speed: Rosenthal's steady state.
-#
-# D. Rosenthal, The theory of moving sources of heat, Trans. ASME 68 (1946) 849-866; C&J section 10.7.
-
-
 def rosenthal(
     ahead: np.ndarray, aside: np.ndarray, power: float, speed: float, conductivity: float, diffusivity: float
 ) -> np.ndarray:
-    """Rise (K) at `ahead` m before the source (negative: behind) and `aside` m from its line; power in W absorbed."""
+    """Rise (K) in the surface of a half-space over which a point source moves at constant speed: a steady state.
+
+    At `ahead` m before the source (negative: behind) and `aside` m from its line; `power` in W is absorbed.
+    D. Rosenthal, The theory of moving sources of heat, Trans. ASME 68 (1946) 849-866; C&J section 10.7.
+    """
     distance = np.hypot(ahead, aside)
     fall = np.exp(-speed * (ahead + distance) / (2.0 * diffusivity))
     return np.asarray(power / (2.0 * np.pi * conductivity * distance) * fall)

@@ -1,4 +1,7 @@
-"""The semi-infinite solid x > 0, at 0 until t = 0."""
+"""Transients: the semi-infinite solid, a heated slab, a spreading Gaussian, solidification, and small bodies.
+
+The semi-infinite solid fills x > 0. It and the slab are at temperature 0 until t = 0.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,21 @@ from heatsim.verification.exact.steady import STEFAN_BOLTZMANN
 
 
 def half_space_fixed_surface(x: np.ndarray, t: float, diffusivity: float) -> np.ndarray:
-    """The surface is held at 1 from t = 0 on. C&J section 2.4."""
+    """Semi-infinite solid whose surface is held at 1 from t = 0 on. C&J section 2.4."""
     return erfc(x / (2.0 * math.sqrt(diffusivity * t)))
 
 
 def half_space_flux(x: np.ndarray, t: float, diffusivity: float, conductivity: float, heat_flux: float) -> np.ndarray:
-    """A heat flux (W/m2) enters from t = 0 on. C&J section 2.9."""
+    """Semi-infinite solid into which a heat flux (W/m2) enters from t = 0 on. C&J section 2.9."""
     depth = 2.0 * math.sqrt(diffusivity * t)
     spread = depth / math.sqrt(math.pi) * np.exp(-((x / depth) ** 2)) - x * erfc(x / depth)
     return np.asarray(heat_flux / conductivity * spread)
 
 
 def half_space_convection(x: np.ndarray, t: float, diffusivity: float, ratio: float) -> np.ndarray:
-    """The surface exchanges heat with an ambient at 1; `ratio` is coefficient/conductivity, 1/m. C&J section 2.7.
+    """Semi-infinite solid whose surface exchanges heat with an ambient at 1. C&J section 2.7.
+
+    `ratio` is coefficient/conductivity, 1/m.
 
     For ratio^2 diffusivity t up to some hundreds, beyond which the exponential overflows.
     """
@@ -33,14 +38,14 @@ def half_space_convection(x: np.ndarray, t: float, diffusivity: float, ratio: fl
     return np.asarray(erfc(x / depth) - np.exp(ratio * x + rise**2) * erfc(x / depth + rise))
 
 
-# A slab between faces held at 0, at 0 until t = 0, then heated.
-
-
-_NUMBERS = np.arange(1, 2001)
+_NUMBERS = np.arange(1, 2001)  # of the modes that are summed
 
 
 def heated_slab(x: np.ndarray, t: float, length: float, k: float, capacity: float, density: float) -> np.ndarray:
-    """A power density (W/m3) is released from t = 0 on; k in W/(m K), capacity rho c in J/(m3 K). C&J section 3.14."""
+    """Slab between faces held at 0, in which a power density (W/m3) is released from t = 0 on. C&J section 3.14.
+
+    k in W/(m K), capacity rho c in J/(m3 K).
+    """
     mu = _NUMBERS[::2] * math.pi / length
     amplitude = 4.0 * density / (k * length * mu**3) * np.exp(-k / capacity * mu**2 * t)
     steady = density * x * (length - x) / (2.0 * k)
@@ -48,7 +53,10 @@ def heated_slab(x: np.ndarray, t: float, length: float, k: float, capacity: floa
 
 
 def slab_sinusoidal_face(x: np.ndarray, t: float, length: float, diffusivity: float, omega: float) -> np.ndarray:
-    """The face x = length follows sin(omega t). Duhamel's theorem, C&J section 3.5; problem T3 of NAFEMS."""
+    """Slab whose face x = 0 is held at 0 while x = length follows sin(omega t): problem T3 of NAFEMS.
+
+    Duhamel's theorem, C&J section 3.5.
+    """
     mu = _NUMBERS * math.pi / length
     rate = diffusivity * mu**2
     share = 2.0 * np.where(_NUMBERS % 2, 1.0, -1.0) / (_NUMBERS * math.pi)  # of x/length in sin(mu x)
@@ -57,18 +65,13 @@ def slab_sinusoidal_face(x: np.ndarray, t: float, length: float, diffusivity: fl
     return np.asarray(x / length * math.sin(omega * t) - np.sin(np.multiply.outer(x, mu)) @ amplitude)
 
 
-# A Gaussian that spreads in free space: C&J section 10.3 (the instantaneous point source, started at a later time).
-
-
 def spreading_gaussian(x: np.ndarray, t: float, width: float, diffusivity: float) -> np.ndarray:
-    """The factor of one axis: exp(-x^2/(2 width^2)) at t = 0. In several dimensions the factors multiply."""
+    """One axis of a Gaussian in free space that is exp(-x^2/(2 width^2)) at t = 0; the factors of the axes multiply.
+
+    The instantaneous point source of C&J section 10.3, started at a later time.
+    """
     squared = width**2 + 2.0 * diffusivity * t
     return np.asarray(width / np.sqrt(squared) * np.exp(-(x**2) / (2.0 * squared)))
-
-
-# Two-phase Stefan problem: a liquid solidifies from a wall that is colder than its melting point.
-#
-# The front lies at X = 2 lambda sqrt(alpha_s t). Neumann's solution, C&J section 11.2 (II), for equal densities.
 
 
 class MaterialPhase(NamedTuple):
@@ -84,7 +87,12 @@ class MaterialPhase(NamedTuple):
 
 
 class Solidification(NamedTuple):
-    """wall, melting, start: temperatures of wall, front, and liquid at t = 0; latent: heat by volume, J/m3."""
+    """Two-phase Stefan problem: a liquid solidifies from a wall that is colder than its melting point.
+
+    The front lies at X = 2 lambda sqrt(alpha_s t). Neumann's solution, C&J section 11.2 (II), for equal densities.
+
+    wall, melting, start: temperatures of wall, front, and liquid at t = 0; latent: heat by volume, J/m3.
+    """
 
     solid: MaterialPhase
     liquid: MaterialPhase
@@ -123,17 +131,18 @@ class Solidification(NamedTuple):
         return np.asarray(np.where(x < self.front(t), solid, liquid))
 
 
-# Bodies so small or so conductive that they have one temperature. Incropera and DeWitt, sections 5.1 to 5.3.
-#
-# time constant = heat capacity/(coefficient * area).
-
-
 def lumped_convection(t: float, time_constant: float) -> float:
-    """Rise over the ambient as a share of that at t = 0."""
+    """Rise over the ambient, in that at t = 0, of a body small or conductive enough to have one temperature.
+
+    time_constant = heat capacity/(coefficient * area), s. Incropera sections 5.1 and 5.2.
+    """
     return math.exp(-t / time_constant)
 
 
 def lumped_radiation(t: float, start: float, emissivity: float, capacity_by_area: float) -> float:
-    """Temperature (K) of a body that radiates to 0 K; capacity_by_area = rho c V/A in J/(m2 K)."""
+    """Temperature (K) of such a body that radiates to 0 K; capacity_by_area = rho c V/A in J/(m2 K).
+
+    Incropera section 5.3.
+    """
     rate = 3.0 * emissivity * STEFAN_BOLTZMANN * start**3 / capacity_by_area
     return float(start * (1.0 + rate * t) ** (-1.0 / 3.0))

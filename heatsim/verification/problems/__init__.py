@@ -5,7 +5,6 @@ from heatsim.verification.problems import iso_10211, manufactured, melting, mode
 
 PROBLEMS: tuple[VerificationProblem, ...] = (
     *iso_10211.PROBLEMS,
-    *iso_10211.CASES_2_AND_4,
     *nafems.PROBLEMS,
     *modes.PROBLEMS,
     *transients.PROBLEMS,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from heatsim.verification.exact import CARSLAW_JAEGER
 from heatsim.verification.exact.transient import MaterialPhase, Solidification
 from heatsim.verification.finished import FinishedRun
 from heatsim.verification.judgement import ComparisonPanel, Curve, Judgement, ValueCheck, VerificationProblem
@@ -39,6 +40,6 @@ def judge(runs: Sequence[FinishedRun]) -> Judgement:
 # Latent heat makes a field of enthalpy large beside what a step adds to it: the ledger asks for float64.
 PROBLEMS = (
     VerificationProblem(
-        "stefan", "Neumann's solution, Carslaw and Jaeger 1959, section 11.2", judge, grids(1, 4), exact=True
+        "stefan", f"Neumann's solution, {CARSLAW_JAEGER}, section 11.2", judge, grids(1, 4), exact=True
     ),
 )

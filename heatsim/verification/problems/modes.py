@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
+from heatsim.verification.exact import CARSLAW_JAEGER
 from heatsim.verification.exact.modes import FIXED, INSULATED, decay, slab_mode
 from heatsim.verification.judgement import VerificationProblem, field_judge
 from heatsim.verification.refinement import grids, steps
 
-C_AND_J = "Carslaw and Jaeger 1959"
 CAPACITY = 2e6  # rho c of all these scenarios, J/(m3 K)
 
 
@@ -32,10 +32,14 @@ def _block(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndarray:
 
 
 PROBLEMS = (
-    VerificationProblem("mode-1d", f"{C_AND_J}, section 3.11", field_judge(_slab, 0.01), grids(1, 2, 4, 8)),
-    VerificationProblem("mode-2d", f"{C_AND_J}, sections 3.11 and 5.6", field_judge(_plate, 0.02), grids(1, 2, 4)),
-    VerificationProblem("mode-3d", f"{C_AND_J}, sections 3.11 and 5.6", field_judge(_block, 0.02), grids(1, 2, 3)),
-    VerificationProblem("unequal-cells", f"{C_AND_J}, section 3.11", field_judge(_slab, 0.05), grids(1, 2, 4)),
+    VerificationProblem("mode-1d", f"{CARSLAW_JAEGER}, section 3.11", field_judge(_slab, 0.01), grids(1, 2, 4, 8)),
+    VerificationProblem(
+        "mode-2d", f"{CARSLAW_JAEGER}, sections 3.11 and 5.6", field_judge(_plate, 0.02), grids(1, 2, 4)
+    ),
+    VerificationProblem(
+        "mode-3d", f"{CARSLAW_JAEGER}, sections 3.11 and 5.6", field_judge(_block, 0.02), grids(1, 2, 3)
+    ),
+    VerificationProblem("unequal-cells", f"{CARSLAW_JAEGER}, section 3.11", field_judge(_slab, 0.05), grids(1, 2, 4)),
 )
 
 

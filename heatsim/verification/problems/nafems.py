@@ -9,7 +9,7 @@ import numpy as np
 
 from heatsim.verification.exact.steady import radiating_end, rectangle_heated_side
 from heatsim.verification.exact.transient import slab_sinusoidal_face
-from heatsim.verification.finished import FinishedRun
+from heatsim.verification.finished import FinishedRun, grid_spacings
 from heatsim.verification.judgement import (
     ComparisonPanel,
     Curve,
@@ -35,7 +35,7 @@ def t3(t: float) -> float:
 
 def _judge_t3(runs: Sequence[FinishedRun]) -> Judgement:
     found = [run.probe(T3_PROBE) for run in runs]
-    order = observed_order([1.0 / run.refined for run in runs], value_errors(found, t3(32.0)))
+    order = observed_order(grid_spacings(runs), value_errors(found, t3(32.0)))
     checks = [
         ValueCheck("T(0.08 m, 32 s), published", 36.60, found[-1], 0.05, "degC"),
         ValueCheck("T(0.08 m, 32 s), exact", t3(32.0), found[-1], 0.01, "degC", order, 2.0),

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from heatsim.verification.exact import steady
+from heatsim.verification.exact import CARSLAW_JAEGER, INCROPERA, steady
 from heatsim.verification.finished import FinishedRun
 from heatsim.verification.judgement import Judge, Judgement, ValueCheck, VerificationProblem, field_judge, limit_judge
 from heatsim.verification.refinement import grids
 
-TEXTBOOK = "Incropera and DeWitt, Fundamentals of Heat and Mass Transfer"
 LAYERS, CONTACTS = ((0.1, 0.7), (0.1, 0.04), (0.1, 1.5)), (0.05, 0.1)
 K0, SLOPE, DENSITY, LENGTH = 2.0, 0.01, 5.0, 10.0  # of the wall whose conductivity follows its temperature
 
@@ -56,26 +55,26 @@ def insulated_end(run: FinishedRun) -> float:
 PROBLEMS = (
     VerificationProblem(
         "composite-wall",
-        f"{TEXTBOOK}, section 3.1",
+        f"{INCROPERA}, section 3.1",
         with_heat(field_judge(_wall, 1e-7), "x_min", steady.layered_wall_flux(LAYERS, CONTACTS, 30.0)),
         exact=True,
     ),
-    VerificationProblem("fin", f"{TEXTBOOK}, section 3.6", field_judge(_fin, 0.01), grids(1, 2, 4)),
+    VerificationProblem("fin", f"{INCROPERA}, section 3.6", field_judge(_fin, 0.01), grids(1, 2, 4)),
     VerificationProblem(
         "cylinders",
-        f"{TEXTBOOK}, section 3.3.1",
+        f"{INCROPERA}, section 3.3.1",
         with_heat(
             field_judge(_cylinders, 1e-6), "x_min", steady.concentric_cylinders_heat(1.0, 50.0, (0.05, 0.1), 100.0)
         ),
         exact=True,
     ),
     VerificationProblem(
-        "heated-cylinder", f"{TEXTBOOK}, section 3.5.2", field_judge(_heated_cylinder, 0.1), grids(1, 2, 4)
+        "heated-cylinder", f"{INCROPERA}, section 3.5.2", field_judge(_heated_cylinder, 0.1), grids(1, 2, 4)
     ),
-    VerificationProblem("spheres", f"{TEXTBOOK}, section 3.3.2", field_judge(_spheres, 0.02), grids(1, 2, 4)),
+    VerificationProblem("spheres", f"{INCROPERA}, section 3.3.2", field_judge(_spheres, 0.02), grids(1, 2, 4)),
     VerificationProblem(
         "nonlinear-conductivity",
-        "Kirchhoff's transformation, Carslaw and Jaeger 1959, section 1.6",
+        f"Kirchhoff's transformation, {CARSLAW_JAEGER}, section 1.6",
         limit_judge("T(0)", insulated_end, 87.08286933869707, 0.05, 87.08286933869707, 0.05, "degC", 2.0),
         grids(1, 2, 4),
     ),

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from heatsim.verification.exact import transient
+from heatsim.verification.exact import CARSLAW_JAEGER, INCROPERA, transient
 from heatsim.verification.judgement import VerificationProblem, field_judge
 from heatsim.verification.refinement import grids, steps
-
-C_AND_J = "Carslaw and Jaeger 1959"
 
 
 def _gaussian(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndarray:
@@ -34,20 +32,21 @@ def _heated(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndarray
 
 
 PROBLEMS = (
-    VerificationProblem("gaussian", f"{C_AND_J}, section 10.3", field_judge(_gaussian, 0.02), grids(1, 2, 3)),
-    VerificationProblem("semi-infinite-step", f"{C_AND_J}, section 2.4", field_judge(_step, 0.01), grids(1, 2, 4)),
-    VerificationProblem("semi-infinite-flux", f"{C_AND_J}, section 2.9", field_judge(_flux, 0.01), grids(1, 2, 4)),
+    VerificationProblem("gaussian", f"{CARSLAW_JAEGER}, section 10.3", field_judge(_gaussian, 0.02), grids(1, 2, 3)),
     VerificationProblem(
-        "semi-infinite-convection", f"{C_AND_J}, section 2.7", field_judge(_convection, 0.01), grids(1, 2, 4)
+        "semi-infinite-step", f"{CARSLAW_JAEGER}, section 2.4", field_judge(_step, 0.01), grids(1, 2, 4)
     ),
-    VerificationProblem("heated-slab", f"{C_AND_J}, section 3.14", field_judge(_heated, 0.01), grids(1, 2, 4)),
+    VerificationProblem(
+        "semi-infinite-flux", f"{CARSLAW_JAEGER}, section 2.9", field_judge(_flux, 0.01), grids(1, 2, 4)
+    ),
+    VerificationProblem(
+        "semi-infinite-convection", f"{CARSLAW_JAEGER}, section 2.7", field_judge(_convection, 0.01), grids(1, 2, 4)
+    ),
+    VerificationProblem("heated-slab", f"{CARSLAW_JAEGER}, section 3.14", field_judge(_heated, 0.01), grids(1, 2, 4)),
 )
 
 
 # Bodies of one temperature, which show the error in time alone.
-
-
-TEXTBOOK = "Incropera and DeWitt, Fundamentals of Heat and Mass Transfer"
 
 
 def _convective(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndarray:
@@ -60,9 +59,9 @@ def _radiating(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndar
 
 SMALL_BODY_PROBLEMS = (
     VerificationProblem(
-        "lumped-cooling", f"{TEXTBOOK}, section 5.1", field_judge(_convective, 0.01), steps(1, 2, 4, 8)
+        "lumped-cooling", f"{INCROPERA}, section 5.1", field_judge(_convective, 0.01), steps(1, 2, 4, 8)
     ),
     VerificationProblem(
-        "lumped-radiation", f"{TEXTBOOK}, section 5.3", field_judge(_radiating, 0.1, order=1.0), steps(1, 2, 4, 8)
+        "lumped-radiation", f"{INCROPERA}, section 5.3", field_judge(_radiating, 0.1, order=1.0), steps(1, 2, 4, 8)
     ),
 )

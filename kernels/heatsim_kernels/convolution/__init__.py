@@ -46,7 +46,7 @@ def convolve_lines(
     """
     from heatsim_kernels.convolution import masks
 
-    masks_by_axis = [None] * field.ndim
+    masks_by_axis: list[np.ndarray | None] = [None] * field.ndim
     masks_by_axis[_axis(axis, field.ndim)] = masks.checked(mask, 1)
     return separable(field, masks_by_axis, edge, kernel, device, out)
 

@@ -10,9 +10,12 @@ from heatsim_kernels.convolution import masks
 from heatsim_kernels.convolution.planes import Planes, aligned, checked, result_for
 
 WHOLE = 3  # axes of a batch of planes
+Weights = Sequence[np.ndarray | None]  # a mask for each axis, turned round; None leaves an axis
 
 
-def lines(field, masks_by_axis: Sequence[np.ndarray | None], edge: int, kernel: str, out: np.ndarray | None):
+def lines(
+    field: np.ndarray, masks_by_axis: Sequence[np.ndarray | None], edge: int, kernel: str, out: np.ndarray | None
+) -> np.ndarray:
     """See `separable`; `kernel` is a name, or "cuda" for the best one there."""
     _check(field, 1)
     if len(masks_by_axis) != field.ndim:
@@ -25,7 +28,9 @@ def lines(field, masks_by_axis: Sequence[np.ndarray | None], edge: int, kernel: 
     return result
 
 
-def planes(field, mask: np.ndarray, edge: int, kernel: str, channels: bool, out: np.ndarray | None):
+def planes(
+    field: np.ndarray, mask: np.ndarray, edge: int, kernel: str, channels: bool, out: np.ndarray | None
+) -> np.ndarray:
     """See `convolve_planes`; `kernel` is a name, or "cuda" for the best one there."""
     _check(field, WHOLE if channels else WHOLE - 1)
     weights, result = _turned(mask, 2, field.dtype), result_for(field, out)
@@ -66,7 +71,7 @@ def _planes_on_cpu(source: Planes, target: Planes, weights: np.ndarray, edge: in
     planes_kernel.convolve(source, target, down, across, edge)
 
 
-def _lines_on_cpu(source: np.ndarray, target: np.ndarray, weights: list, edge: int, kernel: str) -> None:
+def _lines_on_cpu(source: np.ndarray, target: np.ndarray, weights: Weights, edge: int, kernel: str) -> None:
     from heatsim_kernels.convolution.cpu import planes_kernel
 
     passes = _cpu_passes(*weights)
@@ -74,15 +79,17 @@ def _lines_on_cpu(source: np.ndarray, target: np.ndarray, weights: list, edge: i
         target[...] = source
     for number, (down, across, first) in enumerate(passes):
         result = target if number == len(passes) - 1 else aligned(source.shape, source.dtype)
-        planes = _across_first_axis(source, result) if first else (source, result)
-        planes_kernel.convolve(*(Planes(each) for each in planes), down, across, edge)
+        seen, written = _across_first_axis(source, result) if first else (source, result)
+        planes_kernel.convolve(Planes(seen), Planes(written), down, across, edge)
         source = result
 
 
-def _cpu_passes(first, second, third) -> list:
+def _cpu_passes(
+    first: np.ndarray | None, second: np.ndarray | None, third: np.ndarray | None
+) -> list[tuple[np.ndarray | None, np.ndarray | None, bool]]:
     """(down, across, first): the masks of a pass, and whether it goes down the planes' first axis instead of the rows.
     Down the rows and along them is one pass; a single weight is the same along any axis."""
-    passes = []
+    passes: list[tuple[np.ndarray | None, np.ndarray | None, bool]] = []
     for mask, along_first in ((first, True), (second, False)):
         if mask is not None:
             passes.append((mask[:, None], None, along_first) if mask.size > 1 else (None, mask, False))
@@ -101,7 +108,7 @@ def _across_first_axis(*fields: np.ndarray) -> list[np.ndarray]:
     return [each.transpose(1, 0, 2) for each in fields]
 
 
-def _lines_on_cuda(source: np.ndarray, target: np.ndarray, weights: list, edge: int, kernel: str) -> None:
+def _lines_on_cuda(source: np.ndarray, target: np.ndarray, weights: Weights, edge: int, kernel: str) -> None:
     from heatsim_kernels.convolution.cuda import mask_pass
 
     mask_pass.require_device()

@@ -43,12 +43,12 @@ def _cut(t: float, half: int) -> np.ndarray:
 
     Source: Olver et al. (eds.), NIST Digital Library of Mathematical Functions, 10.33(i).
     """
-    side, ratio = np.ones(half + 1), 0.0
+    ratios, ratio = np.ones(half + 1), 0.0
     for n in range(half + 30 + math.ceil(t), 0, -1):
         ratio = t / (2 * n + t * ratio)
         if n <= half:
-            side[n] = ratio
-    side = np.cumprod(side)
+            ratios[n] = ratio
+    side = np.cumprod(ratios)
     return _normalised(np.concatenate((side[:0:-1], side)))
 
 
@@ -91,4 +91,4 @@ def checked(mask: np.ndarray, axes: int) -> np.ndarray:
 
 
 def _normalised(weights: np.ndarray) -> np.ndarray:
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())

@@ -22,6 +22,7 @@ from heatsim_kernels.enthalpy import surface_balance
 from heatsim_kernels.enthalpy.coefficients import CLOSED, OTHER, OWN
 from heatsim_kernels.runtime.fma import fma
 
+AMBIENT = surface_balance.SURFACE_TERMS.index("ambient")
 NUMBERS = 6  # for each face of each kind: see `Medium`
 MAX_FACTOR_ITERATIONS = (
     12  # passes at most where a coefficient follows the surface: right to 1e-5 up to h r = 1e5, h as the square
@@ -73,8 +74,8 @@ class EnthalpyMedium(NamedTuple):
 
 
 class EnthalpyBoundary(NamedTuple):
-    """Values of a step, flat, from `start` on (5, size); where each face starts in such a row of them; which faces are
-    closed; whether there is a value a cell or one a kind; and T_ref, K.
+    """Values of a step, flat, from `start` on (terms, size), see `surface_balance`; where each face starts in such a
+    row of them; which faces are closed; whether there is a value a cell or one a kind; and T_ref, K.
 
     follow: whether any wall has a factor. factor: (size,) which one, from 1 on, or 0. factors: their lines over T,
     flat, in segments as `Medium.resistivities`. near: the share of its distance from the ambient by which a surface may
@@ -229,32 +230,23 @@ def _look_ups(inlined, read, place) -> LookUps:
 
 def _walls(inlined, called, look, read):
     """wall_heat and at_wall."""
-    heat_entering = inlined(surface_balance.heat_entering)
+    heat_entering, with_factor = map(inlined, (surface_balance.heat_entering, surface_balance.terms_with_factor))
+    terms_at = surface_balance.build_terms_at(inlined, read)
     segment, temperature, resistivity = look.segment, look.temperature, look.resistivity
 
     @inlined
-    def followed(x, factor, h, ambient, flux, em, medium, walls):
-        """Coefficient, flux and emissivity for a surface near x, if the first and the last have a factor f.
-
-        The coefficient's are the tangent of h f(x) (ambient - x). Where a warmer surface would lose less by it, they
-        are h f and the flux itself: then the next x lies between T and the ambient whatever f is.
-        """
+    def terms_near(x, factor, terms, medium, walls):
+        """The terms of a surface near x, with the factor of that number."""
         rows = (factor - int64(1)) * medium.segments
         at = int64(2) * (rows + segment(x, medium.t_scale, medium.t_shift, medium))
-        rise, over = read(walls.factors, at + 1), x - ambient
-        f, steeper = fma(rise, x, read(walls.factors, at)), h * rise * over
-        if steeper < medium.zero:
-            steeper = medium.zero
-        return fma(h, f, steeper), fma(steeper, over, flux), em * f
+        rise = read(walls.factors, at + 1)
+        return with_factor(terms, fma(rise, x, read(walls.factors, at)), rise, x, medium.zero)
 
     @called
     def wall_heat(T, row, kind, face, position, medium, walls):
         """Heat that enters a cell at T through a wall, W/m2, and how much less of it a warmer one, W/(m2 K)."""
-        values, size = walls.values, walls.size
         place = read(walls.offsets, face) + (position if walls.per_cell != 0 else kind)
-        at = walls.start + place
-        h, ambient, flux = read(values, at), read(values, at + size), read(values, at + 2 * size)
-        em, surroundings, reference = read(values, at + 3 * size), read(values, at + 4 * size), walls.reference
+        given = terms_at(walls.values, walls.start + place, walls.size)
         zero, one, four = medium.zero, medium.one, medium.four
         half_cell = read(medium.numbers, (kind * 6 + face) * NUMBERS + 5)
         factor = int64(read(walls.factor, place)) if walls.follow != 0 else int64(0)
@@ -262,13 +254,13 @@ def _walls(inlined, called, look, read):
         # With k at the centre first, then midway between it and the surface; a factor likewise, then at the surface.
         for step in range(MAX_FACTOR_ITERATIONS if factor > 0 else 2):
             before, x = x, fma(r, entering, T)
-            if step > 1 and abs(x - before) <= walls.near * abs(x - ambient):
+            if step > 1 and abs(x - before) <= walls.near * abs(x - given[AMBIENT]):
                 break
             r = resistivity(fma(medium.half * r, entering, T), row, medium) * half_cell
-            h1, flux1, em1 = h, flux, em
+            terms = given
             if factor > 0:
-                h1, flux1, em1 = followed(x, factor, h, ambient, flux, em, medium, walls)
-            entering, less = heat_entering(T, r, h1, ambient, flux1, em1, surroundings, reference, zero, one, four)
+                terms = terms_near(x, factor, given, medium, walls)
+            entering, less = heat_entering(T, r, terms, walls.reference, zero, one, four)
         return entering, less
 
     @inlined

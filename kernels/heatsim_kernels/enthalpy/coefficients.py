@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
 from heatsim_kernels.enthalpy.tables import EnthalpyTables
 from heatsim_kernels.stencil.terms import FACES, AmbientFaces, StencilCoefficients, table_rows
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from heatsim_kernels.field.window_source import WindowSource
 
 CLOSED, OWN, OTHER = 0, 1, 2  # what lies beyond a face: nothing, the own material, or OTHER + number of another one
-STEFAN_BOLTZMANN = 5.670374419e-8  # W/(m2 K4), CODATA 2018
 FIXED = 1e30  # W/(m2 K): a wall with this coefficient is at its ambient's temperature
 
 
@@ -127,7 +127,7 @@ def nonlinear_coefficients(
 def equal_cells(
     shape: tuple[int, int, int], tables: EnthalpyTables, spacing: tuple[float, float, float], **layout: Any
 ) -> NonlinearCoefficients:
-    """The terms of the first material of `tables`, in equal cells of (dx, dy, dz) m; `layout`: see `GridLayout`."""
+    """The terms of one material, the first of `tables`, in equal cells of (dx, dy, dz) m; layout: see `GridLayout`."""
     dx, dy, dz = spacing
     area = np.repeat([dy * dz, dx * dz, dx * dy], 2)[None]
     half = 0.5 * np.repeat(spacing, 2)[None] / (tables.conductivity[0] * area)
@@ -140,10 +140,10 @@ def equal_cells(
 class NonlinearForcing:
     """The values that may change from step to step, for a batch of steps; row min(step, k - 1) serves a step.
 
-    walls: (k, 5, wall_size) of each boundary face, in this order: coefficient h, W/(m2 K); ambient, K; flux into the
-        body, W/m2; emissivity; surroundings' temperature, K. Temperatures are rises over the reference. Into a surface
-        at T_s goes flux + h (ambient - T_s) + emissivity*sigma (surroundings^4 - T_s^4), where `BoundaryFactors`
-        multiply h and the emissivity. See `wall_values`.
+    walls: (k, terms, wall_size) of each boundary face, in the order of SURFACE_TERMS: coefficient h, W/(m2 K); ambient,
+        K; flux into the body, W/m2; emissivity; surroundings, K. Temperatures are rises over the reference. Into a
+        surface at T_s goes flux + h (ambient - T_s) + emissivity*sigma (surroundings^4 - T_s^4), where
+        `BoundaryFactors` multiply h and the emissivity. See `wall_values`.
     heat_table: (k, n) heating rate of each kind over C_ref, K/s, or None. 0 for cells that are held.
     heat_field: (nz, ny, nx) heating rate of each cell over C_ref, K/s, in the field's precision, or None.
     heat_scale: (k,) factor on `heat_field`.
@@ -174,17 +174,16 @@ class NonlinearForcing:
 
 
 def wall_values(terms: StencilCoefficients, rows: int = 1, **faces: Mapping[str, Any]) -> np.ndarray:
-    """(rows, 5, wall_size) values of walls, by face: `x_min=dict(coefficient=..., ambient=...)`.
+    """(rows, terms, wall_size) values of walls, by face: `x_min=dict(coefficient=..., ambient=...)`.
 
-    Names: coefficient (FIXED for a given temperature), ambient, flux, emissivity, surroundings; each a number or an
-    array that broadcasts to (rows, values of that face).
+    Names: those of SURFACE_TERMS, the coefficient being FIXED for a given temperature; each a number or an array that
+    broadcasts to (rows, values of that face).
     """
-    values = np.zeros((rows, 5, terms.wall_size))
+    values = np.zeros((rows, len(SURFACE_TERMS), terms.wall_size))
     ends = np.append(terms.wall_offsets[1:], terms.wall_size)
-    names = ("coefficient", "ambient", "flux", "emissivity", "surroundings")
     for face, given in faces.items():
         number = FACES.index(face)
         part = values[:, :, terms.wall_offsets[number] : ends[number]]
         for name, value in given.items():
-            part[:, names.index(name)] = value
+            part[:, SURFACE_TERMS.index(name)] = value
     return values

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim_kernels.enthalpy.cell import NUMBERS, EnthalpyBoundary, EnthalpyMedium
-from heatsim_kernels.enthalpy.coefficients import OWN, STEFAN_BOLTZMANN, NonlinearCoefficients, NonlinearForcing
+from heatsim_kernels.enthalpy.coefficients import OWN, NonlinearCoefficients, NonlinearForcing
+from heatsim_kernels.enthalpy.surface_balance import kernel_terms
 
 FACTOR_TOLERANCE = 1e-5  # see `cell.Walls`; Newton's last step squares it
 
@@ -57,9 +58,8 @@ def has_others(terms: NonlinearCoefficients) -> np.ndarray:
 
 
 def wall_rows(drive: NonlinearForcing, dtype: np.dtype) -> np.ndarray:
-    """(k, 5 * wall_size) values of the walls, the emissivity times Stefan and Boltzmann's constant."""
-    values = drive.walls.copy()
-    values[:, 3] *= STEFAN_BOLTZMANN
+    """(k, terms * wall_size) values of the walls, as kernels have them: see `surface_balance`."""
+    values = kernel_terms(drive.walls)
     return values.reshape(len(values), -1).astype(dtype)
 
 
@@ -94,7 +94,7 @@ def medium_of(terms: NonlinearCoefficients, dt: float, dtype: np.dtype) -> Entha
 
 
 def walls_of(terms: NonlinearCoefficients, values: np.ndarray, dtype: np.dtype) -> EnthalpyBoundary:
-    """The walls of a problem; values: (k, 5 * wall_size), see `wall_rows`."""
+    """The walls of a problem; values: (k, terms * wall_size), see `wall_rows`."""
     closed, reference = np.array(terms.closed, np.uint8), dtype.type(terms.tables.reference)
     places = terms.wall_size, terms.wall_offsets, closed, int(terms.wall_per_cell)
     return EnthalpyBoundary(values.reshape(-1), 0, *places, reference, *wall_factors(terms, dtype))

@@ -104,7 +104,8 @@ def curves(material: EnthalpyMaterial) -> EnthalpyCurves:
     width = np.diff(T)
     heat = 0.5 * (C[1:] + C[:-1]) * width + material.latent * np.diff(melted)
     potential = 0.5 * (k[1:] + k[:-1]) * width
-    return EnthalpyCurves(T, k, C, *(np.concatenate(([0.0], np.cumsum(v))) for v in (heat, potential)), melted)
+    enthalpy, potential = (np.concatenate(([0.0], np.cumsum(v))) for v in (heat, potential))
+    return EnthalpyCurves(T, k, C, enthalpy, potential, melted)
 
 
 def _with_knots(T: np.ndarray, k: np.ndarray, C: np.ndarray, solidus: float, liquidus: float) -> tuple[np.ndarray, ...]:

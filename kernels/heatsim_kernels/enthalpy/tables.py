@@ -64,7 +64,7 @@ class EnthalpyTables:
     @property
     def segments(self) -> int:
         """Number of segments, n."""
-        return self.potentials.shape[1]
+        return int(self.potentials.shape[1])
 
     def potential(self, u: np.ndarray, material: np.ndarray | int) -> np.ndarray:
         """phi, K."""

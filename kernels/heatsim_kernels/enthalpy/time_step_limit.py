@@ -10,11 +10,10 @@ from heatsim_kernels.enthalpy.coefficients import (
     CLOSED,
     OTHER,
     OWN,
-    STEFAN_BOLTZMANN,
     NonlinearCoefficients,
     NonlinearForcing,
 )
-from heatsim_kernels.enthalpy.tables import EnthalpyTables
+from heatsim_kernels.enthalpy.surface_balance import steepest_slope, steepest_slope_with_factor
 from heatsim_kernels.runtime.cpu.compilation import jit, parallel_jit
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 
@@ -78,31 +77,15 @@ def _at_walls(terms: NonlinearCoefficients) -> tuple[np.ndarray, np.ndarray]:
 
 def _coefficients(terms: NonlinearCoefficients, drive: NonlinearForcing) -> np.ndarray:
     """(wall_size,) the largest coefficient of each wall, radiation included, W/(m2 K)."""
-    h, _, _, emissivity, surroundings = drive.walls.swapaxes(0, 1)
-    hottest = np.maximum(terms.tables.knots.max(), surroundings) + terms.tables.reference
-    steepest = np.asarray((h + 4 * emissivity * STEFAN_BOLTZMANN * hottest**3).max(axis=0))
+    tables = terms.tables
+    steepest = steepest_slope(drive.walls, tables.knots.max(), tables.reference)
     if terms.factors is not None:
         for number, lines in enumerate(terms.factors.lines, 1):
             chosen = terms.factors.of == number
             if chosen.any():
-                steepest[chosen] = _with_factor(terms.tables, lines, drive.walls[..., chosen])
+                faces = drive.walls[..., chosen]
+                steepest[chosen] = steepest_slope_with_factor(faces, lines, tables.rises, tables.reference)
     return steepest
-
-
-def _with_factor(tables: EnthalpyTables, lines: np.ndarray, walls: np.ndarray) -> np.ndarray:
-    """(m,) the same of walls (k, 5, m) with a factor f: the largest of h f and the slopes of h f (x - ambient) and of
-    em f (x^4 - surroundings^4), which lie at the ends of f's lines, x being the temperature of the surface."""
-    h, ambient, _, emissivity, surroundings = walls.swapaxes(0, 1)
-    rises = tables.rises
-    x = np.concatenate((rises[:-1], rises[1:], [max(rises[-1], surroundings.max())]))
-    a, slope = np.concatenate((lines[1:-1], lines[1:-1], lines[-1:])).T
-    f, absolute = a + slope * x, x + tables.reference
-    losing, radiating = f, 4 * f * absolute**3
-    for end in (np.min, np.max):
-        around = end(surroundings) + tables.reference
-        losing = np.maximum(losing, f + slope * (x - end(ambient)))
-        radiating = np.maximum(radiating, 4 * f * absolute**3 + slope * (absolute**4 - around**4))
-    return np.asarray((h * losing.max() + emissivity * STEFAN_BOLTZMANN * radiating.max()).max(axis=0))
 
 
 @parallel_jit
@@ -114,7 +97,7 @@ def _fastest_rate(box, kinds, inside, gain, resistance, coefficient, offsets, cl
         z = np.int64(index)
         for y in range(box.ny):
             for x in range(box.nx):
-                kind = 0
+                kind = np.int64(0)
                 if kinds is not None:
                     kind = np.int64(kinds[(z * box.ny + y) * box.nx + x])
                 cell = kind, inside[kind], gain[kind], resistance[kind]

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from heatsim_kernels.filter_bank.geometry import BankGeometry, Pair, geometry, pool_pair, pooled
+from heatsim_kernels.filter_bank.geometry import BankGeometry, Pair, PoolSize, geometry, pool_pair, pooled
 
 # Name -> devices that have it, in reading order.
 BANK_KERNELS: dict[str, tuple[str, ...]] = {
@@ -48,7 +48,7 @@ def filter_bank(
     kernel: str = "auto",
     device: str = "cpu",
     relu: bool = False,
-    pool: int | tuple | None = None,
+    pool: PoolSize = None,
 ) -> np.ndarray:
     """The response of every filter to every image, (batch, filters, y, x); see the module for the formula.
 
@@ -74,7 +74,8 @@ def filter_bank(
         raise ValueError(f"bias must have a value for each of {shape.filters} filters; its shape is {start.shape}")
     name = _chosen(kernel, device, shape, images.dtype)
     if device == "cpu":
-        return import_module(f".cpu.{name}", __package__).run(images, weights, start, shape, relu)
+        found: np.ndarray = import_module(f".cpu.{name}", __package__).run(images, weights, start, shape, relu)
+        return found
     from heatsim_kernels.filter_bank.cuda.bank import CudaFilterBank
     from heatsim_kernels.runtime.cuda.arrays import on_device
 
@@ -84,18 +85,18 @@ def filter_bank(
 
 def relu(values: Any, *, device: str = "cpu") -> np.ndarray:
     """max(value, 0) of an array of any shape, float32 or float64."""
-    values = _reals(values)
+    given = _reals(values)
     _check_device(device)
-    if not values.size:
-        return values.copy()
+    if not given.size:
+        return given.copy()
     if device == "cpu":
         from heatsim_kernels.filter_bank.cpu.strips import relu as on_cpu
 
-        return on_cpu(values)
+        return on_cpu(given)
     from heatsim_kernels.filter_bank.cuda.bank import relu as on_cuda
     from heatsim_kernels.runtime.cuda.arrays import on_device
 
-    return on_cuda(on_device(values.reshape(-1))).host().reshape(values.shape)
+    return on_cuda(on_device(given.reshape(-1))).host().reshape(given.shape)
 
 
 def max_pool(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 Pair = tuple[int, int]
+PoolSize = int | tuple[int | Pair, int | Pair] | None  # no pooling, a window, or (window, stride)
 
 
 class Pool(NamedTuple):
@@ -43,7 +44,7 @@ def geometry(
     filters: tuple[int, ...],
     stride: int | Pair,
     padding: int | Pair,
-    pool: int | tuple | None,
+    pool: PoolSize,
 ) -> BankGeometry:
     """What follows from the shapes; raises `ValueError` saying what does not fit."""
     if len(images) != 4:
@@ -56,17 +57,18 @@ def geometry(
         raise ValueError(f"nothing to filter: images {images}, filters {filters}")
     step = pair(stride, "stride", 1)
     margin = pair(padding, "padding", 0)
-    mask, image = filters[2:], images[2:]
+    mask, image = (filters[2], filters[3]), (images[2], images[3])
     for axis, extent, width, p in zip("yx", image, mask, margin, strict=True):
         if width > extent + 2 * p:
             raise ValueError(f"a filter {width} cells wide in {axis} exceeds the image of {extent} with {p} of padding")
-    response = tuple((n + 2 * p - m) // s + 1 for n, p, m, s in zip(image, margin, mask, step, strict=True))
+    rows, columns = ((n + 2 * p - m) // s + 1 for n, p, m, s in zip(image, margin, mask, step, strict=True))
+    response = rows, columns
     pooling = pool_of(pool)
     output = pooled(response, pooling)
     return BankGeometry(images[0], images[1], image, filters[0], mask, step, margin, response, pooling, output)
 
 
-def pool_of(pool: int | tuple | None) -> Pool:
+def pool_of(pool: PoolSize) -> Pool:
     """`None`, a window, or (window, stride), where either is a number of cells or a (y, x) pair."""
     if pool is None:
         return WHOLE
@@ -84,11 +86,13 @@ def pooled(extent: Pair, pool: Pool, *, keep_edge: bool = False) -> Pair:
     """Windows in an array of `extent`; one that stands out over the end counts with `keep_edge` alone."""
     pairs = list(zip(extent, *pool, strict=True))
     if keep_edge:
-        return tuple(min(max(0, -(-(n - w) // s)) + 1, -(-n // s)) for n, w, s in pairs)
+        rows, columns = (min(max(0, -(-(n - w) // s)) + 1, -(-n // s)) for n, w, s in pairs)
+        return rows, columns
     for axis, (n, w, _) in zip("yx", pairs, strict=True):
         if w > n:
             raise ValueError(f"a pooling window of {w} cells in {axis} is wider than the {n} there are")
-    return tuple((n - w) // s + 1 for n, w, s in pairs)
+    rows, columns = ((n - w) // s + 1 for n, w, s in pairs)
+    return rows, columns
 
 
 def pair(value: int | Pair, name: str, least: int) -> Pair:

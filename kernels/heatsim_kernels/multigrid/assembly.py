@@ -7,15 +7,13 @@ what ties cells to the outside is added beside them. To a GPU go the kinds, a by
 from __future__ import annotations
 
 from math import inf
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from heatsim_kernels.field.window_source import WindowSource, window_sources_of
-from heatsim_kernels.multigrid.boundary_couplings import find_boundary_couplings
 from heatsim_kernels.multigrid.cpu import operations
-from heatsim_kernels.multigrid.operator import Operator
+from heatsim_kernels.multigrid.operator import MultigridKernels, Operator, find_boundary_couplings
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
@@ -27,16 +25,16 @@ PRESCRIBED_CONDUCTANCE_RATIO = (
 class Assembly:
     """Makes fields (nz, ny, nx) of a problem; `kernels` is the module of a device, `cpu` or `cuda`.
 
-    ways: what passes between cells and outside, with values a and b of the walls and then of the ambients; numbers: of
-    each way in the heat ledger.
+    boundary_heat: what passes between cells and outside, with values a and b of the walls and then of the ambients;
+    numbers: of each of its couplings in the heat ledger.
     """
 
-    def __init__(self, terms: StencilCoefficients, kernels: ModuleType = operations) -> None:
+    def __init__(self, terms: StencilCoefficients, kernels: MultigridKernels = operations) -> None:
         self.terms, self._kernels = terms, kernels
         self._kinds = None if terms.kinds is None else kernels.put(terms.kinds)
         found = find_boundary_couplings(terms)
-        self.numbers = [way.number for way in found]
-        self.ways = kernels.Ways(found)
+        self.numbers = [coupling.number for coupling in found]
+        self.boundary_heat = kernels.BoundaryHeat(found)
 
     def of_kinds(self, values: np.ndarray, dtype: Any = np.float64) -> Any:
         """Values (n,) of the kinds, spread over the cells."""
@@ -53,7 +51,7 @@ class Assembly:
         terms = self.terms
         held = PRESCRIBED_CONDUCTANCE_RATIO * float(terms.conductances().max())
         s = self.of_kinds(np.where(terms.capacity > 0, terms.capacity / time_step, held), dtype)
-        self.ways.add(s, s, np.zeros_like(a), -a)
+        self.boundary_heat.add(s, s, np.zeros_like(a), -a)
         return s
 
     def sources(self, drive: Forcing) -> Any:
@@ -84,7 +82,11 @@ class Assembly:
 
 
 def operator_of(
-    terms: StencilCoefficients, wall_a: np.ndarray, dtype: Any, time_step: float = inf, kernels: ModuleType = operations
+    terms: StencilCoefficients,
+    wall_a: np.ndarray,
+    dtype: Any,
+    time_step: float = inf,
+    kernels: MultigridKernels = operations,
 ) -> Operator:
     """The operator of a problem: of an implicit step of `time_step` s, or by default of its steady state.
 
@@ -96,7 +98,10 @@ def operator_of(
 
 
 def heat_input(
-    terms: StencilCoefficients, drive: Forcing, ambients: np.ndarray | None = None, kernels: ModuleType = operations
+    terms: StencilCoefficients,
+    drive: Forcing,
+    ambients: np.ndarray | None = None,
+    kernels: MultigridKernels = operations,
 ) -> Any:
     """(nz, ny, nx) heat that sources, walls and ambients bring to each cell with the first row of `drive`, W, float64.
 
@@ -106,5 +111,5 @@ def heat_input(
     made = Assembly(terms, kernels)
     power = made.sources(drive)
     b = np.append(drive.wall_b[0], np.zeros(terms.ledger_size - 6) if ambients is None else ambients)
-    made.ways.add(power, power, np.zeros_like(b), b)
+    made.boundary_heat.add(power, power, np.zeros_like(b), b)
     return power

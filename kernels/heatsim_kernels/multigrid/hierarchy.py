@@ -8,23 +8,65 @@ Relaxation is Jacobi's with two factors, the reciprocals of the roots of the Che
 the spectrum of D^-1 A, which the diagonal D = s + sum |g| keeps within 0..2; it needs no colours, gives the same bits
 in any order of cells, and with the same factors before and after makes the cycle a symmetric operator (Adams, Brezina,
 Hu and Tuminaro 2003). A level is coarsened only along axes that are strong in nearly as many cells as the strongest
-(semicoarsening: thin cells, fins, layers). Coarse operators are Galerkin products, see `cpu_galerkin`.
+(semicoarsening: thin cells, fins, layers). Coarse operators are Galerkin products, see `galerkin`. The coarsest level
+has few cells and is solved by a dense inverse that is made once.
+
+Which cells of an axis a coarser level keeps, for any number of cells:
+
+    no period, odd   C F C F C      every second cell is kept (C); the others (F) lie between two that are
+    no period, even  C F C F C C    and the last one: both ends are kept, so a wall is never interpolated
+    period, even     C F C F (C)    the last F lies between the last C and the first
+    period, odd      C F C F C (C)
+
+Coarse cell I stands for fine cell min(2 I, n - 1); F cell number j is fine cell 2 j + 1, between the coarse cells j and
+j + 1. Any length shrinks to 2, where an axis stays.
 """
 
 from __future__ import annotations
 
-from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from heatsim_kernels.multigrid import coarse_grids
-from heatsim_kernels.multigrid.coarse_grids import Coarsening, Shape, coarsening
-from heatsim_kernels.multigrid.operator import Operator
+from heatsim_kernels.multigrid.operator import MultigridKernels, Operator
+from heatsim_kernels.runtime.cpu.compilation import jit
 
+Shape = tuple[int, int, int]
+LATER = 13  # neighbours of 26 that come later in memory: a cell keeps the conductances to these
+MAX_DIRECT_CELLS = 200  # cells that a level is solved directly from
 SMOOTHED = (0.3, 2.0)  # part of the spectrum of D^-1 A that relaxation reduces
 STRONG = 0.25  # share of a cell's largest conductance along an axis that counts as strong
 STRONG_CELLS = 0.8  # an axis is coarsened if it has this share of the strong cells of the strongest axis
 SWEEPS_A_CYCLE = 5  # passes over the conductances of level 0: four relaxations and a residual
+
+
+class Coarsening(NamedTuple):
+    """Coarsening of a grid along one axis; axis 0, 1, 2 is z, y, x of the arrays."""
+
+    fine: Shape
+    axis: int
+    between: int  # number of F cells
+
+    @property
+    def coarse(self) -> Shape:
+        """Shape of the coarse grid."""
+        return _with(self.fine, self.axis, self.fine[self.axis] - self.between)
+
+    @property
+    def weights(self) -> Shape:
+        """Shape of the F cells: of the weights that interpolate them."""
+        return _with(self.fine, self.axis, self.between)
+
+
+def coarsening(shape: Shape, axis: int, periodic: bool) -> Coarsening:
+    """Keep every second cell along an axis (and the last one, see above)."""
+    n = shape[axis]
+    return Coarsening(shape, axis, n // 2 if periodic else (n - 1) // 2)
+
+
+def _with(shape: Shape, axis: int, n: int) -> Shape:
+    nz, ny, nx = (n if i == axis else size for i, size in enumerate(shape))
+    return nz, ny, nx
 
 
 def relaxation_factors(count: int = 2) -> tuple[np.float32, ...]:
@@ -41,7 +83,7 @@ RESIDUAL = np.float32(0)  # the factor that stands for no relaxation: the residu
 class GridLevel:
     """A grid of the hierarchy: its conductances, how it is coarsened, and room for fields."""
 
-    def __init__(self, kernels: ModuleType, shape: Shape, g: object) -> None:
+    def __init__(self, kernels: MultigridKernels, shape: Shape, g: object) -> None:
         """g: (gx, gy, gz) on level 0, and 13 conductances a cell on the others."""
         self.shape, self.g = shape, g
         self.steps: list[tuple[Coarsening, object, object]] = []  # coarsening, weights, field on its coarse grid
@@ -53,13 +95,13 @@ class GridLevel:
 class Hierarchy:
     """Levels of an operator and the V cycle over them; `kernels` is the module of a device, `cpu` or `cuda`."""
 
-    def __init__(self, operator: Operator, kernels: ModuleType) -> None:
+    def __init__(self, operator: Operator, kernels: MultigridKernels) -> None:
         self._kernels = kernels
         faces = tuple(kernels.single(g) for g in (operator.gx, operator.gy, operator.gz))
         self.levels = [GridLevel(kernels, operator.shape, faces)]
         while coarse := self._coarser(self.levels[-1], operator.periodic):
             self.levels.append(coarse)
-        self._couplings = coarse_grids.couplings(_on_host(self.levels[-1].g, kernels), self.levels[-1].shape)
+        self._couplings = couplings(_on_host(self.levels[-1].g, kernels), self.levels[-1].shape)
         self.set_outside(operator)
 
     @property
@@ -76,7 +118,7 @@ class Hierarchy:
                 coarse.s = kernels.field(coarse.shape)
             self._restrict(level, level.s, coarse.s)
         last = self.levels[-1]
-        last.inverse = kernels.put(coarse_grids.inverse(self._couplings, kernels.get(last.s).reshape(-1)))
+        last.inverse = kernels.put(inverse(self._couplings, kernels.get(last.s).reshape(-1)))
 
     def cycle(self) -> object:
         """One V cycle: an approximation of A^-1 b, in a field that the next call overwrites."""
@@ -113,7 +155,7 @@ class Hierarchy:
     def _coarser(self, level: GridLevel, periodic: tuple[bool, bool, bool]) -> GridLevel | None:
         """The next level, one axis after another; None if this one can be solved directly."""
         kernels = self._kernels
-        if int(np.prod(level.shape)) <= coarse_grids.MAX_DIRECT_CELLS:
+        if int(np.prod(level.shape)) <= MAX_DIRECT_CELLS:
             return None
         strong = kernels.strong_cells(level.g, level.shape, STRONG)
         axes = [axis for axis in (2, 1, 0) if level.shape[axis] > 2 and strong[axis] >= STRONG_CELLS * strong.max()]
@@ -130,5 +172,61 @@ class Hierarchy:
         return GridLevel(kernels, shape, g)
 
 
-def _on_host(g: object, kernels: ModuleType) -> object:
+def _on_host(g: Any, kernels: MultigridKernels) -> Any:
     return tuple(map(kernels.get, g)) if isinstance(g, tuple) else kernels.get(g)
+
+
+def couplings(g: tuple[np.ndarray, np.ndarray, np.ndarray] | np.ndarray, shape: Shape) -> np.ndarray:
+    """(n, n) float64 conductances between the cells of a small level, from those of its faces or the 13 a cell.
+
+    The diagonal has those that lead round an axis of one cell, and means nothing.
+    """
+    index = np.arange(np.prod(shape)).reshape(shape)
+    between = np.zeros((index.size, index.size))
+    faces = zip((1, 3, 9), g, strict=True) if isinstance(g, tuple) else enumerate(np.moveaxis(g, 2, 0), 1)
+    for number, conductance in faces:  # number = 9 dz + 3 dy + dx
+        dz, rest = divmod(number + 4, 9)
+        dy, dx = divmod(rest, 3)
+        there = np.roll(index, (-dz, 1 - dy, 1 - dx), (0, 1, 2))
+        np.add.at(between, (index, there), conductance)
+        np.add.at(between, (there, index), conductance)
+    return between
+
+
+def inverse(between: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """(n, n) float64 inverse of a level's operator, of its `couplings` and the sums s (n,) of its rows.
+
+    The diagonal is taken from the row sums: a small `s` is not lost beside large conductances. In float64, since where
+    `s` is small the inverse is nearly one large constant, and float32 has no room for what differs beside it.
+    """
+    matrix = -between
+    np.fill_diagonal(matrix, 0.0)
+    np.fill_diagonal(matrix, s - matrix.sum(axis=1))
+    _invert(matrix)
+    return matrix
+
+
+@jit
+def _invert(m: np.ndarray) -> None:
+    """Gauss-Jordan elimination in place, in a fixed order; a pivot that rounding made zero counts as infinite."""
+    for k in range(m.shape[0]):
+        scale = 1.0 / m[k, k] if m[k, k] > 0 else 0.0
+        m[k, k] = 1.0
+        for j in range(m.shape[0]):
+            m[k, j] *= scale
+        for i in range(m.shape[0]):
+            factor = m[i, k]
+            if i != k and factor != 0:
+                m[i, k] = 0.0
+                for j in range(m.shape[0]):
+                    m[i, j] -= factor * m[k, j]
+
+
+@jit
+def multiply(matrix: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """out = matrix b."""
+    for i in range(matrix.shape[0]):
+        total = 0.0
+        for j in range(matrix.shape[0]):
+            total += matrix[i, j] * b[j]
+        out[i] = total

@@ -13,9 +13,15 @@ small, so that the solver's coarse grids, which cannot tell it from the cells ar
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+
+from heatsim_kernels.stencil.ambient_faces import AmbientFacePairs, ambient_face_pairs
+from heatsim_kernels.stencil.heat_ledger import boundary_cells
+from heatsim_kernels.stencil.terms import StencilCoefficients
 
 
 @dataclass(frozen=True)
@@ -44,3 +50,131 @@ class Operator:
     def grounded(self) -> bool:
         """Whether some cell is tied to the outside; if none is, A is singular: every constant solves A T = 0."""
         return bool(self.s.max() > 0)
+
+
+class BoundaryCoupling(NamedTuple):
+    """A face of the box, or an ambient: it passes g (a T + b) W to each cell beside it, with the a and b of `Forcing`.
+    An ambient is a wall inside the box; its a is -1 and its b its temperature.
+
+    number: in the heat ledger, of the six FACES, then of the ambients; cells: (m,) int64 flat index of the cells
+    beside it, each once; conductance: (m,) g from there, W/K; entries: (m,) int64 where the a and b of each stand:
+    among the wall values, and after these one an ambient.
+    """
+
+    number: int
+    cells: np.ndarray
+    conductance: np.ndarray
+    entries: np.ndarray
+
+
+def find_boundary_couplings(terms: StencilCoefficients) -> list[BoundaryCoupling]:
+    """All couplings of a problem: the faces that are not closed, then the ambients that some cell touches."""
+    taps = ambient_face_pairs(terms)
+    faces = [_face(terms, number) for number in range(6) if not terms.closed[number]]
+    ambients = [_ambient(terms, taps, owner) for owner in range(terms.ledger_size - 6)]
+    return faces + [coupling for coupling in ambients if coupling.cells.size]
+
+
+def _face(terms: StencilCoefficients, number: int) -> BoundaryCoupling:
+    cells = boundary_cells(terms.shape, number)
+    kinds = np.zeros(cells.size, np.int64) if terms.kinds is None else terms.kinds.reshape(-1)[cells].astype(np.int64)
+    entries = np.arange(cells.size) if terms.wall_per_cell else kinds
+    return BoundaryCoupling(number, cells, terms.conductances()[number][kinds], terms.wall_offsets[number] + entries)
+
+
+def _ambient(terms: StencilCoefficients, taps: AmbientFacePairs, owner: int) -> BoundaryCoupling:
+    """A cell with several faces to an ambient is there once."""
+    mine = taps.owners == owner
+    cells, face = np.unique(taps.cells[mine], return_inverse=True)
+    conductance = np.bincount(face, terms.conductances().reshape(-1)[taps.entries[mine]])
+    return BoundaryCoupling(6 + owner, cells, conductance, np.full(len(cells), terms.wall_size + owner))
+
+
+class BoundaryHeat(Protocol):
+    """What passes between the cells and the outside, by the couplings of a problem; a and b: (m,) see `Forcing`."""
+
+    def add(self, out: Any, T: Any, a: np.ndarray, b: np.ndarray, /) -> None:
+        """out += what flows into each cell, W, at temperatures T."""
+
+    def entering(self, T: Any, a: np.ndarray, b: np.ndarray, /) -> np.ndarray:
+        """What flows in by each coupling, W, at temperatures T."""
+
+
+class MultigridKernels(Protocol):
+    """What the solver needs of a device: the functions of its module `operations`, where they are described.
+
+    Fields are the device's: arrays on the CPU, `CudaValues` on a GPU. So are conductances g: (gx, gy, gz) of faces, or
+    the 13 a cell. `coarsening` is a `hierarchy.Coarsening`.
+    """
+
+    def BoundaryHeat(self, couplings: Iterable[BoundaryCoupling], /) -> BoundaryHeat:
+        """What passes by these couplings."""
+
+    def field(self, shape: tuple[int, ...], dtype: Any = ..., /) -> Any:
+        """A field of zeros."""
+
+    def conductances(self, shape: tuple[int, int, int], /) -> Any:
+        """Room for the 13 conductances a cell of a coarse level, zero."""
+
+    def single(self, values: Any, /) -> Any:
+        """The values in float32 on the device."""
+
+    def put(self, values: Any, /) -> Any:
+        """Bring values to the device."""
+
+    def get(self, values: Any, /) -> np.ndarray:
+        """Values as an array of the host."""
+
+    def assign(self, target: Any, values: Any, /) -> None:
+        """target = values, rounded to its type."""
+
+    def spread(self, values: np.ndarray, kinds: Any, shape: tuple[int, int, int], dtype: Any, /) -> Any:
+        """The values (n,) of the cell classes as a field."""
+
+    def clear(self, field: Any, cells: np.ndarray, /) -> None:
+        """Set some cells, by flat index, to 0."""
+
+    def deposit(self, field: Any, corner: tuple[int, int, int], rates: np.ndarray, gain: float, /) -> None:
+        """Add gain * rates to a window of a field."""
+
+    def extent(self, values: Any, chosen: Any = None, /) -> tuple[float, float]:
+        """The least and the largest value, or those where `chosen` is not 0; not numbers where one is none."""
+
+    def largest(self, values: Any, /) -> float:
+        """The largest of the values."""
+
+    def sweep(self, g: Any, s: Any, x: Any, b: Any, share: np.float32 | None, out: Any, /) -> None:
+        """One pass over a level: out = A x, b - A x, or x relaxed."""
+
+    def strong_cells(self, g: Any, shape: tuple[int, int, int], share: float, /) -> np.ndarray:
+        """(3,) number of strong cells along z, y, x."""
+
+    def interpolation(self, coarsening: Any, g: Any, weights: Any, /) -> None:
+        """Fill the weights of a coarsening."""
+
+    def galerkin(self, coarsening: Any, g: Any, weights: Any, out: Any, /) -> None:
+        """Fill the conductances `out` of the coarse grid, zero before."""
+
+    def restrict(self, coarsening: Any, weights: Any, fine: Any, coarse: Any, /) -> None:
+        """coarse = transpose of the interpolation times fine."""
+
+    def interpolate(self, coarsening: Any, weights: Any, coarse: Any, add: bool, fine: Any, /) -> None:
+        """fine = interpolation of coarse, or with `add` what it was plus that."""
+
+    def multiply(self, matrix: Any, b: Any, out: Any, /) -> None:
+        """out = matrix b, small and dense."""
+
+    def dot(self, x: Any, y: Any, /) -> float:
+        """x . y."""
+
+    def dots(self, z: Any, r: Any, q: Any, /) -> tuple[float, float, float]:
+        """z . r, z . q and the largest |z|."""
+
+    def step(self, alpha: float, scale: float, p: Any, q: Any, x: Any, r: Any, b: Any, /) -> float:
+        """x += alpha p, r -= alpha q, b = scale r in float32; returns r . r."""
+
+    def direction(self, z: Any, beta: float, unit: float, p: Any, /) -> None:
+        """p = unit z + beta p."""
+
+    def total(self, field: Any, /) -> float:
+        """The sum of a field, float64."""

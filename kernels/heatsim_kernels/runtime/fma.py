@@ -1,8 +1,10 @@
-"""`fma(a, b, c)`: a*b + c rounded once, on every target.
+"""`fma(a, b, c)`, a*b + c rounded once, and `product(a, b)`, a*b rounded by itself: the same bits on every target.
 
-Compilers may or may not contract `a*b + c`; writing the multiply-add out is what makes all kernels give the same bits.
-It becomes LLVM's `llvm.fma` on the CPU, which vectorises to packed FMA instructions, and on CUDA; called as plain
-Python, which is what the CUDA simulator does, it is computed exactly and then rounded.
+Compilers may or may not contract `a*b + c` to one multiply-add: NVVM does, LLVM on the CPU does not. A kernel that is
+to give the same bits on both says which of the two it means. `fma` becomes LLVM's `llvm.fma`, which vectorises to
+packed FMA instructions on the CPU; called as plain Python, which is what the CUDA simulator does, it is computed
+exactly and then rounded. `product` is an ordinary multiplication on the CPU, and on CUDA PTX's `mul.rn`, which is never
+contracted.
 """
 
 import sys
@@ -10,7 +12,9 @@ from fractions import Fraction
 from math import isfinite
 
 import numpy as np
+from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import lower_builtin, type_callable
 
 _LARGEST = Fraction(sys.float_info.max)
@@ -51,6 +55,33 @@ def _lower_fma(context, builder, signature, args):
     return builder.fma(*args)
 
 
-# For both targets. Not an overload: what the CPU inlines is inlined into CUDA kernels too, which then lost an operand.
+def product(a, b):
+    """Return a*b, which no compiler contracts with an addition; of the wider type of the two, as in `a * b`."""
+    return a * b
+
+
+@type_callable(product)
+def _type_product(context):
+    def typer(a, b):
+        if isinstance(a, types.Float) and isinstance(b, types.Float):
+            return a if a.bitwidth >= b.bitwidth else b
+        return None
+
+    return typer
+
+
+def _lower_product(context, builder, signature, args):
+    kind = signature.return_type
+    a, b = (context.cast(builder, value, given, kind) for value, given in zip(args, signature.args, strict=True))
+    if "nvptx" not in builder.module.triple:
+        return builder.fmul(a, b)
+    name = {types.float32: "llvm.nvvm.mul.rn.f", types.float64: "llvm.nvvm.mul.rn.d"}[kind]
+    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(a.type, [a.type] * 2), name)
+    return builder.call(function, [a, b])
+
+
+# For both targets. Not overloads: what the CPU inlines is inlined into CUDA kernels too, which then lost an operand.
 for _kind in (types.float32, types.float64):
     lower_builtin(fma, _kind, _kind, _kind)(_lower_fma)
+    for _other in (types.float32, types.float64):
+        lower_builtin(product, _kind, _other)(_lower_product)

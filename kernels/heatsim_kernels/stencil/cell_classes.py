@@ -1,12 +1,12 @@
-"""CPU: kinds of cells, from zones and from classes of places along the axes.
+"""CPU: cell classes, from the zones of cells and from labels of places along the axes.
 
-A *zone* is what a painter sees: a medium and its sources. Two cells are of one kind where their zones, the media of
-their six neighbours and the labels of their places along x, y and z are the same, since these decide the conductance
-of every face. Cells of a few materials on equal cells have some dozens of kinds; unequal cells along all three axes
-may give every cell a kind of its own.
+A *zone* is a material (or ambient) with its sources. Two cells are of one class if their zones, the materials of their
+six neighbours and the labels of their places along x, y and z are the same: these decide the conductance of every face.
+A few materials on equal cells give some dozens of classes; unequal cells along all three axes may give every cell a
+class of its own.
 
-Slabs of planes are classified by threads, each with a hash table of its own; then the kinds of all slabs are put
-together, numbered in the order they are met.
+Threads classify slabs of planes, each with a hash table of its own. Then the classes of all slabs are put together,
+numbered in the order in which they are met.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _COLUMNS = 10
 
 
 class ClassifiedCells(NamedTuple):
-    """cells: (nz, ny, nx) the kind of each cell, of the smallest unsigned type, or None where there is one kind.
-    members: (n, 10) int32, of each kind its zone, the media of its neighbours beyond x_min, x_max, y_min, ..., its own
-    beyond a wall, and its labels along x, y, z. counts: (n,) cells of each kind."""
+    """cells: (nz, ny, nx), the class of each cell, of the smallest unsigned type; None where there is one class.
+    members: (n, 10) int32, for each class its zone; the materials of its neighbours beyond x_min, x_max, y_min, ...,
+    its own beyond a boundary; and its labels along x, y, z. counts: (n,) cells of each class."""
 
     cells: np.ndarray | None
     members: np.ndarray
@@ -40,10 +40,10 @@ def classify_cells(
     labels: tuple[np.ndarray, np.ndarray, np.ndarray],
     periodic: tuple[bool, bool, bool],
 ) -> ClassifiedCells:
-    """The kinds of the cells of `zones` (nz, ny, nx), unsigned integers.
+    """Find the classes of the cells of `zones`, (nz, ny, nx) unsigned integers.
 
-    media: of each zone, what it conducts like, small integers; labels: along x, y, z, (nx,), (ny,), (nz,) small
-    integers; periodic: for axes x, y, z, whether the index wraps.
+    media: for each zone, the number of the material that it conducts like. labels: small integers along x, y, z, (nx,),
+    (ny,), (nz,). periodic: for axes x, y, z, whether the index wraps.
     """
     of_zones, x, y, z = (np.asarray(values, np.int32) for values in (media, *labels))
 
@@ -72,7 +72,8 @@ def classify_cells(
 
 @jit
 def _classify(zones, media, x_labels, y_labels, z_labels, periodic, first, found):
-    """Number the kinds of the planes from `first` on in the order they are met; their members (n, 10)."""
+    """Number the classes of the planes from `first` on, in the order in which they are met; give their members (n,
+    10)."""
     planes, ny, nx = found.shape
     members = np.empty((64, _COLUMNS), np.int32)
     table = np.full(256, -1, np.int32)  # of numbers, by hash; a power of two, at most half full
@@ -99,7 +100,7 @@ def _classify(zones, media, x_labels, y_labels, z_labels, periodic, first, found
 
 @jit
 def _united(rows):
-    """The different rows of (m, 10), in the order they are met, and the number of each row among them."""
+    """The distinct rows of (m, 10), in the order in which they are met, and the number of each row among them."""
     members = np.empty_like(rows)
     numbers = np.empty(len(rows), np.int32)
     table = np.full(2 ** (2 + np.int64(np.ceil(np.log2(len(rows))))), -1, np.int32)
@@ -116,7 +117,7 @@ def _united(rows):
 
 @inlined
 def _describe(key, zones, media, z, y, x, periodic):
-    """The zone of a cell and the media of its neighbours."""
+    """Put the zone of a cell and the materials of its neighbours into `key`."""
     nz, ny, nx = zones.shape
     key[0] = zones[z, y, x]
     key[1] = media[zones[z, y, _beside(x, -1, nx, periodic[0])]]
@@ -129,7 +130,7 @@ def _describe(key, zones, media, z, y, x, periodic):
 
 @inlined
 def _beside(i, step, n, wraps):
-    """The index beside i on an axis of n cells; i itself beyond a wall."""
+    """The index beside i on an axis of n cells; i itself at a boundary."""
     j = i + step
     if 0 <= j < n:
         return j
@@ -153,7 +154,7 @@ def _put(members, number, key):
 
 @inlined
 def _slot(key, members, table):
-    """Where in the table a key stands, or is to be entered."""
+    """The slot of the table where a key stands, or is to be entered."""
     mixed = np.uint64(14695981039346656037)
     for column in range(_COLUMNS):  # FNV-1a (Fowler, Noll and Vo), a number at a time
         mixed = (mixed ^ np.uint64(key[column])) * np.uint64(1099511628211)
@@ -166,7 +167,7 @@ def _slot(key, members, table):
 
 @called
 def _enlarged(members):
-    """Twice the room for members, and their table."""
+    """The members with twice the room, and their table."""
     larger = np.empty((2 * len(members), _COLUMNS), np.int32)
     table = np.full(8 * len(members), -1, np.int32)
     for number in range(len(members)):

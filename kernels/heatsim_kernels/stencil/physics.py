@@ -1,10 +1,10 @@
 """What one explicit step does to one cell, given the cell and its six neighbours.
 
-These functions are the physics; data movement (`cpu`, `basic`, ...) fetches the neighbours and calls them. They compile
-unchanged for the CPU and for CUDA. All rates are numbers a step (conductance times time step over heat capacity), of
-the field's own float type; every multiply-add is written out, so all movements give the same bits.
+These functions are the physics. A kernel fetches the neighbours and calls them; they compile unchanged for the CPU and
+for CUDA. All rates are numbers a step (conductance times time step over heat capacity), in the precision of the field.
+Every multiply-add is written out, so that all kernels give equal bits.
 
-Differences, not weights: `c + r*(xm + xp - 2c)` leaves a constant field constant to the bit, whereas the weights of
+Differences, not weights: `c + r*(xm + xp - 2c)` leaves a constant field constant to the bit. The weights of
 `(1 - 2r)*c + r*(xm + xp)` do not sum to one in floating point, and the field drifts.
 """
 
@@ -33,19 +33,19 @@ def face_differences(start, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, 
 
 
 def staged(change, c, before, start, one, mu, nu, gamma, rate):
-    """A stage of a step of several: `change` is dt L(c), see `stages`."""
+    """A Runge-Kutta stage in the form of RKL2, of four fields; `change` is dt L(c). See `rk_stages`."""
     return fma(rate, change, fma(gamma, one - start, fma(nu, before - start, fma(mu, c - start, start))))
 
 
 def staged_of_two(change, c, before, nu, rate):
-    """`staged` where mu + nu = 1 and gamma = 0."""
+    """A two-term stage: `staged` with mu + nu = 1 and gamma = 0."""
     return fma(rate, change, fma(-nu, c - before, c))
 
 
 def ghost(c, a, b):
-    """The value beyond a boundary face: c + (a*c + b), an affine map of the cell beside it.
+    """The ghost value beyond a boundary face: c + (a*c + b), an affine map of the cell beside it.
 
-    `a` is -2 at a fixed temperature, 0 at a given flux, and minus the share U h/k at convection. That share may be
-    1e-6, of which 1 - share would keep two digits in float32.
+    `a` is -2 at a fixed temperature, 0 at a given flux, and -U h/k at convection. U h/k may be as small as 1e-6, of
+    which 1 - U h/k would keep two digits in float32; therefore c is added last.
     """
     return c + fma(a, c, b)

@@ -28,7 +28,6 @@ from heatsim_kernels.convolution import edges
 from heatsim_kernels.convolution.cpu.vector_values import (
     VECTOR_BYTES,
     address_of,
-    always_inline,
     at_address,
     puts,
     taps,
@@ -36,7 +35,7 @@ from heatsim_kernels.convolution.cpu.vector_values import (
     zeros,
 )
 from heatsim_kernels.convolution.planes import Planes
-from heatsim_kernels.runtime.cpu.compilation import jit, parallel_jit
+from heatsim_kernels.runtime.cpu.compilation import inlined, jit, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import (
     CACHE_LINE,
     load,
@@ -105,17 +104,16 @@ class Scratch(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Columns of a plane: the first, and how many."""
+    """Columns of a plane: the first, and how many there are."""
 
     plane: int
     first: int
-    count: int
+    columns: int
 
 
-@jit
+@inlined  # however long, so that its vectors stay in registers
 def _high_block(above, x, mask):
     """Three rows of results whose mask begins in column x; `above` holds the addresses of the rows under it."""
-    always_inline()
     weights, width, step = mask.weights, mask.width, mask.step
     sums = zeros_high(weights)
     row = shifted(at_address(above[0], weights), x)
@@ -138,10 +136,9 @@ def _high_block(above, x, mask):
     return sums
 
 
-@jit
+@inlined
 def _put_high(sums, targets, pitch, x, count, stream):
     """Write as many of three rows of results as there are."""
-    always_inline()
     put_first(sums, shifted(targets, x), stream)
     if count > 1:
         put_second(sums, shifted(targets, pitch + x), stream)
@@ -220,7 +217,7 @@ def _ask_for(field, plane, y, chunk, scratch):
     """Have rows of a chunk brought into cache that are wanted three rows later."""
     for row in range(y, min(y + ROWS, field.rows)):
         start = at_address(field.source + plane * field.source_plane + row * field.source_row, scratch.ring)
-        for i in range(chunk.first, chunk.first + chunk.count, scratch.lanes):
+        for i in range(chunk.first, chunk.first + chunk.columns, scratch.lanes):
             prefetch(start, i)
 
 
@@ -235,20 +232,20 @@ def _high_chunk(down, across, field, chunk, first, end, scratch):
         while copied < y - first + slots:
             slot = shifted(scratch.ring, copied % slots * scratch.pitch)
             row = first - down.height // 2 + copied
-            _copy_row(slot, field, chunk.plane, row, chunk.first - halo, chunk.count + 2 * halo, down.step)
+            _copy_row(slot, field, chunk.plane, row, chunk.first - halo, chunk.columns + 2 * halo, down.step)
             copied += 1
         _ask_for(field, chunk.plane, y + down.height // 2 + ROWS, chunk, scratch)
         for j in range(slots):
             scratch.above[j] = address_of(shifted(scratch.ring, (y - first + j) % slots * scratch.pitch))
         out, count = _target(field, chunk.plane, y, chunk.first, scratch.ring), min(ROWS, end - y)
         if fused:
-            wide = chunk.count + 2 * halo
+            wide = chunk.columns + 2 * halo
             _high_rows(down, scratch, scratch.lines, scratch.pitch, wide, np.int64(ROWS), NEVER)
             for r in range(count):
                 line = shifted(scratch.lines, r * scratch.pitch)
-                _wide_row(across, scratch, line, shifted(out, r * pitch), chunk.count, field.stream)
+                _wide_row(across, scratch, line, shifted(out, r * pitch), chunk.columns, field.stream)
         else:
-            _high_rows(down, scratch, out, pitch, chunk.count, count, field.stream)
+            _high_rows(down, scratch, out, pitch, chunk.columns, count, field.stream)
 
 
 @jit
@@ -256,9 +253,9 @@ def _wide_chunk(across, field, chunk, first, end, scratch):
     """Rows `first` to `end` of a chunk, under a mask of one row."""
     halo = across.width // 2 * across.step
     for y in range(first, end):
-        _copy_row(scratch.lines, field, chunk.plane, y, chunk.first - halo, chunk.count + 2 * halo, across.step)
+        _copy_row(scratch.lines, field, chunk.plane, y, chunk.first - halo, chunk.columns + 2 * halo, across.step)
         out = _target(field, chunk.plane, y, chunk.first, scratch.ring)
-        _wide_row(across, scratch, scratch.lines, out, chunk.count, field.stream)
+        _wide_row(across, scratch, scratch.lines, out, chunk.columns, field.stream)
 
 
 @parallel_jit
@@ -298,8 +295,8 @@ def convolve(source: Planes, target: Planes, down: np.ndarray | None, across: np
     stream = source.values.nbytes > STREAM_FROM and all(
         n % CACHE_LINE == 0 for n in (target.values.ctypes.data, *target.values.strides[:2])
     )
-    places = (place for each in (source, target) for place in (each.values.ctypes.data, *each.values.strides[:2]))
-    field = SourceField(elements, planes, rows, edge, *places, stream)
+    places = [(each.values.ctypes.data, each.values.strides[0], each.values.strides[1]) for each in (source, target)]
+    field = SourceField(elements, planes, rows, edge, *places[0], *places[1], stream)
     chunk = min(CHUNK // dtype.itemsize, elements)
     block = max(HIGH[1], WIDE[1]) * lanes
     halo = max(under.shape[1] // 2, beside.size // 2) * source.channels

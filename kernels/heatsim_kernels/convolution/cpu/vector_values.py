@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
-from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, alias_scopes
+from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, alias_scopes, spread, vector_at, vector_fma, word
 
 VECTOR_BYTES = 64 if llvmlite.binding.get_host_cpu_features().get("avx512f") else 32
 
@@ -29,17 +29,7 @@ class Vector(types.Type):
 @register_model(Vector)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager, kind):
-        super().__init__(manager, kind, _vector(manager[kind.dtype].get_value_type(), kind.lanes))
-
-
-def _vector(element, lanes):
-    return ir.VectorType(element, lanes)
-
-
-def _vector_at(builder, kind, start, offset):
-    """A pointer to the vector at start[offset]."""
-    element = start.type.pointee
-    return builder.bitcast(builder.gep(start, [offset]), _vector(element, kind.lanes).as_pointer())
+        super().__init__(manager, kind, ir.VectorType(manager[kind.dtype].get_value_type(), kind.lanes))
 
 
 def zeros(count):
@@ -74,17 +64,19 @@ def taps(rows, columns, first, last):
             read, written = alias_scopes(builder.module)
             vectors = []
             for column in range(columns):
-                vector = builder.load(_vector_at(builder, kind, start, _word(column * kind.lanes)), align=_align(kind))
+                vector = builder.load(
+                    vector_at(builder, start, word(column * kind.lanes), kind.lanes), align=_align(kind)
+                )
                 vector.set_metadata("alias.scope", read)
                 vector.set_metadata("noalias", written)
                 vectors.append(vector)
             new = [builder.extract_value(values, number) for number in range(rows * columns)]
             for row in range(first, last + 1):
-                factor = builder.load(builder.gep(weights, [builder.mul(step, _word(first - row))]))
-                splat = _splat(builder, factor, kind)
+                factor = builder.load(builder.gep(weights, [builder.mul(step, word(first - row))]))
+                splat = spread(builder, factor, kind.lanes)
                 for column, vector in enumerate(vectors):
                     number = row * columns + column
-                    new[number] = _fma(builder, splat, vector, new[number], kind)
+                    new[number] = vector_fma(builder, splat, vector, new[number])
             return context.make_tuple(builder, sums, new)
 
         return sums(sums, source, weight, types.intp), codegen
@@ -110,7 +102,7 @@ def puts(columns, row):
                 for branch, streaming in ((streamed, True), (stored, False)):
                     with branch:
                         for column, vector in enumerate(vectors):
-                            place = _vector_at(builder, kind, args[1], _word(column * kind.lanes))
+                            place = vector_at(builder, args[1], word(column * kind.lanes), kind.lanes)
                             done = builder.store(vector, place, align=CACHE_LINE if streaming else _align(kind))
                             done.set_metadata("alias.scope", written)
                             done.set_metadata("noalias", read)
@@ -123,28 +115,8 @@ def puts(columns, row):
     return put
 
 
-def _word(value):
-    return ir.Constant(ir.IntType(64), value)
-
-
 def _align(kind):
     return kind.dtype.bitwidth // 8
-
-
-def _fma(builder, a, b, c, kind):
-    """`a*b + c` of vectors; llvmlite's own takes scalars alone."""
-    name = f"llvm.fma.v{kind.lanes}f{kind.dtype.bitwidth}"
-    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(a.type, [a.type] * 3), name)
-    return builder.call(function, [a, b, c])
-
-
-def _splat(builder, factor, kind):
-    """A vector of one value in all places."""
-    vector = builder.insert_element(
-        ir.Constant(_vector(factor.type, kind.lanes), ir.Undefined), factor, ir.Constant(ir.IntType(32), 0)
-    )
-    places = ir.Constant(ir.VectorType(ir.IntType(32), kind.lanes), [0] * kind.lanes)
-    return builder.shuffle_vector(vector, vector, places)
 
 
 @intrinsic
@@ -165,17 +137,6 @@ def address_of(typing_context, start):
         return builder.ptrtoint(args[0], ir.IntType(64))
 
     return types.int64(start), codegen
-
-
-@intrinsic
-def always_inline(typing_context):
-    """Have LLVM inline the calling function wherever it is called, however long: its vectors then stay in registers."""
-
-    def codegen(context, builder, signature, args):
-        builder.function.attributes.add("alwaysinline")
-        return context.get_dummy_value()
-
-    return types.void(), codegen
 
 
 @intrinsic

@@ -6,7 +6,8 @@ channels of a pixel are planes whose elements interleave, and the planes of a 3-
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import int64, uint64
@@ -15,18 +16,19 @@ from heatsim_kernels.convolution import edges
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined, intrinsic
 from heatsim_kernels.runtime.thread_blocks import blocks, first_cell
 
+Count = int | np.unsignedinteger[Any]
 source_index = inlined(edges.source_index)
 
 
 class ConvolutionGeometry(NamedTuple):
     """Planes, rows and columns, and elements from one to the next of each, uint32; the same for source and result."""
 
-    nz: int
-    ny: int
-    nx: int
-    plane: int
-    row: int
-    column: int
+    nz: Count
+    ny: Count
+    nx: Count
+    plane: Count
+    row: Count
+    column: Count
 
 
 class ConvolutionVariant(NamedTuple):
@@ -43,6 +45,19 @@ class ConvolutionVariant(NamedTuple):
     width: int
     weights: tuple[float, ...] = ()
     down: bool = False
+
+
+class MaskKernel(NamedTuple):
+    """A kernel of the ladder for masks along lines, or over planes.
+
+    mask: how it is given the weights: "argument" (an array), "arguments" (a tuple) or "compiled in" (with the variant).
+    block(variant): threads along x and y; grid(shape, variant): the launch grid; build(variant): the kernel.
+    """
+
+    mask: str
+    block: Callable[[ConvolutionVariant], tuple[int, int]]
+    grid: Callable[[tuple[int, int, int], ConvolutionVariant], tuple[int, int, int]]
+    build: Callable[[ConvolutionVariant], Any]
 
 
 def tiles(shape: tuple[int, int, int], width: int, height: int) -> tuple[int, int, int]:
@@ -149,14 +164,10 @@ def tile_of_thread(variant: ConvolutionVariant, halo: int):
     return length, size, step, within
 
 
-# CUDA: a mask in constant memory.
-#
-# Numba's own constant arrays are open to the compiler, which writes the weights of an unrolled loop into the
-# instructions
-# and leaves constant memory empty. Here the memory is declared as what other code may write to, as a `__constant__`
-# array of CUDA C++ that `cudaMemcpyToSymbol` fills, so its weights are read from there: as operands c[3][..] of the
-# multiply-adds, or a few at a time into uniform registers, the same for all threads of a warp.
-
+# A mask in constant memory. Numba's own constant arrays are open to the compiler, which writes the weights of an
+# unrolled loop into the instructions and leaves constant memory empty. Here the memory is declared as what other code
+# may write to, as a `__constant__` array of CUDA C++ that `cudaMemcpyToSymbol` fills, so its weights are read from
+# there: as operands c[3][..] of the multiply-adds, or a few at a time into uniform registers, the same for a warp.
 
 CONSTANT = 4  # address space
 NAME = "heatsim_mask"

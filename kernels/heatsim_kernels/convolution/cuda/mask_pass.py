@@ -8,13 +8,12 @@ arrays as often as wanted, and the separable filters are several passes one afte
 from __future__ import annotations
 
 from importlib import import_module
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from heatsim_kernels.convolution.cuda import register
-from heatsim_kernels.convolution.cuda.field_access import ConvolutionGeometry, ConvolutionVariant
+from heatsim_kernels.convolution.cuda.field_access import ConvolutionGeometry, ConvolutionVariant, MaskKernel
 from heatsim_kernels.runtime.cuda.api import device_name
 from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
 from heatsim_kernels.runtime.cuda.launch import kernel
@@ -45,7 +44,7 @@ class FieldLayout(NamedTuple):
 class MaskPass(NamedTuple):
     """One kernel with all but the fields: launch it with `run(source, target)`."""
 
-    movement: ModuleType
+    movement: MaskKernel
     variant: ConvolutionVariant
     geometry: ConvolutionGeometry
     weights: Any  # what the kernel is given of the mask: (), (array,) or (tuple,)
@@ -74,8 +73,7 @@ def plane_pass(layout: FieldLayout, mask: np.ndarray, edge: int, name: str) -> M
         geometry = (planes, rows, elements, rows * layout.pitch, layout.pitch, 1)
     else:  # one plane
         geometry = (layout.channels, rows, elements // layout.channels, 1, layout.pitch, layout.channels)
-    module = name if name == "register" else f"plane_{name}"
-    return _pass(module, mask, edge, False, geometry)
+    return _pass(kernel_of(name, lines=False), mask, edge, False, geometry)
 
 
 def line_pass(layout: FieldLayout, mask: np.ndarray, axis: int, edge: int, name: str) -> MaskPass:
@@ -89,8 +87,17 @@ def line_pass(layout: FieldLayout, mask: np.ndarray, axis: int, edge: int, name:
         2: (1, planes * rows, elements, 0, layout.pitch, 1),
     }[axis]
     if name == "register":
-        return _pass(name, mask[None] if axis == 2 else mask[:, None], edge, False, geometry)
-    return _pass(f"line_{name}", mask[None], edge, axis != 2, geometry)
+        return _pass(register.LINES, mask[None] if axis == 2 else mask[:, None], edge, False, geometry)
+    return _pass(kernel_of(name, lines=True), mask[None], edge, axis != 2, geometry)
+
+
+def kernel_of(name: str, *, lines: bool) -> MaskKernel:
+    """The CUDA kernel of a name in `LINE_KERNELS` or `PLANE_KERNELS`."""
+    if name == "register":
+        return register.LINES if lines else register.PLANES
+    module = import_module(f"heatsim_kernels.convolution.ladder.{name}")
+    found: MaskKernel = module.LINES if lines else module.PLANES
+    return found
 
 
 def best_for_planes(mask: np.ndarray) -> str:
@@ -103,19 +110,18 @@ def best_for_lines(mask: np.ndarray, axis: int) -> str:
     return "register" if register.fits(mask[None] if axis == 2 else mask[:, None]) else "tiled"
 
 
-def _pass(module: str, mask: np.ndarray, edge: int, down: bool, geometry: tuple[int, ...]) -> MaskPass:
-    if module == "register" and not register.fits(mask):
+def _pass(movement: MaskKernel, mask: np.ndarray, edge: int, down: bool, geometry: tuple[int, ...]) -> MaskPass:
+    if movement is register.PLANES and not register.fits(mask):
         raise ValueError(f"a mask of {' x '.join(map(str, mask.shape))} {mask.dtype} is too large for 'register'")
-    movement = import_module(f"heatsim_kernels.convolution.{'cuda' if module == 'register' else 'ladder'}.{module}")
-    variant = ConvolutionVariant(mask.dtype.name, edge, *mask.shape, down=down)
+    variant = ConvolutionVariant(mask.dtype.name, edge, mask.shape[0], mask.shape[1], down=down)
     weights: tuple[Any, ...] = ()
-    if movement.MASK == "argument":
+    if movement.mask == "argument":
         weights = (on_device(mask.reshape(-1)),)
-    elif movement.MASK == "arguments":
+    elif movement.mask == "arguments":
         weights = (tuple(mask.reshape(-1)),)
     else:
         variant = variant._replace(weights=tuple(mask.reshape(-1).tolist()))
-    return MaskPass(movement, variant, ConvolutionGeometry(*(np.uint32(n) for n in geometry)), weights)
+    return MaskPass(movement, variant, ConvolutionGeometry(*map(np.uint32, geometry)), weights)
 
 
 def convolve(values: np.ndarray, passes: list[MaskPass], layout: FieldLayout) -> np.ndarray:

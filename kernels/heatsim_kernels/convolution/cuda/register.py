@@ -22,7 +22,7 @@ Sources: Micikevicius, 3D finite difference computation on GPUs using CUDA, GPGP
 performance at lower occupancy, GTC 2010 (several results a thread).
 
 1-D passes are masks of one row or one column. At the ends of rows elements are fetched one by one. Rows begin on
-16-byte boundaries, and the elements of a row are neighbours: other fields are laid out anew (see `cuda_pass`).
+16-byte boundaries, and the elements of a row are neighbours: other fields are laid out anew (see `mask_pass`).
 """
 
 from __future__ import annotations
@@ -31,13 +31,12 @@ import numpy as np
 from numba import int64, types, uint64
 
 from heatsim_kernels.convolution import edges
-from heatsim_kernels.convolution.cuda.field_access import ConvolutionVariant, source_index, tiles
+from heatsim_kernels.convolution.cuda.field_access import ConvolutionVariant, MaskKernel, source_index, tiles
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.runtime.cuda.register_tuples import collected, mapped, regrouped, row_adder
 from heatsim_kernels.runtime.cuda.vector_access import CELLS, load4, store4
 from heatsim_kernels.runtime.thread_blocks import first_cell
 
-MASK = "arguments"
 BLOCK = (2, 2) if SIMULATED else (32, 4)  # a warp along x
 # Rows of results of a thread by rows of the mask: few, so that blocks at work together read what lies side by side
 STRIPS = {1: 2, 3: 2, 5: 3} if SIMULATED else {1: 4, 3: 4, 5: 6, 7: 6, 9: 6}
@@ -279,3 +278,6 @@ def _vectors(count):
         return joined(load4(u, uint64(i)), rest(u, i + CELLS))
 
     return load
+
+
+LINES = PLANES = MaskKernel("arguments", block, grid, build)

@@ -1,13 +1,14 @@
-"""CPU: steps of materials that follow temperature: potentials first, then their differences.
+"""CPU: explicit steps of temperature-dependent problems: potentials first, then their differences.
 
-    planes of a tile that a thread holds in its L2 cache while it marches upwards in z
+    Planes of a tile that a thread holds in its L2 cache while it marches upwards in z:
 
     u        z-1  z  z+1      read once
     phi      z-1  z  z+1      a ring of three planes: looked up once a cell, twice in the rows where tiles meet
     new u         z           u + sum of rate * (difference of phi)
 
-A look-up is vectorised as two gathers, so the first loop takes most of the time: 24 operations and some 12 bytes a cell
-in float32. Cells beside another material, and those at walls that are not closed, are done again one by one: `cell`.
+A look-up is vectorised as two gathers, so the loop of look-ups takes most of the time: 24 operations and some 12 bytes
+a cell in float32. Cells with another material beside them, and those beside boundary faces that are not closed, are
+computed again one by one, by `enthalpy.cell`.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from heatsim_kernels.runtime.cpu.compilation import inlined, jit, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import load, pointer, row_pointer, shifted, store, widest_vectors
 from heatsim_kernels.runtime.fma import fma
 
-SHORT, STRETCH = 16, 64  # cells: shorter runs of one kind are not worth a loop of their own
+MIN_RUN, STRETCH = 16, 64  # cells: shorter runs of one cell class are not worth a loop of their own
 LEDGER_BLOCKS = 64  # an account is summed in so many parts, whatever the number of threads
 
 
 def _into_callers(function):
-    """As `inlined`; kept with its callers, since closures cannot be found again on disk."""
+    """As `inlined`, but cached with its callers: Numba cannot find closures again on disk."""
     return njit(nogil=True, error_model="numpy", forceinline=True)(function)
 
 
@@ -37,17 +38,17 @@ phi_of, passing, new_value, segment = functions.phi, functions.passing, function
 
 
 class ForcingRows(NamedTuple):
-    """Values for a batch of steps: how many rows of walls and of sources there are, and how long they are."""
+    """Values for a batch of steps: how many rows of boundary values and of sources there are, and how long they are."""
 
-    walls: int
-    wall_size: int
+    boundary: int
+    boundary_size: int
     heat: int
     heat_size: int
     gains: np.ndarray
 
 
 class InterfaceCells(NamedTuple):
-    """Cells that are done one by one, row after row: x of each, and where those of a row start; `rows` is 0 where there
+    """Material-interface cells, row after row: x of each, and where those of each row start. `rows` is 0 where there
     are none, and then `starts` begins with two zeros."""
 
     cells: np.ndarray
@@ -56,37 +57,35 @@ class InterfaceCells(NamedTuple):
 
 
 @parallel_jit
-def advance(u, v, steps, tiles, scratch, pitch, box, medium, walls, heat, rows, alone, book):
-    """`steps` steps; they end in u if their number is even, else in v.
+def advance(u, v, steps, tiles, scratch, pitch, box, medium, boundary, heat, rows, interface, ledger):
+    """Take `steps` steps; they end in u if their number is even, else in v.
 
-    tiles (count, 4): planes z0..z1 and rows y0..y1. scratch (threads, elements). book: cells, faces, starts (see
-    `Ledger`), capacity (n,) J/K, and heat entered (accounts, LEDGER_BLOCKS) J, added to; it reads the old field, so it
-    need not be done before the steps of other threads.
+    tiles (count, 4): planes z0 <= z < z1 and rows y0 <= y < y1. scratch (threads, elements). ledger: cells, faces,
+    starts (see `LedgerFaces`), capacity (n,) J/K, and heat entered (accounts, LEDGER_BLOCKS) J, added to. Entering heat
+    reads only the old field, so threads need not wait for each other between that and the step.
     """
     threads, count = scratch.shape[0], tiles.shape[0]
     for step in range(steps):
         old, new = (u, v) if step % 2 == 0 else (v, u)
-        wall_start = min(step, rows.walls - 1) * rows.wall_size
+        boundary_start = min(step, rows.boundary - 1) * rows.boundary_size
         heat_start = min(step, rows.heat - 1) * rows.heat_size
         gain = rows.gains[min(step, rows.gains.size - 1)]
         for index in prange(threads):
             thread = np.int64(index)  # prange counts in unsigned numbers
-            m, w = pointed(medium), walls_from(walls, wall_start)
+            m, w = pointed(medium), walls_from(boundary, boundary_start)
             h = EnthalpySources(pointer(heat.table), heat_start, heat.dt, heat.has_field, pointer(heat.field), gain)
-            again, own = (
-                InterfaceCells(pointer(alone.cells), pointer(alone.starts), alone.rows),
-                row_pointer(scratch, thread),
-            )
+            own = row_pointer(scratch, thread)
+            interface_cells = InterfaceCells(pointer(interface.cells), pointer(interface.starts), interface.rows)
             for block in range(thread * LEDGER_BLOCKS // threads, (thread + 1) * LEDGER_BLOCKS // threads):
-                _enter(pointer(old), block, book, box, m, w)
+                _enter_heat(pointer(old), block, ledger, box, m, w)
             for tile in range(thread * count // threads, (thread + 1) * count // threads):
                 z0, z1, y0, y1 = tiles[tile, 0], tiles[tile, 1], tiles[tile, 2], tiles[tile, 3]
-                _tile(pointer(old), pointer(new), z0, z1, y0, y1, own, pitch, box, m, w, h, again)
+                _advance_tile(pointer(old), pointer(new), z0, z1, y0, y1, own, pitch, box, m, w, h, interface_cells)
 
 
 @inlined
 def pointed(m):
-    """The medium with pointers for arrays: functions would count references to these, cell by cell."""
+    """The medium with pointers in place of arrays, to which functions would count references, cell by cell."""
     tables = pointer(m.potentials), pointer(m.temperatures), pointer(m.resistivities), m.segments
     faces = pointer(m.material), pointer(m.links), pointer(m.numbers)
     look = m.scale, m.shift, m.t_scale, m.t_shift, m.last, m.zero, m.half, m.one, m.four
@@ -95,31 +94,31 @@ def pointed(m):
 
 @inlined
 def walls_from(w, start):
-    """The walls with pointers for arrays, from a row of values on."""
+    """The boundary with pointers in place of arrays, from a row of values on."""
     values, offsets, closed = pointer(w.values), pointer(w.offsets), pointer(w.closed)
     places = values, start, w.size, offsets, closed, w.per_cell
     return EnthalpyBoundary(*places, w.reference, w.follow, pointer(w.factor), pointer(w.factors), w.near)
 
 
 @jit
-def _enter(field, block, book, box, medium, walls):
-    """Enter the heat of a step, a part of each account."""
-    cells, faces, starts, capacity, entered = book
+def _enter_heat(field, block, ledger, box, medium, boundary):
+    """Enter the heat of a step: the `block`-th part of each account."""
+    cells, faces, starts, capacity, entered = ledger
     for account in range(entered.shape[0]):
         first, size = starts[account], starts[account + 1] - starts[account]
         for entry in range(first + size * block // LEDGER_BLOCKS, first + size * (block + 1) // LEDGER_BLOCKS):
             i = cells[entry]
             x, y, z = i % box.nx, i // box.nx % box.ny, i // (box.nx * box.ny)
-            kind = np.int64(medium.kinds[i]) if medium.several != 0 else 0
-            potential = phi_of(field[i], np.int64(medium.material[kind]) * medium.segments, medium)
+            cell_class = np.int64(medium.kinds[i]) if medium.several != 0 else 0
+            potential = phi_of(field[i], np.int64(medium.material[cell_class]) * medium.segments, medium)
             face = np.int64(faces[entry])
-            rate, difference = passing(field, i, x, y, z, face, kind, potential, box, medium, walls)
-            entered[account, block] += capacity[kind] * (np.float64(rate) * np.float64(difference))
+            rate, difference = passing(field, i, x, y, z, face, cell_class, potential, box, medium, boundary)
+            entered[account, block] += capacity[cell_class] * (np.float64(rate) * np.float64(difference))
 
 
 @jit
-def _tile(u, v, z0, z1, y0, y1, scratch, pitch, box, medium, walls, heat, alone):
-    """One step of planes z0..z1 and rows y0..y1."""
+def _advance_tile(u, v, z0, z1, y0, y1, scratch, pitch, box, medium, boundary, heat, interface):
+    """Take one step of planes z0 <= z < z1 and rows y0 <= y < y1."""
     widest_vectors()
     plane = (y1 - y0 + 2) * pitch
     for z in range(z0 - 1, z0 + 1):
@@ -129,40 +128,40 @@ def _tile(u, v, z0, z1, y0, y1, scratch, pitch, box, medium, walls, heat, alone)
         _look_up_plane(u, z + 1, y0, y1, shifted(scratch, zp), pitch, box, medium)
         for y in range(y0, y1):
             row, i = (y - y0 + 1) * pitch + 1, (z * box.ny + y) * box.nx
-            if _at_open_wall(y, box.ny, box.wrap_y, 2, walls) or _at_open_wall(z, box.nz, box.wrap_z, 4, walls):
+            if _at_open_face(y, box.ny, box.wrap_y, 2, boundary) or _at_open_face(z, box.nz, box.wrap_z, 4, boundary):
                 for x in range(box.nx):
-                    _one_by_one(u, v, i + x, x, y, z, box, medium, walls, heat)
+                    _advance_cell(u, v, i + x, x, y, z, box, medium, boundary, heat)
             else:
                 potentials = shifted(scratch, c + row), shifted(scratch, zm + row), shifted(scratch, zp + row)
-                _row(shifted(v, i), shifted(u, i), box.nx, potentials, pitch, medium, heat, i)
-                _again(u, v, i, y, z, box, medium, walls, heat, alone)
+                _advance_row(shifted(v, i), shifted(u, i), box.nx, potentials, pitch, medium, heat, i)
+                _redo_cells(u, v, i, y, z, box, medium, boundary, heat, interface)
 
 
 @jit
-def _one_by_one(u, v, i, x, y, z, box, medium, walls, heat):
-    v[i] = new_value(u, i, x, y, z, box, medium, walls, heat)
+def _advance_cell(u, v, i, x, y, z, box, medium, boundary, heat):
+    v[i] = new_value(u, i, x, y, z, box, medium, boundary, heat)
 
 
 @inlined
-def _at_open_wall(at, n, wraps, face, walls):
-    return wraps == 0 and ((at == 0 and walls.closed[face] == 0) or (at == n - 1 and walls.closed[face + 1] == 0))
+def _at_open_face(at, n, wraps, face, boundary):
+    return wraps == 0 and ((at == 0 and boundary.closed[face] == 0) or (at == n - 1 and boundary.closed[face + 1] == 0))
 
 
 @inlined
-def _again(u, v, i, y, z, box, medium, walls, heat, alone):
-    """Cells of a row that are done one by one: at walls along x, and beside another material."""
+def _redo_cells(u, v, i, y, z, box, medium, boundary, heat, interface):
+    """Compute again the cells of a row that are done one by one: beside open faces in x, and at material interfaces."""
     for x in (0, box.nx - 1):
-        if _at_open_wall(x, box.nx, box.wrap_x, 0, walls):
-            _one_by_one(u, v, i + x, x, y, z, box, medium, walls, heat)
-    row = z * box.ny + y if alone.rows > 0 else 0
-    for entry in range(alone.starts[row], alone.starts[row + 1]):
-        x = np.int64(alone.cells[entry])
-        _one_by_one(u, v, i + x, x, y, z, box, medium, walls, heat)
+        if _at_open_face(x, box.nx, box.wrap_x, 0, boundary):
+            _advance_cell(u, v, i + x, x, y, z, box, medium, boundary, heat)
+    row = z * box.ny + y if interface.rows > 0 else 0
+    for entry in range(interface.starts[row], interface.starts[row + 1]):
+        x = np.int64(interface.cells[entry])
+        _advance_cell(u, v, i + x, x, y, z, box, medium, boundary, heat)
 
 
 @inlined
 def _wrapped(at, n, wraps):
-    """A row or plane round a period; the nearest where there is none, whose difference is then none."""
+    """The row or plane around a period. Without a period the nearest one, which gives a difference of 0."""
     if wraps != 0:
         return at % n
     return min(max(at, 0), n - 1)
@@ -170,7 +169,8 @@ def _wrapped(at, n, wraps):
 
 @inlined
 def _look_up_plane(u, z, y0, y1, out, pitch, box, medium):
-    """Potentials of rows y0 - 1..y1 + 1 of a plane, `pitch` apart, each with one more value before and behind."""
+    """Look up the potentials of rows y0 - 1 to y1 of a plane, `pitch` elements apart, each with one more value before
+    and behind."""
     z = _wrapped(z, box.nz, box.wrap_z)
     for y in range(y0 - 1, y1 + 1):
         i = (z * box.ny + _wrapped(y, box.ny, box.wrap_y)) * box.nx
@@ -182,16 +182,16 @@ def _look_up_plane(u, z, y0, y1, out, pitch, box, medium):
 
 @inlined
 def _run(i, x, n, medium):
-    """The end of the run of cells of one kind that begins at cell x of a row of n, and its kind. Where the run is
-    short, the end of a stretch of several kinds, and -1."""
+    """The end of the run of cells of one class that begins at cell x of a row of n, and its class. For a run shorter
+    than MIN_RUN: the end of a stretch of several classes, and -1."""
     if medium.several == 0:
         return n, 0
-    kind, end = medium.kinds[i + x], x + 1
-    while end < n and medium.kinds[i + end] == kind:
+    cell_class, end = medium.kinds[i + x], x + 1
+    while end < n and medium.kinds[i + end] == cell_class:
         end += 1
-    if end - x < SHORT:
+    if end - x < MIN_RUN:
         return min(n, x + STRETCH), -1
-    return end, np.int64(kind)
+    return end, np.int64(cell_class)
 
 
 @inlined
@@ -199,9 +199,9 @@ def _look_up_row(u, n, out, medium, i):
     end = 0
     while end < n:
         first = end
-        end, kind = _run(i, first, n, medium)
-        row = np.int64(medium.material[max(kind, 0)]) * medium.segments
-        if kind >= 0:
+        end, cell_class = _run(i, first, n, medium)
+        row = np.int64(medium.material[max(cell_class, 0)]) * medium.segments
+        if cell_class >= 0:
             for x in range(first, end):
                 store(out, x, _potential(load(u, x), row, medium))
         else:
@@ -217,38 +217,38 @@ def _potential(u, row, medium):
 
 
 @inlined
-def _row(out, u, n, potentials, pitch, medium, heat, i):
-    """A row of cells, from the i-th on, with their own material on all sides."""
+def _advance_row(out, u, n, potentials, pitch, medium, heat, i):
+    """Take one step of a row of cells, from cell i on, with their own material on all sides."""
     c, zm, zp = potentials
     ym, yp, numbers, end = shifted(c, -pitch), shifted(c, pitch), medium.numbers, 0
     while end < n:
         first = end
-        end, kind = _run(i, first, n, medium)
-        at = 6 * NUMBERS * max(kind, 0)
+        end, cell_class = _run(i, first, n, medium)
+        at = 6 * NUMBERS * max(cell_class, 0)
         rxm, rxp, rym = numbers[at], numbers[at + NUMBERS], numbers[at + 2 * NUMBERS]
         ryp, rzm, rzp = numbers[at + 3 * NUMBERS], numbers[at + 4 * NUMBERS], numbers[at + 5 * NUMBERS]
         if medium.uniform != 0:
             for x in range(first, end):
-                here, value = load(c, x), _start(x, load(u, x), heat, i, 0)
+                here, value = load(c, x), _with_sources(x, load(u, x), heat, i, 0)
                 value = fma(rxm, (load(c, x - 1) - here) + (load(c, x + 1) - here), value)
                 value = fma(rym, (load(ym, x) - here) + (load(yp, x) - here), value)
                 store(out, x, fma(rzm, (load(zm, x) - here) + (load(zp, x) - here), value))
-        elif kind >= 0:
+        elif cell_class >= 0:
             for x in range(first, end):
-                value = _start(x, load(u, x), heat, i, kind)
-                store(out, x, _renewed(x, value, c, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp))
+                value = _with_sources(x, load(u, x), heat, i, cell_class)
+                store(out, x, _from_differences(x, value, c, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp))
         else:
             for x in range(first, end):
-                kind = np.int64(load(medium.kinds, i + x))
-                f = shifted(numbers, 6 * NUMBERS * kind)
-                value = _start(x, load(u, x), heat, i, kind)
+                cell_class = np.int64(load(medium.kinds, i + x))
+                f = shifted(numbers, 6 * NUMBERS * cell_class)
+                value = _with_sources(x, load(u, x), heat, i, cell_class)
                 lower = load(f, 0), load(f, NUMBERS), load(f, 2 * NUMBERS)
                 upper = load(f, 3 * NUMBERS), load(f, 4 * NUMBERS), load(f, 5 * NUMBERS)
-                store(out, x, _renewed(x, value, c, ym, yp, zm, zp, *lower, *upper))
+                store(out, x, _from_differences(x, value, c, ym, yp, zm, zp, *lower, *upper))
 
 
 @inlined
-def _renewed(x, value, c, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp):
+def _from_differences(x, value, c, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp):
     here = load(c, x)
     value = fma(rxp, load(c, x + 1) - here, fma(rxm, load(c, x - 1) - here, value))
     value = fma(ryp, load(yp, x) - here, fma(rym, load(ym, x) - here, value))
@@ -256,25 +256,23 @@ def _renewed(x, value, c, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp):
 
 
 @inlined
-def _start(x, value, heat, i, kind):
-    """The cell itself plus its sources; the compiler takes the condition out of the row's loop."""
-    value = fma(heat.dt, load(heat.table, heat.start + kind), value)
+def _with_sources(x, value, heat, i, cell_class):
+    """A cell plus its sources; the compiler moves the condition out of the loop over the row."""
+    value = fma(heat.dt, load(heat.table, heat.start + cell_class), value)
     if heat.has_field != 0:
         value = fma(heat.gain, load(heat.field, i + x), value)
     return value
 
 
-# CPU: the temperature that each cell has, from its enthalpy; 8 bytes and four operations a cell in float32.
-
-
+# The temperature that each cell has, from its enthalpy: 8 bytes and four operations a cell in float32.
 temperature = functions.temperature
 
 
 @parallel_jit
 def temperatures(u, out, medium, parts):
-    """Put the rise of temperature of each cell into `out`, flat as u."""
+    """Put the temperature offset of each cell into `out`, flat as u."""
     for index in prange(parts):
         part, m = np.int64(index), pointed(medium)  # prange counts in unsigned numbers
         for i in range(part * u.size // parts, (part + 1) * u.size // parts):
-            kind = np.int64(medium.kinds[i]) if medium.several != 0 else np.int64(0)
-            out[i] = temperature(u[i], np.int64(medium.material[kind]) * medium.segments, m)
+            cell_class = np.int64(medium.kinds[i]) if medium.several != 0 else np.int64(0)
+            out[i] = temperature(u[i], np.int64(medium.material[cell_class]) * medium.segments, m)

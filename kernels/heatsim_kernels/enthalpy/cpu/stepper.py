@@ -146,7 +146,7 @@ def entering(
 ) -> np.ndarray:
     """(m,) W/m2 that enter the cells beside a face of the box, in the order of `boundary_cells`, at rises T (m,).
 
-    kinds: (m,) of these cells; walls: (1, 5, wall_size), see `NonlinearForcing`.
+    kinds: (m,) of these cells; walls: (1, terms, wall_size), see `NonlinearForcing`.
     """
     real, entered = np.dtype(np.float64), np.zeros(len(T))
     values = walls_of(terms, wall_rows(NonlinearForcing(walls), real), real)

@@ -1,27 +1,28 @@
-"""CUDA, `basic`: a thread a cell, which looks up its neighbours' state itself: seven look-ups a cell, from the cache.
+"""CUDA, `basic`: one thread a cell, which looks up the state of its neighbours itself: seven look-ups a cell, from
+caches.
 
-The plainest form, and the one that every other is compared with.
+The plainest form, with which every other is compared.
 """
 
 from __future__ import annotations
 
 from numba import int64, uint32
 
-from heatsim_kernels.enthalpy.cuda.cell import EnthalpyConfiguration, sweeping
+from heatsim_kernels.enthalpy.cuda.cell import EnthalpyConfiguration, known_functions
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
 from heatsim_kernels.runtime.thread_blocks import ThreadBlock
 
 TILE = ThreadBlock(6, 2, 2) if SIMULATED else ThreadBlock(32, 4, 2)
-LARGEST_GRID = 65535  # blocks along y and along z, in every CUDA device so far
+MAX_GRID_BLOCKS = 65535  # along y and along z, on every CUDA device so far
 
-ONLY_SMOOTH = False
-new_value = sweeping.new_value
+ONLY_SMOOTH = False  # cells with another material beside them are right as well
+new_value = known_functions.new_value
 
 
-def build(structure: EnthalpyConfiguration):
-    """The kernel (u, v, shape, box, rates, medium, walls, heat)."""
+def build(configuration: EnthalpyConfiguration):
+    """Build the kernel (u, v, shape, box, rates, medium, boundary, heat)."""
 
-    def basic(u, v, shape, box, rates, medium, walls, heat):
+    def basic(u, v, shape, box, rates, medium, boundary, heat):
         x = uint32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
         y = uint32(cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y)
         first = uint32(cuda.blockIdx.z * cuda.blockDim.z + cuda.threadIdx.z)
@@ -30,7 +31,7 @@ def build(structure: EnthalpyConfiguration):
         # One round, unless an axis is longer than a launch allows.
         while x < shape.nx and y < shape.ny and z < shape.nz:
             i = (int64(z) * box.ny + int64(y)) * box.nx + int64(x)
-            v[i] = new_value(u, i, int64(x), int64(y), int64(z), box, medium, walls, heat)
+            v[i] = new_value(u, i, int64(x), int64(y), int64(z), box, medium, boundary, heat)
             z = uint32(z + planes)
             if z >= shape.nz:
                 z = first
@@ -39,11 +40,11 @@ def build(structure: EnthalpyConfiguration):
     return basic
 
 
-def bounds(structure: EnthalpyConfiguration) -> None:
-    """Any number of registers will do."""
+def bounds(configuration: EnthalpyConfiguration) -> None:
+    """No bound on registers."""
 
 
 def grid(shape: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Blocks that cover the cells."""
+    """Blocks that cover the cells, as far as a launch allows."""
     nz, ny, nx = shape
-    return -(-nx // TILE.x), min(-(-ny // TILE.y), LARGEST_GRID), min(-(-nz // TILE.z), LARGEST_GRID)
+    return -(-nx // TILE.x), min(-(-ny // TILE.y), MAX_GRID_BLOCKS), min(-(-nz // TILE.z), MAX_GRID_BLOCKS)

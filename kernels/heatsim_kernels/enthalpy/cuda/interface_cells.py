@@ -1,8 +1,8 @@
-"""CUDA: the cells that have another material beside them, renewed by a kernel of their own, from a list.
+"""CUDA: the cells that have another material beside them, taken from a list by a kernel of their own.
 
-Heat flows there between temperatures, with conductivities midway (see `cell`): some hundred instructions a face. In
-`register` a lane with such a cell would have its whole block wait; here every lane has one. What it needs of its
-neighbours it asks for at once, whatever lies there, and not face by face.
+Heat flows there between temperatures, with conductivities midway (see `enthalpy.cell`): some hundred instructions a
+face. In `register` one lane with such a cell would have its whole block wait; here every lane has one. A lane reads all
+that it needs of its neighbours at once, whatever lies there, and not face by face.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from heatsim_kernels.enthalpy.cuda.cell import (
     EnthalpyConfiguration,
     last_segment,
     line_of,
-    line_of_kind,
+    line_of_class,
     load2,
     on_line,
-    rates_of_kind,
+    rates_of_class,
     sources_of,
 )
 from heatsim_kernels.enthalpy.kernel_arguments import has_others
@@ -29,7 +29,7 @@ from heatsim_kernels.runtime.cuda.api import compiled_once, cuda, inlined
 from heatsim_kernels.runtime.cuda.register_tuples import each
 from heatsim_kernels.runtime.cuda.vector_access import constant
 from heatsim_kernels.runtime.fma import fma
-from heatsim_kernels.stencil.cuda.cell_update import neighbours
+from heatsim_kernels.stencil.cuda.cell_update import build_neighbours
 
 THREADS = 128
 
@@ -37,68 +37,69 @@ one_line, lines_each = inlined(on_line), each(on_line)
 
 
 class InterfaceCell(NamedTuple):
-    """A cell: its kind, where the lines of its material start, its potential and its temperature."""
+    """A cell: its class, where the lines of its material start, its potential and its temperature."""
 
-    kind: int
+    cell_class: int
     row: int
     potential: float
     temperature: float
 
 
-def build(structure: EnthalpyConfiguration):
-    """The kernel (u, v, cells, shape, rates, medium, walls, heat): v of `cells`, (m,) uint32 flat indices, is
-    written."""
-    new_value = _new_value(structure)
+def build(configuration: EnthalpyConfiguration):
+    """Build the kernel (u, v, cells, shape, rates, medium, boundary, heat), which writes v of `cells`, (m,) uint32 flat
+    indices."""
+    new_value = _new_value(configuration)
 
-    def joints(u, v, cells, shape, rates, medium, walls, heat):
+    def interface_cells(u, v, cells, shape, rates, medium, boundary, heat):
         entry = uint32(uint32(cuda.blockIdx.x) * uint32(THREADS) + uint32(cuda.threadIdx.x))
         if entry < uint32(len(cells)):
             i = constant(cells, entry)
             line = uint32(i // shape.nx)
             z = uint32(line // shape.ny)
             x, y = uint32(i - line * shape.nx), uint32(line - z * shape.ny)
-            v[uint64(i)] = new_value(u, i, x, y, z, shape, rates, medium, walls, heat)
+            v[uint64(i)] = new_value(u, i, x, y, z, shape, rates, medium, boundary, heat)
 
-    return joints
+    return interface_cells
 
 
-def _new_value(structure: EnthalpyConfiguration):
-    around, through = neighbours(structure), compiled_once(_through, like=0)
-    wrap_x, wrap_y, wrap_z = structure.periodic
-    sources = sources_of(structure)
+def _new_value(configuration: EnthalpyConfiguration):
+    around, add_face = build_neighbours(configuration), compiled_once(_add_face, like=0)
+    wrap_x, wrap_y, wrap_z = configuration.periodic
+    sources = sources_of(configuration)
 
     @inlined
-    def new_value(u, i, x, y, z, shape, rates, medium, walls, heat):
-        one, here, kind = uint32(1), constant(u, i), uint32(constant(medium.kinds, i))
-        near, links, rate = _six(u, around(i, x, y, z, shape)), _links(medium, kind), rates_of_kind(rates, kind)
-        row = line_of_kind(medium, kind)
-        cell = InterfaceCell(kind, row, _potential(here, row, medium), _temperature(here, row, medium))
-        p = lines_each(near, medium.potentials, row, medium.scale, medium.shift, last_segment(medium))
+    def new_value(u, i, x, y, z, shape, rates, medium, boundary, heat):
+        one, here, cell_class = uint32(1), constant(u, i), uint32(constant(medium.kinds, i))
+        beside, links = _read_neighbours(u, around(i, x, y, z, shape)), _links(medium, cell_class)
+        rate = rates_of_class(rates, cell_class)
+        row = line_of_class(medium, cell_class)
+        cell = InterfaceCell(cell_class, row, _potential(here, row, medium), _temperature(here, row, medium))
+        p = lines_each(beside, medium.potentials, row, medium.scale, medium.shift, last_segment(medium))
         at_x, at_y, at_z = uint32(z * shape.ny + y), uint32(z * shape.nx + x), uint32(y * shape.nx + x)
         left, right = not wrap_x and x == 0, not wrap_x and x == uint32(shape.nx - one)
         front, back = not wrap_y and y == 0, not wrap_y and y == uint32(shape.ny - one)
         low, high = not wrap_z and z == 0, not wrap_z and z == uint32(shape.nz - one)
-        new = sources(int64(i), here, int64(kind), heat)
-        new = through(new, rate[0], near[0], p[0], links[0], uint32(0), left, at_x, cell, medium, walls)
-        new = through(new, rate[1], near[1], p[1], links[1], uint32(1), right, at_x, cell, medium, walls)
-        new = through(new, rate[2], near[2], p[2], links[2], uint32(2), front, at_y, cell, medium, walls)
-        new = through(new, rate[3], near[3], p[3], links[3], uint32(3), back, at_y, cell, medium, walls)
-        new = through(new, rate[4], near[4], p[4], links[4], uint32(4), low, at_z, cell, medium, walls)
-        return through(new, rate[5], near[5], p[5], links[5], uint32(5), high, at_z, cell, medium, walls)
+        new = sources(int64(i), here, int64(cell_class), heat)
+        new = add_face(new, rate[0], beside[0], p[0], links[0], uint32(0), left, at_x, cell, medium, boundary)
+        new = add_face(new, rate[1], beside[1], p[1], links[1], uint32(1), right, at_x, cell, medium, boundary)
+        new = add_face(new, rate[2], beside[2], p[2], links[2], uint32(2), front, at_y, cell, medium, boundary)
+        new = add_face(new, rate[3], beside[3], p[3], links[3], uint32(3), back, at_y, cell, medium, boundary)
+        new = add_face(new, rate[4], beside[4], p[4], links[4], uint32(4), low, at_z, cell, medium, boundary)
+        return add_face(new, rate[5], beside[5], p[5], links[5], uint32(5), high, at_z, cell, medium, boundary)
 
     return new_value
 
 
 @inlined
-def _six(u, at):
+def _read_neighbours(u, at):
     in_x, in_y = (constant(u, at[0]), constant(u, at[1])), (constant(u, at[2]), constant(u, at[3]))
     return in_x + in_y + (constant(u, at[4]), constant(u, at[5]))
 
 
 @inlined
-def _links(medium, kind):
-    """Those of the six faces of a kind."""
-    first = uint64(uint32(kind * uint32(6)))
+def _links(medium, cell_class):
+    """The links of the six faces of a cell class."""
+    first = uint64(uint32(cell_class * uint32(6)))
     in_x, in_y = load2(medium.links, first, uint32(0)), load2(medium.links, first, uint32(1))
     return in_x + in_y + load2(medium.links, first, uint32(2))
 
@@ -121,17 +122,17 @@ def _resistivity(T, row, medium):
 _series = build_series(inlined, _resistivity)
 
 
-def _through(value, rate, u, potential, link, face, at_wall, position, cell, medium, walls):
-    """`value` with what a face brings from a neighbour at u, or at a wall from there: `cell.passing`, added."""
+def _add_face(value, rate, u, potential, link, face, at_boundary, position, cell, medium, boundary):
+    """`value` plus what a face brings from a neighbour at u, or from beyond the boundary: `enthalpy.cell.passing`."""
     difference = medium.zero
-    if at_wall:
-        if constant(walls.closed, face) == 0:
-            difference = walls.differences[uint64(walls.starts[uint64(face)]) + uint64(position)]
+    if at_boundary:
+        if constant(boundary.closed, face) == 0:
+            difference = boundary.differences[uint64(boundary.starts[uint64(face)]) + uint64(position)]
     elif link == OWN:
         difference = potential - cell.potential
     elif link != CLOSED:
         row = line_of(medium, uint32(link - uint32(OTHER)))
-        T, at = _temperature(u, row, medium), uint64(uint32(cell.kind * uint32(6) + face) * uint32(NUMBERS))
+        T, at = _temperature(u, row, medium), uint64(uint32(cell.cell_class * uint32(6) + face) * uint32(NUMBERS))
         own, contact = constant(medium.numbers, at + uint64(1)), constant(medium.numbers, at + uint64(2))
         other = constant(medium.numbers, at + uint64(3))
         rate = _series(cell.temperature, T, cell.row, row, own, contact, other, medium)
@@ -139,9 +140,9 @@ def _through(value, rate, u, potential, link, face, at_wall, position, cell, med
     return fma(rate, difference, value)
 
 
-def bounds(structure: EnthalpyConfiguration) -> tuple[int, int]:
-    """Threads a block, and the blocks that a multiprocessor should hold: as many as leave registers enough."""
-    return THREADS, 8 if structure.dtype == "float32" else 4
+def bounds(configuration: EnthalpyConfiguration) -> tuple[int, int]:
+    """Threads of a block, and the blocks that a multiprocessor should hold: as many as leave enough registers."""
+    return THREADS, 8 if configuration.dtype == "float32" else 4
 
 
 def grid(cells: int) -> tuple[int, int, int]:
@@ -150,7 +151,7 @@ def grid(cells: int) -> tuple[int, int, int]:
 
 
 def cells_of(terms: NonlinearCoefficients) -> np.ndarray:
-    """(m,) uint32: the flat indices of these cells."""
+    """(m,) uint32: the flat indices of the cells with another material beside them."""
     beside = has_others(terms)
     if terms.kinds is None or not beside.any():
         return np.empty(0, np.uint32)

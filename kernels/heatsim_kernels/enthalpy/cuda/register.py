@@ -1,71 +1,57 @@
 """CUDA, `register`: a march through z with potentials in registers, so that each cell is looked up once.
 
-                yp   . . . .          a thread owns 4 cells in x, one 16-byte access in float32, and marches through z:
-    row y   xm [ o o o o ] xp         u   here, above, and the plane after that, on its way
-                ym   . . . .          phi below, here, above: looked up once, as a cell enters the march
+                yp   . . . .          A thread owns 4 cells in x, one 16-byte access in float32, and marches through z.
+    row y   xm [ o o o o ] xp         u: here, above, and the plane after that, on its way.
+                ym   . . . .          phi: below, here, above; looked up once, as a cell enters the march.
 
-Potentials go to the threads of the rows before and behind through shared memory, one barrier a plane, and to those
-beside by shuffles. What lies beyond the tile of a block, 128 x 8 cells, its outer threads look up too: 1.27 look-ups a
-cell, of 8 bytes from the L1 cache, where one table of a material is 16 KB in float32. Device memory is asked for as by
-the uniform kernel: 8 bytes a cell, and all of it a plane ahead of its use. What passes walls was found before
-(`cuda_walls`): a chain of loads, one lane's, would hold up its whole block.
+Potentials go to the threads of the rows before and behind through shared memory, with one barrier a plane, and to those
+beside by shuffles. What lies beyond the tile of a block (128 x 8 cells) its outer threads look up too: 1.27 look-ups a
+cell, of 8 bytes from the L1 cache, where the table of one material takes 16 KB in float32. Device memory moves 8 bytes
+a cell, as in the kernel of uniform materials, and all of it is asked for a plane ahead of its use. The heat through
+boundary faces was found before (`boundary_heat`): that is a chain of loads, and one lane with such a face would hold up
+its whole block.
 
 Rows that are no multiple of 4 cells would put vectors across 16-byte boundaries: there a thread owns one cell a plane.
 
-Cells with another material beside them get some value here, and their own from `cuda_joints`.
+Cells with another material beside them get some value here; `interface_cells` then gives them their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from numba import int64, types, uint32, uint64
+from numba import types, uint32, uint64
 
 from heatsim_kernels.enthalpy.cuda.cell import (
+    COLUMNS,
     EnthalpyConfiguration,
+    four_cells,
     last_segment,
-    line_of_kind,
     on_line,
-    rates_of_kind,
-    sources_of,
+    one_cell,
+    rates_of_class,
 )
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.runtime.cuda.register_tuples import each, repeated
-from heatsim_kernels.runtime.cuda.vector_access import constant, integers, load4, store4
+from heatsim_kernels.runtime.cuda.vector_access import constant, integers
 from heatsim_kernels.runtime.cuda.warp_rows import WARP, from_neighbours, load_rows, store_rows
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.runtime.thread_blocks import ThreadBlock
 from heatsim_kernels.stencil.cuda.cell_update import above, below
 
 TILE = ThreadBlock(WARP, 2, planes=2) if SIMULATED else ThreadBlock(WARP, 8, planes=32)
-COLUMNS = 4
 
-ONLY_SMOOTH = True
-
-
-class CellRowFunctions(NamedTuple):
-    """What a march does with the cells that a thread has in a row, as tuples."""
-
-    count: int
-    read: Callable[..., Any]
-    write: Callable[..., Any]
-    alike: Callable[..., Any]  # whether they are of one kind: the compiler has what they then share looked up once
-    lines: Callable[..., Any]  # where the lines of the materials of some kinds start
-    start: Callable[..., Any]  # with the sources of a step
-    beside: Callable[..., Any]  # those left and right of them
-    with_first: Callable[..., Any]
-    with_last: Callable[..., Any]
+ONLY_SMOOTH = True  # cells with another material beside them are left to `interface_cells`
 
 
-def build(structure: EnthalpyConfiguration):
-    """The kernel (u, v, shape, box, rates, medium, walls, heat); `u` and `v` start on a 16-byte boundary."""
-    cells = _four_cells(structure) if structure.fours else _one_cell(structure)
-    march = _march(structure, cells)
+def build(configuration: EnthalpyConfiguration):
+    """Build the kernel (u, v, shape, box, rates, medium, boundary, heat); `u` and `v` start on a 16-byte boundary."""
+    cells = four_cells(configuration) if configuration.fours else one_cell(configuration)
+    march = _march(configuration, cells)
     width, height, chunk, count = cells.count * TILE.x, TILE.y, TILE.planes, cells.count
-    size, real = 2 * width * height, getattr(types, structure.dtype)
+    size, real = 2 * width * height, getattr(types, configuration.dtype)
 
-    def register(u, v, shape, box, rates, medium, walls, heat):
+    def register(u, v, shape, box, rates, medium, boundary, heat):
         board = cuda.shared.array(size, real)
         one, block = uint32(1), uint32(cuda.blockIdx.x)
         across = uint32((shape.nx - one) // uint32(width) + one)
@@ -74,121 +60,46 @@ def build(structure: EnthalpyConfiguration):
         x = uint32(block % across * uint32(width) + uint32(count) * uint32(cuda.threadIdx.x))
         y = uint32(line % along * uint32(height) + uint32(cuda.threadIdx.y))
         z = uint32(line // along * uint32(chunk))
-        march(x, y, z, min(uint32(z + uint32(chunk)), shape.nz), board, u, v, shape, rates, medium, walls, heat)
+        march(x, y, z, min(uint32(z + uint32(chunk)), shape.nz), board, u, v, shape, rates, medium, boundary, heat)
 
     return register
 
 
-def bounds(structure: EnthalpyConfiguration) -> tuple[int, int]:
-    """Threads a block, and the blocks that a multiprocessor should hold: as many as leave registers enough."""
-    return TILE.x * TILE.y, 3 if structure.dtype == "float32" and not structure.heat_field else 2
+def bounds(configuration: EnthalpyConfiguration) -> tuple[int, int]:
+    """Threads of a block, and the blocks that a multiprocessor should hold: as many as leave enough registers."""
+    return TILE.x * TILE.y, 3 if configuration.dtype == "float32" and not configuration.heat_field else 2
 
 
 def grid(shape: tuple[int, int, int]) -> tuple[int, int, int]:
-    """A block for each tile of so many planes, in one row: a launch allows 65535 along y and z."""
+    """One block for each tile and march, all in one row: a launch allows 65535 along y and z."""
     nz, ny, nx = shape
     columns = 1 if nx % COLUMNS else COLUMNS
     return -(-nx // (columns * TILE.x)) * -(-ny // TILE.y) * -(-nz // TILE.planes), 1, 1
-
-
-def _four_cells(structure):
-    """Rows of four cells from a multiple of four on."""
-    sources = sources_of(structure)
-
-    @inlined
-    def alike(k):
-        return (k[0] == k[1]) & (k[2] == k[3]) & (k[0] == k[2])
-
-    @inlined
-    def lines(k, medium):
-        one = two = three = four = line_of_kind(medium, k[0])
-        if not alike(k):
-            two, three, four = line_of_kind(medium, k[1]), line_of_kind(medium, k[2]), line_of_kind(medium, k[3])
-        return one, two, three, four
-
-    @inlined
-    def start(i, u, k, heat):
-        j = int64(i)
-        return (
-            sources(j, u[0], int64(k[0]), heat),
-            sources(j + 1, u[1], int64(k[1]), heat),
-            sources(j + 2, u[2], int64(k[2]), heat),
-            sources(j + 3, u[3], int64(k[3]), heat),
-        )
-
-    @inlined
-    def beside(c, left, right):
-        return (left, c[0], c[1], c[2]), (c[1], c[2], c[3], right)
-
-    @inlined
-    def with_first(c, value):
-        return value, c[1], c[2], c[3]
-
-    @inlined
-    def with_last(c, value):
-        return c[0], c[1], c[2], value
-
-    return CellRowFunctions(COLUMNS, load4, store4, alike, lines, start, beside, with_first, with_last)
-
-
-def _one_cell(structure):
-    """Rows of a single cell, as tuples of one."""
-    sources = sources_of(structure)
-
-    @inlined
-    def read(u, i):
-        return (constant(u, i),)
-
-    @inlined
-    def write(v, i, values):
-        v[i] = values[0]
-
-    @inlined
-    def alike(k):
-        return True
-
-    @inlined
-    def lines(kinds, medium):
-        return (line_of_kind(medium, kinds[0]),)
-
-    @inlined
-    def start(i, u, k, heat):
-        return (sources(int64(i), u[0], int64(k[0]), heat),)
-
-    @inlined
-    def beside(c, left, right):
-        return (left,), (right,)
-
-    @inlined
-    def with_end(c, value):
-        return (value,)
-
-    return CellRowFunctions(1, read, write, alike, lines, start, beside, with_end, with_end)
 
 
 def _difference(a, b):
     return a - b
 
 
-def _uniform(value, xm, xp, ym, yp, zm, zp, kind, rates):
-    """Renew a cell where one rate serves both faces of an axis."""
+def _uniform(value, xm, xp, ym, yp, zm, zp, cell_class, rates):
+    """The new value of a cell where one rate serves both faces of an axis."""
     rx, ry, rz = rates
     return fma(rz, zm + zp, fma(ry, ym + yp, fma(rx, xm + xp, value)))
 
 
 @inlined
-def _of_axes(rates):
+def _axis_rates(rates):
     return constant(rates, uint32(0)), constant(rates, uint32(2)), constant(rates, uint32(4))
 
 
 @inlined
-def _all(rates):
+def _whole_table(rates):
     return rates
 
 
-def _by_kind(value, xm, xp, ym, yp, zm, zp, kind, rates):
-    """Renew a cell with the rates of its kind."""
-    rxm, rxp, rym, ryp, rzm, rzp = rates_of_kind(rates, kind)
+def _by_class(value, xm, xp, ym, yp, zm, zp, cell_class, rates):
+    """The new value of a cell, with the rates of its class."""
+    rxm, rxp, rym, ryp, rzm, rzp = rates_of_class(rates, cell_class)
     value = fma(ryp, yp, fma(rym, ym, fma(rxp, xp, fma(rxm, xm, value))))
     return fma(rzp, zp, fma(rzm, zm, value))
 
@@ -198,13 +109,14 @@ look_up_each, differences = each(on_line), each(_difference)
 
 @inlined
 def look_up(u, first, medium):
-    """The potentials of cells, of the materials whose lines start at `first`, a tuple too or one for all."""
+    """The potentials of cells at u. first: where the lines of their materials start, one for each cell or for all."""
     return look_up_each(u, medium.potentials, first, medium.scale, medium.shift, last_segment(medium))
 
 
 class RowEnds(NamedTuple):
-    """Where the cells of a thread lie at walls that are not closed: at x and y, and the planes at z, or nz; `last`:
-    whether they end a row at any wall. from_left, from_right: where the differences of the walls at x start."""
+    """Where the cells of a thread lie beside boundary faces that are not closed: left and right in x, low and high in
+    y; low_z and high_z are planes, nz if there is none. last: whether they end a row of a grid that is not periodic in
+    x. from_left, from_right: where the known differences of the faces in x start."""
 
     left: bool
     right: bool
@@ -218,8 +130,9 @@ class RowEnds(NamedTuple):
 
 
 class HaloOffsets(NamedTuple):
-    """From the first of a thread's cells to what it looks up besides, if it is at an end of its row of threads in x
-    (`side`, one cell) or is in the first or the last row of them (`outer`, a row of cells)."""
+    """Offsets from the first of a thread's cells to the cells beyond the tile that it looks up as well: `side`, one
+    cell, if the thread is at an end of its row of threads (at_side); `outer`, a row of cells, if it is in the first or
+    the last row of threads (at_edge)."""
 
     at_side: bool
     at_edge: bool
@@ -228,41 +141,43 @@ class HaloOffsets(NamedTuple):
 
 
 @inlined
-def open_walls(n, wraps, face, walls):
-    """The places along an axis that lie at walls which are not closed, or n."""
-    low = uint32(0) if not wraps and walls.closed[face] == 0 else n
-    high = uint32(n - uint32(1)) if not wraps and walls.closed[face + 1] == 0 else n
+def open_ends(n, wraps, face, boundary):
+    """The two places along an axis that lie beside boundary faces which are not closed; n where there is none."""
+    low = uint32(0) if not wraps and boundary.closed[face] == 0 else n
+    high = uint32(n - uint32(1)) if not wraps and boundary.closed[face + 1] == 0 else n
     return low, high
 
 
 @inlined
 def within(at, n, last, wraps):
-    """Where a thread reads that stands for places from `at` on: beyond the grid, what is the last ones' neighbour."""
+    """The place where a thread reads that stands for places from `at` on. Threads beyond the grid read the cells that
+    are the neighbours of the last ones: the first cells of a periodic axis, else the last."""
     return at if at < n else (uint32(0) if wraps else uint32(n - last))
 
 
 @inlined
 def thread():
-    """Its place in the block."""
+    """The thread's place in its block."""
     return uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
 
 
-def _place(structure, count):
-    """ends(x, y, shape, walls) and ways(i, x, y, shape) of a thread with `count` cells from cell i, (x, y), on."""
-    (wrap_x, wrap_y, wrap_z), last = structure.periodic, count - 1
+def _positions(configuration, count):
+    """Build ends(x, y, shape, boundary), a `RowEnds`, and halo(i, x, y, shape), the `HaloOffsets`, of a thread with
+    `count` cells from cell i at (x, y) on."""
+    (wrap_x, wrap_y, wrap_z), last = configuration.periodic, count - 1
 
     @inlined
-    def ends(x, y, shape, walls):
-        low_x, high_x = open_walls(shape.nx, wrap_x, 0, walls)
-        low_y, high_y = open_walls(shape.ny, wrap_y, 2, walls)
-        low_z, high_z = open_walls(shape.nz, wrap_z, 4, walls)
+    def ends(x, y, shape, boundary):
+        low_x, high_x = open_ends(shape.nx, wrap_x, 0, boundary)
+        low_y, high_y = open_ends(shape.ny, wrap_y, 2, boundary)
+        low_z, high_z = open_ends(shape.nz, wrap_z, 4, boundary)
         closing = not wrap_x and uint32(x + uint32(count)) == shape.nx
-        starts = uint32(walls.starts[0]), uint32(walls.starts[1])
+        starts = uint32(boundary.starts[0]), uint32(boundary.starts[1])
         right = uint32(x + uint32(last)) == high_x
         return RowEnds(x == low_x, right, closing, y == low_y, y == high_y, low_z, high_z, starts[0], starts[1])
 
     @inlined
-    def ways(i, x, y, shape):
+    def halo(i, x, y, shape):
         (tx, ty), one = thread(), uint32(1)
         side = uint32(below(i, x, shape.nx, one, wrap_x) - i)
         if tx > 0:
@@ -270,30 +185,31 @@ def _place(structure, count):
         outer = uint32(below(i, y, shape.ny, shape.nx, wrap_y) - i)
         if ty > 0:
             outer = uint32(above(i, y, shape.ny, shape.nx, wrap_y) - i)
-        # Each in one comparison, below zero wrapping: for two the compiler makes two branches, around every load.
+        # tx - 1 is unsigned: 0 wraps to 2^32 - 1, so that one comparison finds both ends. From two comparisons the
+        # compiler would make two branches, around every load.
         at_side, at_edge = uint32(tx - one) >= uint32(TILE.x - 2), uint32(ty - one) >= uint32(TILE.y - 2)
         return HaloOffsets(at_side, at_edge, side, outer)
 
-    return ends, ways
+    return ends, halo
 
 
 @inlined
-def through_x(ends, line, walls):
-    """The differences of the walls at x in a line of cells; any number where there is no such wall: without a branch,
-    all reads of a round are under way at once."""
-    left = walls.differences[uint64(uint32(ends.from_left + line)) if ends.left else uint64(0)]
-    right = walls.differences[uint64(uint32(ends.from_right + line)) if ends.right else uint64(0)]
+def through_x(ends, line, boundary):
+    """The known differences of the boundary faces in x of a line of cells, any numbers where there are none. Without a
+    branch all reads of a round are under way at once; place 0 always exists."""
+    left = boundary.differences[uint64(uint32(ends.from_left + line)) if ends.left else uint64(0)]
+    right = boundary.differences[uint64(uint32(ends.from_right + line)) if ends.right else uint64(0)]
     return left, right
 
 
-def _at_walls(cells):
-    """call(sides, x, y, z, ends, left, right, shape, walls, zero): the differences of potentials on all six sides of
-    cells, with those that stand for walls."""
+def _with_boundary(cells):
+    """Build call(sides, x, y, z, ends, left, right, shape, boundary, zero): the differences of potentials on all six
+    sides of cells, with the known differences of boundary faces put in."""
     with_first, with_last, row = cells.with_first, cells.with_last, load_rows(cells.count, False)
     nowhere = (uint32(0),)
 
     @inlined
-    def at_walls(sides, x, y, z, ends, left, right, shape, walls, zero):
+    def with_boundary(sides, x, y, z, ends, left, right, shape, boundary, zero):
         xm, xp, ym, yp, zm, zp = sides
         if ends.left:
             xm = with_first(xm, left)
@@ -301,127 +217,152 @@ def _at_walls(cells):
             xp = with_last(xp, right if ends.right else zero)
         if (ends.low_y | ends.high_y) or (z == ends.low_z) | (z == ends.high_z):
             if ends.low_y:
-                ym = row(walls.differences, uint64(walls.starts[2] + z * shape.nx + x), nowhere)
+                ym = row(boundary.differences, uint64(boundary.starts[2] + z * shape.nx + x), nowhere)
             if ends.high_y:
-                yp = row(walls.differences, uint64(walls.starts[3] + z * shape.nx + x), nowhere)
+                yp = row(boundary.differences, uint64(boundary.starts[3] + z * shape.nx + x), nowhere)
             if z == ends.low_z:
-                zm = row(walls.differences, uint64(walls.starts[4] + y * shape.nx + x), nowhere)
+                zm = row(boundary.differences, uint64(boundary.starts[4] + y * shape.nx + x), nowhere)
             if z == ends.high_z:
-                zp = row(walls.differences, uint64(walls.starts[5] + y * shape.nx + x), nowhere)
+                zp = row(boundary.differences, uint64(boundary.starts[5] + y * shape.nx + x), nowhere)
         return xm, xp, ym, yp, zm, zp
 
-    return at_walls
+    return with_boundary
 
 
 def _around(cells):
-    """call(p_here, side, outer, first, at, ways, board, medium): the potentials left, right, before and behind; all
-    threads of a block have put theirs on the board at `at`, and meet here."""
-    count, beside, stride = cells.count, cells.beside, cells.count * TILE.x
+    """Build call(p_here, side, outer, first, at, halo, board, medium): the potentials to the left and right, before and
+    behind. Each thread has put its own on the board at `at`; all threads of a block meet here."""
+    count, shift, stride = cells.count, cells.shift, cells.count * TILE.x
     exchange, published = from_neighbours(count), load_rows(count, True)
     nowhere = (uint32(0),)
 
     @inlined
-    def around(p_here, side, outer, first, at, ways, board, medium):
+    def around(p_here, side, outer, first, at, halo, board, medium):
         tx, ty = thread()
         left, right = exchange(p_here)
         p_side, p_before = p_here[0], p_here
-        if ways.at_side:
+        if halo.at_side:
             p_side = look_up((side,), first, medium)[0]
-        if ways.at_edge:
+        if halo.at_edge:
             p_before = look_up(outer, first, medium)
         p_after = p_before
+        # Waits for the potentials that the rows before and behind have put on the board. Its two halves take turns: a
+        # half is filled again only after the next barrier, which no thread reaches before it has read that half. So one
+        # barrier a plane is enough.
         cuda.syncthreads()
         if ty > 0:
             p_before = published(board, uint64(at - uint64(stride)), nowhere)
         if ty < uint32(TILE.y - 1):
             p_after = published(board, uint64(at + uint64(stride)), nowhere)
         ends = p_side if tx == 0 else left[0], p_side if tx == uint32(TILE.x - 1) else right[0]
-        p_left, p_right = beside(p_here, ends[0], ends[1])
+        p_left, p_right = shift(p_here, ends[0], ends[1])
         return p_left, p_right, p_before, p_after
 
     return around
 
 
-def _renewed(structure, cells):
-    """call(i, here, sides, kinds, rates, heat): a row of cells from cell i on after the step."""
+def _update(configuration, cells):
+    """Build call(i, here, sides, classes, rates, heat): a row of cells from cell i on, after the step."""
     alike, start, repeat = cells.alike, cells.start, repeated(cells.count)
-    renew = each(_uniform if structure.uniform else _by_kind, whole=1)
+    update_each = each(_uniform if configuration.uniform else _by_class, whole=1)
 
     @inlined
-    def renewed(i, here, sides, kinds, rates, heat):
+    def update(i, here, sides, classes, rates, heat):
         xm, xp, ym, yp, zm, zp = sides
-        if alike(kinds):
-            same = repeat(kinds[0])
-            new = renew(start(i, here, same, heat), xm, xp, ym, yp, zm, zp, same, rates)
+        if alike(classes):
+            same = repeat(classes[0])
+            new = update_each(start(i, here, same, heat), xm, xp, ym, yp, zm, zp, same, rates)
         else:
-            new = renew(start(i, here, kinds, heat), xm, xp, ym, yp, zm, zp, kinds, rates)
+            new = update_each(start(i, here, classes, heat), xm, xp, ym, yp, zm, zp, classes, rates)
         return new
 
-    return renewed
+    return update
 
 
-def _march(structure, cells):
-    """The march of a thread from plane z to `end`, with the row of cells from x on; all of a block march together."""
-    several, (wrap_x, wrap_y, wrap_z) = structure.several, structure.periodic
+def _classes(configuration, count):
+    """Build packed_at(medium, i), the classes of a row of cells as they lie in memory, in a quarter of the registers,
+    and classes_of(packed, medium), the class of each."""
+    several, (load_packed, unpack), nothing = configuration.several, integers(count), (uint32(0),) * count
+
+    @inlined
+    def packed_at(medium, i):
+        return load_packed(medium.kinds, uint64(i)) if several else nothing
+
+    @inlined
+    def classes_of(packed, medium):
+        return unpack(packed, medium.kinds) if several else nothing
+
+    return packed_at, classes_of
+
+
+def _ask_ahead(configuration, cells, packed_at):
+    """Build call(i, after, end, plane, side, outer, halo, u, shape, medium), which asks, in the round before plane
+    `after`, for what the next round needs from device memory: the cells of the plane after next with their classes, and
+    of the next plane the cells beside the tile."""
+    read, wrap_z = cells.read, configuration.periodic[2]
+
+    @inlined
+    def ask_ahead(i, after, end, plane, side, outer, halo, u, shape, medium):
+        j, k = i, i
+        if after < end:
+            j = uint32(i + plane)
+            k = above(j, after, shape.nz, plane, wrap_z)
+        next_high, next_packed, next_side, next_outer = read(u, uint64(k)), packed_at(medium, k), side, outer
+        if halo.at_side:
+            next_side = constant(u, uint32(j + halo.side))
+        if halo.at_edge:
+            next_outer = read(u, uint64(uint32(j + halo.outer)))
+        return next_high, next_packed, next_side, next_outer
+
+    return ask_ahead
+
+
+def _march(configuration, cells):
+    """Build the march of a thread from plane z to `end`, with the row of cells from x on. All threads of a block march
+    together."""
+    wrap_x, wrap_y, wrap_z = configuration.periodic
     count, read, write, lines = cells.count, cells.read, cells.write, cells.lines
-    (ends_of, ways_of), at_walls, around = _place(structure, count), _at_walls(cells), _around(cells)
-    publish, (load_kinds, parted) = store_rows(count, True), integers(count)
-    nothing, nowhere, size = (uint32(0),) * count, (uint32(0),), count * TILE.x * TILE.y
-    renewed = _renewed(structure, cells)
-    rates_of = _of_axes if structure.uniform else _all
+    (ends_of, halo_of), with_boundary, around = _positions(configuration, count), _with_boundary(cells), _around(cells)
+    publish, (packed_at, classes_of) = store_rows(count, True), _classes(configuration, count)
+    nowhere, size, ask_ahead = (uint32(0),), count * TILE.x * TILE.y, _ask_ahead(configuration, cells, packed_at)
+    update, rates_of = _update(configuration, cells), _axis_rates if configuration.uniform else _whole_table
 
     @inlined
-    def words_at(medium, i):
-        """The kinds of a row of cells as they lie in memory: together they take a quarter of the registers."""
-        return load_kinds(medium.kinds, uint64(i)) if several else nothing
-
-    @inlined
-    def kinds_of(words, medium):
-        return parted(words, medium.kinds) if several else nothing
-
-    @inlined
-    def march(x, y, z, end, board, u, v, shape, rates, medium, walls, heat):
+    def march(x, y, z, end, board, u, v, shape, rates, medium, boundary, heat):
         one, plane, (tx, ty) = uint32(1), uint32(shape.ny * shape.nx), thread()
         inside = x < shape.nx and y < shape.ny
         x, y = within(x, shape.nx, uint32(count), wrap_x), within(y, shape.ny, one, wrap_y)
         i = uint32(uint32(uint32(z * shape.ny) + y) * shape.nx + x)
-        ends, ways, rates = ends_of(x, y, shape, walls), ways_of(i, x, y, shape), rates_of(rates)
+        ends, halo, rates = ends_of(x, y, shape, boundary), halo_of(i, x, y, shape), rates_of(rates)
         low, up = below(i, z, shape.nz, plane, wrap_z), above(i, z, shape.nz, plane, wrap_z)
         here, high = read(u, uint64(i)), read(u, uint64(up))
-        side, outer = constant(u, uint32(i + ways.side)), read(u, uint64(uint32(i + ways.outer)))
-        words, high_words = words_at(medium, i), words_at(medium, up)
-        own_lines = lines(kinds_of(words, medium), medium)
+        side, outer = constant(u, uint32(i + halo.side)), read(u, uint64(uint32(i + halo.outer)))
+        packed, high_packed = packed_at(medium, i), packed_at(medium, up)
+        own_lines = lines(classes_of(packed, medium), medium)
         first = own_lines[0]
         p_low, p_here = look_up(read(u, uint64(low)), own_lines, medium), look_up(here, own_lines, medium)
         at = uint64((ty * uint32(TILE.x) + tx) * uint32(count))
         other = uint64(at + uint64(size))
         publish(board, at, nowhere, p_here, one)
         while z < end:
-            # What comes from afar is asked for here and used in the next round.
-            j, k, after = i, i, uint32(z + one)
-            if after < end:
-                j = uint32(i + plane)
-                k = above(j, after, shape.nz, plane, wrap_z)
-            coming, coming_words, coming_side, coming_outer = read(u, uint64(k)), words_at(medium, k), side, outer
-            if ways.at_side:
-                coming_side = constant(u, uint32(j + ways.side))
-            if ways.at_edge:
-                coming_outer = read(u, uint64(uint32(j + ways.outer)))
-            left, right = through_x(ends, uint32(z * shape.ny + y), walls)
+            after = uint32(z + one)
+            ahead = ask_ahead(i, after, end, plane, side, outer, halo, u, shape, medium)
+            next_high, next_packed, next_side, next_outer = ahead
+            left, right = through_x(ends, uint32(z * shape.ny + y), boundary)
 
-            high_lines = lines(kinds_of(high_words, medium), medium)
+            high_lines = lines(classes_of(high_packed, medium), medium)
             p_high = look_up(high, high_lines, medium)
-            p_left, p_right, p_before, p_after = around(p_here, side, outer, first, at, ways, board, medium)
+            p_left, p_right, p_before, p_after = around(p_here, side, outer, first, at, halo, board, medium)
             publish(board, other, nowhere, p_high, one)
             in_x = differences(p_left, p_here), differences(p_right, p_here)
             in_y = differences(p_before, p_here), differences(p_after, p_here)
             sides = in_x + in_y + (differences(p_low, p_here), differences(p_high, p_here))
-            sides = at_walls(sides, x, y, z, ends, left, right, shape, walls, medium.zero)
-            new = renewed(uint64(i), here, sides, kinds_of(words, medium), rates, heat)
+            sides = with_boundary(sides, x, y, z, ends, left, right, shape, boundary, medium.zero)
+            new = update(uint64(i), here, sides, classes_of(packed, medium), rates, heat)
             if inside:
                 write(v, uint64(i), new)
-            here, high, words, high_words, first = high, coming, high_words, coming_words, high_lines[0]
-            p_low, p_here, side, outer = p_here, p_high, coming_side, coming_outer
+            here, high, packed, high_packed, first = high, next_high, high_packed, next_packed, high_lines[0]
+            p_low, p_here, side, outer = p_here, p_high, next_side, next_outer
             at, other, i, z = other, at, uint32(i + plane), after
 
     return march

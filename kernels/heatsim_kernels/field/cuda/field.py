@@ -93,7 +93,7 @@ class CudaField:
         """Return the values of some cells: see `Field`."""
         chosen = np.asarray(indices, np.int64)
         if not chosen.size:
-            return np.empty(chosen.shape, self.dtype)
+            return self._temperatures.cells(np.empty(chosen.shape, self._stored_dtype), chosen, self.dtype)
         out = empty(chosen.size, self._stored_dtype)
         args = (self.now, on_device(chosen.reshape(-1)), out)
         kernel(cell_reads.build_cells, None, args)(cell_reads.grid(chosen.size), (cell_reads.THREADS, 1, 1), args)

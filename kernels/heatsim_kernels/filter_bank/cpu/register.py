@@ -19,7 +19,16 @@ from numba.extending import intrinsic
 from heatsim_kernels.filter_bank.cpu.strips import Strips, finish_row, laid_out, layout_of, workers
 from heatsim_kernels.filter_bank.geometry import BankGeometry
 from heatsim_kernels.runtime.cpu.compilation import jit, parallel_jit
-from heatsim_kernels.runtime.cpu.pointers import padded, pointer, shifted, widest_vectors
+from heatsim_kernels.runtime.cpu.pointers import (
+    padded,
+    pointer,
+    shifted,
+    spread,
+    vector_at,
+    vector_fma,
+    widest_vectors,
+    word,
+)
 from heatsim_kernels.runtime.cpu.threads import limited
 
 
@@ -105,7 +114,7 @@ def _row(target, plane, pixels, offsets, weights, bias, depth, filters, vector, 
         x += VECTORS * vector if wide else vector
 
 
-# CPU: some pixels of a row for some filters, every sum in a vector register.
+# Some pixels of a row for some filters, every sum in a vector register.
 #
 # pixels: 3 vectors            a weight, spread over a vector, meets 3 vectors of pixels;
 # weight 0  s s s                        a vector of pixels meets up to 8 weights: 24 multiply-adds
@@ -114,9 +123,7 @@ def _row(target, plane, pixels, offsets, weights, bias, depth, filters, vector, 
 #
 # LLVM vectorises the innermost loop alone and keeps no such patch in registers by itself, so the instructions are
 # written out. Source: Goto and van de Geijn, Anatomy of high-performance matrix multiplication, ACM TOMS 2008; the
-# pixels
-# are read where they lie (offsets), as in Dukhan, The indirect convolution algorithm, 2019.
-
+# pixels are read where they lie (offsets), as in Dukhan, The indirect convolution algorithm, 2019.
 
 _WIDE = bool(binding.get_host_cpu_features().get("avx512f"))
 VECTOR = 64 if _WIDE else 32  # bytes
@@ -142,27 +149,27 @@ def respond(typing_context, target, plane, pixels, offsets, weights, bias, depth
         sums = _begin(builder, bias, size)
         with cgutils.for_range(builder, depth) as loop:
             first = builder.gep(pixels, [builder.load(builder.gep(offsets, [loop.index]))])
-            factors = builder.gep(weights, [builder.mul(loop.index, _word(size[0]))])
-            row = [builder.load(_vector_at(builder, first, v), align=_bytes(first)) for v in range(size[1])]
+            factors = builder.gep(weights, [builder.mul(loop.index, word(size[0]))])
+            row = [builder.load(_pixels_at(builder, first, v), align=_bytes(first)) for v in range(size[1])]
             for k, line in enumerate(sums):
-                factor = _spread(builder, builder.load(builder.gep(factors, [_word(k)])))
+                factor = spread(builder, builder.load(builder.gep(factors, [word(k)])), _lanes(factors))
                 for total, value in zip(line, row, strict=True):
-                    builder.store(_fma(builder, factor, value, builder.load(total)), total)
+                    builder.store(vector_fma(builder, factor, value, builder.load(total)), total)
         for k, line in enumerate(sums):
-            first = builder.gep(target, [builder.mul(plane, _word(k))])
+            first = builder.gep(target, [builder.mul(plane, word(k))])
             for v, total in enumerate(line):
-                builder.store(builder.load(total), _vector_at(builder, first, v), align=_bytes(first))
+                builder.store(builder.load(total), _pixels_at(builder, first, v), align=_bytes(first))
         return context.get_dummy_value()
 
-    word = types.intp
-    return types.void(target, word, pixels, offsets, weights, bias, word, filters, vectors), codegen
+    index = types.intp
+    return types.void(target, index, pixels, offsets, weights, bias, index, filters, vectors), codegen
 
 
 def _begin(builder, bias, size):
     """The sums, [filter][vector], at their bias; variables that LLVM keeps in registers."""
     sums = []
     for k in range(size[0]):
-        start = _spread(builder, builder.load(builder.gep(bias, [_word(k)])))
+        start = spread(builder, builder.load(builder.gep(bias, [word(k)])), _lanes(bias))
         line = [cgutils.alloca_once(builder, start.type) for _ in range(size[1])]
         for total in line:
             builder.store(start, total)
@@ -170,36 +177,15 @@ def _begin(builder, bias, size):
     return sums
 
 
-def _spread(builder, value):
-    """A vector of one value."""
-    kind = ir.VectorType(value.type, VECTOR // _bytes_of(value.type))
-    one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), None)
-    return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), zeros)
+def _pixels_at(builder, start, number):
+    """A pointer to vector `number` from `start` on."""
+    return vector_at(builder, start, word(number * _lanes(start)), _lanes(start))
 
 
-def _fma(builder, a, b, c):
-    bits = 8 * _bytes_of(a.type.element)
-    name = f"llvm.fma.v{a.type.count}f{bits}"
-    return builder.call(
-        cgutils.get_or_insert_function(builder.module, ir.FunctionType(a.type, [a.type] * 3), name), (a, b, c)
-    )
-
-
-def _vector_at(builder, start, number):
-    """Pointer to vector `number` from `start` on."""
-    element = start.type.pointee
-    kind = ir.VectorType(element, VECTOR // _bytes_of(element))
-    return builder.bitcast(builder.gep(start, [_word(number * kind.count)]), kind.as_pointer())
+def _lanes(pointer):
+    """Elements of a vector of what a pointer points to."""
+    return VECTOR // _bytes(pointer)
 
 
 def _bytes(pointer):
-    return _bytes_of(pointer.type.pointee)
-
-
-def _bytes_of(element):
-    return 8 if isinstance(element, ir.DoubleType) else 4
-
-
-def _word(value):
-    return ir.Constant(ir.IntType(64), value)
+    return 8 if isinstance(pointer.type.pointee, ir.DoubleType) else 4

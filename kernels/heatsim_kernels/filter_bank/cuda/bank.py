@@ -1,21 +1,35 @@
-"""Filter banks, ReLU and max pooling on a CUDA device, for arrays that are there."""
+"""Filter banks, ReLU and max pooling on a CUDA device, for arrays that are there.
+
+ReLU and max pooling as kernels of their own:
+
+    relu        thread i:  out[4 i .. 4 i + 3] = max(x[...], 0)      8 bytes a value in float32, four at a time
+    max_pool    thread i:  out[i] = the largest of its window        4 bytes a cell and 4 a result; windows that
+                                                                     overlap share their cells in the caches
+
+Blocks are numbered in one row, so that no array is too long for a launch. Behind a filter bank both cost nothing: there
+they are applied before the response is written (see `block`).
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
 from math import prod
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types, uint32, uint64
 
-from heatsim_kernels.filter_bank.cuda import pointwise
-from heatsim_kernels.filter_bank.cuda.block import GROUP, BankConfiguration, Sizes
-from heatsim_kernels.filter_bank.cuda.pointwise import THREADS, Extents
+from heatsim_kernels.filter_bank.cuda.block import GROUP, BankConfiguration, Count, Sizes
 from heatsim_kernels.filter_bank.geometry import WHOLE, BankGeometry, Pair, Pool
+from heatsim_kernels.filter_bank.pointwise import larger, rectified
+from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
 from heatsim_kernels.runtime.cuda.launch import kernel
-from heatsim_kernels.runtime.cuda.vector_access import CELLS
+from heatsim_kernels.runtime.cuda.register_tuples import each
+from heatsim_kernels.runtime.cuda.vector_access import CELLS, load4, store4
+
+THREADS = 8 if SIMULATED else 256
 
 
 class CudaFilterBank:
@@ -54,7 +68,8 @@ class CudaFilterBank:
     def output(self) -> Pair:
         """Rows and columns of the output."""
         response = self.shape.output
-        return tuple((n - w) // s + 1 for n, w, s in zip(response, *self._pool, strict=True))
+        rows, columns = ((n - w) // s + 1 for n, w, s in zip(response, *self._pool, strict=True))
+        return rows, columns
 
 
 def movement(name: str) -> ModuleType:
@@ -79,10 +94,58 @@ def filled(bias: np.ndarray) -> np.ndarray:
     return np.pad(bias, (0, -len(bias) % GROUP))
 
 
+class Extents(NamedTuple):
+    """Rows and columns of the images and of the output, and results in all; uint32 but for the last, uint64."""
+
+    ny: Count
+    nx: Count
+    rows: Count
+    columns: Count
+    results: Count
+
+
+def build_relu(dtype: str):
+    """`kernel(x, out)` for flat arrays of a type that start on a 16-byte boundary, a thread for each CELLS values."""
+    rectify, rectify_each, zero = inlined(rectified), each(rectified), getattr(types, dtype)
+
+    def relu(x, out):
+        i = (uint64(cuda.blockIdx.x) * uint64(THREADS) + uint64(cuda.threadIdx.x)) * uint64(CELLS)
+        size = uint64(out.size)
+        if i + uint64(CELLS) <= size:
+            store4(out, i, rectify_each(load4(x, i), zero(0)))
+        else:
+            while i < size:
+                out[i] = rectify(x[i], zero(0))
+                i = i + uint64(1)
+
+    return relu
+
+
+def build_max_pool(pool: Pool):
+    """`kernel(images, out, extents)` for flat arrays of (planes, y, x). A window is cut off where the image ends."""
+    (wide_y, wide_x), (step_y, step_x) = pool
+    pick = inlined(larger)
+
+    def max_pool(images, out, extents):
+        i = uint64(cuda.blockIdx.x) * uint64(THREADS) + uint64(cuda.threadIdx.x)
+        if i < extents.results:
+            columns, rows = uint64(extents.columns), uint64(extents.rows)
+            line, x = uint64(i // columns), uint32(uint32(i % columns) * uint32(step_x))
+            plane, y = uint64(line // rows), uint32(uint32(line % rows) * uint32(step_y))
+            first = (plane * uint64(extents.ny) + uint64(y)) * uint64(extents.nx) + uint64(x)
+            best = images[first]
+            for right in range(min(uint32(wide_x), uint32(extents.nx - x))):
+                for down in range(min(uint32(wide_y), uint32(extents.ny - y))):
+                    best = pick(best, images[first + uint64(down) * uint64(extents.nx) + uint64(right)])
+            out[i] = best
+
+    return max_pool
+
+
 def relu(values: Array) -> Array:
     """max(value, 0) of a flat array."""
     out = empty(values.shape, values.dtype)
-    _launch(pointwise.build_relu, values.dtype.name, -(-out.shape[0] // CELLS), (values, out))
+    _launch(build_relu, values.dtype.name, -(-out.shape[0] // CELLS), (values, out))
     return out
 
 
@@ -90,8 +153,9 @@ def max_pool(images: Array, planes: int, image: Pair, pool: Pool, extent: Pair) 
     """Maxima of the windows of flat (planes, y, x); `extent` is how many windows there are."""
     count = planes * prod(extent)
     out = empty(count, images.dtype)
-    extents = Extents(*map(np.uint32, (*image, *extent)), np.uint64(count))
-    _launch(pointwise.build_max_pool, pool, count, (images, out, extents))
+    ny, nx, rows, columns = map(np.uint32, (*image, *extent))
+    extents = Extents(ny, nx, rows, columns, np.uint64(count))
+    _launch(build_max_pool, pool, count, (images, out, extents))
     return out
 
 

@@ -15,8 +15,9 @@ Arrays are flat. Filters lie as (channels, mask y, mask x, `pitch`): neighbourin
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from numba import types, uint32, uint64
 
 from heatsim_kernels.filter_bank.cuda.patch import Patch, PatchWindow, functions, load_if
@@ -24,6 +25,7 @@ from heatsim_kernels.filter_bank.geometry import WHOLE, BankGeometry, Pair, Pool
 from heatsim_kernels.filter_bank.pointwise import larger, rectified
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 
+Count = int | np.unsignedinteger[Any]
 GROUP = 64  # filters are filled up to a multiple of this, which no block's share of them exceeds
 ACROSS = 4 if SIMULATED else 16  # threads in a row when a tile is loaded
 SHARED_BYTES = 48 * 1024  # of a block, without asking for more
@@ -54,17 +56,17 @@ class BankConfiguration(NamedTuple):
 class Sizes(NamedTuple):
     """Extents at run time, each uint32; `pitch` is from a tap's first filter to the next tap's."""
 
-    channels: int
-    ny: int
-    nx: int
-    padding_y: int
-    padding_x: int
-    filters: int
-    pitch: int
-    rows: int
-    columns: int
-    out_rows: int
-    out_columns: int
+    channels: Count
+    ny: Count
+    nx: Count
+    padding_y: Count
+    padding_x: Count
+    filters: Count
+    pitch: Count
+    rows: Count
+    columns: Count
+    out_rows: Count
+    out_columns: Count
 
     @classmethod
     def of(cls, shape: BankGeometry) -> Sizes:
@@ -104,7 +106,8 @@ class Block(NamedTuple):
 
     def output_tile(self, pool: Pool) -> Pair:
         """Rows and columns of the output."""
-        return tuple((n - w) // s + 1 for n, w, s in zip((self.rows, self.columns), *pool, strict=True))
+        rows, columns = ((n - w) // s + 1 for n, w, s in zip((self.rows, self.columns), *pool, strict=True))
+        return rows, columns
 
     def count(self, shape: BankGeometry) -> int:
         """Blocks that cover a bank."""
@@ -114,7 +117,8 @@ class Block(NamedTuple):
     def input_tile(self, structure: BankConfiguration) -> Pair:
         """Rows and columns of the image under the response tile."""
         extents = zip((self.rows, self.columns), structure.stride, structure.mask, strict=True)
-        return tuple((n - 1) * s + m for n, s, m in extents)
+        rows, columns = ((n - 1) * s + m for n, s, m in extents)
+        return rows, columns
 
     def tile_memory(self, structure: BankConfiguration) -> Pair:
         """The same in shared memory, rounded up to what the threads load at once; rows start on 16-byte boundaries."""
@@ -235,7 +239,7 @@ def _pooling(structure, block, keep):
         cuda.syncthreads()  # others may be reading what is overwritten now
         i = uint32(k * uint32(plane) + y * uint32(row) + x)
         keep(memory, uint64(i), uint64(plane), uint64(row), sums)
-        cuda.syncthreads()
+        cuda.syncthreads()  # a window is made of the responses of several threads
         number = thread()
         while number < uint32(group * rows * columns):
             line, x = uint32(number // uint32(columns)), uint32(number % uint32(columns))

@@ -85,11 +85,11 @@ def build(structure: BankConfiguration):
         for c in range(sizes.channels):
             stage(memory, images, (uint64(at.image) * uint64(sizes.channels) + uint64(c)) * plane, at, sizes)
             stage_weights(memory, filters, uint64(c), at, sizes)
-            cuda.syncthreads()
+            cuda.syncthreads()  # every thread reads pixels and weights that others have put into `memory`
             for ky in range(height):
                 t, w = uint64(uint32(first + uint32(ky * row))), uint64(weights + ky * width * group)
                 sums = add(sums, memory, t, memory, w, uint64(group))
-            cuda.syncthreads()
+            cuda.syncthreads()  # the next channel takes the same memory: all must have read this one
         finish(sums, memory, at, uint32(0), ty, uint32(tx * uint32(PIXELS)), out, sizes)
 
     return register

@@ -58,12 +58,12 @@ def build(structure: BankConfiguration):
         sums = start(bias, w)
         for c in range(sizes.channels):
             stage(tile, images, (uint64(at.image) * uint64(sizes.channels) + uint64(c)) * plane, at, sizes)
-            cuda.syncthreads()
+            cuda.syncthreads()  # every thread reads the whole tile, which all have put there
             for ky in range(height):
                 first = uint32(uint32(ky) * uint32(row) + beside * uint32(across))
                 sums = add(sums, tile, uint64(first), filters, w, step)
                 w = w + uint64(width) * step
-            cuda.syncthreads()
+            cuda.syncthreads()  # the next channel takes the same tile: all must have read this one
         finish(sums, tile, at, k, uint32(0), uint32(beside * uint32(pixels)), out, sizes)
 
     return hnmtp

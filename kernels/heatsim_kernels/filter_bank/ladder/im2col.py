@@ -63,7 +63,7 @@ def build(structure: BankConfiguration):
         while d < depth:
             gather(memory, images, d, depth, at, sizes)
             fetch(memory, filters, d, depth, at, sizes)
-            cuda.syncthreads()
+            cuda.syncthreads()  # patches were gathered a thread a pixel, and are read a thread a patch of the product
             left = uint32(depth - d)
             if left >= uint32(DEPTH):  # in a loop of its own, which is unrolled
                 for turn in range(DEPTH):
@@ -71,7 +71,7 @@ def build(structure: BankConfiguration):
             else:
                 for turn in range(left):
                     sums = add(sums, memory, t + uint64(turn * PIXELS), memory, w + uint64(turn * group), uint64(0))
-            cuda.syncthreads()
+            cuda.syncthreads()  # the next rows take the same memory: all must have multiplied these
             d = uint32(d + uint32(DEPTH))
         finish(sums, memory, at, k, y, x, out, sizes)
 

@@ -49,12 +49,12 @@ def build(structure: BankConfiguration):
         total, w = bias[at.filter], uint64(at.filter)
         for c in range(sizes.channels):
             stage(tile, images, (uint64(at.image) * uint64(sizes.channels) + uint64(c)) * plane, at, sizes)
-            cuda.syncthreads()
+            cuda.syncthreads()  # a thread reads the pixels around its own, which its neighbours have put there
             for ky in range(height):
                 for kx in range(width):
                     total = fma(filters[w], tile[first + uint64(ky * pitch + kx)], total)
                     w = w + uint64(sizes.pitch)
-            cuda.syncthreads()
+            cuda.syncthreads()  # the next channel takes the same tile: all must have read this one
         finish((total,), tile, at, uint32(0), ty, tx, out, sizes)
 
     return shared

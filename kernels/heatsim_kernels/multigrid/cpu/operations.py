@@ -7,29 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
+from numba import prange
 
 from heatsim_kernels.field.cpu.weighted_sum import weighted_sum
 from heatsim_kernels.field.window_source import deposit
-from heatsim_kernels.multigrid.boundary_couplings import BoundaryCoupling
-from heatsim_kernels.multigrid.coarse_grids import Shape
-from heatsim_kernels.multigrid.coarse_grids import multiply as _multiply
-from heatsim_kernels.multigrid.cpu.galerkin import galerkin, interpolation, strong_cells
-from heatsim_kernels.multigrid.cpu.gradient_passes import direction, dot, dots, step
-from heatsim_kernels.multigrid.cpu.sweeps import LATER, sweep
-from heatsim_kernels.multigrid.cpu.transfers import interpolate, restrict
-from heatsim_kernels.runtime.cpu.pointers import padded
-from heatsim_kernels.runtime.cpu.threads import threads_for
+from heatsim_kernels.multigrid.cpu.sweeps import sweep
+from heatsim_kernels.multigrid.cpu.transfers import galerkin, interpolate, interpolation, restrict, strong_cells
+from heatsim_kernels.multigrid.hierarchy import LATER, Shape
+from heatsim_kernels.multigrid.hierarchy import multiply as _multiply
+from heatsim_kernels.multigrid.operator import BoundaryCoupling
+from heatsim_kernels.runtime.cpu.compilation import jit, parallel_jit
+from heatsim_kernels.runtime.cpu.pointers import load, padded, pointer, shifted, store, widest_vectors
+from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 
 
-def field(shape: tuple[int, ...], dtype: type = np.float32) -> np.ndarray:
+def field(shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
     """A field of zeros."""
     return padded(int(np.prod(shape)), dtype).reshape(shape)
 
 
 def conductances(shape: Shape) -> np.ndarray:
-    """Room for the 13 conductances a cell of a coarse level."""
+    """Room for the 13 conductances a cell of a coarse level, zero."""
     nz, ny, nx = shape
     return field((nz, ny, LATER, nx))
 
@@ -64,39 +65,8 @@ def multiply(matrix: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
     _multiply(matrix, b.reshape(-1), out.reshape(-1))
 
 
-__all__ = [
-    "Ways",
-    "assign",
-    "clear",
-    "conductances",
-    "deposit",
-    "direction",
-    "dot",
-    "dots",
-    "extent",
-    "field",
-    "galerkin",
-    "get",
-    "interpolate",
-    "interpolation",
-    "largest",
-    "multiply",
-    "put",
-    "restrict",
-    "single",
-    "spread",
-    "step",
-    "strong_cells",
-    "sweep",
-    "total",
-]
-
-
-# CPU: fields made from kinds of cells and from what passes between cells and the outside.
-#
-# NumPy does it, part by part on all threads where whole fields are made, so that nothing has to be compiled and no
-# temporary is larger than a part.
-
+# Fields made from cell classes and from what passes between cells and the outside. NumPy makes them, part by part on
+# all threads, so that nothing has to be compiled and no temporary is larger than a part.
 
 PART = 2**17  # cells that a thread spreads at once
 
@@ -130,30 +100,200 @@ def total(field: np.ndarray) -> float:
 
 
 def extent(field: np.ndarray, chosen: np.ndarray | None = None) -> tuple[float, float]:
-    """The least and the largest item, or of the items `chosen` by not being 0; not numbers where one item is none."""
+    """The least and the largest item, or those of the items where `chosen` is not 0; NaN where one item is NaN."""
     if chosen is None:
         return float(field.min()), float(field.max())
     where = chosen.astype(bool)
     return float(field.min(where=where, initial=np.inf)), float(field.max(where=where, initial=-np.inf))
 
 
-class Ways:
-    """What passes between the cells and the outside."""
+class CpuBoundaryHeat:
+    """What passes between the cells and the outside, by the couplings of a problem."""
 
-    def __init__(self, ways: Iterable[BoundaryCoupling]) -> None:
-        self._ways = list(ways)
+    def __init__(self, couplings: Iterable[BoundaryCoupling]) -> None:
+        self._couplings = list(couplings)
 
     def add(self, out: np.ndarray, T: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
         """out += what flows into each cell, W, at temperatures T."""
-        for way in self._ways:
-            heat = _passed(way, T, a, b)
-            out.reshape(-1)[way.cells] += heat.astype(out.dtype, copy=False)
+        for coupling in self._couplings:
+            heat = _passed(coupling, T, a, b)
+            out.reshape(-1)[coupling.cells] += heat.astype(out.dtype, copy=False)
 
     def entering(self, T: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """(m,) what flows in by each way, W, at temperatures T."""
-        return np.array([_passed(way, T, a, b).sum() for way in self._ways])
+        """(m,) what flows in by each coupling, W, at temperatures T."""
+        return np.array([_passed(coupling, T, a, b).sum() for coupling in self._couplings])
 
 
-def _passed(way: BoundaryCoupling, T: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Heat that a way passes to each cell beside it, W."""
-    return np.asarray(way.conductance * (a[way.entries] * T.reshape(-1)[way.cells] + b[way.entries]))
+BoundaryHeat = CpuBoundaryHeat  # the name that all modules of kernels have it by
+
+
+def _passed(coupling: BoundaryCoupling, T: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Heat that a coupling passes to each cell beside it, W."""
+    T_beside = T.reshape(-1)[coupling.cells]
+    return np.asarray(coupling.conductance * (a[coupling.entries] * T_beside + b[coupling.entries]))
+
+
+# The passes of conjugate gradients over whole fields, each as much work as one reading of the memory allows. Fields of
+# the gradient are float64, the preconditioner's float32. Sums are taken over fixed parts of a field, each in eight
+# lanes, and then over the parts: the same bits for any number of threads.
+
+CHUNK = 4096  # cells of a sum's part; two fields of them stay in the first cache
+LANES = 8
+
+
+@jit
+def _dot(n, x, y):
+    """Sum of x*y in float64, in eight lanes that do not wait for each other."""
+    widest_vectors()
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+    whole = n - n % LANES
+    for i in range(0, whole, LANES):
+        s0 += np.float64(load(x, i)) * np.float64(load(y, i))
+        s1 += np.float64(load(x, i + 1)) * np.float64(load(y, i + 1))
+        s2 += np.float64(load(x, i + 2)) * np.float64(load(y, i + 2))
+        s3 += np.float64(load(x, i + 3)) * np.float64(load(y, i + 3))
+        s4 += np.float64(load(x, i + 4)) * np.float64(load(y, i + 4))
+        s5 += np.float64(load(x, i + 5)) * np.float64(load(y, i + 5))
+        s6 += np.float64(load(x, i + 6)) * np.float64(load(y, i + 6))
+        s7 += np.float64(load(x, i + 7)) * np.float64(load(y, i + 7))
+    for i in range(whole, n):
+        s0 += np.float64(load(x, i)) * np.float64(load(y, i))
+    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+
+
+@jit
+def _largest(n, x):
+    """Largest size of the values; not a number if one is not."""
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, abs(np.float64(load(x, i))))
+    return largest
+
+
+@jit
+def _step_part(n, alpha, scale, p, q, x, r, b):
+    widest_vectors()
+    for i in range(n):
+        store(x, i, load(x, i) + alpha * load(p, i))
+    for i in range(n):
+        value = load(r, i) - alpha * load(q, i)
+        store(r, i, value)
+        store(b, i, np.float32(value * scale))
+
+
+@parallel_jit
+def _step(alpha, scale, p, q, x, r, b, sums):
+    for part in prange(len(sums)):
+        first = part * CHUNK
+        n = min(CHUNK, x.size - first)
+        at = shifted(pointer(r), first)
+        _step_part(
+            n,
+            alpha,
+            scale,
+            shifted(pointer(p), first),
+            shifted(pointer(q), first),
+            shifted(pointer(x), first),
+            at,
+            shifted(pointer(b), first),
+        )
+        sums[part] = _dot(n, at, at)
+
+
+@parallel_jit
+def _dots(z, r, q, sums):
+    """sums (parts, 3): z.r, z.q and the largest |z| of each part."""
+    for part in prange(len(sums)):
+        first = part * CHUNK
+        n = min(CHUNK, r.size - first)
+        at = shifted(pointer(z), first)
+        sums[part, 0] = _dot(n, at, shifted(pointer(r), first))
+        sums[part, 1] = _dot(n, at, shifted(pointer(q), first))
+        sums[part, 2] = _largest(n, at)
+
+
+@parallel_jit
+def _dot_parts(x, y, sums):
+    for part in prange(len(sums)):
+        first = part * CHUNK
+        n = min(CHUNK, x.size - first)
+        sums[part] = _dot(n, shifted(pointer(x), first), shifted(pointer(y), first))
+
+
+@jit
+def _direction_part(n, z, beta, unit, p):
+    widest_vectors()
+    for i in range(n):
+        store(p, i, np.float64(load(z, i)) * unit + beta * load(p, i))
+
+
+@parallel_jit
+def _direction(z, beta, unit, p, parts):
+    for part in prange(parts):
+        first = part * CHUNK
+        n = min(CHUNK, p.size - first)
+        _direction_part(n, shifted(pointer(z), first), beta, unit, shifted(pointer(p), first))
+
+
+def _parts(field):
+    return -(-field.size // CHUNK)
+
+
+def dot(x: np.ndarray, y: np.ndarray) -> float:
+    """x . y."""
+    sums = np.empty(_parts(x))
+    with limited(threads_for(x.size)):
+        _dot_parts(x, y, sums)
+    return float(sums.sum())
+
+
+def step(
+    alpha: float, scale: float, p: np.ndarray, q: np.ndarray, x: np.ndarray, r: np.ndarray, b: np.ndarray
+) -> float:
+    """x += alpha p, r -= alpha q, b = scale r in float32; returns r . r."""
+    sums = np.empty(_parts(x))
+    with limited(threads_for(x.size)):
+        _step(alpha, scale, p, q, x, r, b, sums)
+    return float(sums.sum())
+
+
+def dots(z: np.ndarray, r: np.ndarray, q: np.ndarray) -> tuple[float, float, float]:
+    """z . r, z . q and the largest |z|."""
+    sums = np.empty((_parts(r), 3))
+    with limited(threads_for(r.size)):
+        _dots(z, r, q, sums)
+    return float(sums[:, 0].sum()), float(sums[:, 1].sum()), float(sums[:, 2].max())
+
+
+def direction(z: np.ndarray, beta: float, unit: float, p: np.ndarray) -> None:
+    """p = unit z + beta p."""
+    with limited(threads_for(p.size)):
+        _direction(z, beta, unit, p, _parts(p))
+
+
+__all__ = [
+    "BoundaryHeat",
+    "assign",
+    "clear",
+    "conductances",
+    "deposit",
+    "direction",
+    "dot",
+    "dots",
+    "extent",
+    "field",
+    "galerkin",
+    "get",
+    "interpolate",
+    "interpolation",
+    "largest",
+    "multiply",
+    "put",
+    "restrict",
+    "single",
+    "spread",
+    "step",
+    "strong_cells",
+    "sweep",
+    "total",
+]

@@ -1,4 +1,4 @@
-"""CPU: the multigrid kernels that go through a grid row by row.
+"""CPU: relaxation, residual and product of a level's operator, row by row; what they compute for a cell is in `cell`.
 
 Two stencils. The finest level has the six faces of the cells; coarser ones couple a cell with all 26 around it:
 
@@ -16,67 +16,55 @@ one of the 27 points 68 n, on an eighth as many cells.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange, types
-from numba.extending import intrinsic
+from numba import prange
 
-from heatsim_kernels.runtime.cpu.compilation import jit, parallel_jit
+from heatsim_kernels.multigrid import cell
+from heatsim_kernels.runtime.cpu.compilation import inlined, jit, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import load, pointer, shifted, store, widest_vectors
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
-from heatsim_kernels.runtime.fma import fma
 
-Conductances = tuple[np.ndarray, np.ndarray, np.ndarray] | np.ndarray  # of level 0, and of the others
-BLOCKS = 256  # parts of a grid that sums are taken over; fixed, so that sums do not depend on the number of threads
-LATER = 13  # neighbours of 26 that come later in memory
+CpuConductances = tuple[np.ndarray, np.ndarray, np.ndarray] | np.ndarray  # see `hierarchy.GridLevel`
+BLOCKS = 256  # parts of a grid that threads share out
 
-
-@intrinsic
-def always_inlined(typing_context):
-    """Have LLVM inline the calling function wherever it is called: a loop that calls a function is not vectorised."""
-
-    def codegen(context, builder, signature, args):
-        builder.function.attributes.add("alwaysinline")
-        return context.get_dummy_value()
-
-    return types.void(), codegen
+seven_diagonal, seven_flow = inlined(cell.seven_diagonal), inlined(cell.seven_flow)
+added_flow, added_size = inlined(cell.added_flow), inlined(cell.added_size)
+relaxed, relaxed_from_zero, residual = inlined(cell.relaxed), inlined(cell.relaxed_from_zero), inlined(cell.residual)
 
 
-@jit
+@inlined
 def around(i, n):
     """The index, wrapped once."""
     return i + n if i < 0 else (i - n if i >= n else i)
 
 
-@jit
+@inlined
 def _optional(values, i):
     if values is None:
         return None
     return load(values, i)
 
 
-@jit
-def _outcome(c, b, out, diagonal, share):
-    """What is made of a cell with A T = `out`: that itself, or it relaxed by a share, or its residual (share 0)."""
+@inlined
+def _outcome(c, b, flow, diagonal, share):
+    """What is made of a cell with A T = `flow`: that itself, or it relaxed by a share, or its residual (share 0)."""
     if b is None:
-        return out
+        return flow
     if c is None:
-        return share * b / diagonal
-    residual = b - out
-    return c + share * residual / diagonal if share != 0 else residual
+        return relaxed_from_zero(b, diagonal, share)
+    return relaxed(c, b, flow, diagonal, share) if share != 0 else residual(b, flow)
 
 
-@jit
+@inlined
 def _seven(i, im, ip, c, ym, yp, zm, zp, gx, gym, gy, gzm, gz, s):
     """A T at cell i of a row and the diagonal of A; `im`, `ip` are its neighbours in the row."""
-    always_inlined()
     xl, xu, yl, yu, zl, zu = load(gx, im), load(gx, i), load(gym, i), load(gy, i), load(gzm, i), load(gz, i)
     outside = load(s, i)
-    diagonal = outside + ((xl + xu) + (yl + yu)) + (zl + zu)
+    diagonal = seven_diagonal(outside, xl, xu, yl, yu, zl, zu)
     if c is None:
         return diagonal, diagonal
-    t = load(c, i)
-    out = outside * t + xl * (t - load(c, im)) + xu * (t - load(c, ip))
-    out = out + yl * (t - load(ym, i)) + yu * (t - load(yp, i))
-    return out + zl * (t - load(zm, i)) + zu * (t - load(zp, i)), diagonal
+    along_x = xl, load(c, im), xu, load(c, ip)
+    along_y, along_z = (yl, load(ym, i), yu, load(yp, i)), (zl, load(zm, i), zu, load(zp, i))
+    return seven_flow(load(c, i), outside, *along_x, *along_y, *along_z), diagonal
 
 
 @jit
@@ -85,7 +73,7 @@ def _seven_row(n, out, c, ym, yp, zm, zp, b, share, gx, gym, gy, gzm, gz, s):
     for i in range(1, n - 1):
         flow, diagonal = _seven(i, i - 1, i + 1, c, ym, yp, zm, zp, gx, gym, gy, gzm, gz, s)
         store(out, i, _outcome(_optional(c, i), _optional(b, i), flow, diagonal, share))
-    for i in range(0, n, max(1, n - 1)):
+    for i in range(0, n, max(1, n - 1)):  # both ends, or the one cell of a row of one
         flow, diagonal = _seven(i, around(i - 1, n), around(i + 1, n), c, ym, yp, zm, zp, gx, gym, gy, gzm, gz, s)
         store(out, i, _outcome(_optional(c, i), _optional(b, i), flow, diagonal, share))
 
@@ -120,51 +108,49 @@ def _seven_sweep(shape, gx, gy, gz, s, x, b, share, out, blocks):
             )
 
 
-@jit
-def _flow(g, t, u, i, out, size):
-    """Add what one conductance lets flow to the neighbour u[i] to `out`, and its size to `size`."""
-    size = size + abs(g)
+@inlined
+def _add(g, t, u, i, flow, size):
+    """Add one conductance to `size`, and to `flow` what it lets flow to the neighbour u[i]."""
     if u is None:
-        return out, size
-    return fma(g, t - load(u, i), out), size
+        return flow, added_size(size, g)
+    return added_flow(flow, g, t, load(u, i)), added_size(size, g)
 
 
-@jit
-def _later_row(n, i, im, ip, t, u, a, out, size):
+@inlined
+def _later_row(n, i, im, ip, t, u, a, flow, size):
     """Exchange with three neighbours in a later row; `a` is the first of three rows of conductances."""
-    out, size = _flow(load(a, i), t, u, im, out, size)
-    out, size = _flow(load(a, n + i), t, u, i, out, size)
-    return _flow(load(a, 2 * n + i), t, u, ip, out, size)
+    flow, size = _add(load(a, i), t, u, im, flow, size)
+    flow, size = _add(load(a, n + i), t, u, i, flow, size)
+    return _add(load(a, 2 * n + i), t, u, ip, flow, size)
 
 
-@jit
-def _earlier_row(n, i, im, ip, t, u, a, out, size):
+@inlined
+def _earlier_row(n, i, im, ip, t, u, a, flow, size):
     """Exchange with three neighbours in an earlier row, which keep the conductances: seen from there dx is -dx."""
-    out, size = _flow(load(a, 2 * n + im), t, u, im, out, size)
-    out, size = _flow(load(a, n + i), t, u, i, out, size)
-    return _flow(load(a, ip), t, u, ip, out, size)
+    flow, size = _add(load(a, 2 * n + im), t, u, im, flow, size)
+    flow, size = _add(load(a, n + i), t, u, i, flow, size)
+    return _add(load(a, ip), t, u, ip, flow, size)
 
 
-@jit
+@inlined
 def _all(n, i, im, ip, c, u1, u2, u3, u4, u5, u6, u7, u8, a, a1, a2, a3, a4, s):
     """A T at cell i of a row by the 27-point stencil, and the diagonal that bounds A: s + sum of |g|."""
-    always_inlined()
     t = _value(c, i, s)
-    outside = load(s, i)
-    out, size = outside * t, outside
-    out, size = _flow(load(a, im), t, c, im, out, size)
-    out, size = _flow(load(a, i), t, c, ip, out, size)
-    out, size = _earlier_row(n, i, im, ip, t, u1, a1, out, size)
-    out, size = _earlier_row(n, i, im, ip, t, u2, a2, out, size)
-    out, size = _earlier_row(n, i, im, ip, t, u3, a3, out, size)
-    out, size = _earlier_row(n, i, im, ip, t, u4, a4, out, size)
-    out, size = _later_row(n, i, im, ip, t, u5, shifted(a, n), out, size)
-    out, size = _later_row(n, i, im, ip, t, u6, shifted(a, 4 * n), out, size)
-    out, size = _later_row(n, i, im, ip, t, u7, shifted(a, 7 * n), out, size)
-    return _later_row(n, i, im, ip, t, u8, shifted(a, 10 * n), out, size)
+    size = load(s, i)
+    flow = size * t
+    flow, size = _add(load(a, im), t, c, im, flow, size)
+    flow, size = _add(load(a, i), t, c, ip, flow, size)
+    flow, size = _earlier_row(n, i, im, ip, t, u1, a1, flow, size)
+    flow, size = _earlier_row(n, i, im, ip, t, u2, a2, flow, size)
+    flow, size = _earlier_row(n, i, im, ip, t, u3, a3, flow, size)
+    flow, size = _earlier_row(n, i, im, ip, t, u4, a4, flow, size)
+    flow, size = _later_row(n, i, im, ip, t, u5, shifted(a, n), flow, size)
+    flow, size = _later_row(n, i, im, ip, t, u6, shifted(a, 4 * n), flow, size)
+    flow, size = _later_row(n, i, im, ip, t, u7, shifted(a, 7 * n), flow, size)
+    return _later_row(n, i, im, ip, t, u8, shifted(a, 10 * n), flow, size)
 
 
-@jit
+@inlined
 def _value(c, i, s):
     if c is None:
         return load(s, i)  # of the right type, and not used
@@ -176,7 +162,7 @@ def _all_row(n, out, c, u1, u2, u3, u4, u5, u6, u7, u8, b, share, a, a1, a2, a3,
     for i in range(1, n - 1):
         flow, size = _all(n, i, i - 1, i + 1, c, u1, u2, u3, u4, u5, u6, u7, u8, a, a1, a2, a3, a4, s)
         store(out, i, _outcome(_optional(c, i), _optional(b, i), flow, size, share))
-    for i in range(0, n, max(1, n - 1)):
+    for i in range(0, n, max(1, n - 1)):  # both ends, or the one cell of a row of one
         im, ip = around(i - 1, n), around(i + 1, n)
         flow, size = _all(n, i, im, ip, c, u1, u2, u3, u4, u5, u6, u7, u8, a, a1, a2, a3, a4, s)
         store(out, i, _outcome(_optional(c, i), _optional(b, i), flow, size, share))
@@ -219,7 +205,7 @@ def _all_sweep(shape, a, s, x, b, share, out, blocks):
 
 
 def sweep(
-    g: Conductances,
+    g: CpuConductances,
     s: np.ndarray,
     x: np.ndarray | None,
     b: np.ndarray | None,

@@ -1,20 +1,28 @@
-"""CPU: transfers between a grid and one that is coarser along one axis; see `grids`.
+"""CPU: from a level to a coarser one and back: restriction, interpolation, and the Galerkin product.
 
-Interpolation takes a kept cell as it is and a cell between two as their mean with weights w and 1 - w; restriction is
-its transpose. Along y and z a whole row is one vector loop.
+Each goes to a grid that is coarser along one axis, see `hierarchy`; what is computed for a cell is in `cell` and
+`galerkin`. Along y and z a whole row of a transfer is one vector loop.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba import prange
+from numba.extending import overload
 
-from heatsim_kernels.multigrid.coarse_grids import Coarsening
-from heatsim_kernels.runtime.cpu.compilation import jit, parallel_jit
+from heatsim_kernels.multigrid import cell
+from heatsim_kernels.multigrid import galerkin as cells
+from heatsim_kernels.multigrid.cpu.sweeps import CpuConductances
+from heatsim_kernels.multigrid.galerkin import CellSample
+from heatsim_kernels.multigrid.hierarchy import Coarsening, Shape
+from heatsim_kernels.runtime.cpu.compilation import inlined, inlined_closure, jit, jit_closure, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import load, pointer, shifted, store, widest_vectors
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 
-BLOCKS = 256
+BLOCKS = 256  # parts of a grid that threads share out
+
+with_lower, with_upper, mean = inlined(cell.with_lower), inlined(cell.with_upper), inlined(cell.mean)
+OF_FACES, OF_ALL = cells.build(inlined_closure, jit_closure, load)
 
 
 @jit
@@ -24,9 +32,9 @@ def _restrict_row(n, out, c, lower, lower_weight, upper, upper_weight):
     for i in range(n):
         value = load(c, i)
         if lower is not None:
-            value = value + (load(lower, i) - load(lower_weight, i) * load(lower, i))
+            value = with_lower(value, load(lower, i), load(lower_weight, i))
         if upper is not None:
-            value = value + load(upper_weight, i) * load(upper, i)
+            value = with_upper(value, load(upper, i), load(upper_weight, i))
         store(out, i, value)
 
 
@@ -36,9 +44,9 @@ def _restrict_along_row(n, nc, nf, out, r, w):
         value = r[min(2 * i, n - 1)]
         j = i - 1 if i > 0 else nc - 1
         if j < nf:
-            value += r[2 * j + 1] - w[j] * r[2 * j + 1]
+            value = with_lower(value, r[2 * j + 1], w[j])
         if i < nf:
-            value += w[i] * r[2 * i + 1]
+            value = with_upper(value, r[2 * i + 1], w[i])
         out[i] = value
 
 
@@ -73,10 +81,10 @@ def _restrict(outer, n, inner, nf, r, w, out, blocks):
 
 @jit
 def _mean_row(n, out, lower, upper, w, add):
-    """out (+)= w lower + (1 - w) upper, as upper + w (lower - upper): exact where both are equal."""
+    """out = the mean of both, or with `add` what it was plus that."""
     widest_vectors()
     for i in range(n):
-        value = load(upper, i) + load(w, i) * (load(lower, i) - load(upper, i))
+        value = mean(load(lower, i), load(upper, i), load(w, i))
         store(out, i, out[i] + value if add else value)
 
 
@@ -93,8 +101,7 @@ def _interpolate_along_row(n, nc, nf, out, c, w, add):
         k = min(2 * i, n - 1)
         out[k] = out[k] + c[i] if add else c[i]
     for j in range(nf):
-        upper = c[j + 1 if j + 1 < nc else 0]
-        value = upper + w[j] * (c[j] - upper)
+        value = mean(c[j], c[j + 1 if j + 1 < nc else 0], w[j])
         out[2 * j + 1] = out[2 * j + 1] + value if add else value
 
 
@@ -139,3 +146,92 @@ def interpolate(coarsening: Coarsening, weights: np.ndarray, coarse: np.ndarray,
     outer, n, inner, nf = _layout(coarsening)
     with limited(threads_for(fine.size)):
         _interpolate(outer, n, inner, nf, coarse, weights, add, fine, min(BLOCKS, outer * (n if inner > 1 else 1)))
+
+
+def _pointers(g):
+    """Pointers to the conductances of a level of either kind."""
+
+
+@overload(_pointers)
+def _make_pointers(g):
+    if len(g) == 1:
+        return lambda g: (pointer(g[0]),)
+    return lambda g: (pointer(g[0]), pointer(g[1]), pointer(g[2]))
+
+
+def _sides(g, shape, axis, cell):
+    """`GalerkinFunctions.sides` of conductances of either kind."""
+
+
+@overload(_sides)
+def _choose_sides(g, shape, axis, cell):
+    sides = (OF_ALL if len(g) == 1 else OF_FACES).sides
+    return lambda g, shape, axis, cell: sides(g, shape, axis, cell)
+
+
+def _coarse_cell(g, shape, axis, coarse, of, w, out, cell):
+    """`GalerkinFunctions.coarse_cell` of conductances of either kind."""
+
+
+@overload(_coarse_cell)
+def _choose_coarse_cell(g, shape, axis, coarse, of, w, out, cell):
+    make = (OF_ALL if len(g) == 1 else OF_FACES).coarse_cell
+    return lambda g, shape, axis, coarse, of, w, out, cell: make(g, shape, axis, coarse, of, w, out, cell)
+
+
+@parallel_jit
+def _for_cells(conductances, shape, axis, of, start, stride, lower_share, out, blocks):
+    """out (of): for every `stride`-th cell from `start` on the conductance to both sides, or the lower side's share."""
+    rows = of[0] * of[1]
+    for block in prange(blocks):
+        g = _pointers(conductances)
+        for row in range(block * rows // blocks, (block + 1) * rows // blocks):
+            z, y = start[0] + stride[0] * (row // of[1]), start[1] + stride[1] * (row % of[1])
+            for i in range(of[2]):
+                lower, total = _sides(g, shape, axis, (z, y, start[2] + stride[2] * i))
+                if lower_share:
+                    total = lower / total if total > 0 else np.float32(0.5)
+                out[row * of[2] + i] = total
+
+
+@parallel_jit
+def _galerkin(conductances, shape, axis, coarse, of, w, out, blocks):
+    """out (coarse, 13 a row): the conductances of a grid coarser along an axis."""
+    rows = coarse[0] * coarse[1]
+    for block in prange(blocks):
+        g, weights, target = _pointers(conductances), pointer(w), pointer(out)
+        for row in range(block * rows // blocks, (block + 1) * rows // blocks):
+            for x in range(coarse[2]):
+                here = row // coarse[1], row % coarse[1], x
+                _coarse_cell(g, shape, axis, coarse, of, weights, target, here)
+
+
+def _sampled(g, shape, axis, sample, lower_share, out):
+    faces = g if isinstance(g, tuple) else (g,)
+    with limited(threads_for(out.size)):
+        blocks = min(BLOCKS, sample.shape[0] * sample.shape[1])
+        _for_cells(faces, shape, axis, *sample, lower_share, out.reshape(-1), blocks)
+
+
+def strong_cells(g: CpuConductances, shape: Shape, share: float) -> np.ndarray:
+    """`galerkin.strong_cells` of a level."""
+
+    def conductance(axis: int, sample: CellSample) -> np.ndarray:
+        out = np.empty(sample.shape, np.float32)
+        _sampled(g, shape, axis, sample, False, out)
+        return out
+
+    return cells.strong_cells(shape, share, conductance)
+
+
+def interpolation(coarsening: Coarsening, g: CpuConductances, weights: np.ndarray) -> None:
+    """Fill the weights of a coarsening from the conductances of its fine grid."""
+    _sampled(g, coarsening.fine, coarsening.axis, cells.cells_between(coarsening), True, weights)
+
+
+def galerkin(coarsening: Coarsening, g: CpuConductances, weights: np.ndarray, out: np.ndarray) -> None:
+    """Fill the conductances `out` of the coarse grid."""
+    fine, coarse, faces = coarsening.fine, coarsening.coarse, g if isinstance(g, tuple) else (g,)
+    blocks = min(BLOCKS, coarse[0] * coarse[1])
+    with limited(threads_for(out.size)):
+        _galerkin(faces, fine, coarsening.axis, coarse, weights.shape, weights.reshape(-1), out.reshape(-1), blocks)

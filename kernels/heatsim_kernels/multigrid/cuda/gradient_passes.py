@@ -15,8 +15,8 @@ from math import isfinite, nan
 import numpy as np
 from numba import float64, uint64
 
-from heatsim_kernels.field.cuda.block_reduction import block_reduction, block_sum
-from heatsim_kernels.multigrid.cuda.field import MAX_BLOCKS, THREADS, CudaValues, first, launch, over_all, stride
+from heatsim_kernels.field.cuda.block_reduction import THREADS, block_reduction, block_sum
+from heatsim_kernels.multigrid.cuda.field import MAX_BLOCKS, CudaValues, first, launch, over_all, stride
 from heatsim_kernels.runtime.cuda.api import cuda
 from heatsim_kernels.runtime.cuda.arrays import Array, empty
 from heatsim_kernels.runtime.cuda.vector_access import constant
@@ -166,7 +166,12 @@ def dots(z: CudaValues, r: CudaValues, q: CudaValues) -> tuple[float, float, flo
     return zr, zq, float(sums[:, 2].max()) if isfinite(zr) else nan
 
 
-def extent(x: CudaValues, chosen: CudaValues | None = None) -> tuple[float, float, float]:
+def extent(x: CudaValues, chosen: CudaValues | None = None) -> tuple[float, float]:
+    """The least and the largest item, as on the CPU."""
+    return extent_and_sum(x, chosen)[:2]
+
+
+def extent_and_sum(x: CudaValues, chosen: CudaValues | None = None) -> tuple[float, float, float]:
     """The least and the largest item, and the sum, or of the items `chosen` by not being 0; not numbers where one item
     is none."""
     mask = x if chosen is None else chosen

@@ -16,13 +16,11 @@ from numba import float64, uint64
 from heatsim_kernels.field.cuda import field_sums, window_source
 from heatsim_kernels.field.cuda.block_reduction import THREADS, block_sum
 from heatsim_kernels.field.window_source import Corner
-from heatsim_kernels.multigrid.boundary_couplings import BoundaryCoupling
-from heatsim_kernels.multigrid.coarse_grids import Shape
 from heatsim_kernels.multigrid.cuda.field import MAX_BLOCKS, CudaValues, first, launch, over_all, room, sent, stride
-from heatsim_kernels.multigrid.cuda.galerkin import LATER, galerkin, interpolation, strong_cells
-from heatsim_kernels.multigrid.cuda.gradient_passes import direction, dot, dots, extent, multiply, step
-from heatsim_kernels.multigrid.cuda.sweeps import sweep
-from heatsim_kernels.multigrid.cuda.transfers import interpolate, restrict
+from heatsim_kernels.multigrid.cuda.gradient_passes import direction, dot, dots, extent, extent_and_sum, multiply, step
+from heatsim_kernels.multigrid.cuda.sweeps import galerkin, interpolate, interpolation, restrict, strong_cells, sweep
+from heatsim_kernels.multigrid.hierarchy import LATER, Shape
+from heatsim_kernels.multigrid.operator import BoundaryCoupling
 from heatsim_kernels.runtime.cuda.api import cuda
 from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
 from heatsim_kernels.runtime.cuda.vector_access import constant
@@ -34,9 +32,9 @@ def field(shape: tuple[int, ...], dtype: Any = np.float32) -> CudaValues:
 
 
 def conductances(shape: Shape) -> CudaValues:
-    """Room for the 13 conductances a cell of a coarse level."""
+    """Room for the 13 conductances a cell of a coarse level, zero."""
     nz, ny, nx = shape
-    return room((nz, ny, LATER, nx), np.float32)
+    return field((nz, ny, LATER, nx))
 
 
 def single(values: np.ndarray | CudaValues) -> CudaValues:
@@ -71,44 +69,12 @@ def largest(values: CudaValues) -> float:
     return extent(values)[1]
 
 
-__all__ = [
-    "Ways",
-    "assign",
-    "clear",
-    "conductances",
-    "deposit",
-    "direction",
-    "dot",
-    "dots",
-    "extent",
-    "field",
-    "galerkin",
-    "get",
-    "interpolate",
-    "interpolation",
-    "largest",
-    "multiply",
-    "put",
-    "restrict",
-    "room",
-    "single",
-    "spread",
-    "step",
-    "strong_cells",
-    "sweep",
-    "total",
-    "weighted_sum",
-]
+# Fields made from cell classes and from what passes between cells and the outside. A cell at an edge of the box lies
+# beside several boundary couplings, so each coupling has its launch; within one a cell comes once. The sums are over
+# blocks in a fixed order and then over these on the host. Bytes a cell: `spread` 1 for the class, and what it writes; a
+# coupling 24 a cell beside it, and the field there.
 
-
-# CUDA: fields made from kinds of cells and from what passes between cells and the outside.
-#
-# A cell at an edge of the box lies beside several ways, so each way has its launch; within one a cell comes once. The
-# sums are over blocks in a fixed order and then over these on the host. Bytes a cell: `spread` 1 for the kind, and what
-# it writes; of a way 24 a cell beside it, and the field there.
-
-
-BLOCKS = min(MAX_BLOCKS, 256)  # of the launch for a way
+BLOCKS = min(MAX_BLOCKS, 256)  # of the launch for a coupling
 
 
 def spread(values: np.ndarray, kinds: CudaValues | None, shape: Shape, dtype: np.dtype) -> CudaValues:
@@ -131,12 +97,13 @@ def clear(field: CudaValues, cells: np.ndarray) -> None:
 def deposit(field: CudaValues, corner: Corner, rates: np.ndarray, gain: float) -> None:
     """Add gain * rates to a window of a field, as on the CPU."""
     flat = on_device(np.asarray(rates, field.dtype).reshape(-1))
-    window_source.deposit(field.flat, field.shape, corner, flat, 0, rates.shape, gain)
+    nz, ny, nx = field.shape
+    window_source.deposit(field.flat, (nz, ny, nx), corner, flat, 0, rates.shape, gain)
 
 
 def total(field: CudaValues) -> float:
     """The sum of a field, float64."""
-    return extent(field)[2]
+    return extent_and_sum(field)[2]
 
 
 def weighted_sum(field: CudaValues, weights: np.ndarray, kinds: CudaValues | None) -> float:
@@ -149,28 +116,28 @@ def weighted_sum(field: CudaValues, weights: np.ndarray, kinds: CudaValues | Non
     return float(sums.host().sum())
 
 
-class Ways:
-    """What passes between the cells and the outside, on the GPU."""
+class CudaBoundaryHeat:
+    """What passes between the cells and the outside, by the couplings of a problem, on the GPU."""
 
-    def __init__(self, ways: Iterable[BoundaryCoupling]) -> None:
-        self._ways = [tuple(map(on_device, (way.cells, way.conductance, way.entries))) for way in ways]
-        self._sums = empty((max(1, len(self._ways)), BLOCKS), np.float64)
+    def __init__(self, couplings: Iterable[BoundaryCoupling]) -> None:
+        self._couplings = [tuple(map(on_device, (each.cells, each.conductance, each.entries))) for each in couplings]
+        self._sums = empty((max(1, len(self._couplings)), BLOCKS), np.float64)
         self._sent: list[tuple[np.ndarray, Array]] = []
 
     def add(self, out: CudaValues, T: CudaValues, a: np.ndarray, b: np.ndarray) -> None:
         """out += what flows into each cell, W, at temperatures T."""
         values = self._on_device(a), self._on_device(b)
-        for way in self._ways:
-            args = (np.int64(0), *way, *values, T.flat, out.flat)
+        for coupling in self._couplings:
+            args = (np.int64(0), *coupling, *values, T.flat, out.flat)
             launch(build_flow, (True, T.dtype.name, out.dtype.name), (BLOCKS, 1, 1), (THREADS, 1, 1), args)
 
     def entering(self, T: CudaValues, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """(m,) what flows in by each way, W, at temperatures T."""
+        """(m,) what flows in by each coupling, W, at temperatures T."""
         values = self._on_device(a), self._on_device(b)
-        for number, way in enumerate(self._ways):
-            args = (np.int64(number), *way, *values, T.flat, self._sums)
+        for number, coupling in enumerate(self._couplings):
+            args = (np.int64(number), *coupling, *values, T.flat, self._sums)
             launch(build_flow, (False, T.dtype.name, "float64"), (BLOCKS, 1, 1), (THREADS, 1, 1), args)
-        return np.asarray(self._sums.host()[: len(self._ways)].sum(axis=1))
+        return np.asarray(self._sums.host()[: len(self._couplings)].sum(axis=1))
 
     def _on_device(self, values: np.ndarray) -> Array:
         """A copy on the GPU; the last few arrays, known by being the same objects, are there already."""
@@ -179,6 +146,9 @@ class Ways:
                 return copy
         self._sent = [*self._sent[-3:], (values, on_device(values))]
         return self._sent[-1][1]
+
+
+BoundaryHeat = CudaBoundaryHeat  # the name that all modules of kernels have it by
 
 
 def build_spread(variant):
@@ -206,13 +176,13 @@ def build_clear(kind):
 
 
 def build_weighted_sum(variant):
-    """As `cuda_sums.build`."""
+    """As `field_sums.build`, of a variant that names the types too."""
     return field_sums.build(variant[0])
 
 
 def build_flow(variant):
-    """The kernel `(number, cells, conductance, entries, a, b, T, out)`: out (cells) is added to, or out (ways, blocks)
-    is given the sums of a way."""
+    """The kernel `(number, cells, conductance, entries, a, b, T, out)`: out (cells) is added to, or out (couplings,
+    blocks) is given the sums of a coupling."""
     add = variant[0]
 
     def flow(number, cells, conductance, entries, a, b, T, out):
@@ -231,3 +201,33 @@ def build_flow(variant):
                 out[number, cuda.blockIdx.x] = total_
 
     return flow
+
+
+__all__ = [
+    "BoundaryHeat",
+    "assign",
+    "clear",
+    "conductances",
+    "deposit",
+    "direction",
+    "dot",
+    "dots",
+    "extent",
+    "field",
+    "galerkin",
+    "get",
+    "interpolate",
+    "interpolation",
+    "largest",
+    "multiply",
+    "put",
+    "restrict",
+    "room",
+    "single",
+    "spread",
+    "step",
+    "strong_cells",
+    "sweep",
+    "total",
+    "weighted_sum",
+]

@@ -8,7 +8,9 @@ the result.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import update_wrapper
+from typing import Any
 
 from numba import config, get_num_threads, njit
 from numba.core.registry import CPUDispatcher
@@ -18,29 +20,40 @@ from heatsim_kernels.runtime.kernel_cache import cache_folder
 ONE_THREAD = "one-thread"  # folder of the serial versions: Numba's cache does not tell them from the parallel ones
 
 
-def jit(function):
+def jit(function: Callable[..., Any]) -> Any:
     """Compile for one thread, with the interpreter lock released."""
     return _compile_for_python(function, parallel=False)
 
 
-def parallel_jit(function):
+def parallel_jit(function: Callable[..., Any]) -> Any:
     """Compile a function with `prange`: see `ParallelKernel`."""
     return ParallelKernel(
         _compile_for_python(function, parallel=True), _compile_for_python(function, ONE_THREAD, parallel=False)
     )
 
 
-def inlined(function):
+def inlined(function: Callable[..., Any]) -> Any:
     """Compile into its callers: for the small functions of a row loop, whose calls would cost as much as the row."""
     return _compile_for_callers(function, forceinline=True)
 
 
-def inlined_sum(function):
+def inlined_closure(function: Callable[..., Any]) -> Any:
+    """As `inlined`, for functions that another function makes: Numba cannot find a closure on disk again, so it is kept
+    with the code of its callers."""
+    return njit(error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
+def jit_closure(function: Callable[..., Any]) -> Any:
+    """As `jit`, for functions that another function makes."""
+    return njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
+def inlined_sum(function: Callable[..., Any]) -> Any:
     """As `inlined`, with sums in the order that vectors take them in; it is fixed when the function is compiled."""
     return _compile_for_callers(function, forceinline=True, fastmath={"reassoc"})
 
 
-def called(function):
+def called(function: Callable[..., Any]) -> Any:
     """Compile along with its callers, as a function that they call: for what is too long to be inlined."""
     return _compile_for_callers(function, forceinline=False)
 
@@ -55,11 +68,11 @@ class ParallelKernel:
     must be no scalar reduction over a `prange`. Compiled code cannot call a `ParallelKernel`.
     """
 
-    def __init__(self, parallel, serial):
+    def __init__(self, parallel: Any, serial: Any) -> None:
         self.parallel, self.serial, self.parallel_is_compiled = parallel, serial, False
         update_wrapper(self, parallel.py_func)
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         """Call the version that suits the number of threads."""
         if self.parallel_is_compiled:
             return self.parallel(*args)
@@ -70,7 +83,7 @@ class ParallelKernel:
         return result
 
     @property
-    def py_func(self):
+    def py_func(self) -> Callable[..., Any]:
         """The Python function that was compiled."""
         return self.parallel.py_func
 
@@ -78,12 +91,12 @@ class ParallelKernel:
 class InnerFunction(CPUDispatcher):
     """A compiled function that only compiled functions may call: there is no machine code that Python could enter."""
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Raise TypeError: without this, the call would jump to address 0."""
         raise TypeError(f"{self.py_func.__qualname__} is compiled into its callers: Python cannot call it")
 
 
-def compiler_of_inner_functions():
+def compiler_of_inner_functions() -> Any:
     """Numba's compiler up to the LLVM code of a function, without optimisation and machine code; None where this Numba
     has not the internals that it rests on (it has since 0.57)."""
     try:
@@ -98,29 +111,29 @@ def compiler_of_inner_functions():
     class BitcodeLibrary(JITCodeLibrary):
         """The LLVM code of one function, which is linked into its callers as it is."""
 
-        def _optimize_final_module(self):
+        def _optimize_final_module(self) -> None:
             pass
 
-        def _finalize_final_module(self):
+        def _finalize_final_module(self) -> None:
             self._finalize_dynamic_globals()
             self._verify_declare_only_symbols()
             self._finalized = True
 
-        def get_pointer_to_function(self, name):
+        def get_pointer_to_function(self, name: str) -> int:
             self._ensure_finalized()
             return 0
 
         @property
-        def codegen(self):
+        def codegen(self) -> Any:
             return self  # Numba asks for it to call `set_env`, on machine code that is not there
 
-        def set_env(self, name, env):
+        def set_env(self, name: str, env: Any) -> None:
             pass
 
     class InnerCompiler(Compiler):
         """Numba's compiler with a library of that kind."""
 
-        def define_pipelines(self):
+        def define_pipelines(self) -> Any:
             state = self.state
             state.library = BitcodeLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
             return super().define_pipelines()
@@ -131,7 +144,7 @@ def compiler_of_inner_functions():
 _inner_compiler = compiler_of_inner_functions()
 
 
-def _compile_for_callers(function, **options):
+def _compile_for_callers(function: Callable[..., Any], **options: Any) -> Any:
     if _inner_compiler is not None:
         options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": _inner_compiler}
     dispatcher = njit(nogil=True, error_model="numpy", **options)(function)
@@ -139,7 +152,7 @@ def _compile_for_callers(function, **options):
     return dispatcher
 
 
-def _compile_for_python(function, version="", **options):
+def _compile_for_python(function: Callable[..., Any], version: str = "", **options: Any) -> Any:
     usual, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder(function.__module__) / version)
     try:
         return njit(cache=True, nogil=True, error_model="numpy", **options)(function)

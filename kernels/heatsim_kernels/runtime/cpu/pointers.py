@@ -35,6 +35,32 @@ def send_past_cache(builder, stored):
     stored.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)]))
 
 
+def word(value):
+    """An index, for code that is being generated."""
+    return ir.Constant(ir.IntType(64), value)
+
+
+def vector_at(builder, start, offset, lanes):
+    """A pointer to the vector of `lanes` elements at start[offset]."""
+    vector = ir.VectorType(start.type.pointee, lanes).as_pointer()
+    return builder.bitcast(builder.gep(start, [offset]), vector)
+
+
+def spread(builder, value, lanes):
+    """A vector of one value in all lanes."""
+    vector = ir.VectorType(value.type, lanes)
+    one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), lanes), None))
+
+
+def vector_fma(builder, a, b, c):
+    """`a*b + c` of vectors, rounded once; llvmlite's own takes scalars alone."""
+    bits = 64 if isinstance(a.type.element, ir.DoubleType) else 32
+    kind = ir.FunctionType(a.type, [a.type] * 3)
+    function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{a.type.count}f{bits}")
+    return builder.call(function, [a, b, c])
+
+
 def _nothing(context, builder, signature, args):
     return context.get_dummy_value()
 

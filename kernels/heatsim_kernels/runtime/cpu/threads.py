@@ -17,7 +17,8 @@ os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 def threads_for(cells: int) -> int:
     """Threads worth using on a grid of that many cells, at most those that Numba has."""
-    return max(1, min(numba.get_num_threads(), cells // CELLS_A_THREAD))
+    available: int = numba.get_num_threads()
+    return max(1, min(available, cells // CELLS_A_THREAD))
 
 
 @contextmanager

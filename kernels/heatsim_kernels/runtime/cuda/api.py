@@ -7,9 +7,11 @@ NUMBA_ENABLE_CUDASIM=1 they run on its simulator.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, wraps
 from types import SimpleNamespace
+from typing import Any
 
 from numba import config, cuda, types
 from numba.core import cgutils
@@ -17,10 +19,11 @@ from numba.core import cgutils
 SIMULATED = bool(config.ENABLE_CUDASIM)
 config.CUDA_LOW_OCCUPANCY_WARNINGS = False  # small grids are a user's right
 
-if SIMULATED:
-    intrinsic = None  # the simulator runs Python
-else:
-    from numba.cuda.extending import intrinsic
+intrinsic: Any = None  # the simulator runs Python
+if not SIMULATED:
+    from numba.cuda import extending
+
+    intrinsic = extending.intrinsic
 
 
 def _spare_copies() -> None:
@@ -32,10 +35,11 @@ def _spare_copies() -> None:
     with suppress(ImportError, AttributeError):
         from numba.cuda.core import inline_closurecall as module
 
-        usual, uncopied = module.InlineWorker.inline_function, SimpleNamespace(deepcopy=lambda code: code)
+        usual: Any = module.InlineWorker.inline_function
+        uncopied = SimpleNamespace(deepcopy=lambda code: code)
 
-        @wraps(usual)
-        def inline_function(*args, **options):  # calls itself for what it inlines, all under Numba's lock
+        @wraps(usual)  # it calls itself for what it inlines, all under Numba's lock
+        def inline_function(*args: Any, **options: Any) -> Any:
             before, module.copy = module.copy, uncopied
             try:
                 return usual(*args, **options)
@@ -49,12 +53,12 @@ if not SIMULATED:
     _spare_copies()
 
 
-def inlined(function):
+def inlined(function: Callable[..., Any]) -> Any:
     """A device function that is inlined into the kernels that call it."""
     return cuda.jit(device=True, inline="always")(function)
 
 
-def compiled_once(function, like):
+def compiled_once(function: Callable[..., Any], like: int) -> Any:
     """A device function that kernels call in many places: compiled once for its argument types, then inlined by NVVM.
 
     `inlined` copies Python's code to each place and has all of it typed there again, which took a minute for 32 places.
@@ -63,33 +67,32 @@ def compiled_once(function, like):
     if SIMULATED:
         return function
 
-    @intrinsic
-    def call(typing_context, *args):
-        def codegen(context, builder, signature, values):
+    def call(typing_context: Any, *args: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
             unpacked = cgutils.unpack_tuple(builder, values[0], len(args))
             return context.compile_internal(builder, function, args[like](*args), unpacked)
 
         return args[like](types.StarArgTuple.from_types(args)), codegen
 
-    return call
+    return intrinsic(call)
 
 
 @cache
-def driver():
+def driver() -> Any:
     """NVIDIA's binding of the CUDA driver, a module."""
     from cuda.bindings import driver as module
 
     return module
 
 
-def linker():
+def linker() -> Any:
     """NVIDIA's binding of nvJitLink, which assembles kernels; a module."""
     from cuda.bindings import nvjitlink
 
     return nvjitlink
 
 
-def driver_call(answer):
+def driver_call(answer: Any) -> Any:
     """The result of a function of `driver()`; raises `RuntimeError` with the driver's reason."""
     error, *result = answer
     if error != driver().CUresult.CUDA_SUCCESS:

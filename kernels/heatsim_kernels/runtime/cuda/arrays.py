@@ -125,7 +125,7 @@ class Download:
         if self._done is None:
             return None
         self._done.synchronize()
-        return self._host
+        return np.asarray(self._host)
 
 
 class Captures:
@@ -186,7 +186,7 @@ def _items(array: Array) -> int:
 
 
 def _bytes(array: Array) -> int:
-    return _items(array) * array.dtype.itemsize
+    return _items(array) * int(array.dtype.itemsize)
 
 
 def _copy_in(target: Array, source: np.ndarray, rows: int) -> None:

@@ -18,7 +18,7 @@ SHARED = 3  # the address space of shared memory
 
 if SIMULATED:
 
-    def fetch_rows(columns, aligned, stride):
+    def fetch_rows(columns: int, aligned: bool, stride: int):
         """See below, as for all of these: they are what the CUDA simulator runs. Here at once."""
 
         def call(board, at, array, start, offsets):
@@ -28,7 +28,7 @@ if SIMULATED:
 
         return call
 
-    def fetch_bytes(count):
+    def fetch_bytes(count: int):
         """At once, into as many elements."""
 
         def call(board, at, array, start):
@@ -37,7 +37,7 @@ if SIMULATED:
 
         return call
 
-    def wait_for_fetches(pending):
+    def wait_for_fetches(pending: int):
         """Nothing to wait for."""
         return lambda: None
 

@@ -37,11 +37,11 @@ def _entered_right(cells: Any, entering: Any, columns: int) -> list[Any]:
 
 if SIMULATED:
 
-    def once(function, result):
+    def once(function: Callable[..., Any], result: Callable[..., Any]):
         """See below, as for all of these: they are what the CUDA simulator runs."""
         return function
 
-    def each(function, whole=0):
+    def each(function: Callable[..., Any], whole: int = 0):
         """Of tuples, item by item."""
 
         def call(*args):
@@ -60,7 +60,7 @@ if SIMULATED:
         """Two tuples."""
         return tuple(zip(*pairs, strict=True))
 
-    def cascade(function):
+    def cascade(function: Callable[..., Any]):
         """Through all states."""
 
         def call(states, value, *others):
@@ -72,19 +72,19 @@ if SIMULATED:
 
         return call
 
-    def part(cut):
+    def part(cut: slice):
         """A slice."""
         return lambda cells: cells[cut]
 
-    def repeated(count):
+    def repeated(count: int):
         """So many times."""
         return lambda value: (value,) * count
 
-    def cycled(count):
+    def cycled(count: int):
         """One after another."""
         return lambda cells: cells * count
 
-    def counted(count):
+    def counted(count: int):
         """An arithmetic sequence."""
         return lambda first, step: tuple(type(first)(first + step * k) for k in range(count))
 

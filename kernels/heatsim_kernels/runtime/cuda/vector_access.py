@@ -56,7 +56,7 @@ if SIMULATED:
         for k, value in enumerate(values):
             array[i + k] = value
 
-    def integers(count):
+    def integers(count: int):
         """load(array, i) and parted(words): so many integers from array[i] on, and each of them."""
         return lambda array, i: tuple(array[i + k] for k in range(count)), lambda words, like: tuple(map(uint32, words))
 

@@ -23,13 +23,13 @@ ACCESS = 16  # bytes of the widest load
 
 if SIMULATED:
 
-    def load_rows(columns, aligned):
+    def load_rows(columns: int, aligned: bool):
         """See below, as for all of these: they are what the CUDA simulator runs."""
         return lambda array, start, offsets: tuple(
             array[start + np.uint64(offset + k)] for offset in offsets for k in range(columns)
         )
 
-    def store_rows(columns, aligned):
+    def store_rows(columns: int, aligned: bool):
         """Rows chosen by bits."""
 
         def call(array, start, offsets, cells, chosen):
@@ -40,7 +40,7 @@ if SIMULATED:
 
         return call
 
-    def load_bytes(count):
+    def load_bytes(count: int):
         """One from each element; what was never written may be no byte."""
 
         def byte(value):
@@ -48,7 +48,7 @@ if SIMULATED:
 
         return lambda board, at: tuple(byte(board[at + np.uint64(k)]) for k in range(count))
 
-    def unequal_rows(columns):
+    def unequal_rows(columns: int):
         """As it says."""
         return lambda cells: np.uint32(cells[columns:] != cells[:-columns])
 
@@ -66,7 +66,7 @@ if SIMULATED:
         """As it is."""
         return value
 
-    def from_neighbours(columns):
+    def from_neighbours(columns: int):
         """By way of shared memory."""
 
         @inlined
@@ -76,10 +76,10 @@ if SIMULATED:
             me = cuda.threadIdx.y * WARP + x
             held[me, 0, : len(rows)] = [row[0] for row in rows]
             held[me, 1, : len(rows)] = [row[-1] for row in rows]
-            cuda.syncthreads()
+            cuda.syncthreads()  # the neighbours' ends are read, which they have put there
             left = held[me - (x > 0), 1, : len(rows)].copy()
             right = held[me + (x < WARP - 1), 0, : len(rows)].copy()
-            cuda.syncthreads()
+            cuda.syncthreads()  # the next call takes the same memory: all must have read their neighbours' ends
             return tuple(map(kind, left)), tuple(map(kind, right))
 
         return call

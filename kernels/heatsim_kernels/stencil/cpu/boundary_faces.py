@@ -1,4 +1,4 @@
-"""CPU: ghosts beyond the boundary faces, and the heat they bring."""
+"""CPU: ghost values beyond the boundary faces, and the heat that enters through these."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ import numpy as np
 from heatsim_kernels.runtime.cpu.compilation import called, inlined, inlined_sum
 from heatsim_kernels.runtime.cpu.pointers import load, shifted, store
 from heatsim_kernels.stencil import physics
-from heatsim_kernels.stencil.cpu.rows import kind_of
+from heatsim_kernels.stencil.cpu.rows import class_of
 
-# NumPy's numbers, since Numba compiles a function anew for each Python number that is passed to it.
+# Numbers of NumPy, since Numba would compile a function anew for each Python literal that is passed to it.
 X_MIN, X_MAX, Y_MIN, Y_MAX, Z_MIN, Z_MAX = (np.int64(face) for face in range(6))
 
 ghost = inlined(physics.ghost)
 
 
 class CpuBoundaryFaces(NamedTuple):
-    """Boundary faces: values a and b, `size` of them a step and `rows` steps of them, where each face starts among the
-    values of a step, whether it is closed, and the heat moved by a kelvin beyond it, (6, n) J flat, n being the `count`
-    of kinds. Arrays, or pointers in compiled code."""
+    """Boundary faces of the box. Arrays, or pointers in compiled code.
+
+    a, b: values, (rows, size), of which the last row serves all later steps. per_cell: whether there is a value a cell,
+    or one a cell class. offsets: where each of the six FACES starts among the values of a step. closed: for each,
+    whether no heat passes. weights: heat moved by a kelvin in a step, J, (6, class_count) flat.
+    """
 
     a: np.ndarray
     b: np.ndarray
@@ -30,12 +33,12 @@ class CpuBoundaryFaces(NamedTuple):
     offsets: np.ndarray
     closed: np.ndarray
     weights: np.ndarray
-    count: int
+    class_count: int
 
 
 class RowLedger(NamedTuple):
-    """Where the heat goes that enters a row in a step: a pointer to that through each of the six faces; what share of
-    it; and which cells of the row are to be counted, which may be none."""
+    """Where the heat is entered that comes into a row in a step: a pointer to the sums of the six faces, the share of
+    it to enter, and the cells of the row to count, first <= i < end, which may be none."""
 
     flows: int
     share: float
@@ -44,8 +47,8 @@ class RowLedger(NamedTuple):
 
 
 class BoundaryRow(NamedTuple):
-    """A run of boundary cells of one face in one step: pointers to their values (or those of the kinds), to the weights
-    of the kinds and to the heat that entered, what share of it enters, and which cells are to be counted."""
+    """A run of cells beside one face in one step: pointers to their values a and b (or those of the cell classes), to
+    the weights of the classes and to the sum of heat; the share of it to enter, and the cells to count."""
 
     a: int
     b: int
@@ -58,47 +61,48 @@ class BoundaryRow(NamedTuple):
 
 
 @inlined
-def face_at(walls, face, step, position, book):
-    """The cells of a face from the `position`-th on, at one step of a batch; the last row of values stays."""
-    start = min(step, walls.rows - 1) * walls.size + walls.offsets[face] + (position if walls.per_cell else 0)
+def face_at(boundary, face, step, position, ledger):
+    """The cells beside a face from the `position`-th on, in one step of a batch."""
+    own = position if boundary.per_cell else 0
+    start = min(step, boundary.rows - 1) * boundary.size + boundary.offsets[face] + own
     return BoundaryRow(
-        shifted(walls.a, start),
-        shifted(walls.b, start),
-        walls.per_cell,
-        shifted(walls.weights, face * walls.count),
-        shifted(book.flows, face),
-        book.share,
-        book.first,
-        book.end if walls.closed[face] == 0 else book.first,
+        shifted(boundary.a, start),
+        shifted(boundary.b, start),
+        boundary.per_cell,
+        shifted(boundary.weights, face * boundary.class_count),
+        shifted(ledger.flows, face),
+        ledger.share,
+        ledger.first,
+        ledger.end if boundary.closed[face] == 0 else ledger.first,
     )
 
 
 @called
-def ghost_row(out, n, row, kinds, face):
-    """The n ghosts beyond a row of boundary cells."""
+def ghost_row(out, n, row, classes, face):
+    """Put the n ghost values beyond a row of cells into `out`, and enter their heat."""
     for i in range(n):
-        w = i if face.per_cell else kind_of(kinds, i)
-        store(out, i, ghost(load(row, i), load(face.a, w), load(face.b, w)))
+        entry = i if face.per_cell else class_of(classes, i)
+        store(out, i, ghost(load(row, i), load(face.a, entry), load(face.b, entry)))
     if face.first < face.end:
-        face.heat[0] += face.share * _heat_of_row(out, face.first, face.end, row, kinds, face.weights)
+        face.heat[0] += face.share * _heat_of_row(out, face.first, face.end, row, classes, face.weights)
     return out
 
 
 @inlined
-def ghost_cell(row, i, kinds, face):
-    """The ghost beyond cell i of a row, the first cell of a face."""
-    kind, cell = kind_of(kinds, i), load(row, i)
-    w = 0 if face.per_cell else kind
-    beyond = ghost(cell, load(face.a, w), load(face.b, w))
+def ghost_cell(row, i, classes, face):
+    """The ghost value beyond cell i of a row, where a face in x has one cell."""
+    cell_class, cell = class_of(classes, i), load(row, i)
+    entry = 0 if face.per_cell else cell_class
+    beyond = ghost(cell, load(face.a, entry), load(face.b, entry))
     if face.first <= i < face.end:
-        face.heat[0] += face.share * load(face.weights, kind) * (np.float64(beyond) - np.float64(cell))
+        face.heat[0] += face.share * load(face.weights, cell_class) * (np.float64(beyond) - np.float64(cell))
     return beyond
 
 
 @inlined_sum
-def _heat_of_row(ghosts, first, end, row, kinds, weights):
-    """Heat that enters some cells of a row at a boundary in a step, J."""
+def _heat_of_row(ghosts, first, end, row, classes, weights):
+    """Heat that enters some cells of a row through their boundary faces in a step, J."""
     heat = 0.0
     for i in range(first, end):
-        heat += load(weights, kind_of(kinds, i)) * (np.float64(ghosts[i]) - np.float64(row[i]))
+        heat += load(weights, class_of(classes, i)) * (np.float64(ghosts[i]) - np.float64(row[i]))
     return heat

@@ -1,13 +1,13 @@
-"""CPU: the runs that a row of cells is cut into where there are several kinds.
+"""CPU: the runs that a row of cells is cut into where there are several cell classes.
 
-    kinds of a row   a a a a a a a a a a a a a a a c d b b b b b b b b b b b b b b b     two materials that meet
-    stretches        |              a              | |              b              |     the kind in the middle
-    odd cells                                      c d
+    classes of a row   a a a a a a a a a a a a a a a c d b b b b b b b b b b b b b b b   two materials that meet
+    stretches          |              a              | |              b              |   the class in the middle
+    odd cells                                        c d
 
-A row comes in stretches of 16 cells, which are whole vectors. Each is computed with the rates of its middle cell, so
-that the loop looks nothing up and vectorises; then the cells of other kinds are computed again, one by one. Stretches
-of one kind in succession are one run. A stretch with more odd cells than others is MIXED: every cell of it looks up
-its rates. Kinds do not change, so the runs are found once.
+A row is cut into stretches of 16 cells, which are whole vectors. Each is computed with the rates of its middle cell, so
+that the loop looks nothing up and vectorises. Then the cells of other classes, the odd cells, are computed again, one
+by one. Stretches of one class in succession make one run. In a stretch with too many odd cells, a MIXED one, every cell
+looks up its rates. Classes do not change, so the runs are found once.
 """
 
 from __future__ import annotations
@@ -22,24 +22,26 @@ from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 from heatsim_kernels.stencil.terms import StencilCoefficients
 
 STRETCH = 16  # cells; runs end at multiples of it
-MAX_ODD_CELLS = STRETCH // 2  # cells of a stretch that is not MIXED
+MAX_ODD_CELLS = STRETCH // 2  # of a stretch that is not MIXED
 MIXED = -1
 
 
 class ClassRuns(NamedTuple):
-    """Run r of a row ends before cell ends[r] and has the kind kinds[r], or MIXED, but for the cells `odd`. A row's
-    runs are those from starts[row] to starts[row + 1], its odd cells those from odd_starts[row] to odd_starts[row + 1].
+    """Run r of a row ends before cell ends[r] and has the class classes[r], or MIXED, but for the cells `odd`.
+
+    The runs of a row are those from starts[row] to starts[row + 1], its odd cells those from odd_starts[row] to
+    odd_starts[row + 1].
     """
 
     starts: np.ndarray | None
     ends: np.ndarray | None
-    kinds: np.ndarray | None
+    classes: np.ndarray | None
     odd_starts: np.ndarray | None
     odd: np.ndarray | None
 
 
 def find_class_runs(terms: StencilCoefficients) -> ClassRuns:
-    """The runs of all rows, numbered z ny + y; all None for a problem of a single kind."""
+    """The runs of all rows, numbered z ny + y; all None where there is a single cell class."""
     if terms.kinds is None:
         return ClassRuns(None, None, None, None, None)
     rows = terms.kinds.reshape(-1, terms.shape[2])
@@ -48,41 +50,41 @@ def find_class_runs(terms: StencilCoefficients) -> ClassRuns:
         nothing = np.empty(0, np.int32)
         _find(rows, starts[1:], odd_starts[1:], nothing, nothing, nothing, False)
         starts, odd_starts = np.cumsum(starts), np.cumsum(odd_starts)
-        ends, kinds, odd = (np.empty(n, np.int32) for n in (starts[-1], starts[-1], odd_starts[-1]))
-        _find(rows, starts, odd_starts, ends, kinds, odd, True)
-    return ClassRuns(starts, ends, kinds, odd_starts, odd)
+        ends, classes, odd = (np.empty(n, np.int32) for n in (starts[-1], starts[-1], odd_starts[-1]))
+        _find(rows, starts, odd_starts, ends, classes, odd, True)
+    return ClassRuns(starts, ends, classes, odd_starts, odd)
 
 
 @parallel_jit
-def _find(rows, starts, odd_starts, ends, kinds, odd, fill):
+def _find(rows, starts, odd_starts, ends, classes, odd, fill):
     """Fill in the runs and odd cells of every row, or first only count them."""
     for index in prange(rows.shape[0]):
         row, n = rows[index], rows.shape[1]
         run, cell = (starts[index], odd_starts[index]) if fill else (0, 0)
         for first in range(0, n, STRETCH):
             end = min(n, first + STRETCH)
-            kind = _kind_of(row, first, end)
-            if fill and kind != MIXED:
-                cell = _list_odd(row, first, end, kind, odd, cell)
-            elif kind != MIXED:
+            cell_class = _class_of_stretch(row, first, end)
+            if fill and cell_class != MIXED:
+                cell = _list_odd(row, first, end, cell_class, odd, cell)
+            elif cell_class != MIXED:
                 cell += _odd_cells(row, first, end)
-            if end == n or _kind_of(row, end, min(n, end + STRETCH)) != kind:
+            if end == n or _class_of_stretch(row, end, min(n, end + STRETCH)) != cell_class:
                 if fill:
-                    ends[run], kinds[run] = end, kind
+                    ends[run], classes[run] = end, cell_class
                 run += 1
         if not fill:
             starts[index], odd_starts[index] = run, cell
 
 
 @inlined
-def _kind_of(row, first, end):
-    """The kind of a stretch, or MIXED."""
+def _class_of_stretch(row, first, end):
+    """The class of a stretch, or MIXED."""
     return MIXED if _odd_cells(row, first, end) > MAX_ODD_CELLS else np.int64(row[(first + end) // 2])
 
 
 @inlined
 def _odd_cells(row, first, end):
-    """How many cells of a stretch are not of the kind of its middle one."""
+    """How many cells of a stretch are of another class than its middle one."""
     count = 0
     for x in range(first, end):
         count += row[x] != row[(first + end) // 2]
@@ -90,10 +92,10 @@ def _odd_cells(row, first, end):
 
 
 @inlined
-def _list_odd(row, first, end, kind, odd, cell):
-    """List the cells of a stretch that are of another kind, from place `cell` on; the place behind them."""
+def _list_odd(row, first, end, cell_class, odd, cell):
+    """List the odd cells of a stretch, from place `cell` on, and give the place behind them."""
     for x in range(first, end):
-        if row[x] != kind:
+        if row[x] != cell_class:
             odd[cell] = x
             cell += 1
     return cell

@@ -1,26 +1,28 @@
 """CPU: several time steps in one pass over memory (overlapped tiles, planes streamed through rings).
 
-    planes of a tile that a thread holds in its L2 cache while it marches upwards in z, T = 3 steps at once:
+    Planes of a tile that a thread holds in its L2 cache while it marches upwards in z, T = 3 steps at once:
 
     level 0 (the field)                z-1   z  z+1     read once, asked for a plane ahead
     level 1 (a ring)              z-2  z-1   z          z is made from planes z-1, z, z+1 of level 0,
     level 2 (a ring)         z-3  z-2  z-1              then z-1 from planes z-2, z-1, z of level 1,
     level 3 (the new field)       z-2                   then z-2: written once, past the cache
 
-The grid is cut into slabs of planes, bands of rows and, where rows are long, ranges of columns. A tile is computed with
-an overlap of T - 1 rows and planes, one less at each level, so tiles need nothing from each other: T steps read a cell
-from memory once and write it once, 8/T bytes a cell update in float32 and 16/T in float64 (non-temporal stores spare
-reading the target), for 13 operations. In x the overlap is a cache line at all levels but the last, so that vectors
-stay whole; what lies beyond it is never right, and spoils a cell more at each level. The price: what overlaps is
-computed twice. A wall ends the overlap, a period does not. (Tiles that hand two rows a level on to the next, in place
-of the overlap in y, were no faster: what is handed on comes back from L3.)
+**Tiles.** The grid is cut into slabs of planes, bands of rows and, where rows are long, ranges of columns. A tile is
+computed with an overlap of T - 1 rows and planes, one less at each level, so that tiles need nothing from each other.
+T steps read a cell from memory once and write it once: 8/T bytes a cell update in float32 and 16/T in float64
+(non-temporal stores spare reading the target), for 13 operations. In x the overlap is a cache line at all levels but
+the last, so that vectors stay whole. What lies beyond it is never right, and spoils one more cell at each level, but
+not those that are kept. The price: what overlaps is computed twice. A boundary ends the overlap, a period does not.
+(Tiles that hand two rows a level on to the next, in place of the overlap in y, were no faster: these rows come back
+from L3.)
 
-Stages made of two fields, Y_{j-1} and Y_{j-2} (see `stages`), go the same way: level l takes its own cells of level
-l - 2 besides the planes of level l - 1, and the last two levels are written, 16/T bytes a cell in float32.
+**Levels.** A level follows the one below a few rows at a time. So the rows just made are still in L1 when they serve as
+upper neighbours, and a ring holds two planes and these few rows, not three planes. One step at once is the case T = 1,
+with neither rings nor overlap. Every row of every level goes through `rows.advance_row` or its equal in `row_vectors`:
+the bits do not depend on T.
 
-A level follows the one below a few rows at a time, so the rows just made are still in L1 when they serve as upper
-neighbours, and a ring need not hold three planes but two and those few rows. One step at once is the case T = 1, with
-neither rings nor overlap. Every row of every level goes through `cpu_rows.advance_row`: the bits do not depend on T.
+**Stages** made of two fields, Y_{j-1} and Y_{j-2} (see `rk_stages`), go the same way: level l takes its own cells of
+level l - 2 besides the planes of level l - 1, and the last two levels are written, 16/T bytes a cell in float32.
 
 Source: Nguyen, Satish, Chhugani, Kim, Dubey: 3.5-D Blocking Optimization for Stencil Computations on Modern CPUs and
 GPUs, SC 2010; here without barriers between threads, each of which has tiles of its own.
@@ -83,8 +85,8 @@ SCRATCH_ROWS = 5  # of each thread, before its rings: ghosts beyond y_min, y_max
 
 
 class CpuSources(NamedTuple):
-    """Sources: `table` (rows, n) by kind, times `dt`, and `field` by cell, times `gain` (rows). Arrays, or pointers in
-    compiled code."""
+    """Sources: `table` (rows, n) by cell class, times `dt`, and `field` by cell, times `gain` (rows). Arrays, or
+    pointers in compiled code."""
 
     table: np.ndarray | None
     table_rows: int
@@ -95,8 +97,8 @@ class CpuSources(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """Scratch rows are `pitch` elements apart; `per_line` elements make a cache line; `rows` by which a level is ahead
-    of the next; whether results bypass the cache on their way to the field."""
+    """pitch: elements from scratch row to scratch row. per_line: elements of a cache line. rows: by how many rows a
+    level is ahead of the next. stream: whether results go past the cache to the field."""
 
     pitch: int
     per_line: int
@@ -105,8 +107,8 @@ class Buffers(NamedTuple):
 
 
 class CpuTile(NamedTuple):
-    """Planes z0..z1, rows y0..y1 and columns x0..x1: the `block`-th of the blocks that a plane is cut into. (Columns
-    are cut at multiples of a cache line, and not at all where the grid is periodic in x.)"""
+    """Planes z0 <= z < z1, rows y0 <= y < y1 and columns x0 <= x < x1: the `block`-th of the blocks that a plane is cut
+    into. Columns are cut at multiples of a cache line, and not at all where the grid is periodic in x."""
 
     z0: int
     z1: int
@@ -118,10 +120,13 @@ class CpuTile(NamedTuple):
 
 
 class CpuStages(NamedTuple):
-    """What steps are made of besides the exchange, if they are stages (see `stages`): fields `before` Y_{j-2}, and
-    `start` Y_0 and `one` Y_1, which are read unless `of_two`; all None for explicit steps. `second` is written by the
-    last stage but one of several; numbers of each (rows, NUMBERS) flat, see `rows.StageOperands`; and `shares` (rows,)
-    of the heat of each that enter the ledger. The last row stays. Arrays, or pointers in compiled code."""
+    """What steps are made of besides the exchange, if they are Runge-Kutta stages (see `rk_stages`).
+
+    before, start, one: the fields Y_{j-2}, Y_0 and Y_1, all None for explicit steps. of_two: whether the stages are
+    two-term stages, which do not read start and one. second: where the last stage but one of several is written.
+    numbers: (rows, NUMBERS) flat, see `StageOperands`. shares: (rows,) of the heat of each that enter the ledger. The
+    last of the rows serves all later ones. Arrays, or pointers in compiled code.
+    """
 
     before: np.ndarray | None
     start: np.ndarray | None
@@ -138,8 +143,8 @@ EULER = CpuStages(None, None, None, None, None, np.ones(1), 1, False)
 
 
 class RowRun(NamedTuple):
-    """Rows y0..y1 and columns x0..x1 of plane z at level number `level` of a tile with levels 0..`last`, in step number
-    `step` of a batch: from the field or a ring, to the next ring or the new field."""
+    """Rows y0 <= y < y1 and columns x0 <= x < x1 of plane z at level `level` of a tile with levels 0 to `last`, in step
+    `step` of a batch. They come from the field or a ring and go to the next ring or the new field."""
 
     z: int
     y0: int
@@ -161,43 +166,45 @@ class RowCells(NamedTuple):
 
 
 @parallel_jit
-def advance(u, v, steps, fused, grid, buffers, tiles, scratch, m, h, w, taps, flows, tapped, stages):
-    """`steps` time steps, at most `fused` a pass; they end in u after an even number of passes, in v after an odd.
+def advance(u, v, steps, fused, grid, buffers, tiles, scratch, e, s, b, ambient_faces, flows, ambient_heat, stages):
+    """Take `steps` time steps, at most `fused` a pass; they end in u after an even number of passes, in v after an odd.
 
-    u, v, scratch (threads, elements): see `cpu_memory.padded`. tiles (count, 7): see Tile; shared out among threads.
-    m, h, w, taps: Medium, Heat, Walls and TappedFaces, which take one step a pass. flows (blocks, nz, 6): heat that
-    entered through the walls of each plane of each block, J, added to; tapped: see `add_ambient_heat`. stages: Stages
-    that take one pass, of which a single one may be written over `before`; or EULER.
+    u, v, scratch (threads, elements): see `pointers.padded`. tiles (count, 7): `CpuTile`s, shared out among threads.
+    e, s, b, ambient_faces: `CpuExchange`, `CpuSources`, `CpuBoundaryFaces` and `AmbientFacePairs`, all of arrays; with
+    ambient faces a pass takes one step. flows (blocks, nz, 6): heat that entered through the boundary faces of each
+    plane of each block, J, added to. ambient_heat: see `add_ambient_heat`. stages: `CpuStages`, which take one pass,
+    and of which a single one may be written over `before`; or EULER.
     """
     threads, count, passes = scratch.shape[0], tiles.shape[0], -(-steps // fused)
     for number in range(passes):
         first, end = steps * number // passes, steps * (number + 1) // passes
         old, new = (u, v) if number % 2 == 0 else (v, u)
-        if taps.cells.size:
+        if ambient_faces.cells.size:
             share = stages.shares[min(first, stages.rows - 1)]
-            for block in prange(tapped.shape[0]):
-                add_ambient_heat(np.int64(block), old, taps, w.weights, share, tapped)
+            for block in prange(ambient_heat.shape[0]):
+                add_ambient_heat(np.int64(block), old, ambient_faces, b.weights, share, ambient_heat)
         for index in prange(threads):
             thread = np.int64(index)  # prange counts in unsigned numbers
             # Pointers from here on: functions would count references to arrays, row by row.
-            runs = pointer(m.starts), pointer(m.ends), pointer(m.run_kinds), pointer(m.odd_starts), pointer(m.odd)
-            medium = CpuExchange(m.rx, m.ry, m.rz, pointer(m.rates), pointer(m.kinds), *runs, m.count)
-            heat = CpuSources(pointer(h.table), h.table_rows, h.dt, pointer(h.field), pointer(h.gain), h.gain_rows)
-            tables = pointer(w.offsets), pointer(w.closed), pointer(w.weights)
-            walls = CpuBoundaryFaces(pointer(w.a), pointer(w.b), w.rows, w.size, w.per_cell, *tables, w.count)
+            runs = pointer(e.starts), pointer(e.ends), pointer(e.run_classes), pointer(e.odd_starts), pointer(e.odd)
+            exchange = CpuExchange(e.rx, e.ry, e.rz, pointer(e.rates), pointer(e.classes), *runs, e.class_count)
+            sources = CpuSources(pointer(s.table), s.table_rows, s.dt, pointer(s.field), pointer(s.gain), s.gain_rows)
+            tables = pointer(b.offsets), pointer(b.closed), pointer(b.weights)
+            boundary = CpuBoundaryFaces(pointer(b.a), pointer(b.b), b.rows, b.size, b.per_cell, *tables, b.class_count)
             fields = pointer(stages.before), pointer(stages.start), pointer(stages.one), pointer(stages.second)
             numbers, shares = pointer(stages.numbers), pointer(stages.shares)
             made_of = CpuStages(*fields, numbers, shares, stages.rows, stages.of_two)
-            source, target, own, flow = pointer(old), pointer(new), row_pointer(scratch, thread), pointer(flows)
+            given, flow = (exchange, sources, boundary), pointer(flows)
+            source, target, own = pointer(old), pointer(new), row_pointer(scratch, thread)
             for t in range(thread * count // threads, (thread + 1) * count // threads):
                 z0, z1, y0, y1, x0, x1 = tiles[t, 0], tiles[t, 1], tiles[t, 2], tiles[t, 3], tiles[t, 4], tiles[t, 5]
                 tile = CpuTile(z0, z1, y0, y1, x0, x1, tiles[t, 6])
-                _tile(source, target, tile, first, end - first, grid, buffers, own, medium, heat, walls, flow, made_of)
+                _advance_tile(source, target, tile, first, end - first, grid, buffers, own, *given, flow, made_of)
 
 
 @called
-def _tile(u, v, tile, first, steps, grid, buffers, scratch, medium, heat, walls, flows, stages):
-    """`steps` time steps of a tile, a few rows of a plane at a time, level by level."""
+def _advance_tile(u, v, tile, first, steps, grid, buffers, scratch, exchange, sources, boundary, flows, stages):
+    """Take `steps` time steps of a tile, a few rows of a plane at a time, level by level."""
     widest_vectors()
     overlap = steps - 1
     z0, z1 = widened(tile.z0, tile.z1, overlap, grid.nz, grid.wrap_z)
@@ -218,59 +225,65 @@ def _tile(u, v, tile, first, steps, grid, buffers, scratch, medium, heat, walls,
                     below = PlaneRing(shifted(scratch, start), height, slots, buffers.pitch)
                     slot = ((z - z0) * height + first_y - y0) % slots
                     run = RowRun(z, first_y, end_y, first_x, end_x, level, overlap, first + level)
-                    _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, walls, flows, stages)
+                    _advance_rows(
+                        u, v, run, below, slot, tile, grid, buffers, scratch, exchange, sources, boundary, flows, stages
+                    )
 
 
 @inlined
-def _run(u, v, run, below, slot, tile, grid, buffers, scratch, medium, heat, walls, flows, stages):
-    """One time step of a run of rows, the first of them in a slot of the rings."""
+def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange, sources, boundary, flows, stages):
+    """Take one time step of a run of rows, the first of which is in slot `slot` of the rings."""
     from_field, to_field = run.level == 0, run.level == run.last
-    table = shifted(heat.table, min(run.step, heat.table_rows - 1) * medium.count)
-    gain = heat.gain[min(run.step, heat.gain_rows - 1)]
+    table = shifted(sources.table, min(run.step, sources.table_rows - 1) * exchange.class_count)
+    gain = sources.gain[min(run.step, sources.gain_rows - 1)]
     share = stages.shares[min(run.step, stages.rows - 1)]
     above = PlaneRing(shifted(below.start, below.slots * below.pitch), below.height, below.slots, below.pitch)
-    # A stage goes by scratch too: it may take the place of a field that it reads, and some cells are computed twice.
+    # A stage goes by way of scratch too: it may overwrite a field that it reads, and the cells at both ends of a row
+    # and at odd places are computed twice.
     in_scratch = to_field and (buffers.stream or stages.before is not None)
-    spare = heat.field is None and (in_scratch or not to_field)  # cells behind the row may be read and written
+    spare = sources.field is None and (in_scratch or not to_field)  # the row has room behind it in scratch
     n = run.x1 - run.x0
     room = -(-n // buffers.per_line) * buffers.per_line if spare else n
     vectors = n // buffers.per_line
-    whole = is_plain(medium.rates, heat.table, heat.field, stages.before) and vectors * buffers.per_line == n
-    own, end = tile.x0 - run.x0, tile.x1 - run.x0  # cells of a row that no other tile answers for
+    whole = is_plain(exchange.rates, sources.table, sources.field, stages.before) and vectors * buffers.per_line == n
+    own, end = tile.x0 - run.x0, tile.x1 - run.x0  # the cells of a row that this tile owns; their heat is counted
     for y in range(run.y0, run.y1):
         place = place_of(run.z, y, run.x0, grid)
         in_tile = tile.z0 <= run.z < tile.z1 and tile.y0 <= y < tile.y1
-        book = RowLedger(shifted(flows, (tile.block * grid.nz + place.z) * 6), share, own, end if in_tile else own)
-        kinds = shifted(medium.kinds, place.c)
+        ledger = RowLedger(shifted(flows, (tile.block * grid.nz + place.z) * 6), share, own, end if in_tile else own)
+        classes = shifted(exchange.classes, place.c)
         values = rows_in_field(u, place) if from_field else rows_in_ring(below, slot)
-        values, low, high = _with_ghosts(values, kinds, place, run, grid, buffers, scratch, walls, book)
-        sources = RowSources(table, heat.dt, shifted(heat.field, place.c), gain)
-        combination = _combination(stages, stages.before, u, run, below, slot, place.c)
+        values, low, high = _with_ghosts(values, classes, place, run, grid, buffers, scratch, boundary, ledger)
+        row_sources = RowSources(table, sources.dt, shifted(sources.field, place.c), gain)
+        operands = _stage_operands(stages, stages.before, u, run, below, slot, place.c)
         out = shifted(v, place.c) if to_field else row_in_ring(above, slot)
         if from_field:
-            _ask_for_later_rows(stages.before, values.c, place.c, n, grid, buffers)
+            _prefetch_later_rows(stages.before, values.c, place.c, n, grid, buffers)
         if whole and not (in_scratch and elements_to_line(out)):
             c, ym, yp, zm, zp = values
             if in_scratch:
-                row_past_cache(out, vectors, c, ym, yp, zm, zp, low, high, medium.rx, medium.ry, medium.rz)
+                row_past_cache(out, vectors, c, ym, yp, zm, zp, low, high, exchange.rx, exchange.ry, exchange.rz)
             else:
-                row_of_vectors(out, vectors, c, ym, yp, zm, zp, low, high, medium.rx, medium.ry, medium.rz)
+                row_of_vectors(out, vectors, c, ym, yp, zm, zp, low, high, exchange.rx, exchange.ry, exchange.rz)
         else:
             done = shifted(scratch, 4 * buffers.pitch) if in_scratch else out
             at = place.z * grid.ny + place.y
             row, ends = RowCells(n, room, at, run.x0), (low, high)
-            _advance_row(done, row, ends, values, kinds, medium, sources, combination, stages.before, stages.of_two)
+            _advance_row(
+                done, row, ends, values, classes, exchange, row_sources, operands, stages.before, stages.of_two
+            )
             if in_scratch:
-                _put_row(out, done, n, buffers)
+                _copy_row(out, done, n, buffers)
         if in_tile and run.level == run.last - 1:
-            _put_second(stages.second, place.c + own, shifted(out, own), end - own, buffers)
+            _keep_second(stages.second, place.c + own, shifted(out, own), end - own, buffers)
         slot = turned(slot + 1, below.slots)
 
 
 @inlined
-def _combination(stages, before, u, run, below, slot, at):
-    """What a row of a stage is made of: Y_{j-2} is a field, or what was the field before this pass, or in the ring
-    below that of Y_{j-1}. (`before` is passed as Numba prunes branches on None for arguments alone.)"""
+def _stage_operands(stages, before, u, run, below, slot, at):
+    """What a row of a stage is made of. Y_{j-2} is a field at level 0, the field u at level 1, and at later levels in
+    the ring below that of Y_{j-1}. (`before` is an argument because Numba prunes branches on None for arguments
+    alone.)"""
     row = shifted(before, at)
     if before is not None:
         if run.level == 1:
@@ -282,21 +295,21 @@ def _combination(stages, before, u, run, below, slot, at):
 
 
 @inlined
-def _advance_row(out, row, ends, values, kinds, medium, sources, combination, before, of_two):
-    """Take the loop for stages of two fields, or the loop for all others. Which one is decided at run time, once a row,
-    so that one compiled `advance` serves both. (`before` is passed for pruning: see `_combination`.)"""
+def _advance_row(out, row, ends, values, classes, exchange, sources, operands, before, of_two):
+    """Take the loop for two-term stages, or the loop for all others. Which one is decided at run time, once a row, so
+    that one compiled `advance` serves both. (`before` is an argument for the pruning: see `_stage_operands`.)"""
     n, room, at, x = row.n, row.room, row.number, row.x
     low, high = ends
     if before is None or not of_two:
-        advance_row(out, n, room, low, high, values, kinds, medium, at, x, sources, combination)
+        advance_row(out, n, room, low, high, values, classes, exchange, at, x, sources, operands)
     elif before is not None:
-        made_of = StageOperands(combination.before, None, None, combination.numbers)
-        advance_row(out, n, room, low, high, values, kinds, medium, at, x, sources, made_of)
+        two_terms = StageOperands(operands.before, None, None, operands.numbers)
+        advance_row(out, n, room, low, high, values, classes, exchange, at, x, sources, two_terms)
 
 
 @inlined
-def _ask_for_later_rows(before, row, at, n, grid, buffers):
-    """Ask for the n cells of the fields that are needed a plane later."""
+def _prefetch_later_rows(before, row, at, n, grid, buffers):
+    """Prefetch n cells of the fields that are needed one plane later."""
     for i in range(0, n, buffers.per_line):
         prefetch(row, 2 * grid.ny * grid.nx + i)
     if before is not None:
@@ -305,41 +318,42 @@ def _ask_for_later_rows(before, row, at, n, grid, buffers):
 
 
 @inlined
-def _put_second(second, at, row, n, buffers):
-    """Keep a row of the last step but one, if that is wanted."""
+def _keep_second(second, at, row, n, buffers):
+    """Keep a row of the last step but one, if that is to be kept."""
     if second is not None:
-        _put_row(shifted(second, at), row, n, buffers)
+        _copy_row(shifted(second, at), row, n, buffers)
 
 
 @inlined
-def _with_ghosts(values, kinds, place, run, grid, buffers, scratch, walls, book):
-    """The rows with ghosts where a row beside lies beyond a wall, and the values beyond the two ends of the row."""
+def _with_ghosts(values, classes, place, run, grid, buffers, scratch, boundary, ledger):
+    """The row and those beside it, with ghost values in place of rows beyond a boundary; and the values beyond the two
+    ends of the row."""
     c, ym, yp, zm, zp = values
     y, z, nx, pitch, step = place.y, place.z, grid.nx, buffers.pitch, run.step
     n, in_z, in_y = run.x1 - run.x0, z * nx + run.x0, y * nx + run.x0
     if y == 0 and not grid.wrap_y:
-        ym = ghost_row(scratch, n, c, kinds, face_at(walls, Y_MIN, step, in_z, book))
+        ym = ghost_row(scratch, n, c, classes, face_at(boundary, Y_MIN, step, in_z, ledger))
     if y == grid.ny - 1 and not grid.wrap_y:
         out = shifted(scratch, pitch)
-        yp = ghost_row(out, n, c, kinds, face_at(walls, Y_MAX, step, in_z, book))
+        yp = ghost_row(out, n, c, classes, face_at(boundary, Y_MAX, step, in_z, ledger))
     if z == 0 and not grid.wrap_z:
         out = shifted(scratch, 2 * pitch)
-        zm = ghost_row(out, n, c, kinds, face_at(walls, Z_MIN, step, in_y, book))
+        zm = ghost_row(out, n, c, classes, face_at(boundary, Z_MIN, step, in_y, ledger))
     if z == grid.nz - 1 and not grid.wrap_z:
         out = shifted(scratch, 3 * pitch)
-        zp = ghost_row(out, n, c, kinds, face_at(walls, Z_MAX, step, in_y, book))
+        zp = ghost_row(out, n, c, classes, face_at(boundary, Z_MAX, step, in_y, ledger))
     if grid.wrap_x:
         return NeighbourRows(c, ym, yp, zm, zp), c[n - 1], c[0]
     at, low, high = z * grid.ny + y, c[-1], c[n]
     if run.x0 == 0:
-        low = ghost_cell(c, 0, kinds, face_at(walls, X_MIN, step, at, book))
+        low = ghost_cell(c, 0, classes, face_at(boundary, X_MIN, step, at, ledger))
     if run.x1 == nx:
-        high = ghost_cell(c, n - 1, kinds, face_at(walls, X_MAX, step, at, book))
+        high = ghost_cell(c, n - 1, classes, face_at(boundary, X_MAX, step, at, ledger))
     return NeighbourRows(c, ym, yp, zm, zp), low, high
 
 
 @inlined
-def _put_row(out, line, n, buffers):
+def _copy_row(out, line, n, buffers):
     """Copy a finished row to its place."""
     if buffers.stream:
         _stream_row(out, line, n, buffers.per_line)
@@ -350,7 +364,8 @@ def _put_row(out, line, n, buffers):
 
 @inlined
 def _stream_row(out, line, n, per_line):
-    """Copy a row to its place past the cache; what is not a whole cache line goes the ordinary way."""
+    """Copy a row to its place past the cache: it is not read again before the field has gone through the cache, and a
+    line that is written whole need not be read first. What is not a whole cache line goes the ordinary way."""
     head = min(n, elements_to_line(out))
     lines = (n - head) // per_line
     for i in range(head):

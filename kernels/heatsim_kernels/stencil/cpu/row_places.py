@@ -1,4 +1,4 @@
-"""CPU: where rows of cells lie: in a field, around its periods, or in a ring that holds a level's last planes."""
+"""CPU: where rows of cells lie: in a field, around a period, or in a ring with the last planes of a level."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from heatsim_kernels.stencil.cpu.rows import NeighbourRows
 
 
 class CpuGrid(NamedTuple):
-    """Cells by axis, and whether the index wraps. (Flat, since Numba passes no tuples within tuples to threads.)"""
+    """Cells along each axis, and whether the index wraps. It is flat because Numba passes no nested tuples to
+    threads."""
 
     nz: int
     ny: int
@@ -21,8 +22,8 @@ class CpuGrid(NamedTuple):
 
 
 class RowPlace(NamedTuple):
-    """A row of the grid, or its cells from some column on: plane, row, and where they and the rows beside them start in
-    the field (themselves at a wall)."""
+    """A row of the grid, or its cells from some column on: plane, row, and the flat indices of its first cell and of
+    those in the rows beside (of the cell itself beyond a boundary)."""
 
     z: int
     y: int
@@ -34,8 +35,8 @@ class RowPlace(NamedTuple):
 
 
 class PlaneRing(NamedTuple):
-    """Rows of the last planes of a level, `pitch` elements apart: `height` rows a plane, `slots` rows in all. They
-    start with the column that is being asked for."""
+    """Rows of the last planes of a level, `pitch` elements apart: `height` rows a plane, `slots` rows in all. `start`
+    points to the column that is asked for."""
 
     start: int
     height: int
@@ -45,7 +46,7 @@ class PlaneRing(NamedTuple):
 
 @inlined
 def widened(first, end, margin, n, wraps):
-    """A range of planes or rows widened by a margin, which ends at walls."""
+    """A range of planes or rows, widened by a margin at both ends but not beyond a boundary."""
     if wraps:
         return first - margin, end + margin
     return max(0, first - margin), min(n, end + margin)
@@ -70,7 +71,7 @@ def place_of(z, y, x, grid):
 
 @inlined
 def rows_in_field(u, p):
-    """A row and those beside it, in a whole field or its zones."""
+    """A row and those beside it, in the field."""
     return NeighbourRows(shifted(u, p.c), shifted(u, p.ym), shifted(u, p.yp), shifted(u, p.zm), shifted(u, p.zp))
 
 
@@ -94,5 +95,5 @@ def row_in_ring(ring, slot):
 
 @inlined
 def turned(slot, slots):
-    """A slot of a ring, at most once around it."""
+    """The slot for a number that is at most once around the ring."""
     return slot + slots if slot < 0 else (slot - slots if slot >= slots else slot)

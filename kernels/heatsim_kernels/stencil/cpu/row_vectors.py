@@ -1,9 +1,9 @@
-"""CPU: a row of whole vectors in a uniform material without sources, in vector instructions of our own.
+"""CPU: a step of a row of whole vectors, in a uniform material without sources, in vector instructions of our own.
 
-before   [ a b c d ]            The row loop of `cpu_rows` has LLVM load each vector of neighbours in x again, and
-cells    [ e f g h ]  next ...  its results go by L1 to where they leave past the cache. Here cells are loaded
-xm = [ d e f g ]                once, as vectors of a cache line, their neighbours in x cut out of two of them,
-xp = [ f g h i ]                and results leave at once.
+before   [ a b c d ]            For the row loop of `rows`, LLVM loads the vectors of neighbours in x once more, and the
+cells    [ e f g h ]  next ...  results go by way of L1 to where they leave past the cache. Here cells are loaded once,
+xm = [ d e f g ]                as vectors of a cache line; their neighbours in x are cut out of two of them; and
+xp = [ f g h i ]                results leave at once.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, send_past_cache
 
 
 def _row(past_cache):
-    """call(out, vectors, c, ym, yp, zm, zp, low, high, rx, ry, rz): one explicit step of a row of cells, whole vectors,
-    by `physics.second_difference`; `low`, `high` are the values beyond its ends. `past_cache`: `out` starts a cache
-    line. A vector behind each row must be readable."""
+    """Build call(out, vectors, c, ym, yp, zm, zp, low, high, rx, ry, rz): one explicit step of a row of whole vectors,
+    by `physics.second_difference`.
+
+    low, high: values beyond the two ends of the row. past_cache: results are written past the cache, and `out` must
+    start a cache line. A vector behind each row must be readable.
+    """
 
     @intrinsic
     def row(typing_context, out, vectors, c, ym, yp, zm, zp, low, high, rx, ry, rz):
@@ -38,7 +41,7 @@ def _row(past_cache):
 
 
 class _Step:
-    """Generates the code of a row; what is handed on from vector to vector stands in variables."""
+    """Generates the code for a row; what is handed on from vector to vector is kept in variables."""
 
     def __init__(self, context, builder, signature, args, past_cache):
         self._builder, self._args, self._past_cache = builder, args, past_cache
@@ -51,7 +54,7 @@ class _Step:
         self._cells = cgutils.alloca_once_value(builder, self.load(2, args[1].type(0)))
 
     def load(self, number, index):
-        """Vector `index` of the row that is argument `number`."""
+        """Vector `index` of the row that is argument `number`, which starts at any element: an unaligned load."""
         return self._builder.load(self._place(number, index), align=self._bytes)
 
     def lane(self, value, at):
@@ -59,7 +62,7 @@ class _Step:
         return self._builder.insert_element(ir.Constant(self._vector, None), value, ir.IntType(32)(at))
 
     def take(self, index, behind):
-        """Vector `index` a step on; `behind`: the vector of cells after it."""
+        """Take one step of vector `index`. behind: the vector of cells after it."""
         b, lanes = self._builder, self._lanes
         before, cells = b.load(self._before), b.load(self._cells)
         xm = self._cut(before, cells, lanes - 1)
@@ -70,6 +73,7 @@ class _Step:
         dz = b.fadd(b.fsub(zm, twice), zp)
         rx, ry, rz = self._rates
         new = self._fma(rz, dz, self._fma(ry, dy, self._fma(rx, dx, cells)))
+        # A row past the cache starts a cache line, as such stores must; other rows start anywhere.
         stored = b.store(new, self._place(0, index), align=CACHE_LINE if self._past_cache else self._bytes)
         if self._past_cache:
             send_past_cache(b, stored)

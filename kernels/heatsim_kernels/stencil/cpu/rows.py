@@ -1,7 +1,7 @@
-"""CPU: one explicit step of one row of cells, vectorised.
+"""CPU: one explicit step or one stage of one row of cells, vectorised.
 
-The row's neighbours come as pointers, wherever they lie: in the field, around a period, in a ring of planes, or as
-ghosts in scratch. The row loop never learns of it.
+The neighbours of the row come as pointers, wherever they lie: in the field, around a period, in a ring of planes, or in
+scratch with ghost values. The row loop does not know.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ staged_of_two = inlined(physics.staged_of_two)
 
 
 class NeighbourRows(NamedTuple):
-    """Pointers to a row of values and the rows beside it."""
+    """Pointers to a row of values and to the rows beside it."""
 
     c: int
     ym: int
@@ -35,26 +35,26 @@ class NeighbourRows(NamedTuple):
 
 
 class CpuExchange(NamedTuple):
-    """Exchange: rates `rx, ry, rz` a step where they are the same everywhere, else `rates` flat (n, 6) of the kinds;
-    `kinds` of the cells, and from `starts` on the `cpu_runs.Runs` of the rows. Arrays, or pointers in compiled code;
-    None where there is a single kind."""
+    """Exchange rates a step: rx, ry, rz where they are the same everywhere, else `rates`, (n, 6) flat, of the cell
+    classes. classes: the class of each cell; from `starts` on, the `ClassRuns` of the rows. Arrays, or pointers in
+    compiled code; None where there is a single class."""
 
     rx: float
     ry: float
     rz: float
     rates: np.ndarray | None
-    kinds: np.ndarray | None
+    classes: np.ndarray | None
     starts: np.ndarray | None
     ends: np.ndarray | None
-    run_kinds: np.ndarray | None
+    run_classes: np.ndarray | None
     odd_starts: np.ndarray | None
     odd: np.ndarray | None
-    count: int  # of kinds
+    class_count: int
 
 
 class RowSources(NamedTuple):
-    """Sources of a row in one step: pointers to `table` by kind, to be multiplied by `dt`, and to `field` by cell, to
-    be multiplied by `gain`."""
+    """Sources of a row in one step: pointers to `table` by cell class, to be multiplied by `dt`, and to `field` by
+    cell, to be multiplied by `gain`."""
 
     table: int | None
     dt: float
@@ -63,9 +63,9 @@ class RowSources(NamedTuple):
 
 
 class StageOperands(NamedTuple):
-    """What a stage of several is made of besides the exchange (see `stages`), in a row of cells: pointers to `before`
-    Y_{j-2}, `start` Y_0 and `one` Y_1, None where they are not read, and to the coefficients mu, nu, gamma and rate,
-    behind which there is a zero."""
+    """What a Runge-Kutta stage is made of besides the exchange (see `rk_stages`), in a row of cells: pointers to
+    `before`, Y_{j-2}, `start`, Y_0, and `one`, Y_1, None where they are not read; and to the coefficients mu, nu, gamma
+    and rate, followed by a zero, from which a new value starts in the precision of the field."""
 
     before: int | None
     start: int | None
@@ -74,29 +74,29 @@ class StageOperands(NamedTuple):
 
 
 @inlined
-def kind_of(kinds, i):
-    """The kind of cell i of a row."""
-    if kinds is None:
+def class_of(classes, i):
+    """The class of cell i of a row."""
+    if classes is None:
         return 0
-    return np.int64(load(kinds, i))
+    return np.int64(load(classes, i))
 
 
 @inlined
-def _cell(i, xm, xp, kind, u, m, rates, table, field, heat, before, start, one, numbers):
-    """The new value of cell i of a row, of a kind and between two others in x."""
+def _new_value(i, xm, xp, cell_class, u, exchange, rates, table, field, sources, before, start, one, numbers):
+    """The new value of cell i of a row, of a cell class, with xm and xp beside it."""
     c = load(u.c, i)
     ym, yp, zm, zp = load(u.ym, i), load(u.yp, i), load(u.zm, i), load(u.zp, i)
     new = c
     if before is not None:
         new = load(numbers, ZERO)
     if table is not None:
-        new = fma(heat.dt, load(table, kind), new)
+        new = fma(sources.dt, load(table, cell_class), new)
     if field is not None:
-        new = fma(heat.gain, load(field, i), new)
+        new = fma(sources.gain, load(field, i), new)
     if rates is None:
-        new = second_difference(new, c, xm, xp, ym, yp, zm, zp, m.rx, m.ry, m.rz)
+        new = second_difference(new, c, xm, xp, ym, yp, zm, zp, exchange.rx, exchange.ry, exchange.rz)
     else:
-        at = 6 * kind
+        at = 6 * cell_class
         rxm, rxp, rym, ryp = load(rates, at), load(rates, at + 1), load(rates, at + 2), load(rates, at + 3)
         rzm, rzp = load(rates, at + 4), load(rates, at + 5)
         new = face_differences(new, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp)
@@ -110,64 +110,57 @@ def _cell(i, xm, xp, kind, u, m, rates, table, field, heat, before, start, one, 
 
 @inlined
 def is_plain(rates, table, field, before):
-    """Whether a step is one in a uniform material without sources."""
+    """Whether this is an explicit step in a uniform material without sources."""
     return rates is None and table is None and field is None and before is None
 
 
 @inlined
-def advance_row(out, n, room, low, high, u, kinds, m, row, x, heat, stage):
-    """One step of n cells of a row, or one stage; `low`, `high` are the values beyond the ends.
+def advance_row(out, n, room, low, high, u, classes, exchange, row, x, sources, stage):
+    """Take one step or one stage of n cells of a row.
 
-    `u` are the Rows of values, `kinds` those of the cells, which are the row's from the `x`-th on; the row is number
-    `row`. What lies before and behind the cells `u.c` in memory is read, and must be readable, but does not enter the
-    result. `out` has room for more than n cells: a row of whole vectors is faster than one with a remainder.
+    low, high: values beyond the two ends. u: `NeighbourRows`. classes: pointer to the classes of the cells. row, x: the
+    row's number and the column of its first cell, for its runs. What lies before and behind the cells u.c in memory is
+    read and must be readable, but does not enter the result. room: how many cells `out` has room for. What is written
+    behind the n cells means nothing: a loop over whole vectors is faster than one with a remainder.
     """
-    rates, table, field = m.rates, heat.table, heat.field  # Numba prunes branches on None for arguments alone
-    before, start, one, numbers = stage.before, stage.start, stage.one, stage.numbers
-    end, run = 0, _first_beyond(m.ends, m.starts, row, x)
+    # Numba prunes branches on None for arguments alone, so what may be None becomes an argument of `_new_value`.
+    operands = stage.before, stage.start, stage.one, stage.numbers
+    given = u, exchange, exchange.rates, sources.table, sources.field, sources, *operands
+    end, run = 0, _first_beyond(exchange.ends, exchange.starts, row, x)
     while end < n:
-        first, end, kind = end, min(n, _entry(m.ends, run, x + n) - x), _entry(m.run_kinds, run, 0)
+        first, end = end, min(n, _table_entry(exchange.ends, run, x + n) - x)
+        cell_class = _table_entry(exchange.run_classes, run, 0)
         run += 1
-        if kind == MIXED:
-            # The row's two ends are put right below; kinds have no padding.
+        if cell_class == MIXED:
+            # The two ends of the row are computed below. The array of classes has no padding to read beyond.
             for i in range(max(1, first), min(n - 1, end)):
-                xm, xp = load(u.c, i - 1), load(u.c, i + 1)
-                store(
-                    out,
-                    i,
-                    _cell(i, xm, xp, kind_of(kinds, i), u, m, rates, table, field, heat, before, start, one, numbers),
-                )
+                store(out, i, _new_value(i, load(u.c, i - 1), load(u.c, i + 1), class_of(classes, i), *given))
         else:
-            xm = load(u.c, first - 1)  # handed on from cell to cell: a vector is shifted where it would be loaded again
+            # xm is handed on from cell to cell: so LLVM shifts a vector that it would otherwise load again.
+            xm = load(u.c, first - 1)
             for i in range(first, end if end < n else room):
-                xp = load(u.c, i + 1)
-                store(out, i, _cell(i, xm, xp, kind, u, m, rates, table, field, heat, before, start, one, numbers))
+                store(out, i, _new_value(i, xm, load(u.c, i + 1), cell_class, *given))
                 xm = load(u.c, i)
-    for number in range(_first_beyond(m.odd, m.odd_starts, row, x - 1), _entry(m.odd_starts, row + 1, 0)):
-        i = _entry(m.odd, number, 0) - x
+    first_odd = _first_beyond(exchange.odd, exchange.odd_starts, row, x - 1)
+    for number in range(first_odd, _table_entry(exchange.odd_starts, row + 1, 0)):
+        i = _table_entry(exchange.odd, number, 0) - x
         if i >= n:
             break
-        xm, xp = load(u.c, i - 1), load(u.c, i + 1)
-        store(out, i, _cell(i, xm, xp, kind_of(kinds, i), u, m, rates, table, field, heat, before, start, one, numbers))
+        store(out, i, _new_value(i, load(u.c, i - 1), load(u.c, i + 1), class_of(classes, i), *given))
     last = n - 1
     right = load(u.c, 1) if n > 1 else high
-    store(out, 0, _cell(0, low, right, kind_of(kinds, 0), u, m, rates, table, field, heat, before, start, one, numbers))
+    store(out, 0, _new_value(0, low, right, class_of(classes, 0), *given))
     if n > 1:
-        left = load(u.c, last - 1)
-        store(
-            out,
-            last,
-            _cell(last, left, high, kind_of(kinds, last), u, m, rates, table, field, heat, before, start, one, numbers),
-        )
+        store(out, last, _new_value(last, load(u.c, last - 1), high, class_of(classes, last), *given))
 
 
 @inlined
 def _first_beyond(table, starts, row, x):
-    """The first entry of a row in a table of runs that is greater than x."""
-    first, end = _entry(starts, row, 0), _entry(starts, row + 1, 0)
+    """Place of the first entry of a row that is greater than x, in a table of runs, by bisection."""
+    first, end = _table_entry(starts, row, 0), _table_entry(starts, row + 1, 0)
     while first < end:
         middle = (first + end) // 2
-        if _entry(table, middle, 0) > x:
+        if _table_entry(table, middle, 0) > x:
             end = middle
         else:
             first = middle + 1
@@ -175,8 +168,9 @@ def _first_beyond(table, starts, row, x):
 
 
 @inlined
-def _entry(table, i, otherwise):
-    """Entry i of a table of runs; there is but one run a row, of kind 0, where there is a single kind."""
+def _table_entry(table, i, otherwise):
+    """Entry i of a table of runs. Without a table, for a single cell class, `otherwise`: each row is one run of class
+    0."""
     if table is None:
         return np.int64(otherwise)
     return np.int64(load(table, i))

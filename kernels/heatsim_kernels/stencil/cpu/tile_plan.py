@@ -1,7 +1,7 @@
-"""CPU: how many steps a pass takes, and how the grid is cut for it. Planning only; `cpu_pass` does the work.
+"""CPU: how many steps a pass takes, and how the grid is cut for it. Planning only; `fused_pass` does the work.
 
-Neither depends on the number of threads but for the slabs, which the energy ledger does not see: it is kept by block
-and plane, so that its sums are the same for any number of threads.
+Apart from the slabs, neither depends on the number of threads. The energy ledger does not see the slabs: it is kept by
+block and plane, so that its sums are the same for any number of threads.
 """
 
 from __future__ import annotations
@@ -17,29 +17,32 @@ from heatsim_kernels.stencil.cpu.fused_pass import SCRATCH_ROWS
 
 
 def _cache_bytes(size: Path) -> int:
-    """Size of a cache by Linux's file of it, which says 1024K or the like; 0 if there is none."""
+    """Size of a cache from its file in Linux's sysfs, which says 1024K or the like; 0 if there is none."""
     try:
         return 1024 * int(size.read_text().strip().removesuffix("K"))
     except (OSError, ValueError):
         return 0
 
 
-# Bytes of a tile's planes. Most of the 1 MiB of a Zen 4 core, and of more a smaller share: where another program runs
-# on the same core, it takes part of it. Of 2 MiB at most, since virtual machines may tell of more than there is.
+# Bytes of the planes of a tile. They take most of the 1 MiB of a Zen 4 core, and a smaller share of a larger cache, of
+# which another program on the same core takes a part. No more than 2 MiB are believed: virtual machines may report more
+# than there is.
 L2_BUDGET = max(832 * 1024, 5 * min(_cache_bytes(Path("/sys/devices/system/cpu/cpu0/cache/index2/size")), 2**21) // 8)
 L1_BUDGET = 36 * 1024  # bytes of the rows by which a level is ahead of the next; L1 has 32 KiB or more
-MAX_ROWS = 16  # of them
-MAX_FUSED_STEPS = 8  # more gains less than a tenth of a step's memory time
-MEMORY = 2.0  # time that a cell takes through memory, over its time in cache: measured on two cores of Zen 4
-SLAB = 16  # planes of a slab at least, if steps are fused: what a slab overlaps is computed twice
-WAYS = 8  # planes of grids of fewer than two slabs are shared out among threads: in so many tiles, or a multiple
-MIN_LINES = 32  # cache lines of a row that a tile has at least, unless the grid has fewer
-PREFETCHED = 18  # lines that a core fetches in vain behind a part of a row: fitted to runs of 64 to 512 lines
+MAX_ROWS = 16  # by which a level is ahead of the next
+MAX_FUSED_STEPS = 8  # more steps save less than a tenth of a step's memory time
+MEMORY_TIME = 2.0  # time of a cell through memory over its time in cache, measured on two cores of Zen 4
+MIN_SLAB = 16  # planes, if steps are fused: the overlap of slabs is computed twice
+MIN_BANDS = 8  # tiles of a plane, or a multiple, where there are fewer than two slabs: threads share out the planes
+MIN_LINES = 32  # cache lines of a row in a tile, unless the grid has fewer
+WASTED_LINES = (
+    18  # cache lines that a core prefetches in vain behind a part of a row: fitted to rows of 64 to 512 lines
+)
 
 
 class TilingShape(NamedTuple):
-    """What the plan depends on: cells (nz, ny, nx), whether they wrap in z, y and x, cells of a cache line, and of how
-    many `fields` a step is made: 1, or 2 of a stage."""
+    """What the plan depends on: cells (nz, ny, nx); whether they wrap in z, y and x; cells of a cache line; and the
+    number of fields that a step reads, 1, or 2 for a stage."""
 
     cells: tuple[int, int, int]
     wraps: tuple[bool, bool, bool]
@@ -48,8 +51,8 @@ class TilingShape(NamedTuple):
 
 
 class TilingCut(NamedTuple):
-    """A way to take `fused` steps a pass, in tiles of `height` rows and one of `parts` of each. Their rows are `pitch`
-    cache lines apart in scratch; `rows` is the number by which a level is ahead of the next."""
+    """A way to take `fused` steps a pass: in tiles of `height` rows, each cut into `parts`. pitch: cache lines from row
+    to row in scratch. rows: by how many rows a level is ahead of the next."""
 
     fused: int
     parts: int
@@ -59,15 +62,15 @@ class TilingCut(NamedTuple):
 
 
 def best_cut(shape: TilingShape, fused: int | None) -> TilingCut:
-    """The cut that should take the least time a step: work grows with the overlap, memory traffic falls with `fused`,
-    which is given or chosen."""
+    """The cut with the least estimated time a step: work grows with the overlap, memory traffic falls with `fused`.
+    fused: steps a pass, or None to choose them too."""
     choices = range(1, MAX_FUSED_STEPS + 1) if fused is None else (fused,)
     cuts = [_cut(shape, steps, parts) for steps in choices for parts in _numbers_of_parts(shape, steps)]
     return min(cuts, key=partial(_time_of_a_step, shape))
 
 
 def _numbers_of_parts(shape: TilingShape, fused: int) -> list[int]:
-    """Into how many parts rows may be cut. A single sweep gains nothing by it."""
+    """Into how many parts rows may be cut. A pass of one step gains nothing by it."""
     parts = [1]
     while fused > 1 and not shape.wraps[2] and _lines(shape) >= 2 * parts[-1] * MIN_LINES:
         parts.append(2 * parts[-1])
@@ -76,28 +79,28 @@ def _numbers_of_parts(shape: TilingShape, fused: int) -> list[int]:
 
 def _cut(shape: TilingShape, fused: int, parts: int) -> TilingCut:
     lines = -(-_lines(shape) // parts) + min(parts - 1, 2) * _margin(shape, fused)
-    # An odd number: rows of a power of two would all fall on one set of the cache.
+    # `| 1` makes the pitch odd: rows a power of two apart would all fall on the same set of the cache.
     pitch = lines | 1
     rows = max(1, min(MAX_ROWS, L1_BUDGET // (pitch * CACHE_LINE)))
-    # As many rows as let the planes of a tile stay in L2.
+    # As many rows as let the planes of a tile stay in L2:
     held = L2_BUDGET // (pitch * CACHE_LINE) - (fused - 1) * rows
     height = max(4, held // _planes(shape, fused) - 2 * (fused - 1))
-    return TilingCut(fused, parts, min(height, -(-shape.cells[1] // _ways(shape, parts))), pitch, rows)
+    return TilingCut(fused, parts, min(height, -(-shape.cells[1] // _band_multiple(shape, parts))), pitch, rows)
 
 
 def _planes(shape: TilingShape, fused: int) -> int:
-    """Planes of a tile that are in use: three of the field, the last one being fetched, two of another if a step is
-    made of two, and two (and some rows) of each level above."""
+    """Planes of a tile that are in use: three of the field, of which the last is being read; two of another field
+    that a stage reads; and two (and some rows) of each level above."""
     return 2 * fused - 1 + 2 * shape.fields
 
 
 def _time_of_a_step(shape: TilingShape, cut: TilingCut) -> float:
     (nz, ny, _), (wrap_z, wrap_y, _), fused = shape.cells, shape.wraps, cut.fused
-    z = _overlap(nz, max(SLAB, nz // 4), wrap_z, fused)
+    z = _overlap(nz, max(MIN_SLAB, nz // 4), wrap_z, fused)
     y = _overlap(ny, cut.height, wrap_y, fused)
     x = 2 * (cut.parts - 1) * _margin(shape, fused) / _lines(shape)
-    wasted = (cut.parts - 1) * PREFETCHED / _lines(shape)
-    memory = MEMORY * shape.fields / (fused if _fits(shape, cut) else 1)
+    wasted = (cut.parts - 1) * WASTED_LINES / _lines(shape)
+    memory = MEMORY_TIME * shape.fields / (fused if _fits(shape, cut) else 1)
     return (1 + x) * (1 + z) * (1 + y) + memory * (1 + x + wasted) * (1 + 2 * z) * (1 + 2 * y)
 
 
@@ -123,17 +126,17 @@ def _lines(shape: TilingShape) -> int:
     return -(-shape.cells[2] // shape.per_line)
 
 
-def _ways(shape: TilingShape, parts: int) -> int:
-    """How many bands threads ask for, or a multiple, where rows are cut into parts."""
-    return max(1, WAYS // parts) if shape.cells[0] < 2 * SLAB else 1
+def _band_multiple(shape: TilingShape, parts: int) -> int:
+    """The number that the bands must be a multiple of, so that all threads have work."""
+    return max(1, MIN_BANDS // parts) if shape.cells[0] < 2 * MIN_SLAB else 1
 
 
 def tiling(shape: TilingShape, cut: TilingCut, threads: int) -> np.ndarray:
-    """Tiles (m, 7), slab by slab: see `cpu_pass.Tile`."""
+    """Tiles (m, 7), slab by slab: rows are `fused_pass.CpuTile`s."""
     nz, ny, nx = shape.cells
-    ways = _ways(shape, cut.parts)
-    bands = min(ny, -(-ny // (cut.height * ways)) * ways)
-    slabs = max(1, min(threads, nz // SLAB if cut.fused > 1 else nz))
+    multiple = _band_multiple(shape, cut.parts)
+    bands = min(ny, -(-ny // (cut.height * multiple)) * multiple)
+    slabs = max(1, min(threads, nz // MIN_SLAB if cut.fused > 1 else nz))
     z, y, x = (
         np.linspace(0, n, pieces + 1).astype(np.int64)
         for n, pieces in ((nz, slabs), (ny, bands), (_lines(shape), cut.parts))

@@ -1,9 +1,9 @@
-"""CUDA: the heat that enters in one or several steps, for the energy ledger: through the faces of the box, and from
+"""CUDA: the heat that enters in one or several steps, for the energy ledger: through the faces of the box and from the
 ambients inside it.
 
-Kernels of their own, so that no sweep has to add it up: they read the cells concerned of the field before a step. Where
-several steps are fused, they come from the trace that the sweep left. Each block owns one slot of partial sums and
-always adds in the same order, so the result has no races in it.
+These are kernels of their own, so that no stencil kernel has to add it up. They read the cells concerned from the field
+before a step; where several steps are fused, from the boundary trace that the fused kernel left. Each block owns one
+slot of partial sums and always adds in the same order, so that the sums are the same in every run.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 
-BLOCKS = 2 if SIMULATED else 128  # a face, at most
-MAX_STEPS = 4  # that a sweep takes at once, each of which is written out below
+BLOCKS = 2 if SIMULATED else 128  # of a face, at most
+MAX_STEPS = 4  # of a fused sweep; each is written out below
 
 ghost = inlined(physics.ghost)
 
@@ -26,36 +26,40 @@ def blocks_for(cells: int) -> int:
     return max(1, min(BLOCKS, -(-cells // THREADS)))
 
 
-def build(structure: StencilConfiguration):
-    """The kernel of a structure: (u, trace, places, steps, k, shape, faces, walls..., partial), blocks (any, faces).
+@inlined
+def _first_and_strides(face, nz, ny, nx):
+    """The first cell of a face of the box, its rows and columns of cells, and the strides from row to row and from
+    column to column."""
+    plane, upper = int64(ny) * int64(nx), face % 2 == 1
+    if face < 2:
+        return int64(nx - 1) if upper else int64(0), int64(nz), int64(ny), plane, int64(nx)
+    if face < 4:
+        return plane - nx if upper else int64(0), int64(nz), int64(nx), plane, int64(1)
+    return plane * (nz - 1) if upper else int64(0), int64(ny), int64(nx), int64(nx), int64(1)
 
-    u: the field before step k. trace: (steps, boundary cells) flat, the cells beside walls before each step, if there
-    are several; `places` is where each face starts in a row of it. a, b: (rows, wall values), of which the last row
-    serves all later steps. weights: J/K of a step through a face of each kind, (6, count) flat; shares: the part of
-    each heat that is entered, for MOST_STEPS, 0 of those not taken. partial: (6 or more, BLOCKS) sums in J, added to.
+
+@inlined
+def _warmer_beyond(c, a, b, row, w):
+    """How much warmer the ghost value beyond a boundary face is than the cell."""
+    return float64(ghost(c, a[row, w], b[row, w])) - float64(c)
+
+
+def build(configuration: StencilConfiguration):
+    """Build the kernel for a configuration: blocks (any number, faces).
+
+    u: the field before step k. trace: (steps, boundary cells) flat, the cells beside the faces before each of several
+    fused steps; `places` is where each face starts in a row of it. faces: the faces to enter, by number. a, b:
+    (rows, values) of the boundary faces; the last row serves all later steps. offsets: where each face starts in
+    these. weights: J/K of a step through a face of each cell class, (6, count) flat. shares: the part of each
+    step's heat to enter, for MAX_STEPS steps, 0 for those not taken. partial: (6 or more, BLOCKS) sums in J, added to.
     """
-    several, per_cell = structure.kinds != "", structure.wall_per_cell
+    several, per_cell = configuration.class_dtype != "", configuration.wall_per_cell
 
-    @inlined
-    def first_and_strides(face, nz, ny, nx):
-        """The first cell of a face, its columns, and the way from row to row and from column to column."""
-        plane, upper = int64(ny) * int64(nx), face % 2 == 1
-        if face < 2:
-            return int64(nx - 1) if upper else int64(0), int64(nz), int64(ny), plane, int64(nx)
-        if face < 4:
-            return plane - nx if upper else int64(0), int64(nz), int64(nx), plane, int64(1)
-        return plane * (nz - 1) if upper else int64(0), int64(ny), int64(nx), int64(nx), int64(1)
-
-    @inlined
-    def through(c, a, b, row, w):
-        """How much warmer the ghost beyond a wall is than a cell."""
-        return float64(ghost(c, a[row, w], b[row, w])) - float64(c)
-
-    def wall_flows(
-        u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, kinds, count, weights, shares, partial
+    def boundary_flux(
+        u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, classes, count, weights, shares, partial
     ):
         face = int32(faces[cuda.blockIdx.y])
-        first, lines, columns, line_stride, column_stride = first_and_strides(face, nz, ny, nx)
+        first, lines, columns, line_stride, column_stride = _first_and_strides(face, nz, ny, nx)
         boundary = int64(2) * (int64(nz) * ny + int64(nz) * nx + int64(ny) * nx)
         total, place, offset = float64(0.0), places[face], offsets[face]
         row = min(k, rows - 1), min(k + 1, rows - 1), min(k + 2, rows - 1), min(k + 3, rows - 1)
@@ -63,36 +67,38 @@ def build(structure: StencilConfiguration):
         while position < lines * columns:
             line = int64(uint32(position) // uint32(columns))
             i = first + line * line_stride + (position - line * columns) * column_stride
-            kind = int64(kinds[i]) if several else int64(0)
-            w = offset + (position if per_cell else kind)
-            weight = weights[face * count + kind]
-            # Something is read for steps that are not taken too: all reads are under way at once.
+            cell_class = int64(classes[i]) if several else int64(0)
+            w = offset + (position if per_cell else cell_class)
+            weight = weights[face * count + cell_class]
+            # Steps that are not taken read something too (the first place, which always exists): without branches all
+            # reads are under way at once.
             at = place + position
             c = trace[at] if steps > 1 else u[i]
             one = trace[at + boundary if steps > 1 else int64(0)]
             two = trace[at + 2 * boundary if steps > 2 else int64(0)]
             three = trace[at + 3 * boundary if steps > 3 else int64(0)]
-            heat = shares[0] * through(c, a, b, row[0], w)
-            heat += shares[1] * through(one if steps > 1 else c, a, b, row[1], w)
-            heat += shares[2] * through(two if steps > 2 else c, a, b, row[2], w)
-            heat += shares[3] * through(three if steps > 3 else c, a, b, row[3], w)
+            heat = shares[0] * _warmer_beyond(c, a, b, row[0], w)
+            heat += shares[1] * _warmer_beyond(one if steps > 1 else c, a, b, row[1], w)
+            heat += shares[2] * _warmer_beyond(two if steps > 2 else c, a, b, row[2], w)
+            heat += shares[3] * _warmer_beyond(three if steps > 3 else c, a, b, row[3], w)
             total += weight * heat
             position += int64(cuda.gridDim.x) * THREADS
         total = block_sum(total)
         if cuda.threadIdx.x == 0:
             partial[face, cuda.blockIdx.x] += total
 
-    return wall_flows
+    return boundary_flux
 
 
 def build_ambient_flux(variant):
-    """The kernel (u, cells, beyond, places, firsts, weights, share, row, partial), blocks (any, owners).
+    """Build the kernel (u, cells, beyond, places, firsts, weights, share, row, partial), blocks (any number, ambients).
 
-    u: the field before a step. Tap j lets heat from cell beyond[j] into cells[j], flat indices, with weights[places[j]]
-    J/K; those of owner o are firsts[o] <= j < firsts[o + 1], and what they let in is added to row `row` + o of partial.
+    u: the field before a step. Through ambient face j heat passes from cell beyond[j] to cells[j], flat indices, with
+    weights[places[j]] J/K. Ambient o owns the faces firsts[o] <= j < firsts[o + 1]; their heat is added to row
+    `row` + o of partial.
     """
 
-    def tap_flows(u, cells, beyond, places, firsts, weights, share, row, partial):
+    def ambient_flux(u, cells, beyond, places, firsts, weights, share, row, partial):
         owner, total = cuda.blockIdx.y, float64(0.0)
         j = int64(firsts[owner]) + int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
         while j < firsts[owner + 1]:
@@ -102,4 +108,4 @@ def build_ambient_flux(variant):
         if cuda.threadIdx.x == 0:
             partial[row + owner, cuda.blockIdx.x] += share * total
 
-    return tap_flows
+    return ambient_flux

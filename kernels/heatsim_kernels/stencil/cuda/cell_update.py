@@ -1,8 +1,11 @@
-"""CUDA: what every movement does with a cell once it has fetched the neighbours.
+"""CUDA: what every kernel variant does with a cell once it has read the neighbours.
 
-The movement fetches values and knows no physics; here the neighbours beyond a wall are replaced by ghosts, sources are
-added, and the physics is applied. Everything is inlined into the movement's kernel, and terms that a structure has not
-are not compiled at all. Indices are flat and unsigned, which spares the wrap-around tests that Numba gives signed ones.
+A kernel reads values and knows no physics. The functions here replace the neighbours beyond a boundary by ghost values,
+add the sources and apply the physics. All of it is inlined into the kernel, and what a configuration does not have is
+not compiled at all. Indices are flat and unsigned, which spares the wrap-around tests that Numba gives signed ones.
+
+Arguments of a kernel: u and v, the fields before and after the step; shape, a `GridShape`; boundary,
+`CudaBoundaryFaces`; exchange, a `CudaExchange`; sources, `CudaSources` or for a stage `CudaStageSources`.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 
-RATES = 8  # room for the six rates of a kind, so that they start on 16 bytes
+RATES = 8  # room for the six rates of a cell class, so that those of each class start on a 16-byte boundary
 
 second_difference = inlined(physics.second_difference)
 face_differences = inlined(physics.face_differences)
@@ -36,7 +39,7 @@ class GridShape(NamedTuple):
 
 
 class CudaBoundaryFaces(NamedTuple):
-    """Boundary values of a step, flat, and where each face starts in them."""
+    """Values a and b of the boundary faces in a step, flat, and where each of the six FACES starts in them."""
 
     a: Any
     b: Any
@@ -44,62 +47,67 @@ class CudaBoundaryFaces(NamedTuple):
 
 
 class CudaExchange(NamedTuple):
-    """Rates a step of a uniform medium, or `rates` of each kind, six for the FACES and room for RATES, flat.
+    """Exchange rates a step: rx, ry, rz where they are the same everywhere, else `rates` of each cell class, six for
+    the FACES with room for RATES, flat. classes: the class of each cell, flat.
 
-    Arrays that a structure has not are any one-element array.
+    An array that a configuration does not have is any array of one element.
     """
 
-    rx: float
-    ry: float
-    rz: float
+    rx: np.floating[Any]
+    ry: np.floating[Any]
+    rz: np.floating[Any]
     rates: Any
-    kinds: Any
+    classes: Any
 
 
 class CudaSources(NamedTuple):
-    """Sources of a step: `table` by kind times `dt`, `field` by cell times `gain`."""
+    """Sources of a step: `table` by cell class, times `dt`, and `field` by cell, times `gain`."""
 
     table: Any
-    dt: float
+    dt: np.floating[Any]
     field: Any
-    gain: float
+    gain: np.floating[Any]
 
 
 class CudaStageSources(NamedTuple):
-    """`Heat`, and what a stage of several is made of besides (see `stages`): `before` Y_{j-2}, which may be the field
-    that is written; `start` Y_0 and `one` Y_1, any where a stage is of two fields; and the coefficients."""
+    """`CudaSources`, and what a Runge-Kutta stage is made of besides (see `rk_stages`): `before`, Y_{j-2}, which may be
+    the field that is written; `start`, Y_0, and `one`, Y_1, any fields for a two-term stage; and the coefficients."""
 
     table: Any
-    dt: float
+    dt: np.floating[Any]
     field: Any
-    gain: float
+    gain: np.floating[Any]
     before: Any
     start: Any
     one: Any
-    mu: float
-    nu: float
-    gamma: float
-    rate: float
+    mu: np.floating[Any]
+    nu: np.floating[Any]
+    gamma: np.floating[Any]
+    rate: np.floating[Any]
 
 
 @inlined
 def below(i, at, n, stride, wraps):
-    """Index of the lower neighbour of cell i, which is number `at` of n along an axis; the cell itself at a wall."""
+    """Index of the lower neighbour of cell i, which is number `at` of n along an axis; the cell itself at a boundary.
+
+    Sums are unsigned and taken modulo 2^32: i - stride is never below 0 where it is used.
+    """
     return uint32(i - stride) if at > 0 else (uint32(i + (n - uint32(1)) * stride) if wraps else i)
 
 
 @inlined
 def above(i, at, n, stride, wraps):
-    """Index of the upper neighbour; see `below`."""
+    """Index of the upper neighbour; see `below`. i - (n - 1) * stride is the first cell of a periodic axis."""
     return uint32(i + stride) if at < uint32(n - uint32(1)) else (uint32(i - (n - uint32(1)) * stride) if wraps else i)
 
 
-def neighbours(structure: StencilConfiguration, *, inside: bool = False):
-    """The device function around(i, x, y, z, shape): flat indices of the neighbours xm, xp, ym, yp, zm, zp of cell i.
+def build_neighbours(configuration: StencilConfiguration, *, inside: bool = False):
+    """Build the device function around(i, x, y, z, shape): flat indices of the neighbours xm, xp, ym, yp, zm, zp of
+    cell i. Beyond a boundary it is the cell itself.
 
-    Beyond a wall it is the cell itself. `inside` promises a cell at no end of any axis, which needs no tests.
+    inside: the caller promises that the cell lies at no end of any axis, which needs no tests.
     """
-    wrap_x, wrap_y, wrap_z = structure.periodic
+    wrap_x, wrap_y, wrap_z = configuration.periodic
 
     @inlined
     def anywhere(i, x, y, z, shape):
@@ -121,53 +129,58 @@ def neighbours(structure: StencilConfiguration, *, inside: bool = False):
     return within if inside else anywhere
 
 
-def build_kind(structure: StencilConfiguration):
-    """The device function kind(medium, i) of cell i, uint32."""
-    several = structure.kinds != ""
+def build_class_of(configuration: StencilConfiguration):
+    """Build the device function cell_class(exchange, i): the class of cell i, uint32."""
+    several = configuration.class_dtype != ""
 
     @inlined
-    def kind(medium, i):
-        return uint32(constant(medium.kinds, i)) if several else uint32(0)
+    def cell_class(exchange, i):
+        return uint32(constant(exchange.classes, i)) if several else uint32(0)
 
-    return kind
+    return cell_class
 
 
-def build_rates(structure: StencilConfiguration):
-    """The device function rates(medium, kind): three of a uniform medium, for x, y, z, else six, for the FACES."""
-
-    @inlined
-    def of_axes(medium, kind):
-        return medium.rx, medium.ry, medium.rz
+def build_rates(configuration: StencilConfiguration):
+    """Build the device function rates(exchange, cell_class): three rates, for x, y, z, in a uniform problem; else six,
+    for the FACES."""
 
     @inlined
-    def of_faces(medium, kind):
-        return constant6(medium.rates, uint64(kind) * uint64(RATES))
+    def of_axes(exchange, cell_class):
+        return exchange.rx, exchange.ry, exchange.rz
 
-    return of_axes if structure.uniform else of_faces
+    @inlined
+    def of_faces(exchange, cell_class):
+        return constant6(exchange.rates, uint64(cell_class) * uint64(RATES))
+
+    return of_axes if configuration.uniform else of_faces
 
 
-def build(structure: StencilConfiguration, *, inside: bool = False):
-    """The device function new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, walls, medium, heat) of a structure.
+def build_update(configuration: StencilConfiguration, *, inside: bool = False):
+    """Build the device function update(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, boundary, exchange, sources): the
+    new value of a cell.
 
-    `c` is the value of cell i at (x, y, z), `xm` ... `zp` are those of its neighbours; beyond a wall any value will do.
-    `inside` promises a cell at no end of any axis.
+    c: value of cell i, which lies at (x, y, z). xm ... zp: values of its neighbours; beyond a boundary any value will
+    do. inside: the caller promises that the cell lies at no end of any axis.
     """
-    # Signed places are tested for being negative, and yet leave a thread a cell with 32 registers instead of 35, so
-    # that a multiprocessor holds 2048 threads.
-    given = build_given(structure, (not inside,) * 3, int64)
-    kind_of, rates_of = build_kind(structure), build_rates(structure)
+    # Signed indices of boundary values: Numba tests them for being negative, and yet a thread that has one cell then
+    # needs 32 registers and not 35, so that a multiprocessor holds 2048 threads.
+    update_class = build_class_update(configuration, (not inside,) * 3, int64)
+    class_of, rates_of = build_class_of(configuration), build_rates(configuration)
 
     @inlined
-    def new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, walls, medium, heat):
-        kind = kind_of(medium, i)
-        return given(i, x, y, z, c, xm, xp, ym, yp, zm, zp, kind, rates_of(medium, kind), shape, walls, heat)
+    def update(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, boundary, exchange, sources):
+        cell_class = class_of(exchange, i)
+        return update_class(
+            i, x, y, z, c, xm, xp, ym, yp, zm, zp, cell_class, rates_of(exchange, cell_class), shape, boundary, sources
+        )
 
-    return new_value
+    return update
 
 
-def _first_and_last(structure):
-    """The device functions first(c), from which a new value starts, and last(new, i, c, heat), which completes it."""
-    real = getattr(types, structure.dtype)
+def _start_and_finish(configuration):
+    """Build start(c), from which a new value starts, and finish(new, i, c, sources), which completes it: an explicit
+    step starts from the cell and is complete, a stage starts from 0 and is made of the change and of other fields."""
+    real = getattr(types, configuration.dtype)
 
     @inlined
     def from_cell(c):
@@ -178,34 +191,25 @@ def _first_and_last(structure):
         return real(0.0)
 
     @inlined
-    def complete(new, i, c, heat):
+    def as_it_is(new, i, c, sources):
         return new
 
     @inlined
-    def of_two(change, i, c, heat):
-        return staged_of_two(change, c, heat.before[i], heat.nu, heat.rate)
+    def stage_of_two(change, i, c, sources):
+        return staged_of_two(change, c, sources.before[i], sources.nu, sources.rate)
 
     @inlined
-    def of_four(change, i, c, heat):
-        before, start, one = heat.before[i], heat.start[i], heat.one[i]
-        return staged(change, c, before, start, one, heat.mu, heat.nu, heat.gamma, heat.rate)
+    def stage_of_four(change, i, c, sources):
+        before, start, one = sources.before[i], sources.start[i], sources.one[i]
+        return staged(change, c, before, start, one, sources.mu, sources.nu, sources.gamma, sources.rate)
 
-    if not structure.stage:
-        return from_cell, complete
-    return from_nothing, of_two if structure.stage == "two" else of_four
+    if not configuration.stage:
+        return from_cell, as_it_is
+    return from_nothing, stage_of_two if configuration.stage == "two" else stage_of_four
 
 
-def build_given(
-    structure: StencilConfiguration, ends: tuple[bool, bool, bool] = (True, True, True), index: type = uint64
-):
-    """As `build`, for movements that look up the kind and its rates too: these come after the values.
-
-    `ends` names the axes x, y, z at whose ends the cell may lie; along the others nothing is tested. `index`: the type
-    of places in wall values.
-    """
-    table, field, per_cell = structure.heat_table, structure.heat_field, structure.wall_per_cell
-    first, last = _first_and_last(structure)
-    wall_x, wall_y, wall_z = (end and not wraps for end, wraps in zip(ends, structure.periodic, strict=True))
+def _build_differences(configuration):
+    """Build add_differences(start, c, xm, xp, ym, yp, zm, zp, rates): the physics, with three rates or with six."""
 
     @inlined
     def by_axis(start, c, xm, xp, ym, yp, zm, zp, r):
@@ -215,33 +219,49 @@ def build_given(
     def by_face(start, c, xm, xp, ym, yp, zm, zp, r):
         return face_differences(start, c, xm, xp, ym, yp, zm, zp, r[0], r[1], r[2], r[3], r[4], r[5])
 
-    exchange = by_axis if structure.uniform else by_face
+    return by_axis if configuration.uniform else by_face
+
+
+def build_class_update(
+    configuration: StencilConfiguration, ends: tuple[bool, bool, bool] = (True, True, True), index: type = uint64
+):
+    """Build update(i, x, y, z, c, xm, ..., zp, cell_class, rates, shape, boundary, sources): as `build_update`, for
+    kernels that look up the class of a cell and its rates themselves.
+
+    ends: for the axes x, y, z, whether the cell may lie at their ends; along the others nothing is tested. index: the
+    type of indices of boundary values.
+    """
+    table, field, per_cell = configuration.heat_table, configuration.heat_field, configuration.wall_per_cell
+    (start_from, finish), add_differences = _start_and_finish(configuration), _build_differences(configuration)
+    boundary_x, boundary_y, boundary_z = (
+        end and not wraps for end, wraps in zip(ends, configuration.periodic, strict=True)
+    )
 
     @inlined
-    def beyond(c, walls, face, kind, position):
-        w = index(walls.offsets[face]) + index(position if per_cell else kind)
-        return ghost(c, walls.a[w], walls.b[w])
+    def ghost_value(c, boundary, face, cell_class, position):
+        w = index(boundary.offsets[face]) + index(position if per_cell else cell_class)
+        return ghost(c, boundary.a[w], boundary.b[w])
 
     @inlined
-    def new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, kind, rates, shape, walls, heat):
+    def update(i, x, y, z, c, xm, xp, ym, yp, zm, zp, cell_class, rates, shape, boundary, sources):
         one = uint32(1)
-        if wall_x and x == 0:
-            xm = beyond(c, walls, 0, kind, z * shape.ny + y)
-        if wall_x and x == uint32(shape.nx - one):
-            xp = beyond(c, walls, 1, kind, z * shape.ny + y)
-        if wall_y and y == 0:
-            ym = beyond(c, walls, 2, kind, z * shape.nx + x)
-        if wall_y and y == uint32(shape.ny - one):
-            yp = beyond(c, walls, 3, kind, z * shape.nx + x)
-        if wall_z and z == 0:
-            zm = beyond(c, walls, 4, kind, y * shape.nx + x)
-        if wall_z and z == uint32(shape.nz - one):
-            zp = beyond(c, walls, 5, kind, y * shape.nx + x)
-        start = first(c)
+        if boundary_x and x == 0:
+            xm = ghost_value(c, boundary, 0, cell_class, z * shape.ny + y)
+        if boundary_x and x == uint32(shape.nx - one):
+            xp = ghost_value(c, boundary, 1, cell_class, z * shape.ny + y)
+        if boundary_y and y == 0:
+            ym = ghost_value(c, boundary, 2, cell_class, z * shape.nx + x)
+        if boundary_y and y == uint32(shape.ny - one):
+            yp = ghost_value(c, boundary, 3, cell_class, z * shape.nx + x)
+        if boundary_z and z == 0:
+            zm = ghost_value(c, boundary, 4, cell_class, y * shape.nx + x)
+        if boundary_z and z == uint32(shape.nz - one):
+            zp = ghost_value(c, boundary, 5, cell_class, y * shape.nx + x)
+        start = start_from(c)
         if table:
-            start = fma(heat.dt, heat.table[kind], start)
+            start = fma(sources.dt, sources.table[cell_class], start)
         if field:
-            start = fma(heat.gain, heat.field[i], start)
-        return last(exchange(start, c, xm, xp, ym, yp, zm, zp, rates), i, c, heat)
+            start = fma(sources.gain, sources.field[i], start)
+        return finish(add_differences(start, c, xm, xp, ym, yp, zm, zp, rates), i, c, sources)
 
-    return new_value
+    return update

@@ -1,4 +1,4 @@
-"""What a CUDA sweep is compiled for: which terms exist. Values are arguments; structure is compiled in."""
+"""What a CUDA kernel is compiled for. Values are arguments of a kernel; which terms exist is compiled in."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
 
 class StencilConfiguration(NamedTuple):
-    """Which terms a kernel holds; kernels are built once a structure."""
+    """The terms that a kernel has; it is compiled once for each configuration."""
 
     dtype: str
-    uniform: bool  # one rate an axis for all cells; else six for each kind
-    kinds: str  # the dtype of what tells the kind of each cell; "" where there is a single one
+    uniform: bool  # one exchange rate an axis for all cells; else six for each cell class
+    class_dtype: str  # dtype of the array of cell classes; "" where there is a single class
     heat_table: bool
     heat_field: bool
     wall_per_cell: bool
     periodic: tuple[bool, bool, bool]
-    stage: str = ""  # "two" or "four": the fields that a stage of several is made of; "" for an explicit step
+    stage: str = ""  # "two" or "four": fields that a Runge-Kutta stage is made of; "" for an explicit step
 
     @classmethod
     def of(cls, terms: StencilCoefficients, drive: Forcing, dtype: np.dtype) -> StencilConfiguration:
-        """The structure of a problem with the sources of this drive."""
+        """The configuration for a problem, with the sources of this forcing."""
         return cls(
             np.dtype(dtype).name,
             terms.uniform,

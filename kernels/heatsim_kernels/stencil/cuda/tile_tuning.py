@@ -1,7 +1,8 @@
-"""Which tile a movement takes: the one found fastest on this kind of GPU, else one that gives the GPU work enough.
+"""The tile that a one-step kernel takes: the one found fastest on this kind of GPU, else one that keeps the GPU busy.
 
-What was found is kept in a small JSON file beside the compiled kernels: {device: {kernel and problem: tile}}. It is a
-matter of speed alone: all tiles give the same bits, and a file that is missing or damaged counts as empty.
+`heatsim bench stencil --tune` finds the fastest tiles and keeps them in a small JSON file beside the compiled kernels:
+{device: {kernel, precision and medium: tile}}. The choice affects speed alone: all tiles give equal bits. A file that
+is missing or damaged counts as empty. Also here: the shared memory that a kernel needs at least.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 from contextlib import suppress
 from math import prod
 from pathlib import Path
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,24 +20,27 @@ from heatsim_kernels.runtime.kernel_cache import cache_home
 from heatsim_kernels.runtime.thread_blocks import ThreadBlock
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 
-MIN_BLOCKS = 600  # blocks; several for each multiprocessor of a large GPU
+if TYPE_CHECKING:
+    from heatsim_kernels.stencil.ladder import OneStepKernel
+
+MIN_BLOCKS = 600  # several for each multiprocessor of a large GPU
 
 
 def choose_tile(
-    movement: ModuleType, structure: StencilConfiguration, shape: tuple[int, int, int], device: str
+    module: OneStepKernel, configuration: StencilConfiguration, shape: tuple[int, int, int], device: str
 ) -> ThreadBlock:
-    """The tile for a problem of `shape` (nz, ny, nx) on a device of that name."""
-    busy = [tile for tile in movement.TILES if prod(movement.grid(shape, tile, structure.dtype)) >= MIN_BLOCKS]
-    found = _read().get(device, {}).get(_key(movement, structure))
+    """The tile of a kernel for a field of `shape` (nz, ny, nx) on a device of that name."""
+    busy = [tile for tile in module.TILES if prod(module.grid(shape, tile, configuration.dtype)) >= MIN_BLOCKS]
+    found = _read().get(device, {}).get(_key(module, configuration))
     if found in [list(tile) for tile in busy]:
         return ThreadBlock(*found)
-    return busy[0] if busy else max(movement.TILES, key=lambda tile: prod(movement.grid(shape, tile, structure.dtype)))
+    return busy[0] if busy else max(module.TILES, key=lambda tile: prod(module.grid(shape, tile, configuration.dtype)))
 
 
-def save_tile(movement: ModuleType, structure: StencilConfiguration, device: str, tile: ThreadBlock) -> None:
-    """Keep the tile that was found fastest; a folder that cannot be written is no error."""
+def save_tile(module: OneStepKernel, configuration: StencilConfiguration, device: str, tile: ThreadBlock) -> None:
+    """Keep the tile that was found fastest. A folder that cannot be written is no error."""
     known = _read()
-    known.setdefault(device, {})[_key(movement, structure)] = list(tile)
+    known.setdefault(device, {})[_key(module, configuration)] = list(tile)
     part = path().with_suffix(f".{os.getpid()}.part")
     with suppress(OSError):
         part.parent.mkdir(parents=True, exist_ok=True)
@@ -45,13 +49,13 @@ def save_tile(movement: ModuleType, structure: StencilConfiguration, device: str
 
 
 def path() -> Path:
-    """The file."""
+    """The file of tiles."""
     return cache_home() / "tuning.json"
 
 
-def _key(movement: ModuleType, structure: StencilConfiguration) -> str:
-    kind = "uniform" if structure.uniform else "kinds"
-    return f"{movement.__name__.rpartition('.')[2]} {structure.dtype} {kind}"
+def _key(module: OneStepKernel, configuration: StencilConfiguration) -> str:
+    medium = "uniform" if configuration.uniform else "kinds"  # what files on users' disks say
+    return f"{module.__name__.rpartition('.')[2]} {configuration.dtype} {medium}"
 
 
 def _read() -> dict[str, dict[str, list[int]]]:
@@ -63,11 +67,9 @@ def _read() -> dict[str, dict[str, list[int]]]:
     return known if sound else {}
 
 
-# How much of a GPU's shared memory a CUDA kernel needs.
-
-
 def min_shared_bytes(kernel: str, precision: str) -> int:
-    """Bytes a block with the kernel's smallest tile; 0 for kernels whose few KB every GPU has."""
+    """Bytes of shared memory that a block of a kernel needs with its smallest tile; 0 for kernels whose few KB every
+    GPU has."""
     if kernel != "temporal":
         return 0
     from heatsim_kernels.stencil.temporal.level import Board

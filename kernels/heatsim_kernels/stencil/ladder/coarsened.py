@@ -1,20 +1,20 @@
 """`coarsened`: an x-y tile of threads marches through z with three planes in shared memory.
 
-      z+1   h h h h h h   high   loaded now
+      z+1   h h h h h h   high   loaded in this round
             h o o o o h
       z     h h h h h h   here   x and y neighbours of the inner threads (o)
             h o o o o h
-      z-1   h h h h h h   low    overwritten by the next plane's load: the three take turns
+      z-1   h h h h h h   low    overwritten by the load of the next round: the three planes take turns
             h o o o o h
 
-A tile that grows in z alone needs no halo there but at the ends of its march, so the overhead is that of two
-dimensions: 32 x 16 cells are read for 30 x 14 new ones, and two planes more for every march of 32. In float32 that is
-5.2 bytes read a cell, 2.5 operations a byte, with 6 KB of shared memory whatever the length of the march. Source: Kirk
-and Hwu, Programming Massively Parallel Processors, stencil chapter (thread coarsening).
+A tile that extends in z by marching needs no halo in z but at the two ends of its march: 32 x 16 cells are read for
+30 x 14 new ones, and two more planes for every march of 32. In float32 that is 5.2 bytes read a cell and 2.5 operations
+a byte, with 6 KB of shared memory for a march of any length. Source: Kirk and Hwu, Programming Massively Parallel
+Processors, stencil chapter (thread coarsening).
 
-One barrier a plane is enough, since the planes take turns and are not copied: a load overwrites the plane that was
-`here` two planes ago, and the barrier between has seen every thread through with it. (A thread reads `low` and `high`
-at its own place alone.)
+One barrier a plane suffices, because the planes take turns and are not copied. The load of a round overwrites the plane
+that was `here` two rounds ago; every thread has read that plane before the barrier of the last round. Of `low` and
+`high` a thread reads only the cell that it has loaded itself.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ from heatsim_kernels.stencil.cuda import cell_update
 from heatsim_kernels.stencil.cuda.cell_update import above, below
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 
-# Input tiles; the output tile is smaller by a halo.
+# Tiles that are read; those that are written are smaller by the halo.
 TILES = (ThreadBlock(6, 4, planes=2),) if SIMULATED else tuple(ThreadBlock(32, 16, planes=n) for n in (32, 16, 64))
 
 
 def build(variant: tuple[StencilConfiguration, ThreadBlock]):
-    """The kernel of a structure and a tile: (u, v, shape, walls, medium, heat); see `cuda_cell`."""
-    structure, tile = variant
-    new_value = cell_update.build(structure)
-    real, (wrap_x, wrap_y, wrap_z) = getattr(types, structure.dtype), structure.periodic
+    """Build the kernel (u, v, shape, boundary, exchange, sources) for a configuration and a tile; see
+    `OneStepKernel`."""
+    configuration, tile = variant
+    update = cell_update.build_update(configuration)
+    real, (wrap_x, wrap_y, wrap_z) = getattr(types, configuration.dtype), configuration.periodic
     width, height, chunk = tile.x, tile.y, tile.planes
     size, planes = width * height, 3 * width * height
 
-    def coarsened(u, v, shape, walls, medium, heat):
+    def coarsened(u, v, shape, boundary, exchange, sources):
         one, row, plane = uint64(1), uint64(width), uint64(shape.ny) * uint64(shape.nx)
         cells = cuda.shared.array(planes, real)
         tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
@@ -55,11 +56,13 @@ def build(variant: tuple[StencilConfiguration, ThreadBlock]):
         cells[here] = u[i]
         while z < end:
             cells[high] = u[above(i, z, shape.nz, plane, wrap_z)]
+            # Waits for the loads of `here`, of which a thread reads four neighbours. It also keeps the next round's
+            # load, into today's `low`, behind the reads that other threads made of that plane when it was `here`.
             cuda.syncthreads()
             if inner:
                 c, zm, zp = cells[here], cells[low], cells[high]
                 xm, xp, ym, yp = cells[here - one], cells[here + one], cells[here - row], cells[here + row]
-                v[i] = new_value(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, walls, medium, heat)
+                v[i] = update(i, x, y, z, c, xm, xp, ym, yp, zm, zp, shape, boundary, exchange, sources)
             low, here, high = here, high, low
             i = i + plane
             z = uint32(z + uint32(1))
@@ -68,5 +71,11 @@ def build(variant: tuple[StencilConfiguration, ThreadBlock]):
 
 
 def grid(shape: tuple[int, int, int], tile: ThreadBlock, dtype: str) -> tuple[int, int, int]:
-    """A block for each output tile of so many planes."""
+    """One block for each tile that is written and each march."""
     return blocks(shape, (tile.x - 2, tile.y - 2, tile.planes))
+
+
+def field_reads(tile: ThreadBlock, itemsize: int) -> float:
+    """Values of the field that the threads read from global memory for each new one: a tile for its inner cells, in
+    the planes of a march and one more at each end."""
+    return tile.x * tile.y / ((tile.x - 2) * (tile.y - 2)) * (tile.planes + 2) / tile.planes

@@ -1,14 +1,14 @@
-"""CUDA: the cells beside walls before each step of a sweep of `temporal`, left in memory for the energy ledger.
+"""CUDA: the boundary trace of a sweep of `temporal`, the cells beside the faces before each step, for the ledger.
 
-    some turns: lanes at walls of x and y put the        next turn: all warps of the block write what is there, line by
-    cells they hold into a ring on the board             line, to the trace, where a line of cells is one, too
+    some turns: lanes at ends in x and y put the        then one turn: all warps of the block write what is there to
+    cells that they hold into a ring on the board       the trace, line by line; a line of cells is one there, too
 
-At the end of each plane all warps wait for the slowest. Putting cells down takes no waiting, and the way from the board
-to memory, which does, is gone once in several turns, by all warps at once. Ends in z are few: there lanes write their
-cells themselves. What places are made of is asked for anew each time: kept, it would take registers.
+At the end of each plane all warps wait for the slowest. Putting cells on the board takes no waiting; the way from there
+to memory does. So it is gone once in several turns, by all warps at once. Ends in z are few: there lanes write their
+cells themselves. What the places are made of is asked for anew each time: to keep it would take registers.
 
-The trace has all levels, the first as well, which is the field before the sweep: cells at walls of x lie far apart
-there, and reading them later would cost as much as all else.
+The trace has all levels, also the first, which is the field before the sweep: there cells at ends in x lie far apart,
+and to read them later would cost as much as all else.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from heatsim_kernels.runtime.cuda.register_tuples import cascade, each, part
 from heatsim_kernels.runtime.cuda.warp_rows import WARP, anew, store_rows, thread_anew
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.level import Board, either
-from heatsim_kernels.stencil.temporal.plan import TemporalTile, TileWalls
+from heatsim_kernels.stencil.temporal.plan import TemporalTile, TouchedFaces
 from heatsim_kernels.stencil.temporal.setup import into
 
 
-def build_put(structure: StencilConfiguration, tile: TemporalTile, walls: TileWalls):
-    """call(states, k, lane, board) puts the cells beside walls of x and y that came to the levels in turn k into the
-    ring."""
-    at_x, at_y = walls.x and not structure.periodic[0], walls.y and not structure.periodic[1]
-    columns, rows, height, width, ring = tile.columns, tile.rows, tile.height, tile.width, Board.of(tile, structure)
+def build_buffer(configuration: StencilConfiguration, tile: TemporalTile, touched: TouchedFaces):
+    """Build call(states, k, lane, board), which puts the cells beside the faces of x and y that came to the levels in
+    turn k into the ring."""
+    at_x, at_y = touched.x and not configuration.periodic[0], touched.y and not configuration.periodic[1]
+    columns, rows, height, width, ring = tile.columns, tile.rows, tile.height, tile.width, Board.of(tile, configuration)
     first_column, last_column = part(slice(0, None, columns)), part(slice(columns - 1, None, columns))
     top, bottom = part(slice(0, columns)), part(slice(-columns, None))
     at_columns, at_rows, turn, turns = ring.sides, ring.sides + ring.at_y, ring.turn, ring.turns
@@ -47,7 +47,7 @@ def build_put(structure: StencilConfiguration, tile: TemporalTile, walls: TileWa
     put_columns, put_rows = cascade(put_column), cascade(put_row)
 
     @inlined
-    def put(states, k, lane, board):
+    def buffer(states, k, lane, board):
         if at_x and (lane.at_left or lane.at_right):
             _, band = thread_anew()
             at = uint64(at_columns) + uint64(k & int32(turns - 1)) * uint64(turn) + uint64(band * int32(rows))
@@ -57,56 +57,60 @@ def build_put(structure: StencilConfiguration, tile: TemporalTile, walls: TileWa
             at = uint64(at_rows) + uint64(k & int32(turns - 1)) * uint64(turn) + uint64(tx * int32(columns))
             put_rows(states, at + uint64(0 if lane.at_top else width), lane, board)
 
-    return put
+    return buffer
 
 
-def build(structure: StencilConfiguration, tile: TemporalTile, walls: TileWalls):
-    """call(states, k, lane, span, board, source, trace) writes cells beside walls that came to the levels before this
-    turn, k; `source`: the first cell of the lane in the plane to fetch in this turn.
+def build_writer(configuration: StencilConfiguration, tile: TemporalTile, touched: TouchedFaces):
+    """Build call(states, k, lane, span, board, source, trace), which writes the cells beside the faces that came to the
+    levels before turn k. source: the lane's first cell in the plane to ask for in this turn.
 
     The trace holds for each step the FACES one after another, each in C order of its two axes.
     """
-    steps, (wrap_x, wrap_y, wrap_z) = tile.steps, structure.periodic
-    every = Board.of(tile, structure).turns - 1  # one place of the ring may be filled while others are emptied
-    leave_at_x, leave_at_y, leave_ends = _lines(structure, tile, 0), _lines(structure, tile, 1), _ends(tile)
-    at_x, at_y, at_z = walls.x and not wrap_x, walls.y and not wrap_y, walls.z and not wrap_z
+    steps, (wrap_x, wrap_y, wrap_z) = tile.steps, configuration.periodic
+    # The ring has one place more than a writing empties: while slow warps still read the places of earlier turns, fast
+    # ones fill that of this turn. Between a place's writing here and its next filling lies the barrier that ends each
+    # turn, and between its filling and its writing, too. So the ring needs no barrier of its own.
+    every = Board.of(tile, configuration).turns - 1
+    write_at_x, write_at_y, write_ends = _lines(configuration, tile, 0), _lines(configuration, tile, 1), _ends(tile)
+    at_x, at_y, at_z = touched.x and not wrap_x, touched.y and not wrap_y, touched.z and not wrap_z
 
     @inlined
-    def leave(states, k, lane, span, board, source, trace):
-        # In the last turn what is left over is written; some of it has been.
+    def write_trace(states, k, lane, span, board, source, trace):
+        # The last turn writes what is left over, and some of it for the second time.
         if k % int32(every) == int32(0) or k == int32(span.end - int32(1) + int32(steps)):
             for upper in range(2):
                 if at_x:
-                    leave_at_x(upper, k, span, board, trace)
+                    write_at_x(upper, k, span, board, trace)
                 if at_y:
-                    leave_at_y(upper, k, span, board, trace)
+                    write_at_y(upper, k, span, board, trace)
         if at_z:
-            leave_ends(states, k, lane, span, source, trace)
+            write_ends(states, k, lane, span, source, trace)
 
-    return leave
+    return write_trace
 
 
-def _lines(structure, tile, axis):
-    """call(upper, k, span, board, trace): half warps (warps for stages, which have few registers) write the lines
-    beside a wall of `axis`, 0 for x and 1 for y, that were put down since the last were written, if the tile is there.
+def _lines(configuration, tile, axis):
+    """Build call(upper, k, span, board, trace): if the tile lies at an end of `axis` (0 for x, 1 for y), half warps
+    write the lines there that were put into the ring since the last writing. Stages leave few registers: whole warps
+    there.
     """
-    steps, bands, ring = tile.steps, tile.bands, Board.of(tile, structure)
-    extent, length = (tile.width, tile.height) if axis == 0 else (tile.height, tile.width)  # across and along the wall
-    across, along, wraps = ring.corner + 3 * axis, ring.corner + 3 * (1 - axis), structure.periodic[1 - axis]
+    steps, bands, ring = tile.steps, tile.bands, Board.of(tile, configuration)
+    extent, length = (tile.width, tile.height) if axis == 0 else (tile.height, tile.width)  # across and along the face
+    across, along, wraps = ring.corner + 3 * axis, ring.corner + 3 * (1 - axis), configuration.periodic[1 - axis]
     sides, turn, turns = ring.sides + axis * ring.at_y, ring.turn, ring.turns
-    parts = 1 if structure.stage else 2
+    parts = 1 if configuration.stage else 2
     lanes = WARP // parts
 
     @inlined
     def line_of(upper, n, p, span):
-        """Where the line of a plane would be in the trace if the wall were as long."""
+        """Where the line of plane p begins in the trace of level n."""
         nz, ny, nx = anew(span.nz), anew(span.ny), anew(span.nx)
         line = uint64(uint32(ny if axis == 0 else nx))
         before = uint64(uint32(nz)) * (uint64(uint32(upper)) * line + uint64(2 * axis) * uint64(uint32(ny)))
         return uint64(uint32(n)) * _boundary(span) + before + uint64(uint32(p)) * line
 
     @inlined
-    def lines(upper, k, span, board, trace):
+    def write_lines(upper, k, span, board, trace):
         if int32(board[across]) == (
             int32(anew(span.nx if axis == 0 else span.ny) - int32(extent)) if upper else int32(0)
         ):
@@ -130,14 +134,14 @@ def _lines(structure, tile, axis):
                             trace[target + uint64(uint32(place))] = board[source + uint64(own)]
                 item = int32(item + int32(parts * bands))
 
-    return lines
+    return write_lines
 
 
 def _ends(tile):
-    """call(states, k, lane, span, source, trace): lanes write the cells beside walls of z."""
+    """Build call(states, k, lane, span, source, trace): lanes write the cells beside the faces of z."""
     ahead, write = tile.ahead, store_rows(tile.columns, False)
 
-    def leave_level(n, state, k, lane, span, source, trace):
+    def write_level(n, state, k, lane, span, source, trace):
         _, cells = state
         p = int32(k - int32(1) - n)
         last = int32(span.nz - int32(1))
@@ -151,17 +155,17 @@ def _ends(tile):
                 write(trace, at + span.plane, span.rows, cells, lane.owned)
         return state, k
 
-    leave_levels = cascade(leave_level)
+    write_levels = cascade(write_level)
 
     @inlined
     def ends(states, k, lane, span, source, trace):
-        leave_levels(states, k, lane, span, source, trace)
+        write_levels(states, k, lane, span, source, trace)
 
     return ends
 
 
 @inlined
 def _boundary(span):
-    """Cells of all faces."""
+    """Cells beside all six faces."""
     nz, ny, nx = uint64(uint32(anew(span.nz))), uint64(uint32(anew(span.ny))), uint64(uint32(anew(span.nx)))
     return uint64(2) * (nz * ny + nz * nx + ny * nx)

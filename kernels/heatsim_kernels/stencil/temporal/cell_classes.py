@@ -1,8 +1,8 @@
-"""Kinds of cells for `temporal`, laid out as a march reads them.
+"""Cell classes for `temporal`, laid out as a march reads them.
 
-The kinds of a lane's cells lie side by side, in the order in which a march comes to them: column by column of the plan,
-plane by plane, band by band; so a lane fetches 8 or 16 bytes a plane, once for all levels, wherever rows of the grid
-begin. A byte tells the kind, of MAX_KINDS at most.
+The classes of a lane's cells lie side by side, in the order in which a march comes to them: column by column of the
+plan, plane by plane, band by band. So a lane reads 8 or 16 bytes a plane, once for all levels, wherever rows of the
+grid begin. A class is a byte: there are MAX_CLASSES at most.
 """
 
 from __future__ import annotations
@@ -19,46 +19,48 @@ from heatsim_kernels.runtime.cuda.warp_rows import WARP
 from heatsim_kernels.stencil.cuda.cell_update import GridShape
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 
-MAX_KINDS = 256
+MAX_CLASSES = 256
 BLOCKS, THREADS = (2, 8) if SIMULATED else (1056, 256)
 
 
 class TemporalCellClasses(NamedTuple):
-    """The kinds of cells, uint8, flat (any where there is a single kind), and how many there are."""
+    """The class of each cell, uint8, flat (any array where there is a single class), and the number of classes."""
 
     of_cells: Array
-    count: int
+    class_count: int
 
 
 def lane_bytes(tile: TemporalTile) -> int:
-    """Bytes of the kinds of a lane's cells in a plane."""
+    """Bytes of the classes of a lane's cells in a plane, in whole words of 8."""
     return -(-tile.columns * tile.rows // 8) * 8
 
 
-def kind_slots(tile: TemporalTile) -> int:
-    """Planes whose kinds are in shared memory: those on their way and those that levels work on."""
+def class_slots_of(tile: TemporalTile) -> int:
+    """Planes whose classes are in shared memory: those on their way and those that levels work on."""
     return tile.steps + tile.ahead + 1
 
 
-def laid_out(kinds: TemporalCellClasses, tile: TemporalTile, shape: tuple[int, int, int], pieces: np.ndarray) -> Array:
-    """The kinds of a grid's cells for a plan with these pieces: of each lane and plane `lane_bytes` of them, flat."""
+def lay_out_classes(
+    classes: TemporalCellClasses, tile: TemporalTile, shape: tuple[int, int, int], pieces: np.ndarray
+) -> Array:
+    """Lay out the classes for a plan with these pieces: `lane_bytes` for each lane and plane, flat."""
     corners = np.unique(pieces[:, [8, 0, 1]], axis=0)[:, 1:].astype(np.int32)
     result = empty(len(corners) * shape[0] * tile.bands * WARP * lane_bytes(tile), np.uint8)
-    args = (kinds.of_cells, GridShape(*map(np.uint32, shape)), on_device(corners), result)
+    args = (classes.of_cells, GridShape(*map(np.uint32, shape)), on_device(corners), result)
     kernel(build, tile, args)((BLOCKS, 1, 1), (THREADS, 1, 1), args)
     return result
 
 
 def build(tile: TemporalTile):
-    """The kernel (kinds, shape, corners, result) of a tile; corners: x and y of the tile of each column of the plan."""
+    """Build the kernel (classes, shape, corners, result) for a tile. corners: x and y of the tile of each column."""
     columns, rows, lanes, stride = tile.columns, tile.rows, tile.bands * WARP, lane_bytes(tile)
 
     @inlined
-    def into(i, n):
-        """An index at most one period away from the grid."""
+    def wrapped(i, n):
+        """The index in a grid of n cells for one that is at most a period away."""
         return uint64(i + n) if i < 0 else (uint64(i - n) if i >= n else uint64(i))
 
-    def temporal_kinds(kinds, shape, corners, result):
+    def lay_out(classes, shape, corners, result):
         nz, ny, nx = int32(shape.nz), int32(shape.ny), int32(shape.nx)
         total = uint64(corners.shape[0]) * uint64(shape.nz) * uint64(lanes * stride)
         at = uint64(cuda.blockIdx.x) * uint64(THREADS) + uint64(cuda.threadIdx.x)
@@ -68,8 +70,8 @@ def build(tile: TemporalTile):
             z, column = int32(plane % uint32(nz)), int32(plane // uint32(nz))
             x = corners[column, 0] + lane % int32(WARP) * int32(columns) + cell % int32(columns)
             y = corners[column, 1] + lane // int32(WARP) * int32(rows) + cell // int32(columns)
-            row = uint64(z) * uint64(ny) + into(int32(y), ny)
-            result[at] = kinds[row * uint64(nx) + into(int32(x), nx)]
+            row = uint64(z) * uint64(ny) + wrapped(int32(y), ny)
+            result[at] = classes[row * uint64(nx) + wrapped(int32(x), nx)]
             at = at + uint64(BLOCKS * THREADS)
 
-    return temporal_kinds
+    return lay_out

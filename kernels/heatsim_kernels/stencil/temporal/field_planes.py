@@ -1,7 +1,8 @@
-"""CUDA: the fields that a sweep of `temporal` reads and writes: one and one, or two and two for stages.
+"""CUDA: the fields that a sweep of `temporal` reads and writes: one each for steps, two each for stages.
 
-Planes come by way of rings in shared memory. That of Y_{j-2} is taken a turn after it has come, together with the
-plane above of Y_{j-1}, so it waits in a ring that is longer by a plane.
+Planes come from memory by way of rings in shared memory. A lane reads back only the cells that it has asked for itself,
+so that waiting for its own copies is enough and the rings need no barrier. A plane of Y_{j-2} is used one turn after it
+has come, together with the plane above of Y_{j-1}; so it waits in a ring that is longer by a plane.
 """
 
 from __future__ import annotations
@@ -20,15 +21,16 @@ from heatsim_kernels.stencil.temporal.plan import TemporalTile
 
 
 class FieldPair(NamedTuple):
-    """Two fields: Y_j, and Y_{j-1} before it."""
+    """Two fields: Y_j, and before it Y_{j-1}."""
 
     last: Any
     before: Any
 
 
-def build_fetch(structure: StencilConfiguration, tile: TemporalTile, aligned: bool):
-    """call(board, k, u, source, lane, rows) sends for plane k, whose first cell of the lane is at `source`."""
-    layout, steps, slots = Board.of(tile, structure), tile.steps, tile.slots
+def build_fetch(configuration: StencilConfiguration, tile: TemporalTile, aligned: bool):
+    """Build call(board, k, u, source, lane, rows), which asks for plane k; the lane's first cell there is at
+    `source`."""
+    layout, steps, slots = Board.of(tile, configuration), tile.steps, tile.slots
     size, behind = layout.plane, layout.before - layout.ring
     fetch_cells = fetch_rows(tile.columns, aligned, tile.width)
 
@@ -43,12 +45,12 @@ def build_fetch(structure: StencilConfiguration, tile: TemporalTile, aligned: bo
         slot = uint32(k + int32(steps)) % uint32(slots + 1)
         fetch_cells(board, lane.ring + uint64(behind) + uint64(slot) * uint64(size), u.before, source, rows)
 
-    return of_two if structure.stage else of_one
+    return of_two if configuration.stage else of_one
 
 
-def build_take(structure: StencilConfiguration, tile: TemporalTile):
-    """call(board, k, lane): plane k of the field, of two that of the last."""
-    size, steps, slots = Board.of(tile, structure).plane, tile.steps, tile.slots
+def build_take(configuration: StencilConfiguration, tile: TemporalTile):
+    """Build call(board, k, lane): plane k of the field, for stages that of Y_{j-1}."""
+    size, steps, slots = Board.of(tile, configuration).plane, tile.steps, tile.slots
     take, row_of, width = load_rows(tile.columns, True), counted(tile.rows), tile.width
 
     @inlined
@@ -59,9 +61,10 @@ def build_take(structure: StencilConfiguration, tile: TemporalTile):
     return plane
 
 
-def build_arriving(structure: StencilConfiguration, tile: TemporalTile):
-    """call(plane, board, k, lane): what arrives at the first level in turn k with that plane; see `temporal_scheme`."""
-    layout, steps, slots = Board.of(tile, structure), tile.steps, tile.slots
+def build_arriving(configuration: StencilConfiguration, tile: TemporalTile):
+    """Build call(plane, board, k, lane): what arrives at the first level in turn k, with that plane; see
+    `LevelScheme`."""
+    layout, steps, slots = Board.of(tile, configuration), tile.steps, tile.slots
     size, behind = layout.plane, layout.before - layout.ring
     take, row_of, width = load_rows(tile.columns, True), counted(tile.rows), tile.width
 
@@ -75,12 +78,12 @@ def build_arriving(structure: StencilConfiguration, tile: TemporalTile):
         at = lane.ring + uint64(behind) + uint64(slot) * uint64(size)
         return plane, take(board, at, row_of(uint32(0), uint32(width)))
 
-    return of_two if structure.stage else of_one
+    return of_two if configuration.stage else of_one
 
 
-def build_store(structure: StencilConfiguration, tile: TemporalTile, aligned: bool):
-    """call(v, target, rows, states, leaving, owned): writes the plane that leaves the last level, after all levels
-    have taken their steps; of stages also the plane from which it was made."""
+def build_store(configuration: StencilConfiguration, tile: TemporalTile, aligned: bool):
+    """Build call(v, target, rows, states, leaving, owned), which writes the plane that leaves the last level, after all
+    levels have taken their steps; for stages also the plane that it was made from."""
     store, end = store_rows(tile.columns, aligned), tile.steps - 1
 
     @inlined
@@ -92,4 +95,4 @@ def build_store(structure: StencilConfiguration, tile: TemporalTile, aligned: bo
         store(v.last, target, rows, leaving[0], owned)
         store(v.before, target, rows, states[end][0], owned)
 
-    return of_two if structure.stage else of_one
+    return of_two if configuration.stage else of_one

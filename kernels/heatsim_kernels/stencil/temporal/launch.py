@@ -1,4 +1,4 @@
-"""Launches of `temporal` over one grid."""
+"""Host side of `temporal`: launches of the kernel over one grid."""
 
 from __future__ import annotations
 
@@ -14,25 +14,31 @@ from heatsim_kernels.stencil.cuda.cell_update import GridShape
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.rk_stages import RkStage
 from heatsim_kernels.stencil.temporal import march
-from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses, laid_out
+from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses, lay_out_classes
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 from heatsim_kernels.stencil.temporal.level import StageRates
 from heatsim_kernels.stencil.temporal.march import StepRates, TemporalTables, TemporalVariant
-from heatsim_kernels.stencil.temporal.plan import WALL_COSTS, WALL_COSTS_OF_KINDS, TemporalTile, plan, trace_size
+from heatsim_kernels.stencil.temporal.plan import (
+    BOUNDARY_COSTS,
+    BOUNDARY_COSTS_OF_CLASSES,
+    TemporalTile,
+    plan,
+    trace_size,
+)
 from heatsim_kernels.stencil.terms import StencilCoefficients
 
 
 class FusedSteps:
-    """`steps` steps at once of problems of one structure on one grid; or bare stages, where the structure says so.
+    """`steps` steps at once, for problems of one configuration on one grid; or two-term stages, if that says so.
 
-    trace: after a launch, the cells beside walls before each step: (steps, boundary cells), flat, the
-    FACES one after another, each in C order of its two axes; those of periodic faces are not written. One element
-    where `traced` is false.
+    trace: after a launch, the boundary trace: the cells beside the faces before each step, (steps, boundary cells)
+    flat, the FACES one after another, each in C order of its two axes. Periodic faces are not written. It has one
+    element where `traced` is false.
     """
 
     def __init__(
         self,
-        structure: StencilConfiguration,
+        configuration: StencilConfiguration,
         tile: TemporalTile,
         shape: tuple[int, int, int],
         *,
@@ -40,38 +46,39 @@ class FusedSteps:
         kinds: TemporalCellClasses,
     ) -> None:
         self.steps = tile.steps
-        self.trace = empty(trace_size(tile, shape) if traced else 1, structure.dtype)
-        self._variant = TemporalVariant(structure, tile, shape[2] % tile.columns == 0, traced)
-        of_walls = WALL_COSTS_OF_KINDS if structure.kinds else WALL_COSTS
-        costs = of_walls[structure.dtype][traced + march.splits(self._variant)]
-        pieces, firsts = plan(tile, shape, structure.periodic, _multiprocessors(), costs)
+        self.trace = empty(trace_size(tile, shape) if traced else 1, configuration.dtype)
+        self._variant = TemporalVariant(configuration, tile, shape[2] % tile.columns == 0, traced)
+        costs_of = BOUNDARY_COSTS_OF_CLASSES if configuration.class_dtype else BOUNDARY_COSTS
+        costs = costs_of[configuration.dtype][traced + march.splits(self._variant)]
+        pieces, firsts = plan(tile, shape, configuration.periodic, _multiprocessors(), costs)
         self._grid = (len(firsts) - 1, 1, 1)
         self._shape = GridShape(*map(np.uint32, shape))
         self._plan = on_device(pieces), on_device(firsts)
-        self._of_lanes = laid_out(kinds, tile, shape, pieces) if structure.kinds else kinds.of_cells
-        self._kind_count = np.int32(kinds.count)
+        several = configuration.class_dtype != ""
+        self._lane_classes = lay_out_classes(kinds, tile, shape, pieces) if several else kinds.of_cells
+        self._class_count = np.int32(kinds.class_count)
         self._compiled: Any = None
         self._shared = march.shared_bytes(self._variant)
 
     def __call__(
-        self, u: FieldPair, v: FieldPair, k: int, tables: TemporalTables, rates: StageRates, of_kinds: Array
+        self, u: FieldPair, v: FieldPair, k: int, tables: TemporalTables, rates: StageRates, rates_of_classes: Array
     ) -> None:
-        """Put the last two of `steps` stages from those in `u` on into `v`; the rest as of `bound`."""
-        args = self._args(u, v, k, tables, rates, of_kinds)
+        """Take `steps` stages from those in `u` on and put the last two into `v`; other arguments as for `bound`."""
+        args = self._args(u, v, k, tables, rates, rates_of_classes)
         self._kernel(args)(self._grid, self._variant.tile.block, args, self._shared)
 
     def bound(
-        self, u: Array, v: Array, k: int, tables: TemporalTables, rates: StepRates, of_kinds: Array
+        self, u: Array, v: Array, k: int, tables: TemporalTables, rates: StepRates, rates_of_classes: Array
     ) -> Callable[[], None]:
-        """What writes to `v` what `u` is after `steps` steps, of which the first is step k of the tables. `of_kinds`:
-        the rates a step of each kind, RATES apart."""
-        args = self._args(u, v, k, tables, rates, of_kinds)
+        """A launch that writes to `v` what `u` is after `steps` steps, the first of which is step k of the tables.
+        rates_of_classes: the rates a step of each cell class, RATES apart."""
+        args = self._args(u, v, k, tables, rates, rates_of_classes)
         launch: Callable[[], None] = self._kernel(args).bound(self._grid, self._variant.tile.block, args, self._shared)
         return launch
 
-    def resources(self, u: Array, tables: TemporalTables, rates: StepRates, of_kinds: Array) -> Resources:
-        """What the kernel takes of the GPU."""
-        args = self._args(u, u, 0, tables, rates, of_kinds)
+    def resources(self, u: Array, tables: TemporalTables, rates: StepRates, rates_of_classes: Array) -> Resources:
+        """Registers and memory that the kernel takes."""
+        args = self._args(u, u, 0, tables, rates, rates_of_classes)
         found: Resources = self._kernel(args).resources(self._variant.tile.block, self._shared)
         return found
 
@@ -82,32 +89,32 @@ class FusedSteps:
         k: int,
         tables: TemporalTables,
         rates: StepRates | StageRates,
-        of_kinds: Array,
+        rates_of_classes: Array,
     ) -> tuple[Any, ...]:
-        kinds = march.LaneCellClasses(self._of_lanes, of_kinds, self._kind_count)
+        kinds = march.LaneCellClasses(self._lane_classes, rates_of_classes, self._class_count)
         return u, v, self.trace, self._shape, *self._plan, np.int32(k), tables, rates, kinds
 
     def _kernel(self, args: tuple[Any, ...]) -> Any:
-        """The kernel; looking it up takes longer than its launch."""
+        """The kernel, kept here: looking it up takes longer than its launch."""
         if self._compiled is None:
             self._compiled = kernel(march.build, self._variant, args, march.bounds(self._variant.tile))
         return self._compiled
 
 
 def fused_steps(
-    structure: StencilConfiguration, terms: StencilCoefficients, *, traced: bool, kinds: TemporalCellClasses
+    configuration: StencilConfiguration, terms: StencilCoefficients, *, traced: bool, kinds: TemporalCellClasses
 ) -> FusedSteps | None:
-    """The means to take several steps of such problems at once, by the best tile that fits, if they can be taken."""
+    """The means to take several steps at once, with the best tile that fits; None where they cannot be fused."""
     room = shared_memory()
-    for tile in march.tiles_for(structure) if terms.taps is None else ():
-        needed = march.shared_bytes(TemporalVariant(structure, tile, True, traced))
-        if march.fuses(structure, tile, terms.shape) and needed <= room:
-            return FusedSteps(structure, tile, terms.shape, traced=traced, kinds=kinds)
+    for tile in march.tiles_for(configuration) if terms.taps is None else ():
+        needed = march.shared_bytes(TemporalVariant(configuration, tile, True, traced))
+        if march.fuses(configuration, tile, terms.shape) and needed <= room:
+            return FusedSteps(configuration, tile, terms.shape, traced=traced, kinds=kinds)
     return None
 
 
 def tables_of(wall_a: Table, wall_b: Table, heat: Table) -> TemporalTables:
-    """The tables of a batch of steps as the kernel takes them; `wall_a` and `wall_b` have as many rows."""
+    """The tables of a batch of steps as the kernel takes them; `wall_a` and `wall_b` have equally many rows."""
     return TemporalTables(wall_a.array, wall_b.array, np.int32(wall_a.rows), heat.array, np.int32(heat.rows))
 
 

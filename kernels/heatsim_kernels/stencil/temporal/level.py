@@ -1,12 +1,12 @@
 """CUDA: one time step of one plane in `temporal`, in the registers of a block.
 
-           up (band above)          A warp is a band of rows, a lane some columns of it. Neighbours in y are in the
-      xm [ c c | c c | c c ] xp     lane, or in the bands above and below, which have put the ends of theirs on a board
-      xm [ c c | c c | c c ] xp     in shared memory; neighbours in x are in the lane or in the lanes beside. For z a
-           down (band below)        lane keeps zm - 2c of each cell, which is all that it needs of the plane below.
+           up (band above)          A warp is a band of rows, and a lane holds some columns of it. Neighbours in y are
+      xm [ c c | c c | c c ] xp     in the lane, or in the bands above and below, which have put their end rows on a
+      xm [ c c | c c | c c ] xp     board in shared memory. Neighbours in x are in the lane or in the lanes beside. Of
+           down (band below)        the plane below a lane keeps zm - 2c of each cell: that is all that it needs.
 
-Ends of the grid are ends of a tile, so ghosts concern the first or last lane, row and band alone: known beforehand but
-for the lane and band.
+Ends of the grid are ends of a tile, so only the first or last lane, row and band need ghost values. Which cells these
+are is known when the kernel is compiled, but for the lane and the band.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cuda.cell_update import RATES
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal import differences
-from heatsim_kernels.stencil.temporal.cell_classes import MAX_KINDS, kind_slots, lane_bytes
-from heatsim_kernels.stencil.temporal.plan import TemporalTile, TileWalls
+from heatsim_kernels.stencil.temporal.cell_classes import MAX_CLASSES, class_slots_of, lane_bytes
+from heatsim_kernels.stencil.temporal.plan import TemporalTile, TouchedFaces
 
-TURNS, TURNS_OF_STAGES = 8, 4  # powers of two: of so many the cells beside walls are kept
-NUMBERS = 16  # shared numbers of a level: a and b for each of six walls, then heating rates of the kinds, from HEAT on
+TURNS, TURNS_OF_STAGES = 8, 4  # turns whose cells beside the faces the board keeps; powers of two
+NUMBERS = 16  # shared numbers of a level: a and b of the six faces, then from HEAT on the heating rates of the classes
 
 
 class Lane(NamedTuple):
-    """The place of a lane in its tile: which walls its outer cells touch; bit r of `owned` is set where it owns row r.
+    """The place of a lane in its tile: at which ends of the grid its outer cells lie; bit r of `owned` is set where it
+    owns row r.
 
-    ends, ring, kinds: where on the board the ends of its rows go, and the first of what it fetches; face_x, face_y:
-    which of FACES it may touch.
+    ends, ring, classes: where on the board its end rows go, and the first cells and classes that it asks for. face_x,
+    face_y: the numbers of the FACES that it may touch.
     """
 
     at_left: bool
@@ -53,21 +54,27 @@ class Lane(NamedTuple):
     owned: int
     ends: int
     ring: int
-    kinds: int
+    classes: int
     face_x: int
     face_y: int
 
 
 class Board(NamedTuple):
-    """Shared memory, in elements: of each band its first and its last row, for each level, in two buffers; numbers of
-    the levels; rates of the kinds; rings of what is fetched: planes, those of the field `before` where levels take
-    stages, and kinds of their cells; the cells beside walls of some turns, a ring (`temporal_trace`); and of the tile,
-    as numbers, x of its first cell and from where to where it owns cells, then y.
+    """The layout of shared memory, in elements. One after another:
 
-    start: where the first buffer begins, after room for a row above the first band, which may be read but means
-    nothing. So does the row below the last band of a level. level, buffer, count, plane, lane, kinds, turn: sizes of
-    these, of a level's numbers, of a plane, of the kinds of a lane and a plane, and of the cells beside walls in a
-    turn: of each level the columns at both walls of x, then, from at_y on, of each level the rows at those of y.
+        start       two buffers: for each level and each band its first and last row. Before them there is room for a
+                    row above the first band, which may be read but means nothing; so does the row below the last.
+        numbers     boundary values and heating rates of each level (NUMBERS)
+        rates       exchange rates of the cell classes
+        ring        planes on their way from memory
+        before      the same of the field before, where levels take stages
+        class_ring  the same of the cell classes
+        sides       the cells beside the faces in some turns, a ring (`boundary_trace`)
+        corner      of the tile: x of its first cell, and from where to where it owns cells in x; then the same in y
+
+    Sizes: level and buffer of the end rows; count of a level's numbers; plane; lane and classes of the classes of a
+    lane and of a plane; turn of the cells beside the faces in one of the `turns`: for each level the columns at both
+    ends of x, then, from at_y on, for each level the rows at both ends of y.
     """
 
     start: int
@@ -79,9 +86,9 @@ class Board(NamedTuple):
     ring: int
     plane: int
     before: int
-    kind_ring: int
+    class_ring: int
     lane: int
-    kinds: int
+    classes: int
     sides: int
     turns: int
     turn: int
@@ -90,204 +97,210 @@ class Board(NamedTuple):
     size: int
 
     @classmethod
-    def of(cls, tile: TemporalTile, structure: StencilConfiguration | None = None) -> Board:
-        """The board of a tile for problems of a structure; None is that of a uniform material."""
-        structure = structure or StencilConfiguration("float32", True, "", False, False, False, (False,) * 3)
+    def of(cls, tile: TemporalTile, configuration: StencilConfiguration | None = None) -> Board:
+        """The board of a tile for a configuration; None: for a uniform material in float32."""
+        configuration = configuration or StencilConfiguration("float32", True, "", False, False, False, (False,) * 3)
         level = 2 * tile.bands * tile.width
         buffer = tile.steps * level
         numbers = tile.width + 2 * buffer
-        count = NUMBERS + (MAX_KINDS if structure.kinds and structure.heat_table else 0)
+        count = NUMBERS + (MAX_CLASSES if configuration.class_dtype and configuration.heat_table else 0)
         rates = numbers + tile.steps * count
-        ring = rates + (0 if structure.uniform else RATES * (MAX_KINDS if structure.kinds else 1))
+        ring = rates + (0 if configuration.uniform else RATES * (MAX_CLASSES if configuration.class_dtype else 1))
         plane = tile.width * tile.height
         before = ring + tile.slots * plane
-        kind_ring = before + ((tile.slots + 1) * plane if structure.stage else 0)
-        lane = lane_bytes(tile) // (1 if SIMULATED else np.dtype(structure.dtype).itemsize)
-        kinds = lane * WARP * tile.bands
-        sides = kind_ring + (kind_slots(tile) * kinds if structure.kinds else 0)
+        class_ring = before + ((tile.slots + 1) * plane if configuration.stage else 0)
+        lane = lane_bytes(tile) // (1 if SIMULATED else np.dtype(configuration.dtype).itemsize)
+        classes = lane * WARP * tile.bands
+        sides = class_ring + (class_slots_of(tile) * classes if configuration.class_dtype else 0)
         at_y, turn = 2 * tile.steps * tile.height, 2 * tile.steps * (tile.height + tile.width)
-        turns = TURNS_OF_STAGES if structure.stage else TURNS
+        turns = TURNS_OF_STAGES if configuration.stage else TURNS
         corner = sides + turns * turn
-        sizes = ring, plane, before, kind_ring, lane, kinds, sides, turns, turn, at_y, corner, corner + 6
+        sizes = ring, plane, before, class_ring, lane, classes, sides, turns, turn, at_y, corner, corner + 6
         return cls(tile.width, level, buffer, numbers, count, rates, *sizes)
 
 
-def build(structure: StencilConfiguration, tile: TemporalTile, walls: TileWalls):
-    """call(states, arriving, k, board, read, write, lane, span, rates, media, alike): all steps of a sweep, each on its
-    plane.
+def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touched: TouchedFaces):
+    """Build call(states, arriving, k, board, read, write, lane, span, rates, boundary, alike): all steps of a sweep,
+    each on its plane.
 
-    Level n, counting from 0, takes step n + 1 of plane k - 1 - n; plane k before the sweep arrives, and plane k - steps
-    after it leaves. A state is (kept, c) of a level. For this, and for stages in place of steps, see `temporal_scheme`.
-    alike: see `build_alike`.
+    Level n, counting from 0, takes step n + 1 of plane k - 1 - n. Plane k of before the sweep arrives, and plane
+    k - steps of after it leaves. The state of a level is (kept, c); for this, and for stages in place of steps, see
+    `LevelScheme`. read, write: where the two buffers of end rows begin; they take turns. alike: see `build_alike`.
     """
-    wall_z = walls.z and not structure.periodic[2]
-    columns, layout = tile.columns, Board.of(tile, structure)
-    skip, numbers, count, width = layout.level, layout.numbers, layout.count, tile.width
-    lowered, stepped = differences.build_low(structure), differences.build(structure, tile, layout.rates)
-    above_of, low_of, made, keep, handed_on = scheme_of(structure)
-    beyond, at_walls = differences.build_ghost(structure), _sides(structure, tile, walls)
-    kinds_of = _kinds(structure, tile)
+    end_z = touched.z and not configuration.periodic[2]
+    columns, layout = tile.columns, Board.of(tile, configuration)
+    level_size, numbers, count, width = layout.level, layout.numbers, layout.count, tile.width
+    lowered = differences.build_low(configuration)
+    step_cells = differences.build_step(configuration, tile, layout.rates)
+    above_in, low_of, complete, keep, hand_on = scheme_of(configuration)
+    ghosts, with_ghosts = differences.build_ghost(configuration), _ghosts_beside(configuration, tile, touched)
+    classes_of = _classes(configuration, tile)
     top, bottom = part(slice(0, columns)), part(slice(-columns, None))
     but_bottom, but_top = part(slice(0, -columns)), part(slice(columns, None))
     from_lanes, to_right, to_left = from_neighbours(columns), entering_left(columns), entering_right(columns)
     read_ends, write_ends = load_rows(columns, True), store_rows(columns, True)
 
-    def level(n, state, arriving, k, board, read, write, lane, span, rates, media, alike):
+    def level(n, state, arriving, k, board, read, write, lane, span, rates, boundary, alike):
         kept, cells = state
-        above, low = above_of(arriving), low_of(kept, cells)
-        shift, at = uint64(n * int32(skip)), uint64(numbers + n * int32(count))
+        above, low = above_in(arriving), low_of(kept, cells)
+        shift, at = uint64(n * int32(level_size)), uint64(numbers + n * int32(count))
         beside = read_ends(board, read + shift + lane.ends - uint64(width), (uint32(0), uint32(3 * width)))
         up, down = top(beside), bottom(beside)
         left, right = from_lanes(cells)
-        kinds = kinds_of(board, lane, k, n)
+        classes = classes_of(board, lane, k, n)
         p = int32(k - int32(1) - n)
         inside = left, right, up, down
-        left, right, up, down = at_walls(cells, kinds, n, board, at, lane, media, inside)
+        left, right, up, down = with_ghosts(cells, classes, n, board, at, lane, boundary, inside)
         zp = above
-        if wall_z:
+        if end_z:
             if p == int32(0):
-                low = lowered(cells, beyond(cells, kinds, int32(4), n, board, at, media))
+                low = lowered(cells, ghosts(cells, classes, int32(4), n, board, at, boundary))
             if p == int32(span.nz - int32(1)):
-                zp = beyond(cells, kinds, int32(5), n, board, at, media)
+                zp = ghosts(cells, classes, int32(5), n, board, at, boundary)
         xm, xp = to_right(cells, left), to_left(cells, right)
         ym, yp = up + but_bottom(cells), but_top(cells) + down
-        same = uint32(alike >> uint32(n)) & uint32(1) == uint32(1)
-        new = stepped(cells, xm, xp, ym, yp, low, zp, kinds, same, rates, board, at)
-        new = made(new, cells, arriving, n, rates)
+        same = uint32(alike >> uint32(n)) & uint32(1) == uint32(1)  # bit n is that of plane k - 1 - n
+        new = step_cells(cells, xm, xp, ym, yp, low, zp, classes, same, rates, board, at)
+        new = complete(new, cells, arriving, n, rates)
         ends = uint32(0), uint32(width)
         write_ends(board, write + shift + lane.ends, ends, top(above) + bottom(above), uint32(3))
-        return (keep(above, cells), above), handed_on(new, kept)
+        return (keep(above, cells), above), hand_on(new, kept)
 
     return cascade(level)
 
 
 def either(flag, one, other):
-    """One of two."""
+    """One of two values; with `each`, of tuples, a select and no branch."""
     return one if flag else other
 
 
-def _sides(structure, tile, walls):
-    """call(cells, kinds, n, board, at, lane, media, sides): of left, right, up and down what is there at a wall."""
-    wrap_x, wrap_y, _ = structure.periodic
-    wall_x, wall_y, several = walls.x and not wrap_x, walls.y and not wrap_y, structure.kinds != ""
-    columns, beyond = tile.columns, differences.build_ghost(structure)
+def _ghosts_beside(configuration, tile, touched):
+    """Build call(cells, classes, n, board, at, lane, boundary, sides): the cells to the left and right, above and
+    below, with ghost values where a lane lies at an end of the grid."""
+    wrap_x, wrap_y, _ = configuration.periodic
+    end_x, end_y, several = touched.x and not wrap_x, touched.y and not wrap_y, configuration.class_dtype != ""
+    columns, ghosts = tile.columns, differences.build_ghost(configuration)
     first_column, last_column = part(slice(0, None, columns)), part(slice(columns - 1, None, columns))
     top, bottom = part(slice(0, columns)), part(slice(-columns, None))
 
-    chosen = each(either)
+    choose = each(either)
 
     @inlined
-    def at_walls(cells, kinds, n, board, at, lane, media, sides):
+    def with_ghosts(cells, classes, n, board, at, lane, boundary, sides):
         left, right, up, down = sides
-        if wall_x and several:
-            # Few warps are at a wall, and what their cells need is far away.
+        if end_x and several:
+            # A branch: few warps lie at a boundary, and the boundary values of their cells are in global memory.
             if lane.at_left:
-                left = beyond(first_column(cells), first_column(kinds), int32(0), n, board, at, media)
+                left = ghosts(first_column(cells), first_column(classes), int32(0), n, board, at, boundary)
             if lane.at_right:
-                right = beyond(last_column(cells), last_column(kinds), int32(1), n, board, at, media)
-        elif wall_x:
+                right = ghosts(last_column(cells), last_column(classes), int32(1), n, board, at, boundary)
+        elif end_x:
             first, last = first_column(cells), last_column(cells)
-            left = chosen(lane.at_left, beyond(first, first_column(kinds), lane.face_x, n, board, at, media), left)
-            right = chosen(lane.at_right, beyond(last, last_column(kinds), lane.face_x, n, board, at, media), right)
-        if wall_y and several:
+            left = choose(lane.at_left, ghosts(first, first_column(classes), lane.face_x, n, board, at, boundary), left)
+            right = choose(
+                lane.at_right, ghosts(last, last_column(classes), lane.face_x, n, board, at, boundary), right
+            )
+        if end_y and several:
             if lane.at_top:
-                up = beyond(top(cells), top(kinds), int32(2), n, board, at, media)
+                up = ghosts(top(cells), top(classes), int32(2), n, board, at, boundary)
             if lane.at_bottom:
-                down = beyond(bottom(cells), bottom(kinds), int32(3), n, board, at, media)
-        elif wall_y:
+                down = ghosts(bottom(cells), bottom(classes), int32(3), n, board, at, boundary)
+        elif end_y:
             first, last = top(cells), bottom(cells)
-            up = chosen(lane.at_top, beyond(first, top(kinds), lane.face_y, n, board, at, media), up)
-            down = chosen(lane.at_bottom, beyond(last, bottom(kinds), lane.face_y, n, board, at, media), down)
+            up = choose(lane.at_top, ghosts(first, top(classes), lane.face_y, n, board, at, boundary), up)
+            down = choose(lane.at_bottom, ghosts(last, bottom(classes), lane.face_y, n, board, at, boundary), down)
         return left, right, up, down
 
-    return at_walls
+    return with_ghosts
 
 
-def _kinds(structure, tile):
-    """call(board, lane, k, n): the kinds of a lane's cells in the plane of level n."""
-    cells, layout, slots, steps = tile.columns * tile.rows, Board.of(tile, structure), kind_slots(tile), tile.steps
+def _classes(configuration, tile):
+    """Build call(board, lane, k, n): the classes of a lane's cells in the plane of level n."""
+    cells, layout = tile.columns * tile.rows, Board.of(tile, configuration)
+    slots, steps = class_slots_of(tile), tile.steps
     read, repeat = load_bytes(cells), repeated(cells)
 
     @inlined
     def fetched(board, lane, k, n):
         slot = uint32(k - int32(1) - n + int32(2 * steps)) % uint32(slots)
-        return read(board, lane.kinds + uint64(slot) * uint64(layout.kinds))
+        return read(board, lane.classes + uint64(slot) * uint64(layout.classes))
 
     @inlined
     def of_one(board, lane, k, n):
         return repeat(uint32(0))
 
-    return fetched if structure.kinds else of_one
+    return fetched if configuration.class_dtype else of_one
 
 
-def build_alike(structure: StencilConfiguration, tile: TemporalTile):
-    """call(alike, board, lane, k): uint32, whose bit n tells whether in the plane of level n the rows of each lane of
-    the warp are of the same kinds. It is asked of a plane when that comes to the first level, and kept for the others.
+def build_alike(configuration: StencilConfiguration, tile: TemporalTile):
+    """Build call(alike, board, lane, k): uint32, whose bit n tells whether in the plane of level n all rows of each
+    lane of the warp have the same classes.
+
+    It is a shift register: found out for a plane when this comes to the first level, the bit moves on by one each turn,
+    as the plane does from level to level.
     """
-    kinds_of, unequal = _kinds(structure, tile), unequal_rows(tile.columns)
+    classes_of, unequal = _classes(configuration, tile), unequal_rows(tile.columns)
 
     @inlined
-    def noted(alike, board, lane, k):
-        same = everywhere(unequal(kinds_of(board, lane, k, int32(0))) == uint32(0))
+    def note(alike, board, lane, k):
+        same = everywhere(unequal(classes_of(board, lane, k, int32(0))) == uint32(0))
         return uint32(alike << uint32(1)) | uint32(1 if same else 0)
 
     @inlined
     def of_one(alike, board, lane, k):
         return alike
 
-    return noted if structure.kinds else of_one
+    return note if configuration.class_dtype else of_one
 
 
-# CUDA: what a level of `temporal` keeps from turn to turn and makes of differences: a time step, or a bare stage.
+# What a level keeps from turn to turn, and what it makes of differences: a time step, or a two-term stage.
 #
-# A bare stage (`stages`) is made of two fields, W_{n+1} = W_n - nu (W_n - W_{n-1}) + rate dt L(W_n). Besides what a
-# time
-# step needs, level n wants for each cell the value of W_{n-1} in that very cell, two planes behind the one that level
-# n - 1 takes in:
+# A two-term stage (see `rk_stages`) is made of two fields, W_{n+1} = W_n - nu (W_n - W_{n-1}) + rate dt L(W_n). Besides
+# what a time step needs, level n wants for each cell the value of W_{n-1} in that cell, two planes behind the one that
+# level n - 1 takes in:
 #
-# plane       k-n+1     k-n      k-1-n           Level n-1 has kept the plane below its cells for their z neighbours.
-# level n-1   arrives   cells    below -----+    It is all of W_{n-1} that level n lacks, and arrives there with the
-# level n               arrives  cells      |    plane of W_n: no register more, no barrier more. For the first level
-# W_n       W_n <-- before <--+    it comes from memory.
+#     plane       k-n+1     k-n      k-1-n         Level n-1 has kept the plane below its cells for their z neighbours.
+#     level n-1   arrives   cells    below --+     It is all of W_{n-1} that level n lacks, and arrives there with the
+#     level n               arrives  cells   |     plane of W_n: no register more, no barrier more. For the first level
+#     W_n         W_n <---- before <---------+     it comes from memory.
 #
-# A time step keeps of the plane below what is needed of it, made a turn ahead (`low`, see `temporal_step`); a stage
-# keeps
-# the plane and makes `low` when it is needed. That is as many operations.
+# A time step keeps what is needed of the plane below, made a turn ahead (`low`, see `differences`). A stage keeps the
+# plane itself and makes `low` when it is needed. Both take equally many operations.
 
 
 class StageRates(NamedTuple):
-    """`temporal.Rates`, and the coefficients of the stage of each level."""
+    """`StepRates`, and the coefficients nu and rate of the stage of each level."""
 
-    rx: float
-    ry: float
-    rz: float
-    dt: float
-    nu: object
-    rate: object
+    rx: np.floating[Any]
+    ry: np.floating[Any]
+    rz: np.floating[Any]
+    dt: np.floating[Any]
+    nu: Any
+    rate: Any
 
 
 class LevelScheme(NamedTuple):
     """Device functions. `kept` is what a level keeps of the plane below, `arriving` what the level before hands on.
 
-    above(arriving): the plane above. low(kept, cells): see `temporal_step`. made(new, cells, arriving, n, rates): the
-    cells after level n, which starts from its differences. keep(above, cells): what to keep in the next turn, in which
-    the plane above is that of the cells. handed_on(new, kept): what arrives at the next level.
+    above(arriving): the plane above. low(kept, cells): see `differences`. complete(new, cells, arriving, n, rates): the
+    cells after level n, from their differences. keep(above, cells): what to keep for the next turn, in which `above`
+    will be the plane of the cells. hand_on(new, kept): what arrives at the next level.
     """
 
     above: Callable[..., Any]
     low: Callable[..., Any]
-    made: Callable[..., Any]
+    complete: Callable[..., Any]
     keep: Callable[..., Any]
-    handed_on: Callable[..., Any]
+    hand_on: Callable[..., Any]
 
 
-def scheme_of(structure: StencilConfiguration) -> LevelScheme:
-    """The scheme of levels that take steps, or stages of two fields."""
-    return _stages(structure) if structure.stage else _steps(structure)
+def scheme_of(configuration: StencilConfiguration) -> LevelScheme:
+    """The scheme of levels that take steps, or two-term stages."""
+    return _stages(configuration) if configuration.stage else _steps(configuration)
 
 
-def _steps(structure):
-    lowered = differences.build_low(structure)
+def _steps(configuration):
+    lowered = differences.build_low(configuration)
 
     @inlined
     def above(arriving):
@@ -298,18 +311,18 @@ def _steps(structure):
         return kept
 
     @inlined
-    def made(new, cells, arriving, n, rates):
+    def complete(new, cells, arriving, n, rates):
         return new
 
     @inlined
-    def handed_on(new, kept):
+    def hand_on(new, kept):
         return new
 
-    return LevelScheme(above, low, made, lowered, handed_on)
+    return LevelScheme(above, low, complete, lowered, hand_on)
 
 
-def _stages(structure):
-    lowered, staged = differences.build_low(structure), each(physics.staged_of_two)
+def _stages(configuration):
+    lowered, staged = differences.build_low(configuration), each(physics.staged_of_two)
 
     @inlined
     def above(arriving):
@@ -320,7 +333,7 @@ def _stages(structure):
         return lowered(cells, kept)
 
     @inlined
-    def made(new, cells, arriving, n, rates):
+    def complete(new, cells, arriving, n, rates):
         return staged(new, cells, arriving[1], rates.nu[n], rates.rate[n])
 
     @inlined
@@ -328,7 +341,7 @@ def _stages(structure):
         return cells
 
     @inlined
-    def handed_on(new, kept):
+    def hand_on(new, kept):
         return new, kept
 
-    return LevelScheme(above, low, made, keep, handed_on)
+    return LevelScheme(above, low, complete, keep, hand_on)

@@ -3,26 +3,26 @@
     plane k      k-1      k-2      k-3      k-4        A block marches through z with the planes of all levels in its
       |           |        |        |        |         registers: level 1 takes the first step of plane k-1 while
     loaded --> step 1 -> step 2 -> step 3 -> step 4    level 2 takes the second of plane k-2, and so on. Each level lags
-                                             |         one plane behind the one before, so it has the plane above from
+                                             |         one plane behind the one before. So it has the plane above from
                                           stored       that level in this very turn and all else from the turn before:
                                                        one barrier a plane serves all levels.
 
-Tiles overlap in x and y by a cell a step at each side (`temporal_plan`), computed twice instead of exchanged; x
-neighbours come by shuffle, y neighbours from registers and, between warps, from shared memory (`temporal_level`). In
-float32 with 4 steps and tiles of 64 x 64 cells, a cell's update computes 9 operations, 1.3 times as many with the
-overlap, and moves 8 bytes for 4 updates, again 1.3 times as many for what is read: 4 operations a byte instead of 1.
-So arithmetic, not memory, sets the pace. Sources: Nguyen et al., 3.5-D blocking optimization for stencil computations
-on modern CPUs and GPUs, SC 2010; Matsumura et al., AN5D: automated stencil framework for high-degree temporal
-blocking, CGO 2020 (planes of all levels in registers, one barrier a plane).
+**Tiles** overlap in x and y by a cell a step at each side (`plan`), which is computed twice and not exchanged.
+Neighbours in x come by shuffle, those in y from registers and, between warps, from shared memory (`level`). In float32
+with 4 steps and tiles of 64 x 64 cells, an update takes 9 operations, 1.3 times as many with the overlap, and moves 8
+bytes for 4 updates, again 1.3 times as many for what is read: 4 operations a byte instead of 1. So arithmetic and not
+memory sets the pace. Sources: Nguyen et al., 3.5-D blocking optimization for stencil computations on modern CPUs and
+GPUs, SC 2010; Matsumura et al., AN5D: automated stencil framework for high-degree temporal blocking, CGO 2020 (planes
+of all levels in registers, one barrier a plane).
 
-Planes come from memory by way of a ring in shared memory (`cp.async`), several planes ahead: registers have room for
-one at most, and a load that is needed a turn later is waited for. A lane fetches the very cells it then takes, so the
-ring needs no barrier.
+**Loads.** Planes come from memory by way of a ring in shared memory (`cp.async`), several planes ahead: registers have
+room for one plane at most, and a load that is needed one turn later has to be waited for. A lane asks for the very
+cells that it takes later, so the ring needs no barrier.
 
-What it fuses: up to 256 kinds of cells (`temporal_kinds`), with all boundary kinds, whose values may differ from step
-to step, and a heating rate by kind. Everything else goes to a single sweep: see `fuses`. Stages of a step of several
-that are made of two fields take the place of steps (`temporal_scheme`): two fields are read and two written, 16 bytes
-for 4 stages in float32 and, again, 1.3 times as many for what is read.
+**What it fuses**: up to 256 cell classes (`cell_classes`), all boundary kinds, with values that may differ from step to
+step, and a heating rate by class. Other problems take single steps: see `fuses`. Two-term stages can take the place of
+steps (`level`): two fields are read and two written, 16 bytes for 4 stages in float32 and, again, 1.3 times as many for
+what is read.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from heatsim_kernels.runtime.cuda.register_tuples import once, repeated
 from heatsim_kernels.runtime.cuda.warp_rows import WARP
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal import boundary_trace, field_planes, level, setup
-from heatsim_kernels.stencil.temporal.cell_classes import kind_slots, lane_bytes
+from heatsim_kernels.stencil.temporal.cell_classes import class_slots_of, lane_bytes
 from heatsim_kernels.stencil.temporal.differences import LevelBoundary
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 from heatsim_kernels.stencil.temporal.level import Board, StageRates
-from heatsim_kernels.stencil.temporal.plan import TemporalTile, TileWalls, fits
+from heatsim_kernels.stencil.temporal.plan import TemporalTile, TouchedFaces, fits
 
 ALIGNMENT = 16  # bytes
 STATIC_LIMIT = 48 * 1024  # bytes of shared memory that a kernel may declare
@@ -68,225 +68,256 @@ STAGE_TILES_OF_FACES = {
 class TemporalVariant(NamedTuple):
     """What a kernel is compiled for.
 
-    aligned: rows of the grid are multiples of a lane's columns. traced: the cells beside walls are written before each
-    step, for the energy ledger.
+    aligned: whether rows of the grid are multiples of a lane's columns. traced: whether the boundary trace is written,
+    for the energy ledger.
     """
 
-    structure: StencilConfiguration
+    configuration: StencilConfiguration
     tile: TemporalTile
     aligned: bool
     traced: bool
 
 
 class TemporalTables(NamedTuple):
-    """Boundary values and heating rates of a batch of steps; of each, the row of a step or the last one holds.
+    """Boundary values and heating rates of a batch of steps; the last row of each serves all later steps.
 
-    a, b: (rows, 6 n), FACES in order, n kinds. heat: (rows, n), K/s, any where there is none.
+    a, b: (wall_rows, 6 n), FACES in order, n being the number of cell classes. heat: (heat_rows, n), K/s, or any array
+    where there is none.
     """
 
     a: Any
     b: Any
-    wall_rows: int
+    wall_rows: np.int32
     heat: Any
-    heat_rows: int
+    heat_rows: np.int32
 
 
 class StepRates(NamedTuple):
-    """Rates a step along x, y, z, any where there are several kinds, and the step, s."""
+    """Exchange rates a step along x, y, z (any numbers where there are several cell classes), and the step, s."""
 
-    rx: float
-    ry: float
-    rz: float
-    dt: float
+    rx: np.floating[Any]
+    ry: np.floating[Any]
+    rz: np.floating[Any]
+    dt: np.floating[Any]
 
 
 class LaneCellClasses(NamedTuple):
-    """The kinds of cells, as `temporal_kinds` lays them out; the rates a step of each, RATES apart, flat; how many
-    there are. What is not needed may be any."""
+    """The class of each cell, as `lay_out_classes` gives them; the rates a step of each class, RATES apart, flat; and
+    the number of classes. An array that is not needed may be any array."""
 
-    of_lanes: Any
+    lane_classes: Any
     rates: Any
-    count: int
+    class_count: np.int32
 
 
-def fuses(structure: StencilConfiguration, tile: TemporalTile, shape: tuple[int, int, int]) -> bool:
-    """Whether the kernel can take several steps of such a problem at once."""
-    unfit = structure.heat_field or structure.wall_per_cell or structure.kinds not in ("", "uint8")
-    return not unfit and fits(tile, shape, structure.periodic)
+def fuses(configuration: StencilConfiguration, tile: TemporalTile, shape: tuple[int, int, int]) -> bool:
+    """Whether the kernel can take several steps at once of a problem on a grid of `shape`."""
+    unfit = configuration.heat_field or configuration.wall_per_cell or configuration.class_dtype not in ("", "uint8")
+    return not unfit and fits(tile, shape, configuration.periodic)
 
 
-def tiles_for(structure: StencilConfiguration) -> tuple[TemporalTile, ...]:
-    """Tiles for problems of a structure, the best first."""
-    of_axes, of_faces = (STAGE_TILES, STAGE_TILES_OF_FACES) if structure.stage else (TILES, TILES_OF_FACES)
-    return (of_axes if structure.uniform else of_faces)[structure.dtype]
+def tiles_for(configuration: StencilConfiguration) -> tuple[TemporalTile, ...]:
+    """Tiles for a configuration, the best first."""
+    of_axes, of_faces = (STAGE_TILES, STAGE_TILES_OF_FACES) if configuration.stage else (TILES, TILES_OF_FACES)
+    return (of_axes if configuration.uniform else of_faces)[configuration.dtype]
 
 
 def bounds(tile: TemporalTile) -> tuple[int, int]:
-    """Threads of a block, and blocks that a multiprocessor should hold at once, one."""
+    """Threads of a block, and the number of blocks that a multiprocessor should hold at once: one."""
     return WARP * tile.bands, 1
 
 
 def shared_bytes(variant: TemporalVariant) -> int:
     """Bytes of dynamic shared memory to launch with; 0 where the kernel declares what it needs itself."""
-    size = _board_size(variant) * np.dtype(variant.structure.dtype).itemsize
+    size = _board_size(variant) * np.dtype(variant.configuration.dtype).itemsize
     return 0 if size <= STATIC_LIMIT else size
 
 
 def _board_size(variant):
-    """Elements of shared memory: where no trace is left, without its ring. What they take, the L1 cache lacks."""
-    board = Board.of(variant.tile, variant.structure)
+    """Elements of shared memory, which the L1 cache then lacks; without the ring of the trace where there is none."""
+    board = Board.of(variant.tile, variant.configuration)
     return board.size if variant.traced else board.sides
 
 
 def build(variant: TemporalVariant):
-    """The kernel of a variant: (u, v, trace, shape, pieces, firsts, k, tables, rates, kinds), one block for each
-    share of `temporal_plan.plan`; step k of the tables is the first it takes. `u` and `v` start on a 16-byte
-    boundary. For stages they are pairs of fields, all different but those of `u`, and `rates` are `StageRates`.
+    """Build the kernel (u, v, trace, shape, pieces, firsts, k, tables, rates, classes), one block for each share of
+    `plan.plan`.
 
-    trace: (steps, boundary cells), flat: see `temporal_trace`.
+    u, v: the fields before and after; they start on a 16-byte boundary. For stages they are pairs of fields, all
+    different but those of `u`, and `rates` are `StageRates`. trace: (steps, boundary cells) flat, see `boundary_trace`.
+    k: the row of the tables for the first step.
     """
-    structure, tile = variant.structure, variant.tile
-    real = float32 if structure.dtype == "float32" else float64
-    march, take_numbers, size = _march(variant), setup.build_numbers(structure, tile), _board_size(variant)
+    configuration, tile = variant.configuration, variant.tile
+    real = float32 if configuration.dtype == "float32" else float64
+    march, take_numbers, size = _march(variant), setup.build_numbers(configuration, tile), _board_size(variant)
     dynamic = shared_bytes(variant) > 0
 
-    def temporal(u, v, trace, shape, pieces, firsts, k, tables, rates, kinds):
+    def temporal(u, v, trace, shape, pieces, firsts, k, tables, rates, classes):
         if SIMULATED:
             board = cuda.shared.array(size, real)
         else:
             board = cuda.shared.array(0 if dynamic else size, real, ALIGNMENT)
-        take_numbers(board, k, tables, kinds)
-        media = LevelBoundary(tables.a, tables.b, tables.wall_rows, k, kinds.count)
+        take_numbers(board, k, tables, classes)
+        boundary = LevelBoundary(tables.a, tables.b, tables.wall_rows, k, classes.class_count)
         share = cuda.blockIdx.x
         for piece in range(firsts[share], firsts[share + 1]):
-            march(pieces, piece, u, v, trace, shape, board, rates, media, kinds.of_lanes)
+            march(pieces, piece, u, v, trace, shape, board, rates, boundary, classes.lane_classes)
 
     return temporal
 
 
 def splits(variant: TemporalVariant) -> bool:
-    """Whether tiles at walls of x and of y have turns of their own. With kinds, or for stages, there are no registers
-    for that, and where no trace is left it gains nothing."""
-    return variant.traced and variant.structure.kinds == "" and not variant.structure.stage
+    """Whether tiles at ends in x alone and in y alone have turns of their own. With cell classes, or for stages, there
+    are no registers for that; without a trace it gains nothing."""
+    return variant.traced and variant.configuration.class_dtype == "" and not variant.configuration.stage
 
 
 def _march(variant):
-    """The march of a block through the planes of a piece."""
-    structure, tile = variant.structure, variant.tile
-    steps, columns, rows, ahead = tile.steps, tile.columns, tile.rows, tile.ahead
-    _, _, wrap_z = structure.periodic
-    place = setup.build_place(structure, tile)
-    apart = splits(variant)
-    inner, beside_both = _turn(variant, TileWalls(False, False, False)), _turn(variant, TileWalls(True, True, False))
-    beside_x, beside_y = _turn(variant, TileWalls(True, False, False)), _turn(variant, TileWalls(False, True, False))
-    general = _turn(variant, TileWalls(True, True, True))
-    cells, pair, levels = repeated(columns * rows), repeated(2), repeated(steps)
-    fetch = _fetch(variant)
-    real, traced, corner = np.dtype(structure.dtype).type, variant.traced, Board.of(tile, structure).corner
-    zero = real(0)
+    """Build the march of a block through the planes of a piece."""
+    configuration, tile = variant.configuration, variant.tile
+    steps, ahead, wrap_z = tile.steps, tile.ahead, configuration.periodic[2]
+    place, put_corner, fetch = setup.build_place(configuration, tile), _corner(variant), _fetch(variant)
+    general, amid = _turn(variant, TouchedFaces(True, True, True)), _amid_turns(variant)
+    cells, pair, levels = repeated(tile.columns * tile.rows), repeated(2), repeated(steps)
+    traced, zero = variant.traced, np.dtype(configuration.dtype).type(0)
 
     @inlined
-    def march(pieces, piece, u, v, trace, shape, board, rates, media, of_lanes):
+    def march(pieces, piece, u, v, trace, shape, board, rates, boundary, lane_classes):
         lane, span, begin, at_x, at_y = place(pieces, piece, shape)
         if traced:
-            for axis in range(2):
-                board[corner + 3 * axis] = real(pieces[piece, axis])
-                for end in range(2):
-                    board[corner + 3 * axis + end + 1] = real(pieces[piece, 4 + 2 * axis + end])
-        # Plane `last` has been taken in when plane end - 1 leaves; what is beyond the grid is any value.
+            put_corner(board, pieces, piece)
+        # When plane `last` comes in, plane end - 1 leaves. Planes beyond the grid may have any values.
         k, last = int32(span.first - int32(steps)), int32(span.end - int32(1) + int32(steps))
         if not wrap_z:
             k = max(k, int32(0))
         source = begin + uint64(int32(k + span.nz) if k < 0 else k) * span.plane
         for j in range(ahead):
-            source = fetch(board, int32(k + j), u, source, lane, span, pieces, piece, of_lanes)
-        moving = levels(pair(cells(zero))), source, uint32(0)
-        # In between, no level is at a wall of z, nor is the plane to take in.
+            source = fetch(board, int32(k + j), u, source, lane, span, pieces, piece, lane_classes)
+        carried = levels(pair(cells(zero))), source, uint32(0)
+        # From turn `free` to turn `bound` no level works on a plane at an end in z, nor is one to come in.
         free, bound = (k, last) if wrap_z else (int32(steps + 1), min(last, int32(span.nz - int32(1))))
-        args = u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_lanes
+        args = u, v, board, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes
         while k <= last:
             if k < free or k > bound:
-                moving = general(moving, k, *args)
+                carried = general(carried, k, *args)
                 k = int32(k + int32(1))
-            elif (at_x and at_y) if apart else (at_x or at_y):
-                while k <= bound:
-                    moving = beside_both(moving, k, *args)
-                    k = int32(k + int32(1))
-            elif at_x:
-                while k <= bound:
-                    moving = beside_x(moving, k, *args)
-                    k = int32(k + int32(1))
-            elif at_y:
-                while k <= bound:
-                    moving = beside_y(moving, k, *args)
-                    k = int32(k + int32(1))
             else:
-                while k <= bound:
-                    moving = inner(moving, k, *args)
-                    k = int32(k + int32(1))
+                carried, k = amid(carried, k, bound, at_x, at_y, args)
 
     return march
 
 
-def _fetch(variant):
-    """call(board, k, u, source, lane, span, pieces, piece, of_lanes) sends for plane k, which starts at `source`, and
-    gives the next source."""
-    structure, tile = variant.structure, variant.tile
-    several, (_, _, wrap_z), layout = structure.kinds != "", structure.periodic, Board.of(tile, structure)
-    steps, threads, stride = tile.steps, WARP * tile.bands, lane_bytes(tile)
-    fetch_cells, fetch_kinds = field_planes.build_fetch(structure, tile, variant.aligned), fetch_bytes(stride)
-    kind_size, slots_of_kinds = layout.kinds, kind_slots(tile)
+def _amid_turns(variant):
+    """Build call(carried, k, bound, at_x, at_y, args): the turns from k to `bound`, in which no level is at an end in
+    z. Whether the tile lies at an end in x or y is decided once for all of them."""
+    apart = splits(variant)
+    inner = _turn(variant, TouchedFaces(False, False, False))
+    beside_both = _turn(variant, TouchedFaces(True, True, False))
+    beside_x = _turn(variant, TouchedFaces(True, False, False))
+    beside_y = _turn(variant, TouchedFaces(False, True, False))
 
     @inlined
-    def send_for_kinds(board, k, lane, span, column, of_lanes):
+    def turns(carried, k, bound, at_x, at_y, args):
+        if (at_x and at_y) if apart else (at_x or at_y):
+            while k <= bound:
+                carried = beside_both(carried, k, *args)
+                k = int32(k + int32(1))
+        elif at_x:
+            while k <= bound:
+                carried = beside_x(carried, k, *args)
+                k = int32(k + int32(1))
+        elif at_y:
+            while k <= bound:
+                carried = beside_y(carried, k, *args)
+                k = int32(k + int32(1))
+        else:
+            while k <= bound:
+                carried = inner(carried, k, *args)
+                k = int32(k + int32(1))
+        return carried, k
+
+    return turns
+
+
+def _corner(variant):
+    """Build call(board, pieces, piece), which puts on the board where the tile is and what it owns, for
+    `boundary_trace`.
+
+    All threads write the same numbers, and each has written them itself when it reads them: no barrier.
+    """
+    corner, real = Board.of(variant.tile, variant.configuration).corner, np.dtype(variant.configuration.dtype).type
+
+    @inlined
+    def put(board, pieces, piece):
+        for axis in range(2):
+            board[corner + 3 * axis] = real(pieces[piece, axis])
+            for end in range(2):
+                board[corner + 3 * axis + end + 1] = real(pieces[piece, 4 + 2 * axis + end])
+
+    return put
+
+
+def _fetch(variant):
+    """Build call(board, k, u, source, lane, span, pieces, piece, lane_classes), which asks for plane k; the lane's
+    first cell there is at `source`. It gives the source of the next plane."""
+    configuration, tile = variant.configuration, variant.tile
+    several, wrap_z, layout = configuration.class_dtype != "", configuration.periodic[2], Board.of(tile, configuration)
+    steps, threads, stride = tile.steps, WARP * tile.bands, lane_bytes(tile)
+    fetch_cells, fetch_classes = field_planes.build_fetch(configuration, tile, variant.aligned), fetch_bytes(stride)
+    class_size, class_slots = layout.classes, class_slots_of(tile)
+
+    @inlined
+    def fetch_classes_of(board, k, lane, span, column, lane_classes):
         t = uint64(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
         z = int32(k + span.nz) if k < 0 else (int32(k - span.nz) if k >= span.nz else k)
         plane = uint64(column) * uint64(span.nz) + uint64(z)
-        slot = uint32(k + int32(2 * steps)) % uint32(slots_of_kinds)
-        to = lane.kinds + uint64(slot) * uint64(kind_size)
-        fetch_kinds(board, to, of_lanes, (plane * uint64(threads) + t) * uint64(stride))
+        slot = uint32(k + int32(2 * steps)) % uint32(class_slots)
+        to = lane.classes + uint64(slot) * uint64(class_size)
+        fetch_classes(board, to, lane_classes, (plane * uint64(threads) + t) * uint64(stride))
 
     @inlined
-    def fetch(board, k, u, source, lane, span, pieces, piece, of_lanes):
+    def fetch(board, k, u, source, lane, span, pieces, piece, lane_classes):
         if wrap_z and source >= span.grid:
             source = uint64(source - span.grid)
         if k <= span.stop:
             fetch_cells(board, k, u, source, lane, span.rows)
             if several:
-                send_for_kinds(board, k, lane, span, pieces[piece, 8], of_lanes)
-        end_fetch()
+                fetch_classes_of(board, k, lane, span, pieces[piece, 8], lane_classes)
+        end_fetch()  # even without a plane, since `wait_for_fetches` counts these groups
         return uint64(source + span.plane)
 
     return fetch
 
 
-def _turn(variant, walls):
-    """One turn of the march: a plane comes in, all levels take their steps, a plane leaves."""
-    tile, (_, _, wrap_z) = variant.tile, variant.structure.periodic
-    layout = Board.of(tile, variant.structure)
-    advance = level.build(variant.structure, tile, walls)
-    noted = level.build_alike(variant.structure, tile)
-    leave_trace = boundary_trace.build(variant.structure, tile, walls)
-    put_down = boundary_trace.build_put(variant.structure, tile, walls)
-    traced = variant.traced and any(walls)
-    take = field_planes.build_take(variant.structure, tile)
-    arriving_with = field_planes.build_arriving(variant.structure, tile)
-    store = field_planes.build_store(variant.structure, tile, variant.aligned)
+def _turn(variant, touched):
+    """Build one turn of the march: a plane comes in, all levels take their steps, a plane leaves."""
+    tile, (_, _, wrap_z) = variant.tile, variant.configuration.periodic
+    layout = Board.of(tile, variant.configuration)
+    advance = level.build_levels(variant.configuration, tile, touched)
+    note_alike = level.build_alike(variant.configuration, tile)
+    write_trace = boundary_trace.build_writer(variant.configuration, tile, touched)
+    buffer_trace = boundary_trace.build_buffer(variant.configuration, tile, touched)
+    traced = variant.traced and any(touched)
+    take = field_planes.build_take(variant.configuration, tile)
+    arriving_with = field_planes.build_arriving(variant.configuration, tile)
+    store = field_planes.build_store(variant.configuration, tile, variant.aligned)
     fetch, wait = _fetch(variant), wait_for_fetches(tile.ahead - 1)
     steps, ahead, start, buffer = tile.steps, tile.ahead, layout.start, layout.buffer
 
-    def turn(moving, k, u, v, board, lane, span, rates, trace, shape, pieces, piece, media, of_lanes):
-        states, source, alike = moving
+    def turn(carried, k, u, v, board, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes):
+        states, source, alike = carried
         if traced:
-            leave_trace(states, k, lane, span, board, source, trace)
+            write_trace(states, k, lane, span, board, source, trace)
+        # Waits for this lane's own copies of plane k; later planes stay under way. No barrier: a lane takes only what
+        # it has asked for itself, and its next copies overwrite the slot of plane k - 1, which it took a turn ago.
         wait()
         plane = take(board, k, lane)
-        source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, pieces, piece, of_lanes)
+        source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, pieces, piece, lane_classes)
         arriving = arriving_with(plane, board, k, lane)
-        alike = noted(alike, board, lane, k)
+        alike = note_alike(alike, board, lane, k)
         odd = uint64(k & int32(1)) * uint64(buffer)
         read, write = uint64(start) + odd, uint64(start + buffer) - odd
-        states, leaving = advance(states, arriving, k, board, read, write, lane, span, rates, media, alike)
+        states, leaving = advance(states, arriving, k, board, read, write, lane, span, rates, boundary, alike)
         p = int32(k - int32(steps))
         if p >= span.first and p < span.end:
             back = uint64(steps + ahead + 1) * span.plane
@@ -295,15 +326,18 @@ def _turn(variant, walls):
                 target = uint64(target + span.grid)
             store(v, target, span.rows, states, leaving, lane.owned)
         if traced:
-            put_down(states, k, lane, board)
+            buffer_trace(states, k, lane, board)
+        # Waits for the end rows that all bands have put on the board, which their neighbours read in the next turn. And
+        # it keeps the writes of the next turn behind the reads of this one: the two buffers have changed parts then. It
+        # also stands between putting cells into the trace's ring and writing them to memory.
         cuda.syncthreads()
         return states, source, alike
 
-    return once(turn, lambda moving, *others: moving)
+    return once(turn, lambda carried, *others: carried)
 
 
 def signature(dtype: str, stages: int = 0):
-    """The types of the kernel's arguments; of one that takes so many stages."""
+    """The types of the kernel's arguments, for explicit steps or for so many stages."""
     from heatsim_kernels.stencil.cuda.cell_update import GridShape
 
     real, rows, integers, bytes_ = getattr(types, dtype), types.Array, types.int32, types.uint8[::1]

@@ -1,15 +1,19 @@
 """How a grid is cut up for `temporal`: columns of overlapping tiles in x and y, marched through along z.
 
-    wall |<------- tile ------->|          A tile computes all its cells but owns those that are right after all its
-         |<---- owned --->|     |          steps: those a halo away from its edges. At a wall it needs no halo, and
-                    |<------- tile ------->|          the last tile is moved back to end at the wall, so that
-                    |     |<--- owned -->|            ends of the grid are always ends of a tile; what two tiles own
-                                                      is written twice, with the same bits.
+    end |<------ tile ------>|
+        |<---- owned -->|    |
+                   |<------ tile ------>|
+                   |    |<--- owned --->| end
 
-The columns are dealt out to the blocks that run at once, each of which has equal work. In a round every block takes as
-much of a column as it can; a column that is not finished, or a block that has time left, goes on to the next round. So
-most blocks march beside their neighbours, plane by plane, and find in the L2 cache what these have read just before,
-and parts of memory sectors written by two of them meet there. Every piece costs a few planes more than it owns.
+A tile computes all its cells, but owns only those that are right after all its steps: those a halo away from its edges.
+At an end of the grid it needs no halo. The last tile is moved back to end with the grid, so that ends of the grid are
+always ends of a tile; what two tiles own is written twice, with equal bits.
+
+The columns are dealt out to the blocks that run at once, so that all have equal work. In each round every block takes
+as much of a column as it can; a column that is not finished and a block that has time left go on to the next round. So
+most blocks march side by side, plane by plane. They find in the L2 cache what their neighbours have read just before,
+and partial memory sectors that two of them write meet there. Each piece of a column costs a few planes more than it
+owns.
 """
 
 from __future__ import annotations
@@ -22,15 +26,14 @@ import numpy as np
 
 from heatsim_kernels.runtime.cuda.warp_rows import WARP
 
-SHORTEST = 2  # planes of a piece, in units of the steps
-GRAIN = 8  # cells; where tiles meet at multiples of it they share no sector of memory, 32 bytes
+MIN_PIECE = 2  # planes of a piece at least, in units of the steps
+GRAIN = 8  # cells: tiles that meet at multiples of it share no sector of memory (32 bytes)
 
 
 class TemporalTile(NamedTuple):
-    """What a block of `temporal` works on; `bands` warps, one below the other.
+    """What a block of `temporal` works on: `bands` warps, one below the other in y.
 
-    steps: time steps of a sweep. columns, rows: cells of a lane in a plane. ahead: how many planes are on their way
-    from memory.
+    steps: time steps of a sweep. columns, rows: cells of a lane in a plane. ahead: planes on their way from memory.
     """
 
     steps: int
@@ -61,12 +64,13 @@ class TemporalTile(NamedTuple):
 
     @property
     def halo(self) -> int:
-        """Cells at the left and the right that other tiles own, whole lanes; along y and z it is `steps`."""
+        """Cells at the left and the right that other tiles own, in whole lanes. Along y and z the halo is `steps`
+        cells."""
         return -(-self.steps // self.columns) * self.columns
 
 
-class TileWalls(NamedTuple):
-    """At which ends a plane's cells may lie: of x, of y, and of z."""
+class TouchedFaces(NamedTuple):
+    """At the ends of which axes the cells of a plane may lie."""
 
     x: bool
     y: bool
@@ -85,29 +89,30 @@ def fits(tile: TemporalTile, shape: tuple[int, int, int], periodic: tuple[bool, 
     )
 
 
-class WallCosts(NamedTuple):
-    """What a plane costs in a tile that touches a wall at x, at y, and at both, against 1 inside."""
+class BoundaryCosts(NamedTuple):
+    """Time of a plane in a tile that lies at an end of the grid in x, in y, or in both, over that of one inside."""
 
     x: float
     y: float
     both: float
 
 
-# Measured on an H200: without a trace, with one, and with one where walls at x and at y have turns of their own.
-WALL_COSTS = {
-    "float32": (WallCosts(1.2, 1.2, 1.2), WallCosts(1.6, 1.6, 1.6), WallCosts(1.45, 1.2, 1.55)),
-    "float64": (WallCosts(1.3, 1.3, 1.3), WallCosts(1.8, 1.8, 1.8), WallCosts(1.45, 1.2, 1.6)),
+# Measured on an H200: without a boundary trace, with one, and with one where tiles at ends in x and in y have turns of
+# their own.
+BOUNDARY_COSTS = {
+    "float32": (BoundaryCosts(1.2, 1.2, 1.2), BoundaryCosts(1.6, 1.6, 1.6), BoundaryCosts(1.45, 1.2, 1.55)),
+    "float64": (BoundaryCosts(1.3, 1.3, 1.3), BoundaryCosts(1.8, 1.8, 1.8), BoundaryCosts(1.45, 1.2, 1.6)),
 }
-# The same with kinds of cells, whose walls are looked up cell by cell: without a trace, and with one.
-WALL_COSTS_OF_KINDS = {
-    "float32": (WallCosts(1.75, 1.75, 1.75), WallCosts(1.9, 1.9, 1.9)),
-    "float64": (WallCosts(1.55, 1.55, 1.55), WallCosts(1.75, 1.75, 1.75)),
+# The same with cell classes, whose boundary values are looked up cell by cell: without a trace, and with one.
+BOUNDARY_COSTS_OF_CLASSES = {
+    "float32": (BoundaryCosts(1.75, 1.75, 1.75), BoundaryCosts(1.9, 1.9, 1.9)),
+    "float64": (BoundaryCosts(1.55, 1.55, 1.55), BoundaryCosts(1.75, 1.75, 1.75)),
 }
 
 
 class TileColumn(NamedTuple):
-    """A tile's column: where its first cell is, which may lie before the grid where an axis is periodic; what it owns,
-    left <= x < right and top <= y < bottom; and what a plane of it costs."""
+    """A column of the grid, a tile wide: x and y of its first cell, which may lie before the grid where an axis is
+    periodic; the cells that it owns, left <= x < right and top <= y < bottom; and what a plane of it costs."""
 
     x: int
     y: int
@@ -120,11 +125,16 @@ class TileColumn(NamedTuple):
 
 @lru_cache(maxsize=8)
 def plan(
-    tile: TemporalTile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], blocks: int, costs: WallCosts
+    tile: TemporalTile,
+    shape: tuple[int, int, int],
+    periodic: tuple[bool, bool, bool],
+    blocks: int,
+    costs: BoundaryCosts,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(pieces, firsts): block b marches through pieces[firsts[b]:firsts[b + 1]], int32.
+    """Return (pieces, firsts), int32: block b marches through pieces[firsts[b]:firsts[b + 1]].
 
-    Rows of pieces are x, y, first plane, end, left, right, top, bottom, number of the column; see `Column`.
+    Rows of pieces are x, y, first plane, end, left, right, top, bottom, number of the column; see `TileColumn`. The
+    least cost of the busiest block is found by bisection.
     """
     columns = _columns(tile, shape, periodic, costs)
     plane = sum(column.cost for column in columns)
@@ -146,15 +156,15 @@ def plan(
 def _deal(
     steps: int, columns: list[TileColumn], nz: int, wraps: bool, blocks: int, budget: float
 ) -> list[list[tuple[int, int, int]]]:
-    """Of each block its pieces (column, first plane, end), none of which costs more than the budget; [] if it is too
-    small for all columns."""
+    """Deal out the columns: for each block its pieces (column, first plane, end), which cost no more than the budget
+    together. [] if that is too small for all columns."""
     shares: list[list[tuple[int, int, int]]] = [[] for _ in range(blocks)]
     open_columns, idle = [(number, 0) for number in range(len(columns))], [(block, budget) for block in range(blocks)]
     while open_columns and idle:
         unfinished, free = [], []
         for (number, z), (block, left) in zip(open_columns, idle, strict=False):
             extra = steps + (steps if wraps else min(z, steps))  # planes to start with and to end with
-            end = _end(z, int(left / columns[number].cost) - extra, nz, SHORTEST * steps)
+            end = _end(z, int(left / columns[number].cost) - extra, nz, MIN_PIECE * steps)
             if end > z:
                 shares[block].append((number, z, end))
             if end < nz:
@@ -167,7 +177,8 @@ def _deal(
 
 
 def _end(z: int, room: int, nz: int, shortest: int) -> int:
-    """Where a piece from plane z ends that has room for so many: not just after z, nor just before the column's end."""
+    """The end of a piece from plane z, with room for so many planes: not just after z, nor just before the column's
+    end."""
     if room >= nz - z:
         return nz
     end = min(z + room, nz - shortest)
@@ -175,17 +186,17 @@ def _end(z: int, room: int, nz: int, shortest: int) -> int:
 
 
 def _columns(
-    tile: TemporalTile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], costs: WallCosts
+    tile: TemporalTile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], costs: BoundaryCosts
 ) -> list[TileColumn]:
     """The columns of a grid, x fastest."""
     _, ny, nx = shape
     wrap_x, wrap_y, _ = periodic
 
-    def walled(start: int, width: int, n: int, wraps: bool) -> bool:
+    def at_boundary(start: int, width: int, n: int, wraps: bool) -> bool:
         return not wraps and (start == 0 or start + width == n)
 
     def cost(x: int, y: int) -> float:
-        at_x, at_y = walled(x, tile.width, nx, wrap_x), walled(y, tile.height, ny, wrap_y)
+        at_x, at_y = at_boundary(x, tile.width, nx, wrap_x), at_boundary(y, tile.height, ny, wrap_y)
         return (1.0, costs.y, costs.x, costs.both)[2 * at_x + at_y]
 
     return [
@@ -196,13 +207,14 @@ def _columns(
 
 
 def _cuts(n: int, width: int, halo: int, wraps: bool, step: int) -> list[tuple[int, int, int]]:
-    """Of each tile along an axis of n cells its start and what it owns, whole `step`s from its start on."""
+    """For each tile along an axis of n cells: its start, and the first and last cell that it owns, in whole `step`s
+    from its start."""
     if wraps:
         return _around(n, width - 2 * halo, halo, step)
-    tight = _walled(n, width, halo, step, step)
+    tight = _between_ends(n, width, halo, step, step)
     if step >= GRAIN or width - 2 * halo < GRAIN:
         return tight
-    aligned = _walled(n, width, halo, step, GRAIN)
+    aligned = _between_ends(n, width, halo, step, GRAIN)
     return tight if len(tight) < len(aligned) else aligned
 
 
@@ -219,8 +231,8 @@ def _around(n: int, owned: int, halo: int, step: int) -> list[tuple[int, int, in
     return cuts
 
 
-def _walled(n: int, width: int, halo: int, step: int, grain: int) -> list[tuple[int, int, int]]:
-    """`_cuts` between walls; tiles meet at multiples of `grain`."""
+def _between_ends(n: int, width: int, halo: int, step: int, grain: int) -> list[tuple[int, int, int]]:
+    """`_cuts` of an axis with two ends; tiles meet at multiples of `grain`."""
     cuts, start, first = [], 0, 0
     while start + width < n:
         end = (start + width - halo) // grain * grain
@@ -231,6 +243,6 @@ def _walled(n: int, width: int, halo: int, step: int, grain: int) -> list[tuple[
 
 
 def trace_size(tile: TemporalTile, shape: tuple[int, int, int]) -> int:
-    """Values that a traced sweep writes: the cells beside each face before each step."""
+    """Values of the boundary trace of a sweep: the cells beside each face before each step."""
     nz, ny, nx = shape
     return tile.steps * 2 * (prod((nz, ny)) + prod((nz, nx)) + prod((ny, nx)))

@@ -1,4 +1,8 @@
-"""CUDA: where a lane of `temporal` is: the cells it holds, the walls they touch, and what it writes."""
+"""CUDA: what a lane and a block of `temporal` know before they march.
+
+First where a lane is: the cells that it holds, the ends of the grid that they touch and the rows that it owns. Then the
+numbers that all levels look up, which a block brings to shared memory.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +21,9 @@ from heatsim_kernels.stencil.temporal.plan import TemporalTile
 
 
 class MarchSpan(NamedTuple):
-    """What a block marches through: planes first <= z < end of a grid, and sizes.
+    """The planes that a block marches through, first <= z < end, and sizes.
 
-    stop: the last plane to fetch. rows: offsets of a lane's rows from the first one. plane, grid: cells of a plane and
+    stop: the last plane to read. rows: offsets of a lane's rows from its first one. plane, grid: cells of a plane and
     of the grid.
     """
 
@@ -36,23 +40,23 @@ class MarchSpan(NamedTuple):
 
 @inlined
 def into(i, n):
-    """An index, int32, at most one period away from a grid of n cells."""
+    """The index, int32, in a grid of n cells for one that is at most a period away."""
     return int32(i + n) if i < 0 else (int32(i - n) if i >= n else i)
 
 
 def wrapped(i, n):
-    """An index, uint32, at most one period beyond a grid of n cells."""
+    """The same, uint32, for an index that is at most a period beyond the grid."""
     return uint32(i - n) if i >= n else uint32(i)
 
 
-def build_place(structure: StencilConfiguration, tile: TemporalTile):
-    """call(pieces, piece, shape): a lane's Lane, its Span, the index of its first cell in plane 0, and whether its tile
-    touches a wall at x, and at y."""
-    wrap_x, wrap_y, wrap_z = structure.periodic
+def build_place(configuration: StencilConfiguration, tile: TemporalTile):
+    """Build call(pieces, piece, shape), which gives a lane's `Lane` and `MarchSpan`, the index of its first cell in
+    plane 0, and whether its tile lies at an end of the grid in x, and in y."""
+    wrap_x, wrap_y, wrap_z = configuration.periodic
     steps, columns, rows, bands = tile.steps, tile.columns, tile.rows, tile.bands
-    width, height, board = tile.width, tile.height, Board.of(tile, structure)
-    ring, kinds, lane_size = board.ring, board.kind_ring, board.lane
-    count_rows, around = counted(rows), each(wrapped)
+    width, height, board = tile.width, tile.height, Board.of(tile, configuration)
+    ring, classes, lane_size = board.ring, board.class_ring, board.lane
+    count_rows, around, owned_rows = counted(rows), each(wrapped), _owned_rows(rows)
 
     @inlined
     def place(pieces, piece, shape):
@@ -62,15 +66,11 @@ def build_place(structure: StencilConfiguration, tile: TemporalTile):
         nz, ny, nx = int32(shape.nz), int32(shape.ny), int32(shape.nx)
         plane = uint64(ny) * uint64(nx)
         x, y = int32(x0 + tx * int32(columns)), int32(y0 + band * int32(rows))
-        wall_left, wall_right = not wrap_x and x0 == 0, not wrap_x and x0 + int32(width) == nx
-        wall_top, wall_bottom = not wrap_y and y0 == 0, not wrap_y and y0 + int32(height) == ny
-        at_left, at_right = wall_left and tx == 0, wall_right and tx == int32(WARP - 1)
-        at_top, at_bottom = wall_top and band == 0, wall_bottom and band == int32(bands - 1)
-        owned = uint32(0)
-        if x >= left and x < right:
-            for r in range(rows):
-                if y + r >= top and y + r < bottom:
-                    owned = uint32(owned | uint32(uint32(1) << uint32(r)))
+        tile_at_left, tile_at_right = not wrap_x and x0 == 0, not wrap_x and x0 + int32(width) == nx
+        tile_at_top, tile_at_bottom = not wrap_y and y0 == 0, not wrap_y and y0 + int32(height) == ny
+        at_left, at_right = tile_at_left and tx == 0, tile_at_right and tx == int32(WARP - 1)
+        at_top, at_bottom = tile_at_top and band == 0, tile_at_bottom and band == int32(bands - 1)
+        owned = owned_rows(y, top, bottom) if x >= left and x < right else uint32(0)
         if wrap_x:
             x = into(x, nx)
         if wrap_y:
@@ -80,16 +80,15 @@ def build_place(structure: StencilConfiguration, tile: TemporalTile):
         else:
             offsets = count_rows(uint32(0), uint32(nx))
             begin = uint64(y) * uint64(nx) + uint64(x)
-        ends = uint64(band * int32(2 * width) + tx * int32(columns))
         lane = Lane(
             at_left,
             at_right,
             at_top,
             at_bottom,
             owned,
-            ends,
+            uint64(band * int32(2 * width) + tx * int32(columns)),
             uint64(ring) + uint64(band * int32(rows * width) + tx * int32(columns)),
-            uint64(kinds) + uint64((band * int32(WARP) + tx) * int32(lane_size)),
+            uint64(classes) + uint64((band * int32(WARP) + tx) * int32(lane_size)),
             int32(1) if at_right else int32(0),
             int32(3) if at_bottom else int32(2),
         )
@@ -97,23 +96,34 @@ def build_place(structure: StencilConfiguration, tile: TemporalTile):
         if not wrap_z:
             stop = min(stop, int32(nz - int32(1)))
         span = MarchSpan(first, end, stop, nz, ny, nx, offsets, plane, uint64(nz) * plane)
-        return lane, span, begin, wall_left or wall_right, wall_top or wall_bottom
+        return lane, span, begin, tile_at_left or tile_at_right, tile_at_top or tile_at_bottom
 
     return place
 
 
-# CUDA: the numbers that all levels of `temporal` look up, brought to shared memory before a block marches.
-
-
-def build_numbers(structure: StencilConfiguration, tile: TemporalTile):
-    """call(board, k, tables, kinds) copies to the board what walls and sources are like in each level, and the rates of
-    each kind."""
-    layout, steps, threads = Board.of(tile, structure), tile.steps, WARP * tile.bands
-    numbers, count, rates_at = layout.numbers, layout.count, layout.rates
-    several, own_rates, with_heat = structure.kinds != "", not structure.uniform, structure.heat_table
+def _owned_rows(rows):
+    """Build call(y, top, bottom): bit r of the result is set where row y + r is owned, top <= y + r < bottom."""
 
     @inlined
-    def take_walls(board, k, t, tables):
+    def owned_rows(y, top, bottom):
+        owned = uint32(0)
+        for r in range(rows):
+            if y + r >= top and y + r < bottom:
+                owned = uint32(owned | uint32(uint32(1) << uint32(r)))
+        return owned
+
+    return owned_rows
+
+
+def build_numbers(configuration: StencilConfiguration, tile: TemporalTile):
+    """Build call(board, k, tables, classes), which copies to the board the boundary values and the sources of each
+    level, from step k on, and the rates of each cell class."""
+    layout, steps, threads = Board.of(tile, configuration), tile.steps, WARP * tile.bands
+    numbers, count, rates_at = layout.numbers, layout.count, layout.rates
+    several, own_rates, with_heat = configuration.class_dtype != "", not configuration.uniform, configuration.heat_table
+
+    @inlined
+    def take_boundary(board, k, t, tables):
         level, face = int32(t // int32(6)), int32(t % int32(6))
         at = uint64(numbers) + uint64(level * int32(count)) + uint64(face * int32(2))
         row = min(int32(k + level), int32(tables.wall_rows - int32(1)))
@@ -121,24 +131,24 @@ def build_numbers(structure: StencilConfiguration, tile: TemporalTile):
         board[at + uint64(1)] = tables.b[row, face]
 
     @inlined
-    def take_heat(board, k, kind, tables):
+    def take_heat(board, k, cell_class, tables):
         for level in range(steps):
-            at = uint64(numbers) + uint64(level) * uint64(count) + uint64(HEAT) + uint64(kind)
+            at = uint64(numbers) + uint64(level) * uint64(count) + uint64(HEAT) + uint64(cell_class)
             row = min(int32(k + level), int32(tables.heat_rows - int32(1)))
-            board[at] = tables.heat[row, kind]
+            board[at] = tables.heat[row, cell_class]
 
     @inlined
-    def take_numbers(board, k, tables, kinds):
+    def take_numbers(board, k, tables, classes):
         t = int32(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
         if not several:
             for i in range(t, 6 * steps, threads):
-                take_walls(board, k, int32(i), tables)
+                take_boundary(board, k, int32(i), tables)
         if with_heat:
-            for kind in range(t, kinds.count, threads):
-                take_heat(board, k, int32(kind), tables)
+            for cell_class in range(t, classes.class_count, threads):
+                take_heat(board, k, int32(cell_class), tables)
         if own_rates:
-            for i in range(t, kinds.count * int32(RATES), threads):
-                board[uint64(rates_at) + uint64(i)] = kinds.rates[uint64(i)]
-        cuda.syncthreads()
+            for i in range(t, classes.class_count * int32(RATES), threads):
+                board[uint64(rates_at) + uint64(i)] = classes.rates[uint64(i)]
+        cuda.syncthreads()  # waits for the copies of all threads: levels read numbers that other threads have copied
 
     return take_numbers

@@ -1,0 +1,93 @@
+"""`basic`: one thread a result, mask in global memory.
+
+1-D:
+
+    N   | . . [ x x x x x ] . . . |      thread i reads the mask and the elements under it from global memory, those
+    M         [ w w w w w ]              beyond the ends as the edge has it, and writes one result
+    P   | . .     . o .     . . . |
+
+A multiply-add for every two values asked of the caches: 0.25 operations a byte in float32. A block of B threads asks
+for B (2n+1) elements, n(n+1)/2 fewer at an end of the line. Source: Kirk and Hwu, Programming Massively Parallel
+Processors, convolution chapter (1-D convolution, a basic algorithm).
+
+2-D:
+
+    N   . . . . . . .        thread (x, y) reads the mask and the elements under it from global memory, those beyond
+        . [x x x] . .        the plane as the edge has it, and writes one result
+        . [x o x] . .
+        . [x x x] . .        A multiply-add for every two values asked of the caches: 0.25 operations a byte in float32
+
+Rows may be padded (pitch), and several channels interleave in a pixel: they are planes whose elements lie as many apart
+as there are channels. Source: Kirk and Hwu, Programming Massively Parallel Processors, convolution chapter (2-D).
+"""
+
+from __future__ import annotations
+
+from numba import int64, types, uint64
+
+from heatsim_kernels.convolution.cuda.field_access import (
+    ConvolutionVariant,
+    MaskKernel,
+    element,
+    first_element,
+    line_grid,
+    line_of_thread,
+    line_threads,
+    plane_reader,
+    reader,
+    tiles,
+)
+from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
+from heatsim_kernels.runtime.fma import fma
+
+BLOCK = (4, 2) if SIMULATED else (32, 8)
+
+
+def build_lines(variant: ConvolutionVariant):
+    """The kernel `basic(u, v, geometry, mask)`; all arrays are flat."""
+    real, half, width = getattr(types, variant.dtype), variant.width // 2, variant.width
+    read, place = reader(variant.edge, real), line_of_thread(variant)
+
+    def basic(u, v, geometry, mask):
+        start, stride, n, i, exists = place(geometry)
+        if exists:
+            total = real(0)
+            for k in range(width):
+                total = fma(mask[uint64(k)], read(u, start, stride, i + k - half, n), total)
+            v[uint64(start + i * stride)] = total
+
+    return basic
+
+
+def plane_block(variant: ConvolutionVariant) -> tuple[int, int]:
+    """Threads of a block along x and y."""
+    return BLOCK
+
+
+def plane_grid(shape: tuple[int, int, int], variant: ConvolutionVariant) -> tuple[int, int, int]:
+    """A block for each tile of results."""
+    return tiles(shape, *BLOCK)
+
+
+def build_planes(variant: ConvolutionVariant):
+    """The kernel `basic(u, v, geometry, mask)`; all arrays are flat."""
+    real, height, width = getattr(types, variant.dtype), variant.height, variant.width
+    above, left = height // 2, width // 2
+    read, (columns, rows) = plane_reader(variant.edge, real), BLOCK
+
+    def basic(u, v, geometry, mask):
+        x, y, z = first_element(geometry, columns, rows)
+        x, y = x + int64(cuda.threadIdx.x), y + int64(cuda.threadIdx.y)
+        if x < int64(geometry.nx) and y < int64(geometry.ny):
+            total = real(0)
+            for j in range(height):
+                for k in range(width):
+                    value = read(u, geometry, z, y + j - above, x + k - left)
+                    total = fma(mask[uint64(j * width + k)], value, total)
+            v[uint64(element(geometry, z, y, x))] = total
+
+    return basic
+
+
+LINES = MaskKernel("argument", line_threads, line_grid, build_lines)
+PLANES = MaskKernel("argument", plane_block, plane_grid, build_planes)

@@ -1,0 +1,27 @@
+"""Scripts that need the CUDA simulator run in a process of their own; what they saved comes back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
+
+
+def results(script: str | None, folder: Path, *more: Path) -> dict[str, np.ndarray]:
+    """The arrays that a script saves in the .npz file which is its argument. `folder`: for this file; `more`: where the
+    script finds further modules."""
+    assert script is not None
+    target = folder / "results.npz"
+    path = os.pathsep.join(map(str, (ROOT / "kernels", ROOT / "tests", Path(script).parent, *more)))
+    silent = "ignore::RuntimeWarning"  # NumPy tells of unsigned sums that wrap, as they are meant to
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": path, "PYTHONWARNINGS": silent}
+    command = [sys.executable, script, str(target)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=3600, check=False)
+    assert done.returncode == 0, done.stderr
+    with np.load(target) as file:
+        return dict(file)
