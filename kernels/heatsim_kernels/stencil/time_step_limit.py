@@ -19,20 +19,28 @@ def stable_step(terms: StencilCoefficients, wall_a: np.ndarray) -> float:
     set no limit.
     """
     classes = np.zeros((1, 1, 1), np.uint8) if terms.kinds is None else terms.kinds
-    with limited(threads_for(int(np.prod(terms.shape)))):
-        fastest = _fastest_rate(
-            terms.shape, terms.rates, classes, terms.periodic, wall_a, terms.wall_offsets, terms.wall_per_cell
+    shape, fastest_of_planes = terms.shape, np.zeros(terms.shape[0])
+    with limited(threads_for(int(np.prod(shape)))):
+        _put_fastest_rates(
+            fastest_of_planes,
+            shape,
+            terms.rates,
+            classes,
+            terms.periodic,
+            wall_a,
+            terms.wall_offsets,
+            terms.wall_per_cell,
         )
+    fastest = float(fastest_of_planes.max())
     return 1.0 / fastest if fastest > 0 else float("inf")
 
 
 @parallel_jit
-def _fastest_rate(shape, rates, classes, periodic, wall_a, offsets, per_cell):
-    """The largest sum of exchange rates of any cell, 1/s. classes: (nz, ny, nx), or of one element for a single
-    class."""
+def _put_fastest_rates(fastest, shape, rates, classes, periodic, wall_a, offsets, per_cell):
+    """Put the largest sum of exchange rates of any cell of each plane, 1/s, into `fastest` (nz,), where it is larger.
+    classes: (nz, ny, nx), or of one element for a single class."""
     nz, ny, nx = shape
     several = classes.size > 1
-    fastest = np.zeros(nz)
     for z in prange(nz):
         for y in range(ny):
             for x in range(nx):
@@ -44,7 +52,6 @@ def _fastest_rate(shape, rates, classes, periodic, wall_a, offsets, per_cell):
                 total += _along(rates[cell_class], 2, y, ny, periodic[1], wall_a, offsets, at_y)
                 total += _along(rates[cell_class], 4, z, nz, periodic[2], wall_a, offsets, at_z)
                 fastest[z] = max(fastest[z], total)
-    return fastest.max()
 
 
 @inlined
