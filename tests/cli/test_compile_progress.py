@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from cli_cases import BLOCK, SMALL, Heatsim, Invoke
 from heatsim_kernels.runtime import compile_watch
 from heatsim_kernels.runtime.cpu import compilation
 from heatsim_kernels.runtime.kernel_cache import cache_folder
+from helpers.commands import BLOCK, SMALL, Heatsim, Invoke
 from numba import config
 
 from heatsim.cli import progress

@@ -16,11 +16,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from heatsim_kernels.enthalpy import cell
 from heatsim_kernels.enthalpy.cell import NUMBERS, EnthalpyBoundary, EnthalpyMedium, EnthalpySources
-from heatsim_kernels.runtime.cpu.compilation import inlined, jit, parallel_jit
+from heatsim_kernels.runtime.cpu.compilation import called, inlined, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import load, pointer, row_pointer, shifted, store, widest_vectors
 from heatsim_kernels.runtime.fma import fma
 
@@ -28,12 +28,7 @@ MIN_RUN, STRETCH = 16, 64  # cells: shorter runs of one cell class are not worth
 LEDGER_BLOCKS = 64  # an account is summed in so many parts, whatever the number of threads
 
 
-def _into_callers(function):
-    """As `inlined`, but cached with its callers: Numba cannot find closures again on disk."""
-    return njit(nogil=True, error_model="numpy", forceinline=True)(function)
-
-
-functions = cell.build(_into_callers, njit(nogil=True, error_model="numpy"))
+functions = cell.build(inlined, called)
 phi_of, passing, new_value, segment = functions.phi, functions.passing, functions.new_value, functions.segment
 
 
@@ -100,7 +95,7 @@ def walls_from(w, start):
     return EnthalpyBoundary(*places, w.reference, w.follow, pointer(w.factor), pointer(w.factors), w.near)
 
 
-@jit
+@called
 def _enter_heat(field, block, ledger, box, medium, boundary):
     """Enter the heat of a step: the `block`-th part of each account."""
     cells, faces, starts, capacity, entered = ledger
@@ -116,7 +111,7 @@ def _enter_heat(field, block, ledger, box, medium, boundary):
             entered[account, block] += capacity[cell_class] * (np.float64(rate) * np.float64(difference))
 
 
-@jit
+@called
 def _advance_tile(u, v, z0, z1, y0, y1, scratch, pitch, box, medium, boundary, heat, interface):
     """Take one step of planes z0 <= z < z1 and rows y0 <= y < y1."""
     widest_vectors()
@@ -137,7 +132,7 @@ def _advance_tile(u, v, z0, z1, y0, y1, scratch, pitch, box, medium, boundary, h
                 _redo_cells(u, v, i, y, z, box, medium, boundary, heat, interface)
 
 
-@jit
+@called
 def _advance_cell(u, v, i, x, y, z, box, medium, boundary, heat):
     v[i] = new_value(u, i, x, y, z, box, medium, boundary, heat)
 

@@ -19,7 +19,7 @@ from heatsim_kernels.multigrid.cpu.transfers import galerkin, interpolate, inter
 from heatsim_kernels.multigrid.hierarchy import LATER, Shape
 from heatsim_kernels.multigrid.hierarchy import multiply as _multiply
 from heatsim_kernels.multigrid.operator import BoundaryCoupling
-from heatsim_kernels.runtime.cpu.compilation import jit, parallel_jit
+from heatsim_kernels.runtime.cpu.compilation import called, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import load, padded, pointer, shifted, store, widest_vectors
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 
@@ -141,7 +141,7 @@ CHUNK = 4096  # cells of a sum's part; two fields of them stay in the first cach
 LANES = 8
 
 
-@jit
+@called
 def _dot(n, x, y):
     """Sum of x*y in float64, in eight lanes that do not wait for each other."""
     widest_vectors()
@@ -161,7 +161,7 @@ def _dot(n, x, y):
     return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
 
-@jit
+@called
 def _largest(n, x):
     """Largest size of the values; not a number if one is not."""
     largest = 0.0
@@ -170,7 +170,7 @@ def _largest(n, x):
     return largest
 
 
-@jit
+@called
 def _step_part(n, alpha, scale, p, q, x, r, b):
     widest_vectors()
     for i in range(n):
@@ -220,7 +220,7 @@ def _dot_parts(x, y, sums):
         sums[part] = _dot(n, shifted(pointer(x), first), shifted(pointer(y), first))
 
 
-@jit
+@called
 def _direction_part(n, z, beta, unit, p):
     widest_vectors()
     for i in range(n):

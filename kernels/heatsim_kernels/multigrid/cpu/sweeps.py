@@ -19,7 +19,7 @@ import numpy as np
 from numba import prange
 
 from heatsim_kernels.multigrid import cell
-from heatsim_kernels.runtime.cpu.compilation import inlined, jit, parallel_jit
+from heatsim_kernels.runtime.cpu.compilation import called, inlined, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import load, pointer, shifted, store, widest_vectors
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 
@@ -67,7 +67,7 @@ def _seven(i, im, ip, c, ym, yp, zm, zp, gx, gym, gy, gzm, gz, s):
     return seven_flow(load(c, i), outside, *along_x, *along_y, *along_z), diagonal
 
 
-@jit
+@called
 def _seven_row(n, out, c, ym, yp, zm, zp, b, share, gx, gym, gy, gzm, gz, s):
     widest_vectors()
     for i in range(1, n - 1):
@@ -157,7 +157,7 @@ def _value(c, i, s):
     return load(c, i)
 
 
-@jit
+@called
 def _all_row(n, out, c, u1, u2, u3, u4, u5, u6, u7, u8, b, share, a, a1, a2, a3, a4, s):
     for i in range(1, n - 1):
         flow, size = _all(n, i, i - 1, i + 1, c, u1, u2, u3, u4, u5, u6, u7, u8, a, a1, a2, a3, a4, s)

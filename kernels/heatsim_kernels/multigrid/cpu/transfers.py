@@ -15,17 +15,17 @@ from heatsim_kernels.multigrid import galerkin as cells
 from heatsim_kernels.multigrid.cpu.sweeps import CpuConductances
 from heatsim_kernels.multigrid.galerkin import CellSample
 from heatsim_kernels.multigrid.hierarchy import Coarsening, Shape
-from heatsim_kernels.runtime.cpu.compilation import inlined, inlined_closure, jit, jit_closure, parallel_jit
+from heatsim_kernels.runtime.cpu.compilation import called, inlined, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import load, pointer, shifted, store, widest_vectors
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 
 BLOCKS = 256  # parts of a grid that threads share out
 
 with_lower, with_upper, mean = inlined(cell.with_lower), inlined(cell.with_upper), inlined(cell.mean)
-OF_FACES, OF_ALL = cells.build(inlined_closure, jit_closure, load)
+OF_FACES, OF_ALL = cells.build(inlined, called, load)
 
 
-@jit
+@called
 def _restrict_row(n, out, c, lower, lower_weight, upper, upper_weight):
     """out = c + (1 - w) of the F cells below + w of those above; either may be missing (None)."""
     widest_vectors()
@@ -38,7 +38,7 @@ def _restrict_row(n, out, c, lower, lower_weight, upper, upper_weight):
         store(out, i, value)
 
 
-@jit
+@called
 def _restrict_along_row(n, nc, nf, out, r, w):
     for i in range(nc):
         value = r[min(2 * i, n - 1)]
@@ -79,7 +79,7 @@ def _restrict(outer, n, inner, nf, r, w, out, blocks):
                 _restrict_row(inner, to, c, None, None, None, None)
 
 
-@jit
+@called
 def _mean_row(n, out, lower, upper, w, add):
     """out = the mean of both, or with `add` what it was plus that."""
     widest_vectors()
@@ -88,14 +88,14 @@ def _mean_row(n, out, lower, upper, w, add):
         store(out, i, out[i] + value if add else value)
 
 
-@jit
+@called
 def _copy_row(n, out, c, add):
     widest_vectors()
     for i in range(n):
         store(out, i, out[i] + load(c, i) if add else load(c, i))
 
 
-@jit
+@called
 def _interpolate_along_row(n, nc, nf, out, c, w, add):
     for i in range(nc):
         k = min(2 * i, n - 1)

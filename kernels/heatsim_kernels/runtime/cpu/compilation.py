@@ -37,17 +37,6 @@ def inlined(function: Callable[..., Any]) -> Any:
     return _compile_for_callers(function, forceinline=True)
 
 
-def inlined_closure(function: Callable[..., Any]) -> Any:
-    """As `inlined`, for functions that another function makes: Numba cannot find a closure on disk again, so it is kept
-    with the code of its callers."""
-    return njit(error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
-
-
-def jit_closure(function: Callable[..., Any]) -> Any:
-    """As `jit`, for functions that another function makes."""
-    return njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
-
-
 def inlined_sum(function: Callable[..., Any]) -> Any:
     """As `inlined`, with sums in the order that vectors take them in; it is fixed when the function is compiled."""
     return _compile_for_callers(function, forceinline=True, fastmath={"reassoc"})
