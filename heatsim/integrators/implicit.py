@@ -229,6 +229,7 @@ IMPLICIT = Integrator(
     methods=tuple(METHODS),
     kernels=SOLVER_KERNELS,
     bytes_a_cell=BYTES_A_CELL,
+    kernel_count=20,
     estimate=_estimate,
     measure=_measure,
     report=solver_rows,
