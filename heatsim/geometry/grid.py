@@ -20,7 +20,7 @@ FACES = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
 FACE_AXES = {"x": ("z", "y"), "y": ("z", "x"), "z": ("y", "x")}  # axes of the cells of a face: rows, columns
 
 
-class Grid(NamedTuple):
+class CellGrid(NamedTuple):
     """Shape (nz, ny, nx), lower corner (x, y, z) in m, cell size (dx, dy, dz) in m: the mean size of unequal cells.
 
     edges: for axes x, y, z, the places of the n + 1 cell faces in m, or None where cells are equal.

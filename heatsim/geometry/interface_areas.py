@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.geometry.grid import AXES, Grid
+from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.geometry.voxelise import last_regions, stl_surface
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.regions import Cylinder, Shape, Sphere
@@ -37,7 +37,7 @@ class AreaFactors(NamedTuple):
 
 
 def find_area_factors(
-    scenario: Scenario, grid: Grid, painted: np.ndarray, contact: np.ndarray, solids: int
+    scenario: Scenario, grid: CellGrid, painted: np.ndarray, contact: np.ndarray, solids: int
 ) -> AreaFactors | None:
     """The oblique surfaces that resist heat; None where there are none.
 
@@ -81,7 +81,7 @@ def _resisting_pairs(
     return axes, lowers, uppers, owners
 
 
-def _factors(grid: Grid, normal: np.ndarray) -> np.ndarray:
+def _factors(grid: CellGrid, normal: np.ndarray) -> np.ndarray:
     """(n,) |nx| + |ny| + |nz| of unit vectors along normals (3, n) in the axes that the grid resolves; 1 for none."""
     resolved = np.array([grid.shape[2 - axis] > 1 for axis in range(3)])[:, None]
     n = np.abs(np.where(resolved & np.isfinite(normal).all(axis=0), normal, 0.0))
@@ -104,15 +104,15 @@ def _round_factors(of_faces: np.ndarray, faces: np.ndarray, factors: np.ndarray)
     return AreaFactors(cells, levels, np.append(1.0, 1.0 / share))
 
 
-def _centres(grid: Grid, cells: np.ndarray) -> np.ndarray:
+def _centres(grid: CellGrid, cells: np.ndarray) -> np.ndarray:
     return _along(grid, cells, [grid.centres(axis) for axis in AXES])
 
 
-def _sizes(grid: Grid, cells: np.ndarray) -> np.ndarray:
+def _sizes(grid: CellGrid, cells: np.ndarray) -> np.ndarray:
     return _along(grid, cells, [grid.sizes(axis) for axis in AXES])
 
 
-def _along(grid: Grid, cells: np.ndarray, values: list[np.ndarray]) -> np.ndarray:
+def _along(grid: CellGrid, cells: np.ndarray, values: list[np.ndarray]) -> np.ndarray:
     """(3, n) values along x, y, z at flat indices of cells."""
     z, y, x = np.unravel_index(cells, grid.shape)
     return np.array([values[0][x], values[1][y], values[2][z]])

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from heatsim.errors import ScenarioError
-from heatsim.geometry.grid import Grid
+from heatsim.geometry.grid import CellGrid
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import Value
 from heatsim.scenario.toml.positions import Key
 
 
-def make_grid(scenario: Scenario) -> Grid:
+def make_grid(scenario: Scenario) -> CellGrid:
     """The grid of a scenario."""
     wanted = scenario.grid
     (nx, ny, nz), (width, depth, height) = wanted.cells, wanted.size
     spacing = (width / nx, depth / ny, height / nz)
-    return Grid((nz, ny, nx), wanted.origin, spacing, wanted.edges, wanted.coordinates)
+    return CellGrid((nz, ny, nx), wanted.origin, spacing, wanted.edges, wanted.coordinates)
 
 
 def evaluate(value: Value, shape: tuple[int, ...], **variables: np.ndarray | float) -> np.ndarray:
@@ -27,7 +27,7 @@ def evaluate(value: Value, shape: tuple[int, ...], **variables: np.ndarray | flo
     return np.broadcast_to(np.asarray(result, np.float64), shape)
 
 
-def centre_planes(grid: Grid) -> Iterator[dict[str, np.ndarray | float]]:
+def centre_planes(grid: CellGrid) -> Iterator[dict[str, np.ndarray | float]]:
     """Coordinates of the cell centres plane by plane, z upwards: x (1, nx), y (ny, 1) and the number z."""
     x, y = grid.centres("x")[None, :], grid.centres("y")[:, None]
     for z in grid.centres("z"):

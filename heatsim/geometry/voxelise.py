@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from heatsim.errors import InputFileError, Issue, ScenarioError
-from heatsim.geometry.grid import AXES, Grid
+from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.geometry.point_values import centre_planes, require_finite
 from heatsim.geometry.stl import StlSurface, read_surface
 from heatsim.scenario import Scenario
@@ -20,7 +20,7 @@ from heatsim.store.inputs import read_array
 UNASSIGNED = 255
 
 
-def shape_masks(scenario: Scenario, key: Key, shape: Shape | None, grid: Grid) -> Iterator[np.ndarray]:
+def shape_masks(scenario: Scenario, key: Key, shape: Shape | None, grid: CellGrid) -> Iterator[np.ndarray]:
     """Which cells have their centre inside the shape at `key`, plane by plane (ny, nx), z upwards; None is everywhere.
 
     Raises `ScenarioError` for a condition that is undefined at some centre, and an STL file that cannot be used.
@@ -71,7 +71,7 @@ def _in_cylinder(cylinder: Cylinder, point: tuple[np.ndarray | float, ...]) -> n
     return np.asarray((along >= 0) & (along <= 1) & (distance2 <= cylinder.radius**2))
 
 
-def _solid(scenario: Scenario, key: Key, file: Path, grid: Grid) -> np.ndarray:
+def _solid(scenario: Scenario, key: Key, file: Path, grid: CellGrid) -> np.ndarray:
     """Which cells have their centre inside the closed surface of an STL file, (nz, ny, nx)."""
     try:
         surface = stl_surface(file)
@@ -102,12 +102,12 @@ def _surface(file: Path, stamp: int) -> StlSurface:
 
 
 @lru_cache(maxsize=4)
-def _voxels(file: Path, stamp: int, grid: Grid) -> np.ndarray:
+def _voxels(file: Path, stamp: int, grid: CellGrid) -> np.ndarray:
     """Kept, since the cells of a shape are asked for more than once."""
     return _surface(file, stamp).inside(grid.centres("x"), grid.centres("y"), grid.centres("z"))
 
 
-def voxelise_regions(scenario: Scenario, grid: Grid, names: list[str]) -> np.ndarray:
+def voxelise_regions(scenario: Scenario, grid: CellGrid, names: list[str]) -> np.ndarray:
     """The material of each cell as an index into `names`, uint8 (nz, ny, nx).
 
     Regions are painted in order, later over earlier. Raises `ScenarioError` for a region that covers no cell centre, a
@@ -132,7 +132,7 @@ def voxelise_regions(scenario: Scenario, grid: Grid, names: list[str]) -> np.nda
     return material
 
 
-def last_regions(scenario: Scenario, grid: Grid) -> np.ndarray:
+def last_regions(scenario: Scenario, grid: CellGrid) -> np.ndarray:
     """The number of the last region over each cell, (nz, ny, nx) of unsigned integers; labels lie over all cells."""
     last = np.zeros(grid.shape, np.min_scalar_type(len(scenario.regions)))
     for number, region in enumerate(scenario.regions):
@@ -153,7 +153,7 @@ def _covers_ambients(scenario: Scenario, key: Key, shape: Shape) -> Issue:
 
 
 def covered_volume(
-    scenario: Scenario, key: Key, shape: Shape | None, grid: Grid, solid: np.ndarray | None = None
+    scenario: Scenario, key: Key, shape: Shape | None, grid: CellGrid, solid: np.ndarray | None = None
 ) -> float:
     """Volume of the cells in a shape, m3, or of those of them that are `solid`; raises `ScenarioError` if there are
     none."""

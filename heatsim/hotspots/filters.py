@@ -8,8 +8,6 @@ from math import ceil, log, sqrt
 import numpy as np
 from heatsim_kernels.filter_bank import filter_bank
 
-from heatsim.hotspots.detection_masks import sobel
-
 _REACH = 4.0  # standard deviations from the middle to the end of a mask
 
 Pair = tuple[float, float]
@@ -64,6 +62,15 @@ def _convolved(wide: np.ndarray, mask: np.ndarray) -> np.ndarray:
     for (y, x), weight in np.ndenumerate(mask):
         result[y : y + rows, x : x + columns] += weight * wide
     return result
+
+
+def sobel() -> np.ndarray:
+    """(2, 3, 3): the rise a cell along y and along x, smoothed across; exact on linear fields.
+
+    Source: Sobel and Feldman, 1968, as in Duda and Hart, Pattern classification and scene analysis, 1973.
+    """
+    smooth, rise = np.array([1.0, 2.0, 1.0]) / 4, np.array([-1.0, 0.0, 1.0]) / 2
+    return np.array([np.outer(rise, smooth), np.outer(smooth, rise)])
 
 
 # The noise of a frame, what filters make of it, and how far it may stand out by chance.

@@ -27,7 +27,7 @@ from heatsim_kernels.enthalpy.coefficients import FIXED
 from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
 
 from heatsim.errors import ScenarioError
-from heatsim.geometry.grid import AXES, FACE_AXES, Grid
+from heatsim.geometry.grid import AXES, FACE_AXES, CellGrid
 from heatsim.geometry.point_values import evaluate, require_at_least, require_at_most, require_finite
 from heatsim.physics.boundary.insulated import Insulated
 from heatsim.physics.event_times import discontinuity_times
@@ -61,7 +61,7 @@ class BoundaryFaces:
     def __init__(
         self,
         scenario: Scenario,
-        grid: Grid,
+        grid: CellGrid,
         zones: np.ndarray | None,
         conductivities: np.ndarray,
         reference: float,
@@ -239,13 +239,13 @@ class BoundaryFaces:
         return {rows: grid_rows.reshape(-1), columns: grid_columns.reshape(-1), normal: place}
 
 
-def periodic_axes(scenario: Scenario, grid: Grid) -> tuple[bool, bool, bool]:
+def periodic_axes(scenario: Scenario, grid: CellGrid) -> tuple[bool, bool, bool]:
     """For axes x, y, z, whether the index wraps."""
     x, y, z = (face_condition(scenario, grid, name).kind == "periodic" for name in FACES[::2])
     return x, y, z
 
 
-def face_condition(scenario: Scenario, grid: Grid, name: FaceName) -> Face:
+def face_condition(scenario: Scenario, grid: CellGrid, name: FaceName) -> Face:
     """What holds on a face; a period of a single cell is no exchange at all, hence insulated. So are faces that are
     none: in cylindrical coordinates those along phi, and r = 0."""
     face = scenario.boundary.face(name)
@@ -254,7 +254,7 @@ def face_condition(scenario: Scenario, grid: Grid, name: FaceName) -> Face:
     return Insulated() if around or (face.kind == "periodic" and single) else face
 
 
-def _resolved(grid: Grid, name: FaceName) -> str:
+def _resolved(grid: CellGrid, name: FaceName) -> str:
     """The axes along which a face has more than one cell."""
     return "".join(axis for axis in FACE_AXES[name[0]] if grid.shape[2 - AXES.index(axis)] > 1)
 

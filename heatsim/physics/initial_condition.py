@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from heatsim.geometry.grid import Grid
+from heatsim.geometry.grid import CellGrid
 from heatsim.geometry.point_values import centre_planes, evaluate, require_at_least, require_finite
 from heatsim.geometry.voxelise import read_cells
 from heatsim.physics.smoothing import is_smoothed, smooth_field
@@ -23,7 +23,7 @@ class InitialField:
     Only a smoothed field is held as a whole, as the rise over its middle in the run's precision.
     """
 
-    def __init__(self, scenario: Scenario, grid: Grid) -> None:
+    def __init__(self, scenario: Scenario, grid: CellGrid) -> None:
         """Raises as `planes` does where the field is to be smoothed."""
         self._scenario, self._grid = scenario, grid
         self._smoothed: np.ndarray | None = None

@@ -17,7 +17,7 @@ from heatsim_kernels.enthalpy.coefficients import FaceResistances
 from heatsim_kernels.stencil import cell_classes as cells
 from heatsim_kernels.stencil.terms import AmbientFaces
 
-from heatsim.geometry.grid import AXES, Grid
+from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.geometry.interface_areas import AreaFactors
 from heatsim.physics.materials import Materials
 from heatsim.problem.zones import Zones
@@ -44,7 +44,7 @@ class CellClasses:
 
 
 def make_cell_classes(
-    grid: Grid, zones: Zones, media: Materials, periodic: tuple[bool, bool, bool], slopes: AreaFactors | None = None
+    grid: CellGrid, zones: Zones, media: Materials, periodic: tuple[bool, bool, bool], slopes: AreaFactors | None = None
 ) -> CellClasses:
     """The kinds of the cells of a grid; cells of one kind see the same media, sizes and slopes on all sides."""
     along = [find_axis_metrics(grid, axis, wraps) for axis, wraps in zip(AXES, periodic, strict=True)]
@@ -126,7 +126,7 @@ class AxisMetrics(NamedTuple):
     sides: tuple[FaceMetrics, FaceMetrics]
 
 
-def find_axis_metrics(grid: Grid, axis: str, wraps: bool) -> AxisMetrics:
+def find_axis_metrics(grid: CellGrid, axis: str, wraps: bool) -> AxisMetrics:
     """The classes of cells along "x", "y" or "z" that see the same on both sides; beyond a wall lies their mirror
     image."""
     measure, (lower, upper) = grid.measure(axis), grid.halves(axis)

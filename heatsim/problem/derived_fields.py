@@ -23,7 +23,7 @@ from heatsim_kernels.multigrid.operator import find_boundary_couplings
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
 from heatsim_kernels.stencil.terms import StencilCoefficients
 
-from heatsim.geometry.grid import AXES, FACE_AXES, FACES, Grid
+from heatsim.geometry.grid import AXES, FACE_AXES, FACES, CellGrid
 from heatsim.physics.materials import Materials
 from heatsim.problem.cell_classes import CellClasses
 from heatsim.problem.zones import Zones
@@ -32,7 +32,7 @@ Vector = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def flux_and_gradient(
-    grid: Grid,
+    grid: CellGrid,
     zones: Zones,
     media: Materials,
     kinds: CellClasses,
@@ -94,7 +94,7 @@ def _contact(media: Materials, medium: np.ndarray) -> list[np.ndarray | float]:
 
 
 def _inward(
-    grid: Grid, terms: StencilCoefficients, face: int, rise: np.ndarray, boundary: tuple[np.ndarray, ...]
+    grid: CellGrid, terms: StencilCoefficients, face: int, rise: np.ndarray, boundary: tuple[np.ndarray, ...]
 ) -> np.ndarray | float:
     """Heat flux into the body through a face of the box, W/m2, as the plane of its cells."""
     axis = face // 2
@@ -111,7 +111,7 @@ def _inward(
     return through
 
 
-def _area(grid: Grid, face: int) -> np.ndarray:
+def _area(grid: CellGrid, face: int) -> np.ndarray:
     """Area of the faces of the cells beside a face of the box, m2."""
     name = AXES[face // 2]
     rows, columns = (grid.measure(axis) for axis in FACE_AXES[name])
@@ -127,7 +127,7 @@ def _through_surface(terms: NonlinearCoefficients, face: int, rise: np.ndarray, 
 
 
 def heat_flux(
-    grid: Grid,
+    grid: CellGrid,
     temperature: np.ndarray,
     conductivity: Sequence[np.ndarray | float],
     inward: Sequence[np.ndarray | float] = (0.0,) * 6,
@@ -158,7 +158,7 @@ def gradient(flux: Vector, conductivity: Sequence[np.ndarray | float]) -> Vector
 
 
 def _along(
-    grid: Grid,
+    grid: CellGrid,
     axis: int,
     temperature: np.ndarray,
     conductivity: np.ndarray | float,

@@ -16,7 +16,7 @@ from heatsim_kernels.stencil.heat_ledger import boundary_cells
 from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
 from heatsim.errors import Issue, ScenarioError
-from heatsim.geometry.grid import AXES, Grid
+from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.geometry.interface_areas import find_area_factors
 from heatsim.geometry.point_values import make_grid
 from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions, periodic_axes
@@ -58,7 +58,7 @@ class Problem:
     """What is solved, in SI units. Temperatures are rises over `reference`, which is in the scenario's unit."""
 
     scenario: Scenario
-    grid: Grid
+    grid: CellGrid
     media: Materials
     zones: Zones
     kinds: CellClasses
@@ -289,7 +289,7 @@ def build_problem(scenario: Scenario) -> Problem:
 
 def _tables(
     scenario: Scenario,
-    grid: Grid,
+    grid: CellGrid,
     zones: Zones,
     media: Materials,
     sources: tuple[SourceTerm, ...],
@@ -307,7 +307,7 @@ def _tables(
     return tabulate_materials(scenario, reference, find_temperature_bounds(scenario, known, unit, walls))
 
 
-def _terms(scenario: Scenario, grid: Grid, kinds: CellClasses, walls: BoundaryFaces) -> StencilCoefficients:
+def _terms(scenario: Scenario, grid: CellGrid, kinds: CellClasses, walls: BoundaryFaces) -> StencilCoefficients:
     return StencilCoefficients(
         grid.shape,
         kinds.rates,

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from heatsim_kernels.field.window_source import WindowSource
 
-from heatsim.geometry.grid import Grid
+from heatsim.geometry.grid import CellGrid
 from heatsim.geometry.point_values import centre_planes, evaluate, require_finite
 from heatsim.geometry.voxelise import covered_volume, shape_masks
 from heatsim.physics.event_times import discontinuity_times
@@ -63,14 +63,14 @@ class SourceTerm:
         return self.space is not None and depends_on(self.space, "t")
 
 
-def make_source_terms(scenario: Scenario, grid: Grid, solid: np.ndarray | None) -> tuple[SourceTerm, ...]:
+def make_source_terms(scenario: Scenario, grid: CellGrid, solid: np.ndarray | None) -> tuple[SourceTerm, ...]:
     """The terms of all sources but beams, which heat cells that are `solid` (None: all). Raises `ScenarioError` for a
     region that covers no centre of such a cell, or a trace as `read_trace` does."""
     fixed = [n for n, source in enumerate(scenario.sources) if source.beam is None]
     return tuple(term for n in fixed for term in _source_terms(scenario, grid, solid, n))
 
 
-def _source_terms(scenario: Scenario, grid: Grid, solid: np.ndarray | None, number: int) -> list[SourceTerm]:
+def _source_terms(scenario: Scenario, grid: CellGrid, solid: np.ndarray | None, number: int) -> list[SourceTerm]:
     source = scenario.sources[number]
     volume = covered_volume(scenario, ("sources", number, "region"), source.region, grid, solid)
     scale = 1.0 if source.power_density is not None else 1.0 / volume
@@ -100,7 +100,7 @@ class VolumeSources:
     def __init__(
         self,
         scenario: Scenario,
-        grid: Grid,
+        grid: CellGrid,
         zones: Zones,
         capacities: np.ndarray,
         terms: tuple[SourceTerm, ...],

@@ -13,7 +13,7 @@ from math import dist
 
 import numpy as np
 
-from heatsim.geometry.grid import AXES, FACE_AXES, FACES, Grid
+from heatsim.geometry.grid import AXES, FACE_AXES, FACES, CellGrid
 from heatsim.geometry.voxelise import contains_points, covered_volume
 from heatsim.physics.boundary_faces import BoundaryFaces, Points
 from heatsim.physics.sources.beam import MovingBeam
@@ -31,7 +31,7 @@ _SAMPLES = 96  # along each axis, in what reaches out of the grid
 _FINEST, _COARSEST, _MAX_POINTS = 100, 8, 2**20  # points along a side of a cell's face; on a face in all
 
 
-def sources_off_their_shapes(scenario: Scenario, grid: Grid) -> Iterator[KeyIssue]:
+def sources_off_their_shapes(scenario: Scenario, grid: CellGrid) -> Iterator[KeyIssue]:
     """Power densities in boxes, balls and cylinders whose cells have another volume."""
     for i, source in enumerate(scenario.sources):
         shape, density = source.region, source.power_density
@@ -45,7 +45,7 @@ def sources_off_their_shapes(scenario: Scenario, grid: Grid) -> Iterator[KeyIssu
             yield KeyIssue((*key, *shape.forms), found, "power in place of power_density, or cells that fit the shape")
 
 
-def patches_off_their_areas(scenario: Scenario, grid: Grid, walls: BoundaryFaces) -> Iterator[KeyIssue]:
+def patches_off_their_areas(scenario: Scenario, grid: CellGrid, walls: BoundaryFaces) -> Iterator[KeyIssue]:
     """Patches with a flux whose cell faces have another area than their condition."""
     reported = set()
     for patch in walls:
@@ -71,7 +71,7 @@ def _heat(density: float | Expression, painted: float, exact: float, happens: st
     return f": {density * painted:.4g} W {happens} in place of {density * exact:.4g} W"
 
 
-def _volume(shape: Shape, grid: Grid) -> float | None:
+def _volume(shape: Shape, grid: CellGrid) -> float | None:
     """Volume of the part of a box, ball or cylinder that lies in the grid, m3; None of other shapes."""
     bounds = shape.bounds()
     if bounds is None:
@@ -96,7 +96,7 @@ def _whole_volume(shape: Shape) -> float:
     return np.pi * shape.cylinder.radius**2 * dist(shape.cylinder.start, shape.cylinder.end)
 
 
-def _areas(condition: Expression, grid: Grid, face: int) -> tuple[float, float]:
+def _areas(condition: Expression, grid: CellGrid, face: int) -> tuple[float, float]:
     """Area of the cells of a face whose centres meet a condition, and of all points that do, m2; the latter 0 where
     the patch has so many cells that it would take long."""
     whole = [grid.faces(axis) for axis in FACE_AXES[FACES[face][0]]]
@@ -113,7 +113,7 @@ def _areas(condition: Expression, grid: Grid, face: int) -> tuple[float, float]:
 
 
 def _on_face(
-    condition: Expression, grid: Grid, face: int, rows: np.ndarray, columns: np.ndarray
+    condition: Expression, grid: CellGrid, face: int, rows: np.ndarray, columns: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Of the pieces of a face between these places: whether their middles meet a condition, and their areas, m2."""
     normal, upper = FACES[face][0], face % 2
@@ -148,7 +148,7 @@ def idle_contacts(scenario: Scenario, zones: Zones, kinds: CellClasses) -> Itera
             yield KeyIssue(("contacts", i, "between"), "these materials never touch, so the contact has no effect")
 
 
-def beams_on_ambients(grid: Grid, zones: Zones, solids: int, beams: Iterable[MovingBeam]) -> Iterator[KeyIssue]:
+def beams_on_ambients(grid: CellGrid, zones: Zones, solids: int, beams: Iterable[MovingBeam]) -> Iterator[KeyIssue]:
     """Beams that shine on cells that are not solved, whose power is lost there; the first `solids` media are solved."""
     ids = zones.ids
     if ids is None:
@@ -161,7 +161,7 @@ def beams_on_ambients(grid: Grid, zones: Zones, solids: int, beams: Iterable[Mov
             yield KeyIssue(("sources", beam.source, "beam", "path"), message, hint)
 
 
-def beams_through_the_bottom(grid: Grid, beams: Iterable[MovingBeam]) -> Iterator[KeyIssue]:
+def beams_through_the_bottom(grid: CellGrid, beams: Iterable[MovingBeam]) -> Iterator[KeyIssue]:
     """Beams of which a good part would pass through the bottom of the box, where all of it is put in above."""
     bottom = grid.span("z")[0]
     for moving in beams:
@@ -180,7 +180,7 @@ def _lit(path: BeamPath) -> np.ndarray:
     return np.asarray(np.append(path.on, False) | np.append(False, path.on))
 
 
-def _cells_below(grid: Grid, beam: MovingBeam) -> tuple[np.ndarray, ...]:
+def _cells_below(grid: CellGrid, beam: MovingBeam) -> tuple[np.ndarray, ...]:
     """Indices z, y, x of the cells just below the places of a path between which the beam is on."""
     path = beam.path
     found = []

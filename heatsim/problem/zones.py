@@ -9,7 +9,7 @@ import numpy as np
 from heatsim_kernels.field.region_reductions import RegionCells
 
 from heatsim.errors import ScenarioError
-from heatsim.geometry.grid import AXES, Grid
+from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.geometry.voxelise import shape_masks, voxelise_regions
 from heatsim.scenario import Scenario
 
@@ -37,7 +37,7 @@ class Zones:
         return np.asarray(of_zones[0] if self.ids is None else of_zones[self.ids[z]])
 
 
-def voxelise_materials(scenario: Scenario, grid: Grid) -> np.ndarray:
+def voxelise_materials(scenario: Scenario, grid: CellGrid) -> np.ndarray:
     """The medium of each cell, (nz, ny, nx) uint8. Raises `ScenarioError` as `voxelise_regions` does, and if none is
     solid."""
     painted = voxelise_regions(scenario, grid, [*scenario.materials, *scenario.ambients])
@@ -47,7 +47,7 @@ def voxelise_materials(scenario: Scenario, grid: Grid) -> np.ndarray:
     return painted
 
 
-def make_zones(scenario: Scenario, grid: Grid, painted: np.ndarray, uniform: frozenset[int]) -> Zones:
+def make_zones(scenario: Scenario, grid: CellGrid, painted: np.ndarray, uniform: frozenset[int]) -> Zones:
     """Split the media where sources of uniform density lie; ambients have none.
 
     painted: as `voxelise_materials` gives it; uniform: the numbers of those sources.
@@ -68,7 +68,7 @@ def make_zones(scenario: Scenario, grid: Grid, painted: np.ndarray, uniform: fro
 
 
 def _split(
-    scenario: Scenario, grid: Grid, ids: np.ndarray, contents: list[tuple[int, frozenset[int]]], number: int
+    scenario: Scenario, grid: CellGrid, ids: np.ndarray, contents: list[tuple[int, frozenset[int]]], number: int
 ) -> None:
     """Give the solid cells in source `number` zones of their own."""
     heated: dict[int, int] = {}
@@ -100,7 +100,7 @@ class StatisticsRegion(NamedTuple):
 
 
 def find_statistics_regions(
-    scenario: Scenario, grid: Grid, medium: np.ndarray, capacities: np.ndarray
+    scenario: Scenario, grid: CellGrid, medium: np.ndarray, capacities: np.ndarray
 ) -> tuple[StatisticsRegion, ...]:
     """The parts that `output.regions` names.
 
@@ -113,7 +113,7 @@ def find_statistics_regions(
 
 
 def _statistics_region(
-    scenario: Scenario, grid: Grid, number: int, medium: np.ndarray, capacities: np.ndarray
+    scenario: Scenario, grid: CellGrid, number: int, medium: np.ndarray, capacities: np.ndarray
 ) -> StatisticsRegion:
     wanted, key = scenario.output.regions[number], ("output", "regions", number)
     inside = np.stack([mask.copy() for mask in shape_masks(scenario, key, wanted, grid)]) & (capacities > 0)[medium]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heatsim.geometry.grid import AXES, Grid
+from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.store.tables import CsvTable
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ Cell = tuple[int, int, int]  # along x, y, z
 
 
 def probe_weights(
-    grid: Grid,
+    grid: CellGrid,
     point: tuple[float, float, float],
     medium: Callable[[Cell], int] = lambda cell: 0,
     solids: int = 1,
@@ -99,7 +99,7 @@ def probe_weights(
     return np.array([(k * ny + j) * nx + i for i, j, k in cells]), np.array(weights)
 
 
-def _own_cell(grid: Grid, point: tuple[float, float, float], solid: Callable[[Cell], bool]) -> Cell:
+def _own_cell(grid: CellGrid, point: tuple[float, float, float], solid: Callable[[Cell], bool]) -> Cell:
     """The cell that holds a point; of those that share a face it lies on, the uppermost solid one."""
     candidates = []
     for axis, place in zip(AXES, point, strict=True):
@@ -113,7 +113,7 @@ def _own_cell(grid: Grid, point: tuple[float, float, float], solid: Callable[[Ce
 
 
 def _line(
-    grid: Grid, axis: int, place: float, own: Cell, seen: Callable[[Cell], bool], periodic: bool
+    grid: CellGrid, axis: int, place: float, own: Cell, seen: Callable[[Cell], bool], periodic: bool
 ) -> tuple[int, float]:
     """The other cell of the line through a place on an axis, by its index there, and its weight; that of the own cell
     is the rest to one."""

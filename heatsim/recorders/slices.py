@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heatsim.geometry.grid import AXES, Grid
+from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.recorders.pictures import draw_frames
 from heatsim.store.slice_frames import SliceFrame, write_slice_frame
 
@@ -67,7 +67,7 @@ class SliceRecorder:
             self._writer.submit(lambda: draw_frames(self._folder, self._wanted.name))
 
 
-def cell_index(grid: Grid, axis: str, place: float) -> int:
+def cell_index(grid: CellGrid, axis: str, place: float) -> int:
     """The cell whose slab holds a place on an axis, m."""
     i = AXES.index(axis)
     if grid.edges[i] is None:

@@ -14,7 +14,7 @@ import h5py
 import numpy as np
 
 from heatsim.errors import InputFileError
-from heatsim.geometry.grid import Grid
+from heatsim.geometry.grid import CellGrid
 from heatsim.store.folder import RunFolder
 from heatsim.store.hdf5 import (
     VirtualVariable,
@@ -39,7 +39,7 @@ _ALL_AXES = ("time", *AXES)
 class _Layout:
     """What all snapshots of a series share."""
 
-    grid: Grid
+    grid: CellGrid
     title: str
     variables: dict[str, VirtualVariable]
 
@@ -95,7 +95,7 @@ class Series:
         if self._folder.geometry.is_file():
             _add_material(file, vtk, self._folder.geometry)
 
-    def _vtk(self, file: h5py.File, grid: Grid, times: list[float]) -> VtkImage | VtkMesh:
+    def _vtk(self, file: h5py.File, grid: CellGrid, times: list[float]) -> VtkImage | VtkMesh:
         if grid.equal:
             return VtkImage(file, grid, times)
         if not self._folder.mesh.is_file():

@@ -10,7 +10,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from heatsim.geometry.grid import Grid
+from heatsim.geometry.grid import CellGrid
 from heatsim.store.hdf5 import (
     ENDS,
     add_array,
@@ -42,7 +42,7 @@ class SnapshotField:
 class Snapshot:
     """The state at one time (s), `step` steps in: temperature (nz, ny, nx) in `unit`, "K" or "degC"."""
 
-    grid: Grid
+    grid: CellGrid
     time: float
     step: int
     temperature: np.ndarray
@@ -91,7 +91,7 @@ def extra_fields(file: h5py.File) -> list[str]:
     return [name for name in file if name not in others]
 
 
-def add_grid(file: h5py.File, grid: Grid) -> None:
+def add_grid(file: h5py.File, grid: CellGrid) -> None:
     """Add the coordinates z, y, x, and the grid's numbers so that it reads back exactly: origin, size of cells and
     coordinates (if not Cartesian) as attributes; the faces of unequal cells as bounds."""
     for axis, edges in zip(AXES, reversed(grid.edges), strict=True):
@@ -104,14 +104,14 @@ def add_grid(file: h5py.File, grid: Grid) -> None:
         file.attrs["grid_coordinates"] = grid.coordinates
 
 
-def read_grid(file: h5py.File) -> Grid:
+def read_grid(file: h5py.File) -> CellGrid:
     """Read what `add_grid` wrote."""
     nz, ny, nx = (int(file[axis].shape[0]) for axis in AXES)
     x, y, z = (float(value) for value in file.attrs["grid_origin"])
     dx, dy, dz = (float(value) for value in file.attrs["grid_spacing"])
     edges = tuple(_read_edges(file, axis) for axis in reversed(AXES))
     coordinates = str(file.attrs.get("grid_coordinates", "cartesian"))
-    return Grid((nz, ny, nx), (x, y, z), (dx, dy, dz), edges, coordinates)
+    return CellGrid((nz, ny, nx), (x, y, z), (dx, dy, dz), edges, coordinates)
 
 
 def _read_edges(file: h5py.File, axis: str) -> tuple[float, ...] | None:
@@ -126,7 +126,7 @@ def _add_field(file: h5py.File, name: str, values: np.ndarray, attributes: Mappi
 # The static file `geometry.h5`: which material each cell is made of, stored once a run.
 
 
-def write_geometry(path: Path, grid: Grid, material: np.ndarray, names: Sequence[str], title: str = "") -> None:
+def write_geometry(path: Path, grid: CellGrid, material: np.ndarray, names: Sequence[str], title: str = "") -> None:
     """Write the material ids (nz, ny, nx), uint8, and the name of each id, atomically. Raises OSError."""
 
     def build(file: h5py.File) -> None:

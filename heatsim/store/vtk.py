@@ -12,7 +12,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from heatsim.geometry.grid import Grid
+from heatsim.geometry.grid import CellGrid
 from heatsim.store.hdf5 import (
     CHUNK_BYTES,
     VirtualVariable,
@@ -34,7 +34,7 @@ _ArrayKind = tuple[tuple[int, ...], VirtualVariable]  # shape and type of a data
 class VtkImage:
     """The VTKHDF group of equal cells."""
 
-    def __init__(self, file: h5py.File, grid: Grid, times: Sequence[float]) -> None:
+    def __init__(self, file: h5py.File, grid: CellGrid, times: Sequence[float]) -> None:
         nz, ny, nx = grid.shape
         self._file, self._shape, self._times = file, grid.shape, len(times)
         vtk = _add_group(file, "ImageData")
@@ -67,7 +67,7 @@ class VtkMesh:
     """The VTKHDF group of unequal cells and of cylindrical coordinates; its points and cells lie in `mesh`."""
 
     def __init__(
-        self, file: h5py.File, grid: Grid, times: Sequence[float], mesh: str, kinds: dict[str, _ArrayKind]
+        self, file: h5py.File, grid: CellGrid, times: Sequence[float], mesh: str, kinds: dict[str, _ArrayKind]
     ) -> None:
         self._grid, self._times = grid, len(times)
         vtk = _add_group(file, "UnstructuredGrid")
@@ -150,7 +150,7 @@ MESH_ARRAYS = (
 _HEXAHEDRON, _QUAD = 12, 9  # as vtkCellType.h numbers them
 
 
-def write_mesh(path: Path, grid: Grid) -> None:
+def write_mesh(path: Path, grid: CellGrid) -> None:
     """Write points and cells as the VTKHDF type UnstructuredGrid has them, atomically. Raises OSError."""
     points, corners = (_half_plane if grid.coordinates == "cylindrical" else _bricks)(grid)
     cells, each = corners.shape
@@ -174,7 +174,7 @@ def write_mesh(path: Path, grid: Grid) -> None:
     write_hdf5(path, build)
 
 
-def _bricks(grid: Grid) -> tuple[np.ndarray, np.ndarray]:
+def _bricks(grid: CellGrid) -> tuple[np.ndarray, np.ndarray]:
     """Points (p, 3) and the corners (cells, 8) of all cells, x fastest."""
     z, y, x = np.meshgrid(*(grid.faces(axis) for axis in "zyx"), indexing="ij")
     row = grid.shape[2] + 1
@@ -183,7 +183,7 @@ def _bricks(grid: Grid) -> tuple[np.ndarray, np.ndarray]:
     return _joined(x, y, z), _corners(z.shape, np.concatenate([bottom, bottom + plane]))
 
 
-def _half_plane(grid: Grid) -> tuple[np.ndarray, np.ndarray]:
+def _half_plane(grid: CellGrid) -> tuple[np.ndarray, np.ndarray]:
     """Points (p, 3) of the r-z half plane and the corners (cells, 4) of all cells, r fastest."""
     z, r = np.meshgrid(grid.faces("z"), grid.faces("x"), indexing="ij")
     row = grid.shape[2] + 1

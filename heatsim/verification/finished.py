@@ -15,7 +15,7 @@ from heatsim.store.folder import RunFolder
 from heatsim.store.snapshots import Snapshot, read_snapshot
 
 if TYPE_CHECKING:
-    from heatsim.geometry.grid import Grid
+    from heatsim.geometry.grid import CellGrid
     from heatsim.scenario import Scenario
 
 
@@ -35,7 +35,7 @@ class FinishedRun:
         return read_snapshot(RunFolder(self.path).snapshot_paths()[-1])
 
     @property
-    def grid(self) -> Grid:
+    def grid(self) -> CellGrid:
         """The grid of the run."""
         return self.last.grid
 

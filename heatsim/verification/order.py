@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from heatsim.geometry.grid import AXES, Grid
+from heatsim.geometry.grid import AXES, CellGrid
 
 
 def observed_order(spacings: Sequence[float], errors: Sequence[float]) -> float | None:
@@ -45,7 +45,7 @@ def extrapolate_to_limit(values: Sequence[float], factor: float, order: float | 
     return values[-1] + last / (before / last - 1.0)
 
 
-def restrict_field(field: np.ndarray, grid: Grid, factor: int) -> np.ndarray:
+def restrict_field(field: np.ndarray, grid: CellGrid, factor: int) -> np.ndarray:
     """A field (nz, ny, nx) on `grid` as its means over the cells of a grid `factor` times as coarse.
 
     Means are weighted by volume, so that the integral over each coarse cell is kept. Axes of one cell stay.
@@ -65,7 +65,7 @@ def restrict_field(field: np.ndarray, grid: Grid, factor: int) -> np.ndarray:
     return result
 
 
-def rms_over_volume(error: np.ndarray, grid: Grid) -> float:
+def rms_over_volume(error: np.ndarray, grid: CellGrid) -> float:
     """Root of the mean square over the volume."""
     volume = grid.measure("z")[:, None, None] * grid.measure("y")[:, None] * grid.measure("x")
     return float(np.sqrt(np.sum(error**2 * volume) / np.sum(volume)))

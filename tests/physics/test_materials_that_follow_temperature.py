@@ -205,7 +205,7 @@ def test_cylindrical_coordinates_hold_for_tables_too() -> None:
 
 def test_what_leaves_its_table_is_told_once_and_goes_on() -> None:
     text = case([4, 1, 1], 1.0, materials={"a": following(TABLE)}, boundary=both("x", fixed(250.0)), initial=150.0)
-    problem = runs.problem_of(text)
+    problem = in_memory.problem_of(text)
     state = State(problem, make_field(problem, "cpu"))
     assert state.temperature().max() < 200.0
     assert state.cautions == []
@@ -221,7 +221,7 @@ def test_what_leaves_its_table_is_told_once_and_goes_on() -> None:
 def test_what_a_run_would_take_is_estimated_where_something_follows_temperature(integrator: str) -> None:
     text = case([4, 1, 1], 1.0, materials={"a": following(TABLE)}, boundary=both("x", fixed(50.0)))
     text = taken_by(text, "auto" if integrator == "euler" else integrator)
-    problem, _, advice = runs.resolve_auto(runs.problem_of(text), DeviceChoice("cpu", "cpu", "cpu"), full=True)
+    problem, _, advice = runs.resolve_auto(in_memory.problem_of(text), DeviceChoice("cpu", "cpu", "cpu"), full=True)
     numbers = dry_run.estimate_run(problem, "2 CPU threads", "cpu", advice)
     assert numbers["seconds"] > 0
     assert numbers["steps"] == (1 if integrator == "steady" else 10)  # snapshots
@@ -229,7 +229,9 @@ def test_what_a_run_would_take_is_estimated_where_something_follows_temperature(
 
 def test_auto_takes_euler_where_something_follows_temperature() -> None:
     text = case([4, 1, 1], 1.0, materials={"a": following(TABLE)}, boundary=both("x", fixed(50.0)))
-    problem, _, taken = runs.resolve_auto(runs.problem_of(taken_by(text, "auto")), DeviceChoice("cpu", "cpu", "cpu"))
+    problem, _, taken = runs.resolve_auto(
+        in_memory.problem_of(taken_by(text, "auto")), DeviceChoice("cpu", "cpu", "cpu")
+    )
     assert problem.scenario.time.integrator == "euler"
     assert taken is not None
     assert "follow temperature" in taken.reason

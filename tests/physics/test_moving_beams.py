@@ -14,7 +14,7 @@ from helpers.in_memory import Run, case, problem_of
 from helpers.scenario_texts import box, material
 
 from heatsim.errors import ScenarioError
-from heatsim.geometry.grid import Grid
+from heatsim.geometry.grid import CellGrid
 from heatsim.integrators import make_field
 from heatsim.physics.sources.beam import beam_window
 from heatsim.physics.sources.beam_path import BeamStop
@@ -27,9 +27,9 @@ GOLDAK = {"kind": "goldak", "power": 2.0, "a": 0.06, "b": 0.1, "cf": 0.05, "cr":
 SLOW = {"slow": material(0.02)}
 STRETCHED = tuple(np.linspace(0.0, 2.0, 31) ** 2)
 GRIDS = {
-    "equal": Grid((20, 40, 40), (0.0, 0.0, 0.0), (0.1, 0.1, 0.05)),
-    "unequal": Grid((20, 40, 30), (0.0, 0.0, 0.0), (4 / 30, 0.1, 0.05), (STRETCHED, None, None)),
-    "coarse": Grid((1, 4, 4), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)),
+    "equal": CellGrid((20, 40, 40), (0.0, 0.0, 0.0), (0.1, 0.1, 0.05)),
+    "unequal": CellGrid((20, 40, 30), (0.0, 0.0, 0.0), (4 / 30, 0.1, 0.05), (STRETCHED, None, None)),
+    "coarse": CellGrid((1, 4, 4), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)),
 }
 
 
@@ -43,7 +43,7 @@ def goldak(**more: float) -> GoldakBeam:
     )
 
 
-def watts(grid: Grid, beam: Any, place: tuple[float, float, float], degrees: float = 0.0) -> np.ndarray:
+def watts(grid: CellGrid, beam: Any, place: tuple[float, float, float], degrees: float = 0.0) -> np.ndarray:
     """Power of every cell, (nz, ny, nx), of a beam of 1 W."""
     angle = degrees * pi / 180
     window = beam_window(grid, beam, BeamStop(1.0, 0.0, place, (cos(angle), sin(angle))))
@@ -56,7 +56,7 @@ def watts(grid: Grid, beam: Any, place: tuple[float, float, float], degrees: flo
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
 @pytest.mark.parametrize("degrees", [0, 90, 180, 270, 33.0, 135.0])
 @pytest.mark.parametrize("beam", [gaussian(), gaussian(0.02, 1e-4), goldak(), goldak(a=0.04, ff=1.7)])
-def test_the_power_of_a_beam_in_the_box_is_exact(grid: Grid, degrees: float, beam: Any) -> None:
+def test_the_power_of_a_beam_in_the_box_is_exact(grid: CellGrid, degrees: float, beam: Any) -> None:
     for place in ((1.7, 2.0, 1.0), (1.4321, 1.789, 0.93), (1.5, 1.5, 0.0)):
         assert watts(grid, beam, place, degrees).sum() == pytest.approx(1.0, rel=1e-12)
 
@@ -70,7 +70,7 @@ def test_what_falls_beside_the_box_is_lost() -> None:
 
 
 def test_a_gaussian_has_its_radius_at_one_over_e_squared_and_its_depth_at_one_over_e() -> None:
-    fine = Grid((50, 101, 101), (0.0, 0.0, 0.0), (0.02, 0.02, 0.01))
+    fine = CellGrid((50, 101, 101), (0.0, 0.0, 0.0), (0.02, 0.02, 0.01))
     power = watts(fine, gaussian(), (1.01, 1.01, 0.5))
     middle = power[:, 50, 50]
     assert power[-1, 50, 65] / middle[-1] == pytest.approx(exp(-2), rel=5e-3)
@@ -83,7 +83,7 @@ def test_a_gaussian_has_its_radius_at_one_over_e_squared_and_its_depth_at_one_ov
 @pytest.mark.parametrize("degrees", [0.0, 90.0, 40.0, 217.0])
 def test_a_goldak_source_is_the_double_ellipsoid_of_the_paper(degrees: float) -> None:
     """q = 6 sqrt(3) f P / (a b c pi sqrt(pi)) exp(-3 x^2/c^2 - 3 y^2/a^2 - 3 s^2/b^2), ahead and behind."""
-    fine = Grid((40, 120, 120), (0.0, 0.0, 0.0), (0.025, 0.025, 0.025))
+    fine = CellGrid((40, 120, 120), (0.0, 0.0, 0.0), (0.025, 0.025, 0.025))
     beam, angle = goldak(), degrees * pi / 180
     power = watts(fine, beam, (1.5, 1.5, 1.0), degrees)
     x, y = fine.centres("x")[None, None, :] - 1.5, fine.centres("y")[None, :, None] - 1.5

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from heatsim.cli.main import main
-from heatsim.geometry.grid import Grid
+from heatsim.geometry.grid import CellGrid
 from heatsim.geometry.voxelise import covered_volume, shape_masks, voxelise_regions
 from heatsim.scenario import Scenario, load, unsupported
 
@@ -93,10 +93,10 @@ def painted(path: Path) -> np.ndarray:
     return np.asarray(voxelise_regions(scenario, grid_of(scenario), list(scenario.materials)) == 1)
 
 
-def grid_of(scenario: Scenario) -> Grid:
+def grid_of(scenario: Scenario) -> CellGrid:
     cells = scenario.grid.cells
     spacing = tuple(size / n for size, n in zip(scenario.grid.size, cells, strict=True))
-    return Grid(cells[::-1], scenario.grid.origin, spacing)  # type: ignore[arg-type]
+    return CellGrid(cells[::-1], scenario.grid.origin, spacing)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("form", [binary, ascii_form])
@@ -133,7 +133,7 @@ def test_a_part_much_smaller_than_a_micrometre_keeps_its_form(tmp_path: Path) ->
 def test_unequal_cells_are_counted_by_their_volume(tmp_path: Path) -> None:
     scenario = load(scenario_of(tmp_path, binary(cube(0.005))))
     edges = (-0.01, -0.005, -0.001, 0.0, 0.004, 0.005, 0.01)
-    grid = Grid((6, 6, 6), (-0.01,) * 3, (0.02 / 6,) * 3, (edges,) * 3)
+    grid = CellGrid((6, 6, 6), (-0.01,) * 3, (0.02 / 6,) * 3, (edges,) * 3)
     key, region = ("regions", 1), scenario.regions[1]
     assert sum(int(mask.sum()) for mask in shape_masks(scenario, key, region, grid)) == 4**3
     assert covered_volume(scenario, key, region, grid) == pytest.approx(0.01**3)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from heatsim.errors import InputFileError
-from heatsim.geometry.grid import Grid
+from heatsim.geometry.grid import CellGrid
 from heatsim.recorders.hotspots import search_slices
 from heatsim.recorders.pictures import downsample_frame, draw_frames, position_text
 from heatsim.recorders.slices import cell_index
@@ -17,7 +17,7 @@ from heatsim.store.folder import RunFolder
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame, write_slice_frame
 
 EDGES = (0.1, 0.3, 0.35, 1.0)
-GRID = Grid((1, 2, 3), (0.1, 0.0, 0.0), (0.3, 0.5, 1.0), (EDGES, None, None))
+GRID = CellGrid((1, 2, 3), (0.1, 0.0, 0.0), (0.3, 0.5, 1.0), (EDGES, None, None))
 
 
 def frame(field: np.ndarray, x: np.ndarray, y: np.ndarray, **changes: object) -> SliceFrame:

@@ -13,16 +13,16 @@ import pytest
 from helpers.scenario_texts import box, case, convection, fixed, material
 
 import heatsim
-from heatsim.geometry.grid import Grid
+from heatsim.geometry.grid import CellGrid
 from heatsim.recorders.probes import Cell, probe_weights
 from heatsim.scenario import loads
 
 EDGES = (0.1, 0.3, 0.35, 1.0)
-UNEQUAL = Grid((1, 2, 3), (0.1, 0.0, 0.0), (0.3, 0.5, 1.0), (EDGES, None, None))
-ROW = Grid((1, 1, 6), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
-PLANE = Grid((1, 5, 6), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
-WIRE = Grid((1, 1, 6), (0.0, 0.0, 0.0), (1.0, 2 * np.pi, 1.0), coordinates="cylindrical")
-TUBE = Grid((1, 1, 6), (2.0, 0.0, 0.0), (1.0, 2 * np.pi, 1.0), coordinates="cylindrical")
+UNEQUAL = CellGrid((1, 2, 3), (0.1, 0.0, 0.0), (0.3, 0.5, 1.0), (EDGES, None, None))
+ROW = CellGrid((1, 1, 6), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
+PLANE = CellGrid((1, 5, 6), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
+WIRE = CellGrid((1, 1, 6), (0.0, 0.0, 0.0), (1.0, 2 * np.pi, 1.0), coordinates="cylindrical")
+TUBE = CellGrid((1, 1, 6), (2.0, 0.0, 0.0), (1.0, 2 * np.pi, 1.0), coordinates="cylindrical")
 
 
 def media(*painted: Any) -> Callable[[Cell], int]:
@@ -31,7 +31,7 @@ def media(*painted: Any) -> Callable[[Cell], int]:
     return lambda cell: int(ids[cell[1], cell[0]])
 
 
-def reading(field: np.ndarray, grid: Grid, point: tuple[float, float, float], *more: Any) -> float:
+def reading(field: np.ndarray, grid: CellGrid, point: tuple[float, float, float], *more: Any) -> float:
     cells, weights = probe_weights(grid, point, *more)
     assert cells.shape == weights.shape == (8,)
     assert weights.sum() == pytest.approx(1.0)
@@ -52,7 +52,7 @@ def test_between_centres_of_one_medium_all_axes_are_interpolated() -> None:
 
 @pytest.mark.parametrize("grid", [ROW, TUBE], ids=["cartesian", "cylindrical"])
 @pytest.mark.parametrize("x", [2.1, 2.9, 3.0 - 1e-3, 3.0 + 1e-3, 3.4, 3.8])
-def test_on_either_side_of_a_jump_a_probe_follows_the_slope_of_its_side(grid: Grid, x: float) -> None:
+def test_on_either_side_of_a_jump_a_probe_follows_the_slope_of_its_side(grid: CellGrid, x: float) -> None:
     centres, border = grid.centres("x"), grid.origin[0] + 3.0
     field = np.where(centres < border, 100.0 - 2.0 * centres, 7.0 * centres)
     place = grid.origin[0] + x
@@ -86,7 +86,7 @@ def test_a_probe_in_an_ambient_has_its_temperature_and_one_on_its_face_that_of_t
 
 
 def test_a_face_is_met_whatever_the_rounding_of_its_place() -> None:
-    grid = Grid((1, 1, 6), (0.0, 0.0, 0.0), (0.1, 1.0, 1.0))
+    grid = CellGrid((1, 1, 6), (0.0, 0.0, 0.0), (0.1, 1.0, 1.0))
     for x in (0.1 + 0.2, 0.3, np.nextafter(0.3, 0.0)):
         assert reading(grid.centres("x"), grid, (x, 0.5, 0.5), media(0, 0, 0, 1, 1, 1), 1) == pytest.approx(0.3)
 

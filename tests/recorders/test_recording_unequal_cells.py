@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heatsim.geometry.grid import Grid
+from heatsim.geometry.grid import CellGrid
 from heatsim.integrators import make_field
 from heatsim.problem import build_problem
 from heatsim.recorders import make_recorders
@@ -53,8 +53,8 @@ count = 1
 """
 R, Z = (tuple(np.geomspace(0.01, end, n + 1) - 0.01) for n, end in ((20, 0.03), (30, 0.04)))
 GRIDS = {
-    "unequal": Grid((30, 1, 20), (0.0, 0.0, 0.0), (0.001, 1.0, 0.001), (R, None, Z)),
-    "cylindrical": Grid((30, 1, 20), (0.0, 0.0, 0.0), (0.001, 2 * np.pi, 0.001), (R, None, Z), "cylindrical"),
+    "unequal": CellGrid((30, 1, 20), (0.0, 0.0, 0.0), (0.001, 1.0, 0.001), (R, None, Z)),
+    "cylindrical": CellGrid((30, 1, 20), (0.0, 0.0, 0.0), (0.001, 2 * np.pi, 0.001), (R, None, Z), "cylindrical"),
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 from heatsim_kernels.field.region_reductions import totals
 
 from heatsim.errors import InputFileError, ScenarioError
-from heatsim.geometry.grid import Grid
+from heatsim.geometry.grid import CellGrid
 from heatsim.integrators import make_field
 from heatsim.problem import build_problem
 from heatsim.problem.zones import find_statistics_regions
@@ -90,7 +90,9 @@ def test_parts_that_fill_the_box_gain_together_what_the_box_gains(tmp_path: Path
 
 
 def test_means_count_cells_by_their_volume() -> None:
-    grid = Grid((1, 1, 3), (0.0, 0.0, 0.0), (1.0, 2 * np.pi, 2.0), ((0.0, 1.0, 2.0, 3.0), None, None), "cylindrical")
+    grid = CellGrid(
+        (1, 1, 3), (0.0, 0.0, 0.0), (1.0, 2 * np.pi, 2.0), ((0.0, 1.0, 2.0, 3.0), None, None), "cylindrical"
+    )
     one = '[[output.regions]]\nname = "all"\nwhere = "x > 0"\ncount = 1\n'
     scenario = loads(SCENARIO.format(more="").partition("[[output.regions]]")[0] + one)
     material = np.array([[[0, 0, 1]]])

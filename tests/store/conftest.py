@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from heatsim.store.folder import RunFolder
-from heatsim.store.snapshots import Grid, Snapshot
+from heatsim.store.snapshots import CellGrid, Snapshot
 
 
 def random_snapshot(shape: tuple[int, int, int], number: int, dtype: str = "float32") -> Snapshot:
     """A snapshot whose values are known from its number."""
     values = np.random.default_rng(number).uniform(250, 400, shape).astype(dtype)
-    grid = Grid(shape, (-0.1, 0.2, 0.3), (0.01, 0.02, 0.05))
+    grid = CellGrid(shape, (-0.1, 0.2, 0.3), (0.01, 0.02, 0.05))
     return Snapshot(grid, 0.25 * number, 10 * number, values, "degC", "A test")
 
 

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 import xarray
 
-from heatsim.geometry.grid import Grid
+from heatsim.geometry.grid import CellGrid
 from heatsim.store.folder import RunFolder
 from heatsim.store.series import Series
 from heatsim.store.snapshots import Snapshot, read_snapshot, write_geometry, write_snapshot
 
 X, Y, Z = (0.1, 0.3, 0.35, 1.0), (-0.5, -0.2, 0.7), (0.0, 1e-6, 0.1 + 0.2)
 GRIDS = {
-    "unequal along all axes": Grid((2, 2, 3), (0.1, -0.5, 0.0), (0.3, 0.6, 0.15), (X, Y, Z)),
-    "unequal along z": Grid((2, 4, 3), (0.1, 0.2, 0.0), (0.1, 0.1, 0.15), (None, None, Z)),
-    "cylindrical": Grid((4, 1, 3), (0.0, 0.0, 0.2), (0.1, 2 * np.pi, 0.1), (None, None, None), "cylindrical"),
-    "cylindrical, unequal": Grid((2, 1, 3), (0.1, 0.0, 0.0), (0.3, 2 * np.pi, 0.15), (X, None, Z), "cylindrical"),
+    "unequal along all axes": CellGrid((2, 2, 3), (0.1, -0.5, 0.0), (0.3, 0.6, 0.15), (X, Y, Z)),
+    "unequal along z": CellGrid((2, 4, 3), (0.1, 0.2, 0.0), (0.1, 0.1, 0.15), (None, None, Z)),
+    "cylindrical": CellGrid((4, 1, 3), (0.0, 0.0, 0.2), (0.1, 2 * np.pi, 0.1), (None, None, None), "cylindrical"),
+    "cylindrical, unequal": CellGrid((2, 1, 3), (0.1, 0.0, 0.0), (0.3, 2 * np.pi, 0.15), (X, None, Z), "cylindrical"),
 }
 
 
-def fill(folder: RunFolder, grid: Grid, count: int) -> tuple[list[np.ndarray], np.ndarray]:
+def fill(folder: RunFolder, grid: CellGrid, count: int) -> tuple[list[np.ndarray], np.ndarray]:
     """Write `count` snapshots and the material as a run does; return temperatures and material."""
     material = np.random.default_rng(9).integers(0, 3, grid.shape).astype(np.uint8)
     write_geometry(folder.geometry, grid, material, ["air", "copper", "glass"])
@@ -37,7 +37,7 @@ def fill(folder: RunFolder, grid: Grid, count: int) -> tuple[list[np.ndarray], n
 
 
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
-def test_a_snapshot_gives_back_its_grid_exactly(tmp_path: Path, grid: Grid) -> None:
+def test_a_snapshot_gives_back_its_grid_exactly(tmp_path: Path, grid: CellGrid) -> None:
     write_snapshot(tmp_path / "a.h5", Snapshot(grid, 0.0, 0, np.zeros(grid.shape)))
     read = read_snapshot(tmp_path / "a.h5")
     assert read.grid == grid
@@ -46,7 +46,7 @@ def test_a_snapshot_gives_back_its_grid_exactly(tmp_path: Path, grid: Grid) -> N
 
 @pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
-def test_xarray_finds_centres_and_the_bounds_of_unequal_cells(folder: RunFolder, grid: Grid, engine: str) -> None:
+def test_xarray_finds_centres_and_the_bounds_of_unequal_cells(folder: RunFolder, grid: CellGrid, engine: str) -> None:
     fields, material = fill(folder, grid, 2)
     with xarray.open_dataset(folder.series, engine=engine, decode_coords="all") as data:
         assert set(data.data_vars) == {"temperature", "material"}
@@ -65,7 +65,7 @@ def test_xarray_finds_centres_and_the_bounds_of_unequal_cells(folder: RunFolder,
 
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
-def test_vtk_reads_values_and_places_of_unequal_cells(folder: RunFolder, grid: Grid, count: int) -> None:
+def test_vtk_reads_values_and_places_of_unequal_cells(folder: RunFolder, grid: CellGrid, count: int) -> None:
     pytest.importorskip("vtkmodules")
     from vtkmodules.util.numpy_support import vtk_to_numpy
     from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline
@@ -87,7 +87,7 @@ def test_vtk_reads_values_and_places_of_unequal_cells(folder: RunFolder, grid: G
         assert cells.GetCell(number).GetBounds() == pytest.approx(bounds(grid, number))
 
 
-def bounds(grid: Grid, number: int) -> list[float]:
+def bounds(grid: CellGrid, number: int) -> list[float]:
     """Lower and upper end along x, y, z of the cell with a flat index, on the plane y = 0 if cylindrical."""
     index = np.unravel_index(number, grid.shape)[::-1]
     ends = [grid.faces(axis)[i : i + 2] for axis, i in zip("xyz", index, strict=True)]
@@ -125,7 +125,7 @@ def test_the_mesh_is_written_once_and_goes_with_the_run(folder: RunFolder) -> No
 
 
 def test_equal_cells_have_neither_mesh_nor_bounds(folder: RunFolder) -> None:
-    fill(folder, Grid((2, 3, 4), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)), 2)
+    fill(folder, CellGrid((2, 3, 4), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)), 2)
     assert not folder.mesh.exists()
     with h5py.File(folder.series) as file:
         assert file["VTKHDF"].attrs["Type"] == b"ImageData"

@@ -15,7 +15,7 @@ from heatsim.errors import InputFileError
 from heatsim.store.hdf5 import chunk_shape
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame, write_slice_frame
 from heatsim.store.snapshots import (
-    Grid,
+    CellGrid,
     Snapshot,
     SnapshotField,
     read_geometry_plane,
@@ -129,7 +129,7 @@ print(peak() - before, Path(sys.argv[1]).stat().st_size / 2**20)
 def test_materials_read_back_with_their_names_and_as_cf_flags(tmp_path: Path) -> None:
     material = np.random.default_rng(0).integers(0, 3, (4, 5, 6)).astype(np.uint8)
     names = ["copper", "thermal paste", "Epoxidharz grün"]
-    write_geometry(tmp_path / "g.h5", Grid((4, 5, 6), (0, 0, 0), (1, 1, 1)), material, names)
+    write_geometry(tmp_path / "g.h5", CellGrid((4, 5, 6), (0, 0, 0), (1, 1, 1)), material, names)
     for z in range(4):
         ids, table = read_geometry_plane(tmp_path / "g.h5", "z", z + 0.4)
         assert ids.dtype == np.uint8

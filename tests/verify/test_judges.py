@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from verify_cases import Exact, JudgedRun, run_of, solved_balcony
 
-from heatsim.geometry.grid import Grid
+from heatsim.geometry.grid import CellGrid
 from heatsim.verification.exact import steady
 from heatsim.verification.exact.steady import rosenthal
 from heatsim.verification.judgement import Judge, Judgement, ValueCheck
@@ -20,11 +20,11 @@ from heatsim.verification.surfaces import extrapolate_to_corner, extrapolate_to_
 JUDGES: dict[str, Judge] = {problem.name: problem.judge for problem in PROBLEMS}
 
 
-def line(cells: int, length: float, low: float = 0.0, coordinates: str = "cartesian") -> Grid:
+def line(cells: int, length: float, low: float = 0.0, coordinates: str = "cartesian") -> CellGrid:
     if coordinates == "cylindrical":
         edges = tuple(np.linspace(low, low + length, cells + 1))
-        return Grid((1, 1, cells), (low, 0.0, 0.0), (length / cells, 2 * pi, 1.0), (edges, None, None), coordinates)
-    return Grid((1, 1, cells), (low, 0.0, 0.0), (length / cells, 1.0, 1.0))
+        return CellGrid((1, 1, cells), (low, 0.0, 0.0), (length / cells, 2 * pi, 1.0), (edges, None, None), coordinates)
+    return CellGrid((1, 1, cells), (low, 0.0, 0.0), (length / cells, 1.0, 1.0))
 
 
 def failed(judgement: Judgement) -> list[str]:
@@ -50,7 +50,7 @@ def cylinders(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndarr
     return steady.concentric_cylinders(x, (0.05, 0.1), (100.0, 0.0))
 
 
-EXACT: dict[str, tuple[Exact, Grid, float]] = {
+EXACT: dict[str, tuple[Exact, CellGrid, float]] = {
     "composite-wall": (wall, line(30, 0.3), steady.layered_wall_flux(walls.LAYERS, walls.CONTACTS, 30.0)),
     "cylinders": (cylinders, line(20, 0.05, 0.05, "cylindrical"), 100 * 2 * pi * 50.0 / np.log(2.0)),
 }
@@ -92,7 +92,7 @@ def test_the_radiating_end_is_found_from_the_last_cell() -> None:
 
 def test_point_e_lies_on_the_convective_face() -> None:
     """A field that falls straight along x and meets 750 W/(m2 K) at x = 0.6: k (T_centre - T_surface) 2/h = 750 T."""
-    grid = Grid((1, 20, 12), (0.0, 0.0, 0.0), (0.05, 0.05, 0.01))
+    grid = CellGrid((1, 20, 12), (0.0, 0.0, 0.0), (0.05, 0.05, 0.01))
     slope = -750.0 / 52.0 * 18.25
     run = run_of(lambda x, y, z, t: 18.25 + slope * (x - 0.6) + 0 * y, grid)
     assert nafems.point_e(run) == pytest.approx(18.25, rel=1e-12)  # type: ignore[arg-type]
@@ -115,7 +115,7 @@ def test_the_front_of_the_stefan_problem_is_found() -> None:
 
 
 def test_points_around_a_moving_source_are_found_on_the_surface() -> None:
-    grid = Grid((24, 48, 112), (0.0, 0.0, 0.0), (2.5e-4, 2.5e-4, 2.5e-4))
+    grid = CellGrid((24, 48, 112), (0.0, 0.0, 0.0), (2.5e-4, 2.5e-4, 2.5e-4))
 
     def exact(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndarray:
         aside = np.hypot(y - moving.SPOT[1], 0.006 - z)
@@ -138,7 +138,7 @@ def test_the_balcony_approaches_the_standard_from_grid_to_grid() -> None:
     found = []
     for refined in (1, 2):
         shape = (43 * refined, 39 * refined, 27 * refined)
-        bare = JudgedRun(Grid(shape, (-0.15, -0.75, 0.0), (0.05 / refined,) * 3), np.zeros(shape), refined=refined)
+        bare = JudgedRun(CellGrid(shape, (-0.15, -0.75, 0.0), (0.05 / refined,) * 3), np.zeros(shape), refined=refined)
         found.append(solved_balcony(bare, *iso_10211.conductivity_and_ambient(bare), iso_10211.AMBIENTS))  # type: ignore[arg-type]
     flows = iso_10211.heat_flows(found[1])  # type: ignore[arg-type]
     for number, target in iso_10211.HEAT.values():

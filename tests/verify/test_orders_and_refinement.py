@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from heatsim.errors import ScenarioError
-from heatsim.geometry.grid import Grid
+from heatsim.geometry.grid import CellGrid
 from heatsim.scenario import loads
 from heatsim.verification.order import (
     extrapolate_to_limit,
@@ -53,12 +53,12 @@ def test_errors_that_change_sign_or_do_not_fall_tell_no_order() -> None:
     assert why_no_order([-1.0, -0.5, -0.6]) == "do not fall"
 
 
-CYLINDRICAL = Grid((4, 1, 6), (0.1, 0.0, 0.0), (0.1, 2 * pi, 0.5), coordinates="cylindrical")
-UNEQUAL = Grid((4, 2, 6), (0.0, 0.0, 0.0), (0.5, 0.5, 0.5), ((0.0, 0.1, 0.3, 0.7, 1.0, 2.0, 3.0), None, None))
+CYLINDRICAL = CellGrid((4, 1, 6), (0.1, 0.0, 0.0), (0.1, 2 * pi, 0.5), coordinates="cylindrical")
+UNEQUAL = CellGrid((4, 2, 6), (0.0, 0.0, 0.0), (0.5, 0.5, 0.5), ((0.0, 0.1, 0.3, 0.7, 1.0, 2.0, 3.0), None, None))
 
 
 @pytest.mark.parametrize("grid", [CYLINDRICAL, UNEQUAL], ids=["cylindrical", "unequal"])
-def test_restriction_keeps_the_integral_over_each_coarse_cell(grid: Grid) -> None:
+def test_restriction_keeps_the_integral_over_each_coarse_cell(grid: CellGrid) -> None:
     fine = np.random.default_rng(3).normal(size=grid.shape)
     volume = grid.measure("z")[:, None, None] * grid.measure("y")[:, None] * grid.measure("x")
     coarse = restrict_field(fine, grid, 2)

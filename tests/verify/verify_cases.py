@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
-from heatsim.geometry.grid import Grid
+from heatsim.geometry.grid import CellGrid
 from heatsim.verification.problems.iso_10211 import BalconyAmbient
 
 
@@ -17,7 +17,7 @@ from heatsim.verification.problems.iso_10211 import BalconyAmbient
 class JudgedRun:
     """What a judge sees of a run, made of a field."""
 
-    grid: Grid
+    grid: CellGrid
     temperature: np.ndarray
     time: float = inf
     refined: int = 1
@@ -40,7 +40,7 @@ class Unit:
 Exact = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
 
 
-def run_of(exact: Exact, grid: Grid, time: float = inf, refined: int = 1, off: float = 0.0) -> JudgedRun:
+def run_of(exact: Exact, grid: CellGrid, time: float = inf, refined: int = 1, off: float = 0.0) -> JudgedRun:
     """A run that found the exact field, but for `off` K everywhere."""
     x, y, z = grid.centres("x"), grid.centres("y")[:, None], grid.centres("z")[:, None, None]
     values = np.broadcast_to(exact(x, y, z, time), grid.shape) + off

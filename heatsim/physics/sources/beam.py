@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.geometry.grid import Grid
+from heatsim.geometry.grid import CellGrid
 from heatsim.geometry.point_values import evaluate, require_at_least, require_finite
 from heatsim.physics.sources.beam_path import BeamPath, BeamStop, read_path
 from heatsim.scenario import Scenario
@@ -81,7 +81,7 @@ class MovingBeam:
         return erfc(sqrt(3.0) * depth / self.beam.b)
 
 
-def make_beams(scenario: Scenario, grid: Grid) -> tuple[MovingBeam, ...]:
+def make_beams(scenario: Scenario, grid: CellGrid) -> tuple[MovingBeam, ...]:
     """The beams among the sources. Raises `ScenarioError` as `read_path` does."""
     return tuple(
         MovingBeam(n, source.beam, read_path(scenario, ("sources", n, "beam", "path"), source.beam.path, grid))
@@ -107,7 +107,7 @@ def switches(beams: Sequence[MovingBeam]) -> frozenset[float]:
 
 
 def beam_windows(
-    scenario: Scenario, grid: Grid, beams: Sequence[MovingBeam], start: float, dt: float
+    scenario: Scenario, grid: CellGrid, beams: Sequence[MovingBeam], start: float, dt: float
 ) -> Iterator[BeamWindow]:
     """The mean power density of all beams from `start` on over `dt` s, or at `start` if dt = 0, as windows to be added.
 
@@ -128,7 +128,7 @@ def require_powers(scenario: Scenario, beams: Sequence[MovingBeam], times: np.nd
             _absorbed(scenario, each, stop.time)
 
 
-def beam_window(grid: Grid, beam: Beam, stop: BeamStop) -> BeamWindow:
+def beam_window(grid: CellGrid, beam: Beam, stop: BeamStop) -> BeamWindow:
     """Power density of a beam of 1 W at a place, 1/m3."""
     z0, deep = _depth(grid, beam, stop.place[2])
     y0, x0, plane = _plane(grid, beam, stop)
@@ -138,7 +138,7 @@ def beam_window(grid: Grid, beam: Beam, stop: BeamStop) -> BeamWindow:
     return window._replace(density=shares / volumes(grid, window.cells))
 
 
-def volumes(grid: Grid, cells: WindowSlices) -> np.ndarray:
+def volumes(grid: CellGrid, cells: WindowSlices) -> np.ndarray:
     """Volumes of the cells of a window, m3."""
     z, y, x = (grid.measure(axis)[part] for axis, part in zip("zyx", cells, strict=True))
     return np.asarray(z[:, None, None] * (y[:, None] * x))
@@ -153,7 +153,7 @@ def _absorbed(scenario: Scenario, moving: MovingBeam, time: float) -> float:
     return float(power[0]) * (beam.absorptivity if isinstance(beam, GaussianBeam) else beam.efficiency)
 
 
-def _depth(grid: Grid, beam: Beam, surface: float) -> CellWeights:
+def _depth(grid: CellGrid, beam: Beam, surface: float) -> CellWeights:
     faces = grid.faces("z")
     surface = min(max(surface, faces[0] + 1e-9 * (faces[1] - faces[0])), faces[-1])  # at the bottom: into the last cell
     if isinstance(beam, GaussianBeam):
@@ -161,7 +161,7 @@ def _depth(grid: Grid, beam: Beam, surface: float) -> CellWeights:
     return depth_weights(faces, surface, beam.b * _GOLDAK, "bell")
 
 
-def _plane(grid: Grid, beam: Beam, stop: BeamStop) -> tuple[int, int, np.ndarray]:
+def _plane(grid: CellGrid, beam: Beam, stop: BeamStop) -> tuple[int, int, np.ndarray]:
     """First cell along y and x, and shares (rows, columns)."""
     x_faces, y_faces = grid.faces("x"), grid.faces("y")
     x, y, _ = stop.place

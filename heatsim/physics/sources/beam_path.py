@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.geometry.grid import AXES, Grid
+from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.physics.sources.csv_columns import Columns, read_columns, require_increasing, select_columns
 from heatsim.scenario import Scenario
 from heatsim.scenario.toml.positions import Key
@@ -92,7 +92,7 @@ class BeamPath:
         return BeamStop(share, time, (x, y, z), (ux, uy))
 
 
-def read_path(scenario: Scenario, key: Key, path: Path, grid: Grid) -> BeamPath:
+def read_path(scenario: Scenario, key: Key, path: Path, grid: CellGrid) -> BeamPath:
     """Read the columns time [s], x, y, z [m], on; z is the top of the box and on is 1 where they are left out.
 
     A row's `on`, 1 or 0, holds until the next row. Raises `ScenarioError` as `read_columns` and `select_columns` do,
@@ -118,7 +118,7 @@ def read_path(scenario: Scenario, key: Key, path: Path, grid: Grid) -> BeamPath:
     return BeamPath(named["time"], places, on[:-1] != 0, _headings(places))
 
 
-def _require_inside(columns: Columns, grid: Grid, places: np.ndarray, on: np.ndarray) -> None:
+def _require_inside(columns: Columns, grid: CellGrid, places: np.ndarray, on: np.ndarray) -> None:
     """Each row at either end of a leg with the beam on."""
     used = np.concatenate((on, [False])) | np.concatenate(([False], on))
     for axis, values in zip(AXES, places.T, strict=True):

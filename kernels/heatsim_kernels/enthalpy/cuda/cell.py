@@ -149,7 +149,7 @@ def sources_of(configuration: EnthalpyConfiguration):
 class CellRowFunctions(NamedTuple):
     """Device functions for the cells that a thread has in a row, as tuples."""
 
-    count: int
+    cell_count: int
     read: Callable[..., Any]
     write: Callable[..., Any]
     alike: Callable[..., Any]  # whether they are of one class: what they then share is looked up once

@@ -48,7 +48,7 @@ def build(configuration: EnthalpyConfiguration):
     """Build the kernel (u, v, shape, box, rates, medium, boundary, heat); `u` and `v` start on a 16-byte boundary."""
     cells = four_cells(configuration) if configuration.fours else one_cell(configuration)
     march = _march(configuration, cells)
-    width, height, chunk, count = cells.count * TILE.x, TILE.y, TILE.planes, cells.count
+    width, height, chunk, count = cells.cell_count * TILE.x, TILE.y, TILE.planes, cells.cell_count
     size, real = 2 * width * height, getattr(types, configuration.dtype)
 
     def register(u, v, shape, box, rates, medium, boundary, heat):
@@ -205,7 +205,7 @@ def through_x(ends, line, boundary):
 def _with_boundary(cells):
     """Build call(sides, x, y, z, ends, left, right, shape, boundary, zero): the differences of potentials on all six
     sides of cells, with the known differences of boundary faces put in."""
-    with_first, with_last, row = cells.with_first, cells.with_last, load_rows(cells.count, False)
+    with_first, with_last, row = cells.with_first, cells.with_last, load_rows(cells.cell_count, False)
     nowhere = (uint32(0),)
 
     @inlined
@@ -232,7 +232,7 @@ def _with_boundary(cells):
 def _around(cells):
     """Build call(p_here, side, outer, first, at, halo, board, medium): the potentials to the left and right, before and
     behind. Each thread has put its own on the board at `at`; all threads of a block meet here."""
-    count, shift, stride = cells.count, cells.shift, cells.count * TILE.x
+    count, shift, stride = cells.cell_count, cells.shift, cells.cell_count * TILE.x
     exchange, published = from_neighbours(count), load_rows(count, True)
     nowhere = (uint32(0),)
 
@@ -263,7 +263,7 @@ def _around(cells):
 
 def _update(configuration, cells):
     """Build call(i, here, sides, classes, rates, heat): a row of cells from cell i on, after the step."""
-    alike, start, repeat = cells.alike, cells.start, repeated(cells.count)
+    alike, start, repeat = cells.alike, cells.start, repeated(cells.cell_count)
     update_each = each(_uniform if configuration.uniform else _by_class, whole=1)
 
     @inlined
@@ -321,7 +321,7 @@ def _march(configuration, cells):
     """Build the march of a thread from plane z to `end`, with the row of cells from x on. All threads of a block march
     together."""
     wrap_x, wrap_y, wrap_z = configuration.periodic
-    count, read, write, lines = cells.count, cells.read, cells.write, cells.lines
+    count, read, write, lines = cells.cell_count, cells.read, cells.write, cells.lines
     (ends_of, halo_of), with_boundary, around = _positions(configuration, count), _with_boundary(cells), _around(cells)
     publish, (packed_at, classes_of) = store_rows(count, True), _classes(configuration, count)
     nowhere, size, ask_ahead = (uint32(0),), count * TILE.x * TILE.y, _ask_ahead(configuration, cells, packed_at)

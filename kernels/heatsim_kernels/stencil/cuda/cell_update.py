@@ -10,7 +10,7 @@ Arguments of a kernel: u and v, the fields before and after the step; shape, a `
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numba import int64, types, uint32, uint64
@@ -101,7 +101,15 @@ def above(i, at, n, stride, wraps):
     return uint32(i + stride) if at < uint32(n - uint32(1)) else (uint32(i - (n - uint32(1)) * stride) if wraps else i)
 
 
-def build_neighbours(configuration: StencilConfiguration, *, inside: bool = False):
+class HasPeriodicAxes(Protocol):
+    """A configuration that says which axes are periodic: x, y, z."""
+
+    @property
+    def periodic(self) -> tuple[bool, bool, bool]:
+        """Whether each axis is."""
+
+
+def build_neighbours(configuration: HasPeriodicAxes, *, inside: bool = False):
     """Build the device function around(i, x, y, z, shape): flat indices of the neighbours xm, xp, ym, yp, zm, zp of
     cell i. Beyond a boundary it is the cell itself.
 

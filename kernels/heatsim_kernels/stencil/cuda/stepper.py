@@ -47,7 +47,7 @@ class StepArguments(NamedTuple):
     weights: Array
     medium: CudaExchange
     heat_table: Table
-    dt: float  # in the field's precision
+    dt: np.floating[Any]  # in the precision of the field
     heat_field: Array
     gains: np.ndarray
 

@@ -107,7 +107,7 @@ class MarchCells(NamedTuple):
     x of cells c, from the two beside them. update(update_cell): the function that renews all, given what renews one.
     """
 
-    count: int
+    cell_count: int
     read: Callable[..., Any]
     read_classes: Callable[..., Any]
     unpack_classes: Callable[..., Any]
@@ -267,8 +267,8 @@ def _march_planes(configuration, cells, ends, cell, ahead):
     read, write, update = cells.read, cells.write, cells.update(cell)
     unpack_classes, shift, read_classes = cells.unpack_classes, cells.shift, cells.read_classes
     several = configuration.class_dtype != ""
-    no_classes = (uint32(0),) * cells.count if cells.count > 1 else uint32(0)
-    places = _neighbour_places(configuration, cells.count, ends)
+    no_classes = (uint32(0),) * cells.cell_count if cells.cell_count > 1 else uint32(0)
+    places = _neighbour_places(configuration, cells.cell_count, ends)
 
     def march_planes(i, x, y, z, end, u, v, arguments):
         shape, exchange = arguments[0], arguments[2]

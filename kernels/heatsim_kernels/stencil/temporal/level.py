@@ -72,16 +72,16 @@ class Board(NamedTuple):
         sides       the cells beside the faces in some turns, a ring (`boundary_trace`)
         corner      of the tile: x of its first cell, and from where to where it owns cells in x; then the same in y
 
-    Sizes: level and buffer of the end rows; count of a level's numbers; plane; lane and classes of the classes of a
-    lane and of a plane; turn of the cells beside the faces in one of the `turns`: for each level the columns at both
-    ends of x, then, from at_y on, for each level the rows at both ends of y.
+    Sizes: level and buffer of the end rows; number_count, of a level's numbers; plane; lane and classes of the classes
+    of a lane and of a plane; turn of the cells beside the faces in one of the `turns`: for each level the columns at
+    both ends of x, then, from at_y on, for each level the rows at both ends of y.
     """
 
     start: int
     level: int
     buffer: int
     numbers: int
-    count: int
+    number_count: int
     rates: int
     ring: int
     plane: int
@@ -129,7 +129,7 @@ def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touche
     """
     end_z = touched.z and not configuration.periodic[2]
     columns, layout = tile.columns, Board.of(tile, configuration)
-    level_size, numbers, count, width = layout.level, layout.numbers, layout.count, tile.width
+    level_size, numbers, count, width = layout.level, layout.numbers, layout.number_count, tile.width
     lowered = differences.build_low(configuration)
     step_cells = differences.build_step(configuration, tile, layout.rates)
     above_in, low_of, complete, keep, hand_on = scheme_of(configuration)

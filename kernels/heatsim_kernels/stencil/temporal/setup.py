@@ -119,7 +119,7 @@ def build_numbers(configuration: StencilConfiguration, tile: TemporalTile):
     """Build call(board, k, tables, classes), which copies to the board the boundary values and the sources of each
     level, from step k on, and the rates of each cell class."""
     layout, steps, threads = Board.of(tile, configuration), tile.steps, WARP * tile.bands
-    numbers, count, rates_at = layout.numbers, layout.count, layout.rates
+    numbers, count, rates_at = layout.numbers, layout.number_count, layout.rates
     several, own_rates, with_heat = configuration.class_dtype != "", not configuration.uniform, configuration.heat_table
 
     @inlined
