@@ -39,7 +39,7 @@ def assert_equal(found: Outcome, single: Outcome) -> None:
 @pytest.fixture
 def _a_thread_for_every_slab(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu_threads, "CELLS_A_THREAD", 1)  # small grids would have one thread only
-    monkeypatch.setattr(tile_plan, "SLAB", 5)  # and one slab
+    monkeypatch.setattr(tile_plan, "MIN_SLAB", 5)  # and one slab
 
 
 @pytest.mark.usefixtures("_a_thread_for_every_slab")
