@@ -145,6 +145,21 @@ def run_folder(extended: Path) -> Path:
     return extended / "outputs" / "slab"
 
 
+def test_paths_that_the_page_names_are_there() -> None:
+    page = PAGE.read_text(encoding="utf-8").split("### Where is ...?")[1].split("## Recipes")[0]
+    parts = re.split(r"Paths of `([\w/]+)`:", page)
+    named = [(base, path) for base, text in zip(parts[1::2], parts[2::2], strict=True) for path in paths_in(text)]
+    assert len(named) > 40
+    bases = {"heatsim/": ROOT / "heatsim", "kernels/heatsim_kernels/": ROOT / "kernels" / "heatsim_kernels"}
+    assert [
+        each for each in named if not any((folder / each[1]).exists() for folder in (bases[each[0]], ROOT / "kernels"))
+    ] == []
+
+
+def paths_in(text: str) -> list[str]:
+    return re.findall(r"`([\w/]+(?:\.py|/))`", text)
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_recipe_touches_few_source_files(name: str) -> None:
     blocks = recipe(name)
