@@ -116,5 +116,8 @@ def precompile_all(files: Sequence[Path]) -> Iterator[Outcome]:
     """`precompile` of several files, by one process a core; outcomes as they come."""
     processes = min(len(files), os.cpu_count() or 1)
     with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        for done in as_completed(pool.submit(precompile, file) for file in files):
-            yield done.result()
+        try:
+            for done in as_completed(pool.submit(precompile, file) for file in files):
+                yield done.result()
+        finally:  # after an error, or Ctrl-C, what has not begun is left
+            pool.shutdown(cancel_futures=True)
