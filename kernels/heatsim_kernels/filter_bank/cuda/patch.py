@@ -273,8 +273,8 @@ else:
 # CUDA: an element of an array, or zero where there is none, without a branch.
 #
 # Written as `x[i] if inside else 0` a load becomes a branch around it, or not, as the compiler likes; with branches
-# each
-# load is waited for before the next one starts. This is one predicated instruction, so a thread's loads start together.
+# each load is waited for before the next one starts. This is one predicated instruction, so a thread's loads start
+# together.
 
 
 if SIMULATED:
