@@ -30,7 +30,11 @@ def warm(files: tuple[Path, ...], quiet: bool) -> None:
                 failed = True
                 print_error(f"{name}: {error}")
             elif not quiet:
-                click.echo(f"{name}: {len(kernels) or 'no'} kernels compiled", err=True)
-    click.echo(f"{count} kernels compiled" if count else "nothing to compile")
+                click.echo(f"{name}: {_count(len(kernels))} compiled", err=True)
+    click.echo(f"{_count(count)} compiled" if count else "nothing to compile")
     if failed:
         sys.exit(1)
+
+
+def _count(kernels: int) -> str:
+    return f"{kernels or 'no'} kernel{'s' if kernels != 1 else ''}"
