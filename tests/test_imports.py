@@ -298,7 +298,7 @@ def test_one_file_alone_imports_numba_cuda() -> None:
         ("heatsim.recorders.probes", "from heatsim.simulation.state import State"),
         ("heatsim.recorders.probes", "import h5py"),
         ("heatsim.hotspots.finder", "from heatsim.store import slice_frames"),
-        ("heatsim.hotspots.finder", "from heatsim.geometry.grid import Grid"),
+        ("heatsim.hotspots.finder", "from heatsim.geometry.grid import CellGrid"),
         ("heatsim.bench.stencil.rates", "from heatsim.problem import build"),
         ("heatsim.bench.harness", "import matplotlib.pyplot as plt"),
         ("heatsim.verification.report", "from heatsim.bench import harness"),
@@ -336,7 +336,7 @@ def test_a_planted_violation_is_found(module: str, source: str) -> None:
         ("heatsim.integrators.euler", "if typing.TYPE_CHECKING:\n    from heatsim.problem.types import Problem"),
         (
             "heatsim.recorders.probes",
-            "from heatsim.store.tables import CsvTable\nfrom heatsim.geometry.grid import Grid",
+            "from heatsim.store.tables import CsvTable\nfrom heatsim.geometry.grid import CellGrid",
         ),
         (
             "heatsim.bench.interleaved_timing",

@@ -233,9 +233,9 @@ import h5py
 import numpy as np
 from heatsim.store.folder import RunFolder
 from heatsim.store.series import Series
-from heatsim.store.snapshots import Grid, Snapshot, write_snapshot
+from heatsim.store.snapshots import CellGrid, Snapshot, write_snapshot
 
-GRID = Grid((8, 16, 16), (0, 0, 0), (1, 1, 1))
+GRID = CellGrid((8, 16, 16), (0, 0, 0), (1, 1, 1))
 
 def values(number):
     return np.random.default_rng(number).random(GRID.shape)

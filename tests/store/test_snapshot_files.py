@@ -108,11 +108,11 @@ def test_writing_needs_memory_for_the_compressed_image_only(tmp_path: Path) -> N
 import resource, sys
 from pathlib import Path
 import numpy as np
-from heatsim.store.snapshots import Grid, Snapshot, write_snapshot
+from heatsim.store.snapshots import CellGrid, Snapshot, write_snapshot
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 def snapshot(n):
     values = np.random.default_rng(0).random((n, n, n), dtype=np.float32)
-    return Snapshot(Grid((n, n, n), (0, 0, 0), (1, 1, 1)), 0.0, 0, values)
+    return Snapshot(CellGrid((n, n, n), (0, 0, 0), (1, 1, 1)), 0.0, 0, values)
 write_snapshot(Path(sys.argv[1]), snapshot(16))
 large = snapshot(203)
 before = peak()
