@@ -1,4 +1,4 @@
-"""Who may import whom: the table of DESIGN.md, enforced on the source text."""
+"""Who may import whom: the tables of docs/architecture.md, enforced on the source text."""
 
 from __future__ import annotations
 

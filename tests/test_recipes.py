@@ -18,6 +18,7 @@ from typing import NamedTuple
 import h5py
 import numpy as np
 import pytest
+import test_imports
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "architecture.md"
@@ -150,10 +151,13 @@ def test_paths_that_the_page_names_are_there() -> None:
     parts = re.split(r"Paths of `([\w/]+)`:", page)
     named = [(base, path) for base, text in zip(parts[1::2], parts[2::2], strict=True) for path in paths_in(text)]
     assert len(named) > 40
-    bases = {"heatsim/": ROOT / "heatsim", "kernels/heatsim_kernels/": ROOT / "kernels" / "heatsim_kernels"}
-    assert [
-        each for each in named if not any((folder / each[1]).exists() for folder in (bases[each[0]], ROOT / "kernels"))
-    ] == []
+    folders = {"heatsim/": ROOT / "heatsim", "kernels/heatsim_kernels/": ROOT / "kernels" / "heatsim_kernels"}
+    missing = [
+        each
+        for each in named
+        if not any((folder / each[1]).exists() for folder in (folders[each[0]], ROOT, ROOT / "kernels"))
+    ]
+    assert missing == []
 
 
 def paths_in(text: str) -> list[str]:
@@ -193,6 +197,13 @@ def test_a_new_recorder_and_a_derived_field_are_in_the_results(run_folder: Path)
     assert rows[-1, 1:].tolist() == [temperature.min(), temperature.max()]
     np.testing.assert_allclose(magnitude, np.sqrt(sum(values**2 for values in vector)), rtol=1e-12)
     assert magnitude.max() > 100.0
+
+
+def test_what_is_added_keeps_the_rooms_apart(extended: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trees = {"heatsim": extended / "heatsim", "heatsim_kernels": extended / "kernels" / "heatsim_kernels"}
+    monkeypatch.setattr(test_imports, "TREES", trees)
+    test_imports.test_no_room_imports_what_the_table_does_not_allow()
+    test_imports.test_no_modules_import_each_other_in_a_circle()
 
 
 def test_what_is_new_is_in_the_schema_and_on_the_reference_page(extended: Path) -> None:

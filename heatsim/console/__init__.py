@@ -1,1 +1,0 @@
-"""What the command line shows: progress, summaries, estimates."""
