@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from heatsim.problem import Problem
 
+MAX_SOLVER_ITERATIONS = 100  # the linear solver's, in each iteration on a nonlinear problem
+SOLVER_RESIDUAL = 1e-3  # residual of a linear solve: the next iteration mends what it leaves
 WEAK_COUPLING = 1e-3  # of the mean outside, the row of a held cell: see `multigrid.operator`
 
 

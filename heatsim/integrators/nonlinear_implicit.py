@@ -28,6 +28,8 @@ from heatsim.errors import NotConvergedError
 from heatsim.integrators.balance import solver_kernels
 from heatsim.integrators.implicit import combine_rates
 from heatsim.integrators.linearised import (
+    MAX_SOLVER_ITERATIONS,
+    SOLVER_RESIDUAL,
     EnteringHeat,
     diagonal_coupling,
     linearise_problem,
@@ -44,8 +46,6 @@ if TYPE_CHECKING:
     from heatsim.simulation.state import State
 
 MAX_ITERATIONS = 40  # Newton's, of a stage
-MAX_SOLVER_ITERATIONS = 100  # the linear solver's, in each
-SOLVER_RESIDUAL = 1e-3  # residual of a linear solve: the next iteration mends what it leaves
 MAX_REUSE_ITERATIONS = 6  # iterations of a solve after which it is worth a preconditioner of its own
 MIN_SLOPE = 1e-6  # dT/du, in place of none
 MIN_ACCURACY = 1e-10  # of the temperatures

@@ -19,6 +19,8 @@ from heatsim_kernels.multigrid.solver import Solver
 from heatsim.errors import NotConvergedError, NotFiniteError
 from heatsim.integrators.balance import solver_kernels
 from heatsim.integrators.linearised import (
+    MAX_SOLVER_ITERATIONS,
+    SOLVER_RESIDUAL,
     EnteringHeat,
     diagonal_coupling,
     linearise_problem,
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
     from heatsim.simulation.state import State
 
 MAX_ITERATIONS = 200  # Picard's
-MAX_SOLVER_ITERATIONS = 100  # the linear solver's, in each
-SOLVER_RESIDUAL = 1e-3  # residual of a linear solve: the next iteration mends what it leaves
 TOLERANCE_SHARE = 0.1  # of the tolerance that the last change may be, for changes yet to come
 MAX_IMBALANCE = 1e-11  # of the heat that passes walls and sources: what may be missing in the ledger
 ROUNDING = 1e-14  # of the temperatures: changes below are none
