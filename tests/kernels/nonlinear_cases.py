@@ -52,13 +52,14 @@ def tables() -> EnthalpyTables:
 
 
 def blocks(rng: np.random.Generator, shape: tuple[int, int, int], zones: int) -> np.ndarray:
-    """Zones at random, in blocks of 3 x 4 x 24 cells, and one cell held."""
-    size = (3, 4, 24)
-    found = rng.integers(0, zones, [-(-n // width) for n, width in zip(shape, size, strict=True)])
+    """Zones at random, in blocks of 3 x 4 x 24 cells, and one cell held. The first blocks are cut, so that blocks meet
+    inside vectors of four cells and away from the edges of tiles."""
+    size, cut = (3, 4, 24), (1, 1, 10)
+    found = rng.integers(0, zones, [-(-(n + c) // width) for n, c, width in zip(shape, cut, size, strict=True)])
     for axis, width in enumerate(size):
         found = found.repeat(width, axis)
     nz, ny, nx = shape
-    found = found[:nz, :ny, :nx].copy()
+    found = found[tuple(slice(c, c + n) for c, n in zip(cut, shape, strict=True))].copy()
     found[nz // 2, ny // 2, nx // 2] = HELD
     return found
 

@@ -27,6 +27,7 @@ from heatsim_kernels.enthalpy.cuda.cell import (
     EnthalpyConfiguration,
     four_cells,
     last_segment,
+    line_of_class,
     on_line,
     one_cell,
     rates_of_class,
@@ -230,21 +231,23 @@ def _with_boundary(cells):
 
 
 def _around(cells):
-    """Build call(p_here, side, outer, first, at, halo, board, medium): the potentials to the left and right, before and
-    behind. Each thread has put its own on the board at `at`; all threads of a block meet here."""
-    count, shift, stride = cells.cell_count, cells.shift, cells.cell_count * TILE.x
+    """Build call(p_here, side, outer, classes, at, halo, board, medium): the potentials to the left and right, before
+    and behind. Each thread has put its own on the board at `at`; all threads of a block meet here. A cell beyond the
+    tile is looked up as the material of the cell beside it: where it has another, `interface_cells` comes after."""
+    count, shift, stride, lines = cells.cell_count, cells.shift, cells.cell_count * TILE.x, cells.lines
     exchange, published = from_neighbours(count), load_rows(count, True)
     nowhere = (uint32(0),)
 
     @inlined
-    def around(p_here, side, outer, first, at, halo, board, medium):
+    def around(p_here, side, outer, classes, at, halo, board, medium):
         tx, ty = thread()
         left, right = exchange(p_here)
         p_side, p_before = p_here[0], p_here
         if halo.at_side:
-            p_side = look_up((side,), first, medium)[0]
+            beside = classes[0] if tx == 0 else classes[count - 1]
+            p_side = look_up((side,), line_of_class(medium, beside), medium)[0]
         if halo.at_edge:
-            p_before = look_up(outer, first, medium)
+            p_before = look_up(outer, lines(classes, medium), medium)
         p_after = p_before
         # Waits for the potentials that the rows before and behind have put on the board. Its two halves take turns: a
         # half is filled again only after the next barrier, which no thread reaches before it has read that half. So one
@@ -339,7 +342,6 @@ def _march(configuration, cells):
         side, outer = constant(u, uint32(i + halo.side)), read(u, uint64(uint32(i + halo.outer)))
         packed, high_packed = packed_at(medium, i), packed_at(medium, up)
         own_lines = lines(classes_of(packed, medium), medium)
-        first = own_lines[0]
         p_low, p_here = look_up(read(u, uint64(low)), own_lines, medium), look_up(here, own_lines, medium)
         at = uint64((ty * uint32(TILE.x) + tx) * uint32(count))
         other = uint64(at + uint64(size))
@@ -350,18 +352,18 @@ def _march(configuration, cells):
             next_high, next_packed, next_side, next_outer = ahead
             left, right = through_x(ends, uint32(z * shape.ny + y), boundary)
 
-            high_lines = lines(classes_of(high_packed, medium), medium)
-            p_high = look_up(high, high_lines, medium)
-            p_left, p_right, p_before, p_after = around(p_here, side, outer, first, at, halo, board, medium)
+            p_high = look_up(high, lines(classes_of(high_packed, medium), medium), medium)
+            classes = classes_of(packed, medium)
+            p_left, p_right, p_before, p_after = around(p_here, side, outer, classes, at, halo, board, medium)
             publish(board, other, nowhere, p_high, one)
             in_x = differences(p_left, p_here), differences(p_right, p_here)
             in_y = differences(p_before, p_here), differences(p_after, p_here)
             sides = in_x + in_y + (differences(p_low, p_here), differences(p_high, p_here))
             sides = with_boundary(sides, x, y, z, ends, left, right, shape, boundary, medium.zero)
-            new = update(uint64(i), here, sides, classes_of(packed, medium), rates, heat)
+            new = update(uint64(i), here, sides, classes, rates, heat)
             if inside:
                 write(v, uint64(i), new)
-            here, high, packed, high_packed, first = high, next_high, high_packed, next_packed, high_lines[0]
+            here, high, packed, high_packed = high, next_high, high_packed, next_packed
             p_low, p_here, side, outer = p_here, p_high, next_side, next_outer
             at, other, i, z = other, at, uint32(i + plane), after
 
