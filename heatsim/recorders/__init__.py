@@ -48,6 +48,7 @@ RECORDERS = {
     "snapshots": RecorderEntry("heatsim.recorders.snapshots"),
     "probes": RecorderEntry("heatsim.recorders.probes", "probes.csv", "probes"),
     "regions": RecorderEntry("heatsim.recorders.regions", "regions.csv", "regions"),
+    "melt_pool": RecorderEntry("heatsim.recorders.melt_pool", "melt_pool.csv", "melt pool"),
     "hotspots": RecorderEntry("heatsim.recorders.hotspots", "hotspots.csv", "hot spots"),
     "energy": RecorderEntry("heatsim.recorders.energy", "energy.csv", "energy ledger"),
 }

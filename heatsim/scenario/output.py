@@ -130,6 +130,19 @@ class Statistics(Recorded, Shape):
         return self
 
 
+Isotherm = Annotated[float, temperature()]
+
+
+class MeltPoolSize(Recorded):
+    """The size of what is hotter than an isotherm, such as the liquidus, as melt_pool.csv: see docs/guide/results.md.
+
+    Extents and volume are found to a part of a cell. All hot places together count as one pool.
+    """
+
+    temperature: Isotherm = Field(description="The isotherm [K or degC]")
+    along: Literal["x", "y"] = Field("x", description="The axis of the length; the width is along the other one")
+
+
 class Checkpoint(ScenarioBlock):
     """How often the run is saved so that it can be resumed."""
 
@@ -160,6 +173,7 @@ class Output(ScenarioBlock):
     slices: tuple[Slice, ...] = Field((), description="Planes to draw and keep")
     probes: tuple[Probe, ...] = Field((), description="Points to record in probes.csv")
     regions: tuple[Statistics, ...] = Field((), description="Parts of the box to keep statistics of in regions.csv")
+    melt_pool: MeltPoolSize | None = Field(None, description="When the size of the melt pool is kept in melt_pool.csv")
 
     def times(self, end: float) -> tuple[float, ...]:
         """Return the times at which anything is recorded in a run from 0 to `end` [s], sorted and unique."""

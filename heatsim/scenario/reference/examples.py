@@ -278,6 +278,12 @@ box = { lower = [0.0, 0.0, 0.0], upper = [0.01, 0.06, 0.02] }
 count = 60
 """
 
+_MELT_POOL = """\
+[output.melt_pool]
+temperature = 40.0
+every = 5.0
+"""
+
 _HOTSPOTS = """\
 [hotspots]
 scales = [0.004, 0.006, 0.009]
@@ -321,5 +327,6 @@ SECTIONS = (
     Section("`[[output.slices]]`", "Slice", _SLICE),
     Section("`[[output.probes]]`", "Probe", _PROBE),
     Section("`[[output.regions]]`", "Statistics", _STATISTICS),
+    Section("`[output.melt_pool]`", "MeltPoolSize", _MELT_POOL),
     Section("`[hotspots]`", "Hotspots", _HOTSPOTS),
 )
