@@ -22,6 +22,7 @@ RUNS = [
 ]
 OVERRIDES = {
     "melt_pool": ["grid.cells=[40, 20, 10]"],
+    "laser_track": ["grid.cells=[60, 20, 10]"],
     "window_frame": ["time.integrator=euler", "time.end=1"],  # on the way to its steady state
 }
 
