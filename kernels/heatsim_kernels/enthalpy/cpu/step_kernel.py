@@ -7,8 +7,9 @@
     new u         z           u + sum of rate * (difference of phi)
 
 A look-up is vectorised as two gathers, so the loop of look-ups takes most of the time: 24 operations and some 12 bytes
-a cell in float32. Cells with another material beside them, and those beside boundary faces that are not closed, are
-computed again one by one, by `enthalpy.cell`.
+a cell in float32. The balance at a boundary surface is solved once a step and cell: the difference of phi that stands
+for the face serves the cell and, in the step after, the ledger. Cells with another material beside them are computed
+again one by one, by `enthalpy.cell`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ LEDGER_BLOCKS = 64  # an account is summed in so many parts, whatever the number
 
 functions = cell.build(inlined, called)
 phi_of, passing, new_value, segment = functions.phi, functions.passing, functions.new_value, functions.segment
+at_boundary = functions.at_wall
 
 
 class ForcingRows(NamedTuple):
@@ -51,13 +53,24 @@ class InterfaceCells(NamedTuple):
     rows: int
 
 
+class FaceDifferences(NamedTuple):
+    """The differences of phi that stand for boundary faces in a step: pointers to where those of each of FACES start
+    among them, to them, and to a row of zeros."""
+
+    starts: int
+    values: int
+    zeros: int
+
+
 @parallel_jit
-def advance(u, v, steps, tiles, scratch, pitch, box, medium, boundary, heat, rows, interface, ledger):
+def advance(u, v, steps, tiles, scratch, pitch, box, medium, boundary, heat, rows, interface, ledger, differences):
     """Take `steps` steps; they end in u if their number is even, else in v.
 
-    tiles (count, 4): planes z0 <= z < z1 and rows y0 <= y < y1. scratch (threads, elements). ledger: cells, faces,
-    starts (see `LedgerFaces`), capacity (n,) J/K, and heat entered (accounts, LEDGER_BLOCKS) J, added to. Entering heat
-    reads only the old field, so threads need not wait for each other between that and the step.
+    tiles (count, 4): planes z0 <= z < z1 and rows y0 <= y < y1. scratch (threads, elements), the last `pitch` of them
+    0. ledger: cells, faces, starts (see `LedgerFaces`), capacity (n,) J/K, and heat entered (accounts, LEDGER_BLOCKS)
+    J, added to. differences (2, m): those of the boundary faces, of even and of odd steps. Tiles write them, and the
+    ledger reads them a step later, so that threads wait for each other only between steps; heat from ambients is found
+    from the old field.
     """
     threads, count = scratch.shape[0], tiles.shape[0]
     for step in range(steps):
@@ -69,13 +82,26 @@ def advance(u, v, steps, tiles, scratch, pitch, box, medium, boundary, heat, row
             thread = np.int64(index)  # prange counts in unsigned numbers
             m, w = pointed(medium), walls_from(boundary, boundary_start)
             h = EnthalpySources(pointer(heat.table), heat_start, heat.dt, heat.has_field, pointer(heat.field), gain)
-            own = row_pointer(scratch, thread)
+            own, found, zeros = (
+                row_pointer(scratch, thread),
+                row_pointer(differences, step % 2),
+                scratch.shape[1] - pitch,
+            )
+            known = FaceDifferences(pointer(ledger[2]), found, shifted(own, zeros))
             interface_cells = InterfaceCells(pointer(interface.cells), pointer(interface.starts), interface.rows)
             for block in range(thread * LEDGER_BLOCKS // threads, (thread + 1) * LEDGER_BLOCKS // threads):
-                _enter_heat(pointer(old), block, ledger, box, m, w)
+                if step > 0:
+                    _enter_boundary_heat(row_pointer(differences, (step - 1) % 2), block, ledger, m)
+                _enter_ambient_heat(pointer(old), block, ledger, box, m, w)
             for tile in range(thread * count // threads, (thread + 1) * count // threads):
                 z0, z1, y0, y1 = tiles[tile, 0], tiles[tile, 1], tiles[tile, 2], tiles[tile, 3]
-                _advance_tile(pointer(old), pointer(new), z0, z1, y0, y1, own, pitch, box, m, w, h, interface_cells)
+                tiled = pointer(old), pointer(new), z0, z1, y0, y1
+                _advance_tile(*tiled, own, pitch, box, m, w, h, interface_cells, known)
+    if steps > 0:
+        for index in prange(threads):
+            thread, m = np.int64(index), pointed(medium)
+            for block in range(thread * LEDGER_BLOCKS // threads, (thread + 1) * LEDGER_BLOCKS // threads):
+                _enter_boundary_heat(row_pointer(differences, (steps - 1) % 2), block, ledger, m)
 
 
 @inlined
@@ -96,10 +122,22 @@ def walls_from(w, start):
 
 
 @called
-def _enter_heat(field, block, ledger, box, medium, boundary):
-    """Enter the heat of a step: the `block`-th part of each account."""
+def _enter_boundary_heat(differences, block, ledger, medium):
+    """Enter the heat of a step through boundary faces: the `block`-th part of each account."""
+    cells, _, starts, capacity, entered = ledger
+    for face in range(6):
+        first, size = starts[face], starts[face + 1] - starts[face]
+        for entry in range(first + size * block // LEDGER_BLOCKS, first + size * (block + 1) // LEDGER_BLOCKS):
+            cell_class = np.int64(medium.kinds[cells[entry]]) if medium.several != 0 else 0
+            rate = medium.numbers[(cell_class * 6 + face) * NUMBERS]
+            entered[face, block] += capacity[cell_class] * (np.float64(rate) * np.float64(differences[entry]))
+
+
+@called
+def _enter_ambient_heat(field, block, ledger, box, medium, boundary):
+    """Enter the heat of a step from ambients: the `block`-th part of each account."""
     cells, faces, starts, capacity, entered = ledger
-    for account in range(entered.shape[0]):
+    for account in range(6, entered.shape[0]):
         first, size = starts[account], starts[account + 1] - starts[account]
         for entry in range(first + size * block // LEDGER_BLOCKS, first + size * (block + 1) // LEDGER_BLOCKS):
             i = cells[entry]
@@ -112,7 +150,7 @@ def _enter_heat(field, block, ledger, box, medium, boundary):
 
 
 @called
-def _advance_tile(u, v, z0, z1, y0, y1, scratch, pitch, box, medium, boundary, heat, interface):
+def _advance_tile(u, v, z0, z1, y0, y1, scratch, pitch, box, medium, boundary, heat, interface, known):
     """Take one step of planes z0 <= z < z1 and rows y0 <= y < y1."""
     widest_vectors()
     plane = (y1 - y0 + 2) * pitch
@@ -123,35 +161,123 @@ def _advance_tile(u, v, z0, z1, y0, y1, scratch, pitch, box, medium, boundary, h
         _look_up_plane(u, z + 1, y0, y1, shifted(scratch, zp), pitch, box, medium)
         for y in range(y0, y1):
             row, i = (y - y0 + 1) * pitch + 1, (z * box.ny + y) * box.nx
-            if _at_open_face(y, box.ny, box.wrap_y, 2, boundary) or _at_open_face(z, box.nz, box.wrap_z, 4, boundary):
-                for x in range(box.nx):
-                    _advance_cell(u, v, i + x, x, y, z, box, medium, boundary, heat)
+            potentials = shifted(scratch, c + row), shifted(scratch, zm + row), shifted(scratch, zp + row)
+            beside_y = _open_ends(y, box.ny, box.wrap_y, 2, boundary)
+            beside_z = _open_ends(z, box.nz, box.wrap_z, 4, boundary)
+            beside_x = _open_ends(0, 1, box.wrap_x, 0, boundary)
+            if beside_y[0] or beside_y[1] or beside_z[0] or beside_z[1] or beside_x[0] or beside_x[1]:
+                beside = beside_x, beside_y, beside_z
+                _find_differences(u, i, y, z, beside, box, medium, boundary, known)
+                sides = _sides(potentials, pitch, y, z, beside_y, beside_z, box, known)
+                if beside_y[0] or beside_y[1] or beside_z[0] or beside_z[1]:
+                    _advance_boundary_row(shifted(v, i), shifted(u, i), box.nx, potentials[0], sides, medium, heat, i)
+                else:
+                    _advance_row(shifted(v, i), shifted(u, i), box.nx, potentials, pitch, medium, heat, i)
+                _advance_ends(v, u, i, y, z, potentials[0], sides, beside_x, box, medium, heat, known)
             else:
-                potentials = shifted(scratch, c + row), shifted(scratch, zm + row), shifted(scratch, zp + row)
                 _advance_row(shifted(v, i), shifted(u, i), box.nx, potentials, pitch, medium, heat, i)
-                _redo_cells(u, v, i, y, z, box, medium, boundary, heat, interface)
+            _redo_interface_cells(u, v, i, y, z, box, medium, boundary, heat, interface)
+
+
+@inlined
+def _open_ends(at, n, wraps, face, boundary):
+    """Whether a place along an axis is beside its lower, and beside its upper boundary face, which are not closed."""
+    low = wraps == 0 and at == 0 and boundary.closed[face] == 0
+    return low, wraps == 0 and at == n - 1 and boundary.closed[face + 1] == 0
 
 
 @called
-def _advance_cell(u, v, i, x, y, z, box, medium, boundary, heat):
-    v[i] = new_value(u, i, x, y, z, box, medium, boundary, heat)
+def _find_differences(u, i, y, z, beside, box, medium, boundary, known):
+    """Find the differences that stand for the open boundary faces of a row of cells, from cell i on."""
+    for end in range(2):
+        if beside[0][end]:
+            _find_difference(u, i + (box.nx - 1) * end, end, z * box.ny + y, medium, boundary, known)
+        for x in range(box.nx if beside[1][end] else 0):
+            _find_difference(u, i + x, 2 + end, z * box.nx + x, medium, boundary, known)
+        for x in range(box.nx if beside[2][end] else 0):
+            _find_difference(u, i + x, 4 + end, y * box.nx + x, medium, boundary, known)
 
 
 @inlined
-def _at_open_face(at, n, wraps, face, boundary):
-    return wraps == 0 and ((at == 0 and boundary.closed[face] == 0) or (at == n - 1 and boundary.closed[face + 1] == 0))
+def _find_difference(u, i, face, position, medium, boundary, known):
+    cell_class = np.int64(medium.kinds[i]) if medium.several != 0 else np.int64(0)
+    found = at_boundary(u[i], cell_class, np.int64(face), position, medium, boundary)
+    known.values[known.starts[face] + position] = found
 
 
 @inlined
-def _redo_cells(u, v, i, y, z, box, medium, boundary, heat, interface):
-    """Compute again the cells of a row that are done one by one: beside open faces in x, and at material interfaces."""
-    for x in (0, box.nx - 1):
-        if _at_open_face(x, box.nx, box.wrap_x, 0, boundary):
-            _advance_cell(u, v, i + x, x, y, z, box, medium, boundary, heat)
+def _sides(potentials, pitch, y, z, beside_y, beside_z, box, known):
+    """Pairs of rows whose differences are those of a row of cells to its neighbours in y and z: of potentials, or of
+    what is known of a boundary face and zeros."""
+    c, zm, zp = potentials
+    at_y, at_z = z * box.nx, y * box.nx
+    return (
+        _side(shifted(c, -pitch), c, beside_y[0], 2, at_y, known),
+        _side(shifted(c, pitch), c, beside_y[1], 3, at_y, known),
+        _side(zm, c, beside_z[0], 4, at_z, known),
+        _side(zp, c, beside_z[1], 5, at_z, known),
+    )
+
+
+@inlined
+def _side(row, here, at_boundary, face, position, known):
+    if at_boundary:
+        return shifted(known.values, known.starts[face] + position), known.zeros
+    return row, here
+
+
+@called
+def _advance_boundary_row(out, u, n, c, sides, medium, heat, i):
+    """Take one step of a row of cells beside a boundary face in y or z, from cell i on; see `_sides`."""
+    (ym, ym0), (yp, yp0), (zm, zm0), (zp, zp0) = sides
+    for x in range(n):
+        here = load(c, x)
+        cell_class = np.int64(load(medium.kinds, i + x)) if medium.several != 0 else np.int64(0)
+        value = _with_sources(x, load(u, x), heat, i, cell_class)
+        in_x = load(c, x - 1) - here, load(c, x + 1) - here
+        in_y = load(ym, x) - load(ym0, x), load(yp, x) - load(yp0, x)
+        in_z = load(zm, x) - load(zm0, x), load(zp, x) - load(zp0, x)
+        store(out, x, _with_differences(value, in_x, in_y, in_z, cell_class, medium))
+
+
+@called
+def _advance_ends(v, u, i, y, z, c, sides, beside_x, box, medium, heat, known):
+    """Take one step of the cells of a row that are beside an open boundary face in x."""
+    (ym, ym0), (yp, yp0), (zm, zm0), (zp, zp0) = sides
+    for end in range(2):
+        if beside_x[end]:
+            x = (box.nx - 1) * end
+            cell_class = np.int64(medium.kinds[i + x]) if medium.several != 0 else np.int64(0)
+            left, right = c[x - 1] - c[x], c[x + 1] - c[x]
+            if beside_x[0] and x == 0:
+                left = known.values[known.starts[0] + z * box.ny + y]
+            if beside_x[1] and x == box.nx - 1:
+                right = known.values[known.starts[1] + z * box.ny + y]
+            in_y, in_z = (ym[x] - ym0[x], yp[x] - yp0[x]), (zm[x] - zm0[x], zp[x] - zp0[x])
+            value = _with_sources(x, u[i + x], heat, i, cell_class)
+            v[i + x] = _with_differences(value, (left, right), in_y, in_z, cell_class, medium)
+
+
+@inlined
+def _with_differences(value, in_x, in_y, in_z, cell_class, medium):
+    """The value of a cell plus what its six faces bring."""
+    at = shifted(medium.numbers, 6 * NUMBERS * cell_class)
+    if medium.uniform != 0:
+        value = fma(load(at, 0), in_x[0] + in_x[1], value)
+        value = fma(load(at, 2 * NUMBERS), in_y[0] + in_y[1], value)
+        return fma(load(at, 4 * NUMBERS), in_z[0] + in_z[1], value)
+    value = fma(load(at, NUMBERS), in_x[1], fma(load(at, 0), in_x[0], value))
+    value = fma(load(at, 3 * NUMBERS), in_y[1], fma(load(at, 2 * NUMBERS), in_y[0], value))
+    return fma(load(at, 5 * NUMBERS), in_z[1], fma(load(at, 4 * NUMBERS), in_z[0], value))
+
+
+@inlined
+def _redo_interface_cells(u, v, i, y, z, box, medium, boundary, heat, interface):
+    """Compute the cells of a row that are beside another material again, one by one."""
     row = z * box.ny + y if interface.rows > 0 else 0
     for entry in range(interface.starts[row], interface.starts[row + 1]):
         x = np.int64(interface.cells[entry])
-        _advance_cell(u, v, i + x, x, y, z, box, medium, boundary, heat)
+        v[i + x] = new_value(u, i + x, x, y, z, box, medium, boundary, heat)
 
 
 @inlined

@@ -54,9 +54,12 @@ class EnthalpyCpuStepper:
         self._pitch = (-(-terms.shape[2] // per_line) + 1) * per_line
         self._tiles = tiles_of(terms.shape, self._threads, self._pitch * self.dtype.itemsize)
         height = int(np.max(self._tiles[:, 3] - self._tiles[:, 2]))
-        self._scratch = padded(self._threads * 3 * (height + 2) * self._pitch, dtype).reshape(self._threads, -1)
+        needed = (3 * (height + 2) + 1) * self._pitch
+        self._scratch = padded(self._threads * needed, dtype).reshape(self._threads, -1)
+        self._scratch[:, -self._pitch :] = 0.0
         self._alone = interface_cells(terms)
         self._ledger = ledger_of(terms)
+        self._differences = np.zeros((2, max(1, int(self._ledger.starts[6]))), self.dtype)
         self._entered = np.zeros((terms.ledger_size, LEDGER_BLOCKS))
         self._medium: EnthalpyMedium | None = None
         self._dt = np.nan  # for which the medium is
@@ -88,6 +91,7 @@ class EnthalpyCpuStepper:
             advance(
                 field.now, field.next, steps, self._tiles, self._scratch, self._pitch, self._box, self._medium_for(dt),
                 walls_of(terms, values, kind), heat, rows, self._alone, book,
+                self._differences,
             )  # fmt: skip
         if steps % 2:
             field.swap()
