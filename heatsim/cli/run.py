@@ -6,7 +6,9 @@ import ctypes
 import gc
 import json as jsonlib
 import sys
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -43,7 +45,11 @@ def run(file: Path, overrides: tuple[str, ...], quiet: bool, as_json: bool, **op
         return
     from heatsim.cli import progress, summary
     from heatsim.simulation import run as runs
+    from heatsim.simulation.precompile import prepare_process
 
+    if scenario.output.slices:
+        Thread(target=_import_plots, daemon=True).start()
+    prepare_process()
     with progress.show_progress(scenario, quiet or as_json) as show, caught_signals() as caught:
 
         def watch(progress: Progress) -> bool:
@@ -82,6 +88,14 @@ def _print_estimate(scenario: Scenario, as_json: bool) -> None:
     else:
         click.echo(problem.scenario.to_toml())
         click.echo(summary.format_estimate(numbers))
+
+
+def _import_plots() -> None:
+    """Import what draws: while kernels are compiled, a second core has time for it."""
+    from heatsim.plots import docstrings
+
+    docstrings.leave_out()
+    import_module("heatsim.plots.slices")
 
 
 # How the process that a command runs in takes memory from the system.

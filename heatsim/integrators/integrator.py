@@ -101,7 +101,7 @@ class Integrator:
     kernels: Mapping[str, str] | None = None
     bytes_a_cell: int = 0
     fields: int = 2
-    kernel_count: int = 9
+    kernel_count: int = 4
     warm_up: Callable[[State], None] = _warm_nothing
     estimate: Callable[[EstimateInputs], IntegratorEstimate] | None = None
     measure: Callable[[State], float] | None = None

@@ -118,7 +118,7 @@ STEADY = Integrator(
     default_tolerance=DEFAULT_TOLERANCE,
     kernels=SOLVER_KERNELS,
     bytes_a_cell=BYTES_A_CELL,
-    kernel_count=20,
+    kernel_count=17,
     measure=_measure,
     report=solver_rows,
 )

@@ -18,7 +18,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
-from heatsim_kernels.enthalpy.cpu.stepper import entering
 from heatsim_kernels.multigrid.operator import find_boundary_couplings
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
 from heatsim_kernels.stencil.terms import StencilCoefficients
@@ -121,6 +120,8 @@ def _area(grid: CellGrid, face: int) -> np.ndarray:
 
 def _through_surface(terms: NonlinearCoefficients, face: int, rise: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Heat flux through a face of a nonlinear problem; values: (1, terms, wall_size), see `NonlinearForcing`."""
+    from heatsim_kernels.enthalpy.cpu.stepper import entering  # most runs have no use for the kernels there
+
     cells = boundary_cells(terms.shape, face)
     kinds = np.zeros(cells.size, np.intp) if terms.kinds is None else terms.kinds.reshape(-1)[cells].astype(np.intp)
     return entering(terms, face, rise.reshape(-1)[cells], kinds, values)

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from heatsim_kernels.runtime import compile_watch
+from heatsim_kernels.runtime.cpu.compilation import import_compiler_without_scipy
 
 from heatsim.errors import HeatsimError
 from heatsim.integrators import INTEGRATORS
@@ -63,6 +64,11 @@ class Outcome(NamedTuple):
     error: str = ""
 
 
+def prepare_process() -> None:
+    """Save time in a process that runs heatsim alone."""
+    import_compiler_without_scipy()
+
+
 @contextmanager
 def watch_compiling(tell: Callable[[str], None]) -> Iterator[None]:
     """Call `tell` with the name of each kernel, in words, whose compilation begins."""
@@ -104,6 +110,7 @@ def precompile(file: Path) -> Outcome:
     thrown away."""
     from heatsim.scenario import load
 
+    prepare_process()
     compiled: list[str] = []
     try:
         with TemporaryDirectory(prefix="heatsim-warm-") as folder, watch_compiling(compiled.append):

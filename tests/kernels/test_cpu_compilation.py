@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -101,3 +103,16 @@ def test_the_disk_keeps_the_versions_apart() -> None:
         again(values, 0.3)
     assert not kernel.parallel.stats.cache_hits
     assert again.parallel.stats.cache_hits
+
+
+def test_a_process_that_runs_heatsim_alone_does_not_import_scipys_linear_algebra() -> None:
+    code = """
+import sys
+import numba
+from heatsim_kernels.runtime.cpu.compilation import import_compiler_without_scipy
+import_compiler_without_scipy()
+assert numba.njit(lambda x: x + 1)(1) == 2
+assert "scipy.linalg" not in sys.modules
+import scipy.linalg
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -6,7 +6,7 @@ A few materials on equal cells give some dozens of classes; unequal cells along 
 class of its own.
 
 Threads classify slabs of planes, each with a hash table of its own. Then the classes of all slabs are put together,
-numbered in the order in which they are met.
+numbered in the order in which they are met. A small grid is one slab.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim_kernels.runtime.cpu.compilation import called, inlined, jit
-from heatsim_kernels.runtime.cpu.threads import threads_for
+from heatsim_kernels.runtime.cpu.compilation import inlined, jit
+from heatsim_kernels.runtime.cpu.threads import CELLS_A_THREAD, threads_for
 
 OWN, BESIDE, LABELS = 0, slice(1, 7), slice(7, 10)  # columns of `members`
 PLANES = 8  # of a slab
+MIN_ROOM = 256  # classes that a slab has room for at first
 _COLUMNS = 10
+# Numbers of NumPy, since Numba would compile a function anew for each Python literal that is passed to it.
+_BELOW, _ABOVE = np.int64(-1), np.int64(1)
 
 
 class ClassifiedCells(NamedTuple):
@@ -47,15 +50,21 @@ def classify_cells(
     """
     of_zones, x, y, z = (np.asarray(values, np.int32) for values in (media, *labels))
 
+    planes = PLANES if zones.size > CELLS_A_THREAD else len(zones)
+
     def classify(first: int) -> tuple[np.ndarray, np.ndarray]:
-        found = np.empty((min(PLANES, len(zones) - first), *zones.shape[1:]), np.uint32)
-        members = _classify(zones, of_zones, x, y, z, periodic, first, found)
-        return found.astype(np.min_scalar_type(len(members) - 1)), members
+        found = np.empty((min(planes, len(zones) - first), *zones.shape[1:]), np.uint32)
+        room, count = MIN_ROOM, -1
+        while count < 0:
+            members, table = np.empty((room, _COLUMNS), np.int32), _empty_table(room)
+            count = _classify(zones, of_zones, x, y, z, periodic, first, found, members, table)
+            room *= 4
+        return found.astype(np.min_scalar_type(count - 1)), members[:count].copy()
 
     with ThreadPoolExecutor(threads_for(zones.size)) as threads:
-        firsts = range(0, len(zones), PLANES)
+        firsts = range(0, len(zones), planes)
         slabs = list(threads.map(classify, firsts))
-        members, numbers = _united(np.concatenate([each for _, each in slabs]))
+        members, numbers = _unite([each for _, each in slabs])
         dtype = np.min_scalar_type(len(members) - 1)
         cells = np.empty(zones.shape, dtype)
         ends = np.cumsum([len(each) for _, each in slabs])
@@ -70,49 +79,64 @@ def classify_cells(
     return ClassifiedCells(cells if len(members) > 1 else None, members, np.asarray(counts, np.int64))
 
 
+def _unite(parts: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct rows of several (m, 10), in the order in which they are met, and the number of each row among
+    them; the rows of each are distinct."""
+    rows = np.concatenate(parts)
+    numbers = np.arange(len(rows), dtype=np.int32)
+    if len(parts) == 1:
+        return rows, numbers
+    members = np.empty_like(rows)
+    return members[: _united(rows, members, numbers, _empty_table(len(rows)))].copy(), numbers
+
+
+def _empty_table(room: int) -> np.ndarray:
+    """A table of numbers, by hash, for as many rows: its length is a power of two, and it gets half full at most."""
+    return np.full(2 << max(1, room - 1).bit_length(), -1, np.int32)
+
+
+# What the compiled functions work with is made by their callers: Numba compiles long at `np.empty` and its kin.
+
+
 @jit
-def _classify(zones, media, x_labels, y_labels, z_labels, periodic, first, found):
-    """Number the classes of the planes from `first` on, in the order in which they are met; give their members (n,
-    10)."""
+def _classify(zones, media, x_labels, y_labels, z_labels, periodic, first, found, members, table):
+    """Number the classes of the planes from `first` on, in the order in which they are met, and put their members (n,
+    10) into `members`; give n, or -1 where there is no room for them."""
     planes, ny, nx = found.shape
-    members = np.empty((64, _COLUMNS), np.int32)
-    table = np.full(256, -1, np.int32)  # of numbers, by hash; a power of two, at most half full
-    key = np.empty(_COLUMNS, np.int32)
     count, last = 0, 0
     for plane in range(planes):
         z = first + plane
         for y in range(ny):
             for x in range(nx):
+                if count == len(members):
+                    return -1
+                key = members[count]
                 _describe(key, zones, media, z, y, x, periodic)
                 key[7], key[8], key[9] = x_labels[x], y_labels[y], z_labels[z]
                 if count == 0 or not _same(key, members[last]):
-                    if count == len(members):
-                        members, table = _enlarged(members)
                     slot = _slot(key, members, table)
                     if table[slot] < 0:
                         table[slot] = count
-                        _put(members, count, key)
                         count += 1
                     last = table[slot]
                 found[plane, y, x] = last
-    return members[:count].copy()
+    return count
 
 
 @jit
-def _united(rows):
-    """The distinct rows of (m, 10), in the order in which they are met, and the number of each row among them."""
-    members = np.empty_like(rows)
-    numbers = np.empty(len(rows), np.int32)
-    table = np.full(2 ** (2 + np.int64(np.ceil(np.log2(len(rows))))), -1, np.int32)
+def _united(rows, members, numbers, table):
+    """Put the distinct rows of (m, 10), in the order in which they are met, into `members`, and the number of each row
+    among them into `numbers`; give how many they are."""
     count = 0
     for i in range(len(rows)):
         slot = _slot(rows[i], members, table)
         if table[slot] < 0:
             table[slot] = count
-            _put(members, count, rows[i])
+            for column in range(_COLUMNS):  # Numba compiles seconds long at a row that is assigned to
+                members[count, column] = rows[i, column]
             count += 1
         numbers[i] = table[slot]
-    return members[:count].copy(), numbers
+    return count
 
 
 @inlined
@@ -120,12 +144,12 @@ def _describe(key, zones, media, z, y, x, periodic):
     """Put the zone of a cell and the materials of its neighbours into `key`."""
     nz, ny, nx = zones.shape
     key[0] = zones[z, y, x]
-    key[1] = media[zones[z, y, _beside(x, -1, nx, periodic[0])]]
-    key[2] = media[zones[z, y, _beside(x, 1, nx, periodic[0])]]
-    key[3] = media[zones[z, _beside(y, -1, ny, periodic[1]), x]]
-    key[4] = media[zones[z, _beside(y, 1, ny, periodic[1]), x]]
-    key[5] = media[zones[_beside(z, -1, nz, periodic[2]), y, x]]
-    key[6] = media[zones[_beside(z, 1, nz, periodic[2]), y, x]]
+    key[1] = media[zones[z, y, _beside(x, _BELOW, nx, periodic[0])]]
+    key[2] = media[zones[z, y, _beside(x, _ABOVE, nx, periodic[0])]]
+    key[3] = media[zones[z, _beside(y, _BELOW, ny, periodic[1]), x]]
+    key[4] = media[zones[z, _beside(y, _ABOVE, ny, periodic[1]), x]]
+    key[5] = media[zones[_beside(z, _BELOW, nz, periodic[2]), y, x]]
+    key[6] = media[zones[_beside(z, _ABOVE, nz, periodic[2]), y, x]]
 
 
 @inlined
@@ -146,13 +170,6 @@ def _same(key, member):
 
 
 @inlined
-def _put(members, number, key):
-    """Enter a key; column by column, since Numba compiles seconds long at a row that is assigned to."""
-    for column in range(_COLUMNS):
-        members[number, column] = key[column]
-
-
-@inlined
 def _slot(key, members, table):
     """The slot of the table where a key stands, or is to be entered."""
     mixed = np.uint64(14695981039346656037)
@@ -163,14 +180,3 @@ def _slot(key, members, table):
     while table[slot] >= 0 and not _same(key, members[table[slot]]):
         slot = (slot + 1) & (len(table) - 1)
     return slot
-
-
-@called
-def _enlarged(members):
-    """The members with twice the room, and their table."""
-    larger = np.empty((2 * len(members), _COLUMNS), np.int32)
-    table = np.full(8 * len(members), -1, np.int32)
-    for number in range(len(members)):
-        _put(larger, number, members[number])
-        table[_slot(members[number], larger, table)] = number
-    return larger, table

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numba import prange
+from itertools import product
+from typing import NamedTuple
 
-from heatsim_kernels.runtime.cpu.compilation import inlined, parallel_jit
-from heatsim_kernels.runtime.cpu.threads import limited, threads_for
+import numpy as np
+
 from heatsim_kernels.stencil.terms import StencilCoefficients
+
+
+class _Places(NamedTuple):
+    """Cells along an axis: its first or its last, or those between; lower, upper: whether a boundary is beside them."""
+
+    cells: slice
+    lower: bool
+    upper: bool
 
 
 def stable_step(terms: StencilCoefficients, wall_a: np.ndarray) -> float:
@@ -18,45 +26,46 @@ def stable_step(terms: StencilCoefficients, wall_a: np.ndarray) -> float:
     Fluid Flow, 1980, section 4.3). wall_a: (wall_size,), the least value of a that the run will see. Prescribed cells
     set no limit.
     """
-    classes = np.zeros((1, 1, 1), np.uint8) if terms.kinds is None else terms.kinds
-    shape, fastest_of_planes = terms.shape, np.zeros(terms.shape[0])
-    with limited(threads_for(int(np.prod(shape)))):
-        _put_fastest_rates(
-            fastest_of_planes,
-            shape,
-            terms.rates,
-            classes,
-            terms.periodic,
-            wall_a,
-            terms.wall_offsets,
-            terms.wall_per_cell,
-        )
-    fastest = float(fastest_of_planes.max())
+    along = (_places(n, wraps) for n, wraps in zip(terms.shape, terms.periodic[::-1], strict=True))
+    fastest = max(_fastest_rate(terms, wall_a, places) for places in product(*along))
     return 1.0 / fastest if fastest > 0 else float("inf")
 
 
-@parallel_jit
-def _put_fastest_rates(fastest, shape, rates, classes, periodic, wall_a, offsets, per_cell):
-    """Put the largest sum of exchange rates of any cell of each plane, 1/s, into `fastest` (nz,), where it is larger.
-    classes: (nz, ny, nx), or of one element for a single class."""
-    nz, ny, nx = shape
-    several = classes.size > 1
-    for z in prange(nz):
-        for y in range(ny):
-            for x in range(nx):
-                cell_class = np.int64(classes[z, y, x]) if several else 0
-                at_x, at_y, at_z = cell_class, cell_class, cell_class
-                if per_cell:
-                    at_x, at_y, at_z = z * ny + y, z * nx + x, y * nx + x
-                total = _along(rates[cell_class], 0, x, nx, periodic[0], wall_a, offsets, at_x)
-                total += _along(rates[cell_class], 2, y, ny, periodic[1], wall_a, offsets, at_y)
-                total += _along(rates[cell_class], 4, z, nz, periodic[2], wall_a, offsets, at_z)
-                fastest[z] = max(fastest[z], total)
+def _places(n: int, wraps: bool) -> list[_Places]:
+    if wraps:
+        return [_Places(slice(0, n), False, False)]
+    if n == 1:
+        return [_Places(slice(0, 1), True, True)]
+    ends = [_Places(slice(0, 1), True, False), _Places(slice(n - 1, n), False, True)]
+    return ends if n == 2 else [*ends, _Places(slice(1, n - 1), False, False)]
 
 
-@inlined
-def _along(rates, face, i, n, wraps, wall_a, offsets, at):
-    """Exchange of a cell through `face` and the opposite one, on an axis on which it is the i-th of n."""
-    low = -wall_a[offsets[face] + at] if i == 0 and not wraps else 1.0
-    high = -wall_a[offsets[face + 1] + at] if i == n - 1 and not wraps else 1.0
-    return low * rates[face] + high * rates[face + 1]
+def _fastest_rate(terms: StencilCoefficients, wall_a: np.ndarray, places: tuple[_Places, ...]) -> float:
+    """The largest sum of exchange rates of the cells at places along z, y, x, 1/s."""
+    box = tuple(each.cells for each in places)
+    _, ny, nx = terms.shape
+    if terms.wall_per_cell and any(each.lower or each.upper for each in places):
+        z, y, x = np.ogrid[box]
+        classes = np.zeros((1, 1, 1), np.uint8) if terms.kinds is None else terms.kinds[box]
+        at = z * ny + y, z * nx + x, y * nx + x
+    else:
+        classes = np.zeros(1, np.int64) if terms.kinds is None else _classes_in(terms.kinds[box], terms.kind_count)
+        at = classes, classes, classes
+    total = np.zeros(1)
+    for axis, (beside, entries) in enumerate(zip(places[::-1], at, strict=True)):
+        lower, upper = (
+            -wall_a[terms.wall_offsets[face] + entries] * terms.rates[classes, face]
+            if bounded
+            else terms.rates[classes, face]
+            for face, bounded in ((2 * axis, beside.lower), (2 * axis + 1, beside.upper))
+        )
+        total = total + (lower + upper)
+    return float(total.max())
+
+
+def _classes_in(cells: np.ndarray, count: int) -> np.ndarray:
+    """The classes that some of the cells have; plane by plane, as indexing makes a copy in large integers."""
+    seen = np.zeros(count, bool)
+    for plane in cells:
+        seen[plane] = True
+    return np.flatnonzero(seen)

@@ -38,48 +38,44 @@ def around(i, n):
 
 
 @inlined
-def _optional(values, i):
-    if values is None:
-        return None
-    return load(values, i)
-
-
-@inlined
-def _outcome(c, b, flow, diagonal, share):
-    """What is made of a cell with A T = `flow`: that itself, or it relaxed by a share, or its residual (share 0)."""
-    if b is None:
-        return flow
+def _outcome(c, b, i, flow, diagonal, share):
+    """What is made of cell i with A T = `flow`: it relaxed by a share, or its residual (share 0)."""
     if c is None:
-        return relaxed_from_zero(b, diagonal, share)
-    return relaxed(c, b, flow, diagonal, share) if share != 0 else residual(b, flow)
+        return relaxed_from_zero(load(b, i), diagonal, share)
+    cell, heat = load(c, i), load(b, i)
+    return relaxed(cell, heat, flow, diagonal, share) if share != 0 else residual(heat, flow)
 
 
 @inlined
-def _seven(i, im, ip, c, ym, yp, zm, zp, gx, gym, gy, gzm, gz, s):
-    """A T at cell i of a row and the diagonal of A; `im`, `ip` are its neighbours in the row."""
+def _seven(i, im, ip, c, ym, yp, zm, zp, b, share, from_zero, gx, gym, gy, gzm, gz, s):
+    """What is made of cell i of a row, see `sweep`; `im`, `ip` are its neighbours in the row."""
     xl, xu, yl, yu, zl, zu = load(gx, im), load(gx, i), load(gym, i), load(gy, i), load(gzm, i), load(gz, i)
     outside = load(s, i)
     diagonal = seven_diagonal(outside, xl, xu, yl, yu, zl, zu)
-    if c is None:
-        return diagonal, diagonal
+    if b is not None and from_zero:
+        return relaxed_from_zero(load(b, i), diagonal, share)
     along_x = xl, load(c, im), xu, load(c, ip)
     along_y, along_z = (yl, load(ym, i), yu, load(yp, i)), (zl, load(zm, i), zu, load(zp, i))
-    return seven_flow(load(c, i), outside, *along_x, *along_y, *along_z), diagonal
+    flow = seven_flow(load(c, i), outside, *along_x, *along_y, *along_z)
+    if b is None:
+        return flow
+    return _outcome(c, b, i, flow, diagonal, share)
 
 
 @called
-def _seven_row(n, out, c, ym, yp, zm, zp, b, share, gx, gym, gy, gzm, gz, s):
+def _seven_row(n, out, c, ym, yp, zm, zp, b, share, from_zero, gx, gym, gy, gzm, gz, s):
+    # The flags are the same for the whole row: LLVM makes a loop for each case.
     widest_vectors()
     for i in range(1, n - 1):
-        flow, diagonal = _seven(i, i - 1, i + 1, c, ym, yp, zm, zp, gx, gym, gy, gzm, gz, s)
-        store(out, i, _outcome(_optional(c, i), _optional(b, i), flow, diagonal, share))
+        value = _seven(i, i - 1, i + 1, c, ym, yp, zm, zp, b, share, from_zero, gx, gym, gy, gzm, gz, s)
+        store(out, i, value)
     for i in range(0, n, max(1, n - 1)):  # both ends, or the one cell of a row of one
-        flow, diagonal = _seven(i, around(i - 1, n), around(i + 1, n), c, ym, yp, zm, zp, gx, gym, gy, gzm, gz, s)
-        store(out, i, _outcome(_optional(c, i), _optional(b, i), flow, diagonal, share))
+        im, ip = around(i - 1, n), around(i + 1, n)
+        store(out, i, _seven(i, im, ip, c, ym, yp, zm, zp, b, share, from_zero, gx, gym, gy, gzm, gz, s))
 
 
 @parallel_jit
-def _seven_sweep(shape, gx, gy, gz, s, x, b, share, out, blocks):
+def _seven_sweep(shape, gx, gy, gz, s, x, b, share, from_zero, out, blocks):
     nz, ny, nx = shape
     rows = nz * ny
     for block in prange(blocks):
@@ -99,6 +95,7 @@ def _seven_sweep(shape, gx, gy, gz, s, x, b, share, out, blocks):
                 shifted(u, zp),
                 shifted(c, here),
                 share,
+                from_zero,
                 shifted(pointer(gx), here),
                 shifted(pointer(gy), ym),
                 shifted(pointer(gy), here),
@@ -158,18 +155,27 @@ def _value(c, i, s):
 
 
 @called
-def _all_row(n, out, c, u1, u2, u3, u4, u5, u6, u7, u8, b, share, a, a1, a2, a3, a4, s):
+def _all_row(n, out, c, u1, u2, u3, u4, u5, u6, u7, u8, b, share, from_zero, a, a1, a2, a3, a4, s):
+    if from_zero:
+        nothing = None, None, None, None, None, None, None, None, None
+        _all_cells(n, out, *nothing, b, share, a, a1, a2, a3, a4, s)
+    else:
+        _all_cells(n, out, c, u1, u2, u3, u4, u5, u6, u7, u8, b, share, a, a1, a2, a3, a4, s)
+
+
+@inlined
+def _all_cells(n, out, c, u1, u2, u3, u4, u5, u6, u7, u8, b, share, a, a1, a2, a3, a4, s):
     for i in range(1, n - 1):
         flow, size = _all(n, i, i - 1, i + 1, c, u1, u2, u3, u4, u5, u6, u7, u8, a, a1, a2, a3, a4, s)
-        store(out, i, _outcome(_optional(c, i), _optional(b, i), flow, size, share))
+        store(out, i, _outcome(c, b, i, flow, size, share))
     for i in range(0, n, max(1, n - 1)):  # both ends, or the one cell of a row of one
         im, ip = around(i - 1, n), around(i + 1, n)
         flow, size = _all(n, i, im, ip, c, u1, u2, u3, u4, u5, u6, u7, u8, a, a1, a2, a3, a4, s)
-        store(out, i, _outcome(_optional(c, i), _optional(b, i), flow, size, share))
+        store(out, i, _outcome(c, b, i, flow, size, share))
 
 
 @parallel_jit
-def _all_sweep(shape, a, s, x, b, share, out, blocks):
+def _all_sweep(shape, a, s, x, b, share, from_zero, out, blocks):
     nz, ny, nx = shape
     rows = nz * ny
     for block in prange(blocks):
@@ -195,6 +201,7 @@ def _all_sweep(shape, a, s, x, b, share, out, blocks):
                 shifted(u, r8 * nx),
                 shifted(pointer(b), row * nx),
                 share,
+                from_zero,
                 shifted(g, 13 * row * nx),
                 shifted(g, (13 * r1 + 10) * nx),
                 shifted(g, (13 * r2 + 7) * nx),
@@ -216,10 +223,11 @@ def sweep(
 
     g: (gx, gy, gz) of the finest level, or the 13 conductances a cell of another. `x` None is a field of zeros.
     """
-    shape = s.shape
+    shape, from_zero = s.shape, x is None
+    values = out if x is None else x  # of zeros nothing is read
     blocks = min(BLOCKS, shape[0] * shape[1])
     with limited(threads_for(s.size)):
         if isinstance(g, tuple):
-            _seven_sweep(shape, *g, s, x, b, share, out, blocks)
+            _seven_sweep(shape, *g, s, values, b, share, from_zero, out, blocks)
         else:
-            _all_sweep(shape, g, s, x, b, share, out, blocks)
+            _all_sweep(shape, g, s, values, b, share, from_zero, out, blocks)

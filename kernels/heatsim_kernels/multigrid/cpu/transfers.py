@@ -26,14 +26,14 @@ OF_FACES, OF_ALL = cells.build(inlined, called, load)
 
 
 @called
-def _restrict_row(n, out, c, lower, lower_weight, upper, upper_weight):
-    """out = c + (1 - w) of the F cells below + w of those above; either may be missing (None)."""
+def _restrict_row(n, out, c, has_lower, lower, lower_weight, has_upper, upper, upper_weight):
+    """out = c + (1 - w) of the F cells below + w of those above, of which either may be missing."""
     widest_vectors()
     for i in range(n):
         value = load(c, i)
-        if lower is not None:
+        if has_lower:
             value = with_lower(value, load(lower, i), load(lower_weight, i))
-        if upper is not None:
+        if has_upper:
             value = with_upper(value, load(upper, i), load(upper_weight, i))
         store(out, i, value)
 
@@ -68,15 +68,7 @@ def _restrict(outer, n, inner, nf, r, w, out, blocks):
             c = shifted(u, (o * n + min(2 * i, n - 1)) * inner)
             lower, upper = shifted(u, (o * n + 2 * j + 1) * inner), shifted(u, (o * n + 2 * i + 1) * inner)
             below, above = shifted(weights, (o * nf + j) * inner), shifted(weights, (o * nf + i) * inner)
-            to = shifted(target, row * inner)
-            if j < nf and i < nf:
-                _restrict_row(inner, to, c, lower, below, upper, above)
-            elif j < nf:
-                _restrict_row(inner, to, c, lower, below, None, None)
-            elif i < nf:
-                _restrict_row(inner, to, c, None, None, upper, above)
-            else:
-                _restrict_row(inner, to, c, None, None, None, None)
+            _restrict_row(inner, shifted(target, row * inner), c, j < nf, lower, below, i < nf, upper, above)
 
 
 @called

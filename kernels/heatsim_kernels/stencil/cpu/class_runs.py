@@ -12,18 +12,18 @@ looks up its rates. Classes do not change, so the runs are found once.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
-from heatsim_kernels.runtime.cpu.compilation import inlined, parallel_jit
-from heatsim_kernels.runtime.cpu.threads import limited, threads_for
+from heatsim_kernels.runtime.cpu.threads import threads_for
 from heatsim_kernels.stencil.terms import StencilCoefficients
 
 STRETCH = 16  # cells; runs end at multiples of it
 MAX_ODD_CELLS = STRETCH // 2  # of a stretch that is not MIXED
 MIXED = -1
+CELLS_AT_ONCE = 2**18  # of the rows whose runs are found together
 
 
 class ClassRuns(NamedTuple):
@@ -45,57 +45,29 @@ def find_class_runs(terms: StencilCoefficients) -> ClassRuns:
     if terms.kinds is None:
         return ClassRuns(None, None, None, None, None)
     rows = terms.kinds.reshape(-1, terms.shape[2])
-    with limited(threads_for(rows.size)):
-        starts, odd_starts = np.zeros((2, len(rows) + 1), np.int64)
-        nothing = np.empty(0, np.int32)
-        _find(rows, starts[1:], odd_starts[1:], nothing, nothing, nothing, False)
-        starts, odd_starts = np.cumsum(starts), np.cumsum(odd_starts)
-        ends, classes, odd = (np.empty(n, np.int32) for n in (starts[-1], starts[-1], odd_starts[-1]))
-        _find(rows, starts, odd_starts, ends, classes, odd, True)
-    return ClassRuns(starts, ends, classes, odd_starts, odd)
+    step = max(1, CELLS_AT_ONCE // rows.shape[1])
+    with ThreadPoolExecutor(threads_for(rows.size)) as threads:
+        parts = list(threads.map(lambda first: _runs_of(rows[first : first + step]), range(0, len(rows), step)))
+    counts, ends, classes, odd_counts, odd = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return ClassRuns(_starts(counts), ends, classes, _starts(odd_counts), odd)
 
 
-@parallel_jit
-def _find(rows, starts, odd_starts, ends, classes, odd, fill):
-    """Fill in the runs and odd cells of every row, or first only count them."""
-    for index in prange(rows.shape[0]):
-        row, n = rows[index], rows.shape[1]
-        run, cell = (starts[index], odd_starts[index]) if fill else (0, 0)
-        for first in range(0, n, STRETCH):
-            end = min(n, first + STRETCH)
-            cell_class = _class_of_stretch(row, first, end)
-            if fill and cell_class != MIXED:
-                cell = _list_odd(row, first, end, cell_class, odd, cell)
-            elif cell_class != MIXED:
-                cell += _odd_cells(row, first, end)
-            if end == n or _class_of_stretch(row, end, min(n, end + STRETCH)) != cell_class:
-                if fill:
-                    ends[run], classes[run] = end, cell_class
-                run += 1
-        if not fill:
-            starts[index], odd_starts[index] = run, cell
+def _runs_of(rows: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Of each of some rows how many runs it has, and of these the ends and the classes; of each how many odd cells, and
+    these."""
+    first = np.arange(0, rows.shape[1], STRETCH)
+    end = np.append(first[1:], rows.shape[1])
+    middle = rows[:, (first + end) // 2]
+    odd = rows != np.repeat(middle, end - first, axis=1)
+    mixed = np.add.reduceat(odd, first, axis=1, dtype=np.int32) > MAX_ODD_CELLS
+    classes = np.where(mixed, np.int32(MIXED), middle.astype(np.int32))
+    is_last = np.ones(classes.shape, bool)
+    is_last[:, :-1] = classes[:, 1:] != classes[:, :-1]
+    odd &= ~np.repeat(mixed, end - first, axis=1)
+    ends = np.broadcast_to(end.astype(np.int32), classes.shape)[is_last]
+    return is_last.sum(axis=1), ends, classes[is_last], odd.sum(axis=1), np.nonzero(odd)[1].astype(np.int32)
 
 
-@inlined
-def _class_of_stretch(row, first, end):
-    """The class of a stretch, or MIXED."""
-    return MIXED if _odd_cells(row, first, end) > MAX_ODD_CELLS else np.int64(row[(first + end) // 2])
-
-
-@inlined
-def _odd_cells(row, first, end):
-    """How many cells of a stretch are of another class than its middle one."""
-    count = 0
-    for x in range(first, end):
-        count += row[x] != row[(first + end) // 2]
-    return count
-
-
-@inlined
-def _list_odd(row, first, end, cell_class, odd, cell):
-    """List the odd cells of a stretch, from place `cell` on, and give the place behind them."""
-    for x in range(first, end):
-        if row[x] != cell_class:
-            odd[cell] = x
-            cell += 1
-    return cell
+def _starts(counts: np.ndarray) -> np.ndarray:
+    """Where the entries of each row start, and where the last ones end, int64."""
+    return np.append(0, np.cumsum(counts)).astype(np.int64)

@@ -67,6 +67,8 @@ class CpuStepper:
         self._grid = CpuGrid(*terms.shape, *terms.periodic)
         shape = TilingShape(terms.shape, terms.periodic[::-1], CACHE_LINE // self.dtype.itemsize)
         self._taps = ambient_face_pairs(terms)
+        self._wall_offsets, self._closed = terms.wall_offsets, np.array(terms.closed, np.uint8)
+        self._of_step: tuple[float, CpuExchange, np.ndarray] | None = None  # dt, and what follows from it
         most = fused if terms.taps is None else 1
         self._plan = self._make_plan(shape, most)
         self._stage_plan = self._make_plan(shape._replace(fields=2), most)
@@ -185,7 +187,9 @@ class CpuStepper:
         stages: CpuStages,
     ) -> None:
         """Sweep from u."""
-        rates = (dt * self.terms.rates).astype(self.dtype)
+        if self._of_step is None or self._of_step[0] != dt:
+            self._of_step = dt, *self._exchange(dt)
+        _, medium, weights = self._of_step
         with limited(self._threads):
             advance(
                 u,
@@ -196,9 +200,9 @@ class CpuStepper:
                 plan.buffers,
                 plan.tiles,
                 self._scratch,
-                self._medium(rates),
+                medium,
                 self._heat(dt, drive),
-                self._walls(rates, drive),
+                self._walls(weights, drive),
                 self._taps,
                 plan.flows,
                 plan.tapped,
@@ -214,10 +218,13 @@ class CpuStepper:
         tapped = np.zeros((BLOCKS, self.terms.ledger_size - 6))
         return PassPlan(cut.fused, tiles, buffers, scratch_rows(shape, tiles, cut) * pitch, flows, tapped)
 
-    def _medium(self, rates: np.ndarray) -> CpuExchange:
+    def _exchange(self, dt: float) -> tuple[CpuExchange, np.ndarray]:
+        """The exchange in a step of `dt` seconds, and the heat that a kelvin moves through each face of each class."""
+        rates = (dt * self.terms.rates).astype(self.dtype)
         table = None if self.terms.uniform else rates.reshape(-1)
         rx, ry, rz = rates[0, ::2]
-        return CpuExchange(rx, ry, rz, table, self._kinds, *self._runs, self.terms.kind_count)
+        weights = (rates.T.astype(np.float64) * self.terms.capacity).reshape(-1)
+        return CpuExchange(rx, ry, rz, table, self._kinds, *self._runs, self.terms.kind_count), weights
 
     def _heat(self, dt: float, drive: Forcing) -> CpuSources:
         kind = self.dtype
@@ -226,11 +233,9 @@ class CpuStepper:
         gain = (dt * drive.heat_scale).astype(kind)
         return CpuSources(table, 1 if table is None else len(table), kind.type(dt), field, gain, len(gain))
 
-    def _walls(self, rates: np.ndarray, drive: Forcing) -> CpuBoundaryFaces:
+    def _walls(self, weights: np.ndarray, drive: Forcing) -> CpuBoundaryFaces:
         terms, kind = self.terms, self.dtype
-        weights = rates.T.astype(np.float64) * terms.capacity
         a, b = (np.ascontiguousarray(wall, kind) for wall in (drive.wall_a, drive.wall_b))
-        closed = np.array(terms.closed, np.uint8)
-        per_cell, offsets = terms.wall_per_cell, terms.wall_offsets
         rows, size = a.shape
-        return CpuBoundaryFaces(a, b, rows, size, per_cell, offsets, closed, weights.reshape(-1), terms.kind_count)
+        of_faces = terms.wall_per_cell, self._wall_offsets, self._closed, weights
+        return CpuBoundaryFaces(a, b, rows, size, *of_faces, terms.kind_count)
