@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
+import tomli_w
 from heatsim_kernels.stencil import SWEEPS
 from heatsim_kernels.stencil.terms import Forcing
 from helpers.in_memory import Recording
 from helpers.scenario_texts import PERIODIC, box, convection, fixed, flux, material
 from integrator_cases import case, field, run, steady
+
+from heatsim.scenario import loads
+from heatsim.simulation.run import run_scenario
 
 AXES = ("x", "y", "z")
 
@@ -126,6 +131,15 @@ def test_each_recorder_is_given_the_limit_once_whatever_its_times() -> None:
     assert [recorder.seen for recorder in recorders] == [[np.inf], [np.inf], []]
     assert state.solver_statistics.residuals[-1] < 1e-6
     assert 0 < state.solver_statistics.iterations < 40
+
+
+def test_times_of_outputs_are_not_looked_at(tmp_path: Path) -> None:
+    regions = [{"name": "all", "where": "x > 0", "every": 9.0}]
+    output = {"snapshots": {"at": [20.0, 200.0]}, "energy": {"every": 1e-12}, "regions": regions}
+    text = case([5, 1, 1], boundary={"x_min": fixed(20.0)}).replace('"implicit"', '"steady"')
+    done = run_scenario(loads(text + tomli_w.dumps({"output": output})), tmp_path / "run")
+    assert [path.name for path in (done.path / "snapshots").iterdir()] == ["000000.h5"]
+    assert len((done.path / "regions.csv").read_text().splitlines()) == 2
 
 
 def test_the_same_solve_gives_the_same_bits() -> None:
