@@ -249,17 +249,18 @@ def test_what_a_run_would_take_is_estimated_where_something_follows_temperature(
     problem, _, advice = runs.resolve_auto(in_memory.problem_of(text), DeviceChoice("cpu", "cpu", "cpu"), full=True)
     numbers = dry_run.estimate_run(problem, "2 CPU threads", "cpu", advice)
     assert numbers["seconds"] > 0
-    assert numbers["steps"] == (1 if integrator == "steady" else 10)  # snapshots
+    assert numbers["steps"] == (1 if integrator == "steady" else 10 * 271)  # snapshots times 0.27/tolerance
 
 
-def test_auto_takes_euler_where_something_follows_temperature() -> None:
-    text = case([4, 1, 1], 1.0, materials={"a": following(TABLE)}, boundary=both("x", fixed(50.0)))
+@pytest.mark.parametrize(("cells", "reason"), [(4, "for the tolerance"), (400, "follow temperature")])
+def test_auto_takes_euler_where_something_follows_temperature(cells: int, reason: str) -> None:
+    text = case([cells, 1, 1], 1.0, materials={"a": following(TABLE)}, boundary=both("x", fixed(50.0)))
     problem, _, taken = runs.resolve_auto(
         in_memory.problem_of(taken_by(text, "auto")), DeviceChoice("cpu", "cpu", "cpu")
     )
     assert problem.scenario.time.integrator == "euler"
     assert taken is not None
-    assert "follow temperature" in taken.reason
+    assert reason in taken.reason
 
 
 def test_the_reach_of_an_expression_ends_where_it_fails() -> None:
