@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from helpers.in_memory import Recording
 from helpers.scenario_texts import PERIODIC, box, convection, fixed, flux, material
 from integrator_cases import case, field, run, steady
 
+from heatsim.integrators.balance import Balance
 from heatsim.scenario import loads
 from heatsim.simulation.run import run_scenario
 
@@ -109,6 +111,39 @@ def test_heat_in_is_heat_out_however_loose_the_tolerance(precision: str, toleran
     assert energy.sources == pytest.approx(70.0 + 4.5, rel=1e-5)
     assert energy.stored == 0.0
     assert abs(energy.relative_residual) < 1e-9
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6])
+def test_grains_that_hardly_exchange_heat_have_the_temperatures_of_their_balances(
+    tmp_path: Path, tolerance: float
+) -> None:
+    """Neither the residual nor the corrections of the linear solver see how far off they are. Exact: A T = q."""
+    np.save(tmp_path / "grains.npy", np.random.default_rng(1).integers(0, 2, (1, 16, 16), np.int32))
+    grains = {
+        "regions": [{"labels": {"file": str(tmp_path / "grains.npy"), "map": {"0": "a", "1": "b"}}}],
+        "contacts": [{"between": ["a", "b"], "resistance": 10.0}],
+    }
+    text = case(
+        [16, 16, 1],
+        size=[0.16, 0.16, 0.01],
+        materials={"a": material(10.0), "b": material(100.0)},
+        initial=300.0,
+        boundary={"x_min": fixed(300.0), "x_max": convection(10.0, "300 + 1000*y")},
+        sources=[{"power": 0.01}],
+    )
+    document = tomllib.loads(text) | grains
+    document["time"] |= {"integrator": "steady", "tolerance": tolerance}
+    state = run(tomli_w.dumps(document))
+    balance = Balance(state.problem, state.field)
+    inputs, T = balance.inputs(0.0), balance.values.copy()
+
+    def flow(values: np.ndarray) -> np.ndarray:
+        return np.asarray(balance.flow(inputs, values, balance.exchange(values)))
+
+    given = flow(0.0 * T)
+    units = np.eye(T.size).reshape(-1, *T.shape)
+    exact = np.linalg.solve(np.stack([(given - flow(unit)).reshape(-1) for unit in units], axis=1), given.reshape(-1))
+    assert np.abs(T.reshape(-1) - exact).max() <= tolerance * np.ptp(exact)
 
 
 def test_a_tighter_tolerance_comes_closer_to_the_limit() -> None:
