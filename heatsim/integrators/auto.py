@@ -2,7 +2,8 @@
 
 `integrator = "auto"` promises an error in time within `time.tolerance` of the range of temperatures, 1e-3 if left out:
 integrators that control their error do so with this tolerance, and explicit Euler, which does not, is taken only where
-its steps are so many that the error must be below. What each would take, it estimates itself (`Integrator.estimate`),
+its steps are so many that the error must be below; where something depends on temperature, they are made so many if
+that takes less time than implicit steps. What each would take, it estimates itself (`Integrator.estimate`),
 from what an explicit step costs. On the CPU a rough cost is tried first: a step is timed only if that leaves the choice
 open, as timing compiles explicit Euler, which the run may not need.
 """
@@ -11,16 +12,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from heatsim.integrators import INTEGRATORS, euler
-from heatsim.integrators.euler import EULER, with_explicit_steps
+from heatsim.integrators.euler import EULER, accurate_step
 from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, StepCost
-from heatsim.integrators.step_control import count_steps
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
@@ -36,6 +36,7 @@ UNTIMED = StepCost(0.0, 0.0)
 # Of the CPU, roughly: seconds of a call, and of a cell of each thread. Measured on two cores of an AMD EPYC, for 120 to
 # 144 000 cells; what is decided by them is decided by a factor of CLEAR_FACTOR.
 SECONDS_A_CALL, SECONDS_A_CELL = StepCost(25e-6, 55e-6), StepCost(2.7e-9, 2.9e-9)
+CELLS_OF_A_NONLINEAR_ONE = 8.0  # that a cell costs as much as, where something depends on temperature
 CLEAR_FACTOR = 2.0  # by which the soonest is sooner than the next, so that nothing need be timed
 SHORT_RUN_SECONDS = 3.0  # not worth a timing either: it compiles explicit Euler, which takes as long
 CANDIDATES = tuple(each for each in INTEGRATORS.values() if each.estimate)
@@ -44,13 +45,14 @@ CANDIDATES = tuple(each for each in INTEGRATORS.values() if each.estimate)
 @dataclass(frozen=True)
 class Recommendation:
     """The integrator to take, the reason, the tolerance that it is to keep, and what all were estimated at; hint: what
-    would allow more of them."""
+    would allow more of them; step: s, if steps are to be shorter than those of the problem."""
 
     integrator: str
     reason: str
     tolerance: float
     estimates: tuple[IntegratorEstimate, ...]
     hint: str = ""
+    step: float | None = None
 
 
 def recommend(
@@ -67,9 +69,9 @@ def recommend(
     the reason; full: estimate all of them, even if Euler is done in no time, and recommend the same.
     """
     tolerance = problem.scenario.time.tolerance or DEFAULT_TOLERANCE
-    if problem.temperature_dependent:
-        return _recommend_euler(problem, measure, tolerance, full=full)
     refused = refused or {}
+    if problem.temperature_dependent:
+        return _recommend_nonlinear(EstimateInputs(problem, tolerance, device, UNTIMED), measure, refused, full=full)
     first = _estimate(EULER, EstimateInputs(problem, tolerance, device, UNTIMED), refused)
     few = not first.refused and first.steps * (problem.grid.cells + CELLS_A_LAUNCH) <= MAX_UPDATES_OF_EULER
     reason = f"{first.steps} steps are done in no time"
@@ -95,21 +97,40 @@ def _estimate(integrator: Integrator, inputs: EstimateInputs, refused: Mapping[s
     return integrator.estimate(inputs._replace(refused=refused.get(integrator.name, "")))
 
 
-def _recommend_euler(
-    problem: Problem, measure: Callable[[], StepCost], tolerance: float, *, full: bool
+def _recommend_nonlinear(
+    inputs: EstimateInputs, measure: Callable[[], StepCost], refused: Mapping[str, str], *, full: bool
 ) -> Recommendation:
-    """Where something depends on temperature: what `implicit` takes for a step is not known beforehand."""
-    steps = count_steps(with_explicit_steps(problem))
-    seconds = steps * measure().step if full else 0.0
-    reason = 'its steps follow temperature at once; integrator = "implicit" takes longer ones, each far dearer'
-    return Recommendation(EULER.name, reason, tolerance, (IntegratorEstimate(EULER.name, steps, steps, seconds),))
+    """Where something depends on temperature: explicit Euler, if need be in shorter steps, or implicit steps where
+    those are too many."""
+    problem, tolerance = inputs.problem, inputs.tolerance
+    first = _estimate(EULER, inputs, refused)
+    if not first.refused:
+        seconds = first.steps * measure().step if full else 0.0
+        reason = 'its steps follow temperature at once; integrator = "implicit" takes longer ones, each far dearer'
+        return Recommendation(EULER.name, reason, tolerance, (replace(first, seconds=seconds),))
+    step = accurate_step(problem, tolerance)
+    shorter = problem.with_integrator(problem.scenario.time.integrator, tolerance, step)
+
+    def estimate_all(cost: StepCost) -> list[IntegratorEstimate]:
+        given = inputs._replace(cost=cost)
+        others = [each for each in CANDIDATES if each.takes_nonlinear and each is not EULER]
+        euler = _estimate(EULER, given._replace(problem=shorter), refused)
+        return [euler, *(_estimate(each, given, refused) for each in others)]
+
+    estimates = estimate_all(_typical_cost(problem, CELLS_OF_A_NONLINEAR_ONE)) if inputs.device == "cpu" else []
+    if not _is_settled(estimates):
+        estimates = estimate_all(measure())
+    found = _recommend_fastest(problem, estimates, tolerance, refused)
+    if found.integrator != EULER.name:
+        return found
+    return replace(found, reason=f"in steps of at most {step:.3g} s, for the tolerance, {found.reason}", step=step)
 
 
-def _typical_cost(problem: Problem) -> StepCost:
-    """What steps cost about on the CPU, without computing any."""
+def _typical_cost(problem: Problem, weight: float = 1.0) -> StepCost:
+    """What steps cost about on the CPU, without computing any; weight: of a cell."""
     from heatsim_kernels.runtime.cpu.threads import threads_for
 
-    cells = problem.grid.cells / threads_for(problem.grid.cells)
+    cells = weight * problem.grid.cells / threads_for(problem.grid.cells)
     return StepCost(*(call + cells * cell for call, cell in zip(SECONDS_A_CALL, SECONDS_A_CELL, strict=True)))
 
 

@@ -19,6 +19,8 @@ from heatsim_kernels.multigrid.cpu import operations as cpu
 from heatsim_kernels.multigrid.operator import MultigridKernels, Operator
 from heatsim_kernels.multigrid.solver import Solution, Solver
 
+from heatsim.integrators.islands import Islands, find_islands
+
 if TYPE_CHECKING:
     from heatsim_kernels.field import Field
 
@@ -159,6 +161,18 @@ class Balance:
         ties_of_one = self._problem.whole_capacity / self._time_step - ways_of_one
         x = found.x + (self._kernels.total(rhs) - ties) / ties_of_one
         return replace(found, x=x if self._solved is None else x * self._solved)
+
+    def islands(self) -> Islands | None:
+        """The islands of the matrix of `prepare`, if there are several."""
+        if self._solver is None:
+            raise RuntimeError("prepare comes first")
+        get, operator = self._kernels.get, self._solver.operator
+        gx, gy, gz = (get(each) for each in self._faces)
+        return find_islands((gx, gy, gz), get(operator.s), None if self._chosen is None else get(self._chosen) > 0)
+
+    def corrections(self, islands: Islands, missing: Values) -> Values:
+        """Corrections of islands for the heat that is missing in each cell, W, on the device."""
+        return self._kernels.put(islands.corrections(np.asarray(self._kernels.get(missing))))
 
     def _stored(self, x: Values) -> float:
         """Sum of C x, J."""

@@ -137,6 +137,15 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     return IntegratorEstimate(EULER.name, steps, steps, steps * inputs.cost.step, refused, lost)
 
 
+def accurate_step(problem: Problem, tolerance: float) -> float:
+    """The longest step with which explicit Euler is stable and must be accurate enough, s."""
+    control, first = problem.scenario.time, problem.events().after_start[0]
+    longest = min(problem.largest_step, tolerance * first / ERROR_CONSTANT)
+    if problem.walls.varies or problem.volume_sources.varies:
+        longest = min(longest, tolerance * control.end / (0.5 * pi * PERIODS))
+    return longest * (1 - 1e-9)
+
+
 def _refusal(problem: Problem, steps: int, tolerance: float) -> str:
     """Why explicit Euler would not be accurate enough, or ""."""
     if not allows_explicit_steps(problem):

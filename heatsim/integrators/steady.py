@@ -16,6 +16,7 @@ from heatsim.errors import NotConvergedError, NotFiniteError
 from heatsim.integrators.integrator import SOLVER_KERNELS, Advance, Integrator, solver_rows
 
 if TYPE_CHECKING:
+    from heatsim.integrators.balance import Balance, BalanceInputs, Values
     from heatsim.simulation.state import State
 
 MAX_ITERATIONS = 300
@@ -43,7 +44,7 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
     balance.prepare(inputs, np.inf)
     driving = balance.norm(balance.flow(inputs, 0.0 * T, 0.0 * T))
     history = state.solver_statistics.residuals
-    accuracy, done, stuck = 0.0, False, False
+    accuracy, done, stuck, islands = 0.0, False, False, None
     while not (done or stuck) and state.solver_statistics.iterations < MAX_ITERATIONS:
         flow = balance.flow(inputs, T, balance.exchange(T))
         residual = 0.0 if accuracy else FIRST_RESIDUAL
@@ -56,6 +57,9 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
         history += [each * norm / driving for each in found.residuals]
         state.solver_statistics.iterations += found.iterations
         done = found.converged and accuracy > 0.0
+        if done or not found.converged:
+            islands = islands or _Islands(balance)
+            done = islands.correct(inputs, T, accuracy) and done
         stuck = not found.converged and found.iterations == 0  # a matrix so close to singular that rounding hides it
         accuracy = _accuracy(*balance.extent(T), tolerance)
         yield
@@ -64,6 +68,25 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
     state.time, state.step = np.inf, 1
     if not done:
         raise NotConvergedError(f"the steady solver, in {state.solver_statistics.iterations} iterations,", history)
+
+
+class _Islands:
+    """The parts of a body that hardly exchange heat, found when they are first needed."""
+
+    def __init__(self, balance: Balance) -> None:
+        self._balance, self._found = balance, balance.islands()
+
+    def correct(self, inputs: BalanceInputs, T: Values, accuracy: float) -> bool:
+        """Give islands that are off by more than `accuracy` K their own balance; returns whether none was."""
+        balance = self._balance
+        if self._found is None:
+            return True
+        change = balance.corrections(self._found, balance.flow(inputs, T, balance.exchange(T)))
+        low, high = balance.extent(change)
+        if max(-low, high) <= accuracy:
+            return True
+        balance.assign(T + change)
+        return False
 
 
 def _accuracy(low: float, high: float, tolerance: float) -> float:

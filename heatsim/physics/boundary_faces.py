@@ -132,13 +132,15 @@ class BoundaryFaces:
         return any(patch.condition.ties_temperature(partial(self._evaluate, patch, times=now)) for patch in self)
 
     def temperatures(self, times: np.ndarray | None = None) -> list[float]:
-        """Least and greatest temperature of each part of a face that has one, at t = 0 or at `times`."""
+        """Least and greatest temperature of each part of a face that has one, at t = 0 or at `times`. Raises
+        `ScenarioError` as `checked` does."""
         times = np.zeros(1) if times is None else times
         found = []
         for patch in self:
-            for value in patch.condition.temperatures:
-                values = self._on_patch(patch, value, times if depends_on(value, "t") else times[:1])
-                found += [float(values.min()), float(values.max())]
+            for name, value in patch.condition.temperatures.items():
+                now = times if depends_on(value, "t") else times[:1]
+                values = [self.checked(patch, name, now[i : i + 1]) for i in range(len(now))]
+                found += [float(np.min(values)), float(np.max(values))]
         return found
 
     def flux_range(self, times: np.ndarray) -> tuple[float, float]:

@@ -46,12 +46,13 @@ class Materials:
     temperature: np.ndarray
 
     def at_reference(self, tables: EnthalpyTables) -> Materials:
-        """The same with temperature-dependent properties as they are at the reference of the tables."""
+        """The same with temperature-dependent properties as they are at the reference of the tables, and with the
+        capacities that these count in."""
         ambients = self.conductivity.shape[1] - self.solids
         k = np.append(tables.conductivity[: self.solids], np.ones(ambients))
         C = np.append(tables.capacity[: self.solids], np.zeros(ambients))
         conductivity = np.where(np.isnan(self.conductivity), k, self.conductivity)
-        return replace(self, conductivity=conductivity, capacity=np.where(np.isnan(self.capacity), C, self.capacity))
+        return replace(self, conductivity=conductivity, capacity=C)
 
 
 def make_materials(scenario: Scenario) -> Materials:

@@ -6,10 +6,10 @@ resistance between them,
     q = -(T[i+1] - T[i]) / (upper[i]/k[i] + R + lower[i+1]/k[i+1]),
 
 with the `halves` of the grid and the contact resistance R (Patankar, Numerical Heat Transfer and Fluid Flow, 1980,
-section 4.2-3). Along a radius the halves are resistances of a unit of angle and height, on which the face has the area
-r: there R / r stands in place of R, and q is over r. A cell has the mean of its two faces, boundary faces included, and
-as its gradient the one that drives this mean through its own conductivity. Both are exact where the temperature is
-linear in each material.
+section 4.2-3). Across a periodic face the neighbour is the cell at the other end. Along a radius the halves are
+resistances of a unit of angle and height, on which the face has the area r: there R / r stands in place of R, and q is
+over r. A cell has the mean of its two faces, boundary faces included, and as its gradient the one that drives this mean
+through its own conductivity. Both are exact where the temperature is linear in each material.
 """
 
 from __future__ import annotations
@@ -70,26 +70,27 @@ def _conductivity(
 
 
 def _resistances(media: Materials, kinds: CellClasses, medium: np.ndarray) -> list[np.ndarray | float]:
-    """Resistance between neighbours along x, y, z, m2 K/W, with the film's of oblique surfaces as the solver has it."""
+    """Resistance beyond each cell along x, y, z, m2 K/W, with the film's of oblique surfaces as the solver has it."""
     resistance = _contact(media, medium)
     if kinds.ids is None or (kinds.slopes == 1.0).all():
         return resistance
     for axis in range(3):
         ids = np.moveaxis(kinds.ids, 2 - axis, -1)
-        slopes = np.maximum(kinds.slopes[:, 2 * axis + 1][ids[..., :-1]], kinds.slopes[:, 2 * axis][ids[..., 1:]])
+        beyond = np.roll(ids, -1, axis=-1)
+        slopes = np.maximum(kinds.slopes[:, 2 * axis + 1][ids], kinds.slopes[:, 2 * axis][beyond])
         resistance[axis] = resistance[axis] * np.moveaxis(slopes, -1, 2 - axis)
     return resistance
 
 
 def _contact(media: Materials, medium: np.ndarray) -> list[np.ndarray | float]:
-    """Resistance between neighbours along x, y, z, m2 K/W; infinite between ambients."""
+    """Resistance between each cell and the next along x, y, z, m2 K/W, the last one and the first included; infinite
+    between ambients."""
     solid = np.arange(len(media.surface)) < media.solids
     resistance = media.contact + np.where(solid, 0.0, media.surface) + np.where(solid, 0.0, media.surface)[:, None]
     resistance[~solid[:, None] & ~solid] = np.inf
     if medium.size == 1 or not resistance.any():
         return [0.0, 0.0, 0.0]
-    along = (np.moveaxis(medium, 2 - axis, -1) for axis in range(3))
-    return [np.moveaxis(resistance[m[..., :-1], m[..., 1:]], -1, 2 - axis) for axis, m in enumerate(along)]
+    return [resistance[medium, np.roll(medium, -1, axis=2 - axis)] for axis in range(3)]
 
 
 def _inward(
@@ -139,8 +140,9 @@ def heat_flux(
 
     temperature: (nz, ny, nx); conductivity: along x, y, z, W/(m K), of shapes that broadcast to it, 0 where nothing is
     conducted; inward: the heat flux into the body through each of FACES, W/m2, of shapes that broadcast to the cells of
-    the face; contact: the resistance of the faces between neighbours along x, y, z, m2 K/W, of shapes that broadcast
-    to that of the temperature with one cell fewer along the axis. In cylindrical coordinates the axes are r, phi, z.
+    the face; contact: the resistance between each cell and the next along x, y, z, m2 K/W, of shapes that broadcast to
+    the temperature; after the last cell comes the first, if the axis is periodic. In cylindrical coordinates the axes
+    are r, phi, z.
     """
     x, y, z = (
         _along(grid, i, temperature, conductivity[i], inward[2 * i : 2 * i + 2], periodic[i], contact[i])
@@ -171,15 +173,15 @@ def _along(
     name, last = AXES[axis], 2 - axis
     t = np.moveaxis(np.asarray(temperature, np.float64), last, -1)
     k = np.moveaxis(np.broadcast_to(np.asarray(conductivity, np.float64), temperature.shape), last, -1)
-    fewer = tuple(n - (i == last) for i, n in enumerate(temperature.shape))
-    between = np.moveaxis(np.broadcast_to(np.asarray(contact, np.float64), fewer), last, -1)
+    between = np.moveaxis(np.broadcast_to(np.asarray(contact, np.float64), temperature.shape), last, -1)
     lower, upper = grid.halves(name)
     area = grid.faces(name)[1:-1] if grid.coordinates == "cylindrical" and name == "x" else 1.0
     flux = np.empty((*t.shape[:-1], t.shape[-1] + 1))
     with np.errstate(divide="ignore"):  # no conduction is an infinite resistance
-        flux[..., 1:-1] = -np.diff(t) / (upper[:-1] / k[..., :-1] + between / area + lower[1:] / k[..., 1:]) / area
+        inner = upper[:-1] / k[..., :-1] + between[..., :-1] / area + lower[1:] / k[..., 1:]
+        flux[..., 1:-1] = -np.diff(t) / inner / area
         if periodic:
-            around = (t[..., -1] - t[..., 0]) / (upper[-1] / k[..., -1] + lower[0] / k[..., 0])
+            around = (t[..., -1] - t[..., 0]) / (upper[-1] / k[..., -1] + between[..., -1] + lower[0] / k[..., 0])
             flux[..., 0], flux[..., -1] = around, around
         else:
             flux[..., 0], flux[..., -1] = inward[0], -np.asarray(inward[1])

@@ -80,9 +80,10 @@ class Problem:
         """Whether properties, melting, radiation or coefficients do, so that the problem is not linear."""
         return self.tabulated is not None
 
-    def with_integrator(self, integrator: str, tolerance: float | None) -> Problem:
-        """The same problem, to be taken through time by another integrator."""
-        control = self.scenario.time.model_copy(update={"integrator": integrator, "tolerance": tolerance})
+    def with_integrator(self, integrator: str, tolerance: float | None, step: float | None = None) -> Problem:
+        """The same problem, to be taken through time by another integrator, in steps of `step` s if that is given."""
+        changed = {"integrator": integrator, "tolerance": tolerance} | ({} if step is None else {"step": step})
+        control = self.scenario.time.model_copy(update=changed)
         scenario = self.scenario.model_copy(update={"time": control})
         varies = self.walls.varies or self.volume_sources.varies
         step = largest_step(scenario, self.stability_limit, varies, self.volume_sources.longest_step)

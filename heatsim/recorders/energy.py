@@ -25,7 +25,7 @@ class EnergyRecorder:
 
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         schedule = problem.scenario.output.energy
-        self.times = schedule.times(problem.scenario.time.end) if schedule else ()
+        self.times = schedule.times(problem.scenario.time.last_time) if schedule else ()
         chosen = problem.scenario.time.chosen
         unit = chosen.energy_unit if chosen else "J"
         parts = ["stored", "sources", *FACES, *problem.scenario.ambients, "residual"]

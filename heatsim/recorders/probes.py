@@ -27,7 +27,7 @@ class ProbeRecorder:
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         scenario = problem.scenario
         probes = scenario.output.probes
-        self.times = tuple(sorted({time for probe in probes for time in probe.times(scenario.time.end)}))
+        self.times = tuple(sorted({time for probe in probes for time in probe.times(scenario.time.last_time)}))
         unit = scenario.temperature_unit
         self._table = CsvTable(folder.probes, ["time [s]", *(f"{probe.name} [{unit}]" for probe in probes)])
         seen = problem.zones.medium, problem.media.solids, problem.terms.periodic

@@ -21,7 +21,7 @@ class RegionRecorder:
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         scenario = problem.scenario
         wanted = scenario.output.regions
-        self.times = tuple(sorted({time for each in wanted for time in each.times(scenario.time.end)}))
+        self.times = tuple(sorted({time for each in wanted for time in each.times(scenario.time.last_time)}))
         self._parts, self._reference = problem.parts, problem.reference
         self._volumes = [float(part.cells.volumes.sum()) for part in self._parts]
         unit = scenario.temperature_unit

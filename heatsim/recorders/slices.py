@@ -28,7 +28,7 @@ class SliceRecorder:
     late = False
 
     def __init__(self, problem: Problem, folder: RunFolder, writer: Writer, wanted: Slice) -> None:
-        self.times = wanted.times(problem.scenario.time.end)
+        self.times = wanted.times(problem.scenario.time.last_time)
         self._problem, self._folder, self._writer, self._wanted = problem, folder, writer, wanted
         self._index = cell_index(problem.grid, wanted.axis, wanted.at)
         self._count = 0

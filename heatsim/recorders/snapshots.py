@@ -36,7 +36,7 @@ class SnapshotRecorder:
     def __init__(self, problem: Problem, folder: RunFolder, writer: Writer, extra: Extra = _nothing) -> None:
         """`extra`: further fields of a state that each snapshot is to hold."""
         scenario = problem.scenario
-        self.times = scenario.output.snapshots.times(scenario.time.end)
+        self.times = scenario.output.snapshots.times(scenario.time.last_time)
         self._problem, self._folder, self._writer, self._extra = problem, folder, writer, extra
         self.late = extra is _nothing
         self._series = Series(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -39,11 +40,14 @@ class Schedule(ScenarioBlock):
         return self
 
     def times(self, end: float) -> tuple[float, ...]:
-        """Return the times to record in a run from 0 to `end` [s], sorted, unique, within [0, end].
+        """Return the times to record in a run from 0 to `end` [s], sorted, unique, within [0, end]; an infinite end,
+        that of a steady state, alone.
 
         Each is a multiple of the interval, not a sum of intervals, so nothing drifts, and rounded to twelve digits, so
         that schedules meet where they should. The end is always among them, unless the times are listed.
         """
+        if end == inf:
+            return () if self.at == () else (inf,)
         if self.at is not None:
             return tuple(sorted({time for time in self.at if time <= end}))
         if self.count is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from heatsim_kernels.stencil import CUDA_SWEEPS
@@ -75,6 +76,11 @@ class Time(ScenarioBlock):
     def is_steady(self) -> bool:
         """Whether the run finds the steady state, and has no end."""
         return self.chosen is not None and self.chosen.to_limit
+
+    @property
+    def last_time(self) -> float:
+        """The time of the state with which the run ends, s: infinite of the steady state."""
+        return inf if self.is_steady else self.end
 
     @property
     def solves(self) -> bool:

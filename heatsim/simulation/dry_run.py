@@ -31,7 +31,7 @@ def estimate_run(problem: Problem, device: str, kernel: str, advice: Recommendat
         steps: int | None = 1
     else:
         steps = None if adaptive else count_steps(problem, chosen.largest_step(problem) if chosen else None)
-    snapshots = 1 if control.is_steady else len(scenario.output.snapshots.times(control.end))
+    snapshots = len(scenario.output.snapshots.times(control.last_time))
     seconds = _seconds_a_step(problem, kernel, advice)
     snapshot = cells * problem.dtype.itemsize + derived_bytes(scenario)
     return {

@@ -71,7 +71,7 @@ def resolve_auto(
         return problem, choice, None
     taken = recommend_integrator(problem, full=full)
     tolerance = taken.tolerance if INTEGRATORS[taken.integrator].controls_error else None
-    problem = problem.with_integrator(taken.integrator, tolerance)
+    problem = problem.with_integrator(taken.integrator, tolerance, taken.step)
     return problem, device_selection.choose_device(problem.scenario), taken
 
 

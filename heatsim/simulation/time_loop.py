@@ -48,7 +48,7 @@ def simulate(
     state was recorded.
     """
     control, cells = state.problem.scenario.time, state.problem.grid.cells
-    end = inf if control.is_steady else control.end
+    end = control.last_time
     begun = time.perf_counter()
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by `require_finite`

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from helpers.in_memory import Recording
 from helpers.scenario_texts import box, convection, fixed, material
-from integrator_cases import case, field, run, state_of
+from integrator_cases import case, equal_steps, field, run, state_of
 
 from heatsim.integrators import auto, make_field
 from heatsim.integrators.auto import Recommendation, measure_step_cost, recommend
 from heatsim.integrators.euler import with_explicit_steps
 from heatsim.integrators.integrator import StepCost
+from heatsim.integrators.tableaus import TR_BDF2
 from heatsim.problem import Problem
 from heatsim.simulation.state import State
 
@@ -201,6 +202,42 @@ def test_a_short_run_is_advised_the_same_where_all_is_estimated() -> None:
     found = recommend(problem, "cpu", lambda: StepCost(1.0, 1e-4), full=True)
     assert (found.integrator, len(found.estimates)) == ("euler", 3)
     assert "no time" in found.reason
+
+
+def following(cells: int, end: float = 20.0) -> str:
+    """A bar that cools in air, whose heat capacity is given as a function of temperature."""
+    return case(
+        [cells, 1, 1],
+        end,
+        size=[0.03, 0.01, 0.01],
+        materials={"bar": {"conductivity": 15.0, "density": 2000.0, "heat_capacity": "500 + 0*T"}},
+        initial=600.0,
+        boundary={"x_min": convection(400.0, 300.0)},
+        precision="float64",
+    )
+
+
+def test_where_temperature_matters_explicit_steps_are_shortened_to_keep_the_tolerance() -> None:
+    """At the stability limit, 24 steps to the first output, explicit Euler is twenty times as far off."""
+    found = recommend(problem_of(following(6), tolerance=1e-4), "cpu", never, full=False)
+    assert found.integrator == "euler"
+    precise, errors = field(equal_steps(following(6, 2.0), 200, TR_BDF2)), []
+    for step in (found.step, "auto"):
+        first = field(run(following(6, 2.0), integrator="euler", step=step, kernel="cpu"))
+        errors.append(np.abs(first - precise).max() / (600.0 - precise.min()))
+    assert errors[0] <= 1e-4 < errors[1]
+
+
+def test_where_temperature_matters_implicit_steps_are_taken_if_explicit_ones_are_too_many() -> None:
+    found = recommend(problem_of(following(40), tolerance=1e-6), "cpu", never, full=False)
+    assert (found.integrator, found.step) == ("implicit", None)
+    assert found.tolerance == 1e-6
+
+
+def test_where_temperature_matters_enough_explicit_steps_stay_as_they_are() -> None:
+    problem = problem_of(following(200))
+    found = recommend(problem, "cpu", never, full=False)
+    assert (found.integrator, found.step) == ("euler", None)
 
 
 def cooling(end: float, precision: str) -> str:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
+import tomli_w
 from heatsim_kernels.stencil import SWEEPS
 from heatsim_kernels.stencil.terms import Forcing
 from helpers.in_memory import Recording
 from helpers.scenario_texts import PERIODIC, box, convection, fixed, flux, material
 from integrator_cases import case, field, run, steady
+
+from heatsim.integrators.balance import Balance
+from heatsim.scenario import loads
+from heatsim.simulation.run import run_scenario
 
 AXES = ("x", "y", "z")
 
@@ -106,6 +113,39 @@ def test_heat_in_is_heat_out_however_loose_the_tolerance(precision: str, toleran
     assert abs(energy.relative_residual) < 1e-9
 
 
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6])
+def test_grains_that_hardly_exchange_heat_have_the_temperatures_of_their_balances(
+    tmp_path: Path, tolerance: float
+) -> None:
+    """Neither the residual nor the corrections of the linear solver see how far off they are. Exact: A T = q."""
+    np.save(tmp_path / "grains.npy", np.random.default_rng(1).integers(0, 2, (1, 16, 16), np.int32))
+    grains = {
+        "regions": [{"labels": {"file": str(tmp_path / "grains.npy"), "map": {"0": "a", "1": "b"}}}],
+        "contacts": [{"between": ["a", "b"], "resistance": 10.0}],
+    }
+    text = case(
+        [16, 16, 1],
+        size=[0.16, 0.16, 0.01],
+        materials={"a": material(10.0), "b": material(100.0)},
+        initial=300.0,
+        boundary={"x_min": fixed(300.0), "x_max": convection(10.0, "300 + 1000*y")},
+        sources=[{"power": 0.01}],
+    )
+    document = tomllib.loads(text) | grains
+    document["time"] |= {"integrator": "steady", "tolerance": tolerance}
+    state = run(tomli_w.dumps(document))
+    balance = Balance(state.problem, state.field)
+    inputs, T = balance.inputs(0.0), balance.values.copy()
+
+    def flow(values: np.ndarray) -> np.ndarray:
+        return np.asarray(balance.flow(inputs, values, balance.exchange(values)))
+
+    given = flow(0.0 * T)
+    units = np.eye(T.size).reshape(-1, *T.shape)
+    exact = np.linalg.solve(np.stack([(given - flow(unit)).reshape(-1) for unit in units], axis=1), given.reshape(-1))
+    assert np.abs(T.reshape(-1) - exact).max() <= tolerance * np.ptp(exact)
+
+
 def test_a_tighter_tolerance_comes_closer_to_the_limit() -> None:
     exact = field(steady(BLOCK, tolerance=1e-10))
     rise = exact.max() - exact.min()
@@ -126,6 +166,15 @@ def test_each_recorder_is_given_the_limit_once_whatever_its_times() -> None:
     assert [recorder.seen for recorder in recorders] == [[np.inf], [np.inf], []]
     assert state.solver_statistics.residuals[-1] < 1e-6
     assert 0 < state.solver_statistics.iterations < 40
+
+
+def test_times_of_outputs_are_not_looked_at(tmp_path: Path) -> None:
+    regions = [{"name": "all", "where": "x > 0", "every": 9.0}]
+    output = {"snapshots": {"at": [20.0, 200.0]}, "energy": {"every": 1e-12}, "regions": regions}
+    text = case([5, 1, 1], boundary={"x_min": fixed(20.0)}).replace('"implicit"', '"steady"')
+    done = run_scenario(loads(text + tomli_w.dumps({"output": output})), tmp_path / "run")
+    assert [path.name for path in (done.path / "snapshots").iterdir()] == ["000000.h5"]
+    assert len((done.path / "regions.csv").read_text().splitlines()) == 2
 
 
 def test_the_same_solve_gives_the_same_bits() -> None:

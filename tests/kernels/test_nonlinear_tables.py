@@ -52,6 +52,23 @@ def test_temperature_stands_still_while_a_pure_material_melts() -> None:
     assert of.melted_fraction(u[-1] + 5, 0) == 1
 
 
+def test_each_of_several_materials_melts_between_knots() -> None:
+    """A sharp edge within a segment would be cut off: here by up to 0.6 K of a table with segments of 3 K."""
+    other = EnthalpyMaterial(np.array([300.0]), np.array([30.0]), np.array([3e6]), 7e8, 601.3, 601.3)
+    narrow = EnthalpyMaterial(np.array([300.0]), np.array([30.0]), np.array([3e6]), 2e8, 700.0, 703.0)
+    melting = (ALLOY, PURE, other, narrow)
+    of = tabulate(melting, REFERENCE, (250.0, 1200.0), segments=500)
+    for m, material in enumerate(melting):
+        start, end = material.solidus - REFERENCE, material.liquidus - REFERENCE
+        C = np.interp(material.solidus, material.temperature, material.capacity) / of.capacity[m]
+        u = of.state_of(np.array(start), m)
+        latent = material.latent / of.capacity[m]
+        mush = latent + (end - start) * C
+        np.testing.assert_allclose(of.temperature(u - 0.3, m), start - 0.3 / C, atol=1e-3)
+        np.testing.assert_allclose(of.temperature(u + mush, m), end, atol=0.02)  # its capacity changes in the mush
+        np.testing.assert_allclose(of.melted_fraction(u + np.array([0.0, 0.5, 1.0]) * mush, m), [0, 0.5, 1], atol=2e-3)
+
+
 def test_the_slope_of_the_potential_over_temperature_is_the_conductivity() -> None:
     of = tabulate([STEEL], REFERENCE)
     rise = np.linspace(-120, 700, 83)

@@ -79,6 +79,29 @@ def test_the_coefficient_is_that_at_the_surface_however_far_from_the_centre(
     assert found == pytest.approx(-sign * lost(surface), rel=1e-4)
 
 
+def leaping(rise: np.ndarray) -> np.ndarray:
+    """The onset of boiling, 40 K above the reference: the coefficient grows 40 fold within some kelvin."""
+    return np.asarray(1 + 20 * (1 + np.tanh((rise - 40) / 2)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rise", [20.0, 39.0, 45.0, 90.0, 130.0, 430.0])
+@pytest.mark.parametrize("resistance", [1e-4, 1e-3, 1e-2, 1e-1])
+def test_the_balance_of_a_coefficient_that_leaps_is_found(resistance: float, rise: float, dtype: type) -> None:
+    """Newton's steps alone go to and fro between both sides of the leap."""
+    terms = rod(1, 0.5 / resistance, leaping)
+    sweep = NONLINEAR_SWEEPS["cpu"](terms, np.dtype(dtype))
+    sweep.field.put_state(np.full(terms.shape, rise))
+    sweep.advance(1e-3, 1, NonlinearForcing(wall_values(terms, x_max={"coefficient": 50.0})))
+    found = sweep.heat_entered()[1] / 1e-3
+
+    def lost(surface: float) -> float:
+        return 50.0 * float(leaping(np.array(surface))) * surface
+
+    surface = root(lambda x: x + resistance * lost(x) - rise, 0.0, rise)
+    assert found == pytest.approx(-lost(surface), rel=2e-3 if dtype is np.float32 else 2e-4)
+
+
 def test_an_emissivity_is_that_of_the_surface() -> None:
     terms = rod(1, 2.0, lambda rise: 0.2 + rise / 1000)
     walls = wall_values(terms, x_max={"emissivity": 1.0, "surroundings": -100.0})

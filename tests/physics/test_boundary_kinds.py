@@ -43,7 +43,7 @@ def test_a_kind_has_an_example_and_describes_its_inputs(kind: type[FaceCondition
     condition = made(kind)
     assert set(condition.inputs) == set(kind.numbers())
     names = [name for name, number in kind.numbers().items() if number is TEMPERATURE]
-    assert condition.temperatures == [GIVEN[name] for name in names]
+    assert condition.temperatures == {name: GIVEN[name] for name in names}
     assert {kind.STRENGTH, kind.GIVEN_FLUX} - {""} <= set(kind.numbers())
     assert condition.ties_temperature(values) == bool(names)
 

@@ -35,7 +35,7 @@ def test_a_composite_wall_with_a_contact_has_one_flux_and_a_gradient_in_each_mat
     k = np.array([1.0, 1.0, 4.0, 4.0])  # the border of the materials is the face at x = 0.15
     q, resistance = 100.0, 0.02
     temperature = np.where(x < 0.15, 400 - q * x / 1.0, 400 - q * (0.15 + resistance) - q * (x - 0.15) / 4.0)
-    contact = np.array([0.0, resistance, 0.0])
+    contact = np.array([0.0, resistance, 0.0, 0.0])
     flux = heat_flux(UNEQUAL, temperature, (k, k, k), (q, -q, 0, 0, 0, 0), contact=(contact, 0.0, 0.0))
     assert flux[0] == pytest.approx(np.full(UNEQUAL.shape, q), rel=1e-9)
     assert gradient(flux, (k, k, k))[0] == pytest.approx(np.broadcast_to(-q / k, UNEQUAL.shape), rel=1e-9)
@@ -77,7 +77,7 @@ def test_a_contact_in_a_hollow_cylinder_counts_by_the_radius_of_its_face() -> No
     heat, resistance, k = 50.0, 1e-3, np.where(r < 0.02, 20.0, 0.5)
     inner = -heat * np.log(r / 0.01) / 20.0
     beyond = -heat * (np.log(2.0) / 20.0 + resistance / 0.02 + np.log(r / 0.02) / 0.5)
-    contact = np.where(np.arange(19) == 9, resistance, 0.0)
+    contact = np.where(np.arange(20) == 9, resistance, 0.0)
     ends = (heat / 0.01, -heat / 0.03, 0, 0, 0, 0)
     flux = heat_flux(grid, np.where(r < 0.02, inner, beyond), (k, k, k), ends, contact=(contact, 0.0, 0.0))
     faces = grid.faces("x")

@@ -57,6 +57,39 @@ def test_the_flux_through_a_composite_wall_is_one_and_its_gradient_that_of_each_
         np.testing.assert_allclose(found[name], 0.0, atol=1e-6)
 
 
+def ring(end: float, rest: str, **more: Any) -> dict[str, np.ndarray]:
+    """The fields of four cells of 10 mm, the last beside the first; up to `end` they are brick and release 2 W."""
+    period = {"x_min": {"kind": "periodic"}, "x_max": {"kind": "periodic"}}
+    text = scenario(
+        grid((0.04, 4), (0.01, 1), (0.01, 1)),
+        {"brick": material(10.0), "wood": material(10.0)},
+        regions=[{"material": "brick"}, box(rest, [end, -9, -9], [9, 9, 9])],
+        boundary=period | more.pop("boundary", {}),
+        sources=[{"power": 2.0, "region": {"where": f"x < {end}"}}],
+        output={"fields": ["heat_flux", "gradient"]},
+        **more,
+    )
+    return fields_of(run(text))
+
+
+def test_an_ambient_across_a_periodic_face_takes_its_part_of_the_flux() -> None:
+    """Three cells release 2 W, of which each side of the fourth, air, takes 1 W through 1 cm2."""
+    air = {"temperature": 0.0, "coefficient": 50.0}
+    found = ring(0.03, "air", ambients={"air": air})
+    expected = 1e4 * np.array([-2 / 3, 0.0, 2 / 3, 0.0])
+    np.testing.assert_allclose(found["heat_flux_x"][0, 0], expected, rtol=1e-8, atol=1e-4)
+    np.testing.assert_allclose(found["gradient_x"][0, 0], -expected / 10.0, rtol=1e-8, atol=1e-5)
+
+
+def test_a_contact_across_a_periodic_face_is_that_inside_the_box() -> None:
+    """The ring is its own mirror image. Per cell of brick 1 W = 0.2 W/K T_brick + A q, A q = 0.2 W/K T_wood, and
+    T_brick - T_wood = q (0.01 + 2 * 0.0005) m2 K/W, with A = 1 cm2."""
+    contact = {"between": ["brick", "wood"], "resistance": 0.01}
+    found = ring(0.02, "wood", contacts=[contact], boundary={"z_min": fixed(0.0)})
+    q = 1.0 / (0.2 * 0.011 + 2e-4)
+    np.testing.assert_allclose(found["heat_flux_x"][0, 0], 0.5 * q * np.array([-1, 1, 1, -1]), rtol=1e-8)
+
+
 def test_where_conductivity_follows_temperature_the_flux_is_that_of_the_ledger() -> None:
     follows = {**material(1.0), "conductivity": "1 + 0.01*T"}
     state = run(

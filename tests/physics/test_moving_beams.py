@@ -95,6 +95,27 @@ def test_a_goldak_source_is_the_double_ellipsoid_of_the_paper(degrees: float) ->
     np.testing.assert_allclose(power / fine.cell_volume, density, rtol=0, atol=0.02 * density.max())
 
 
+@pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
+@pytest.mark.parametrize("degrees", [1e-7, 33.0, 51.0, 89.0, 217.0])
+def test_a_round_bell_is_the_same_whatever_its_heading(grid: CellGrid, degrees: float) -> None:
+    """In the middle of the box and at its rim, where a part of it is lost."""
+    for place in ((1.4321, 1.789, 0.93), (0.1, 1.9, 1.0)):
+        along, slanting = (watts(grid, goldak(cf=0.4, cr=0.4), place, angle) for angle in (0.0, degrees))
+        np.testing.assert_allclose(slanting, along, rtol=0, atol=1e-9 * along.max())
+
+
+def test_the_shares_of_cells_change_smoothly_as_a_slanting_beam_moves() -> None:
+    """Second differences over steps twice as long are four times as large: shares that jump make steps under error
+    control as short as the jumps are."""
+    angle = 33.0 * pi / 180
+
+    def second_difference(step: float) -> float:
+        way = [(1.4 + s * cos(angle), 1.7 + s * sin(angle), 1.0) for s in np.arange(0.0, 0.2, step)]
+        return float(abs(np.diff([watts(GRIDS["unequal"], goldak(), place, 33.0) for place in way], 2, axis=0)).max())
+
+    assert second_difference(8e-3) / second_difference(4e-3) == pytest.approx(4.0, rel=0.05)
+
+
 PATH = "time, x, y, on\n0, 0.3, 0.5, 1\n0.5, 0.7, 0.5, 1\n0.7, 0.7, 0.5, 0\n0.8, 0.4, 0.4, 1\n1, 0.6, 0.6, 0\n"
 ON = 0.9  # s of this path
 PULSE = "time, x, y, on\n0.3, 0.5, 0.5, 1\n0.511, 0.5, 0.5, 0\n2, 0, 0, 0\n"

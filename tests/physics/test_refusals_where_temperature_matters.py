@@ -48,6 +48,7 @@ def refusal(text: str) -> str:
 POSITIVE_K = "materials.wall.conductivity: expected values > 0 (W/(m K)) for T from {} degC, found "
 POSITIVE_C = "materials.wall.heat_capacity: expected values > 0 (J/(kg K)) for T from {} degC, found "
 COEFFICIENT = "boundary.x_min.coefficient: expected values >= 0 (W/(m2 K)) for T from {} degC, found {}"
+FINITE = "boundary.x_min.{}: expected finite values, found {}"
 MIXED = "boundary.x_min.{}: expected an expression in T alone times one in x, y, z, t, found what mixes them"
 
 
@@ -75,6 +76,11 @@ REFUSED = [
         of(boundary={"x_min": radiation(0.5, "-600*y")}),
         "boundary.x_min.ambient: expected at least -273.15 degC (absolute zero), found -300 at t = 0 s",
     ),
+    (of(boundary={"x_min": fixed("1/t")}), FINITE.format("temperature", "inf at t = 0 s")),
+    (of(boundary={"x_min": radiation(0.5, "1/t")}), FINITE.format("ambient", "inf at t = 0 s")),
+    (of(1.0, boundary={"x_min": radiation(0.5, "1/t")}), FINITE.format("ambient", "inf at t = 0 s")),
+    (of(1.0, boundary={"x_min": radiation(0.5, "0/t")}), FINITE.format("ambient", "nan at t = 0 s")),
+    (of(boundary={"x_min": convection(5.0, "1/(t - 0.5)")}), FINITE.format("ambient", "inf at t = 0.5 s")),
     (cooled("1 - T/50"), COEFFICIENT.format("20 to 80", "-")),
     (cooled("(T - 20)**0.25", initial=0.0), COEFFICIENT.format("0 to 20", "nan at T = 0")),
     (cooled("5/abs(T - 80)"), COEFFICIENT.format("20 to 80", "inf at T = 80")),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import inf
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -21,6 +22,11 @@ def test_schedules_meet_where_they_should() -> None:
 
 def test_given_times_are_sorted_unique_and_end_with_the_run() -> None:
     assert Schedule(at=(5.0, 1.0, 5.0, 20.0)).times(10.0) == (1.0, 5.0)
+
+
+def test_a_steady_state_is_recorded_once_whatever_the_times() -> None:
+    for schedule in (Schedule(at=(20.0, 200.0)), Schedule(every=1e-12), Schedule(count=7)):
+        assert schedule.times(inf) == (inf,)
 
 
 def test_a_count_of_intervals_records_both_ends() -> None:

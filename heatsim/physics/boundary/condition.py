@@ -81,6 +81,6 @@ class FaceCondition(ScenarioBlock):
         return {name: self.__dict__[name] for name in self.numbers()}
 
     @property
-    def temperatures(self) -> list[Value]:
-        """The inputs that are temperatures."""
-        return [value for name, value in self.inputs.items() if self.numbers()[name] is TEMPERATURE]
+    def temperatures(self) -> dict[str, Value]:
+        """The inputs that are temperatures, by their names."""
+        return {name: value for name, value in self.inputs.items() if self.numbers()[name] is TEMPERATURE}

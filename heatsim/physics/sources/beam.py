@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import erf, erfc, exp, inf, sqrt
+from math import ceil, erf, erfc, exp, hypot, inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -187,12 +187,13 @@ def _product(rows: CellWeights, columns: CellWeights) -> tuple[int, int, np.ndar
 # A bell of standard deviation s is cut off at REACH s, beyond which 6e-5 of it lie, and scaled by what that leaves. So
 # the shares of all cells sum to 1, and what is missing lies outside the box. The integral of exp(-u^2/2) is erf
 # (Abramowitz and Stegun 1964, 7.1.1); a bell in two directions that are those of the axes is the product of two such
-# integrals.
+# integrals. Of a slanting one the integral along x is one, and that along y is done by points in smooth stretches, so
+# that the shares change smoothly as the beam moves.
 
 
 BELL_CUTOFF = 4.0  # standard deviations
 _WHOLE = erf(BELL_CUTOFF / sqrt(2.0))
-_MAX_PARTS = 64  # of a cell along an axis, for a slanting bell; cells a hundred times the size of it see a point
+_POINTS, _PIECE = 5, 1.0  # of Gauss-Legendre, in pieces of so many standard deviations: right to 4e-10
 
 
 def _erf(values: np.ndarray) -> np.ndarray:
@@ -250,25 +251,78 @@ def oblique_weights(
 ) -> tuple[int, int, np.ndarray]:
     """First cell along y and x, and shares (rows, columns), of bells along and across a heading that is not an axis.
 
-    By Gauss-Legendre points in each cell, of which there are at least four a standard deviation; each half is scaled to
-    its power, counting points beside the box.
+    Each half bell is cut off where the box about its ellipse of BELL_CUTOFF standard deviations ends, and
+    scaled to its power.
     """
-    along, across = bells
-    least, most = min(along.ahead, along.behind, across), BELL_CUTOFF * max(along.ahead, along.behind, across)
-    x0, xs, wx = _points(x_faces, place[0], most, least)
-    y0, ys, wy = _points(y_faces, place[1], most, least)
-    dx, dy = (xs - place[0])[None, None], (ys - place[1])[:, :, None, None]
-    ahead = dx * heading[0] + dy * heading[1]
-    beside = (dy * heading[0] - dx * heading[1]) / across
-    shares = np.zeros((len(ys), len(xs)))
-    halves = ((ahead >= 0, along.ahead, along.part_ahead), (ahead < 0, along.behind, 1.0 - along.part_ahead))
-    for side, spread, part in halves:
-        inside = side & (np.abs(ahead) <= BELL_CUTOFF * spread) & (np.abs(beside) <= BELL_CUTOFF)
-        density = np.where(inside, np.exp(-0.5 * ((ahead / spread) ** 2 + beside**2)), 0.0)
-        half = np.einsum("ab,cd,abcd->ac", wy, wx, density)
-        shares += part * half / half.sum()
-    rows, columns = _inside(y0, len(ys), len(y_faces) - 1), _inside(x0, len(xs), len(x_faces) - 1)
-    return y0 + rows.start, x0 + columns.start, shares[rows, columns]
+    (ux, uy), along = heading, bells.along
+    halves = [
+        (HalfBell((ux, uy), along.ahead, bells.across), along.part_ahead),
+        (HalfBell((-ux, -uy), along.behind, bells.across), 1.0 - along.part_ahead),
+    ]
+    reach = np.max([half.reach for half, _ in halves], axis=0)
+    x0, x1 = _cells(x_faces, place[0] - reach[0], place[0] + reach[0])
+    y0, y1 = _cells(y_faces, place[1] - reach[1], place[1] + reach[1])
+    x, y = x_faces[x0 : x1 + 1] - place[0], y_faces[y0 : y1 + 1] - place[1]
+    return y0, x0, np.asarray(sum(part * half.weights(x, y) for half, part in halves))
+
+
+class HalfBell(NamedTuple):
+    """The half of a bell in two directions that lies ahead of its centre: heading, unit vector x, y; standard
+    deviations along it and across it, m."""
+
+    heading: tuple[float, float]
+    along: float
+    across: float
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """Half the sizes along x and y of the box about the ellipse at which the bell is cut off, m."""
+        ux, uy = self.heading
+        return (
+            BELL_CUTOFF * hypot(ux * self.along, uy * self.across),
+            BELL_CUTOFF * hypot(uy * self.along, ux * self.across),
+        )
+
+    def weights(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Integrals (rows, columns) over cells between faces x and y, from the centre, m; those over all the plane sum
+        to one."""
+        places, widths = self._points(x, y)
+        start, end, within = self._in_row(places, x)
+        rows = np.searchsorted(y, places, side="right") - 1
+        inside = (rows >= 0) & (rows < len(y) - 1)
+        shares = np.zeros((len(y) - 1, len(x) - 1))
+        np.add.at(shares, rows[inside], (widths[:, None] * np.diff(within, axis=1))[inside])
+        return shares / float(widths @ (end - start))
+
+    def _points(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gauss-Legendre points along y and their weights: some in each stretch in which integrals along x are smooth.
+        Those have a kink where the line across the centre meets a face, and change as that goes along."""
+        (ux, uy), reach = self.heading, self.reach
+        size = _PIECE * min(self.along, self.across)
+        pieces_x, pieces_y = (np.linspace(-far, far, ceil(2.0 * far / size) + 1) for far in reach)
+        ends = np.concatenate((y, pieces_y, np.concatenate((x, pieces_x)) * (-ux / uy)))
+        ends = np.unique(np.clip(ends, -reach[1], reach[1]))
+        nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
+        half = 0.5 * np.diff(ends)[:, None]
+        return (ends[:-1, None] + half * (nodes + 1.0)).reshape(-1), (half * weights).reshape(-1)
+
+    def _in_row(self, y: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The integral along x, up to a constant, at places y (p,): from where the half bell begins, to where it ends,
+        and to the faces x between (p, faces).
+
+        The exponent is -(A (x + y B/A)^2 + y^2/(A along^2 across^2))/2 with the A and B of the ellipse.
+        """
+        (ux, uy), (reach, _) = self.heading, self.reach
+        A = (ux / self.along) ** 2 + (uy / self.across) ** 2
+        B = ux * uy * (self.along**-2 - self.across**-2)
+        line = np.clip(-y * uy / ux, -reach, reach)
+        low, high = (line, np.full_like(y, reach)) if ux > 0 else (np.full_like(y, -reach), line)
+        height = np.exp(-0.5 * (y / (self.along * self.across)) ** 2 / A)
+        start, end = (height * _erf(sqrt(A / 2.0) * (at + y * B / A)) for at in (low, high))
+        within = np.where(x < low[:, None], start[:, None], end[:, None])
+        row, face = np.nonzero((x >= low[:, None]) & (x <= high[:, None]))
+        within[row, face] = height[row] * _erf(sqrt(A / 2.0) * (x[face] + y[row] * B / A))
+        return start, end, within
 
 
 def _cells(faces: np.ndarray, low: float, high: float) -> tuple[int, int]:
@@ -276,26 +330,3 @@ def _cells(faces: np.ndarray, low: float, high: float) -> tuple[int, int]:
     first = int(np.clip(np.searchsorted(faces, low, side="right") - 1, 0, len(faces) - 2))
     last = int(np.clip(np.searchsorted(faces, high, side="left"), first + 1, len(faces) - 1))
     return first, last
-
-
-def _points(faces: np.ndarray, centre: float, reach: float, least: float) -> tuple[int, np.ndarray, np.ndarray]:
-    """Number of the first cell, and Gauss-Legendre points and weights (cells, points) of all cells that reach to both
-    sides of the centre, with cells beyond the box as large as the last: numbers below 0 or beyond the box."""
-    first, last = _cells(faces, centre - reach, centre + reach)
-    near = faces[first : last + 1]
-    before = max(0, int(np.ceil((near[0] - (centre - reach)) / (near[1] - near[0]))))
-    after = max(0, int(np.ceil((centre + reach - near[-1]) / (near[-1] - near[-2]))))
-    low = near[0] - (near[1] - near[0]) * np.arange(before, 0, -1)
-    high = near[-1] + (near[-1] - near[-2]) * np.arange(1, after + 1)
-    all_faces = np.concatenate((low, near, high))
-    size = np.diff(all_faces)
-    parts = int(np.clip(np.ceil(size.max() / least), 1, _MAX_PARTS))
-    nodes, weights = np.polynomial.legendre.leggauss(4)
-    inner = ((np.arange(parts)[:, None] + 0.5 * (nodes + 1.0)) / parts).reshape(-1)
-    points = all_faces[:-1, None] + size[:, None] * inner
-    return first - before, points, size[:, None] * np.tile(weights, parts) / (2.0 * parts)
-
-
-def _inside(first: int, count: int, cells: int) -> slice:
-    """Which of `count` cells from `first` on are in the box."""
-    return slice(max(0, -first), max(0, min(count, cells - first)))

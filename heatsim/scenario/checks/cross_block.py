@@ -136,7 +136,9 @@ def periodic_faces_come_in_pairs(boundary: Boundary) -> Iterator[KeyIssue]:
 
 
 def schedules_fit_the_run(time: Time, output: Output) -> Iterator[KeyIssue]:
-    """Nothing is to be recorded after the end or without end."""
+    """Nothing is to be recorded after the end or without end; a steady state is recorded once, whatever the times."""
+    if time.is_steady:
+        return
     base: Key = ("output",)
     schedules: list[tuple[Key, Schedule | Recorded]] = [
         ((*base, name), schedule)

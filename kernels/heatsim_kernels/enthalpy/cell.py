@@ -24,9 +24,8 @@ from heatsim_kernels.runtime.fma import fma
 
 AMBIENT = surface_balance.SURFACE_TERMS.index("ambient")
 NUMBERS = 6  # for each face of each kind: see `Medium`
-MAX_FACTOR_ITERATIONS = (
-    12  # passes at most where a coefficient follows the surface: right to 1e-5 up to h r = 1e5, h as the square
-)
+# Passes at most where a coefficient follows the surface. Newton's take some five; where h leaps, half of them bisect.
+MAX_FACTOR_ITERATIONS = 64
 
 
 class EnthalpyBox(NamedTuple):
@@ -251,11 +250,25 @@ def _walls(inlined, called, look, read):
         half_cell = read(medium.numbers, (kind * 6 + face) * NUMBERS + 5)
         factor = int64(read(walls.factor, place)) if walls.follow != 0 else int64(0)
         x, r, entering, less = T, zero, zero, zero
+        low, high, moved, sides = T, T, zero, 0
         # With k at the centre first, then midway between it and the surface; a factor likewise, then at the surface.
         for step in range(MAX_FACTOR_ITERATIONS if factor > 0 else 2):
             before, x = x, fma(r, entering, T)
-            if step > 1 and abs(x - before) <= walls.near * abs(x - given[AMBIENT]):
-                break
+            if factor > 0 and step > 0:
+                # The law at `before` is exact there and rises: the surface is on the side of it to which x moved. With
+                # both sides known, a step that leaves them or is hardly shorter than the last goes to their middle.
+                if x > before:
+                    low, sides = before, sides | 1
+                else:
+                    high, sides = before, sides | 2
+                outside = x <= low or x >= high or abs(x - before) > medium.half * abs(moved)
+                bisected = sides == 3 and outside and x != before
+                if bisected:
+                    x = fma(medium.half, high - low, low)
+                    entering = (x - T) / r
+                moved = x - before
+                if step > 1 and not bisected and abs(moved) <= walls.near * abs(x - given[AMBIENT]):
+                    break
             r = resistivity(fma(medium.half * r, entering, T), row, medium) * half_cell
             terms = given
             if factor > 0:

@@ -7,8 +7,11 @@
 
 All materials share one grid in u (and one in T) of equal segments, so a look-up is a multiply-add, a conversion to an
 integer, a load and a multiply-add; what differs is the row. The first and the last segment go on for ever: H and Phi
-are continued linearly. Where one material melts, the grid is laid so that solidus and liquidus fall on knots. A
-material that does not follow temperature has T = phi = u and w = 1, to the bit.
+are continued linearly. A material that does not follow temperature has T = phi = u and w = 1, to the bit.
+
+Solidus and liquidus fall on knots. The grid is laid so for the material that takes up most between the two. Of others
+that melt, H_ref and C_ref are changed a little, so that the melting range is a whole number of segments: u counts the
+same enthalpy from another zero in another unit.
 
 The tables are the material: energy is kept to rounding whatever they hold. T(u) at knots is exact, between them its
 error is C'/C du^2/8, which at 2048 segments over 2000 K is some 1e-4 K for metals.
@@ -19,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,7 +37,7 @@ class EnthalpyTables:
     likewise with `coldest` and `step`.
 
     reference: T_ref, on the absolute scale if there is radiation, K.
-    conductivity, capacity: (m,) k_ref, W/(m K), and C_ref, J/(m3 K), at T_ref.
+    conductivity, capacity: (m,) k_ref, W/(m K), and C_ref, J/(m3 K), at T_ref, or near it: see above.
     potentials, temperatures: (m, n, 2) a and b of phi = a + b*u and T = a + b*u.
     resistivities: (m, n, 2) a and b of w = a + b*T.
     knots: (m, n - 1) T at the knots; melted: (m, n - 1) share that has melted there.
@@ -131,21 +135,19 @@ def tabulate(
     segments: how many, at least.
     """
     all_curves = [curves(material) for material in materials]
-    origins = [enthalpy_at(of, reference) for of in all_curves]
     units = [_at_reference(material, reference) for material in materials]
-    capacity, conductivity = np.array([C for C, _ in units]), np.array([k for _, k in units])
-    low, width, count = _grid(materials, all_curves, origins, capacity, span or _span(materials, reference), segments)
+    conductivity = np.array([k for _, k in units])
+    scales = [_Scale(enthalpy_at(of, reference), C) for of, (C, _) in zip(all_curves, units, strict=True)]
+    low, width, count, scales = _grid(materials, all_curves, scales, span or _span(materials, reference), segments)
     u = low + width * np.arange(-1, count + 2)
-    rows = [
-        _rows(*each, reference, u) for each in zip(materials, all_curves, origins, capacity, conductivity, strict=True)
-    ]
+    rows = [_rows(*each, reference, u) for each in zip(materials, all_curves, scales, conductivity, strict=True)]
     potentials, temperatures, knots, melted = (np.array(part) for part in zip(*rows, strict=True))
     T = np.linspace(knots.min(), knots.max(), count + 1)
     step = T[1] - T[0]
     resistivities = np.array(
         [_resistivities(*each, reference, T) for each in zip(all_curves, conductivity, strict=True)]
     )
-    grids = low, width, float(T[0]), float(step)
+    grids, capacity = (low, width, float(T[0]), float(step)), np.array([scale.capacity for scale in scales])
     return EnthalpyTables(
         reference, *grids, conductivity, capacity, potentials, temperatures, resistivities, knots, melted
     )
@@ -165,53 +167,82 @@ def _span(materials: Sequence[EnthalpyMaterial], reference: float) -> tuple[floa
     return (float(low), float(high)) if low < high else (low - 1.0, low + 1.0)
 
 
+class _Scale(NamedTuple):
+    """What u counts of a material: (H - origin) / capacity; J/m3 and J/(m3 K)."""
+
+    origin: float
+    capacity: float
+
+    def state(self, enthalpy: float) -> float:
+        """u, K."""
+        return (enthalpy - self.origin) / self.capacity
+
+
 def _grid(
     materials: Sequence[EnthalpyMaterial],
     all_curves: Sequence[EnthalpyCurves],
-    origins: Sequence[float],
-    capacity: np.ndarray,
+    scales: Sequence[_Scale],
     span: tuple[float, float],
     segments: int,
-) -> tuple[float, float, int]:
-    """First knot, width and number of the segments between knots."""
-    ends = [
-        [(enthalpy_at(of, T) - origin) / C for T in span]
-        for of, origin, C in zip(all_curves, origins, capacity, strict=True)
-    ]
-    first, last = min(low for low, _ in ends), max(high for _, high in ends)
-    melting = [
-        (_last(of, of.melted == 0, origin) / C, _first(of, of.melted == 1, origin) / C)
-        for material, of, origin, C in zip(materials, all_curves, origins, capacity, strict=True)
-        if material.latent > 0
-    ]
+) -> tuple[float, float, int, list[_Scale]]:
+    """First knot, width and number of the segments between knots, and the scales that the materials then have."""
+    heats = [[enthalpy_at(of, T) for T in span] for of in all_curves]
+    first, last = _ends(heats, scales)
     width = (last - first) / segments
+    melting = {
+        number: (_last(of, of.melted == 0), _first(of, of.melted == 1))
+        for number, (material, of) in enumerate(zip(materials, all_curves, strict=True))
+        if material.latent > 0
+    }
+    scales = list(scales)
     if melting:
-        solid, liquid = max(melting, key=lambda each: each[1] - each[0])
-        first, last = min(first, *(low for low, _ in melting)), max(last, *(high for _, high in melting))
+        ranges = {number: [scales[number].state(heat) for heat in ends] for number, ends in melting.items()}
+        widest = max(ranges, key=lambda number: ranges[number][1] - ranges[number][0])
+        solid, liquid = ranges[widest]
         width = (liquid - solid) / ceil((liquid - solid) / width)
+        for number, ends in melting.items():
+            heats[number] += ends
+            if number != widest:
+                scales[number] = _with_knots(scales[number], *ends, solid, width)
+        first, last = _ends(heats, scales)
         first = solid - width * ceil((solid - first) / width)
-    return float(first), float(width), max(2, ceil((last - first) / width))
+    return float(first), float(width), max(2, ceil((last - first) / width)), scales
 
 
-def _last(of: EnthalpyCurves, chosen: np.ndarray, origin: float) -> float:
-    return float(of.enthalpy[np.flatnonzero(chosen)[-1]] - origin)
+def _ends(heats: Sequence[Sequence[float]], scales: Sequence[_Scale]) -> tuple[float, float]:
+    """The least and the greatest u of some enthalpies of each material."""
+    found = [scale.state(heat) for scale, of in zip(scales, heats, strict=True) for heat in of]
+    return min(found), max(found)
 
 
-def _first(of: EnthalpyCurves, chosen: np.ndarray, origin: float) -> float:
-    return float(of.enthalpy[np.flatnonzero(chosen)[0]] - origin)
+def _with_knots(scale: _Scale, solid: float, liquid: float, knot: float, width: float) -> _Scale:
+    """The scale changed so that these enthalpies are at u = knot and a whole number of widths from it; the first alone,
+    if they are less than half a width apart."""
+    count = round((liquid - solid) / (scale.capacity * width))
+    capacity = (liquid - solid) / (count * width) if count else scale.capacity
+    place = round((_Scale(scale.origin, capacity).state(solid) - knot) / width)
+    return _Scale(solid - capacity * (knot + place * width), capacity)
+
+
+def _last(of: EnthalpyCurves, chosen: np.ndarray) -> float:
+    return float(of.enthalpy[np.flatnonzero(chosen)[-1]])
+
+
+def _first(of: EnthalpyCurves, chosen: np.ndarray) -> float:
+    return float(of.enthalpy[np.flatnonzero(chosen)[0]])
 
 
 def _rows(
-    material: EnthalpyMaterial, of: EnthalpyCurves, origin: float, C: float, k: float, reference: float, u: np.ndarray
+    material: EnthalpyMaterial, of: EnthalpyCurves, scale: _Scale, k: float, reference: float, u: np.ndarray
 ) -> tuple[np.ndarray, ...]:
     """The lines, states, temperatures at knots and melted shares of one material; u: the knots, with one more at each
     end."""
     if material.is_linear:
         line = np.tile([0.0, 1.0], (len(u) - 1, 1))
         return line, line, u[1:-1], np.zeros(len(u) - 2)
-    at = state_at(of, origin + C * u)
+    at = state_at(of, scale.origin + scale.capacity * u)
     rise = at.temperature - reference
-    potential = (at.potential - float(state_at(of, np.array(origin)).potential)) / k
+    potential = (at.potential - float(state_at(of, np.array(enthalpy_at(of, reference))).potential)) / k
     return _lines(u, potential), _lines(u, rise), rise[1:-1], at.melted[1:-1]
 
 
