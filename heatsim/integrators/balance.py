@@ -75,6 +75,8 @@ class Balance:
         self._faces = self._assembly.faces(problem.dtype)
         self._nothing_outside = kernels.field(terms.shape, problem.dtype)
         self._solver: Solver | None = None
+        self._islands: Islands | None = None
+        self._islands_sought = False
         self._time_step, self._matrix_step = 0.0, 0.0
         self._a = self._zero = np.zeros(0)
 
@@ -162,17 +164,18 @@ class Balance:
         x = found.x + (self._kernels.total(rhs) - ties) / ties_of_one
         return replace(found, x=x if self._solved is None else x * self._solved)
 
-    def islands(self) -> Islands | None:
-        """The islands of the matrix of `prepare`, if there are several."""
+    def island_corrections(self, missing: Values) -> Values | None:
+        """By how much the islands of the first matrix of `prepare` are off, K, for the heat that is missing in each
+        cell, W; None where there is but one."""
         if self._solver is None:
             raise RuntimeError("prepare comes first")
-        get, operator = self._kernels.get, self._solver.operator
-        gx, gy, gz = (get(each) for each in self._faces)
-        return find_islands((gx, gy, gz), get(operator.s), None if self._chosen is None else get(self._chosen) > 0)
-
-    def corrections(self, islands: Islands, missing: Values) -> Values:
-        """Corrections of islands for the heat that is missing in each cell, W, on the device."""
-        return self._kernels.put(islands.corrections(np.asarray(self._kernels.get(missing))))
+        get, solved = self._kernels.get, self._chosen
+        if not self._islands_sought:
+            gx, gy, gz = (get(each) for each in self._faces)
+            chosen = None if solved is None else get(solved) > 0
+            self._islands = find_islands((gx, gy, gz), get(self._solver.operator.s), chosen)
+            self._islands_sought = True
+        return None if self._islands is None else self._kernels.put(self._islands.corrections(np.asarray(get(missing))))
 
     def _stored(self, x: Values) -> float:
         """Sum of C x, J."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from math import pi
+from math import inf, pi
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -139,25 +139,24 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
 
 def accurate_step(problem: Problem, tolerance: float) -> float:
     """The longest step with which explicit Euler is stable and must be accurate enough, s."""
-    control, first = problem.scenario.time, problem.events().after_start[0]
-    longest = min(problem.largest_step, tolerance * first / ERROR_CONSTANT)
-    if problem.walls.varies or problem.volume_sources.varies:
-        longest = min(longest, tolerance * control.end / (0.5 * pi * PERIODS))
-    return longest * (1 - 1e-9)
+    return min(problem.largest_step, *_longest_steps(problem, tolerance)) * (1 - 1e-9)
+
+
+def _longest_steps(problem: Problem, tolerance: float) -> tuple[float, float]:
+    """The longest steps that are many enough before the first event, and to follow inputs that depend on time, s."""
+    varies = problem.walls.varies or problem.volume_sources.varies
+    for_inputs = tolerance * problem.scenario.time.end / (0.5 * pi * PERIODS) if varies else inf
+    return tolerance * problem.events().after_start[0] / ERROR_CONSTANT, for_inputs
 
 
 def _refusal(problem: Problem, steps: int, tolerance: float) -> str:
     """Why explicit Euler would not be accurate enough, or ""."""
     if not allows_explicit_steps(problem):
         return "would need shorter steps to be stable"
-    first = problem.events().after_start[0]
-    step = problem.scenario.time.end / steps
-    if ERROR_CONSTANT * step > tolerance * first:
-        return f"has too few steps before t = {first:g} s for the tolerance"
-    varies = problem.walls.varies or problem.volume_sources.varies
-    if varies and 0.5 * pi * PERIODS * step > tolerance * problem.scenario.time.end:
-        return "has too few steps to follow inputs that depend on time"
-    return ""
+    step, (before_event, for_inputs) = problem.scenario.time.end / steps, _longest_steps(problem, tolerance)
+    if step > before_event:
+        return f"has too few steps before t = {problem.events().after_start[0]:g} s for the tolerance"
+    return "has too few steps to follow inputs that depend on time" if step > for_inputs else ""
 
 
 def _start(state: State) -> Advance:

@@ -44,7 +44,7 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
     balance.prepare(inputs, np.inf)
     driving = balance.norm(balance.flow(inputs, 0.0 * T, 0.0 * T))
     history = state.solver_statistics.residuals
-    accuracy, done, stuck, islands = 0.0, False, False, None
+    accuracy, done, stuck = 0.0, False, False
     while not (done or stuck) and state.solver_statistics.iterations < MAX_ITERATIONS:
         flow = balance.flow(inputs, T, balance.exchange(T))
         residual = 0.0 if accuracy else FIRST_RESIDUAL
@@ -58,8 +58,7 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
         state.solver_statistics.iterations += found.iterations
         done = found.converged and accuracy > 0.0
         if done or not found.converged:
-            islands = islands or _Islands(balance)
-            done = islands.correct(inputs, T, accuracy) and done
+            done = _balances_islands(balance, inputs, T, accuracy) and done
         stuck = not found.converged and found.iterations == 0  # a matrix so close to singular that rounding hides it
         accuracy = _accuracy(*balance.extent(T), tolerance)
         yield
@@ -70,23 +69,16 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
         raise NotConvergedError(f"the steady solver, in {state.solver_statistics.iterations} iterations,", history)
 
 
-class _Islands:
-    """The parts of a body that hardly exchange heat, found when they are first needed."""
-
-    def __init__(self, balance: Balance) -> None:
-        self._balance, self._found = balance, balance.islands()
-
-    def correct(self, inputs: BalanceInputs, T: Values, accuracy: float) -> bool:
-        """Give islands that are off by more than `accuracy` K their own balance; returns whether none was."""
-        balance = self._balance
-        if self._found is None:
-            return True
-        change = balance.corrections(self._found, balance.flow(inputs, T, balance.exchange(T)))
-        low, high = balance.extent(change)
-        if max(-low, high) <= accuracy:
-            return True
-        balance.assign(T + change)
-        return False
+def _balances_islands(balance: Balance, inputs: BalanceInputs, T: Values, accuracy: float) -> bool:
+    """Give islands that are off by more than `accuracy` K their own balance; returns whether none was."""
+    change = balance.island_corrections(balance.flow(inputs, T, balance.exchange(T)))
+    if change is None:
+        return True
+    low, high = balance.extent(change)
+    if max(-low, high) <= accuracy:
+        return True
+    balance.assign(T + change)
+    return False
 
 
 def _accuracy(low: float, high: float, tolerance: float) -> float:

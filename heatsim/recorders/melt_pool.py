@@ -35,7 +35,7 @@ class MeltPoolRecorder:
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         scenario, wanted = problem.scenario, problem.scenario.output.melt_pool
         assert wanted is not None
-        self.times = wanted.times(scenario.time.end)
+        self.times = wanted.times(scenario.time.last_time)
         self._isotherm, self._grid = wanted.temperature, problem.grid
         self._order = (0, 1) if wanted.along == "x" else (1, 0)
         materials = problem.materials()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf
 from typing import Annotated, Any, Literal, Self
 
@@ -181,11 +182,15 @@ class Output(ScenarioBlock):
 
     def times(self, end: float) -> tuple[float, ...]:
         """Return the times at which anything is recorded in a run from 0 to `end` [s], sorted and unique."""
-        values = [value for _, value in self]
-        parts = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
-        return tuple(
-            sorted({time for part in parts if isinstance(part, Schedule | Recorded) for time in part.times(end)})
-        )
+        return tuple(sorted({time for _, schedule in self.schedules() for time in schedule.times(end)}))
+
+    def schedules(self) -> Iterator[tuple[tuple[str | int, ...], Schedule | Recorded]]:
+        """The key below `output` and the schedule of each thing that is recorded."""
+        for name, value in self:
+            if isinstance(value, Schedule | Recorded):
+                yield (name,), value
+            elif isinstance(value, tuple):
+                yield from (((name, i), part) for i, part in enumerate(value) if isinstance(part, Schedule | Recorded))
 
     @model_validator(mode="after")
     def _has_each_field_once(self) -> Self:

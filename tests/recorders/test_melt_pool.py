@@ -102,3 +102,14 @@ def test_a_body_that_stays_cold_has_no_pool() -> None:
     grid = box(4)
     pool = measure_pool(np.full(grid.shape, 300.0), ISOTHERM, grid)
     assert pool == ((0.0, 0.0, 0.0), 0.0, 300.0)
+
+
+def test_a_steady_state_has_one_row(tmp_path: Path) -> None:
+    """A wall at 2000 K, the other at 1000 K: the isotherm of 1700 K lies at 0.3 of its thickness."""
+    ends = {"x_min": 2000, "x_max": 1000}
+    faces = "".join(f"boundary.{face} = {{ kind = 'fixed', temperature = {T} }}\n" for face, T in ends.items())
+    text = SCENARIO.replace('"euler"', '"steady"').replace("every = 1.0", "every = 1e-12") + faces
+    run_scenario(loads(text, tmp_path / "pool.toml"), tmp_path / "run")
+    with (tmp_path / "run" / "melt_pool.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert float(row["width [m]"]) == pytest.approx(0.09, rel=1e-6)

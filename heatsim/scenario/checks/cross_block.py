@@ -39,12 +39,12 @@ from heatsim.scenario.checks.materials_and_faces import (
 from heatsim.scenario.grid import Grid
 from heatsim.scenario.materials import Material
 from heatsim.scenario.model import Scenario
-from heatsim.scenario.output import MAX_TIMES, Output, Probe, Recorded, Schedule, Slice, Statistics
+from heatsim.scenario.output import MAX_TIMES, Output, Probe, Schedule, Slice, Statistics
 from heatsim.scenario.regions import Region
 from heatsim.scenario.sources import Source
 from heatsim.scenario.time_and_compute import Time
 from heatsim.scenario.toml.messages import quote
-from heatsim.scenario.toml.positions import Key, KeyIssue
+from heatsim.scenario.toml.positions import KeyIssue
 
 ROUNDING = 1e-9  # of the grid's size: a place on the upper face is inside
 FAR = 50.0  # times as far from the origin as the grid
@@ -139,16 +139,8 @@ def schedules_fit_the_run(time: Time, output: Output) -> Iterator[KeyIssue]:
     """Nothing is to be recorded after the end or without end; a steady state is recorded once, whatever the times."""
     if time.is_steady:
         return
-    base: Key = ("output",)
-    schedules: list[tuple[Key, Schedule | Recorded]] = [
-        ((*base, name), schedule)
-        for name, schedule in (("snapshots", output.snapshots), ("energy", output.energy))
-        if schedule
-    ]
-    schedules += [((*base, "slices", i), cut) for i, cut in enumerate(output.slices)]
-    schedules += [((*base, "probes", i), probe) for i, probe in enumerate(output.probes)]
-    schedules += [((*base, "regions", i), region) for i, region in enumerate(output.regions)]
-    for key, schedule in schedules:
+    for below, schedule in output.schedules():
+        key = ("output", *below)
         if schedule.every and time.end / schedule.every > MAX_TIMES:
             times = f"{time.end / schedule.every:.3g} times to time.end = {time.end:g} s"
             yield KeyIssue((*key, "every"), f"expected at most {MAX_TIMES} times, found {times}")

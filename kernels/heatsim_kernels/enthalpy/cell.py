@@ -232,6 +232,7 @@ def _walls(inlined, called, look, read):
     heat_entering, with_factor = map(inlined, (surface_balance.heat_entering, surface_balance.terms_with_factor))
     terms_at = surface_balance.build_terms_at(inlined, read)
     segment, temperature, resistivity = look.segment, look.temperature, look.resistivity
+    bracketed = inlined(_bracketed)
 
     @inlined
     def terms_near(x, factor, terms, medium, walls):
@@ -255,16 +256,8 @@ def _walls(inlined, called, look, read):
         for step in range(MAX_FACTOR_ITERATIONS if factor > 0 else 2):
             before, x = x, fma(r, entering, T)
             if factor > 0 and step > 0:
-                # The law at `before` is exact there and rises: the surface is on the side of it to which x moved. With
-                # both sides known, a step that leaves them or is hardly shorter than the last goes to their middle.
-                if x > before:
-                    low, sides = before, sides | 1
-                else:
-                    high, sides = before, sides | 2
-                outside = x <= low or x >= high or abs(x - before) > medium.half * abs(moved)
-                bisected = sides == 3 and outside and x != before
+                x, low, high, sides, bisected = bracketed(x, before, low, high, moved, sides, medium.half)
                 if bisected:
-                    x = fma(medium.half, high - low, low)
                     entering = (x - T) / r
                 moved = x - before
                 if step > 1 and not bisected and abs(moved) <= walls.near * abs(x - given[AMBIENT]):
@@ -287,6 +280,24 @@ def _walls(inlined, called, look, read):
         return difference
 
     return wall_heat, at_wall
+
+
+def _bracketed(x, before, low, high, moved, sides, half):
+    """Where to look for the temperature of a surface after `before`, whose law gives x; the bracket with `before`, and
+    whether it was halved. sides: 1 if `low` is known, 2 if `high` is.
+
+    The law at `before` is exact there and rises: the surface is on the side of it to which x moved. With both sides
+    known, a step that leaves them, or is not much shorter than the last, goes to their middle.
+    """
+    if x > before:
+        low, sides = before, sides | 1
+    else:
+        high, sides = before, sides | 2
+    outside = x <= low or x >= high or abs(x - before) > half * abs(moved)
+    bisected = sides == 3 and outside and x != before
+    if bisected:
+        x = fma(half, high - low, low)
+    return x, low, high, sides, bisected
 
 
 def _known_walls(inlined, read):
