@@ -75,8 +75,8 @@ def time_interleaved(
     """Time each subject once a round, for about `seconds`, after a warm-up of `batch` repetitions.
 
     The number of repetitions is found in the first round. It is a multiple of `batch`, and a multiple of
-    LONG_RUN_BATCHES batches if it is more than these: what a kernel does once for several repetitions is then hardly
-    ever done for fewer. A subject that has taken more than `patience` seconds in all sits out the remaining rounds.
+    LONG_RUN_BATCHES batches if it is more than these: what a kernel does once for several repetitions is then seldom
+    done for fewer. A subject that has taken more than `patience` seconds in all sits out the remaining rounds.
     """
     subjects = list(subjects)
     counts: dict[str, int] = {}

@@ -1,6 +1,6 @@
 """Integrators: each brings a state through time, or to its limit, by steps of its own.
 
-euler      explicit, by a stepper of `heatsim_kernels.stencil`, or `.enthalpy` if something follows temperature
+euler      explicit, by a stepper of `heatsim_kernels.stencil`, or `.enthalpy` if something depends on temperature
 rkl2       super time stepping, many explicit stages a step, by a stepper of `stencil`
 implicit   Runge-Kutta methods with implicit stages (`tableaus`), on the values of a field
 steady     the limit of long times, on the same

@@ -106,7 +106,7 @@ def _recommend_nonlinear(
     first = _estimate(EULER, inputs, refused)
     if not first.refused:
         seconds = first.steps * measure().step if full else 0.0
-        reason = 'its steps follow temperature at once; integrator = "implicit" takes longer ones, each far dearer'
+        reason = 'its steps are accurate enough; integrator = "implicit" takes fewer, each at many times the cost'
         return Recommendation(EULER.name, reason, tolerance, (replace(first, seconds=seconds),))
     step = accurate_step(problem, tolerance)
     shorter = problem.with_integrator(problem.scenario.time.integrator, tolerance, step)

@@ -1,4 +1,4 @@
-"""Islands: parts of a body that hardly exchange heat with each other.
+"""Islands: parts of a body that exchange little heat with each other.
 
 A poor contact leaves its two sides with temperatures of their own, which only their own small balances determine. There
 neither a small residual nor a small correction of the linear solver says that the temperature is right: the heat that

@@ -1,4 +1,4 @@
-"""A body whose materials and walls follow temperature, frozen at one state: a linear problem, for iterations."""
+"""A body whose materials and walls depend on temperature, frozen at one state: a linear problem, for iterations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Implicit Runge-Kutta steps of a body that follows temperature, each stage by Newton's iterations on the enthalpy.
+"""Implicit Runge-Kutta steps of a body that depends on temperature, each stage by Newton's iterations on the enthalpy.
 
 With d = a_ii and the rates F_j = G(t_j, T_j) of the earlier stages, stage i is solved for its state u_i:
 

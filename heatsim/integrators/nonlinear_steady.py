@@ -1,4 +1,4 @@
-"""The steady state of a body that follows temperature, by Picard's iterations.
+"""The steady state of a body that depends on temperature, by Picard's iterations.
 
 Materials and faces are frozen at the temperatures there are (`linearised`: between cells the conductance that gives the
 heat which flows, at walls the tangent), the linear problem is solved by multigrid, and so on until nothing

@@ -67,7 +67,7 @@ def require_nonlinear_integrator(scenario: Scenario) -> None:
     chosen = scenario.time.chosen
     if chosen is not None and not chosen.takes_nonlinear:
         key = ".".join(map(str, find_temperature_dependence(scenario) or ()))
-        message = f'"{chosen.name}" needs properties and faces that do not follow temperature, as {key} does'
+        message = f'"{chosen.name}" needs properties and faces that do not depend on temperature, as {key} does'
         hint = 'integrator = "euler" and "implicit" follow it, "steady" finds its limit'
         raise ScenarioError([scenario.issue_at(("time", "integrator"), message, hint)])
 

@@ -1,4 +1,4 @@
-"""Warnings about what a scenario says and only arrays show to be hardly meant.
+"""Warnings about mistakes in a scenario that only its arrays show.
 
 Whether the cells of a source or a patch, chosen by their centres, have the volume or area of its shape:
 

@@ -20,7 +20,7 @@ Temperature = Annotated[float, temperature()]
 
 
 class PropertyTable(ScenarioBlock):
-    """A property that follows temperature: straight lines between points, constant beyond them."""
+    """A property that depends on temperature: straight lines between points, constant beyond them."""
 
     T: Annotated[tuple[float, ...], temperatures(least=2)] = Field(
         description="Temperatures of the points, increasing [K or degC]"
@@ -35,7 +35,7 @@ class PropertyTable(ScenarioBlock):
 
 
 class ConductivityTable(PropertyTable):
-    """Conductivity that follows temperature: straight lines between points, constant beyond them.
+    """Conductivity that depends on temperature: straight lines between points, constant beyond them.
 
     It is the same along all axes.
     """
@@ -46,7 +46,7 @@ class ConductivityTable(PropertyTable):
 
 
 class HeatCapacityTable(PropertyTable):
-    """Heat capacity that follows temperature: straight lines between points, constant beyond them."""
+    """Heat capacity that depends on temperature: straight lines between points, constant beyond them."""
 
     value: Annotated[tuple[float, ...], numbers(HEAT_CAPACITY, least=2)] = Field(
         description="Specific heat capacity at the points [J/(kg K)]"

@@ -93,8 +93,8 @@ def choose_device(scenario: Scenario) -> DeviceChoice:
         message = f'"{kernel}" runs on device "{other}", found device "{device}"'
         raise ScenarioError([_issue_at_kernel(scenario, message)])
     if on_cuda and kernel not in NONLINEAR_SWEEPS and find_temperature_dependence(scenario) is not None:
-        message = f'"{kernel}" takes constants, and {_temperature_dependent_key(scenario)} follows temperature'
-        flaw = scenario.issue_at(("compute", "kernel"), message, 'kernel = "register" follows it, as "auto" does')
+        message = f'"{kernel}" takes constants, and {_temperature_dependent_key(scenario)} depends on temperature'
+        flaw = scenario.issue_at(("compute", "kernel"), message, 'kernel = "register" allows it, as "auto" does')
         raise ScenarioError([flaw])
     cells = prod(scenario.grid.cells)
     if (on_cuda or device == "cuda") and cells > MAX_GPU_CELLS:
@@ -130,7 +130,10 @@ def _fastest_cuda_kernel(scenario: Scenario) -> tuple[str, str]:
     if chosen and chosen.kernels:
         return chosen.kernels["cuda"], f"{chosen.name} solves linear systems"
     if find_temperature_dependence(scenario) is not None:
-        return "register", f"the fastest that follows temperature, as {_temperature_dependent_key(scenario)} does"
+        return (
+            "register",
+            f"the fastest where something depends on temperature, as {_temperature_dependent_key(scenario)} does",
+        )
     needed, there = _shared_memory(scenario, "temporal")
     if needed <= there:
         return "temporal", "the fastest: several steps a sweep where they can be fused, else those of register"
@@ -154,7 +157,7 @@ def _require_shared_memory(scenario: Scenario, kernel: str) -> None:
 
 
 def _temperature_dependent_key(scenario: Scenario) -> str:
-    """The key of what follows temperature, in words."""
+    """The key of something that depends on temperature, in words."""
     return ".".join(map(str, find_temperature_dependence(scenario) or ()))
 
 

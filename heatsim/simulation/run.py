@@ -107,7 +107,7 @@ def run_scenario(
     """Run a scenario and keep its results in the folder `output` (default: `outputs/<scenario>`).
 
     `watch` is told of progress about ten times a second and may end the run early by returning False; `warn` is told,
-    before the run, what the scenario says and hardly means. Raises `HeatsimError` in its kinds: invalid scenario,
+    before the run, probable mistakes in the scenario. Raises `HeatsimError` in its kinds: invalid scenario,
     folder that exists (unless `force`), no GPU, not finite. Nothing is written before the scenario has been found valid
     as a whole; what was written stays if the run fails later.
     """

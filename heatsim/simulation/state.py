@@ -130,7 +130,7 @@ class State:
 
     @property
     def cautions(self) -> list[str]:
-        """What has shown on the way to be hardly meant, or computed."""
+        """Warnings that came up during the run."""
         return [
             *range_warnings(self.problem, self.field.out_of_range()),
             *energy_warnings(self.problem, self.energy, self.time, self.field.host),

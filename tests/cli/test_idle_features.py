@@ -1,4 +1,4 @@
-"""What only arrays show to be hardly meant: contacts that never touch, power on ambients."""
+"""Probable mistakes that only the arrays show: contacts that never touch, power on ambients."""
 
 from __future__ import annotations
 

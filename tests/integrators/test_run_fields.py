@@ -26,7 +26,7 @@ def test_an_explicit_integrator_has_a_stepper_of_the_field() -> None:
     assert state.stepper.field is state.stages.field is state.field
 
 
-def test_of_materials_that_follow_temperature_steps_are_taken_but_no_stages() -> None:
+def test_of_temperature_dependent_materials_steps_are_taken_but_no_stages() -> None:
     state = state_of(FOLLOWING, integrator="euler", kernel="cpu")
     assert state.stepper.field is state.field
     with pytest.raises(TypeError, match="takes stages"):

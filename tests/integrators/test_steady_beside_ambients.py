@@ -1,4 +1,4 @@
-"""A steady state that follows temperature, beside an ambient in the grid: its cells keep their temperature."""
+"""A steady state that depends on temperature, beside an ambient in the grid: its cells keep their temperature."""
 
 from __future__ import annotations
 

@@ -114,9 +114,7 @@ def test_heat_in_is_heat_out_however_loose_the_tolerance(precision: str, toleran
 
 
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-6])
-def test_grains_that_hardly_exchange_heat_have_the_temperatures_of_their_balances(
-    tmp_path: Path, tolerance: float
-) -> None:
+def test_grains_with_poor_contacts_have_the_temperatures_of_their_balances(tmp_path: Path, tolerance: float) -> None:
     """Neither the residual nor the corrections of the linear solver see how far off they are. Exact: A T = q."""
     np.save(tmp_path / "grains.npy", np.random.default_rng(1).integers(0, 2, (1, 16, 16), np.int32))
     grains = {

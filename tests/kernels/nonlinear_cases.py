@@ -1,4 +1,4 @@
-"""Heat problems with materials that follow temperature, for the kernel tests, and a step of them in plain NumPy."""
+"""Heat problems with materials that depend on temperature, for the kernel tests, and a step of them in plain NumPy."""
 
 from __future__ import annotations
 

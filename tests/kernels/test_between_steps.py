@@ -81,7 +81,7 @@ def test_a_watch_sees_every_step() -> None:
     assert not seen["time_above"][never].any()
 
 
-def test_of_materials_that_follow_temperature_the_temperature_is_watched() -> None:
+def test_of_temperature_dependent_materials_the_temperature_is_watched() -> None:
     case = nonlinear(np.float64)
     sweep = EnthalpyCpuStepper(case.terms, np.dtype(np.float64))
     seen = watched(sweep, case, NONLINEAR, 1e-4)

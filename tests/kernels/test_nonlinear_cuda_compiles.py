@@ -1,4 +1,4 @@
-"""The CUDA kernels of materials that follow temperature compile without a GPU; and what they compile to."""
+"""The CUDA kernels of materials that depend on temperature compile without a GPU; and what they compile to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CUDA sweeps of materials that follow temperature on the simulator, in one process of its own, against the CPU."""
+"""CUDA sweeps of materials that depend on temperature on the simulator, in one process of its own, against the CPU."""
 
 from __future__ import annotations
 

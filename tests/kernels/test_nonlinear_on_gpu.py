@@ -1,4 +1,4 @@
-"""The CUDA sweeps of materials that follow temperature on a real device against the CPU."""
+"""The CUDA sweeps of materials that depend on temperature on a real device against the CPU."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PLACES: tuple[tuple[tuple[int, int, int], dict[str, Any]], ...] = (
 
 
 @pytest.mark.parametrize("movement", ["basic", "register"])
-def test_a_gpu_gives_the_bits_of_the_cpu_for_materials_that_follow_temperature(movement: str) -> None:
+def test_a_gpu_gives_the_bits_of_the_cpu_for_temperature_dependent_materials(movement: str) -> None:
     for (shape, options), dtype in product(PLACES, FLOATS):
         check_bits(movement, shape, options, dtype)
 

@@ -1,4 +1,4 @@
-"""Materials that follow temperature on the CPU: conservation, limits, and published solutions."""
+"""Materials that depend on temperature on the CPU: conservation, limits, and published solutions."""
 
 from __future__ import annotations
 

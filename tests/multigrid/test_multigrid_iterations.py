@@ -83,5 +83,5 @@ def test_an_implicit_step_takes_few(time_step: float) -> None:
     assert iterations(operator) <= 12
 
 
-def test_walls_that_hardly_conduct_take_few() -> None:
+def test_poorly_conducting_walls_take_few() -> None:
     assert iterations(steady(np.ones((40, 40, 40)), walls=(-1e-5,) * 6, dtype=np.float32)) <= 10

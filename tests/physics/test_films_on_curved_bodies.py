@@ -167,7 +167,7 @@ def test_the_film_of_an_oblique_cell_and_the_flux_through_it_are_exact() -> None
     assert [flux[0][0, 0, 0], flux[1][0, 0, 0]] == pytest.approx([POWER / 4, POWER / 4], rel=1e-8)
 
 
-CONSTANT = {"T": [0.0, 200.0], "value": [1e5, 1e5]}  # which is computed as what follows temperature
+CONSTANT = {"T": [0.0, 200.0], "value": [1e5, 1e5]}  # which is computed as what depends on temperature
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ FACTORS = {
 
 
 def allowed(row: Row) -> bool:
-    """Implicit steps have kernels of their own; what follows temperature takes two integrators and some kernels."""
+    """Implicit steps have kernels of their own; what depends on temperature takes two integrators and some kernels."""
     kernel, integrator = row.get("kernel"), row.get("integrator")
     if kernel and integrator and (integrator == "implicit") != (kernel in ("multigrid", ON_CUDA)):
         return False

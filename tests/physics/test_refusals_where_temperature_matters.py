@@ -1,4 +1,4 @@
-"""What cannot follow temperature is refused with its place, exit code 2."""
+"""What cannot depend on temperature is refused with its place, exit code 2."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def cooled(coefficient: str, **others: Any) -> str:
 
 
 LINEAR = (
-    'time.integrator: "{}" needs properties and faces that do not follow temperature, as materials.wall.conductivity'
+    'time.integrator: "{}" needs properties and faces that do not depend on temperature, as materials.wall.conductivity'
 )
 REFUSED = [
     (of("1 - T/50", boundary=both("x", fixed(80.0))), POSITIVE_K.format("0 to 80")),
@@ -94,7 +94,7 @@ REFUSED = [
     ),
     (
         setting(cooled("T"), "time", integrator="rkl2"),
-        'time.integrator: "rkl2" needs properties and faces that do not follow temperature, as boundary.x_min does',
+        'time.integrator: "rkl2" needs properties and faces that do not depend on temperature, as boundary.x_min does',
     ),
     (setting(of(), "time", integrator="rkl2"), LINEAR.format("rkl2")),
     (setting(of(), "time", integrator="steady"), "time.integrator: no steady state, or any number of them"),
@@ -127,11 +127,11 @@ def named(text: str, kernel: str) -> Scenario:
 
 @pytest.mark.parametrize("kernel", ["temporal", "shared", "coarsened"])
 def test_a_kernel_that_takes_constants_alone_is_refused_where_something_is_none(kernel: str) -> None:
-    with pytest.raises(ScenarioError, match=f'"{kernel}" takes constants, and materials.wall.conductivity follows'):
+    with pytest.raises(ScenarioError, match=f'"{kernel}" takes constants, and materials.wall.conductivity depends'):
         device_selection.choose_device(named(of(), kernel))
 
 
-def test_the_gpu_gets_the_kernel_that_follows_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_gpu_gets_the_temperature_dependent_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_selection, "gpu_name", lambda: "a GPU")
     choice = device_selection.choose_device(loads(setting(of(), "compute", device="cuda")))
     assert choice.kernel == "register"

@@ -1,7 +1,7 @@
 """Checks across the sections of a scenario that need no arrays, and warnings about valid scenarios.
 
 Checks run on the sections that are valid in themselves, so that one bad number does not hide what is wrong elsewhere.
-Warnings are about what a valid scenario says and hardly means.
+Warnings are about probable mistakes in a valid scenario.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def records_are_inside(grid: Grid, output: Output) -> Iterator[KeyIssue]:
 
 
 def _in_mm(grid: Grid, *places: float) -> str:
-    """A hint for places so far outside that they are hardly meant in metres."""
+    """A hint for places so far outside that they are probably not in metres."""
     reach = max(map(abs, (*grid.origin, *grid.upper)))
     return "in mm? lengths are in m" if max(map(abs, places)) > FAR * reach else ""
 

@@ -1,4 +1,4 @@
-"""What a sweep of materials that follow temperature is given: the terms of a problem, and what drives it.
+"""What a sweep of materials that depend on temperature is given: the terms of a problem, and what drives it.
 
 The state is u = (H - H_ref) / C_ref, K (see `tables`). Between cells of one material heat flows down the slope of
 Kirchhoff's potential, which is exact for steady flow whatever k(T), and right where a cell melts: the whole difference

@@ -1,4 +1,4 @@
-"""Materials that follow temperature, frozen at a field: a linear operator for Picard's iterations.
+"""Materials that depend on temperature, frozen at a field: a linear operator for Picard's iterations.
 
     q = G (T_n - T_c)     with the G that gives the heat which flows at this field, between cells
     q = q0 - U (T - T_c)  at walls, with radiation's tangent at the temperature of the surface

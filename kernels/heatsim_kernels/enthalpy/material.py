@@ -1,4 +1,4 @@
-"""A material that follows temperature: conductivity, heat capacity and latent heat, as exact curves of its enthalpy.
+"""A material that depends on temperature: conductivity, heat capacity and latent heat, as exact curves of its enthalpy.
 
     H(T) = integral of C dT  +  L * (share that has melted)          J/m3
     Phi(T) = integral of k dT                                        W/m     (Kirchhoff's transformation)
@@ -68,7 +68,7 @@ class EnthalpyMaterial:
 
     @property
     def is_linear(self) -> bool:
-        """Whether nothing follows temperature."""
+        """Whether nothing depends on temperature."""
         return self.latent == 0 and np.ptp(self.conductivity) == 0 and np.ptp(self.capacity) == 0
 
 

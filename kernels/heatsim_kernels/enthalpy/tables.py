@@ -7,7 +7,7 @@
 
 All materials share one grid in u (and one in T) of equal segments, so a look-up is a multiply-add, a conversion to an
 integer, a load and a multiply-add; what differs is the row. The first and the last segment go on for ever: H and Phi
-are continued linearly. A material that does not follow temperature has T = phi = u and w = 1, to the bit.
+are continued linearly. A material that does not depend on temperature has T = phi = u and w = 1, to the bit.
 
 Solidus and liquidus fall on knots. The grid is laid so for the material that takes up most between the two. Of others
 that melt, H_ref and C_ref are changed a little, so that the melting range is a whole number of segments: u counts the

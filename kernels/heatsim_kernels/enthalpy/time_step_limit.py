@@ -1,4 +1,4 @@
-"""The largest step at which explicit steps of materials that follow temperature keep the maximum principle."""
+"""The largest step at which explicit steps of materials that depend on temperature keep the maximum principle."""
 
 from __future__ import annotations
 

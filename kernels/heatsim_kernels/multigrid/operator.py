@@ -8,7 +8,7 @@
 A is symmetric, and positive definite as soon as one s is positive. Several materials, conductivity that depends on
 temperature, contact resistance, unequal cells, cells that are not solved: all of that is other numbers in g and s.
 A cell that is held exchanges nothing, and its row says s T = 0: the solver is to be asked for increments. Its s is
-small, so that the solver's coarse grids, which cannot tell it from the cells around, hardly feel it.
+small, so that the solver's coarse grids, which cannot tell it from the cells around, are little affected.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Conductivity and heat capacity that follow temperature, melting, radiating faces: physics that has exact answers."""
+"""Conductivity and heat capacity that depend on temperature, melting, radiating faces: physics with exact answers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_plate_between_a_heated_and_a_radiating_face_finds_the_temperature_tha
     assert done.temperature[0, 0] == pytest.approx(outside + 1000.0 * (1.0 - np.array([1, 3, 5, 7]) / 8), rel=1e-7)
 
 
-def test_an_ambient_in_the_grid_takes_the_heat_of_a_body_that_follows_temperature() -> None:
+def test_an_ambient_in_the_grid_takes_the_heat_of_a_temperature_dependent_body() -> None:
     text = case(
         [6, 1, 1],
         1.0,
@@ -171,7 +171,9 @@ EVERYTHING = case(
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("float64", 1e-12), ("float32", 1e-5)])
-def test_the_ledger_closes_with_everything_that_follows_temperature(run: Run, precision: str, tolerance: float) -> None:
+def test_the_ledger_closes_with_everything_that_depends_on_temperature(
+    run: Run, precision: str, tolerance: float
+) -> None:
     done = run(EVERYTHING.replace("float64", precision))
     assert float(done.temperature.max()) > 70.0  # part of it has melted
     assert 0.0 < float(done.state.melted_fraction().mean()) < 1.0
@@ -252,7 +254,7 @@ def test_what_a_run_would_take_is_estimated_where_something_follows_temperature(
     assert numbers["steps"] == (1 if integrator == "steady" else 10 * 271)  # snapshots times 0.27/tolerance
 
 
-@pytest.mark.parametrize(("cells", "reason"), [(4, "for the tolerance"), (400, "follow temperature")])
+@pytest.mark.parametrize(("cells", "reason"), [(4, "for the tolerance"), (400, "accurate enough")])
 def test_auto_takes_euler_where_something_follows_temperature(cells: int, reason: str) -> None:
     text = case([cells, 1, 1], 1.0, materials={"a": following(TABLE)}, boundary=both("x", fixed(50.0)))
     problem, _, taken = runs.resolve_auto(
