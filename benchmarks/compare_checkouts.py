@@ -1,12 +1,12 @@
-"""Compare the stencil kernels of two checkouts on the CPU: the same bits, and how fast each kernel is.
+"""Compare the stencil kernels of two checkouts: the same bits, and how fast each kernel is.
 
     python benchmarks/compare_checkouts.py ../before . --json kernels.json
 
 First both checkouts run a scenario in one material and in three, in both precisions, by explicit steps: every array
-that they write must be equal in all bits, or nothing is timed (exit code 1). Then `heatsim bench stencil --device
-cpu` of both is run in turn, round after round, the order changing from round to round. Reported is the median rate of
-each kernel, and the median of the rounds' ratios (second checkout over first), which other load of the machine
-disturbs least. A ratio below --least makes the exit code 1.
+that they write must be equal in all bits, or nothing is timed (exit code 1). Then `heatsim bench stencil` of both, on
+the CPU or with --device cuda on a GPU, is run in turn, round after round, the order changing from round to round.
+Reported is the median rate of each kernel, and the median of the rounds' ratios (second checkout over first), which
+other load of the machine disturbs least. A ratio below --least makes the exit code 1.
 
 Each checkout runs in processes of its own, found by PYTHONPATH. Needs only the standard library; the Python that runs
 it (or --python) must have heatsim's dependencies. Linux only.
@@ -46,6 +46,7 @@ THREE_MATERIALS = (
     + '\n[[regions]]\nmaterial = "c"\nwhere = "y + z > 0.05"\n'
 )
 PRECISIONS = ("float32", "float64")
+KERNEL_OF_FIELDS = {"cpu": "cpu", "cuda": "register"}  # by which the fields are computed that are compared
 
 # A digest of every array in the HDF5 files of a run folder, told by the Python that has h5py.
 DIGESTS = """
@@ -89,6 +90,10 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("checkouts", nargs=2, type=existing_checkout, metavar="CHECKOUT", help="before and after")
+    parser.add_argument(
+        "--device", choices=sorted(KERNEL_OF_FIELDS), default="cpu", help="where to compute (default cpu)"
+    )
+    parser.add_argument("--kernel", action="append", default=[], help="a kernel to time, may be repeated [all]")
     parser.add_argument("--size", default="256", help="cells an axis (default 256)")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each benchmark (default 5)")
     parser.add_argument("--seconds", type=float, default=0.2, help="time for one measurement (default 0.2)")
@@ -105,7 +110,7 @@ def _differing_fields(options: argparse.Namespace, folder: Path) -> list[str]:
         scenario = folder / f"materials_{materials}.toml"
         scenario.write_text(SCENARIO + regions, encoding="utf-8")
         for precision in PRECISIONS:
-            first, second = (_digests(options.python, path, scenario, precision, folder) for path in options.checkouts)
+            first, second = (_digests(options, path, scenario, precision, folder) for path in options.checkouts)
             if not first:
                 sys.exit("the run wrote no arrays")
             names = [name for name in first | second if first.get(name) != second.get(name)]
@@ -114,11 +119,14 @@ def _differing_fields(options: argparse.Namespace, folder: Path) -> list[str]:
     return found
 
 
-def _digests(python: str, checkout: Path, scenario: Path, precision: str, folder: Path) -> dict[str, str]:
+def _digests(
+    options: argparse.Namespace, checkout: Path, scenario: Path, precision: str, folder: Path
+) -> dict[str, str]:
     out = folder / "out"
-    _heatsim(python, checkout, ["run", str(scenario), "--device", "cpu", "--kernel", "cpu", "--output", str(out),
-                                "--force", "--set", f"compute.precision={precision}"], folder)  # fmt: skip
-    told = subprocess.run([python, "-c", DIGESTS, str(out)], capture_output=True, text=True, check=True)
+    arguments = ["run", str(scenario), "--device", options.device, "--kernel", KERNEL_OF_FIELDS[options.device]]
+    arguments += ["--output", str(out), "--force", "--set", f"compute.precision={precision}"]
+    _heatsim(options.python, checkout, arguments, folder)
+    told = subprocess.run([options.python, "-c", DIGESTS, str(out)], capture_output=True, text=True, check=True)
     return json.loads(told.stdout)
 
 
@@ -134,7 +142,8 @@ def _round(options: argparse.Namespace, number: int, folder: Path) -> tuple[Rate
 
 def _rates(options: argparse.Namespace, checkout: Path, folder: Path) -> Rates:
     file = folder / "found.json"
-    arguments = ["bench", "stencil", "--device", "cpu", "--size", options.size, "--precision", "both"]
+    arguments = ["bench", "stencil", "--device", options.device, "--size", options.size, "--precision", "both"]
+    arguments += [part for kernel in options.kernel for part in ("--kernel", kernel)]
     arguments += ["--materials", "1", "--materials", "3", "--seconds", str(options.seconds), "--json", str(file)]
     _heatsim(options.python, checkout, arguments, folder)
     rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
