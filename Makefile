@@ -33,7 +33,7 @@ test: lint
 
 # Rooms and words, scenario files and their messages, physics with the fewest compiled kernels, one whole run and its files.
 QUICK := tests/test_imports.py tests/test_pairwise.py tests/scenario tests/cli/test_messages.py tests/cli/test_run_results.py \
-  tests/physics/test_conservation.py tests/physics/test_decay_of_modes.py tests/kernels/test_kinds_of_cells.py \
+  tests/physics/test_conservation.py tests/physics/test_decay_of_modes.py tests/kernels/test_cell_classes.py \
   tests/kernels/test_temporal_plan.py tests/store/test_run_folder.py tests/store/test_snapshot_files.py \
   tests/plots/test_slice_pictures.py
 

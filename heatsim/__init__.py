@@ -37,15 +37,16 @@ def run(
     output: Path | str | None = None,
     *,
     force: bool = False,
-    watch: Callable[[Progress], bool] = lambda progress: True,
+    on_progress: Callable[[Progress], bool] = lambda progress: True,
 ) -> Run:
     """Run a scenario; the results go to the folder `output`, by default `outputs/<scenario>`.
 
-    `watch` is told of progress and may end the run early by returning False. Raises `heatsim.errors.HeatsimError`.
+    `on_progress` is told of progress and may end the run early by returning False. Raises
+    `heatsim.errors.HeatsimError`.
     """
     from heatsim.simulation import run as runs
 
-    return runs.run_scenario(scenario, output, force=force, watch=watch)
+    return runs.run_scenario(scenario, output, force=force, on_progress=on_progress)
 
 
 def open(run: Run | Path | str) -> xarray.Dataset:

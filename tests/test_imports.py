@@ -312,7 +312,7 @@ def test_one_file_alone_imports_numba_cuda() -> None:
         ("heatsim_kernels.runtime.fma", "from heatsim.errors import Flaw"),
         ("heatsim_kernels.runtime.fma", "import scipy"),
         ("heatsim_kernels.runtime.fma", "from heatsim_kernels.stencil import physics"),
-        ("heatsim_kernels.field.window_source", "from heatsim_kernels.stencil.terms import Forcing"),
+        ("heatsim_kernels.field.window_source", "from heatsim_kernels.stencil.coefficients import Forcing"),
         ("heatsim_kernels.stencil.heat_ledger", "from heatsim_kernels.enthalpy.coefficients import NonlinearForcing"),
         ("heatsim_kernels.multigrid.solver", "from heatsim_kernels.enthalpy import linearised"),
         ("heatsim_kernels.filter_bank.cuda.bank", "from heatsim_kernels.convolution import masks"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from helpers.pairwise import Row, missing_pairs, pairwise
 
-FACTORS = {"kernel": ("cpu", "basic", "register"), "precision": (32, 64), "walls": "abcd", "integrator": ("e", "i")}
+FACTORS = {"kernel": ("cpu", "basic", "register"), "precision": (32, 64), "boundary": "abcd", "integrator": ("e", "i")}
 
 
 def allowed(row: Row) -> bool:

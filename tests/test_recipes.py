@@ -63,9 +63,9 @@ from heatsim_kernels.stencil import SWEEPS
 case = next(each for each in cases(1) if min(each.field.shape) > 3)
 found = []
 for kernel in ("cpu", sys.argv[1]):
-    stepper = SWEEPS[kernel](case.terms, np.dtype("float32"))
+    stepper = SWEEPS[kernel](case.coefficients, np.dtype("float32"))
     stepper.field.put(case.field)
-    stepper.advance(STEP, 2, case.drive)
+    stepper.advance(STEP, 2, case.forcing)
     found.append(np.array(stepper.field.host()))
 assert found[0].tobytes() == found[1].tobytes() and np.ptp(found[0]) > 0
 print("equal bits")

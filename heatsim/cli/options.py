@@ -29,10 +29,10 @@ def print_error(message: str) -> None:
         click.echo(f"error: {line}", err=True)
 
 
-def print_warnings(cautions: Sequence[Issue | str]) -> None:
+def print_warnings(warnings: Sequence[Issue | str]) -> None:
     """Print warnings about the scenario and the run to stderr."""
-    for caution in cautions:
-        click.echo(f"warning: {caution}", err=True)
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
 
 
 def write_option(document: str, what: str) -> Callable[[F], F]:

@@ -52,18 +52,18 @@ def run(file: Path, overrides: tuple[str, ...], quiet: bool, as_json: bool, **op
     prepare_process()
     with progress.show_progress(scenario, quiet or as_json) as show, caught_signals() as caught:
 
-        def watch(progress: Progress) -> bool:
+        def on_progress(progress: Progress) -> bool:
             show(progress)
             return not caught
 
         output, force = options["output"], options["force"]
-        result = runs.run_scenario(scenario, output, force=force, watch=watch, warn=print_warnings)
+        result = runs.run_scenario(scenario, output, force=force, on_progress=on_progress, on_warnings=print_warnings)
     if as_json:
         click.echo(jsonlib.dumps({"folder": str(result.path), **result.info}, indent=2))
     elif not quiet:
         click.echo(summary.format_run(result.path, result.info))
     if quiet or as_json:
-        print_warnings(result.info["cautions"])
+        print_warnings(result.info["warnings"])
     if caught and not result.finished:
         sys.exit(128 + caught[0])
 
@@ -78,7 +78,7 @@ def _print_estimate(scenario: Scenario, as_json: bool) -> None:
     choice = device_selection.choose_device(scenario)
     device_selection.require_memory_for(scenario, choice, state_bytes(scenario))
     built = build_problem(scenario)
-    print_warnings(built.cautions())
+    print_warnings(built.warnings())
     problem, choice, taken = runs.resolve_auto(built, choice, full=True)
     if taken is None and not scenario.time.is_steady:
         taken = runs.recommend_integrator(problem)

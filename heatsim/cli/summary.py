@@ -43,7 +43,7 @@ def format_run(path: Path, info: dict[str, Any]) -> str:
             f"{info['energy']['relative_residual']:.1e} of the energy moved",
         ),
         *([("hot spots", _format_hottest(info))] if "hotspots" in info else []),
-        *(("caution", caution) for caution in info.get("cautions", ())),
+        *(("warning", warning) for warning in info.get("warnings", ())),
         ("results", f"{path}{os.sep}"),
     ]
     return format_table(rows)

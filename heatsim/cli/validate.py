@@ -23,7 +23,7 @@ def validate(files: tuple[Path, ...]) -> None:
         try:
             scenario = load(file)
             problem = build_problem(scenario)
-            print_warnings(problem.cautions())
+            print_warnings(problem.warnings())
         except HeatsimError as error:
             print_error(str(error))
             codes.append(error.exit_code)

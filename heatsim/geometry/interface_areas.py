@@ -23,7 +23,7 @@ from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.regions import Cylinder, Shape, Sphere
 
 OBLIQUE_FORMS = ("sphere", "cylinder", "where", "stl")  # forms that may be oblique
-LEVELS = 64  # factors between 1 and 2 that are told apart, so that kinds of cells stay few
+LEVELS = 64  # factors between 1 and 2 that are told apart, so that cell classes stay few
 _FLAT = 1e-3  # excess of a factor below which a surface counts as lying along the grid
 
 
@@ -37,12 +37,12 @@ class AreaFactors(NamedTuple):
 
 
 def find_area_factors(
-    scenario: Scenario, grid: CellGrid, painted: np.ndarray, contact: np.ndarray, solids: int
+    scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, contact: np.ndarray, solids: int
 ) -> AreaFactors | None:
     """The oblique surfaces that resist heat; None where there are none.
 
-    painted: (nz, ny, nx) the medium of each cell; contact: (m, m) resistance between media, m2 K/W, of which the first
-    `solids` are materials and the others ambients.
+    material_ids: (nz, ny, nx) the material of each cell; contact: (m, m) resistance between materials, m2 K/W, of which
+    the first `solids` are materials and the others ambients.
     """
     slanting = np.array([any(form in OBLIQUE_FORMS for form in region.forms) for region in scenario.regions], bool)
     solid = np.arange(len(contact)) < solids
@@ -50,8 +50,8 @@ def find_area_factors(
     if not slanting.any() or not resists.any():
         return None
     regions = last_regions(scenario, grid)
-    axis, lower, upper, region = _resisting_pairs(painted, regions, resists, slanting)
-    low, high = (solid[painted.reshape(-1)[cells]] for cells in (lower, upper))
+    axis, lower, upper, region = _resisting_pairs(material_ids, regions, resists, slanting)
+    low, high = (solid[material_ids.reshape(-1)[cells]] for cells in (lower, upper))
     own = np.where(low & ~(high & (regions.reshape(-1)[upper] == region)), lower, upper)
     factors = np.ones(len(axis))
     for number in np.unique(region).tolist():
@@ -64,16 +64,16 @@ def find_area_factors(
 
 
 def _resisting_pairs(
-    painted: np.ndarray, regions: np.ndarray, resists: np.ndarray, slanting: np.ndarray
+    material_ids: np.ndarray, regions: np.ndarray, resists: np.ndarray, slanting: np.ndarray
 ) -> tuple[np.ndarray, ...]:
     """Pairs of cells with a surface in between that resists heat and may be oblique: their axis, the flat indices of
-    the lower and the upper cell, and the region whose surface it is. resists (m, m): of two media."""
-    found, flat = [], painted.reshape(-1)
+    the lower and the upper cell, and the region whose surface it is. resists (m, m): of two materials."""
+    found, flat = [], material_ids.reshape(-1)
     for axis in range(3):
-        step = int(np.prod(painted.shape[3 - axis :]))
-        differs = np.flatnonzero(np.diff(painted, axis=2 - axis))
-        shape = tuple(n - (i == 2 - axis) for i, n in enumerate(painted.shape))
-        lower = np.ravel_multi_index(np.unravel_index(differs, shape), painted.shape)
+        step = int(np.prod(material_ids.shape[3 - axis :]))
+        differs = np.flatnonzero(np.diff(material_ids, axis=2 - axis))
+        shape = tuple(n - (i == 2 - axis) for i, n in enumerate(material_ids.shape))
+        lower = np.ravel_multi_index(np.unravel_index(differs, shape), material_ids.shape)
         region = np.maximum(regions.reshape(-1)[lower], regions.reshape(-1)[lower + step])
         keep = slanting[region] & resists[flat[lower], flat[lower + step]]
         found.append((np.full(int(keep.sum()), axis), lower[keep], lower[keep] + step, region[keep]))

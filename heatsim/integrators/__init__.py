@@ -60,14 +60,14 @@ def make_field(problem: Problem, kernel: str) -> RunField:
     """Allocate the field of a run, on the device and in the form that its integrator works on."""
     from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 
-    terms, solves = problem.terms, problem.scenario.time.solves
-    if isinstance(terms, NonlinearCoefficients):
-        return _make_enthalpy_field(problem, terms, kernel, solves)
+    coefficients, solves = problem.coefficients, problem.scenario.time.solves
+    if isinstance(coefficients, NonlinearCoefficients):
+        return _make_enthalpy_field(problem, coefficients, kernel, solves)
     if solves:
         return _make_solver_field(problem, kernel)
     from heatsim_kernels.stencil import SWEEPS
 
-    stepper = SWEEPS[kernel](terms, problem.dtype)
+    stepper = SWEEPS[kernel](coefficients, problem.dtype)
     return RunField(stepper.field, stepper, stepper)
 
 
@@ -78,25 +78,25 @@ def _make_solver_field(problem: Problem, kernel: str) -> RunField:
     if kernel == ON_CUDA:
         from heatsim_kernels.field.cuda.field import CudaField
 
-        return RunField(CudaField(problem.terms, problem.dtype, np.dtype(np.float64)), solver_device="cuda")
+        return RunField(CudaField(problem.coefficients, problem.dtype, np.dtype(np.float64)), solver_device="cuda")
     from heatsim_kernels.field.cpu.field import CpuField
 
-    return RunField(CpuField(problem.terms, problem.dtype, np.dtype(np.float64)))
+    return RunField(CpuField(problem.coefficients, problem.dtype, np.dtype(np.float64)))
 
 
-def _make_enthalpy_field(problem: Problem, terms: NonlinearCoefficients, kernel: str, solves: bool) -> RunField:
+def _make_enthalpy_field(problem: Problem, coefficients: NonlinearCoefficients, kernel: str, solves: bool) -> RunField:
     """A field that stores the enthalpy; for an integrator that solves in float64 on the host."""
     from dataclasses import replace
 
     import numpy as np
 
-    terms = replace(terms, ranges=problem.tabulated.told if problem.tabulated else ())
+    coefficients = replace(coefficients, ranges=problem.tabulated.documented if problem.tabulated else ())
     if solves:
         from heatsim_kernels.enthalpy.cpu.stepper import enthalpy_field
 
-        field = enthalpy_field(terms, problem.dtype, np.dtype(np.float64))
+        field = enthalpy_field(coefficients, problem.dtype, np.dtype(np.float64))
         return RunField(field, solver_device="cuda" if kernel == ON_CUDA else "cpu")
     from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 
-    stepper = NONLINEAR_SWEEPS[kernel](terms, problem.dtype)
+    stepper = NONLINEAR_SWEEPS[kernel](coefficients, problem.dtype)
     return RunField(stepper.field, stepper)

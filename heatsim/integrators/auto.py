@@ -178,7 +178,7 @@ def measure_step_cost(state: State) -> StepCost:
     # No longer than the end allows: no input is known after it.
     dt = min(problem.largest_step, problem.stability_limit, problem.scenario.time.end / batch)
 
-    stepper, field, drive = state.stepper, state.field, problem.drive(np.zeros(1), dt)
+    stepper, field, forcing = state.stepper, state.field, problem.forcing(np.zeros(1), dt)
 
     def steps() -> float:
         begun = time.perf_counter()
@@ -189,7 +189,7 @@ def measure_step_cost(state: State) -> StepCost:
     def sweeps() -> float:
         begun = time.perf_counter()
         for _ in range(TIMED_STEPS):
-            stepper.advance(dt, 1, drive)
+            stepper.advance(dt, 1, forcing)
         field.is_finite()
         return (time.perf_counter() - begun) / TIMED_STEPS
 

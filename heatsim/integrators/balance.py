@@ -1,10 +1,10 @@
 """The heat balance of every cell, which implicit and steady integrators solve, on the device of their field.
 
-    C dT/dt = G(t, T) = sources(t) + walls(t, T) - exchange(T)        W
+    C dT/dt = G(t, T) = sources(t) + boundary faces(t, T) - exchange(T)        W
 
-exchange is between neighbours, so its sum over all cells is zero to rounding; a wall passes g (a T + b) to the cell
-beside it, with the a and b of `Forcing` and g the conductance of the face. Ambients are walls inside the box: a is -1,
-b their temperature. Cells that are held take no part.
+exchange is between neighbours, so its sum over all cells is zero to rounding; a boundary face passes g (a T + b) to the
+cell beside it, with the a and b of `Forcing` and g the conductance of the face. Ambients are boundary faces inside the
+box: a is -1, b their temperature. Prescribed cells take no part.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Values = Any  # (nz, ny, nx): an array of NumPy, or `CudaValues`
 @dataclass(frozen=True)
 class BalanceInputs:
     """Sources and ways out at a time. sources: of each cell, W, or 0.0 if there are none; power: their sum; a, b: (m,)
-    of the walls, as in `Forcing`, then of the ambients; on the host."""
+    of the boundary faces, as in `Forcing`, then of the ambients; on the host."""
 
     sources: Values
     power: float
@@ -59,21 +59,27 @@ class Balance:
     """
 
     def __init__(self, problem: Problem, field: Field) -> None:
-        terms = problem.terms
+        coefficients = problem.coefficients
         self._kernels = kernels = solver_kernels(field.device)
-        self._problem, self._terms = problem, terms
+        self._problem, self._coefficients = problem, coefficients
         self.values: Values = _values_of(field)
-        self._assembly = Assembly(terms, kernels)
+        self._assembly = Assembly(coefficients, kernels)
         self._ways = self._assembly.boundary_heat
         self._still: BalanceInputs | None = None
         self._sources: tuple[Values, float] | None = None
-        uniform = terms.kinds is None
-        self.capacity: Values = float(terms.capacity[0]) if uniform else self._assembly.of_kinds(terms.capacity)
-        held = not terms.capacity.all()
-        self._solved: Values = self._assembly.of_kinds(terms.capacity > 0, np.float32) if held else None
-        self._chosen: Values = self._assembly.of_kinds(terms.capacity > 0, np.uint8) if held else None
+        uniform = coefficients.class_ids is None
+        self.capacity: Values = (
+            float(coefficients.capacity[0]) if uniform else self._assembly.spread_over_cells(coefficients.capacity)
+        )
+        prescribed = not coefficients.capacity.all()
+        self._solved: Values = (
+            self._assembly.spread_over_cells(coefficients.capacity > 0, np.float32) if prescribed else None
+        )
+        self._chosen: Values = (
+            self._assembly.spread_over_cells(coefficients.capacity > 0, np.uint8) if prescribed else None
+        )
         self._faces = self._assembly.faces(problem.dtype)
-        self._nothing_outside = kernels.field(terms.shape, problem.dtype)
+        self._nothing_outside = kernels.field(coefficients.shape, problem.dtype)
         self._solver: Solver | None = None
         self._islands: Islands | None = None
         self._islands_sought = False
@@ -93,25 +99,25 @@ class Balance:
         return sqrt(self._kernels.dot(values, values))
 
     def inputs(self, time: float) -> BalanceInputs:
-        """Sources and walls at a time, s. Raises `ScenarioError` for a value that is not finite then."""
+        """Sources and boundary faces at a time, s. Raises `ScenarioError` for a value that is not finite then."""
         if self._still is not None:
             return self._still
         problem = self._problem
-        drive = problem.linear_forcing(np.array([time]))
+        forcing = problem.linear_forcing(np.array([time]))
         if self._sources is None or problem.volume_sources.varies:
-            heated = drive.heat_table is not None or drive.heat_field is not None or bool(drive.deposits)
-            sources = self._assembly.sources(drive) if heated else 0.0
+            heated = forcing.heat_table is not None or forcing.heat_field is not None or bool(forcing.window_sources)
+            sources = self._assembly.sources(forcing) if heated else 0.0
             self._sources = sources, self._kernels.total(sources) if heated else 0.0
-        rises = problem.ambient_rises[: self._terms.ledger_size - 6]
-        a, b = np.append(drive.wall_a[0], -np.ones_like(rises)), np.append(drive.wall_b[0], rises)
+        offsets = problem.ambient_offsets[: self._coefficients.ledger_size - 6]
+        a, b = np.append(forcing.boundary_a[0], -np.ones_like(offsets)), np.append(forcing.boundary_b[0], offsets)
         inputs = BalanceInputs(*self._sources, a, b)
-        if not (problem.walls.varies or problem.volume_sources.varies):
+        if not (problem.boundary_faces.varies or problem.volume_sources.varies):
             self._still = inputs
         return inputs
 
     def exchange(self, T: Values) -> Values:
         """Heat that each cell gives to its neighbours, W."""
-        out = self._kernels.field(self._terms.shape, np.float64)
+        out = self._kernels.field(self._coefficients.shape, np.float64)
         self._kernels.sweep(self._faces, self._nothing_outside, T, None, None, out)
         return out
 
@@ -123,12 +129,12 @@ class Balance:
 
     def entering(self, inputs: BalanceInputs, T: Values) -> np.ndarray:
         """Heat that enters through each face and from each ambient, W."""
-        heat = np.zeros(self._terms.ledger_size)
+        heat = np.zeros(self._coefficients.ledger_size)
         heat[self._assembly.numbers] = self._ways.entering(T, inputs.a, inputs.b)
         return heat
 
     def prepare(self, inputs: BalanceInputs, time_step: float) -> None:
-        """Have `solve` solve with the matrix C/time_step + A of these walls; an infinite step leaves A.
+        """Have `solve` solve with the matrix C/time_step + A of these boundary faces; an infinite step leaves A.
 
         A matrix is kept for steps that differ by rounding of times. Raises `ValueError` if the matrix is singular.
         """
@@ -138,7 +144,7 @@ class Balance:
             return
         s = self._assembly.outside(inputs.a, self._problem.dtype, time_step)
         if self._solver is None:
-            self._solver = Solver(Operator(*self._faces, s, self._terms.periodic), self._kernels)
+            self._solver = Solver(Operator(*self._faces, s, self._coefficients.periodic), self._kernels)
         else:
             self._solver.set_outside(s)
         self._matrix_step, self._a = time_step, inputs.a

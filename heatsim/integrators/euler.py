@@ -34,8 +34,8 @@ RESPONSE_SECONDS = 0.1  # s of computing between looks at the clock and at signa
 
 ERROR_CONSTANT = 0.27  # of the jump times dt/t: half the greatest x^2 exp(-x) over all modes
 PERIODS = 3.0  # of inputs that depend on time, in a run, which Euler has to follow: dt/2 dT/dt behind them
-# Of eps/2 of the range an update: the greatest error measured, of a plate that cools slowly in air far colder; walls,
-# sources and modes lost a fifth of that or less.
+# Of eps/2 of the range an update: the greatest error measured, of a plate that cools slowly in air far colder; boundary
+# faces, sources and modes lost a fifth of that or less.
 ROUNDING_SHARE = 0.2
 
 
@@ -45,11 +45,11 @@ def advance(state: State, start: float, dt: float, first: int, count: int) -> No
     Times are start + n dt, not sums of dt, so that nothing drifts. `count` is at most `state.problem.batch`.
     """
     problem = state.problem
-    varies = problem.walls.varies or problem.volume_sources.varies
+    varies = problem.boundary_faces.varies or problem.volume_sources.varies
     steps = first + np.arange(max(1, count if varies else 1))
-    drive = problem.drive(start + dt * steps, dt)
-    state.stepper.advance(dt, count, drive)
-    for energy in problem.source_energy(drive, dt, count).tolist():  # one by one: the sum must not depend on batches
+    forcing = problem.forcing(start + dt * steps, dt)
+    state.stepper.advance(dt, count, forcing)
+    for energy in problem.source_energy(forcing, dt, count).tolist():  # one by one: the sum must not depend on batches
         state.source_energy += energy
     state.step += count
     state.time = start + dt * (first + count)
@@ -144,7 +144,7 @@ def accurate_step(problem: Problem, tolerance: float) -> float:
 
 def _longest_steps(problem: Problem, tolerance: float) -> tuple[float, float]:
     """The longest steps that are many enough before the first event, and to follow inputs that depend on time, s."""
-    varies = problem.walls.varies or problem.volume_sources.varies
+    varies = problem.boundary_faces.varies or problem.volume_sources.varies
     for_inputs = tolerance * problem.scenario.time.end / (0.5 * pi * PERIODS) if varies else inf
     return tolerance * problem.events().after_start[0] / ERROR_CONSTANT, for_inputs
 

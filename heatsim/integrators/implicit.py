@@ -7,7 +7,8 @@ With d = a_ii and the rates F_j = G(t_j, T_j) of the earlier stages, stage i is 
 
 F_i from the increment, not from A T_i: where cells are stiff A would multiply what error the solver left (Shampine,
 ACM Trans. Math. Software 6 (1980), section 4). G(t, T) of the old state is computed anew each step, so these errors do
-not add up. The heat of a step is dt sum b_i (sources + walls of stage i), which is what the cells store, to rounding.
+not add up. The heat of a step is dt sum b_i (sources + boundary faces of stage i), which is what the cells store, to
+rounding.
 
 The error of a step is estimated by the difference from the embedded method, with the matrix of the stages applied to it
 once more: without that it would be far too large in stiff cells (Hosea and Shampine 1996, section 4).

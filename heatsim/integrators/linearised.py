@@ -1,4 +1,5 @@
-"""A body whose materials and walls depend on temperature, frozen at one state: a linear problem, for iterations."""
+"""A body whose materials and boundary faces depend on temperature, frozen at one state: a linear problem, for
+iterations."""
 
 from __future__ import annotations
 
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
 
 MAX_SOLVER_ITERATIONS = 100  # the linear solver's, in each iteration on a nonlinear problem
 SOLVER_RESIDUAL = 1e-3  # residual of a linear solve: the next iteration mends what it leaves
-WEAK_COUPLING = 1e-3  # of the mean outside, the row of a held cell: see `multigrid.operator`
+WEAK_COUPLING = 1e-3  # of the mean outside, the row of a prescribed cell: see `multigrid.operator`
 
 
 class LinearisedProblem(NamedTuple):
-    """The operator at a state, W/K; passing: (nz, ny, nx) heat that walls, ambients and sources bring to each cell, W;
+    """The operator at a state, W/K; passing: (nz, ny, nx) heat that boundary faces, ambients and sources bring to each
+    cell, W;
     flow: the same with what its neighbours bring, W."""
 
     operator: Operator
@@ -29,43 +31,43 @@ class LinearisedProblem(NamedTuple):
     flow: np.ndarray
 
 
-def nonlinear_terms(problem: Problem) -> NonlinearCoefficients:
+def nonlinear_coefficients(problem: Problem) -> NonlinearCoefficients:
     """The coefficients of a temperature-dependent problem. Raises `TypeError` for a linear one."""
-    if not isinstance(problem.terms, NonlinearCoefficients):
+    if not isinstance(problem.coefficients, NonlinearCoefficients):
         raise TypeError("the problem is linear: it has no enthalpy")
-    return problem.terms
+    return problem.coefficients
 
 
 def nonlinear_forcing(problem: Problem, time: float) -> NonlinearForcing:
     """The boundary values and sources of a temperature-dependent problem at a time, s."""
-    drive: object = problem.drive(np.array([time]))
-    if not isinstance(drive, NonlinearForcing):
+    forcing: object = problem.forcing(np.array([time]))
+    if not isinstance(forcing, NonlinearForcing):
         raise TypeError("the problem is linear: it has no enthalpy")
-    return drive
+    return forcing
 
 
 class EnteringHeat:
     """What enters a body through its faces and from ambients."""
 
-    def __init__(self, terms: NonlinearCoefficients) -> None:
-        self._stepper = NONLINEAR_SWEEPS["cpu"](terms, np.dtype(np.float64))
+    def __init__(self, coefficients: NonlinearCoefficients) -> None:
+        self._stepper = NONLINEAR_SWEEPS["cpu"](coefficients, np.dtype(np.float64))
 
-    def at(self, u: np.ndarray, drive: NonlinearForcing) -> np.ndarray:
+    def at(self, u: np.ndarray, forcing: NonlinearForcing) -> np.ndarray:
         """The heat through each face and from each ambient at the state u, W: that of an explicit step of a second."""
         before = self._stepper.heat_entered()
         self._stepper.field.put_state(u)
-        self._stepper.advance(1.0, 1, drive)
+        self._stepper.advance(1.0, 1, forcing)
         return np.asarray(self._stepper.heat_entered() - before)
 
 
 def linearise_problem(
-    terms: NonlinearCoefficients, u: np.ndarray, T: np.ndarray, drive: NonlinearForcing
+    coefficients: NonlinearCoefficients, u: np.ndarray, T: np.ndarray, forcing: NonlinearForcing
 ) -> LinearisedProblem:
-    """A body at the state u, whose temperatures are T, with the first row of `drive`."""
-    operator, heat = linearised(terms, u, drive)
+    """A body at the state u, whose temperatures are T, with the first row of `forcing`."""
+    operator, heat = linearised(coefficients, u, forcing)
     passing = heat - operator.s * T
-    exchange = cpu.field(terms.shape, np.float64)
-    cpu.sweep((operator.gx, operator.gy, operator.gz), np.zeros(terms.shape), T, None, None, exchange)
+    exchange = cpu.field(coefficients.shape, np.float64)
+    cpu.sweep((operator.gx, operator.gy, operator.gz), np.zeros(coefficients.shape), T, None, None, exchange)
     return LinearisedProblem(operator, passing, passing - exchange)
 
 

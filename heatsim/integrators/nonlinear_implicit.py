@@ -4,11 +4,11 @@ With d = a_ii and the rates F_j = G(t_j, T_j) of the earlier stages, stage i is 
 
     C (u_i - u)/(d dt) = sum over j < i of a_ij/d F_j + G(t_i, T(u_i))
 
-An iteration freezes conductances and walls at T(u_i) (`frozen`), takes T(u) for a straight line there, solves for the
-change of T, and adds the enthalpy that belongs to it: change/(dT/du). A cell that melts at one temperature has all but
-no slope, so it takes up heat and stays as warm as it is. Where a line ends, the next iteration goes on along the next.
-An iteration that does not come closer is halved. Swaminathan and Voller, Metallurgical Transactions B 23 (1992)
-651-664; when to end: Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8.
+An iteration freezes conductances and boundary faces at T(u_i) (`frozen`), takes T(u) for a straight line there, solves
+for the change of T, and adds the enthalpy that belongs to it: change/(dT/du). A cell that melts at one temperature has
+all but no slope, so it takes up heat and stays as warm as it is. Where a line ends, the next iteration goes on along
+the next. An iteration that does not come closer is halved. Swaminathan and Voller, Metallurgical Transactions B 23
+(1992) 651-664; when to end: Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8.
 
 Rates, errors and methods are those of `implicit`. What iterations leave is put right by a shift of all states at
 the end of a step, so that cells store what has entered, to rounding.
@@ -33,8 +33,8 @@ from heatsim.integrators.linearised import (
     EnteringHeat,
     diagonal_coupling,
     linearise_problem,
+    nonlinear_coefficients,
     nonlinear_forcing,
-    nonlinear_terms,
 )
 from heatsim.integrators.step_control import TrialStep
 from heatsim.integrators.tableaus import TR_BDF2, Tableau
@@ -62,9 +62,9 @@ class NonlinearTrialStep(TrialStep):
 
 
 class NonlinearInputs(NamedTuple):
-    """Walls at a time, and what sources release in each cell, W."""
+    """Boundary faces at a time, and what sources release in each cell, W."""
 
-    walls: NonlinearForcing
+    boundary: NonlinearForcing
     sources: np.ndarray
 
 
@@ -84,12 +84,12 @@ class NonlinearImplicit:
 
     def __init__(self, state: State, tableau: Tableau = TR_BDF2) -> None:
         self._state, self.tableau = state, tableau
-        self._terms = terms = nonlinear_terms(state.problem)
+        self._coefficients = coefficients = nonlinear_coefficients(state.problem)
         self._kernels = solver_kernels(state.solver_device)
-        self._material = terms.of_kinds(terms.material)
-        self._capacity = np.broadcast_to(terms.of_kinds(terms.capacity), terms.shape)
+        self._material = coefficients.spread_over_cells(coefficients.material)
+        self._capacity = np.broadcast_to(coefficients.spread_over_cells(coefficients.capacity), coefficients.shape)
         self._solved = self._capacity > 0
-        self._entering_heat = EnteringHeat(terms)
+        self._entering_heat = EnteringHeat(coefficients)
         self._solver: Solver | None = None
         self._still: NonlinearInputs | None = None
         self._slope: np.ndarray | None = None  # of u over time, in the last step: what the next is guessed from
@@ -135,40 +135,40 @@ class NonlinearImplicit:
     def _inputs(self, time: float) -> NonlinearInputs:
         if self._still is not None:
             return self._still
-        problem, shape = self._state.problem, self._terms.shape
-        drive = nonlinear_forcing(problem, time)
-        rates = window_heating_rate(window_sources_of(drive.deposits, 0), shape)
-        if drive.heat_table is not None:
-            rates = rates + self._terms.of_kinds(drive.heat_table[0])
-        if drive.heat_field is not None:
-            rates = rates + drive.heat_scale[0] * drive.heat_field
-        walls = replace(drive, heat_table=None, heat_field=None, deposits=())
-        inputs = NonlinearInputs(walls, self._capacity * rates)
-        if not (problem.walls.varies or problem.volume_sources.varies):
+        problem, shape = self._state.problem, self._coefficients.shape
+        forcing = nonlinear_forcing(problem, time)
+        rates = window_heating_rate(window_sources_of(forcing.window_sources, 0), shape)
+        if forcing.heat_table is not None:
+            rates = rates + self._coefficients.spread_over_cells(forcing.heat_table[0])
+        if forcing.heat_field is not None:
+            rates = rates + forcing.heat_scale[0] * forcing.heat_field
+        boundary = replace(forcing, heat_table=None, heat_field=None, window_sources=())
+        inputs = NonlinearInputs(boundary, self._capacity * rates)
+        if not (problem.boundary_faces.varies or problem.volume_sources.varies):
             self._still = inputs
         return inputs
 
     def _temperature(self, u: np.ndarray) -> np.ndarray:
         """Rises of temperature, K."""
-        return self._terms.tables.temperature(u, self._material)
+        return self._coefficients.tables.temperature(u, self._material)
 
     def _look(self, inputs: NonlinearInputs, u: np.ndarray) -> NonlinearStage:
-        flow = linearise_problem(self._terms, u, self._temperature(u), inputs.walls).flow
+        flow = linearise_problem(self._coefficients, u, self._temperature(u), inputs.boundary).flow
         rate = np.where(self._solved, flow + inputs.sources, 0.0)
-        return NonlinearStage(inputs, u, rate, self._entering_heat.at(u, inputs.walls))
+        return NonlinearStage(inputs, u, rate, self._entering_heat.at(u, inputs.boundary))
 
     def _stage(
         self, elapsed: float, earlier: np.ndarray | float, guess: np.ndarray, dt: float, accuracy: float
     ) -> tuple[NonlinearStage, Operator]:
         """A stage so long after the present, and the operator that its last iteration was solved with; `earlier`: what
         the stages before it add, W."""
-        terms, solved, old = self._terms, self._solved, self._present.u
+        coefficients, solved, old = self._coefficients, self._solved, self._present.u
         inputs, ties = self._inputs(self._state.time + elapsed), self._capacity / (self.tableau.diagonal * dt)
         u, step, sizes = np.where(solved, guess, old), 1.0, [np.inf]
         T = self._temperature(u)
         for _ in range(MAX_ITERATIONS):
-            operator, _, flow = linearise_problem(terms, u, T, inputs.walls)
-            slope = np.maximum(terms.tables.slope(u, self._material), MIN_SLOPE)
+            operator, _, flow = linearise_problem(coefficients, u, T, inputs.boundary)
+            slope = np.maximum(coefficients.tables.slope(u, self._material), MIN_SLOPE)
             missing = np.where(solved, earlier + inputs.sources + flow - ties * (u - old), 0.0)
             operator = replace(operator, s=diagonal_coupling(operator.s + ties / slope, solved))
             change = np.where(solved, self._change(operator, missing), 0.0)
@@ -179,7 +179,7 @@ class NonlinearImplicit:
                 break
             if _has_converged(sizes, max(accuracy, MIN_ACCURACY * float(np.abs(T).max()))):
                 rate = np.where(solved, ties * (u - old) - earlier, 0.0)
-                return NonlinearStage(inputs, u, rate, self._entering_heat.at(u, inputs.walls)), operator
+                return NonlinearStage(inputs, u, rate, self._entering_heat.at(u, inputs.boundary)), operator
             step = max(0.5 * step, MIN_DAMPING) if sizes[-1] > sizes[-2] else min(1.0, 2.0 * step)
         self._state.solver_statistics.residuals = sizes[1:]
         when = f"the implicit step from t = {self._state.time:g} s, in {len(sizes) - 1} iterations,"

@@ -1,7 +1,7 @@
 """The steady state of a body that depends on temperature, by Picard's iterations.
 
 Materials and faces are frozen at the temperatures there are (`linearised`: between cells the conductance that gives the
-heat which flows, at walls the tangent), the linear problem is solved by multigrid, and so on until nothing
+heat which flows, at boundary faces the tangent), the linear problem is solved by multigrid, and so on until nothing
 changes. A step that does not shrink the change is halved. Patankar, Numerical Heat Transfer and Fluid Flow, 1980,
 sections 4.2-3 and 4.2-5.
 """
@@ -24,8 +24,8 @@ from heatsim.integrators.linearised import (
     EnteringHeat,
     diagonal_coupling,
     linearise_problem,
+    nonlinear_coefficients,
     nonlinear_forcing,
-    nonlinear_terms,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 MAX_ITERATIONS = 200  # Picard's
 TOLERANCE_SHARE = 0.1  # of the tolerance that the last change may be, for changes yet to come
-MAX_IMBALANCE = 1e-11  # of the heat that passes walls and sources: what may be missing in the ledger
+MAX_IMBALANCE = 1e-11  # of the heat that passes boundary faces and sources: what may be missing in the ledger
 ROUNDING = 1e-14  # of the temperatures: changes below are none
 MIN_DAMPING = 1 / 16
 MAX_MEAN_CHANGE_K = (
@@ -45,7 +45,7 @@ MAX_MEAN_CHANGE_K = (
 
 class LinearisedBalance(NamedTuple):
     """A frozen body as an operator, the heat that is missing in each cell (W), and in all of them as a share of what
-    passes walls and sources."""
+    passes boundary faces and sources."""
 
     operator: Operator
     missing: np.ndarray
@@ -60,11 +60,11 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
     the range. Raises `NotConvergedError`; the state then holds the last iterate.
     """
     problem, kernels = state.problem, solver_kernels(state.solver_device)
-    terms, drive = nonlinear_terms(problem), nonlinear_forcing(problem, 0.0)
-    u, material = np.array(state.field.state()), terms.of_kinds(terms.material)
-    solved = np.broadcast_to(terms.of_kinds(terms.capacity) > 0, terms.shape)
+    coefficients, forcing = nonlinear_coefficients(problem), nonlinear_forcing(problem, 0.0)
+    u, material = np.array(state.field.state()), coefficients.spread_over_cells(coefficients.material)
+    solved = np.broadcast_to(coefficients.spread_over_cells(coefficients.capacity) > 0, coefficients.shape)
     history, step, before, done = state.solver_statistics.residuals, 1.0, np.inf, False
-    balance = _balance(terms, u, drive, solved)
+    balance = _balance(coefficients, u, forcing, solved)
     while not done and len(history) < MAX_ITERATIONS:
         found = Solver(balance.operator, kernels).solve(
             balance.missing, tolerance=SOLVER_RESIDUAL, max_iterations=MAX_SOLVER_ITERATIONS
@@ -74,25 +74,25 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
         if not np.isfinite(largest):
             raise NotFiniteError("the steady state is not finite: a source or boundary value is too large")
         step = max(0.5 * step, MIN_DAMPING) if largest > before else min(1.0, 2.0 * step)
-        T = terms.tables.temperature(u, material) + step * change
-        u, before = terms.tables.state_of(T, material), largest
+        T = coefficients.tables.temperature(u, material) + step * change
+        u, before = coefficients.tables.state_of(T, material), largest
         extent = float(np.ptp(T)) or 1.0
-        balance = _balance(terms, u, drive, solved)
+        balance = _balance(coefficients, u, forcing, solved)
         history.append(largest / extent)
         state.solver_statistics.iterations += found.iterations
         settled = largest <= ROUNDING * float(np.abs(T).max())
         done = settled or (largest <= TOLERANCE_SHARE * tolerance * extent and balance.imbalance <= MAX_IMBALANCE)
         yield
-    _finish(state, u, drive)
+    _finish(state, u, forcing)
     if not done:
         raise NotConvergedError(f"the steady solver, in {len(history)} iterations,", history)
 
 
 def _balance(
-    terms: NonlinearCoefficients, u: np.ndarray, drive: NonlinearForcing, solved: np.ndarray
+    coefficients: NonlinearCoefficients, u: np.ndarray, forcing: NonlinearForcing, solved: np.ndarray
 ) -> LinearisedBalance:
-    T = terms.tables.temperature(u, terms.of_kinds(terms.material))
-    operator, passing, flow = linearise_problem(terms, u, T, drive)
+    T = coefficients.tables.temperature(u, coefficients.spread_over_cells(coefficients.material))
+    operator, passing, flow = linearise_problem(coefficients, u, T, forcing)
     ties = operator.s + _extra_coupling(float(operator.s[solved].sum()), float(flow[solved].sum())) / solved.sum()
     scale = float(np.abs(passing[solved]).sum()) or 1.0
     imbalance = abs(float(passing[solved].sum())) / scale
@@ -108,14 +108,16 @@ def _extra_coupling(tied: float, missing: float) -> float:
     return max(0.0, needed - tied) if tied + needed > 0 else 1.0
 
 
-def _finish(state: State, u: np.ndarray, drive: NonlinearForcing) -> None:
+def _finish(state: State, u: np.ndarray, forcing: NonlinearForcing) -> None:
     """Leave u in the state, with a ledger in W."""
     problem = state.problem
     state.field.put_state(u)
-    state.entered[:] = EnteringHeat(nonlinear_terms(problem)).at(u, drive)
+    state.entered[:] = EnteringHeat(nonlinear_coefficients(problem)).at(u, forcing)
     state.source_energy = 0.0
-    if drive.heat_table is not None:
-        state.source_energy += float(drive.heat_table[0] @ (problem.terms.capacity * problem.kinds.count))
-    if drive.heat_field is not None:
-        state.source_energy += float(drive.heat_scale[0]) * problem.volume_sources.field_power()
+    if forcing.heat_table is not None:
+        state.source_energy += float(
+            forcing.heat_table[0] @ (problem.coefficients.capacity * problem.cell_classes.count)
+        )
+    if forcing.heat_field is not None:
+        state.source_energy += float(forcing.heat_scale[0]) * problem.volume_sources.field_power()
     state.time, state.step = np.inf, 1

@@ -37,7 +37,7 @@ from heatsim.integrators.step_control import (
 )
 
 if TYPE_CHECKING:
-    from heatsim_kernels.stencil.terms import Forcing
+    from heatsim_kernels.stencil.coefficients import Forcing
 
     from heatsim.problem import Problem
     from heatsim.simulation.state import State
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 MIN_STAGES, MAX_STAGES = 3, 511
 ERROR_ORDER = 3  # of the error of a step, as a power of it
 DEFAULT_TOLERANCE = 1e-3  # of the range of temperatures, where time.tolerance is left out
-MAX_FIELDS = 5  # on the device, where walls or sources depend on time
+MAX_FIELDS = 5  # on the device, where boundary faces or sources depend on time
 WARM_UP = 12.0  # stability limits: a super step so long has stages enough to be taken several at once
 
 # Of the jump times (dt/t)^3, the largest error of a step dt at age t: of a decaying mode, most x^3 exp(-x), 1.34, times
@@ -91,12 +91,12 @@ class Rkl2Scheme:
     def rounded(self, dtype: np.dtype) -> tuple[RkStage, ...]:
         """The stages as sweeps of a precision take them; with the weights of these very numbers, so that the energy
         ledger agrees with the field."""
-        kind = np.dtype(dtype).type
+        real = np.dtype(dtype).type
         stages = []
         for mu, nu, rate, gamma in zip(self.mu, self.nu, self.mu_tilde, self.gamma_tilde, strict=True):
-            before, first, of_now = (float(kind(value)) for value in (nu, gamma / self.mu_tilde[0], rate))
+            before, first, of_now = (float(real(value)) for value in (nu, gamma / self.mu_tilde[0], rate))
             stage = RkStage(mu, before, first, of_now, weight=0.0)
-            stages.append(stage._replace(mu=1.0 - stage.nu if stage.of_two else float(kind(mu))))
+            stages.append(stage._replace(mu=1.0 - stage.nu if stage.of_two else float(real(mu))))
         return tuple(stage._replace(weight=w) for stage, w in zip(stages, stage_weights(stages), strict=True))
 
 
@@ -178,7 +178,7 @@ def defect_rounding(dtype: np.dtype, size: float, rate: float, limit: float) -> 
 
 def longest_step(problem: Problem, tolerance: float) -> float:
     """The longest step that the scenario allows and the most stages are stable over, s."""
-    varies = problem.walls.varies or problem.volume_sources.varies
+    varies = problem.boundary_faces.varies or problem.volume_sources.varies
     most = rkl2_scheme(max_stages(problem.dtype, tolerance, varies))
     return min(problem.largest_step, most.limit * problem.stability_limit)
 
@@ -195,8 +195,8 @@ class Rkl2:
         """`tolerance`: what `longest` steps must leave of the precision."""
         problem = state.problem
         self._state, self._stepper = state, state.stages
-        self._varies = problem.walls.varies or problem.volume_sources.varies
-        self._drive: Forcing | None = None
+        self._varies = problem.boundary_faces.varies or problem.volume_sources.varies
+        self._forcing: Forcing | None = None
         self._checked = state.solver_statistics.stages  # stages that had been taken at the last look
         self.longest = longest_step(problem, tolerance)  # s
 
@@ -252,20 +252,20 @@ class Rkl2:
         for first in range(0, scheme.stages, at_once):
             some = stages[first : first + at_once]
             times = state.time + dt * np.array(scheme.c[first : first + len(some)])
-            drive = self._inputs(times)
-            self._stepper.take_stages(dt, some, first, drive)
+            forcing = self._inputs(times)
+            self._stepper.take_stages(dt, some, first, forcing)
             shares = [stage.weight for stage in some]
-            released += float(problem.source_energy(drive, dt, len(some)) @ np.array(shares))
+            released += float(problem.source_energy(forcing, dt, len(some)) @ np.array(shares))
         state.solver_statistics.stages += scheme.stages
         return released
 
     def _inputs(self, times: np.ndarray) -> Forcing:
-        """Walls and sources at some times, s; those that do not change are made once."""
+        """Boundary faces and sources at some times, s; those that do not change are made once."""
         if self._varies:
             return self._state.problem.linear_forcing(times)
-        if self._drive is None:
-            self._drive = self._state.problem.linear_forcing(times[:1])
-        return self._drive
+        if self._forcing is None:
+            self._forcing = self._state.problem.linear_forcing(times[:1])
+        return self._forcing
 
 
 def _start(state: State) -> Advance:
@@ -287,7 +287,7 @@ def _warm_up(state: State) -> None:
 def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     tolerance = inputs.tolerance
     problem = inputs.problem.with_integrator(RKL2.name, tolerance)
-    limit, varies = problem.stability_limit, problem.walls.varies or problem.volume_sources.varies
+    limit, varies = problem.stability_limit, problem.boundary_faces.varies or problem.volume_sources.varies
     share = step_share(tolerance, ERROR_ORDER, ERROR_CONSTANT)
     longest = longest_step(problem, tolerance)
     steps, sweeps = foresee_steps(problem, share, longest, lambda dt: 1 + stages_for(dt / limit))

@@ -1,7 +1,8 @@
 """The steady state: the limit in which no cell gains heat, solved for directly by multigrid.
 
-A T = sources + walls is solved for a correction of the state there is, and again for a correction of that (iterative
-refinement), until another cycle would change no cell by more than the tolerance. The ledger is one of rates, in W.
+A T = sources + boundary faces is solved for a correction of the state there is, and again for a correction of that
+(iterative refinement), until another cycle would change no cell by more than the tolerance. The ledger is one of rates,
+in W.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
 Integrators only step; here are step sizes, rejected steps, and the time.
 
 Steps under error control are counted before anything is computed, by a model. What starts with a jump, of the initial
-temperature at a wall or of a source, has no time scale but its age; so a step under error control is a share of the
-age, which the tolerance sets, and many more than the stability limit once it is old. Smooth problems need fewer steps
-than that. A beam that moves heats every place on its way anew: a step is a share of the time in which it passes one.
+temperature at a boundary face or of a source, has no time scale but its age; so a step under error control is a share
+of the age, which the tolerance sets, and many more than the stability limit once it is old. Smooth problems need fewer
+steps than that. A beam that moves heats every place on its way anew: a step is a share of the time in which it passes
+one.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ STEP_ERROR_SHARE = 0.2  # of the tolerance that the estimated error of a step ma
 ERRORS_ADD_BELOW = {2: 0.05, 3: 1e-4}
 MIN_STEP_ERROR = 1e-11  # of a step, as a share of the range: what is less is rounding
 SOLVER_ACCURACY = 0.02  # of the error allowed in a step: accuracy of the linear solver
-MIN_RISE_K = 1e-9  # K; what is so small is rounding
+MIN_RANGE_K = 1e-9  # K; what is so small is rounding
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 5.0  # on the step that the error estimate asks for
 MIN_GROWTH = 1.25  # a step that would grow by less stays: another size makes another matrix, and a rejection is dear
 # Of a beam that passes a place in a standard deviation s, T''' is about 0.4 jump/s^3, the heating rate being a normal
@@ -119,7 +120,7 @@ class ErrorControl:
     """Steps as large as the tolerance allows.
 
     The estimated error of a step, the largest of any cell, is kept below `allowed_step_error` times the rise, which is
-    the hottest less the coldest temperature of any cell that is not held so far, in K. Steps between two events are
+    the hottest less the coldest temperature of any solved cell so far, in K. Steps between two events are
     equal; a step grows only if that is worth another matrix. `order`: power of the step with which its error falls;
     `longest`: step allowed, s.
     """
@@ -151,7 +152,7 @@ class ErrorControl:
 
     def _try(self, dt: float) -> tuple[TrialStep | None, float]:
         """An attempt, or None if it is rejected, and by what factor the step should change."""
-        accuracy = SOLVER_ACCURACY * self._share * max(self._high - self._low, MIN_RISE_K)
+        accuracy = SOLVER_ACCURACY * self._share * max(self._high - self._low, MIN_RANGE_K)
         try:
             trial_step = _compute_trial_step(self._integrator, dt, accuracy)
         except NotConvergedError:
@@ -159,8 +160,8 @@ class ErrorControl:
                 raise
             return None, MIN_FACTOR
         require_finite(isfinite(trial_step.error + trial_step.high - trial_step.low), self._state)
-        rise = max(self._high, trial_step.high) - min(self._low, trial_step.low)
-        error = trial_step.error / (self._share * max(rise, MIN_RISE_K))
+        temperature_range = max(self._high, trial_step.high) - min(self._low, trial_step.low)
+        error = trial_step.error / (self._share * max(temperature_range, MIN_RANGE_K))
         factor = min(max(SAFETY * max(error, 1e-12) ** (-1 / self._order), MIN_FACTOR), MAX_FACTOR)
         return (trial_step if error <= 1.0 or dt <= self._least else None), factor
 

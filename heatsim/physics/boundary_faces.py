@@ -92,7 +92,7 @@ class BoundaryFaces:
         return any(values is None for values in self._fixed)
 
     @property
-    def jumps(self) -> frozenset[float]:
+    def discontinuities(self) -> frozenset[float]:
         """Times at which a value of a face jumps, s."""
         values = [value for patch in self for value in patch.condition.inputs.values()]
         return discontinuity_times(values, self._scenario.time.end)
@@ -320,11 +320,11 @@ def _at_cells(points: Points, cells: np.ndarray) -> Points:
 
 
 class SurfaceConditions:
-    """The conditions of the six faces of a nonlinear problem, in the order of its wall values.
+    """The conditions of the six faces of a nonlinear problem, in the order of its boundary values.
 
     Into a surface at T_s goes  flux + h (ambient - T_s) + emissivity sigma (surroundings^4 - T_s^4)  in W/m2: see
-    `NonlinearForcing.walls`, whose terms these are. A given temperature is a coefficient h without bound. Factors of T
-    on h and the emissivity are apart: see `tabulate_boundary_factors`.
+    `NonlinearForcing.boundary_faces`, whose terms these are. A given temperature is a coefficient h without bound.
+    Factors of T on h and the emissivity are apart: see `tabulate_boundary_factors`.
     """
 
     def __init__(self, faces: BoundaryFaces, entries: np.ndarray | None) -> None:
@@ -333,12 +333,12 @@ class SurfaceConditions:
         self._still = None if faces.varies else self._values(np.zeros(1))
 
     def at(self, times: np.ndarray) -> np.ndarray:
-        """(k, terms, wall_size) at each time; k = 1 if nothing depends on time."""
+        """(k, terms, boundary_size) at each time; k = 1 if nothing depends on time."""
         return self._values(times) if self._still is None else self._still
 
     def fastest(self, times: np.ndarray) -> np.ndarray:
-        """(k, terms, wall_size) values with which heat is exchanged no slower than at any of some times: the greatest,
-        and, where they vary, once more with the coldest ambients."""
+        """(k, terms, boundary_size) values with which heat is exchanged no slower than at any of some times: the
+        greatest, and, where they vary, once more with the coldest ambients."""
         if self._still is not None:
             return self._still
         ambients = [SURFACE_TERMS.index(name) for name in ("ambient", "surroundings")]

@@ -56,7 +56,7 @@ class Materials:
 
 
 def make_materials(scenario: Scenario) -> Materials:
-    """The media of a scenario."""
+    """The materials and ambients of a scenario."""
     names, materials = list(scenario.materials), list(scenario.materials.values())
     ambients = list(scenario.ambients.values())
     solids, count = len(materials), len(materials) + len(ambients)
@@ -104,25 +104,25 @@ class MaterialProperties(NamedTuple):
     """A material of the kernels, and the temperatures for which the scenario says what it is like, K."""
 
     material: kernel.EnthalpyMaterial
-    told: Range
+    documented: Range
 
 
-def material_properties(scenario: Scenario, name: str, reach: TemperatureBounds) -> MaterialProperties:
+def material_properties(scenario: Scenario, name: str, bounds: TemperatureBounds) -> MaterialProperties:
     """The properties of a material. Raises `ScenarioError` for an expression that is not finite and positive at a
     temperature that is sure to occur."""
     given = scenario.materials[name]
     zero = ABSOLUTE_ZERO[scenario.temperature_unit]
-    knots, told = _knots(given, zero, reach)
+    knots, documented = _knots(given, zero, bounds)
     k, c = (_values(getattr(given, key), knots + zero) for key in UNITS)
     for key, values in zip(UNITS, (k, c), strict=True):
-        _require_positive(scenario, name, key, values, knots, reach.known)
-    good = _unbroken(knots, reach.known, k, c)
+        _require_positive(scenario, name, key, values, knots, bounds.known)
+    good = _unbroken(knots, bounds.known, k, c)
     knots, k, c = knots[good], k[good], c[good]
     if not isinstance(given.conductivity, PropertyTable | Expression) and np.ptp(c) == 0:
         knots, k, c = knots[:1], k[:1], c[:1]
     elif any(isinstance(getattr(given, key), Expression) for key in UNITS):
-        told = max(told[0], float(knots[0])), min(told[1], float(knots[-1]))
-    return MaterialProperties(kernel.EnthalpyMaterial(knots, k, given.density * c, **_latent(given, zero)), told)
+        documented = max(documented[0], float(knots[0])), min(documented[1], float(knots[-1]))
+    return MaterialProperties(kernel.EnthalpyMaterial(knots, k, given.density * c, **_latent(given, zero)), documented)
 
 
 def least_capacity(scenario: Scenario, known: Range) -> float:
@@ -131,14 +131,14 @@ def least_capacity(scenario: Scenario, known: Range) -> float:
     return min(each.density * float(_values(each.heat_capacity, T).min()) for each in scenario.materials.values())
 
 
-def _knots(given: Material, zero: float, reach: TemperatureBounds) -> tuple[np.ndarray, Range]:
+def _knots(given: Material, zero: float, bounds: TemperatureBounds) -> tuple[np.ndarray, Range]:
     """Temperatures at which to take the properties, and the range of the tables among them, K."""
     tables = [getattr(given, key) for key in UNITS if isinstance(getattr(given, key), PropertyTable)]
     knots = [np.array(table.T) - zero for table in tables]
-    told = max((each[0] for each in knots), default=-np.inf), min((each[-1] for each in knots), default=np.inf)
+    documented = max((each[0] for each in knots), default=-np.inf), min((each[-1] for each in knots), default=np.inf)
     if any(isinstance(getattr(given, key), Expression) for key in UNITS):
-        knots += [np.linspace(*reach.possible, EXPRESSION_POINTS), np.array(reach.known)]
-    return np.unique(np.concatenate(knots)) if knots else np.zeros(1), told
+        knots += [np.linspace(*bounds.possible, EXPRESSION_POINTS), np.array(bounds.known)]
+    return np.unique(np.concatenate(knots)) if knots else np.zeros(1), documented
 
 
 def _values(value: object, T: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import FaceResistances
 from heatsim_kernels.stencil import cell_classes as cells
-from heatsim_kernels.stencil.terms import AmbientFaces
+from heatsim_kernels.stencil.coefficients import AmbientFaces
 
 from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.geometry.interface_areas import AreaFactors
@@ -27,9 +27,11 @@ SAME_SIZE = 1e-9  # relative; cells of a layer differ by the rounding of their f
 
 @dataclass(frozen=True)
 class CellClasses:
-    """ids: (nz, ny, nx), or None for a single kind. Of each kind: its zone, the media beyond its six faces (its own
-    beyond a wall), rates of exchange (n, 6) 1/s, heat capacity (J/K) and volume (m3) of a cell, number of cells, its
-    faces, and factors on their film resistances (n, 6). taps: the faces between solids and ambients."""
+    """ids: (nz, ny, nx), or None for a single class. Of each cell class: its zone, the materials beyond its six faces
+    (its own beyond a boundary face), rates of exchange (n, 6) 1/s, heat capacity (J/K) and volume (m3) of a cell,
+    number of cells, its faces, and factors on their film resistances (n, 6). ambient_faces: the faces between solids
+    and
+    ambients."""
 
     ids: np.ndarray | None
     zone: np.ndarray
@@ -40,44 +42,51 @@ class CellClasses:
     count: np.ndarray
     faces: FaceResistances
     slopes: np.ndarray
-    taps: AmbientFaces | None
+    ambient_faces: AmbientFaces | None
 
 
 def make_cell_classes(
-    grid: CellGrid, zones: Zones, media: Materials, periodic: tuple[bool, bool, bool], slopes: AreaFactors | None = None
+    grid: CellGrid,
+    zones: Zones,
+    materials: Materials,
+    periodic: tuple[bool, bool, bool],
+    slopes: AreaFactors | None = None,
 ) -> CellClasses:
-    """The kinds of the cells of a grid; cells of one kind see the same media, sizes and slopes on all sides."""
+    """The cell classes of a grid; cells of one class see the same materials, sizes and slopes on all sides."""
     along = [find_axis_metrics(grid, axis, wraps) for axis, wraps in zip(AXES, periodic, strict=True)]
     ids, of_zone, factors = _split(np.zeros(grid.shape, np.uint8) if zones.ids is None else zones.ids, zones, slopes)
-    medium = np.array(zones.media)
+    material = np.array(zones.materials)
     x, y, z = (places.labels for places in along)
-    found = cells.classify_cells(ids, medium[of_zone], (x, y, z), periodic)
+    found = cells.classify_cells(ids, material[of_zone], (x, y, z), periodic)
     zone, beyond = of_zone[found.members[:, cells.OWN]], found.members[:, cells.BESIDE]
     slope = factors[found.members[:, cells.OWN]]
     at = found.members[:, cells.LABELS].T
-    own, measure = medium[zone], np.array([places.measure[label] for places, label in zip(along, at, strict=True)])
+    own, measure = material[zone], np.array([places.measure[label] for places, label in zip(along, at, strict=True)])
     volume = measure.prod(axis=0)
-    capacity = media.capacity[own] * volume
+    capacity = materials.capacity[own] * volume
     faces = FaceResistances(*np.zeros((4, len(own), 6)))
     conductance = np.zeros((len(own), 6))
     for face in range(6):
         axis, side = face // 2, along[face // 2].sides[face % 2]
-        label, other, k = at[axis], beyond[:, face], media.conductivity[axis]
+        label, other, k = at[axis], beyond[:, face], materials.conductivity[axis]
         across = np.delete(measure, axis, axis=0).prod(axis=0)
-        solid = other < media.solids
-        resistance = np.where(solid, media.contact[own, other], media.surface[other])
+        solid = other < materials.solids
+        resistance = np.where(solid, materials.contact[own, other], materials.surface[other])
         contact = slope[:, face] * resistance / side.area[label]
         half, behind = side.half[label] / k[own], np.where(solid, side.beyond[label] / k[other], 0.0)
         conductance[:, face] = across / (half + (behind + contact))
         for of_all, of_face in zip(faces[:3], (half, contact, behind), strict=True):
             of_all[:, face] = of_face / across
         faces.area[:, face] = across * side.area[label]
-    solved = own < media.solids
+    solved = own < materials.solids
     rates = np.divide(conductance, capacity[:, None], out=np.zeros_like(conductance), where=solved[:, None])
-    taps = _ambient_faces(
-        found.cells, (beyond >= media.solids) & solved[:, None], beyond - media.solids, len(media.temperature)
+    ambient_faces = _ambient_faces(
+        found.cells,
+        (beyond >= materials.solids) & solved[:, None],
+        beyond - materials.solids,
+        len(materials.temperature),
     )
-    return CellClasses(found.cells, zone, beyond, rates, capacity, volume, found.counts, faces, slope, taps)
+    return CellClasses(found.cells, zone, beyond, rates, capacity, volume, found.counts, faces, slope, ambient_faces)
 
 
 def _split(ids: np.ndarray, zones: Zones, slopes: AreaFactors | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -93,12 +102,14 @@ def _split(ids: np.ndarray, zones: Zones, slopes: AreaFactors | None) -> tuple[n
     return ids, np.append(np.arange(count), different[:, 0]), factors
 
 
-def _ambient_faces(ids: np.ndarray | None, tapped: np.ndarray, owner: np.ndarray, count: int) -> AmbientFaces | None:
-    """The faces of cells whose kind is `tapped` (n, 6) there, the ambients beyond being `owner` (n, 6)."""
-    if ids is None or not tapped.any():
+def _ambient_faces(
+    ids: np.ndarray | None, at_ambient: np.ndarray, owner: np.ndarray, count: int
+) -> AmbientFaces | None:
+    """The faces of cells whose class is `at_ambient` (n, 6) there, the ambients beyond being `owner` (n, 6)."""
+    if ids is None or not at_ambient.any():
         return None
     flat = ids.reshape(-1)
-    found = [np.flatnonzero(tapped[:, face][flat]) for face in range(6)]
+    found = [np.flatnonzero(at_ambient[:, face][flat]) for face in range(6)]
     places = np.concatenate(found)
     faces = np.repeat(np.arange(6, dtype=np.uint8), [len(each) for each in found])
     order = np.argsort(places, kind="stable")
@@ -127,8 +138,8 @@ class AxisMetrics(NamedTuple):
 
 
 def find_axis_metrics(grid: CellGrid, axis: str, wraps: bool) -> AxisMetrics:
-    """The classes of cells along "x", "y" or "z" that see the same on both sides; beyond a wall lies their mirror
-    image."""
+    """The classes of cells along "x", "y" or "z" that see the same on both sides; beyond a boundary face lies their
+    mirror image."""
     measure, (lower, upper) = grid.measure(axis), grid.halves(axis)
     area = np.ones(len(measure) + 1)
     if grid.coordinates == "cylindrical" and axis == "x":

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.multigrid.operator import find_boundary_couplings
+from heatsim_kernels.stencil.coefficients import StencilCoefficients
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
-from heatsim_kernels.stencil.terms import StencilCoefficients
 
 from heatsim.geometry.grid import AXES, FACE_AXES, FACES, CellGrid
 from heatsim.physics.materials import Materials
@@ -33,79 +33,81 @@ Vector = tuple[np.ndarray, np.ndarray, np.ndarray]
 def flux_and_gradient(
     grid: CellGrid,
     zones: Zones,
-    media: Materials,
-    kinds: CellClasses,
-    terms: StencilCoefficients,
+    materials: Materials,
+    cell_classes: CellClasses,
+    coefficients: StencilCoefficients,
     boundary: tuple[np.ndarray, ...],
-    rise: np.ndarray,
+    offset: np.ndarray,
 ) -> tuple[Vector, Vector]:
     """Heat flux, W/m2, and temperature gradient, K/m, along x, y, z at the cell centres. Both are 0 in ambients.
 
-    boundary: the values of the faces at the time of the field, a and b (1, wall_size) of a linear problem, else the
-    surface terms (1, terms, wall_size) alone; rise: the field (nz, ny, nx), K over the reference. Where conductivity
-    depends on temperature, each cell has that of its centre.
+    boundary: the values of the faces at the time of the field, a and b (1, boundary_size) of a linear problem, else the
+    surface terms (1, terms, boundary_size) alone; rise: the field (nz, ny, nx), K over the reference. Where
+    conductivity depends on temperature, each cell has that of its centre.
     """
-    of_zones = np.array(zones.media, np.uint8)
-    medium = of_zones.reshape(1, 1, 1) if zones.ids is None else of_zones[zones.ids]  # broadcasts to (nz, ny, nx)
-    k = _conductivity(media, terms, rise, medium)
-    inward = [_inward(grid, terms, number, rise, boundary) for number in range(len(FACES))]
-    flux = heat_flux(grid, rise, k, inward, terms.periodic, _resistances(media, kinds, medium))
+    of_zones = np.array(zones.materials, np.uint8)
+    material = of_zones.reshape(1, 1, 1) if zones.ids is None else of_zones[zones.ids]  # broadcasts to (nz, ny, nx)
+    k = _conductivity(materials, coefficients, offset, material)
+    inward = [_inward(grid, coefficients, number, offset, boundary) for number in range(len(FACES))]
+    flux = heat_flux(grid, offset, k, inward, coefficients.periodic, _resistances(materials, cell_classes, material))
     slope = gradient(flux, k)
     for vector in (flux, slope):
         for values in vector:
-            values[np.broadcast_to(medium >= media.solids, values.shape)] = 0.0
+            values[np.broadcast_to(material >= materials.solids, values.shape)] = 0.0
     return flux, slope
 
 
 def _conductivity(
-    media: Materials, terms: StencilCoefficients, rise: np.ndarray, medium: np.ndarray
+    materials: Materials, coefficients: StencilCoefficients, offset: np.ndarray, material: np.ndarray
 ) -> list[np.ndarray]:
     """Along x, y, z; infinite in ambients, which have a resistance at their surface alone."""
-    of_media = media.conductivity.copy()
-    of_media[:, media.solids :] = np.inf
-    resistivity: np.ndarray | float = 1.0  # k at the reference over k at a rise of temperature
-    if isinstance(terms, NonlinearCoefficients):
-        resistivity = terms.tables.resistivity(rise, terms.of_kinds(terms.material))
-    return [values[medium] / resistivity for values in of_media]
+    of_materials = materials.conductivity.copy()
+    of_materials[:, materials.solids :] = np.inf
+    resistivity: np.ndarray | float = 1.0  # k at the reference over k at a temperature offset
+    if isinstance(coefficients, NonlinearCoefficients):
+        resistivity = coefficients.tables.resistivity(offset, coefficients.spread_over_cells(coefficients.material))
+    return [values[material] / resistivity for values in of_materials]
 
 
-def _resistances(media: Materials, kinds: CellClasses, medium: np.ndarray) -> list[np.ndarray | float]:
+def _resistances(materials: Materials, cell_classes: CellClasses, material: np.ndarray) -> list[np.ndarray | float]:
     """Resistance beyond each cell along x, y, z, m2 K/W, with the film's of oblique surfaces as the solver has it."""
-    resistance = _contact(media, medium)
-    if kinds.ids is None or (kinds.slopes == 1.0).all():
+    resistance = _contact(materials, material)
+    if cell_classes.ids is None or (cell_classes.slopes == 1.0).all():
         return resistance
     for axis in range(3):
-        ids = np.moveaxis(kinds.ids, 2 - axis, -1)
+        ids = np.moveaxis(cell_classes.ids, 2 - axis, -1)
         beyond = np.roll(ids, -1, axis=-1)
-        slopes = np.maximum(kinds.slopes[:, 2 * axis + 1][ids], kinds.slopes[:, 2 * axis][beyond])
+        slopes = np.maximum(cell_classes.slopes[:, 2 * axis + 1][ids], cell_classes.slopes[:, 2 * axis][beyond])
         resistance[axis] = resistance[axis] * np.moveaxis(slopes, -1, 2 - axis)
     return resistance
 
 
-def _contact(media: Materials, medium: np.ndarray) -> list[np.ndarray | float]:
+def _contact(materials: Materials, material: np.ndarray) -> list[np.ndarray | float]:
     """Resistance between each cell and the next along x, y, z, m2 K/W, the last one and the first included; infinite
     between ambients."""
-    solid = np.arange(len(media.surface)) < media.solids
-    resistance = media.contact + np.where(solid, 0.0, media.surface) + np.where(solid, 0.0, media.surface)[:, None]
+    solid = np.arange(len(materials.surface)) < materials.solids
+    resistance = (
+        materials.contact + np.where(solid, 0.0, materials.surface) + np.where(solid, 0.0, materials.surface)[:, None]
+    )
     resistance[~solid[:, None] & ~solid] = np.inf
-    if medium.size == 1 or not resistance.any():
+    if material.size == 1 or not resistance.any():
         return [0.0, 0.0, 0.0]
-    return [resistance[medium, np.roll(medium, -1, axis=2 - axis)] for axis in range(3)]
+    return [resistance[material, np.roll(material, -1, axis=2 - axis)] for axis in range(3)]
 
 
 def _inward(
-    grid: CellGrid, terms: StencilCoefficients, face: int, rise: np.ndarray, boundary: tuple[np.ndarray, ...]
+    grid: CellGrid, coefficients: StencilCoefficients, face: int, offset: np.ndarray, boundary: tuple[np.ndarray, ...]
 ) -> np.ndarray | float:
     """Heat flux into the body through a face of the box, W/m2, as the plane of its cells."""
     axis = face // 2
-    if terms.closed[face]:
+    if coefficients.closed[face]:
         return 0.0
     shape = tuple(n for i, n in enumerate(grid.shape) if i != 2 - axis)
-    if isinstance(terms, NonlinearCoefficients):
-        return _through_surface(terms, face, rise, boundary[0]).reshape(shape)
+    if isinstance(coefficients, NonlinearCoefficients):
+        return _through_surface(coefficients, face, offset, boundary[0]).reshape(shape)
     a, b = (values[0] for values in boundary)
-    (way,) = (way for way in find_boundary_couplings(terms) if way.number == face)
-    heat = way.conductance * (a[way.entries] * rise.reshape(-1)[way.cells] + b[way.entries])
+    (way,) = (way for way in find_boundary_couplings(coefficients) if way.number == face)
+    heat = way.conductance * (a[way.entries] * offset.reshape(-1)[way.cells] + b[way.entries])
     area = _area(grid, face)
     through: np.ndarray = np.divide(heat.reshape(shape), area, out=np.zeros(shape), where=area > 0)
     return through
@@ -119,13 +121,19 @@ def _area(grid: CellGrid, face: int) -> np.ndarray:
     return np.asarray(np.outer(rows, columns) * (grid.span(name)[face % 2] if radial else 1.0))
 
 
-def _through_surface(terms: NonlinearCoefficients, face: int, rise: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Heat flux through a face of a nonlinear problem; values: (1, terms, wall_size), see `NonlinearForcing`."""
+def _through_surface(
+    coefficients: NonlinearCoefficients, face: int, offset: np.ndarray, values: np.ndarray
+) -> np.ndarray:
+    """Heat flux through a face of a nonlinear problem; values: (1, terms, boundary_size), see `NonlinearForcing`."""
     from heatsim_kernels.enthalpy.cpu.stepper import entering  # most runs have no use for the kernels there
 
-    cells = boundary_cells(terms.shape, face)
-    kinds = np.zeros(cells.size, np.intp) if terms.kinds is None else terms.kinds.reshape(-1)[cells].astype(np.intp)
-    return entering(terms, face, rise.reshape(-1)[cells], kinds, values)
+    cells = boundary_cells(coefficients.shape, face)
+    class_ids = (
+        np.zeros(cells.size, np.intp)
+        if coefficients.class_ids is None
+        else coefficients.class_ids.reshape(-1)[cells].astype(np.intp)
+    )
+    return entering(coefficients, face, offset.reshape(-1)[cells], class_ids, values)
 
 
 def heat_flux(

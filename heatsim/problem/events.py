@@ -32,7 +32,10 @@ class Events(NamedTuple):
 
 
 def find_events(
-    scenario: Scenario, breaks: Iterable[float], beams: Iterable[MovingBeam], recorded: Iterable[float] | None = None
+    scenario: Scenario,
+    input_times: Iterable[float],
+    beams: Iterable[MovingBeam],
+    recorded: Iterable[float] | None = None,
 ) -> Events:
     """The events of a run that goes through time.
 
@@ -41,7 +44,7 @@ def find_events(
     """
     end = scenario.time.end
     times = scenario.output.times(end) if recorded is None else recorded
-    kinks = frozenset(breaks)
+    kinks = frozenset(input_times)
     turns = (beam.path.turns for beam in beams)
     return Events(tuple(sorted({end, *kinks, *times})), kinks.difference(*turns))
 
@@ -52,7 +55,7 @@ def input_event_times(end: float, sources: VolumeSources, faces: BoundaryFaces) 
     Integrators evaluate inputs at both ends of a step, and would take the value on one side of a discontinuity for the
     whole step on the other: a step in between keeps this to a share MIN_STEP_SHARE of the run.
     """
-    jumps = frozenset(time for time in sources.jumps | faces.jumps if 0.0 < time < end)
+    discontinuities = frozenset(time for time in sources.discontinuities | faces.discontinuities if 0.0 < time < end)
     half = 0.5 * MIN_STEP_SHARE * end
-    times = (sources.bends - jumps).union(*((time - half, time + half) for time in jumps))
+    times = (sources.kinks - discontinuities).union(*((time - half, time + half) for time in discontinuities))
     return tuple(time for time in times if 0.0 < time < end)

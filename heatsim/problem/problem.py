@@ -12,8 +12,8 @@ import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
 from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
 from heatsim_kernels.field.time_statistics import StatisticsRequest
+from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
-from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
 from heatsim.errors import Issue, ScenarioError
 from heatsim.geometry.grid import AXES, CellGrid
@@ -30,7 +30,7 @@ from heatsim.problem.temperature_dependence import (
     TabulatedMaterials,
     find_temperature_bounds,
     input_range,
-    make_nonlinear_terms,
+    make_nonlinear_coefficients,
     require_nonlinear_integrator,
     sample_times,
     tabulate_boundary_factors,
@@ -49,29 +49,31 @@ from heatsim.problem.zones import StatisticsRegion, Zones, find_statistics_regio
 from heatsim.scenario import Scenario, find_temperature_dependence, find_warnings
 from heatsim.scenario.checks.materials_and_faces import find_crossing_temperature
 
-MAX_CLASSES_IN_BOUNDARY_VALUES = 4096  # beyond that wall values come one a boundary cell: fewer than six a kind
-_MAX_BATCH_VALUES = 2**20  # values of walls or heat in one batch of steps
+MAX_CLASSES_IN_BOUNDARY_VALUES = 4096  # beyond that boundary values come one a boundary cell: fewer than six a class
+_MAX_BATCH_VALUES = 2**20  # values of boundary faces or heat in one batch of steps
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is solved, in SI units. Temperatures are rises over `reference`, which is in the scenario's unit."""
+    """What is solved, in SI units. Temperatures are offsets from `reference`, which is in the scenario's unit."""
 
     scenario: Scenario
     grid: CellGrid
-    media: Materials
+    materials: Materials
     zones: Zones
-    kinds: CellClasses
-    terms: StencilCoefficients
-    walls: BoundaryFaces
-    wall_entries: np.ndarray | None  # which wall value of the zones serves each of the terms; None: they are the same
+    cell_classes: CellClasses
+    coefficients: StencilCoefficients
+    boundary_faces: BoundaryFaces
+    boundary_entries: (
+        np.ndarray | None
+    )  # which boundary face value of the zones serves each of the terms; None: they are the same
     volume_sources: VolumeSources
     initial: InitialField
     reference: float
     stability_limit: float  # s
     largest_step: float  # s
     dtype: np.dtype
-    parts: tuple[StatisticsRegion, ...]  # of which statistics are kept
+    statistics_regions: tuple[StatisticsRegion, ...]  # of which statistics are kept
     tabulated: TabulatedMaterials | None  # materials of a nonlinear problem,
     surfaces: SurfaceConditions | None  # and its faces
 
@@ -85,44 +87,44 @@ class Problem:
         changed = {"integrator": integrator, "tolerance": tolerance} | ({} if step is None else {"step": step})
         control = self.scenario.time.model_copy(update=changed)
         scenario = self.scenario.model_copy(update={"time": control})
-        varies = self.walls.varies or self.volume_sources.varies
+        varies = self.boundary_faces.varies or self.volume_sources.varies
         step = largest_step(scenario, self.stability_limit, varies, self.volume_sources.longest_step)
         return replace(self, scenario=scenario, largest_step=step)
 
     def initial_planes(self) -> Iterator[np.ndarray]:
-        """The initial rise, plane by plane (ny, nx), z upwards; ambients have their own temperature."""
-        of_media = np.concatenate((np.full(self.media.solids, np.nan), self.media.temperature))
+        """The initial offset, plane by plane (ny, nx), z upwards; ambients have their own temperature."""
+        of_materials = np.concatenate((np.full(self.materials.solids, np.nan), self.materials.temperature))
         for z, plane in enumerate(self.initial.planes()):
-            given = self.zones.plane(of_media[list(self.zones.media)], z)
+            given = self.zones.plane(of_materials[list(self.zones.materials)], z)
             yield (np.where(np.isnan(given), plane, given) - self.reference).astype(self.dtype)
 
     @property
-    def ambient_rises(self) -> np.ndarray:
+    def ambient_offsets(self) -> np.ndarray:
         """(m,) temperature of each ambient over the reference, K."""
-        return self.media.temperature - self.reference
+        return self.materials.temperature - self.reference
 
     @property
     def class_bytes(self) -> int:
-        """Bytes that the kinds of the cells take."""
-        return 0 if self.terms.kinds is None else self.terms.kinds.nbytes
+        """Bytes that the classes of the cells take."""
+        return 0 if self.coefficients.class_ids is None else self.coefficients.class_ids.nbytes
 
     @property
     def whole_capacity(self) -> float:
         """Heat capacity of all solids, J/K."""
-        return float(self.terms.capacity @ self.kinds.count)
+        return float(self.coefficients.capacity @ self.cell_classes.count)
 
     @property
-    def breaks(self) -> tuple[float, ...]:
+    def event_times(self) -> tuple[float, ...]:
         """Times at which steps have to end, s: those at which an input bends or jumps, which long steps would miss.
         Explicit Euler takes means over its steps, whatever they are."""
         chosen = self.scenario.time.chosen
         if chosen is None or not chosen.ends_at_kinks:
             return ()
-        return input_event_times(self.scenario.time.end, self.volume_sources, self.walls)
+        return input_event_times(self.scenario.time.end, self.volume_sources, self.boundary_faces)
 
     def events(self, recorded: Iterable[float] | None = None) -> Events:
         """The times at which steps have to end; recorded: see `find_events`."""
-        return find_events(self.scenario, self.breaks, self.volume_sources.beams, recorded)
+        return find_events(self.scenario, self.event_times, self.volume_sources.beams, recorded)
 
     @property
     def min_step(self) -> float:
@@ -131,20 +133,26 @@ class Problem:
 
     @property
     def batch(self) -> int:
-        """The most steps for which one `drive` can be made."""
+        """The most steps for which one `forcing` can be made."""
         rows = len(SURFACE_TERMS) if self.temperature_dependent else 1
-        walls = rows * self.terms.wall_size if self.walls.varies else 0
-        fitting = max(1, _MAX_BATCH_VALUES // max(walls, self.terms.kind_count if self.volume_sources.varies else 0, 1))
+        boundary_faces = rows * self.coefficients.boundary_size if self.boundary_faces.varies else 0
+        fitting = max(
+            1,
+            _MAX_BATCH_VALUES
+            // max(boundary_faces, self.coefficients.class_count if self.volume_sources.varies else 0, 1),
+        )
         return min(fitting, self.volume_sources.longest_batch or fitting)
 
-    def heat_at(self, rise: float) -> float:
-        """Heat over that at the reference of all solids, if they had one rise of temperature, J."""
-        if isinstance(self.terms, NonlinearCoefficients):
-            u = self.terms.tables.state_of(np.full(len(self.terms.material), rise), self.terms.material)
-            return float((self.terms.capacity * u) @ self.kinds.count)
-        return rise * self.whole_capacity
+    def heat_at(self, offset: float) -> float:
+        """Heat over that at the reference of all solids, if they had one temperature offset, J."""
+        if isinstance(self.coefficients, NonlinearCoefficients):
+            u = self.coefficients.tables.state_of(
+                np.full(len(self.coefficients.material), offset), self.coefficients.material
+            )
+            return float((self.coefficients.capacity * u) @ self.cell_classes.count)
+        return offset * self.whole_capacity
 
-    def drive(self, times: np.ndarray, dt: float = 0.0) -> Forcing | NonlinearForcing:
+    def forcing(self, times: np.ndarray, dt: float = 0.0) -> Forcing | NonlinearForcing:
         """Boundary values and sources at the start of each of a batch of steps; `times` (k,) in s. Traces and beams
         have their means over steps of `dt` s, or where it is 0 what they are at these times. Inputs are never asked for
         after the end, which sums of steps may pass by rounding."""
@@ -155,10 +163,10 @@ class Problem:
         return NonlinearForcing(self.surfaces.at(times), *sources)
 
     def linear_forcing(self, times: np.ndarray, dt: float = 0.0) -> Forcing:
-        """What `drive` gives of a linear problem."""
+        """What `forcing` gives of a linear problem."""
         times = self._until_end(times)
         sources = self._sources(times, dt)
-        a, b = self.wall_values(times)
+        a, b = self.boundary_values(times)
         return Forcing(a, b, *sources)
 
     def _until_end(self, times: np.ndarray) -> np.ndarray:
@@ -169,52 +177,54 @@ class Problem:
         sources = self.volume_sources
         when = times if sources.varies else times[:1]
         table = sources.table(when, dt)
-        table = None if table is None else table[:, self.kinds.zone]
-        return table, sources.field(float(times[0]), dt), sources.scale(when, dt), sources.deposits(when, dt)
+        table = None if table is None else table[:, self.cell_classes.zone]
+        return table, sources.field(float(times[0]), dt), sources.scale(when, dt), sources.window_sources(when, dt)
 
-    def wall_values(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(k, wall_size) values of a and b at each time: see `Forcing`; k = 1 if nothing depends on time."""
-        a, b = self.walls.at(times)
-        return (a, b) if self.wall_entries is None else (a[:, self.wall_entries], b[:, self.wall_entries])
+    def boundary_values(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(k, boundary_size) values of a and b at each time: see `Forcing`; k = 1 if nothing depends on time."""
+        a, b = self.boundary_faces.at(times)
+        return (a, b) if self.boundary_entries is None else (a[:, self.boundary_entries], b[:, self.boundary_entries])
 
-    def source_energy(self, drive: Forcing | NonlinearForcing, dt: float, steps: int) -> np.ndarray:
+    def source_energy(self, forcing: Forcing | NonlinearForcing, dt: float, steps: int) -> np.ndarray:
         """(steps,) heat released in each step of `dt`, J, with the numbers as the sweep rounds them."""
-        kind = self.dtype.type
+        real = self.dtype.type
         energy = np.zeros(steps)
-        if drive.heat_table is not None:
-            rates = _spread(drive.heat_table.astype(self.dtype).astype(np.float64), steps)
-            energy += float(kind(dt)) * (rates @ (self.terms.capacity * self.kinds.count))
-        if drive.heat_field is not None:
-            gains = _spread((dt * drive.heat_scale).astype(self.dtype).astype(np.float64), steps)
+        if forcing.heat_table is not None:
+            rates = _spread(forcing.heat_table.astype(self.dtype).astype(np.float64), steps)
+            energy += float(real(dt)) * (rates @ (self.coefficients.capacity * self.cell_classes.count))
+        if forcing.heat_field is not None:
+            gains = _spread((dt * forcing.heat_scale).astype(self.dtype).astype(np.float64), steps)
             energy += gains * self.volume_sources.field_power()
-        deposited = [sum(each.power for each in step) for step in drive.deposits]
-        energy[: len(deposited)] += float(kind(dt)) * np.array(deposited)
+        in_windows = [sum(each.power for each in step) for step in forcing.window_sources]
+        energy[: len(in_windows)] += float(real(dt)) * np.array(in_windows)
         return energy
 
-    def heat_released(self, end: float, looks: int) -> tuple[float, float] | None:
+    def heat_released(self, end: float, samples: int) -> tuple[float, float] | None:
         """Energy that sources have until `end` s, and that without regard to sign, J, from so many samples of them;
         None where no source is an expression in t alone, or where a sample costs a field."""
         if not self.volume_sources.sampled_cheaply:
             return None
-        dt, energies = end / looks, []
-        for first in range(0, looks, self.batch):
-            times = dt * np.arange(first, min(first + self.batch, looks))
+        dt, energies = end / samples, []
+        for first in range(0, samples, self.batch):
+            times = dt * np.arange(first, min(first + self.batch, samples))
             table, field = self.volume_sources.table(times, dt), self.volume_sources.field(0.0)
-            table = None if table is None else table[:, self.kinds.zone]
-            drive = Forcing(np.zeros(0), np.zeros(0), table, field, self.volume_sources.scale(times, dt))
-            energies.append(self.source_energy(drive, dt, len(times)))
+            table = None if table is None else table[:, self.cell_classes.zone]
+            forcing = Forcing(np.zeros(0), np.zeros(0), table, field, self.volume_sources.scale(times, dt))
+            energies.append(self.source_energy(forcing, dt, len(times)))
         energy = np.concatenate(energies)
         return float(energy.sum()), float(np.abs(energy).sum())
 
-    def flux_and_gradient(self, rise: np.ndarray, time: float) -> tuple[Vector, Vector]:
+    def flux_and_gradient(self, offset: np.ndarray, time: float) -> tuple[Vector, Vector]:
         """Heat flux, W/m2, and temperature gradient, K/m, of a field at a time, s: see `derived_fields`."""
         now = np.array([0.0 if np.isinf(time) else time])
-        boundary = self.wall_values(now) if self.surfaces is None else (self.surfaces.at(now),)
-        return flux_and_gradient(self.grid, self.zones, self.media, self.kinds, self.terms, boundary, rise)
+        boundary = self.boundary_values(now) if self.surfaces is None else (self.surfaces.at(now),)
+        return flux_and_gradient(
+            self.grid, self.zones, self.materials, self.cell_classes, self.coefficients, boundary, offset
+        )
 
     @property
-    def watched(self) -> StatisticsRequest:
-        """What the derived fields that depend on the past have to see, in rises over the reference."""
+    def statistics_request(self) -> StatisticsRequest:
+        """What the derived fields that depend on the past have to see, in offsets from the reference."""
         output = self.scenario.output
         above = output.time_above if "time_above" in output.fields else None
         through = (
@@ -228,20 +238,23 @@ class Problem:
         spacing = [size for other, size in zip(AXES, self.grid.spacing, strict=True) if other != axis]
         return smooth_field(self.scenario, "slices", plane, spacing[::-1])
 
-    def materials(self) -> np.ndarray | None:
+    def material_ids(self) -> np.ndarray | None:
         """Material of each cell as an index into the scenario's materials and then its ambients, (nz, ny, nx) uint8;
         None if all are one."""
-        if self.zones.ids is None or len(set(self.zones.media)) == 1:
+        if self.zones.ids is None or len(set(self.zones.materials)) == 1:
             return None
-        return np.asarray(np.array(self.zones.media, np.uint8)[self.zones.ids])
+        return np.asarray(np.array(self.zones.materials, np.uint8)[self.zones.ids])
 
-    def cautions(self) -> list[Issue]:
+    def warnings(self) -> list[Issue]:
         """The warnings about the scenario, each with its place, and those that only arrays can tell."""
         scenario, grid, beams = self.scenario, self.grid, self.volume_sources.beams
-        found = [*idle_contacts(scenario, self.zones, self.kinds)]
-        found += beams_on_ambients(grid, self.zones, self.media.solids, beams)
+        found = [*idle_contacts(scenario, self.zones, self.cell_classes)]
+        found += beams_on_ambients(grid, self.zones, self.materials.solids, beams)
         found += beams_through_the_bottom(grid, beams)
-        found += [*sources_off_their_shapes(scenario, grid), *patches_off_their_areas(scenario, grid, self.walls)]
+        found += [
+            *sources_off_their_shapes(scenario, grid),
+            *patches_off_their_areas(scenario, grid, self.boundary_faces),
+        ]
         return find_warnings(self.scenario) + [self.scenario.issue_at(*finding) for finding in found]
 
 
@@ -253,86 +266,106 @@ def _spread(rows: np.ndarray, steps: int) -> np.ndarray:
 def build_problem(scenario: Scenario) -> Problem:
     """Make a scenario concrete. Raises `ScenarioError` for what only arrays can tell."""
     require_setup_memory(scenario)
-    grid, media = make_grid(scenario), make_materials(scenario)
+    grid, materials = make_grid(scenario), make_materials(scenario)
     dtype = np.dtype(scenario.compute.precision)
-    painted = voxelise_materials(scenario, grid)
-    sources = make_source_terms(scenario, grid, painted < media.solids if scenario.ambients else None)
-    zones = make_zones(scenario, grid, painted, frozenset(term.source for term in sources if term.space is None))
-    of_zones = np.array(zones.media)
+    material_ids = voxelise_materials(scenario, grid)
+    sources = make_source_terms(scenario, grid, material_ids < materials.solids if scenario.ambients else None)
+    zones = make_zones(scenario, grid, material_ids, frozenset(term.source for term in sources if term.space is None))
+    of_zones = np.array(zones.materials)
     initial = InitialField(scenario, grid)
-    faces = BoundaryFaces(scenario, grid, zones.ids, media.conductivity[:, of_zones], 0.0)
-    reference = _reference(initial, faces, media)
-    tables = _tables(scenario, grid, zones, media, sources, initial, faces, reference)
-    media = media if tables is None else media.at_reference(tables.materials)
-    area_factors = find_area_factors(scenario, grid, painted, media.contact, media.solids)
-    kinds = make_cell_classes(grid, zones, media, periodic_axes(scenario, grid), area_factors)
-    walls = BoundaryFaces(scenario, grid, zones.ids, media.conductivity[:, of_zones], reference)
-    terms = _terms(scenario, grid, kinds, walls)
-    spread = None if walls.per_cell else _wall_entries(terms, kinds, zones)
+    faces = BoundaryFaces(scenario, grid, zones.ids, materials.conductivity[:, of_zones], 0.0)
+    reference = _reference(initial, faces, materials)
+    tables = _tables(scenario, grid, zones, materials, sources, initial, faces, reference)
+    materials = materials if tables is None else materials.at_reference(tables.materials)
+    area_factors = find_area_factors(scenario, grid, material_ids, materials.contact, materials.solids)
+    cell_classes = make_cell_classes(grid, zones, materials, periodic_axes(scenario, grid), area_factors)
+    boundary_faces = BoundaryFaces(scenario, grid, zones.ids, materials.conductivity[:, of_zones], reference)
+    coefficients = _coefficients(scenario, grid, cell_classes, boundary_faces)
+    entries = None if boundary_faces.per_cell else _boundary_entries(coefficients, cell_classes, zones)
     surfaces = None
     if tables is not None:
-        factors = tabulate_boundary_factors(scenario, walls, spread, tables, reference)
-        terms = make_nonlinear_terms(terms, kinds, media, of_zones, tables.materials, factors)
-        surfaces = SurfaceConditions(walls, spread)
-    limit = stability_limit(terms, walls, spread, surfaces, sample_times(scenario))
-    volume_sources = VolumeSources(scenario, grid, zones, media.capacity[of_zones], sources, dtype)
+        factors = tabulate_boundary_factors(scenario, boundary_faces, entries, tables, reference)
+        coefficients = make_nonlinear_coefficients(
+            coefficients, cell_classes, materials, of_zones, tables.materials, factors
+        )
+        surfaces = SurfaceConditions(boundary_faces, entries)
+    limit = stability_limit(coefficients, boundary_faces, entries, surfaces, sample_times(scenario))
+    volume_sources = VolumeSources(scenario, grid, zones, materials.capacity[of_zones], sources, dtype)
     if scenario.time.is_steady:
-        require_steady_state(scenario, walls, volume_sources, terms.taps is not None)
-    for inputs in (volume_sources, walls):
+        require_steady_state(scenario, boundary_faces, volume_sources, coefficients.ambient_faces is not None)
+    for inputs in (volume_sources, boundary_faces):
         inputs.check(sample_times(scenario))
-    step = largest_step(scenario, limit, walls.varies or volume_sources.varies, volume_sources.longest_step)
-    parts = find_statistics_regions(scenario, grid, painted, media.capacity)
+    step = largest_step(scenario, limit, boundary_faces.varies or volume_sources.varies, volume_sources.longest_step)
+    statistics_regions = find_statistics_regions(scenario, grid, material_ids, materials.capacity)
     return Problem(
-        scenario, grid, media, zones, kinds, terms, walls, spread, volume_sources, initial, reference, limit, step,
-        dtype, parts, tables, surfaces,
-    )  # fmt: skip
+        scenario=scenario,
+        grid=grid,
+        materials=materials,
+        zones=zones,
+        cell_classes=cell_classes,
+        coefficients=coefficients,
+        boundary_faces=boundary_faces,
+        boundary_entries=entries,
+        volume_sources=volume_sources,
+        initial=initial,
+        reference=reference,
+        stability_limit=limit,
+        largest_step=step,
+        dtype=dtype,
+        statistics_regions=statistics_regions,
+        tabulated=tables,
+        surfaces=surfaces,
+    )
 
 
 def _tables(
     scenario: Scenario,
     grid: CellGrid,
     zones: Zones,
-    media: Materials,
+    materials: Materials,
     sources: tuple[SourceTerm, ...],
     initial: InitialField,
-    walls: BoundaryFaces,
+    boundary_faces: BoundaryFaces,
     reference: float,
 ) -> TabulatedMaterials | None:
     """The materials as tables, where something depends on temperature."""
     if find_temperature_dependence(scenario) is None:
         return None
     require_nonlinear_integrator(scenario)
-    solid = (np.array(zones.media) < media.solids).astype(float)
+    solid = (np.array(zones.materials) < materials.solids).astype(float)
     unit = VolumeSources(scenario, grid, zones, solid, sources, np.dtype(scenario.compute.precision))
-    known = input_range(scenario, initial.range(), walls, media.temperature)
-    return tabulate_materials(scenario, reference, find_temperature_bounds(scenario, known, unit, walls))
+    known = input_range(scenario, initial.range(), boundary_faces, materials.temperature)
+    return tabulate_materials(scenario, reference, find_temperature_bounds(scenario, known, unit, boundary_faces))
 
 
-def _terms(scenario: Scenario, grid: CellGrid, kinds: CellClasses, walls: BoundaryFaces) -> StencilCoefficients:
+def _coefficients(
+    scenario: Scenario, grid: CellGrid, cell_classes: CellClasses, boundary_faces: BoundaryFaces
+) -> StencilCoefficients:
     return StencilCoefficients(
         grid.shape,
-        kinds.rates,
-        kinds.capacity,
-        kinds.ids,
+        cell_classes.rates,
+        cell_classes.capacity,
+        cell_classes.ids,
         periodic_axes(scenario, grid),
-        walls.closed,
-        walls.per_cell or len(kinds.zone) > MAX_CLASSES_IN_BOUNDARY_VALUES,
-        kinds.taps,
+        boundary_faces.closed,
+        boundary_faces.per_cell or len(cell_classes.zone) > MAX_CLASSES_IN_BOUNDARY_VALUES,
+        cell_classes.ambient_faces,
     )
 
 
-def _wall_entries(terms: StencilCoefficients, kinds: CellClasses, zones: Zones) -> np.ndarray:
-    """(wall_size,) which of the values (6, zones) of walls that have one a zone stands at each place of the terms'."""
-    if not terms.wall_per_cell:
-        return np.concatenate([face * len(zones) + kinds.zone for face in range(6)])
-    ids = np.zeros(terms.shape, np.uint8) if zones.ids is None else zones.ids
-    beside = [ids.reshape(-1)[boundary_cells(terms.shape, face)].astype(np.intp) for face in range(6)]
+def _boundary_entries(coefficients: StencilCoefficients, cell_classes: CellClasses, zones: Zones) -> np.ndarray:
+    """(boundary_size,) which of the values (6, zones) of boundary faces that have one a zone stands at each place of
+    the coefficients'."""
+    if not coefficients.boundary_per_cell:
+        return np.concatenate([face * len(zones) + cell_classes.zone for face in range(6)])
+    ids = np.zeros(coefficients.shape, np.uint8) if zones.ids is None else zones.ids
+    beside = [ids.reshape(-1)[boundary_cells(coefficients.shape, face)].astype(np.intp) for face in range(6)]
     return np.concatenate([face * len(zones) + each for face, each in enumerate(beside)])
 
 
-def _reference(initial: InitialField, walls: BoundaryFaces, media: Materials) -> float:
+def _reference(initial: InitialField, boundary_faces: BoundaryFaces, materials: Materials) -> float:
     """The middle of the initial, boundary and ambient temperatures, in the scenario's unit."""
-    values: list[float] = [*initial.range(), *walls.temperatures(), *media.temperature.tolist()]
+    values: list[float] = [*initial.range(), *boundary_faces.temperatures(), *materials.temperature.tolist()]
     return 0.5 * (min(values) + max(values))
 
 

@@ -1,7 +1,7 @@
 """Nonlinear problems, in which properties, melting, radiation or coefficients depend on temperature.
 
 What a linear problem has as constants comes here from tables over the enthalpy (`heatsim_kernels.enthalpy`), which
-count in kelvin whatever the scenario's unit is. Ambients are cells of one more material, held at their temperature.
+count in kelvin whatever the scenario's unit is. Ambients are cells of one more material, of prescribed temperature.
 
 **Bounds.** The tables span the temperatures that the body may reach. Without sources it stays between its initial,
 boundary and ambient temperatures (the maximum principle). Sources of known power drive it no further than they would
@@ -27,7 +27,7 @@ from heatsim_kernels.enthalpy.coefficients import (
     nonlinear_coefficients,
 )
 from heatsim_kernels.enthalpy.tables import EnthalpyTables, tabulate
-from heatsim_kernels.stencil.terms import StencilCoefficients
+from heatsim_kernels.stencil.coefficients import StencilCoefficients
 
 from heatsim.errors import ScenarioError
 from heatsim.physics.boundary_faces import BoundaryFaces
@@ -51,14 +51,15 @@ HINT = "the surface may be as warm or cold as this: abs, max or min, as in max(T
 
 
 class TabulatedMaterials(NamedTuple):
-    """Materials over the enthalpy, temperatures as rises over the reference, K.
+    """Materials over the enthalpy, temperatures as offsets from the reference, K.
 
-    told: for each material the range in which the scenario documents its properties; beyond it the last values hold.
+    documented: for each material the range in which the scenario documents its properties; beyond it the last values
+        hold.
     reached: the range that the problem may reach.
     """
 
     materials: EnthalpyTables
-    told: tuple[Range, ...]
+    documented: tuple[Range, ...]
     reached: Range
 
 
@@ -72,64 +73,70 @@ def require_nonlinear_integrator(scenario: Scenario) -> None:
         raise ScenarioError([scenario.issue_at(("time", "integrator"), message, hint)])
 
 
-def tabulate_materials(scenario: Scenario, reference: float, reach: TemperatureBounds) -> TabulatedMaterials:
+def tabulate_materials(scenario: Scenario, reference: float, bounds: TemperatureBounds) -> TabulatedMaterials:
     """The materials about `reference`, in the scenario's unit. Raises `ScenarioError` as `material_properties` does."""
-    found = [material_properties(scenario, name, reach) for name in scenario.materials]
-    held = [kernel.EnthalpyMaterial.constant(1.0, 1.0)] if scenario.ambients else []
-    low, high = reach.possible
+    found = [material_properties(scenario, name, bounds) for name in scenario.materials]
+    ambient = [kernel.EnthalpyMaterial.constant(1.0, 1.0)] if scenario.ambients else []
+    low, high = bounds.possible
     segments = SEGMENTS_OF_ALL if high - low > WIDE else SEGMENTS
     segments = SEGMENTS_OF_STEADY if scenario.time.is_steady else segments
     middle = reference - ABSOLUTE_ZERO[scenario.temperature_unit]
-    tables = tabulate([each.material for each in found] + held, middle, reach.possible, segments)
-    told, reached = (
+    tables = tabulate([each.material for each in found] + ambient, middle, bounds.possible, segments)
+    documented, reached = (
         [(first - middle, last - middle) for first, last in ranges]
-        for ranges in ([each.told for each in found], [reach.reached])
+        for ranges in ([each.documented for each in found], [bounds.reached])
     )
-    return TabulatedMaterials(tables, tuple(told), reached[0])
+    return TabulatedMaterials(tables, tuple(documented), reached[0])
 
 
-def make_nonlinear_terms(
+def make_nonlinear_coefficients(
     linear: StencilCoefficients,
-    kinds: CellClasses,
-    media: Materials,
-    zone_media: np.ndarray,
+    cell_classes: CellClasses,
+    materials: Materials,
+    zone_materials: np.ndarray,
     tables: EnthalpyTables,
     factors: BoundaryFactors | None,
 ) -> NonlinearCoefficients:
     """The terms of a problem, from those that it would have if nothing departed from the reference."""
-    own = zone_media[kinds.zone]
-    layout = GridLayout(linear.shape, linear.kinds, linear.periodic, linear.closed, linear.wall_per_cell, linear.taps)
+    own = zone_materials[cell_classes.zone]
+    layout = GridLayout(
+        linear.shape, linear.class_ids, linear.periodic, linear.closed, linear.boundary_per_cell, linear.ambient_faces
+    )
     return nonlinear_coefficients(
         layout,
         tables,
-        np.where(own < media.solids, kinds.volume, 0.0),
-        np.minimum(own, media.solids),
-        np.minimum(kinds.beyond, media.solids),
-        kinds.faces,
+        np.where(own < materials.solids, cell_classes.volume, 0.0),
+        np.minimum(own, materials.solids),
+        np.minimum(cell_classes.beyond, materials.solids),
+        cell_classes.faces,
         factors,
     )
 
 
 def tabulate_boundary_factors(
-    scenario: Scenario, walls: BoundaryFaces, entries: np.ndarray | None, tables: TabulatedMaterials, reference: float
+    scenario: Scenario,
+    boundary_faces: BoundaryFaces,
+    entries: np.ndarray | None,
+    tables: TabulatedMaterials,
+    reference: float,
 ) -> BoundaryFactors | None:
     """The factors of the faces, or None if there are none; `entries` as for `SurfaceConditions`.
 
     Raises `ScenarioError` for one that is negative or not finite at a temperature that may be reached, and for an
     emissivity above 1.
     """
-    # Rounded so that (T - 20.1)**0.25 has a value at an ambient of 20.1, which came here as a rise and in kelvin.
-    T = np.round(reference + np.clip(tables.materials.rises, *tables.reached), 9)
+    # Rounded so that (T - 20.1)**0.25 has a value at an ambient of 20.1, which came here as an offset and in kelvin.
+    T = np.round(reference + np.clip(tables.materials.offsets, *tables.reached), 9)
     found: dict[Expression, int] = {}  # several faces may have one factor
-    number = np.zeros(walls.starts[-1], np.uint32)
-    for patch in walls:
+    number = np.zeros(boundary_faces.starts[-1], np.uint32)
+    for patch in boundary_faces:
         name = patch.condition.STRENGTH
         factor = separate_temperature(patch.condition.inputs[name])[1] if name else None
         if factor is not None:
-            most = float(walls.checked(patch, name, sample_times(scenario)).max())
+            most = float(boundary_faces.checked(patch, name, sample_times(scenario)).max())
             range_of_values = patch.condition.numbers()[name]
             _require_range(scenario, (*patch.key, name), T, _at(factor, T), most, range_of_values)
-            of_face = number[walls.starts[patch.face] : walls.starts[patch.face + 1]]
+            of_face = number[boundary_faces.starts[patch.face] : boundary_faces.starts[patch.face + 1]]
             of_face[patch.cells] = found.setdefault(factor, len(found) + 1)
     if not found:
         return None
@@ -167,23 +174,23 @@ def sample_times(scenario: Scenario) -> np.ndarray:
     return np.zeros(1) if scenario.time.is_steady else np.linspace(0.0, scenario.time.end, BOUNDS_SAMPLES)
 
 
-def input_range(scenario: Scenario, initial: Range, walls: BoundaryFaces, ambients: np.ndarray) -> Range:
+def input_range(scenario: Scenario, initial: Range, boundary_faces: BoundaryFaces, ambients: np.ndarray) -> Range:
     """The least and the greatest of the initial, boundary and ambient temperatures, K; arguments are in the scenario's
     unit."""
-    values = [*initial, *walls.temperatures(sample_times(scenario)), *ambients.tolist()]
+    values = [*initial, *boundary_faces.temperatures(sample_times(scenario)), *ambients.tolist()]
     zero = ABSOLUTE_ZERO[scenario.temperature_unit]
     return min(values) - zero, max(values) - zero
 
 
 def find_temperature_bounds(
-    scenario: Scenario, known: Range, volume_sources: VolumeSources, walls: BoundaryFaces
+    scenario: Scenario, known: Range, volume_sources: VolumeSources, boundary_faces: BoundaryFaces
 ) -> TemperatureBounds:
     """The temperatures that may be reached, K; `volume_sources` is that of cells with a capacity of 1 J/(m3 K)."""
     low, high = known
     cooling, warming = 0.0, 0.0
     if scenario.sources:
         cooling, warming = _rises(scenario, volume_sources, least_capacity(scenario, known))
-    out, into = walls.flux_range(sample_times(scenario))
+    out, into = boundary_faces.flux_range(sample_times(scenario))
     low = 0.0 if out < 0 or cooling == -np.inf else max(0.0, low + cooling)
     high = high + (np.inf if into > 0 else warming)
     high = min(high, max(MAX_TEMPERATURE_K, 2.0 * known[1]))

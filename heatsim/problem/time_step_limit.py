@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from heatsim_kernels.enthalpy import time_step_limit as nonlinear_limits
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
-from heatsim_kernels.stencil.terms import StencilCoefficients
+from heatsim_kernels.stencil.coefficients import StencilCoefficients
 from heatsim_kernels.stencil.time_step_limit import stable_step
 
 from heatsim.errors import ScenarioError
@@ -18,17 +18,17 @@ STEPS_WITHOUT_LIMIT = 100  # where no heat moves there is no limit, but sources 
 
 
 def stability_limit(
-    terms: StencilCoefficients,
-    walls: BoundaryFaces,
-    spread: np.ndarray | None,
+    coefficients: StencilCoefficients,
+    boundary_faces: BoundaryFaces,
+    entries: np.ndarray | None,
     surfaces: SurfaceConditions | None,
     times: np.ndarray,
 ) -> float:
     """The largest stable step of explicit Euler, s."""
-    if isinstance(terms, NonlinearCoefficients) and surfaces is not None:
-        return nonlinear_limits.stable_step(terms, NonlinearForcing(surfaces.fastest(times)))
-    least = walls.min_a()
-    return stable_step(terms, least if spread is None else least[spread])
+    if isinstance(coefficients, NonlinearCoefficients) and surfaces is not None:
+        return nonlinear_limits.stable_step(coefficients, NonlinearForcing(surfaces.fastest(times)))
+    least = boundary_faces.min_a()
+    return stable_step(coefficients, least if entries is None else least[entries])
 
 
 def largest_step(scenario: Scenario, limit: float, varies: bool, longest: float) -> float:
@@ -55,19 +55,19 @@ def largest_step(scenario: Scenario, limit: float, varies: bool, longest: float)
 
 
 def require_steady_state(
-    scenario: Scenario, walls: BoundaryFaces, volume_sources: VolumeSources, ambient: bool
+    scenario: Scenario, boundary_faces: BoundaryFaces, volume_sources: VolumeSources, ambient: bool
 ) -> None:
-    """Raise `ScenarioError` unless inputs are constant and something ties the temperature to a given one: a wall, or
-    an `ambient` in the grid.
+    """Raise `ScenarioError` unless inputs are constant and something ties the temperature to a given one: a boundary
+    face, or an `ambient` in the grid.
 
     One such tie is enough: conductivities are positive, so heat gets from every cell to every other, or, where ambients
     keep them apart, to an ambient.
     """
     key = ("time", "integrator")
-    if walls.varies or volume_sources.varies:
+    if boundary_faces.varies or volume_sources.varies:
         message = "a steady state needs boundary values and sources that do not depend on t"
         raise ScenarioError([scenario.issue_at(key, message, 'integrator = "implicit" follows them')])
-    if not (ambient or walls.fixes_temperature()):
+    if not (ambient or boundary_faces.fixes_temperature()):
         message = "no steady state, or any number of them: no face has a temperature to settle at"
         hint = "give a face a fixed temperature, or convection or radiation with a coefficient or emissivity > 0"
         raise ScenarioError([scenario.issue_at(key, message, hint)])

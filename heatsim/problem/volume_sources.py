@@ -5,7 +5,7 @@ what does goes into a field, computed once, times a factor of time. Only a densi
 say) has its field computed anew each step. Smoothed sources all go into the field: the smoothed form of each factor of
 time is kept, and summed each step where there are several.
 
-Traces are factors of time. Beams come as deposits, windows about them, which cost a step only what lies under them. A
+Traces are factors of time. Beams come as window sources about them, which cost a step only what lies under them. A
 step of `dt` s has the means of traces and beams over it, so that their energy is exact however long the steps
 (of beams, where their power is constant); expressions have their value at its start.
 """
@@ -43,7 +43,7 @@ from heatsim.scenario.sources import Source
 
 TimeFactor = Expression | PowerTrace | None  # of time; None is 1
 
-BEAMS_A_BATCH = 64  # steps whose deposits are made, and sent to a GPU, together
+BEAMS_A_BATCH = 64  # steps whose window sources are made, and sent to a GPU, together
 
 _EVERYWHERE = Expression.parse("1", frozenset())
 
@@ -144,7 +144,7 @@ class VolumeSources:
 
     @property
     def longest_batch(self) -> int | None:
-        """The most steps for which the field and the deposits can be made at once; None if it does not matter."""
+        """The most steps for which the field and the window sources can be made at once; None if it does not matter."""
         return 1 if self._refills else BEAMS_A_BATCH if self._beams else None
 
     @property
@@ -158,17 +158,17 @@ class VolumeSources:
         return longest_step(self._beams)
 
     @property
-    def bends(self) -> frozenset[float]:
+    def kinks(self) -> frozenset[float]:
         """Times at which a trace bends or a beam turns, s."""
         return path_times(self._beams).union(*(trace.times.tolist() for trace in self._traces))
 
     @property
-    def jumps(self) -> frozenset[float]:
+    def discontinuities(self) -> frozenset[float]:
         """Times at which a trace or an expression jumps, or a beam goes on or off, s."""
         terms = [*self._uniform, *self._spatial]
         values = [value for term in terms for value in (term.space, term.time)]
         switched = discontinuity_times(values, self._scenario.time.end)
-        return switched.union(switches(self._beams), *(trace.jumps for trace in self._traces))
+        return switched.union(switches(self._beams), *(trace.discontinuities for trace in self._traces))
 
     @property
     def _traces(self) -> list[PowerTrace]:
@@ -205,12 +205,12 @@ class VolumeSources:
             self._fill(time, dt)
         return self._field
 
-    def deposits(self, times: np.ndarray, dt: float = 0.0) -> tuple[tuple[WindowSource, ...], ...]:
+    def window_sources(self, times: np.ndarray, dt: float = 0.0) -> tuple[tuple[WindowSource, ...], ...]:
         """What beams bring to the cells under them in steps of `dt` from each time on."""
         if not self._beams:
             return ()
         return tuple(
-            tuple(map(self._deposit, beam_windows(self._scenario, self._grid, self._beams, time, dt)))
+            tuple(map(self._window_source, beam_windows(self._scenario, self._grid, self._beams, time, dt)))
             for time in times.tolist()
         )
 
@@ -228,7 +228,7 @@ class VolumeSources:
             require_finite(self._scenario, ("sources", source), values[bad], f"at t = {times[bad]:g} s")
         return values
 
-    def _deposit(self, window: BeamWindow) -> WindowSource:
+    def _window_source(self, window: BeamWindow) -> WindowSource:
         capacity = self._cell_capacity(window.cells)
         rates = _rate(window.density, capacity).astype(self._dtype)
         power = float((rates.astype(np.float64) * capacity * volumes(self._grid, window.cells)).sum())

@@ -39,36 +39,36 @@ def sources_off_their_shapes(scenario: Scenario, grid: CellGrid) -> Iterator[Key
         if shape is None or density is None or not exact:
             continue
         key: Key = ("sources", i, "region")
-        painted = covered_volume(scenario, key, shape, grid)
-        if abs(painted - exact) > MAX_VOXEL_ERROR * exact:
-            found = _describe("volume", "m3", painted, exact) + _heat(density, painted, exact, "are released")
+        covered = covered_volume(scenario, key, shape, grid)
+        if abs(covered - exact) > MAX_VOXEL_ERROR * exact:
+            found = _describe("volume", "m3", covered, exact) + _heat(density, covered, exact, "are released")
             yield KeyIssue((*key, *shape.forms), found, "power in place of power_density, or cells that fit the shape")
 
 
-def patches_off_their_areas(scenario: Scenario, grid: CellGrid, walls: BoundaryFaces) -> Iterator[KeyIssue]:
+def patches_off_their_areas(scenario: Scenario, grid: CellGrid, boundary_faces: BoundaryFaces) -> Iterator[KeyIssue]:
     """Patches with a flux whose cell faces have another area than their condition."""
     reported = set()
-    for patch in walls:
+    for patch in boundary_faces:
         condition, key = patch.condition, patch.key
         if not condition.GIVEN_FLUX or condition.where is None or key in reported:
             continue
-        painted, exact = _areas(condition.where, grid, patch.face)
-        if exact and abs(painted - exact) > MAX_VOXEL_ERROR * exact:
+        covered, exact = _areas(condition.where, grid, patch.face)
+        if exact and abs(covered - exact) > MAX_VOXEL_ERROR * exact:
             reported.add(key)
             flux = condition.inputs[condition.GIVEN_FLUX]
-            found = _describe("area", "m2", painted, exact) + _heat(flux, painted, exact, "enter")
+            found = _describe("area", "m2", covered, exact) + _heat(flux, covered, exact, "enter")
             hint = "cells that fit the patch, or a scaled flux"
             yield KeyIssue((*key, "where"), f"{found} at {FACES[patch.face]}", hint)
 
 
-def _describe(what: str, unit: str, painted: float, exact: float) -> str:
-    return f"the cells with their centres in it have {painted / exact:.3g} times its {what} of {exact:.4g} {unit}"
+def _describe(what: str, unit: str, covered: float, exact: float) -> str:
+    return f"the cells with their centres in it have {covered / exact:.3g} times its {what} of {exact:.4g} {unit}"
 
 
-def _heat(density: float | Expression, painted: float, exact: float, happens: str) -> str:
+def _heat(density: float | Expression, covered: float, exact: float, happens: str) -> str:
     if isinstance(density, Expression):
         return ""
-    return f": {density * painted:.4g} W {happens} in place of {density * exact:.4g} W"
+    return f": {density * covered:.4g} W {happens} in place of {density * exact:.4g} W"
 
 
 def _volume(shape: Shape, grid: CellGrid) -> float | None:
@@ -101,15 +101,15 @@ def _areas(condition: Expression, grid: CellGrid, face: int) -> tuple[float, flo
     the patch has so many cells that it would take long."""
     whole = [grid.faces(axis) for axis in FACE_AXES[FACES[face][0]]]
     truth, areas = _on_face(condition, grid, face, *whole)
-    painted = float(areas[truth].sum())
+    covered = float(areas[truth].sum())
     if not truth.any():
-        return painted, 0.0
+        return covered, 0.0
     near = [edges[max(at.min() - 1, 0) : at.max() + 3] for edges, at in zip(whole, np.nonzero(truth), strict=True)]
     finer = min(_FINEST, int(np.sqrt(_MAX_POINTS / (near[0].size * near[1].size))))
     if finer < _COARSEST:
-        return painted, 0.0
+        return covered, 0.0
     truth, areas = _on_face(condition, grid, face, *(_cut(edges, finer) for edges in near))
-    return painted, float(areas[truth].sum())
+    return covered, float(areas[truth].sum())
 
 
 def _on_face(
@@ -137,10 +137,10 @@ def _cut(edges: np.ndarray, parts: int) -> np.ndarray:
 # --- contacts that never touch, beams on ambients or through the bottom of the box
 
 
-def idle_contacts(scenario: Scenario, zones: Zones, kinds: CellClasses) -> Iterator[KeyIssue]:
+def idle_contacts(scenario: Scenario, zones: Zones, cell_classes: CellClasses) -> Iterator[KeyIssue]:
     """Contacts between materials that never touch."""
-    own = np.array(zones.media)[kinds.zone]
-    pairs = np.unique(np.stack((np.repeat(own, 6), kinds.beyond.reshape(-1))), axis=1).T.tolist()
+    own = np.array(zones.materials)[cell_classes.zone]
+    pairs = np.unique(np.stack((np.repeat(own, 6), cell_classes.beyond.reshape(-1))), axis=1).T.tolist()
     names = [*scenario.materials, *scenario.ambients]
     touching = {frozenset(pair) for pair in pairs}
     for i, contact in enumerate(scenario.contacts):
@@ -149,13 +149,14 @@ def idle_contacts(scenario: Scenario, zones: Zones, kinds: CellClasses) -> Itera
 
 
 def beams_on_ambients(grid: CellGrid, zones: Zones, solids: int, beams: Iterable[MovingBeam]) -> Iterator[KeyIssue]:
-    """Beams that shine on cells that are not solved, whose power is lost there; the first `solids` media are solved."""
+    """Beams that shine on cells that are not solved, whose power is lost there; the first `solids` materials are
+    solved."""
     ids = zones.ids
     if ids is None:
         return
     for beam in beams:
-        media = np.array(zones.media)[ids[_cells_below(grid, beam)]]
-        if (media >= solids).any():
+        materials = np.array(zones.materials)[ids[_cells_below(grid, beam)]]
+        if (materials >= solids).any():
             message = "shines on an ambient on its way, where its power is lost"
             hint = "z in the path names the surface; left out, it is the top of the box"
             yield KeyIssue(("sources", beam.source, "beam", "path"), message, hint)

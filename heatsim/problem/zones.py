@@ -1,4 +1,4 @@
-"""Zones: classes of cells that share medium and sources; and the parts of the box of which a run keeps statistics."""
+"""Zones: classes of cells that share material and sources; and the parts of the box of which a run keeps statistics."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ MAX_ZONES = 2**16
 
 @dataclass(frozen=True)
 class Zones:
-    """ids: (nz, ny, nx) uint8 or uint16, or None for a single zone. Of each zone: its medium (see `Materials`: an index
-    into the scenario's materials and ambients in order) and the numbers of the sources that heat it."""
+    """ids: (nz, ny, nx) uint8 or uint16, or None for a single zone. Of each zone: its material (see `Materials`: an
+    index into the scenario's materials and ambients in order) and the numbers of the sources that heat it."""
 
     ids: np.ndarray | None
-    media: tuple[int, ...]
+    materials: tuple[int, ...]
     sources: tuple[frozenset[int], ...]
 
     def __len__(self) -> int:
-        return len(self.media)
+        return len(self.materials)
 
-    def medium(self, cell: tuple[int, int, int]) -> int:
-        """The medium of a cell (i, j, k) along x, y, z."""
-        return self.media[0 if self.ids is None else int(self.ids[cell[::-1]])]
+    def material(self, cell: tuple[int, int, int]) -> int:
+        """The material of a cell (i, j, k) along x, y, z."""
+        return self.materials[0 if self.ids is None else int(self.ids[cell[::-1]])]
 
     def plane(self, of_zones: np.ndarray, z: int) -> np.ndarray:
         """Values of the zones, spread over the cells of plane z, (ny, nx), or () for a single zone."""
@@ -38,23 +38,23 @@ class Zones:
 
 
 def voxelise_materials(scenario: Scenario, grid: CellGrid) -> np.ndarray:
-    """The medium of each cell, (nz, ny, nx) uint8. Raises `ScenarioError` as `voxelise_regions` does, and if none is
+    """The material of each cell, (nz, ny, nx) uint8. Raises `ScenarioError` as `voxelise_regions` does, and if none is
     solid."""
-    painted = voxelise_regions(scenario, grid, [*scenario.materials, *scenario.ambients])
-    if painted.min() >= len(scenario.materials):
+    material_ids = voxelise_regions(scenario, grid, [*scenario.materials, *scenario.ambients])
+    if material_ids.min() >= len(scenario.materials):
         message = "expected a material somewhere, found ambients alone"
         raise ScenarioError([scenario.issue_at(("regions",), message, "ambients are not solved")])
-    return painted
+    return material_ids
 
 
-def make_zones(scenario: Scenario, grid: CellGrid, painted: np.ndarray, uniform: frozenset[int]) -> Zones:
-    """Split the media where sources of uniform density lie; ambients have none.
+def make_zones(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, uniform: frozenset[int]) -> Zones:
+    """Split the materials where sources of uniform density lie; ambients have none.
 
-    painted: as `voxelise_materials` gives it; uniform: the numbers of those sources.
+    material_ids: as `voxelise_materials` gives it; uniform: the numbers of those sources.
     """
     solids = len(scenario.materials)
     within = [n for n in sorted(uniform) if scenario.sources[n].region is not None]
-    ids = painted.astype(np.uint16) if within else painted
+    ids = material_ids.astype(np.uint16) if within else material_ids
     contents: list[tuple[int, frozenset[int]]] = [(i, frozenset()) for i in range(solids + len(scenario.ambients))]
     for number in within:
         _split(scenario, grid, ids, contents, number)
@@ -62,9 +62,9 @@ def make_zones(scenario: Scenario, grid: CellGrid, painted: np.ndarray, uniform:
     renumber = np.zeros(len(contents), np.min_scalar_type(len(used) - 1))
     renumber[used] = np.arange(len(used))
     everywhere = uniform - frozenset(within)
-    media = tuple(contents[i][0] for i in used)
+    materials = tuple(contents[i][0] for i in used)
     sources = tuple(contents[i][1] | everywhere if contents[i][0] < solids else frozenset() for i in used)
-    return Zones(renumber[ids] if len(used) > 1 else None, media, sources)
+    return Zones(renumber[ids] if len(used) > 1 else None, materials, sources)
 
 
 def _split(
@@ -76,10 +76,10 @@ def _split(
         ids, shape_masks(scenario, ("sources", number, "region"), scenario.sources[number].region, grid), strict=True
     ):
         for old in np.unique(plane[mask]).tolist():
-            medium, sources = contents[old]
-            if old not in heated and medium < len(scenario.materials):
+            material, sources = contents[old]
+            if old not in heated and material < len(scenario.materials):
                 heated[old] = len(contents)
-                contents.append((medium, sources | {number}))
+                contents.append((material, sources | {number}))
         if len(contents) > MAX_ZONES:
             message = f"expected at most {MAX_ZONES} combinations of material and source"
             raise ScenarioError([scenario.issue_at(("sources", number), message, "merge sources into expressions")])
@@ -100,25 +100,26 @@ class StatisticsRegion(NamedTuple):
 
 
 def find_statistics_regions(
-    scenario: Scenario, grid: CellGrid, medium: np.ndarray, capacities: np.ndarray
+    scenario: Scenario, grid: CellGrid, material: np.ndarray, capacities: np.ndarray
 ) -> tuple[StatisticsRegion, ...]:
     """The parts that `output.regions` names.
 
-    medium: of each cell, an index into the scenario's materials and then its ambients, (nz, ny, nx); capacities: (n,)
+    material: of each cell, an index into the scenario's materials and then its ambients, (nz, ny, nx); capacities: (n,)
     of each, J/(m3 K), 0 of ambients. Raises `ScenarioError` for a part without solid cells.
     """
     return tuple(
-        _statistics_region(scenario, grid, number, medium, capacities) for number in range(len(scenario.output.regions))
+        _statistics_region(scenario, grid, number, material, capacities)
+        for number in range(len(scenario.output.regions))
     )
 
 
 def _statistics_region(
-    scenario: Scenario, grid: CellGrid, number: int, medium: np.ndarray, capacities: np.ndarray
+    scenario: Scenario, grid: CellGrid, number: int, material: np.ndarray, capacities: np.ndarray
 ) -> StatisticsRegion:
     wanted, key = scenario.output.regions[number], ("output", "regions", number)
-    inside = np.stack([mask.copy() for mask in shape_masks(scenario, key, wanted, grid)]) & (capacities > 0)[medium]
+    inside = np.stack([mask.copy() for mask in shape_masks(scenario, key, wanted, grid)]) & (capacities > 0)[material]
     if wanted.material is not None:
-        inside &= medium == list(scenario.materials).index(wanted.material)
+        inside &= material == list(scenario.materials).index(wanted.material)
     cells = np.flatnonzero(inside)
     if cells.size == 0:
         where = "material" if wanted.material is not None else (wanted.forms or ("name",))[0]
@@ -127,4 +128,4 @@ def _statistics_region(
     z, y, x = np.unravel_index(cells, grid.shape)
     along = dict(zip(AXES, (x, y, z), strict=True))
     volumes = np.prod([grid.measure(axis)[along[axis]] for axis in AXES], axis=0)
-    return StatisticsRegion(wanted.name, RegionCells(cells, volumes, volumes * capacities[medium.reshape(-1)[cells]]))
+    return StatisticsRegion(wanted.name, RegionCells(cells, volumes, volumes * capacities[material.reshape(-1)[cells]]))

@@ -55,7 +55,7 @@ def _limit(problem: Problem) -> str:
 
 
 def _crossing(problem: Problem) -> str:
-    return f" {(problem.watched.crossing or 0.0) + problem.reference:g} {problem.scenario.temperature_unit}"
+    return f" {(problem.statistics_request.crossing or 0.0) + problem.reference:g} {problem.scenario.temperature_unit}"
 
 
 # In the order in which they stand in a snapshot.

@@ -58,7 +58,7 @@ def search_slices(
     """Find the hot spots on the slices of a run (all, or those named), write their table and draw them.
 
     The mean of the last `wanted.frames` frames of a slice is searched, and reported under the time of the last. Slices
-    one cell wide are passed over. ambients: the names of media that are no part of the field. Raises `OSError`,
+    one cell wide are passed over. ambients: the names of materials that are no part of the field. Raises `OSError`,
     `InputFileError`.
     """
     found: list[HotSpot] = []
@@ -92,8 +92,8 @@ def _solid(folder: RunFolder, frame: SliceFrame, ambients: Collection[str]) -> n
     """Which cells of a frame are of no ambient; None if all."""
     if not ambients:
         return None
-    media, names = read_geometry_plane(folder.geometry, frame.normal, frame.position)
-    solid = ~np.array([name in ambients for name in names])[media]
+    materials, names = read_geometry_plane(folder.geometry, frame.normal, frame.position)
+    solid = ~np.array([name in ambients for name in names])[materials]
     return None if solid.all() else np.asarray(solid)
 
 

@@ -38,8 +38,8 @@ class MeltPoolRecorder:
         self.times = wanted.times(scenario.time.last_time)
         self._isotherm, self._grid = wanted.temperature, problem.grid
         self._order = (0, 1) if wanted.along == "x" else (1, 0)
-        materials = problem.materials()
-        self._solid = None if materials is None else materials < problem.media.solids
+        materials = problem.material_ids()
+        self._solid = None if materials is None else materials < problem.materials.solids
         sizes = ["length [m]", "width [m]", "depth [m]", "volume [m3]", f"max [{scenario.temperature_unit}]"]
         self._table = CsvTable(folder.path / "melt_pool.csv", ["time [s]", *sizes])
 

@@ -30,7 +30,7 @@ class ProbeRecorder:
         self.times = tuple(sorted({time for probe in probes for time in probe.times(scenario.time.last_time)}))
         unit = scenario.temperature_unit
         self._table = CsvTable(folder.probes, ["time [s]", *(f"{probe.name} [{unit}]" for probe in probes)])
-        seen = problem.zones.medium, problem.media.solids, problem.terms.periodic
+        seen = problem.zones.material, problem.materials.solids, problem.coefficients.periodic
         stencils = [probe_weights(problem.grid, probe.at, *seen) for probe in probes]
         self._cells = np.array([cells for cells, _ in stencils])
         self._weights = np.array([weights for _, weights in stencils])
@@ -60,31 +60,32 @@ Cell = tuple[int, int, int]  # along x, y, z
 def probe_weights(
     grid: CellGrid,
     point: tuple[float, float, float],
-    medium: Callable[[Cell], int] = lambda cell: 0,
+    material: Callable[[Cell], int] = lambda cell: 0,
     solids: int = 1,
     periodic: tuple[bool, bool, bool] = (False, False, False),
 ) -> tuple[np.ndarray, np.ndarray]:
     """Flat indices (8,) and weights (8,) of the cells from which the temperature at a point (x, y, z), m, is read.
 
-    medium: of a cell (i, j, k) along x, y, z; from `solids` on media are ambients. periodic: whether x, y, z wrap.
+    material: of a cell (i, j, k) along x, y, z; from `solids` on materials are ambients. periodic: whether x, y, z
+        wrap.
 
-    A probe sees the medium of its own cell alone, so nothing is averaged over a jump of temperature or a bend of its
-    slope. Along each axis a straight line goes through two centres of this medium: that of its own cell and
+    A probe sees the material of its own cell alone, so nothing is averaged over a jump of temperature or a bend of its
+    slope. Along each axis a straight line goes through two centres of this material: that of its own cell and
 
         the next one towards the point                                  between them: interpolation
-        the next one away from it, where that is of another medium      up to the border: extrapolation
-        or beyond the wall of the box
+        the next one away from it, where that is of another material      up to the border: extrapolation
+        or beyond the boundary face of the box
         none, where neither will do: the value is that of its own cell
 
     Towards the axis r = 0 the field is level. Axes are combined by products of their weights; where a cell across a
-    corner is of another medium, by sums of their slopes. Both are exact for linear fields, so of second order. A point
-    on a face belongs to the cell above, unless that is an ambient and the one below is not; in an ambient all cells
-    have its temperature.
+    corner is of another material, by sums of their slopes. Both are exact for linear fields, so of second order. A
+    point on a face belongs to the cell above, unless that is an ambient and the one below is not; in an ambient all
+    cells have its temperature.
     """
-    own = _own_cell(grid, point, lambda cell: medium(cell) < solids)
+    own = _own_cell(grid, point, lambda cell: material(cell) < solids)
 
     def seen(cell: Cell) -> bool:
-        return medium(cell) == medium(own)
+        return material(cell) == material(own)
 
     lines = [_line(grid, axis, point[axis], own, seen, periodic[axis]) for axis in range(3)]
     pairs = (((i, 1.0 - share), (beside, share)) for i, (beside, share) in zip(own, lines, strict=True))

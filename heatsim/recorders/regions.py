@@ -22,16 +22,16 @@ class RegionRecorder:
         scenario = problem.scenario
         wanted = scenario.output.regions
         self.times = tuple(sorted({time for each in wanted for time in each.times(scenario.time.last_time)}))
-        self._parts, self._reference = problem.parts, problem.reference
-        self._volumes = [float(part.cells.volumes.sum()) for part in self._parts]
+        self._regions, self._reference = problem.statistics_regions, problem.reference
+        self._volumes = [float(part.cells.volumes.sum()) for part in self._regions]
         unit = scenario.temperature_unit
-        names = [f"{part.name} {what}" for part in self._parts for what in _columns(unit)]
+        names = [f"{part.name} {what}" for part in self._regions for what in _columns(unit)]
         self._table = CsvTable(folder.regions, ["time [s]", *names])
 
     def record(self, state: State) -> None:
         """Add a row."""
         row = [state.time]
-        for part, volume, initial in zip(self._parts, self._volumes, state.parts_at_start, strict=True):
+        for part, volume, initial in zip(self._regions, self._volumes, state.region_heat_at_start, strict=True):
             low, high, by_volume, heat = state.totals(part.cells)
             values = low, high, by_volume / volume
             row += [*(value + self._reference for value in values), heat - initial]

@@ -41,7 +41,7 @@ class SnapshotRecorder:
         self.late = extra is _nothing
         self._series = Series(folder)
         self._count = 0
-        materials = problem.materials()
+        materials = problem.material_ids()
         if materials is not None:
             names = (*scenario.materials, *scenario.ambients)
             write_geometry(folder.geometry, problem.grid, materials, names, scenario.title)

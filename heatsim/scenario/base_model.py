@@ -63,8 +63,8 @@ def is_tag(part: str | int) -> bool:
 
 
 def _in_our_words(error: ErrorDetails, model: type[ScenarioBlock]) -> InitErrorDetails:
-    place, told = _translate(error, model)
-    return {"type": told, "loc": place, "input": None}
+    place, error_type = _translate(error, model)
+    return {"type": error_type, "loc": place, "input": None}
 
 
 def _translate(error: ErrorDetails, model: type[ScenarioBlock]) -> tuple[tuple[str | int, ...], PydanticCustomError]:

@@ -109,7 +109,7 @@ class Slice(Recorded):
 
 
 class Probe(Recorded):
-    """A point whose temperature is recorded, from the cells of the medium that it lies in."""
+    """A point whose temperature is recorded, from the cells of the material that it lies in."""
 
     name: Name = Field(description="Name of the column in probes.csv")
     at: Point = Field(

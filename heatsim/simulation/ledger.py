@@ -58,7 +58,7 @@ def range_warnings(problem: Problem, reached: Mapping[int, float]) -> Iterator[s
     scenario, reference = problem.scenario, problem.reference
     names, unit = list(scenario.materials), scenario.temperature_unit
     for number, offset in reached.items():
-        low, high = problem.tabulated.told[number]
+        low, high = problem.tabulated.documented[number]
         yield (
             f"materials.{names[number]}: {offset + reference:.6g} {unit} was reached, and its properties are known "
             f"from {low + reference:.6g} to {high + reference:.6g} {unit}: beyond, they go on with the last values"

@@ -41,7 +41,7 @@ def state_bytes(scenario: Scenario, problem: Problem | None = None) -> int:
 
 def _region_bytes(problem: Problem | None) -> int:
     """Bytes of the cells of regions of which statistics are kept."""
-    return 0 if problem is None else sum(CELL_BYTES * part.cells.indices.size for part in problem.parts)
+    return 0 if problem is None else sum(CELL_BYTES * part.cells.indices.size for part in problem.statistics_regions)
 
 
 def run_bytes(problem: Problem) -> float:

@@ -114,7 +114,7 @@ def precompile(file: Path) -> Outcome:
     compiled: list[str] = []
     try:
         with TemporaryDirectory(prefix="heatsim-warm-") as folder, watch_compiling(compiled.append):
-            run_scenario(load(file), Path(folder) / "run", watch=lambda progress: False)
+            run_scenario(load(file), Path(folder) / "run", on_progress=lambda progress: False)
     except HeatsimError as error:
         return Outcome(file.stem, tuple(compiled), str(error))
     return Outcome(file.stem, tuple(compiled))

@@ -101,15 +101,15 @@ def run_scenario(
     output: Path | str | None = None,
     *,
     force: bool = False,
-    watch: ProgressCallback = lambda progress: True,
-    warn: WarningCallback = lambda cautions: None,
+    on_progress: ProgressCallback = lambda progress: True,
+    on_warnings: WarningCallback = lambda warnings: None,
 ) -> Run:
     """Run a scenario and keep its results in the folder `output` (default: `outputs/<scenario>`).
 
-    `watch` is told of progress about ten times a second and may end the run early by returning False; `warn` is told,
-    before the run, probable mistakes in the scenario. Raises `HeatsimError` in its kinds: invalid scenario,
-    folder that exists (unless `force`), no GPU, not finite. Nothing is written before the scenario has been found valid
-    as a whole; what was written stays if the run fails later.
+    `on_progress` is told of progress about ten times a second and may end the run early by returning False;
+    `on_warnings` is told, before the run, probable mistakes in the scenario. Raises `HeatsimError` in its kinds:
+    invalid scenario, folder that exists (unless `force`), no GPU, not finite. Nothing is written before the scenario
+    has been found valid as a whole; what was written stays if the run fails later.
     """
     started = time.perf_counter()
     choice = device_selection.choose_device(scenario)
@@ -122,15 +122,15 @@ def run_scenario(
     device_selection.require_memory_for(scenario, choice, state_bytes(scenario, problem) + fused)
     problem, choice, taken = resolve_auto(problem, choice)
     scenario = problem.scenario
-    warnings = problem.cautions()
-    warn(warnings)
+    warnings = problem.warnings()
+    on_warnings(warnings)
     folder = RunFolder.create(Path(output) if output is not None else default_folder(scenario), force, TABLES)
     handler = _log_to(folder.log)
     try:
         folder.scenario.write_text(scenario.to_toml(), encoding="utf-8")
-        for caution in warnings:
-            log.warning("%s", caution)
-        return _run_in(folder, problem, choice, taken, watch, started)
+        for warning in warnings:
+            log.warning("%s", warning)
+        return _run_in(folder, problem, choice, taken, on_progress, started)
     finally:
         log.removeHandler(handler)
         handler.close()
@@ -151,7 +151,7 @@ def _run_in(
     problem: Problem,
     choice: device_selection.DeviceChoice,
     taken: auto.Recommendation | None,
-    watch: ProgressCallback,
+    on_progress: ProgressCallback,
     started: float,
 ) -> Run:
     info = _describe(problem, choice, taken)
@@ -164,15 +164,15 @@ def _run_in(
     try:
         state = State(problem, make_field(problem, choice.kernel))
         _warm_up(state)
-        outcome = _compute(folder, problem, state, watch, timings)
+        outcome = _compute(folder, problem, state, on_progress, timings)
     except BaseException as error:
         log.error("%s", error)
         results = _results(state, timings, started) if state else {}
         folder.write_info({"state": "failed", "error": str(error) or type(error).__name__, **info, **results})
         raise
     info = {"state": outcome, **info, **_results(state, timings, started), **_found(folder)}
-    for caution in info["cautions"]:
-        log.warning("%s", caution)
+    for warning in info["warnings"]:
+        log.warning("%s", warning)
     log.info("%s at t = %g s after %d steps", outcome, state.time, state.step)
     folder.write_info(info)
     return Run(folder.path, info)
@@ -187,14 +187,14 @@ def _warm_up(state: State) -> None:
     state.field.is_finite()
 
 
-def _compute(folder: RunFolder, problem: Problem, state: State, watch: ProgressCallback, timings: Timings) -> str:
+def _compute(folder: RunFolder, problem: Problem, state: State, on_progress: ProgressCallback, timings: Timings) -> str:
     """The time loop with its recorders; returns "finished" or "stopped". Results are complete when it returns."""
     writer = Writer()
     try:
         recorders = make_recorders(problem, folder, writer)
         finished = False
         try:
-            finished = simulate(state, recorders, timings, watch)
+            finished = simulate(state, recorders, timings, on_progress)
         finally:
             for recorder in recorders:
                 recorder.close(finished)
@@ -236,7 +236,7 @@ def _results(state: State, timings: Timings, started: float) -> dict[str, Any]:
         "stages": state.solver_statistics.stages,
         "iterations": state.solver_statistics.iterations,
         "residuals": state.solver_statistics.residuals,
-        "cautions": state.cautions,
+        "warnings": state.warnings,
         "cell_updates": updates,
         "cell_updates_per_second": updates / timings.loop if timings.loop > 0 else 0.0,
         "energy": {

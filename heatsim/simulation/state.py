@@ -45,24 +45,24 @@ class State:
     def __init__(self, problem: Problem, run_field: RunField) -> None:
         """Start from the initial temperature of the problem."""
         self.problem, self.field, self._run_field = problem, run_field.field, run_field
-        self.entered = np.zeros(problem.terms.ledger_size)
+        self.entered = np.zeros(problem.coefficients.ledger_size)
         self.time, self.step, self.source_energy = 0.0, 0, 0.0
         self.solver_statistics = SolverStatistics()
-        self.extent_at_start = np.inf, -np.inf  # K over the reference, of the cells that are not held
+        self.extent_at_start = np.inf, -np.inf  # K over the reference, of the solved cells
         self._least = np.inf
         self.field.put(self._initial_planes())
         self._initial = self.field.stored()
-        self.parts_at_start = [self.totals(part.cells).heat for part in problem.parts]  # J
-        if any(each not in (None, False) for each in problem.watched):
-            self.field.track(problem.watched)
+        self.region_heat_at_start = [self.totals(part.cells).heat for part in problem.statistics_regions]  # J
+        if any(each not in (None, False) for each in problem.statistics_request):
+            self.field.track(problem.statistics_request)
         self._initial_contrast = self._initial - problem.heat_at(self._least)
 
     def _initial_planes(self) -> Iterator[np.ndarray]:
         """The planes of the initial field, whose extents are kept."""
-        terms, (low, high) = self.problem.terms, self.extent_at_start
-        solved = terms.capacity > 0
+        coefficients, (low, high) = self.problem.coefficients, self.extent_at_start
+        solved = coefficients.capacity > 0
         for z, plane in enumerate(self.problem.initial_planes()):
-            free = plane if terms.kinds is None or solved.all() else plane[solved[terms.kinds[z]]]
+            free = plane if coefficients.class_ids is None or solved.all() else plane[solved[coefficients.class_ids[z]]]
             low, high = min(low, float(free.min(initial=low))), max(high, float(free.max(initial=high)))
             self._least = min(self._least, float(plane.min()))
             yield plane
@@ -84,8 +84,8 @@ class State:
 
     def sample(self, cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Weighted means of cells: flat indices (n, m) and weights (n, m) give (n,), float64."""
-        rise = (self.field.cells(cells).astype(np.float64) * weights).sum(axis=1)
-        return np.asarray(rise + self.problem.reference)
+        offset = (self.field.cells(cells).astype(np.float64) * weights).sum(axis=1)
+        return np.asarray(offset + self.problem.reference)
 
     def statistics(self) -> dict[str, np.ndarray]:
         """The statistics of the field over time that the scenario asks for: `peak_temperature` in its unit,
@@ -100,8 +100,8 @@ class State:
         return self.field.melted_fraction()
 
     def totals(self, cells: RegionCells) -> RegionTotals:
-        """What some cells have together, of rises over the reference, K, and of heat over that at it, whatever follows
-        temperature or melts; found where the field is."""
+        """What some cells have together, of offsets from the reference, K, and of heat over that at it, whatever
+        follows temperature or melts; found where the field is."""
         return self.field.totals(cells)
 
     def heat_entered(self) -> np.ndarray:
@@ -129,7 +129,7 @@ class State:
         return self._run_field.solver_device
 
     @property
-    def cautions(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """Warnings that came up during the run."""
         return [
             *range_warnings(self.problem, self.field.out_of_range()),
@@ -152,5 +152,5 @@ class State:
         moved = sum(map(abs, entered)) + abs(self.source_energy) + contrast
         return EnergyBalance(stored, self.source_energy, faces, ambients, moved)
 
-    def _absolute(self, rise: np.ndarray) -> np.ndarray:
-        return np.asarray(rise + self.problem.dtype.type(self.problem.reference))
+    def _absolute(self, offset: np.ndarray) -> np.ndarray:
+        return np.asarray(offset + self.problem.dtype.type(self.problem.reference))

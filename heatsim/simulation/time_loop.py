@@ -39,13 +39,13 @@ def simulate(
     state: State,
     recorders: Sequence[Recorder],
     timings: Timings,
-    watch: Callable[[Progress], bool] = lambda progress: True,
+    on_progress: Callable[[Progress], bool] = lambda progress: True,
 ) -> bool:
     """Run from state.time to the end of the scenario, or to the steady state; returns whether it was reached.
 
-    `watch` is told of progress about ten times a second and may end the run early by returning False; `timings` is
-    filled in. Raises `NotFiniteError` before anything not finite is recorded, `NotConvergedError` after the last good
-    state was recorded.
+    `on_progress` is told of progress about ten times a second and may end the run early by returning False; `timings`
+    is filled in. Raises `NotFiniteError` before anything not finite is recorded, `NotConvergedError` after the last
+    good state was recorded.
     """
     control, cells = state.problem.scenario.time, state.problem.grid.cells
     end = control.last_time
@@ -55,7 +55,7 @@ def simulate(
             advance = start_integrator(state)
             for event, due in _agenda(state.problem, recorders, end):
                 for _ in advance(event):
-                    if not watch(Progress(state.time, end, state.step, cells)):
+                    if not on_progress(Progress(state.time, end, state.step, cells)):
                         return False
                 # Where nobody wants values now, a GPU is not waited for, which would leave it idle.
                 if event == end or state.field.device == "cpu" or not all(recorder.late for recorder in due):

@@ -101,5 +101,5 @@ def _about() -> str:
     from heatsim.simulation.run import list_versions
 
     found = list_versions()
-    told = ", ".join(f"{name} {found[name]}" for name in ("heatsim", "python", "numpy", "numba", "numba-cuda"))
-    return f"{datetime.now(UTC).date().isoformat()}; {told}."
+    versions_text = ", ".join(f"{name} {found[name]}" for name in ("heatsim", "python", "numpy", "numba", "numba-cuda"))
+    return f"{datetime.now(UTC).date().isoformat()}; {versions_text}."

@@ -154,8 +154,8 @@ def _show(studies: Sequence[Study], asked: dict[str, Any], unit: str) -> None:
 
         report.draw_studies(asked["figure"], studies, str(asked["file"]), unit, NAMES)
     if asked["as_json"]:
-        told = {"quantity": asked["quantity"], "exact": asked["exact"], "studies": [asdict(each) for each in studies]}
-        print(json.dumps(told, indent=2))
+        all_studies = [asdict(each) for each in studies]
+        print(json.dumps({"quantity": asked["quantity"], "exact": asked["exact"], "studies": all_studies}, indent=2))
         return
     rows: list[Row] = [{"kind": each.kind, **asdict(row)} for each in studies for row in each.rows]
     print_table(COLUMNS, rows, group=lambda row: row["kind"])

@@ -69,28 +69,28 @@ def study(kind: Refinement, runs: Sequence[FinishedRun], probe: str | None, exac
     values = [run.probe(probe) for run in runs] if probe else None
     errors = _errors_of_values(runs, values, str(probe), exact) if values else _errors_of_fields(runs, exact)
     least = ROUNDING * max(float(np.abs(run.temperature).max()) for run in runs)
-    told = [error if abs(error[0]) > least else None for error in errors]
+    resolved = [error if abs(error[0]) > least else None for error in errors]
     spacings = [1.0 / (run.shortened if kind == "step" else run.refined) for run in runs]
     rows = []
     for number, run in enumerate(runs):
-        error = told[number] if number < len(told) else None
-        before = told[number - 1] if 0 < number < len(told) else None
+        error = resolved[number] if number < len(resolved) else None
+        before = resolved[number - 1] if 0 < number < len(resolved) else None
         value = values[number] if values else None
         falls = before and error and not why_no_order((before[0], error[0]))
         between = log(before[0] / error[0]) / log(FACTOR) if before and error and falls else None
         rms_error, largest = map(abs, error) if error else (None, None)
         cells, steps = tuple(run.info["cells"]), int(run.info["steps"])
         rows.append(StudyRow(cells, spacings[number], steps, value, rms_error, largest, between))
-    reason = _reason(told, "differences" if exact is None else "errors")
-    order = None if reason else observed_order(spacings[: len(told)], [abs(error[0]) for error in errors])
+    reason = _reason(resolved, "differences" if exact is None else "errors")
+    order = None if reason else observed_order(spacings[: len(resolved)], [abs(error[0]) for error in errors])
     limit = extrapolate_to_limit(values, FACTOR, order) if values and order else None
     return Study(kind, rows, order, limit, reason)
 
 
-def _reason(told: Sequence[ErrorPair | None], what: str) -> str | None:
+def _reason(resolved: Sequence[ErrorPair | None], what: str) -> str | None:
     """Why no order can be read, if so."""
-    known = [error[0] for error in told if error]
-    if len(known) < len(told):
+    known = [error[0] for error in resolved if error]
+    if len(known) < len(resolved):
         return "an error is rounding only"
     found = why_no_order(known)
     return f"the {what} {found}" if found else None

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from bench_cases import TINY, Invoke, Measured, asked_of
 from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil.coefficients import Forcing
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
-from heatsim_kernels.stencil.terms import Forcing
 from PIL import Image
 
 from heatsim.bench import device_limits
@@ -86,22 +86,22 @@ def test_the_figure_is_drawn(measured: Measured) -> None:
 class OneBitOff(CpuStepper):
     """Right but for the last bit of one cell, where there are more than a thousand."""
 
-    def advance(self, dt: float, steps: int, drive: Forcing) -> None:
-        super().advance(dt, steps, drive)
+    def advance(self, dt: float, steps: int, forcing: Forcing) -> None:
+        super().advance(dt, steps, forcing)
         if self.field.now.size > 1000:
             cell = self.field.state()[-1, -1, -2:-1]
             cell[:] = np.nextafter(cell, np.float32(9))
 
 
 class Forgetful(CpuStepper):
-    """Right but for the heat through the walls."""
+    """Right but for the heat through the boundary faces."""
 
     def heat_entered(self) -> np.ndarray:
         return super().heat_entered() * 1.001
 
 
 class Broken(CpuStepper):
-    def advance(self, dt: float, steps: int, drive: Forcing) -> None:
+    def advance(self, dt: float, steps: int, forcing: Forcing) -> None:
         raise RuntimeError("out of registers")
 
 
@@ -142,7 +142,7 @@ def test_nothing_is_trusted_when_the_reference_itself_is_wrong(bench: Invoke, mo
 def replace_terms(right: kernels_under_test.KernelUnderTest) -> kernels_under_test.KernelUnderTest:
     """A contender that takes every exchange to be a percent larger."""
     return kernels_under_test.KernelUnderTest(
-        "cpu", lambda terms, dtype: right.build(replace(terms, rates=1.01 * terms.rates), dtype)
+        "cpu", lambda coefficients, dtype: right.build(replace(coefficients, rates=1.01 * coefficients.rates), dtype)
     )
 
 

@@ -255,7 +255,7 @@ def test_a_fault_that_shows_only_in_time_says_so_and_keeps_what_was_reached(
 
 def test_a_program_that_uses_the_api_may_end_a_run(tmp_path: Path, write: Write) -> None:
     scenario = api.load(write(ENDLESS), ["output.snapshots.every=1.0"])
-    run = api.run(scenario, tmp_path / "run", watch=lambda progress: progress.time < 20.0)
+    run = api.run(scenario, tmp_path / "run", on_progress=lambda progress: progress.time < 20.0)
     assert not run.finished
     assert run.info["state"] == "stopped"
     assert 20.0 <= run.info["time"] < 1000.0

@@ -23,20 +23,20 @@ boundary.x_max = { kind = "convection", coefficient = 1.0, ambient = 300.0 }
 """
 
 
-def cautions(folder: Path) -> list[str]:
-    return list(json.loads((folder / "run.json").read_text())["cautions"])
+def warnings(folder: Path) -> list[str]:
+    return list(json.loads((folder / "run.json").read_text())["warnings"])
 
 
 def test_energy_lost_to_rounding_is_told_with_what_to_do(invoke: Invoke, write: Write, tmp_path: Path) -> None:
     write(COOLING)
     done = invoke("run", "case.toml", "--output", "out")
-    (caution,) = cautions(tmp_path / "out")
-    assert caution.startswith("0.97 of the energy moved was lost")
-    assert caution.endswith('take compute.precision = "float64" or time.integrator = "implicit"')
-    assert f"caution          {caution}" in done.stdout
-    assert f"WARNING {caution}" in (tmp_path / "out" / "run.log").read_text()
+    (warning,) = warnings(tmp_path / "out")
+    assert warning.startswith("0.97 of the energy moved was lost")
+    assert warning.endswith('take compute.precision = "float64" or time.integrator = "implicit"')
+    assert f"warning          {warning}" in done.stdout
+    assert f"WARNING {warning}" in (tmp_path / "out" / "run.log").read_text()
     quiet = invoke("run", "case.toml", "--output", "out", "--force", "--quiet")
-    assert (quiet.stdout, quiet.stderr) == ("", f"warning: {caution}\n")
+    assert (quiet.stdout, quiet.stderr) == ("", f"warning: {warning}\n")
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_runs_that_float32_holds_are_not_warned_of(invoke: Invoke, write: Write,
     """The last two move nothing, or less than the last place of a float32 of each cell."""
     write(COOLING)
     assert invoke("run", "case.toml", "--output", "out", "--set", change, "--quiet").stderr == ""
-    assert cautions(tmp_path / "out") == []
+    assert warnings(tmp_path / "out") == []
 
 
 THICK = COOLING.replace("end = 0.05", "end = 20.0").replace("size = [1e-3", "size = [1.0")

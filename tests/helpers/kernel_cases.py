@@ -8,49 +8,49 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from heatsim_kernels.stencil import ExplicitStepper
+from heatsim_kernels.stencil.coefficients import AmbientFaces, Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cpu import tile_plan
-from heatsim_kernels.stencil.terms import AmbientFaces, Forcing, StencilCoefficients
 
 STEP = 0.05  # s; with exchange rates below 1/s and six faces that double them at most, well inside the stable step
 
 
-class Kind(NamedTuple):
+class Features(NamedTuple):
     """Which terms a problem has; each compiles a kernel of its own.
 
-    zones: materials, of which `held` are ambients; pairs: conductances that differ from pair to pair of them; table:
-    heat by kind; field: heat by cell; skew: a single kind whose six faces differ, which no cells that exchange heat
-    with each other can have.
+    zones: materials, of which `prescribed` are ambients; pairs: conductances that differ from pair to pair of them;
+    table: heat by class; field: heat by cell; skew: a single class whose six faces differ, which no cells that exchange
+    heat with each other can have.
     """
 
     zones: int = 1
     pairs: bool = False
     table: bool = False
     field: bool = False
-    held: int = 0
+    prescribed: int = 0
     skew: bool = False
 
 
-KINDS = {
-    "uniform": Kind(),
-    "uniform with both sources": Kind(table=True, field=True),
-    "zones that differ in heat alone": Kind(zones=3, table=True, field=True),
+FEATURES = {
+    "uniform": Features(),
+    "uniform with both sources": Features(table=True, field=True),
+    "zones that differ in heat alone": Features(zones=3, table=True, field=True),
     # Two materials are of 2 * 2**6 kinds at most, in one byte: those of two bytes compile kernels of their own.
-    "materials": Kind(zones=2, pairs=True),
-    "materials with heat a zone": Kind(zones=2, pairs=True, table=True),
-    "materials with heat a cell": Kind(zones=2, pairs=True, field=True),
-    "a rate a face": Kind(skew=True),
-    "more than 256 kinds": Kind(zones=30, pairs=True, table=True),  # where each cell is at random: even seeds
-    "ambients": Kind(zones=4, pairs=True, table=True, held=2),
+    "materials": Features(zones=2, pairs=True),
+    "materials with heat a zone": Features(zones=2, pairs=True, table=True),
+    "materials with heat a cell": Features(zones=2, pairs=True, field=True),
+    "a rate a face": Features(skew=True),
+    "more than 256 kinds": Features(zones=30, pairs=True, table=True),  # where each cell is at random: even seeds
+    "ambients": Features(zones=4, pairs=True, table=True, prescribed=2),
 }
 
 # Every kind in float64, every other in float32 too: all pairs of a term and a precision, in two thirds of the variants.
 # (Kinds of two bytes in float32: `test_kinds_may_be_counted_in_one_byte_or_more`.)
-CHOSEN = [*((name, np.float64) for name in KINDS), *((name, np.float32) for name in list(KINDS)[::2])]
+CHOSEN = [*((name, np.float64) for name in FEATURES), *((name, np.float32) for name in list(FEATURES)[::2])]
 
 
 class Case(NamedTuple):
-    terms: StencilCoefficients
-    drive: Forcing
+    coefficients: StencilCoefficients
+    forcing: Forcing
     start: np.ndarray  # (nz, ny, nx), float64, values that float32 holds exactly
 
 
@@ -71,7 +71,7 @@ def random_zones(
 
 
 def neighbours(values: np.ndarray, periodic: tuple[bool, bool, bool]) -> np.ndarray:
-    """(6, nz, ny, nx) the values of the cells beyond each of FACES; at a wall the cell's own."""
+    """(6, nz, ny, nx) the values of the cells beyond each of FACES; at a boundary face the cell's own."""
     found = []
     for face in range(6):
         axis, upper = 2 - face // 2, face % 2
@@ -89,86 +89,88 @@ def terms_of_zones(
     conductance: np.ndarray,
     capacity: np.ndarray,
     *,
-    held: int = 0,
+    prescribed: int = 0,
     periodic: tuple[bool, bool, bool] = (False, False, False),
     per_cell: bool = False,
 ) -> StencilCoefficients:
-    """The terms of zones (nz, ny, nx), of which the last `held` are ambients, in the slow and plain way.
+    """The terms of zones (nz, ny, nx), of which the last `prescribed` are ambients, in the slow and plain way.
 
     conductance: (3, n, n) W/K of a face along x, y, z between two zones, symmetric; capacity: (n,) J/K. The kinds are
-    numbered so that the zone of a kind does not fall.
+    numbered so that the zone of a class does not fall.
     """
     n = len(capacity)
-    solid = n - held
+    solid = n - prescribed
     beyond = neighbours(zones, periodic)
     axes = np.repeat(np.arange(3), 2)[:, None, None, None]
     rates = conductance[axes, zones, beyond] / capacity[zones]
     rates[:, zones >= solid] = 0.0
     rows = np.concatenate((zones[None], rates)).reshape(7, -1).T
-    kinds_of, kinds = np.unique(rows, axis=0, return_inverse=True)
-    of_zone = kinds_of[:, 0].astype(int)
-    taps = None
-    if held:
+    classes_of, class_ids = np.unique(rows, axis=0, return_inverse=True)
+    of_zone = classes_of[:, 0].astype(int)
+    ambient_faces = None
+    if prescribed:
         faces, *at = np.nonzero((zones < solid) & (beyond >= solid))
         owners = beyond[(faces, *at)].astype(np.int64) - solid
         cells = np.ravel_multi_index(tuple(at), zones.shape).astype(np.int64)
-        taps = AmbientFaces(cells, faces.astype(np.uint8), owners, held)
-    single_kind = len(kinds_of) == 1
+        ambient_faces = AmbientFaces(cells, faces.astype(np.uint8), owners, prescribed)
+    single_class = len(classes_of) == 1
     return StencilCoefficients(
         (zones.shape[0], zones.shape[1], zones.shape[2]),
-        np.ascontiguousarray(kinds_of[:, 1:]),
+        np.ascontiguousarray(classes_of[:, 1:]),
         np.where(of_zone < solid, capacity[of_zone], 0.0),
-        None if single_kind else kinds.reshape(zones.shape).astype(np.min_scalar_type(len(kinds_of) - 1)),
+        None if single_class else class_ids.reshape(zones.shape).astype(np.min_scalar_type(len(classes_of) - 1)),
         periodic,
         tuple(bool(wraps) for wraps in np.repeat(periodic, 2)),
         per_cell,
-        taps,
+        ambient_faces,
     )
 
 
 def random_case(
     shape: tuple[int, int, int],
-    kind: Kind,
+    features: Features,
     *,
     periodic: tuple[bool, bool, bool] = (False, False, False),
     per_cell: bool = False,
     rows: int = 1,
     seed: int = 0,
 ) -> Case:
-    """A problem with conductances that are symmetric, and walls anywhere from fixed (-2) to insulated (0).
+    """A problem with conductances that are symmetric, and boundary faces anywhere from fixed (-2) to insulated (0).
 
     Odd seeds give zones in blocks, as materials come, even ones a zone of its own to every cell.
     """
     rng = np.random.default_rng(seed)
-    n = kind.zones
+    n = features.zones
     # One rate for all zones means one capacity for all, or the heat that leaves a cell would not enter the next.
-    capacity = rng.uniform(1, 2, n) if kind.pairs else np.full(n, rng.uniform(1, 2))
-    conductance = rng.uniform(0.1, 1, (3, n, n) if kind.pairs else (3, 1, 1)) * np.ones((n, n))
+    capacity = rng.uniform(1, 2, n) if features.pairs else np.full(n, rng.uniform(1, 2))
+    conductance = rng.uniform(0.1, 1, (3, n, n) if features.pairs else (3, 1, 1)) * np.ones((n, n))
     conductance = (conductance + conductance.transpose(0, 2, 1)) / 2
     zones = random_zones(rng, shape, n, block=(3, 4, 70) if seed % 2 else (1, 1, 1))
-    terms = terms_of_zones(zones, conductance, capacity, held=kind.held, periodic=periodic, per_cell=per_cell)
-    if kind.skew:
-        terms = replace(terms, rates=rng.uniform(0.1, 1, (1, 6)))
-    solved = terms.capacity > 0
-    drive = Forcing(
-        rng.uniform(-2, 0, (rows, terms.wall_size)),
-        rng.uniform(-1, 1, (rows, terms.wall_size)),
-        rng.uniform(-1, 1, (rows, terms.kind_count)) * solved if kind.table else None,
-        rng.uniform(-1, 1, shape) * terms.of_kinds(solved) if kind.field else None,
+    coefficients = terms_of_zones(
+        zones, conductance, capacity, prescribed=features.prescribed, periodic=periodic, per_cell=per_cell
+    )
+    if features.skew:
+        coefficients = replace(coefficients, rates=rng.uniform(0.1, 1, (1, 6)))
+    solved = coefficients.capacity > 0
+    forcing = Forcing(
+        rng.uniform(-2, 0, (rows, coefficients.boundary_size)),
+        rng.uniform(-1, 1, (rows, coefficients.boundary_size)),
+        rng.uniform(-1, 1, (rows, coefficients.class_count)) * solved if features.table else None,
+        rng.uniform(-1, 1, shape) * coefficients.spread_over_cells(solved) if features.field else None,
         rng.uniform(0, 2, rows),
     )
-    return Case(terms, drive, single(rng.uniform(-1, 1, shape)))
+    return Case(coefficients, forcing, single(rng.uniform(-1, 1, shape)))
 
 
-def row_of(drive: Forcing, step: int) -> Forcing:
+def row_of(forcing: Forcing, step: int) -> Forcing:
     """The values of one step, alone."""
 
     def row(values: np.ndarray) -> np.ndarray:
         at = min(step, len(values) - 1)
         return values[at : at + 1]
 
-    table = None if drive.heat_table is None else row(drive.heat_table)
-    return Forcing(row(drive.wall_a), row(drive.wall_b), table, drive.heat_field, row(drive.heat_scale))
+    table = None if forcing.heat_table is None else row(forcing.heat_table)
+    return Forcing(row(forcing.boundary_a), row(forcing.boundary_b), table, forcing.heat_field, row(forcing.heat_scale))
 
 
 def cut_rows(patch: pytest.MonkeyPatch, parts: int) -> None:
@@ -190,5 +192,5 @@ class Outcome(NamedTuple):
 def outcome(sweep: ExplicitStepper[Any], case: Case, steps: int = 3, dt: float = STEP) -> Outcome:
     """Run a case and copy out what came of it."""
     sweep.field.put(case.start)
-    sweep.advance(dt, steps, case.drive)
+    sweep.advance(dt, steps, case.forcing)
     return Outcome(np.array(sweep.field.host()), sweep.heat_entered(), sweep.field.stored())

@@ -293,5 +293,5 @@ def test_inputs_are_not_asked_for_after_the_end(integrator: str, end: float) -> 
     problem = state_of(ending, kernel=kernel, integrator=integrator).problem
     timed = with_explicit_steps(problem.with_integrator("auto", None))
     measure_step_cost(State(timed, make_field(timed, "cpu")))
-    assert np.isfinite(problem.drive(np.array([np.nextafter(end, np.inf)])).wall_b).all()
+    assert np.isfinite(problem.forcing(np.array([np.nextafter(end, np.inf)])).boundary_b).all()
     assert run(ending, kernel=kernel, integrator=integrator).time == end

@@ -1,4 +1,4 @@
-"""Implicit steps of materials and walls that depend on temperature, melt, and are heated by beams."""
+"""Implicit steps of materials and boundary faces that depend on temperature, melt, and are heated by beams."""
 
 from __future__ import annotations
 

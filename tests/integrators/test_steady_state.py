@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tomli_w
 from heatsim_kernels.stencil import SWEEPS
-from heatsim_kernels.stencil.terms import Forcing
+from heatsim_kernels.stencil.coefficients import Forcing
 from helpers.in_memory import Recording
 from helpers.scenario_texts import PERIODIC, box, convection, fixed, flux, material
 from integrator_cases import case, field, run, steady
@@ -95,11 +95,11 @@ def test_what_is_solved_is_the_balance_of_explicit_steps() -> None:
     """A step of theirs from the steady state goes nowhere."""
     state = steady(BLOCK, tolerance=1e-10)
     problem, rise = state.problem, state.field.host()
-    sweep = SWEEPS["cpu"](problem.terms, problem.dtype)
+    sweep = SWEEPS["cpu"](problem.coefficients, problem.dtype)
     sweep.field.put(rise)
-    drive = problem.drive(np.zeros(1))
-    assert isinstance(drive, Forcing)
-    sweep.advance(problem.stability_limit, 1, drive)
+    forcing = problem.forcing(np.zeros(1))
+    assert isinstance(forcing, Forcing)
+    sweep.advance(problem.stability_limit, 1, forcing)
     assert np.abs(sweep.field.host() - rise).max() < 1e-8 * np.ptp(rise)
     assert state.solver_statistics.residuals[-1] < 1e-9
 

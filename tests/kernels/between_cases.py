@@ -11,7 +11,7 @@ from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from heatsim_kernels.field.time_statistics import StatisticsRequest
 from heatsim_kernels.field.window_source import WindowSource
 from heatsim_kernels.stencil import SWEEPS, ExplicitStepper
-from helpers.kernel_cases import KINDS, STEP, random_case
+from helpers.kernel_cases import FEATURES, STEP, random_case
 from nonlinear_cases import random_case as random_nonlinear_case
 from stage_cases import stages
 
@@ -28,7 +28,7 @@ LINEAR = StatisticsRequest(peak=True, above=0.1, crossing=0.0)
 NONLINEAR = StatisticsRequest(peak=True, above=150.0, crossing=120.0)
 
 
-def deposits(dtype: Any, scale: float) -> tuple[tuple[WindowSource, ...], ...]:
+def window_sources(dtype: Any, scale: float) -> tuple[tuple[WindowSource, ...], ...]:
     rng = np.random.default_rng(5)
     return tuple(
         tuple(WindowSource(corner, rng.uniform(-scale, scale, size).astype(dtype), 0.0) for corner, size in step)
@@ -37,28 +37,34 @@ def deposits(dtype: Any, scale: float) -> tuple[tuple[WindowSource, ...], ...]:
 
 
 def linear(dtype: Any) -> Any:
-    case = random_case(SHAPE, KINDS["uniform"], rows=3)
-    terms = replace(case.terms, closed=(True,) * 6)  # the ledger is slow on the simulator, and tested elsewhere
-    return case._replace(terms=terms, drive=replace(case.drive, deposits=deposits(dtype, 10.0)))
+    case = random_case(SHAPE, FEATURES["uniform"], rows=3)
+    coefficients = replace(
+        case.coefficients, closed=(True,) * 6
+    )  # the ledger is slow on the simulator, and tested elsewhere
+    return case._replace(
+        coefficients=coefficients, forcing=replace(case.forcing, window_sources=window_sources(dtype, 10.0))
+    )
 
 
 def nonlinear(dtype: Any) -> Any:
     case = random_nonlinear_case(SHAPE, several=False, closed=(True,) * 6)
-    return case._replace(drive=replace(case.drive, deposits=deposits(dtype, 3e5)))
+    return case._replace(forcing=replace(case.forcing, window_sources=window_sources(dtype, 3e5)))
 
 
 def plainly_heated(sweep: ExplicitStepper, case: Any) -> np.ndarray:
     """The field after STEPS steps, with windows and without a watch, so that steps may be fused."""
     sweep.field.put_state(case.start)
-    sweep.advance(STEP, STEPS, case.drive)
+    sweep.advance(STEP, STEPS, case.forcing)
     return np.array(sweep.field.state())
 
 
-def watched(sweep: ExplicitStepper, case: Any, wanted: StatisticsRequest, dt: float = STEP) -> dict[str, np.ndarray]:
+def statistics_request(
+    sweep: ExplicitStepper, case: Any, wanted: StatisticsRequest, dt: float = STEP
+) -> dict[str, np.ndarray]:
     """The field after STEPS steps, and what was seen of it."""
     sweep.field.put_state(case.start)
     sweep.field.track(wanted)
-    sweep.advance(dt, STEPS, case.drive)
+    sweep.advance(dt, STEPS, case.forcing)
     return {"field": np.array(sweep.field.state()), **sweep.field.statistics()}
 
 
@@ -66,8 +72,8 @@ def in_stages(sweep: ExplicitStepper, case: Any) -> dict[str, np.ndarray]:
     """A step of several stages with windows."""
     sweep.field.put_state(case.start)
     chosen = stages("four", sweep.dtype.type)
-    sweep.take_stages(STEP, chosen, 0, case.drive)
-    defect = sweep.defect(STEP, 0.3, case.drive.of_steps(1, 1))
+    sweep.take_stages(STEP, chosen, 0, case.forcing)
+    defect = sweep.defect(STEP, 0.3, case.forcing.of_steps(1, 1))
     sweep.accept()
     return {"field": np.array(sweep.field.state()), "defect": np.array(defect)}
 
@@ -79,7 +85,7 @@ def told_of(sweep: ExplicitStepper, case: Any) -> np.ndarray:
         field = case.start.copy()
         field[5, 0, 1] = value
         sweep.field.put_state(field)
-        sweep.advance(STEP, 4, case.drive)
+        sweep.advance(STEP, 4, case.forcing)
         sweep.field.was_finite()  # a GPU answers at the next call
         answers.append(sweep.field.was_finite())
     return np.array(answers)
@@ -89,14 +95,14 @@ def results(on_cuda: bool) -> Iterator[tuple[str, np.ndarray]]:
     """All that CPU and CUDA have to agree upon."""
     case, double = linear(np.float64), np.dtype(np.float64)
     fused, basic = ("temporal", "basic") if on_cuda else ("cpu", "cpu")
-    yield "heated", plainly_heated(SWEEPS[fused](case.terms, double), case)
-    for key, values in watched(SWEEPS[basic](case.terms, double), case, LINEAR).items():
+    yield "heated", plainly_heated(SWEEPS[fused](case.coefficients, double), case)
+    for key, values in statistics_request(SWEEPS[basic](case.coefficients, double), case, LINEAR).items():
         yield f"watched {key}", values
-    yield "in stages", in_stages(SWEEPS[basic](case.terms, double), case)["field"]
-    tall = random_case((17, 1, 2), KINDS["uniform"])
-    tall = tall._replace(terms=replace(tall.terms, closed=(True,) * 6))
-    yield "told of", told_of(SWEEPS[basic](tall.terms, double), tall)
+    yield "in stages", in_stages(SWEEPS[basic](case.coefficients, double), case)["field"]
+    tall = random_case((17, 1, 2), FEATURES["uniform"])
+    tall = tall._replace(coefficients=replace(tall.coefficients, closed=(True,) * 6))
+    yield "told of", told_of(SWEEPS[basic](tall.coefficients, double), tall)
     case = nonlinear(np.float64)
-    sweep = NONLINEAR_SWEEPS["basic" if on_cuda else "cpu"](case.terms, double)
-    for key, values in watched(sweep, case, NONLINEAR, 1e-4).items():
+    sweep = NONLINEAR_SWEEPS["basic" if on_cuda else "cpu"](case.coefficients, double)
+    for key, values in statistics_request(sweep, case, NONLINEAR, 1e-4).items():
         yield f"nonlinear: watched {key}", values

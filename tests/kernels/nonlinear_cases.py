@@ -13,14 +13,14 @@ from heatsim_kernels.enthalpy.coefficients import (
     GridLayout,
     NonlinearCoefficients,
     NonlinearForcing,
+    boundary_values,
     equal_cells,
     nonlinear_coefficients,
-    wall_values,
 )
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
 from heatsim_kernels.enthalpy.tables import EnthalpyTables, tabulate
 from heatsim_kernels.stencil import ExplicitStepper
-from heatsim_kernels.stencil.terms import AmbientFaces
+from heatsim_kernels.stencil.coefficients import AmbientFaces
 
 REFERENCE = 400.0  # K
 SPACING = (1e-3, 2e-3, 1.5e-3)
@@ -42,8 +42,8 @@ STEP = 2e-3  # s; a third of the stable step or less
 
 
 class Case(NamedTuple):
-    terms: NonlinearCoefficients
-    drive: NonlinearForcing
+    coefficients: NonlinearCoefficients
+    forcing: NonlinearForcing
     start: np.ndarray  # u, (nz, ny, nx), float64, values that float32 holds exactly
 
 
@@ -74,7 +74,7 @@ def terms_of_zones(
             at: list[Any] = [slice(None)] * 3
             at[2 - face // 2] = -1 if face % 2 else 0
             beside[face][tuple(at)] = zones[tuple(at)]
-    members, kinds = np.unique(np.stack([zones, *beside], axis=-1).reshape(-1, 7), axis=0, return_inverse=True)
+    members, class_ids = np.unique(np.stack([zones, *beside], axis=-1).reshape(-1, 7), axis=0, return_inverse=True)
     own, beyond = members[:, 0], members[:, 1:]
     dx, dy, dz = spacing
     area = np.broadcast_to(np.repeat([dy * dz, dx * dz, dx * dy], 2), beyond.shape)
@@ -83,18 +83,18 @@ def terms_of_zones(
     volume = np.where(own == HELD, 0.0, dx * dy * dz)
     resistances = half / of.conductivity[own][:, None], contact, half / of.conductivity[beyond]
     resistances[2][beyond == HELD] = 0.0
-    grid = kinds.reshape(zones.shape).astype(np.uint8 if len(members) <= 256 else np.uint16)
+    grid = class_ids.reshape(zones.shape).astype(np.uint8 if len(members) <= 256 else np.uint16)
     found = np.argwhere((np.stack(beside) == HELD) & (zones != HELD))
     cells = np.ravel_multi_index(tuple(found[:, 1:].T), zones.shape)
-    taps = AmbientFaces(cells, found[:, 0].astype(np.uint8), np.zeros(len(cells), np.int64), 1)
-    layout = GridLayout(zones.shape, grid, taps=taps, **others)
+    ambient_faces = AmbientFaces(cells, found[:, 0].astype(np.uint8), np.zeros(len(cells), np.int64), 1)
+    layout = GridLayout(zones.shape, grid, ambient_faces=ambient_faces, **others)
     return nonlinear_coefficients(layout, of, volume, own, beyond, FaceResistances(*resistances, area))
 
 
-def random_walls(rng: np.random.Generator, terms: NonlinearCoefficients, rows: int) -> np.ndarray:
-    """Walls of every sort: some fixed, some radiating, all with a flux."""
-    size = (rows, terms.wall_size)
-    values = wall_values(terms, rows)
+def random_boundary(rng: np.random.Generator, coefficients: NonlinearCoefficients, rows: int) -> np.ndarray:
+    """Boundary faces of every sort: some fixed, some radiating, all with a flux."""
+    size = (rows, coefficients.boundary_size)
+    values = boundary_values(coefficients, rows)
     values[:, 0] = rng.uniform(0, 5e3, size)
     values[:, 0][rng.random(size) < 0.2] = FIXED
     values[:, 1], values[:, 2] = rng.uniform(0, 200, size), rng.uniform(-1e5, 1e5, size)
@@ -102,12 +102,13 @@ def random_walls(rng: np.random.Generator, terms: NonlinearCoefficients, rows: i
     return values
 
 
-def random_factors(rng: np.random.Generator, terms: NonlinearCoefficients) -> BoundaryFactors:
-    """Factors that rise and fall with the temperature of the surface, on two walls out of three that are not fixed."""
-    rises = terms.tables.rises
+def random_factors(rng: np.random.Generator, coefficients: NonlinearCoefficients) -> BoundaryFactors:
+    """Factors that rise and fall with the temperature of the surface, on two boundary faces out of three that are not
+    fixed."""
+    rises = coefficients.tables.offsets
     curves = 1 + 0.9 * np.sin(rises / 90), (np.abs(rises - 60) / 200) ** 0.25
-    lines = np.stack([terms.tables.lines(values) for values in curves])
-    return BoundaryFactors(lines, rng.integers(0, 3, terms.wall_size).astype(np.uint32))
+    lines = np.stack([coefficients.tables.lines(values) for values in curves])
+    return BoundaryFactors(lines, rng.integers(0, 3, coefficients.boundary_size).astype(np.uint32))
 
 
 def random_case(
@@ -121,30 +122,30 @@ def random_case(
     by_cell: bool = True,
     seed: int = 0,
 ) -> Case:
-    """by_cell: whether there are sources cell by cell besides those of the kinds."""
+    """by_cell: whether there are sources cell by cell besides those of the cell classes."""
     rng = np.random.default_rng(seed)
     of = tables()
     shut = tuple(bool(each) for each in (np.repeat(periodic, 2) if closed is None else closed))
-    options: dict[str, Any] = {"periodic": periodic, "closed": shut, "wall_per_cell": per_cell}
+    options: dict[str, Any] = {"periodic": periodic, "closed": shut, "boundary_per_cell": per_cell}
     if several:
-        terms = terms_of_zones(blocks(rng, shape, HELD), of, **options)
+        coefficients = terms_of_zones(blocks(rng, shape, HELD), of, **options)
     else:
         one = tabulate([ALLOY], REFERENCE, segments=300)
-        terms = equal_cells(shape, one, SPACING, **options)
-    walls = random_walls(rng, terms, 2)
+        coefficients = equal_cells(shape, one, SPACING, **options)
+    boundary = random_boundary(rng, coefficients, 2)
     if follow:
-        terms = replace(terms, factors=random_factors(rng, terms))
-        fixed = (walls[:, 0] == FIXED).any(axis=0)
-        terms.factors.of[fixed] = 0  # type: ignore[union-attr]
-    heated = terms.capacity > 0
-    drive = NonlinearForcing(
-        walls,
-        rng.uniform(-100, 100, (2, terms.kind_count)) * heated,
-        rng.uniform(-100, 100, shape) * terms.of_kinds(heated) if by_cell else None,
+        coefficients = replace(coefficients, factors=random_factors(rng, coefficients))
+        fixed = (boundary[:, 0] == FIXED).any(axis=0)
+        coefficients.factors.of[fixed] = 0  # type: ignore[union-attr]
+    heated = coefficients.capacity > 0
+    forcing = NonlinearForcing(
+        boundary,
+        rng.uniform(-100, 100, (2, coefficients.class_count)) * heated,
+        rng.uniform(-100, 100, shape) * coefficients.spread_over_cells(heated) if by_cell else None,
         rng.uniform(0, 2, 2),
     )
     start = rng.uniform(0, 300, shape).astype(np.float32).astype(np.float64)
-    return Case(terms, drive, start)
+    return Case(coefficients, forcing, start)
 
 
 class Outcome(NamedTuple):
@@ -155,19 +156,19 @@ class Outcome(NamedTuple):
 
 def outcome(sweep: ExplicitStepper, case: Case, steps: int = 3, dt: float = STEP) -> Outcome:
     sweep.field.put_state(case.start)
-    sweep.advance(dt, steps, case.drive)
+    sweep.advance(dt, steps, case.forcing)
     return Outcome(np.array(sweep.field.state()), sweep.heat_entered(), np.array(sweep.field.stored()))
 
 
 def source_heat(case: Case, dt: float, steps: int) -> float:
     """J that sources bring in some steps."""
-    terms, drive = case.terms, case.drive
-    assert drive.heat_table is not None
-    assert drive.heat_field is not None
-    capacity = terms.of_kinds(terms.capacity) * np.ones(terms.shape)
+    coefficients, forcing = case.coefficients, case.forcing
+    assert forcing.heat_table is not None
+    assert forcing.heat_field is not None
+    capacity = coefficients.spread_over_cells(coefficients.capacity) * np.ones(coefficients.shape)
     total = 0.0
     for k in range(steps):
         row = min(k, 1)
-        rate = terms.of_kinds(drive.heat_table[row]) + drive.heat_scale[row] * drive.heat_field
+        rate = coefficients.spread_over_cells(forcing.heat_table[row]) + forcing.heat_scale[row] * forcing.heat_field
         total += dt * float((capacity * rate).sum())
     return total

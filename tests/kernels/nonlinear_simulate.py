@@ -11,7 +11,7 @@ from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from nonlinear_cases import Case, outcome, random_case
 
 STEPS = 2
-# Rows of whole vectors and others; walls that are open, closed and periodic.
+# Rows of whole vectors and others; boundary faces that are open, closed and periodic.
 PLACES: tuple[tuple[tuple[int, int, int], type, dict[str, Any]], ...] = (
     (
         (3, 4, 8),
@@ -42,7 +42,7 @@ def main(target: str) -> None:
         f"{movement}: {name}: {part}": values
         for movement in ("basic", "register")
         for name, dtype, case in list(cases())[: None if movement == "register" else 2]
-        for part, values in outcome(NONLINEAR_SWEEPS[movement](case.terms, np.dtype(dtype)), case, STEPS)
+        for part, values in outcome(NONLINEAR_SWEEPS[movement](case.coefficients, np.dtype(dtype)), case, STEPS)
         ._asdict()
         .items()
     }

@@ -11,93 +11,97 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
+from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 
 
 class Face(NamedTuple):
-    """All cells' faces on one side: arrays (nz, ny, nx); `wall` is true where the face is part of the boundary."""
+    """All cells' faces on one side: arrays (nz, ny, nx); `boundary` is true where the face is part of the boundary."""
 
     neighbour: np.ndarray
     rate: np.ndarray  # 1/s
-    wall: np.ndarray
-    gain: np.ndarray  # g of neighbour = g*T + b at the wall, 0 elsewhere
+    boundary: np.ndarray
+    gain: np.ndarray  # g of neighbour = g*T + b at the boundary face, 0 elsewhere
 
 
-def kind_map(terms: StencilCoefficients) -> np.ndarray:
-    return np.zeros(terms.shape, int) if terms.kinds is None else terms.kinds.astype(int)
+def class_map(coefficients: StencilCoefficients) -> np.ndarray:
+    return np.zeros(coefficients.shape, int) if coefficients.class_ids is None else coefficients.class_ids.astype(int)
 
 
-def is_held(terms: StencilCoefficients) -> np.ndarray:
+def is_prescribed(coefficients: StencilCoefficients) -> np.ndarray:
     """(nz, ny, nx) whether a cell is not solved."""
-    return np.asarray(terms.capacity[kind_map(terms)] == 0)
+    return np.asarray(coefficients.capacity[class_map(coefficients)] == 0)
 
 
-def wall_plane(terms: StencilCoefficients, values: np.ndarray, face: int) -> np.ndarray:
-    """The wall values of one face, spread over the boundary cells of that face."""
+def boundary_plane(coefficients: StencilCoefficients, values: np.ndarray, face: int) -> np.ndarray:
+    """The boundary values of one face, spread over the boundary cells of that face."""
     axis = 2 - face // 2
-    extent = [n for i, n in enumerate(terms.shape) if i != axis]
-    if not terms.wall_per_cell:
-        beside = kind_map(terms).take(-1 if face % 2 else 0, axis)
-        return values.reshape(6, terms.kind_count)[face][beside]
-    sizes = [terms.shape[0] * terms.shape[1]] * 2
-    sizes += [terms.shape[0] * terms.shape[2]] * 2 + [terms.shape[1] * terms.shape[2]] * 2
+    extent = [n for i, n in enumerate(coefficients.shape) if i != axis]
+    if not coefficients.boundary_per_cell:
+        beside = class_map(coefficients).take(-1 if face % 2 else 0, axis)
+        return values.reshape(6, coefficients.class_count)[face][beside]
+    sizes = [coefficients.shape[0] * coefficients.shape[1]] * 2
+    sizes += [coefficients.shape[0] * coefficients.shape[2]] * 2 + [coefficients.shape[1] * coefficients.shape[2]] * 2
     first = sum(sizes[:face])
     return values[first : first + sizes[face]].reshape(extent)
 
 
-def faces(T: np.ndarray, terms: StencilCoefficients, wall_a: np.ndarray, wall_b: np.ndarray) -> Iterator[Face]:
+def faces(
+    T: np.ndarray, coefficients: StencilCoefficients, boundary_a: np.ndarray, boundary_b: np.ndarray
+) -> Iterator[Face]:
     """The faces x_min, x_max, y_min, y_max, z_min, z_max of every cell."""
-    kinds = kind_map(terms)
+    class_ids = class_map(coefficients)
     for face in range(6):
         axis, upper = 2 - face // 2, face % 2
         neighbour = np.roll(T, -1 if upper else 1, axis)
-        wall, gain = np.zeros(T.shape, bool), np.zeros(T.shape)
-        if not terms.periodic[face // 2]:
+        boundary, gain = np.zeros(T.shape, bool), np.zeros(T.shape)
+        if not coefficients.periodic[face // 2]:
             edge = [slice(None)] * 3
             edge[axis] = -1 if upper else 0
             at = tuple(edge)
-            a, b = wall_plane(terms, wall_a, face), wall_plane(terms, wall_b, face)
+            a, b = boundary_plane(coefficients, boundary_a, face), boundary_plane(coefficients, boundary_b, face)
             neighbour[at] = (1 + a) * T[at] + b
-            wall[at], gain[at] = True, 1 + a
-        yield Face(neighbour, terms.rates[kinds, face], wall, gain)
+            boundary[at], gain[at] = True, 1 + a
+        yield Face(neighbour, coefficients.rates[class_ids, face], boundary, gain)
 
 
-def heating(terms: StencilCoefficients, drive: Forcing) -> np.ndarray:
+def heating(coefficients: StencilCoefficients, forcing: Forcing) -> np.ndarray:
     """(nz, ny, nx) K/s of a drive's first row."""
-    heat = np.zeros(terms.shape)
-    if drive.heat_table is not None:
-        heat += drive.heat_table[0][kind_map(terms)]
-    if drive.heat_field is not None:
-        heat += drive.heat_scale[0] * drive.heat_field
+    heat = np.zeros(coefficients.shape)
+    if forcing.heat_table is not None:
+        heat += forcing.heat_table[0][class_map(coefficients)]
+    if forcing.heat_field is not None:
+        heat += forcing.heat_scale[0] * forcing.heat_field
     return heat
 
 
 def explicit_step(
-    T: np.ndarray, terms: StencilCoefficients, dt: float, drive: Forcing
+    T: np.ndarray, coefficients: StencilCoefficients, dt: float, forcing: Forcing
 ) -> tuple[np.ndarray, np.ndarray]:
     """The field after a step with a drive's first row, and the heat that entered through each boundary face and from
     each ambient, J."""
-    new = T + dt * heating(terms, drive)
-    entered = np.zeros(terms.ledger_size)
-    capacity = terms.capacity[kind_map(terms)]
-    for number, face in enumerate(faces(T, terms, drive.wall_a[0], drive.wall_b[0])):
+    new = T + dt * heating(coefficients, forcing)
+    entered = np.zeros(coefficients.ledger_size)
+    capacity = coefficients.capacity[class_map(coefficients)]
+    for number, face in enumerate(faces(T, coefficients, forcing.boundary_a[0], forcing.boundary_b[0])):
         change = dt * face.rate * (face.neighbour - T)
         new += change
-        entered[number] = (capacity * change)[face.wall].sum()
-        if terms.taps is not None:
-            here = terms.taps.faces == number
-            heat = (capacity * change).ravel()[terms.taps.cells[here]]
-            entered[6:] += np.bincount(terms.taps.owners[here], heat, terms.taps.ambients)
+        entered[number] = (capacity * change)[face.boundary].sum()
+        if coefficients.ambient_faces is not None:
+            here = coefficients.ambient_faces.faces == number
+            heat = (capacity * change).ravel()[coefficients.ambient_faces.cells[here]]
+            entered[6:] += np.bincount(
+                coefficients.ambient_faces.owners[here], heat, coefficients.ambient_faces.ambients
+            )
     return new, entered
 
 
-def stored(T: np.ndarray, terms: StencilCoefficients) -> float:
+def stored(T: np.ndarray, coefficients: StencilCoefficients) -> float:
     """Sum of capacity * T, J."""
-    return float((terms.capacity[kind_map(terms)] * T).sum(dtype=np.float64))
+    return float((coefficients.capacity[class_map(coefficients)] * T).sum(dtype=np.float64))
 
 
-def stable_step(terms: StencilCoefficients, wall_a: np.ndarray) -> float:
+def stable_step(coefficients: StencilCoefficients, boundary_a: np.ndarray) -> float:
     """1 / the largest sum of exchange rates over a cell's faces; a boundary face exchanges -a times its rate."""
-    T = np.zeros(terms.shape)
-    total = sum(face.rate * (1 - face.gain) for face in faces(T, terms, wall_a, np.zeros_like(wall_a)))
+    T = np.zeros(coefficients.shape)
+    total = sum(face.rate * (1 - face.gain) for face in faces(T, coefficients, boundary_a, np.zeros_like(boundary_a)))
     return float(1 / np.max(total)) if np.max(total) > 0 else np.inf

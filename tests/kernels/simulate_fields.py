@@ -12,7 +12,7 @@ from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from heatsim_kernels.field import Field
 from heatsim_kernels.field.region_reductions import RegionCells
 from heatsim_kernels.field.time_statistics import StatisticsRequest
-from helpers.kernel_cases import KINDS, random_case
+from helpers.kernel_cases import FEATURES, random_case
 from nonlinear_cases import random_case as random_nonlinear_case
 
 SHAPE = (3, 4, 5)
@@ -26,10 +26,10 @@ def solver_field(case: Any, on_cuda: bool, dtype: type) -> Field:
     if on_cuda:
         from heatsim_kernels.field.cuda.field import CudaField
 
-        return CudaField(case.terms, np.dtype(dtype), np.dtype(np.float64))
+        return CudaField(case.coefficients, np.dtype(dtype), np.dtype(np.float64))
     from heatsim_kernels.field.cpu.field import CpuField
 
-    return CpuField(case.terms, np.dtype(dtype), np.dtype(np.float64))
+    return CpuField(case.coefficients, np.dtype(dtype), np.dtype(np.float64))
 
 
 def readings(field: Field, starts: list[np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
@@ -60,7 +60,7 @@ def starts_of(case: Any) -> list[np.ndarray]:
 
 
 def linear() -> Any:
-    return random_case(SHAPE, KINDS["materials"], seed=2)
+    return random_case(SHAPE, FEATURES["materials"], seed=2)
 
 
 def nonlinear() -> Any:
@@ -73,7 +73,7 @@ def results(on_cuda: bool) -> Iterator[tuple[str, np.ndarray]]:
     for name, values in readings(solver_field(case, on_cuda, np.float32), starts_of(case)):
         yield f"linear: {name}", values
     case = nonlinear()
-    stepper = NONLINEAR_SWEEPS["basic" if on_cuda else "cpu"](case.terms, np.dtype(np.float64))
+    stepper = NONLINEAR_SWEEPS["basic" if on_cuda else "cpu"](case.coefficients, np.dtype(np.float64))
     for name, values in readings(stepper.field, starts_of(case)):
         yield f"nonlinear: {name}", values
 

@@ -6,11 +6,11 @@ import sys
 
 import numpy as np
 from heatsim_kernels.stencil import SWEEPS
-from helpers.kernel_cases import KINDS, Case, random_case
+from helpers.kernel_cases import FEATURES, Case, random_case
 from stage_cases import staged
 
 OPEN = (False, False, False)
-# movement, problem, cells, periods, walls a cell, dtype, form
+# movement, problem, cells, periods, boundary faces a cell, dtype, form
 CASES = (  # of few types, as each has a CPU kernel of its own compiled
     ("basic", "uniform", (1, 3, 4), OPEN, False, np.float32, "two"),
     ("basic", "ambients", (2, 2, 3), (False, True, False), False, np.float64, "four"),
@@ -23,14 +23,14 @@ CASES = (  # of few types, as each has a CPU kernel of its own compiled
 
 def case_of(number: int) -> Case:
     _, name, shape, periodic, per_cell, _, _ = CASES[number]
-    return random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=8, seed=number)
+    return random_case(shape, FEATURES[name], periodic=periodic, per_cell=per_cell, rows=8, seed=number)
 
 
 def main(target: str) -> None:
     parts = {}
     for number, (movement, _, _, _, _, dtype, form) in enumerate(CASES):
         case = case_of(number)
-        found = staged(SWEEPS[movement](case.terms, np.dtype(dtype)), case, form)
+        found = staged(SWEEPS[movement](case.coefficients, np.dtype(dtype)), case, form)
         parts |= {f"{number}: {part}": values for part, values in found._asdict().items()}
     np.savez(target, **parts)
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
 from helpers.arrays import FLOATS
-from helpers.kernel_cases import KINDS, STEP, Case, Kind, outcome, random_case
+from helpers.kernel_cases import FEATURES, STEP, Case, Features, outcome, random_case
 
 STEPS = 3  # `temporal` fuses two of them on the simulator
 PLACES = (
@@ -39,45 +39,45 @@ def cases(movement: str) -> Iterator[tuple[str, type, Case]]:
     Movements other than `basic` share its ledger, and count no heat.
     """
     first, every = (0, 1) if movement == "basic" else (CUDA_SWEEPS.index(movement) % 2, 2)
-    kinds = list(enumerate(KINDS.items()))[first::every]
-    for number, (name, kind) in kinds if movement != "temporal" else ():
-        dtype, case = FLOATS[number % 2], case_at(PLACES[(3 * number) % len(PLACES)], kind, number)
+    chosen = list(enumerate(FEATURES.items()))[first::every]
+    for number, (name, features) in chosen if movement != "temporal" else ():
+        dtype, case = FLOATS[number % 2], case_at(PLACES[(3 * number) % len(PLACES)], features, number)
         yield f"{name}, {np.dtype(dtype).name}", dtype, case if movement == "basic" else without_ledger(case)
     if movement == "basic":
-        yield "ambients, periodic", np.float64, case_at(AROUND, KINDS["ambients"], 6)
+        yield "ambients, periodic", np.float64, case_at(AROUND, FEATURES["ambients"], 6)
     if movement == "temporal":  # large enough for its tile; what it cannot fuse; too small
-        yield "fused, then one", np.float32, random_case((4, 7, 12), KINDS["uniform"], rows=3)
+        yield "fused, then one", np.float32, random_case((4, 7, 12), FEATURES["uniform"], rows=3)
         yield (
             "a heat a zone, periodic",
             np.float64,
-            random_case((3, 6, 10), Kind(table=True), periodic=(True, False, False)),
+            random_case((3, 6, 10), Features(table=True), periodic=(True, False, False)),
         )
-        heated = KINDS["materials with heat a zone"]
+        heated = FEATURES["materials with heat a zone"]
         yield "materials, fused, then one", np.float64, random_case((4, 7, 12), heated, rows=3, seed=1)
-        yield "materials in a grid smaller than a tile", np.float32, case_at(PLACES[0], KINDS["materials"], 3)
-        yield "a grid smaller than a tile", np.float32, case_at(PLACES[3], KINDS["uniform"], 4)
+        yield "materials in a grid smaller than a tile", np.float32, case_at(PLACES[0], FEATURES["materials"], 3)
+        yield "a grid smaller than a tile", np.float32, case_at(PLACES[3], FEATURES["uniform"], 4)
     if movement == "register":
         for number, place in enumerate(MARCHES):
-            kind = KINDS["materials with heat a cell"]
-            yield f"{place[0][2]} cells a row", np.float32, without_ledger(case_at(place, kind, number))
+            features = FEATURES["materials with heat a cell"]
+            yield f"{place[0][2]} cells a row", np.float32, without_ledger(case_at(place, features, number))
 
 
-def case_at(place: tuple[tuple[int, int, int], tuple[bool, bool, bool], bool], kind: Kind, seed: int) -> Case:
+def case_at(place: tuple[tuple[int, int, int], tuple[bool, bool, bool], bool], features: Features, seed: int) -> Case:
     shape, periodic, per_cell = place
-    return random_case(shape, kind, periodic=periodic, per_cell=per_cell, rows=2, seed=seed)
+    return random_case(shape, features, periodic=periodic, per_cell=per_cell, rows=2, seed=seed)
 
 
 def without_ledger(case: Case) -> Case:
-    return case._replace(terms=replace(case.terms, closed=(True,) * 6))
+    return case._replace(coefficients=replace(case.coefficients, closed=(True,) * 6))
 
 
 def results(movement: str, dtype: type, case: Case) -> dict[str, np.ndarray]:
     """What a movement makes of a case; the field alone where others are read by the same kernels."""
-    sweep = SWEEPS[movement](case.terms, np.dtype(dtype))
+    sweep = SWEEPS[movement](case.coefficients, np.dtype(dtype))
     if movement in ("basic", "temporal"):
         return {**outcome(sweep, case, STEPS)._asdict(), "is_finite": np.array(sweep.field.is_finite())}
     sweep.field.put(case.start)
-    sweep.advance(STEP, STEPS, case.drive)
+    sweep.advance(STEP, STEPS, case.forcing)
     return {"field": np.array(sweep.field.host())}
 
 

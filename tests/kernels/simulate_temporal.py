@@ -18,7 +18,7 @@ from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses
 from heatsim_kernels.stencil.temporal.launch import FusedSteps, tables_of
 from heatsim_kernels.stencil.temporal.march import StepRates
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
-from helpers.kernel_cases import STEP, Case, Kind, random_case, row_of
+from helpers.kernel_cases import STEP, Case, Features, random_case, row_of
 
 
 class Trial(NamedTuple):
@@ -28,70 +28,76 @@ class Trial(NamedTuple):
     tile: TemporalTile
     dtype: type
     periodic: tuple[bool, bool, bool] = (False, False, False)
-    kind: Kind = Kind()
+    features: Features = Features()
     seed: int = 7
 
 
-HEATED, MATERIALS = Kind(table=True), Kind(zones=3, pairs=True, table=True)
+HEATED, MATERIALS = Features(table=True), Features(zones=3, pairs=True, table=True)
 SMALL, NEAR = TemporalTile(2, 2, 3, 2), TemporalTile(2, 2, 3, 2, ahead=1)
 TRIALS = {
     "a march long enough for its loop beside walls, rows of odd length": Trial(
-        (8, 6, 9), SMALL, np.float64, kind=HEATED
+        (8, 6, 9), SMALL, np.float64, features=HEATED
     ),
-    "one plane": Trial((1, 8, 12), SMALL, np.float32, kind=HEATED),
+    "one plane": Trial((1, 8, 12), SMALL, np.float32, features=HEATED),
     "a tile with no wall at x and y": Trial((6, 2, 13), SMALL, np.float32, (False, True, False)),
     "three steps, four columns a lane": Trial((2, 8, 20), TemporalTile(3, 4, 4, 2), np.float32),
     "periodic in y and z, one plane on its way": Trial((4, 5, 8), NEAR, np.float32, (False, True, True)),
     "periodic all around": Trial((3, 3, 6), NEAR, np.float64, (True, True, True)),
-    "materials in blocks": Trial((6, 6, 9), SMALL, np.float32, kind=MATERIALS),
+    "materials in blocks": Trial((6, 6, 9), SMALL, np.float32, features=MATERIALS),
     "a material of its own to every cell, periodic in x": Trial(
-        (5, 6, 9), NEAR, np.float64, (True, False, False), Kind(zones=2, pairs=True), seed=8
+        (5, 6, 9), NEAR, np.float64, (True, False, False), Features(zones=2, pairs=True), seed=8
     ),
-    "kinds that differ in heat alone": Trial((3, 6, 8), SMALL, np.float32, kind=Kind(zones=3, table=True), seed=8),
-    "a rate a face": Trial((2, 6, 8), NEAR, np.float32, kind=Kind(skew=True)),
+    "kinds that differ in heat alone": Trial(
+        (3, 6, 8), SMALL, np.float32, features=Features(zones=3, table=True), seed=8
+    ),
+    "a rate a face": Trial((2, 6, 8), NEAR, np.float32, features=Features(skew=True)),
 }
 
 
 def case_of(trial: Trial) -> Case:
-    """A random problem whose walls and source are other ones in each step."""
-    case = random_case(trial.shape, trial.kind, periodic=trial.periodic, rows=trial.tile.steps, seed=trial.seed)
-    return case._replace(terms=replace(case.terms, closed=(True,) * 6))
+    """A random problem whose boundary faces and source are other ones in each step."""
+    case = random_case(trial.shape, trial.features, periodic=trial.periodic, rows=trial.tile.steps, seed=trial.seed)
+    return case._replace(coefficients=replace(case.coefficients, closed=(True,) * 6))
 
 
-def beside_walls(field: np.ndarray, periodic: tuple[bool, bool, bool]) -> np.ndarray:
-    """The cells beside the FACES that have walls, flat."""
+def beside_boundary(field: np.ndarray, periodic: tuple[bool, bool, bool]) -> np.ndarray:
+    """The cells beside the FACES that have boundary faces, flat."""
     faces = (field[:, :, 0], field[:, :, -1], field[:, 0], field[:, -1], field[0], field[-1])
-    walled = [face.ravel() for face, wraps in zip(faces, np.repeat(periodic, 2), strict=True) if not wraps]
-    return np.concatenate([np.zeros(0, field.dtype), *walled])
+    bounded = [face.ravel() for face, wraps in zip(faces, np.repeat(periodic, 2), strict=True) if not wraps]
+    return np.concatenate([np.zeros(0, field.dtype), *bounded])
 
 
 def step_by_step(trial: Trial) -> dict[str, np.ndarray]:
-    """What `basic` makes of a problem, and the cells beside walls before each step."""
+    """What `basic` makes of a problem, and the cells beside boundary faces before each step."""
     case = case_of(trial)
-    sweep = SWEEPS["basic"](case.terms, np.dtype(trial.dtype))
+    sweep = SWEEPS["basic"](case.coefficients, np.dtype(trial.dtype))
     sweep.field.put(case.start)
     traces: list[np.ndarray] = []
     for k in range(trial.tile.steps):
-        traces.append(beside_walls(np.array(sweep.field.host()), trial.periodic))
-        sweep.advance(STEP, 1, row_of(case.drive, k))
+        traces.append(beside_boundary(np.array(sweep.field.host()), trial.periodic))
+        sweep.advance(STEP, 1, row_of(case.forcing, k))
     return {"field": np.array(sweep.field.host()), "trace": np.concatenate(traces)}
 
 
 def at_once(trial: Trial) -> dict[str, np.ndarray]:
     """The same by one sweep of `temporal`."""
-    case, kind = case_of(trial), np.dtype(trial.dtype)
-    structure, terms = StencilConfiguration.of(case.terms, case.drive, kind), case.terms
-    kinds = TemporalCellClasses(
-        on_device(np.zeros(1, np.uint8) if terms.kinds is None else terms.kinds.ravel()), terms.kind_count
+    case, dtype = case_of(trial), np.dtype(trial.dtype)
+    structure, coefficients = StencilConfiguration.of(case.coefficients, case.forcing, dtype), case.coefficients
+    cell_classes = TemporalCellClasses(
+        on_device(np.zeros(1, np.uint8) if coefficients.class_ids is None else coefficients.class_ids.ravel()),
+        coefficients.class_count,
     )
-    fused = FusedSteps(structure, trial.tile, trial.shape, traced=True, kinds=kinds)
-    u, v = on_device(case.start.astype(kind).ravel()), empty(case.start.size, kind)
-    heat = np.zeros((1, 1)) if case.drive.heat_table is None else case.drive.heat_table
-    tables = (Table(on_device(rows.astype(kind)), len(rows)) for rows in (case.drive.wall_a, case.drive.wall_b, heat))
-    rates = (STEP * terms.rates).astype(kind)
-    of_kinds = on_device(np.pad(rates, ((0, 0), (0, RATES - 6))).ravel())
+    fused = FusedSteps(structure, trial.tile, trial.shape, traced=True, cell_classes=cell_classes)
+    u, v = on_device(case.start.astype(dtype).ravel()), empty(case.start.size, dtype)
+    heat = np.zeros((1, 1)) if case.forcing.heat_table is None else case.forcing.heat_table
+    tables = (
+        Table(on_device(rows.astype(dtype)), len(rows))
+        for rows in (case.forcing.boundary_a, case.forcing.boundary_b, heat)
+    )
+    rates = (STEP * coefficients.rates).astype(dtype)
+    rates_of_classes = on_device(np.pad(rates, ((0, 0), (0, RATES - 6))).ravel())
     rx, ry, rz = rates[0, ::2]
-    fused.bound(u, v, 0, tables_of(*tables), StepRates(rx, ry, rz, kind.type(STEP)), of_kinds)()
+    fused.bound(u, v, 0, tables_of(*tables), StepRates(rx, ry, rz, dtype.type(STEP)), rates_of_classes)()
     nz, ny, nx = trial.shape
     written = np.repeat(~np.repeat(trial.periodic, 2), [nz * ny, nz * ny, nz * nx, nz * nx, ny * nx, ny * nx])
     trace = fused.trace.host().reshape(trial.tile.steps, -1)[:, written]

@@ -16,7 +16,7 @@ from heatsim_kernels.stencil import SWEEPS
 from heatsim_kernels.stencil.temporal import march
 from heatsim_kernels.stencil.temporal.launch import FusedSteps
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
-from helpers.kernel_cases import Case, Kind, random_case
+from helpers.kernel_cases import Case, Features, random_case
 from stage_cases import staged_at_once
 
 
@@ -28,17 +28,17 @@ class Trial(NamedTuple):
     tile: TemporalTile
     dtype: type
     periodic: tuple[bool, bool, bool] = (False, False, False)
-    kind: Kind = Kind()
+    features: Features = Features()
     stages: int = 4
     later: int = 0
     windows: bool = False
     seed: int = 7
 
 
-HEATED, MATERIALS = Kind(table=True), Kind(zones=3, pairs=True, table=True)
+HEATED, MATERIALS = Features(table=True), Features(zones=3, pairs=True, table=True)
 SMALL, NEAR, THREE = TemporalTile(2, 2, 3, 2), TemporalTile(2, 2, 3, 2, ahead=1), TemporalTile(3, 4, 4, 2, ahead=2)
 TRIALS = {
-    "two at once and one over, rows of odd length": Trial((6, 6, 9), SMALL, np.float64, kind=HEATED),
+    "two at once and one over, rows of odd length": Trial((6, 6, 9), SMALL, np.float64, features=HEATED),
     "twice two at once, in two calls, one plane": Trial((1, 6, 8), SMALL, np.float32, stages=6, later=3),
     "three at once": Trial((2, 8, 20), THREE, np.float32),
     "three at once and one over, periodic all around": Trial(
@@ -48,30 +48,31 @@ TRIALS = {
         (4, 6, 9), NEAR, np.float32, (False, False, True), MATERIALS, stages=3
     ),
     "three at once, a material of its own to every cell, periodic in x": Trial(
-        (2, 8, 12), THREE, np.float64, (True, False, False), Kind(zones=2, pairs=True), seed=8
+        (2, 8, 12), THREE, np.float64, (True, False, False), Features(zones=2, pairs=True), seed=8
     ),
-    "a rate a face": Trial((2, 6, 8), SMALL, np.float64, kind=Kind(skew=True), stages=3),
+    "a rate a face": Trial((2, 6, 8), SMALL, np.float64, features=Features(skew=True), stages=3),
 }
 ONE_BY_ONE = {
-    "heat by cell": Trial((1, 6, 8), SMALL, np.float32, kind=Kind(field=True), stages=3),
+    "heat by cell": Trial((1, 6, 8), SMALL, np.float32, features=Features(field=True), stages=3),
     "heated windows": Trial((1, 6, 8), SMALL, np.float32, stages=3, windows=True),
     "a call with the first stage alone, which is then kept": Trial((1, 6, 8), SMALL, np.float32, later=1),
 }
 
 
 def case_of(trial: Trial) -> Case:
-    """A random problem whose walls and source are other ones in each stage; heat is counted where there is a source."""
-    case = random_case(trial.shape, trial.kind, periodic=trial.periodic, rows=trial.stages, seed=trial.seed)
+    """A random problem whose boundary faces and source are other ones in each stage; heat is counted where there is a
+    source."""
+    case = random_case(trial.shape, trial.features, periodic=trial.periodic, rows=trial.stages, seed=trial.seed)
     if trial.windows:
         window = WindowSource((0, 1, 2), np.full((1, 2, 3), 3.0, trial.dtype), 0.0)
-        case = case._replace(drive=replace(case.drive, deposits=((), (window,))))
-    return case if trial.kind.table else case._replace(terms=replace(case.terms, closed=(True,) * 6))
+        case = case._replace(forcing=replace(case.forcing, window_sources=((), (window,))))
+    return case if trial.features.table else case._replace(coefficients=replace(case.coefficients, closed=(True,) * 6))
 
 
 def swept(name: str, trial: Trial) -> dict[str, np.ndarray]:
     """What a sweep makes of a trial, and how many fused sweeps it took."""
     case = case_of(trial)
-    sweep = SWEEPS[name](case.terms, np.dtype(trial.dtype))
+    sweep = SWEEPS[name](case.coefficients, np.dtype(trial.dtype))
     with patch.object(FusedSteps, "__call__", autospec=True, side_effect=FusedSteps.__call__) as taken:
         found = staged_at_once(sweep, case, trial.stages, trial.later or trial.stages)
     return {"fused": np.array(taken.call_count), **found._asdict()}

@@ -7,17 +7,17 @@ import sys
 import numpy as np
 from heatsim_kernels.field.cuda.time_statistics import CudaTimeStatistics
 from heatsim_kernels.runtime.cuda.arrays import on_device
-from watch_cases import CASES, SHAPE, WANTED, looks
+from watch_cases import CASES, SHAPE, WANTED, samples
 
 
 def results() -> dict[str, np.ndarray]:
     found = {}
     for name, dtype in CASES:
-        (first, _), *later = looks(dtype)
-        watch = CudaTimeStatistics(on_device(first.reshape(-1)), SHAPE, WANTED[name])
+        (first, _), *later = samples(dtype)
+        on_progress = CudaTimeStatistics(on_device(first.reshape(-1)), SHAPE, WANTED[name])
         for field, elapsed in later:
-            watch.sample(on_device(field.reshape(-1)), elapsed)
-        for key, values in watch.fields().items():
+            on_progress.sample(on_device(field.reshape(-1)), elapsed)
+        for key, values in on_progress.fields().items():
             found[f"{name}, {np.dtype(dtype).name}: {key}"] = values
     return found
 

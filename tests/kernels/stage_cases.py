@@ -15,11 +15,11 @@ COUNT = 5
 
 def stages(form: str, dtype: type, seed: int = 0, count: int = COUNT) -> list[RkStage]:
     """Coefficients at random, of methods that read two fields or four; those that follow the first."""
-    rng, kind = np.random.default_rng(seed), np.dtype(dtype).type
+    rng, real = np.random.default_rng(seed), np.dtype(dtype).type
     found = []
     for j in range(count):
-        nu, gamma, mu = (float(kind(rng.uniform(*ends))) for ends in ((-0.5, -0.1), (-0.5, 0.0), (1.0, 1.3)))
-        rate, weight = float(kind(rng.uniform(0.2, 0.5))), float(rng.uniform(-0.3, 0.6))
+        nu, gamma, mu = (float(real(rng.uniform(*ends))) for ends in ((-0.5, -0.1), (-0.5, 0.0), (1.0, 1.3)))
+        rate, weight = float(real(rng.uniform(0.2, 0.5))), float(rng.uniform(-0.3, 0.6))
         if j == 0:
             nu, gamma, mu = 0.0, 0.0, 1.0
         elif form == "two":
@@ -38,15 +38,15 @@ def staged(sweep: ExplicitStepper, case: Case, form: str) -> Staged:
     """A step of several stages in two calls, after one that is rejected, and an explicit step behind it."""
     chosen = stages(form, sweep.dtype.type)
     sweep.field.put(case.start)
-    sweep.take_stages(2 * STEP, chosen[:1], 0, case.drive)
-    sweep.take_stages(STEP, chosen[:2], 0, case.drive)
-    later = [case.drive.of_steps(k, 1) for k in range(2, COUNT)]
-    for k, drive in enumerate(later, start=2):
-        sweep.take_stages(STEP, chosen[k : k + 1], k, drive)
-    defect = sweep.defect(STEP, chosen[0].rate, case.drive.of_steps(COUNT, 1))
+    sweep.take_stages(2 * STEP, chosen[:1], 0, case.forcing)
+    sweep.take_stages(STEP, chosen[:2], 0, case.forcing)
+    later = [case.forcing.of_steps(k, 1) for k in range(2, COUNT)]
+    for k, forcing in enumerate(later, start=2):
+        sweep.take_stages(STEP, chosen[k : k + 1], k, forcing)
+    defect = sweep.defect(STEP, chosen[0].rate, case.forcing.of_steps(COUNT, 1))
     assert not sweep.heat_entered().any()
     sweep.accept()
-    sweep.advance(STEP, 1, case.drive)
+    sweep.advance(STEP, 1, case.forcing)
     return Staged(np.array(sweep.field.host()), sweep.heat_entered(), np.array(defect))
 
 
@@ -56,10 +56,10 @@ def staged_at_once(sweep: ExplicitStepper, case: Case, count: int, begun: int) -
     chosen = stages("two", sweep.dtype.type, count=count)
     chosen[-1] = chosen[-1]._replace(mu=float(sweep.dtype.type(1.25)))
     sweep.field.put(case.start)
-    sweep.take_stages(2 * STEP, chosen[:1], 0, case.drive)
-    sweep.take_stages(STEP, chosen[:begun], 0, case.drive.of_steps(0, begun))
-    sweep.take_stages(STEP, chosen[begun:], begun, case.drive.of_steps(begun, count))
-    defect = sweep.defect(STEP, chosen[0].rate, case.drive.of_steps(count, 1))
+    sweep.take_stages(2 * STEP, chosen[:1], 0, case.forcing)
+    sweep.take_stages(STEP, chosen[:begun], 0, case.forcing.of_steps(0, begun))
+    sweep.take_stages(STEP, chosen[begun:], begun, case.forcing.of_steps(begun, count))
+    defect = sweep.defect(STEP, chosen[0].rate, case.forcing.of_steps(count, 1))
     sweep.accept()
     return Staged(np.array(sweep.field.host()), sweep.heat_entered(), np.array(defect))
 
@@ -67,16 +67,16 @@ def staged_at_once(sweep: ExplicitStepper, case: Case, count: int, begun: int) -
 def plain(case: Case, form: str) -> Staged:
     """The same in float64 NumPy, from the text of `stages`."""
     chosen = stages(form, np.float64)
-    fields, entered = [case.start], np.zeros(case.terms.ledger_size)
+    fields, entered = [case.start], np.zeros(case.coefficients.ledger_size)
     for k, stage in enumerate(chosen):
-        stepped, heat = explicit_step(fields[-1], case.terms, STEP, case.drive.of_steps(k, 1))
+        stepped, heat = explicit_step(fields[-1], case.coefficients, STEP, case.forcing.of_steps(k, 1))
         start, before, one = fields[0], fields[max(0, len(fields) - 2)], fields[min(1, len(fields) - 1)]
         new = start + stage.mu * (fields[-1] - start) + stage.nu * (before - start) + stage.gamma * (one - start)
         fields.append(new + stage.rate * (stepped - fields[-1]))
         entered += stage.weight * heat
     start, one, end = fields[0], fields[1], fields[-1]
-    after, _ = explicit_step(end, case.terms, STEP, case.drive.of_steps(COUNT, 1))
+    after, _ = explicit_step(end, case.coefficients, STEP, case.forcing.of_steps(COUNT, 1))
     slopes = (one - start) / chosen[0].rate + (after - end)
     defect = TrapezoidalDefect(float(np.abs(end - start - 0.5 * slopes).max()), float(end.min()), float(end.max()))
-    last, heat = explicit_step(end, case.terms, STEP, case.drive.of_steps(0, 1))
+    last, heat = explicit_step(end, case.coefficients, STEP, case.forcing.of_steps(0, 1))
     return Staged(last, entered + heat, np.array(defect))

@@ -15,18 +15,18 @@ from between_cases import (
     NONLINEAR,
     SHAPE,
     STEPS,
-    deposits,
     linear,
     nonlinear,
     plainly_heated,
     results,
-    watched,
+    statistics_request,
+    window_sources,
 )
 from heatsim_kernels.enthalpy.cpu.stepper import EnthalpyCpuStepper
 from heatsim_kernels.field.window_source import WindowSource, window_heating_rate, window_sources_of
+from heatsim_kernels.stencil.coefficients import Forcing
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.step_batches import split_steps
-from heatsim_kernels.stencil.terms import Forcing
 from helpers import simulator
 from helpers.arrays import same_bits
 from helpers.kernel_cases import STEP
@@ -34,8 +34,8 @@ from stage_cases import COUNT, stages
 
 
 def test_pieces_end_where_windows_are_heated() -> None:
-    found = split_steps(deposits(np.float64, 1.0), STEPS, one_by_one=False)
-    assert [(piece.first, piece.steps, len(piece.deposits)) for piece in found] == [
+    found = split_steps(window_sources(np.float64, 1.0), STEPS, one_by_one=False)
+    assert [(piece.first, piece.steps, len(piece.window_sources)) for piece in found] == [
         (0, 2, 2),
         (2, 2, 1),
         (4, 1, 1),
@@ -47,26 +47,28 @@ def test_pieces_end_where_windows_are_heated() -> None:
 
 def test_windows_are_heated_after_their_step_and_between_fused_ones() -> None:
     case, dtype = linear(np.float64), np.dtype(np.float64)
-    found = plainly_heated(CpuStepper(case.terms, dtype, fused=2), case)
-    plain = CpuStepper(case.terms, dtype, fused=1)
+    found = plainly_heated(CpuStepper(case.coefficients, dtype, fused=2), case)
+    plain = CpuStepper(case.coefficients, dtype, fused=1)
     plain.field.put(case.start)
     for k in range(STEPS):
-        row = case.drive.of_steps(k, 1)
-        plain.advance(STEP, 1, replace(row, deposits=()))
-        plain.field.put(plain.field.host() + STEP * window_heating_rate(window_sources_of(row.deposits, 0), SHAPE))
+        row = case.forcing.of_steps(k, 1)
+        plain.advance(STEP, 1, replace(row, window_sources=()))
+        plain.field.put(
+            plain.field.host() + STEP * window_heating_rate(window_sources_of(row.window_sources, 0), SHAPE)
+        )
     np.testing.assert_allclose(found, plain.field.host(), rtol=0, atol=1e-14)
 
 
 def test_a_watch_sees_every_step() -> None:
     case = linear(np.float64)
-    sweep = CpuStepper(case.terms, np.dtype(np.float64))
-    seen = watched(sweep, case, LINEAR)
-    assert same_bits(seen["field"], plainly_heated(CpuStepper(case.terms, np.dtype(np.float64)), case))
+    sweep = CpuStepper(case.coefficients, np.dtype(np.float64))
+    seen = statistics_request(sweep, case, LINEAR)
+    assert same_bits(seen["field"], plainly_heated(CpuStepper(case.coefficients, np.dtype(np.float64)), case))
     frames = [case.start]
-    single = CpuStepper(case.terms, np.dtype(np.float64))
+    single = CpuStepper(case.coefficients, np.dtype(np.float64))
     single.field.put(case.start)
     for k in range(STEPS):
-        single.advance(STEP, 1, case.drive.of_steps(k, 1))
+        single.advance(STEP, 1, case.forcing.of_steps(k, 1))
         frames.append(np.array(single.field.host()))
     assert same_bits(seen["peak_temperature"], np.max(frames, axis=0))
     rates = np.full(SHAPE, np.nan)
@@ -83,14 +85,14 @@ def test_a_watch_sees_every_step() -> None:
 
 def test_of_temperature_dependent_materials_the_temperature_is_watched() -> None:
     case = nonlinear(np.float64)
-    sweep = EnthalpyCpuStepper(case.terms, np.dtype(np.float64))
-    seen = watched(sweep, case, NONLINEAR, 1e-4)
-    tables, material = case.terms.tables, case.terms.of_kinds(case.terms.material)
-    single = EnthalpyCpuStepper(case.terms, np.dtype(np.float64))
+    sweep = EnthalpyCpuStepper(case.coefficients, np.dtype(np.float64))
+    seen = statistics_request(sweep, case, NONLINEAR, 1e-4)
+    tables, material = case.coefficients.tables, case.coefficients.spread_over_cells(case.coefficients.material)
+    single = EnthalpyCpuStepper(case.coefficients, np.dtype(np.float64))
     single.field.put_state(case.start)
     frames = [tables.temperature(single.field.state(), material)]
     for k in range(STEPS):
-        single.advance(1e-4, 1, case.drive.of_steps(k, 1))
+        single.advance(1e-4, 1, case.forcing.of_steps(k, 1))
         frames.append(tables.temperature(single.field.state(), material))
     assert same_bits(seen["field"], np.array(single.field.state()))
     np.testing.assert_allclose(seen["peak_temperature"], np.max(frames, axis=0), rtol=0, atol=1e-10)
@@ -100,14 +102,14 @@ def test_of_temperature_dependent_materials_the_temperature_is_watched() -> None
 def test_stages_heat_windows_by_their_rates() -> None:
     """A window over the whole of an insulated box only shifts its temperature."""
     case, rate, size = linear(np.float64), 2.0, STEP
-    deposit = WindowSource((0, 0, 0), np.full(SHAPE, rate), 0.0)
-    heating = replace(Forcing.insulated(case.terms), deposits=((deposit,),) * COUNT)
+    heat_window = WindowSource((0, 0, 0), np.full(SHAPE, rate), 0.0)
+    heating = replace(Forcing.insulated(case.coefficients), window_sources=((heat_window,),) * COUNT)
     fields, defects = [], []
-    for drive in (Forcing.insulated(case.terms), heating):
-        sweep = CpuStepper(case.terms, np.dtype(np.float64))
+    for forcing in (Forcing.insulated(case.coefficients), heating):
+        sweep = CpuStepper(case.coefficients, np.dtype(np.float64))
         sweep.field.put(case.start)
-        sweep.take_stages(size, stages("four", np.float64), 0, drive)
-        defects.append(sweep.defect(size, 0.3, drive))
+        sweep.take_stages(size, stages("four", np.float64), 0, forcing)
+        defects.append(sweep.defect(size, 0.3, forcing))
         sweep.accept()
         fields.append(np.array(sweep.field.host()))
     before, last, first = 0.0, 0.0, 0.0

@@ -8,10 +8,10 @@ import plain_reference
 import pytest
 from heatsim_kernels.runtime.cpu import threads as cpu_threads
 from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cpu import stepper, tile_plan
-from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 from helpers.arrays import FLOATS, same_bits
-from helpers.kernel_cases import CHOSEN, KINDS, STEP, Case, outcome, random_case, row_of
+from helpers.kernel_cases import CHOSEN, FEATURES, STEP, Case, outcome, random_case, row_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,14 +27,14 @@ NEVER = 2**60
 
 
 def assert_agrees_with_reference(case: Case, dtype: type, steps: int = 3) -> None:
-    found = outcome(SWEEPS["cpu"](case.terms, np.dtype(dtype)), case, steps)
-    expected, entered = case.start, np.zeros(case.terms.ledger_size)
-    counted = ~np.array([*case.terms.closed, *[False] * (entered.size - 6)])
+    found = outcome(SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, steps)
+    expected, entered = case.start, np.zeros(case.coefficients.ledger_size)
+    counted = ~np.array([*case.coefficients.closed, *[False] * (entered.size - 6)])
     for k in range(steps):
-        expected, more = plain_reference.explicit_step(expected, case.terms, STEP, row_of(case.drive, k))
+        expected, more = plain_reference.explicit_step(expected, case.coefficients, STEP, row_of(case.forcing, k))
         entered += more * counted
     tolerance = TOLERANCE[dtype]
-    stored = plain_reference.stored(expected, case.terms)
+    stored = plain_reference.stored(expected, case.coefficients)
     assert found.field.dtype == dtype
     np.testing.assert_allclose(found.field, expected, rtol=0, atol=tolerance)
     np.testing.assert_allclose(found.heat_entered, entered, rtol=0, atol=tolerance * expected.size)
@@ -46,7 +46,7 @@ def test_steps_agree_with_a_plain_reference_on_many_shapes(name: str, dtype: typ
     for number, shape in enumerate(SHAPES):
         periodic = PERIODS[number % len(PERIODS)]
         for per_cell in (False, True):
-            case = random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=3, seed=number)
+            case = random_case(shape, FEATURES[name], periodic=periodic, per_cell=per_cell, rows=3, seed=number)
             assert_agrees_with_reference(case, dtype)
 
 
@@ -68,33 +68,34 @@ def test_steps_agree_with_a_plain_reference_on_random_problems(
     seed: int,
 ) -> None:
     name, dtype = problem
-    case = random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=rows, seed=seed)
+    case = random_case(shape, FEATURES[name], periodic=periodic, per_cell=per_cell, rows=rows, seed=seed)
     assert_agrees_with_reference(case, dtype)
 
 
 @pytest.mark.parametrize(("count", "dtype"), [(np.uint8, np.float64), (np.uint16, np.float32), (np.uint32, np.float64)])
 def test_kinds_may_be_counted_in_one_byte_or_more(count: type, dtype: type) -> None:
-    case = random_case((6, 11, 40), KINDS["more than 256 kinds"], rows=2, seed=5 if count is np.uint8 else 4)
-    assert case.terms.kinds is not None
-    assert case.terms.kinds.dtype == (np.uint8 if count is np.uint8 else np.uint16)
-    kinds = case.terms.kinds.astype(count)
-    assert_agrees_with_reference(case._replace(terms=replace(case.terms, kinds=kinds)), dtype)
+    case = random_case((6, 11, 40), FEATURES["more than 256 kinds"], rows=2, seed=5 if count is np.uint8 else 4)
+    assert case.coefficients.class_ids is not None
+    assert case.coefficients.class_ids.dtype == (np.uint8 if count is np.uint8 else np.uint16)
+    class_ids = case.coefficients.class_ids.astype(count)
+    assert_agrees_with_reference(case._replace(coefficients=replace(case.coefficients, class_ids=class_ids)), dtype)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_cells_that_are_held_keep_their_temperature_to_the_bit(dtype: type) -> None:
-    case = random_case((6, 9, 40), KINDS["ambients"], periodic=(True, False, False), rows=3, seed=6)
-    held = plain_reference.is_held(case.terms)
-    assert 0.2 < held.mean() < 0.8
-    found = outcome(SWEEPS["cpu"](case.terms, np.dtype(dtype)), case, steps=9)
-    assert same_bits(found.field[held], case.start[held].astype(dtype))
-    assert (found.field[~held] != case.start[~held]).all()
+    case = random_case((6, 9, 40), FEATURES["ambients"], periodic=(True, False, False), rows=3, seed=6)
+    prescribed = plain_reference.is_prescribed(case.coefficients)
+    assert 0.2 < prescribed.mean() < 0.8
+    found = outcome(SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, steps=9)
+    assert same_bits(found.field[prescribed], case.start[prescribed].astype(dtype))
+    assert (found.field[~prescribed] != case.start[~prescribed]).all()
     assert abs(found.heat_entered[6:]).min() > 0.01
 
 
-@pytest.mark.parametrize("wall", ["fixed", "flux", "convection"])
-def test_each_kind_of_wall_agrees_with_its_physical_formula(wall: str) -> None:
-    """One cell of size h and conductivity k, heated through x_min alone: half a cell of metal, then the wall."""
+@pytest.mark.parametrize("boundary", ["fixed", "flux", "convection"])
+def test_each_kind_of_wall_agrees_with_its_physical_formula(boundary: str) -> None:
+    """One cell of size h and conductivity k, heated through x_min alone: half a cell of metal, then the boundary
+    face."""
     k, h, side, capacity, dt = 3.0, 0.2, 0.2, 5.0, 0.01
     area, cell, outside, coefficient, flux = side * side, 20.0, 80.0, 7.0, 1500.0
     whole = 1 / (1 / coefficient + h / (2 * k))
@@ -102,17 +103,17 @@ def test_each_kind_of_wall_agrees_with_its_physical_formula(wall: str) -> None:
         "fixed": (-2.0, 2 * outside, area * k / (h / 2) * (outside - cell)),
         "flux": (0.0, flux * h / k, area * flux),
         "convection": (-whole * h / k, whole * h / k * outside, area * whole * (outside - cell)),
-    }[wall]
+    }[boundary]
     closed = (False, True, True, True, True, True)
-    terms = StencilCoefficients(
+    coefficients = StencilCoefficients(
         (1, 1, 1), np.full((1, 6), k * area / h / capacity), np.array([capacity]), closed=closed
     )
-    insulated = Forcing.insulated(terms)
-    wall_a, wall_b = insulated.wall_a.copy(), insulated.wall_b.copy()
-    wall_a[0, 0], wall_b[0, 0] = a, b
-    sweep = SWEEPS["cpu"](terms, np.dtype(np.float64))
+    insulated = Forcing.insulated(coefficients)
+    boundary_a, boundary_b = insulated.boundary_a.copy(), insulated.boundary_b.copy()
+    boundary_a[0, 0], boundary_b[0, 0] = a, b
+    sweep = SWEEPS["cpu"](coefficients, np.dtype(np.float64))
     sweep.field.put(np.full((1, 1, 1), cell))
-    sweep.advance(dt, 1, Forcing(wall_a, wall_b))
+    sweep.advance(dt, 1, Forcing(boundary_a, boundary_b))
     np.testing.assert_allclose(sweep.field.host()[0, 0, 0], cell + dt * power / capacity, rtol=1e-14)
     np.testing.assert_allclose(sweep.heat_entered(), [dt * power, 0, 0, 0, 0, 0], rtol=1e-13)
 
@@ -122,11 +123,11 @@ def test_results_that_bypass_the_cache_have_the_same_bits(
     name: str, dtype: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number, shape in enumerate((*SHAPES, (3, 5, 32), (2, 3, 64), (2, 3, 65))):
-        case = random_case(shape, KINDS[name], periodic=PERIODS[number % len(PERIODS)], seed=number)
+        case = random_case(shape, FEATURES[name], periodic=PERIODS[number % len(PERIODS)], seed=number)
         monkeypatch.setattr(stepper, "STREAM_FROM", 0)
-        streamed = outcome(SWEEPS["cpu"](case.terms, np.dtype(dtype)), case)
+        streamed = outcome(SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case)
         monkeypatch.setattr(stepper, "STREAM_FROM", NEVER)
-        stored = outcome(SWEEPS["cpu"](case.terms, np.dtype(dtype)), case)
+        stored = outcome(SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case)
         assert same_bits(streamed.field, stored.field)
         assert same_bits(streamed.heat_entered, stored.heat_entered)
 
@@ -139,7 +140,7 @@ def test_results_that_bypass_the_cache_have_the_same_bits(
 def test_neither_threads_nor_tiles_change_the_bits(
     name: str, shape: tuple[int, int, int], dtype: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case = random_case(shape, KINDS[name], periodic=(False, True, False), per_cell=True, seed=5)
+    case = random_case(shape, FEATURES[name], periodic=(False, True, False), per_cell=True, seed=5)
     monkeypatch.setattr(cpu_threads, "CELLS_A_THREAD", 1)  # small grids would have one thread only
     first: np.ndarray | None = None
     for budget in (1, 3 * 7 * 17 * 4, 2**30):
@@ -147,7 +148,7 @@ def test_neither_threads_nor_tiles_change_the_bits(
         ledger: np.ndarray | None = None
         for threads in (1, 2, 4):
             numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-            found = outcome(SWEEPS["cpu"](case.terms, np.dtype(dtype)), case, steps=5)
+            found = outcome(SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, steps=5)
             first = found.field if first is None else first
             ledger = found.heat_entered if ledger is None else ledger
             assert same_bits(found.field, first)
@@ -165,12 +166,12 @@ def test_neither_threads_nor_tiles_change_the_bits(
 )
 def test_several_steps_at_once_equal_single_steps(name: str, dtype: type) -> None:
     for rows in (1, 3, 5):  # with fewer rows than steps the last one stays
-        case = random_case((4, 6, 19), KINDS[name], per_cell=rows == 3, rows=rows, seed=rows)
-        together, singly = (SWEEPS["cpu"](case.terms, np.dtype(dtype)) for _ in range(2))
+        case = random_case((4, 6, 19), FEATURES[name], per_cell=rows == 3, rows=rows, seed=rows)
+        together, singly = (SWEEPS["cpu"](case.coefficients, np.dtype(dtype)) for _ in range(2))
         together.field.put(case.start)
-        together.advance(STEP, 5, case.drive)
+        together.advance(STEP, 5, case.forcing)
         singly.field.put(case.start)
         for k in range(5):
-            singly.advance(STEP, 1, row_of(case.drive, k))
+            singly.advance(STEP, 1, row_of(case.forcing, k))
         assert same_bits(together.field.host(), singly.field.host())
         assert same_bits(together.heat_entered(), singly.heat_entered())

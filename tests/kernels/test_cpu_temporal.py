@@ -8,11 +8,11 @@ import numba
 import numpy as np
 import pytest
 from heatsim_kernels.runtime.cpu import threads as cpu_threads
+from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cpu import stepper, tile_plan
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
-from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 from helpers.arrays import FLOATS, same_bits
-from helpers.kernel_cases import CHOSEN, KINDS, STEP, Case, Outcome, cut_rows, outcome, random_case
+from helpers.kernel_cases import CHOSEN, FEATURES, STEP, Case, Outcome, cut_rows, outcome, random_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,7 +28,7 @@ BUDGETS = (1, 30_000, 2**30)  # bytes of L2: bands of four rows, of some, all ro
 
 
 def run(case: Case, dtype: type, fused: int, steps: int) -> Outcome:
-    return outcome(CpuStepper(case.terms, np.dtype(dtype), fused), case, steps)
+    return outcome(CpuStepper(case.coefficients, np.dtype(dtype), fused), case, steps)
 
 
 def assert_equal(found: Outcome, single: Outcome) -> None:
@@ -47,8 +47,10 @@ def _a_thread_for_every_slab(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_fused_steps_have_the_bits_of_single_sweeps(name: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
     for number, shape in enumerate(SHAPES):
         for periodic in PERIODS:
-            rows = (1, 3, 9)[number % 3]  # wall values, heating and its scale that change every step, some or none
-            case = random_case(shape, KINDS[name], periodic=periodic, per_cell=number % 2 == 0, rows=rows, seed=number)
+            rows = (1, 3, 9)[number % 3]  # boundary values, heating and its scale that change every step, some or none
+            case = random_case(
+                shape, FEATURES[name], periodic=periodic, per_cell=number % 2 == 0, rows=rows, seed=number
+            )
             single = run(case, dtype, 1, 7)
             for fused, budget, parts in ((2, BUDGETS[0], 3), (4, BUDGETS[1], 2), (5, BUDGETS[2], 1)):
                 monkeypatch.setattr(tile_plan, "L2_BUDGET", budget)
@@ -80,7 +82,7 @@ def test_fused_steps_have_the_bits_of_single_sweeps_on_random_problems(
     seed: int,
 ) -> None:
     name, dtype = problem
-    case = random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=rows, seed=seed)
+    case = random_case(shape, FEATURES[name], periodic=periodic, per_cell=per_cell, rows=rows, seed=seed)
     with pytest.MonkeyPatch.context() as patch:
         cut_rows(patch, parts)
         assert_equal(run(case, dtype, fused, steps), run(case, dtype, 1, steps))
@@ -88,7 +90,7 @@ def test_fused_steps_have_the_bits_of_single_sweeps_on_random_problems(
 
 @pytest.mark.parametrize("steps", range(10))
 def test_any_number_of_steps_may_be_asked_for(steps: int) -> None:
-    case = random_case((9, 12, 20), KINDS["uniform"], rows=4, seed=1)
+    case = random_case((9, 12, 20), FEATURES["uniform"], rows=4, seed=1)
     single = run(case, np.float64, 1, steps)
     for fused in (2, 3, 4, 8):
         assert_equal(run(case, np.float64, fused, steps), single)
@@ -100,15 +102,15 @@ def test_the_ledger_depends_neither_on_threads_nor_on_batches(
     name: str, dtype: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cut_rows(monkeypatch, 2)
-    case = random_case((31, 23, 17), KINDS[name], periodic=(False, True, False), per_cell=True, rows=11, seed=5)
+    case = random_case((31, 23, 17), FEATURES[name], periodic=(False, True, False), per_cell=True, rows=11, seed=5)
     first: np.ndarray | None = None
     for threads in (1, 2, 3, 4):
         numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
         for batches in ((11,), (4, 7), (1, 2, 3, 5)):
-            sweep = CpuStepper(case.terms, np.dtype(dtype), 4)
+            sweep = CpuStepper(case.coefficients, np.dtype(dtype), 4)
             sweep.field.put(case.start)
             for start, steps in zip(np.cumsum((0, *batches)), batches, strict=False):
-                sweep.advance(STEP, steps, Forcing(case.drive.wall_a[start:], case.drive.wall_b[start:]))
+                sweep.advance(STEP, steps, Forcing(case.forcing.boundary_a[start:], case.forcing.boundary_b[start:]))
             first = sweep.heat_entered() if first is None else first
             assert same_bits(sweep.heat_entered(), first)
 
@@ -117,7 +119,7 @@ def test_the_ledger_depends_neither_on_threads_nor_on_batches(
 def test_fused_results_that_bypass_the_cache_have_the_same_bits(dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
     for number, shape in enumerate((*SHAPES, (3, 5, 32), (2, 3, 65))):
         cut_rows(monkeypatch, 1 + number % 2)
-        case = random_case(shape, KINDS["uniform"], periodic=PERIODS[number % len(PERIODS)], seed=number)
+        case = random_case(shape, FEATURES["uniform"], periodic=PERIODS[number % len(PERIODS)], seed=number)
         monkeypatch.setattr(stepper, "STREAM_FROM", 0)
         streamed = run(case, dtype, 3, 6)
         monkeypatch.setattr(stepper, "STREAM_FROM", 2**60)
@@ -128,8 +130,8 @@ def test_fused_results_that_bypass_the_cache_have_the_same_bits(dtype: type, mon
 
 def test_several_steps_are_fused_where_the_planes_of_a_tile_fit_into_cache() -> None:
     def chosen(shape: tuple[int, int, int], periodic: bool = False) -> int:
-        terms = StencilCoefficients(shape, np.ones((1, 6)), np.ones(1), periodic=(periodic,) * 3)
-        return CpuStepper(terms, np.dtype(np.float32)).fused_steps
+        coefficients = StencilCoefficients(shape, np.ones((1, 6)), np.ones(1), periodic=(periodic,) * 3)
+        return CpuStepper(coefficients, np.dtype(np.float32)).fused_steps
 
     assert chosen((64, 64, 64)) > 1
     assert chosen((40, 300, 300)) > 1

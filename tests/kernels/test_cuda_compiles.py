@@ -35,7 +35,7 @@ FACTORS = {
     "precision": PRECISIONS,
     "heat_table": (False, True),
     "heat_field": (False, True),
-    "wall_per_cell": (False, True),
+    "boundary_per_cell": (False, True),
 }
 LARGEST = {"rates": BY_CLASS[1], "periodic": NOWHERE, "stage": "", **dict.fromkeys(list(FACTORS)[-3:], True)}
 # The kernels that take most registers, on the GPUs that have fewest or other instructions.
@@ -47,56 +47,56 @@ ROWS = [*pairwise(FACTORS), *LARGEST_OF_EACH]
 # Places in a kernel where a cell is renewed, and for x, y, z those where a ghost can lie beyond it. `basic` has a path
 # for cells at an end of an axis and one for all others. `register` has one for cells at any end, one for those at no
 # end of y and z, one for those at none at all, each for a vector of cells (four in float32) and for one; of a vector
-# the first and the last cell alone can be at a wall at x.
+# the first and the last cell alone can be at a boundary face at x.
 PLACES = {"basic": (2, (2, 2, 2)), "register": (15, (8, 5, 5))}
 ONE_PATH = (1, (2, 2, 2))
 
 
 def configuration(row: Row) -> StencilConfiguration:
     """The terms of a row that the kernel is compiled for."""
-    names = ("heat_table", "heat_field", "wall_per_cell", "periodic", "stage")
+    names = ("heat_table", "heat_field", "boundary_per_cell", "periodic", "stage")
     return StencilConfiguration(row["precision"], *row["rates"], *(row[name] for name in names))
 
 
-def sweep_signature(precision: str, kinds: str = "") -> Any:
-    """u, v, shape, walls, medium, heat."""
+def sweep_signature(precision: str, class_dtype: str = "") -> Any:
+    """u, v, shape, boundary faces, medium, heat."""
     from heatsim_kernels.stencil.cuda.cell_update import CudaBoundaryFaces, CudaExchange, CudaSources, GridShape
 
     real, count = getattr(types, precision), types.uint32
     reals, indices = real[::1], types.int64[::1]
     shape = types.NamedUniTuple(count, 3, GridShape)
-    walls = types.NamedTuple((reals, reals, indices), CudaBoundaryFaces)
-    medium = types.NamedTuple((real, real, real, reals, integers(kinds)), CudaExchange)
+    boundary = types.NamedTuple((reals, reals, indices), CudaBoundaryFaces)
+    medium = types.NamedTuple((real, real, real, reals, integers(class_dtype)), CudaExchange)
     heat = types.NamedTuple((reals, real, reals, real), CudaSources)
-    return types.void(reals, reals, shape, walls, medium, heat)
+    return types.void(reals, reals, shape, boundary, medium, heat)
 
 
-def stage_signature(precision: str, kinds: str) -> Any:
-    """u, v, shape, walls, medium, heat with what stages are made of."""
+def stage_signature(precision: str, class_dtype: str) -> Any:
+    """u, v, shape, boundary faces, medium, heat with what stages are made of."""
     from heatsim_kernels.stencil.cuda.cell_update import CudaStageSources
 
-    *others, heat = sweep_signature(precision, kinds).args
+    *others, heat = sweep_signature(precision, class_dtype).args
     real = getattr(types, precision)
     return types.void(*others, types.NamedTuple((*heat.types, *(real[::1],) * 3, *(real,) * 4), CudaStageSources))
 
 
-def integers(kinds: str) -> Any:
-    return getattr(types, kinds or "uint8")[::1]
+def integers(class_dtype: str) -> Any:
+    return getattr(types, class_dtype or "uint8")[::1]
 
 
-def flows_signature(precision: str, kinds: str) -> Any:
+def flows_signature(precision: str, class_dtype: str) -> Any:
     """u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, kinds, count, weights, shares, partial."""
     from heatsim_kernels.stencil.cuda.boundary_flux import MAX_STEPS
 
     real, count, number = getattr(types, precision), types.uint32, types.int32
     return types.void(
         real[::1], real[::1], types.int64[::1], number, number, count, count, count, number[::1],
-        real[:, ::1], real[:, ::1], number, types.int64[::1], integers(kinds), count,
+        real[:, ::1], real[:, ::1], number, types.int64[::1], integers(class_dtype), count,
         types.float64[::1], types.UniTuple(types.float64, MAX_STEPS), types.float64[:, ::1],
     )  # fmt: skip
 
 
-def taps_signature(precision: str) -> Any:
+def ambient_signature(precision: str) -> Any:
     """u, cells, beyond, places, firsts, weights, share, row, partial."""
     indices, doubles = types.int64[::1], types.float64
     return types.void(
@@ -155,10 +155,10 @@ def registers(ptx: str, capability: tuple[int, int]) -> int:
 
 def name_of(row: Row) -> str:
     """A row in words, for the id of a test."""
-    uniform, kinds = row["rates"]
-    terms = [name for name in ("heat_table", "heat_field", "wall_per_cell") if row[name]]
+    uniform, class_dtype = row["rates"]
+    coefficients = [name for name in ("heat_table", "heat_field", "boundary_per_cell") if row[name]]
     periodic = "".join(axis for axis, wraps in zip("xyz", row["periodic"], strict=True) if wraps)
-    words = [row["movement"], row["precision"], "uniform" if uniform else kinds or "by face", *terms]
+    words = [row["movement"], row["precision"], "uniform" if uniform else class_dtype or "by face", *coefficients]
     words += [f"periodic {periodic}" * bool(periodic), f"stage of {row['stage']}" * bool(row["stage"])]
     return " ".join(filter(None, [*words, "sm_{}{}".format(*row["capability"])]))
 
@@ -199,9 +199,9 @@ def check_arithmetic(ptx: str, row: Row) -> None:
     if row["stage"]:  # which combine fields by further multiply-adds
         return
     variant = configuration(row)
-    renewed, beside_walls = PLACES.get(row["movement"], ONE_PATH)
-    walls = sum(places for places, wraps in zip(beside_walls, variant.periodic, strict=True) if not wraps)
-    written = renewed * ((3 if variant.uniform else 6) + variant.heat_table + variant.heat_field) + walls
+    renewed, beside_boundary = PLACES.get(row["movement"], ONE_PATH)
+    boundary = sum(places for places, wraps in zip(beside_boundary, variant.periodic, strict=True) if not wraps)
+    written = renewed * ((3 if variant.uniform else 6) + variant.heat_table + variant.heat_field) + boundary
     found = len(re.findall(rf"fma\.rn\.{real}\b", ptx))
     # What paths share may be computed before they part, and what follows them may be copied into each.
     assert written / 2 <= found <= 3 * written
@@ -217,11 +217,11 @@ small_kernels = pytest.mark.parametrize(
 def test_the_ledger_kernels_compile_without_spills(whole: bool, precision: str, capability: tuple[int, int]) -> None:
     from heatsim_kernels.stencil.cuda import boundary_flux
 
-    terms = LARGEST if whole else {**LARGEST, "rates": UNIFORM, **dict.fromkeys(list(FACTORS)[-3:], False)}
-    chosen = configuration({**terms, "precision": precision})
-    walls = ptx_of(boundary_flux.build, chosen, flows_signature(precision, chosen.class_dtype), capability)
-    taps = ptx_of(boundary_flux.build_ambient_flux, None, taps_signature(precision), capability)
-    assert spilled_bytes(walls, capability) == spilled_bytes(taps, capability) == 0
+    coefficients = LARGEST if whole else {**LARGEST, "rates": UNIFORM, **dict.fromkeys(list(FACTORS)[-3:], False)}
+    chosen = configuration({**coefficients, "precision": precision})
+    boundary = ptx_of(boundary_flux.build, chosen, flows_signature(precision, chosen.class_dtype), capability)
+    ambient_faces = ptx_of(boundary_flux.build_ambient_flux, None, ambient_signature(precision), capability)
+    assert spilled_bytes(boundary, capability) == spilled_bytes(ambient_faces, capability) == 0
 
 
 @small_kernels

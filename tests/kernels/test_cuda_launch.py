@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from heatsim_kernels.stencil import SWEEPS
 from helpers.arrays import same_bits
-from helpers.kernel_cases import KINDS, STEP, random_case
+from helpers.kernel_cases import FEATURES, STEP, random_case
 from numba import config, types
 
 if find_spec("numba_cuda") is None or config.ENABLE_CUDASIM:
@@ -110,13 +110,13 @@ def test_a_launch_packs_the_parameters_that_the_kernel_declares(build: Any, vari
 
 @pytest.mark.gpu
 def test_a_capture_is_the_field_of_its_time() -> None:
-    case = random_case((20, 33, 70), KINDS["uniform"], seed=3)
-    sweep: Any = SWEEPS["basic"](case.terms, np.dtype(np.float32))
+    case = random_case((20, 33, 70), FEATURES["uniform"], seed=3)
+    sweep: Any = SWEEPS["basic"](case.coefficients, np.dtype(np.float32))
     sweep.field.put(case.start)
-    sweep.advance(STEP, 3, case.drive)
+    sweep.advance(STEP, 3, case.forcing)
     now = np.array(sweep.field.host())
     fetches = [sweep.field.capture() for _ in range(2)]
-    sweep.advance(STEP, 3, case.drive)
+    sweep.advance(STEP, 3, case.forcing)
     for fetch in fetches:
         assert same_bits(fetch(), now)
     assert not same_bits(sweep.field.host(), now)
@@ -148,9 +148,9 @@ def test_tables_of_any_length_arrive_rounded_and_their_last_row_serves_later_ste
 
 @pytest.mark.gpu
 def test_a_kernel_tells_what_it_takes() -> None:
-    case = random_case((20, 33, 70), KINDS["uniform"], seed=3)
+    case = random_case((20, 33, 70), FEATURES["uniform"], seed=3)
     tile = register.TILES[0]
-    found = CudaStepper(case.terms, np.dtype(np.float32), register, tile).resources(case.drive)
+    found = CudaStepper(case.coefficients, np.dtype(np.float32), register, tile).resources(case.forcing)
     assert found.local_bytes == 0
     assert 32 <= found.registers <= 255
     assert found.threads == prod(tile.block)

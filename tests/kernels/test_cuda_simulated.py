@@ -32,7 +32,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]
     ],
 )
 def test_the_simulated_kernels_agree_with_the_cpu(movement, name, dtype, case, simulated) -> None:  # type: ignore[no-untyped-def]
-    expected = outcome(SWEEPS["cpu"](case.terms, np.dtype(dtype)), case, simulate_sweeps.STEPS)
+    expected = outcome(SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, simulate_sweeps.STEPS)
     run = f"{movement}: {name}"
     assert same_bits(simulated[f"{run}: field"], expected.field)
     if movement in ("basic", "temporal"):

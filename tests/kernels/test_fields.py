@@ -62,10 +62,10 @@ def test_a_field_may_store_more_digits_than_it_hands_out() -> None:
 
 def test_a_field_of_enthalpy_is_read_as_temperatures() -> None:
     case = nonlinear()
-    terms = case.terms
-    tables, material = terms.tables, terms.of_kinds(terms.material)
+    coefficients = case.coefficients
+    tables, material = coefficients.tables, coefficients.spread_over_cells(coefficients.material)
     offsets = 40.0 * starts_of(case)[0]
-    field = enthalpy_field(terms, np.dtype(np.float32), np.dtype(np.float64))
+    field = enthalpy_field(coefficients, np.dtype(np.float32), np.dtype(np.float64))
     field.put(offsets)
     u = field.state()
     assert same_bits(u, tables.state_of(offsets, material))
@@ -80,13 +80,13 @@ def test_a_field_of_enthalpy_is_read_as_temperatures() -> None:
 
 
 def test_a_material_beyond_its_range_is_noted_once() -> None:
-    terms = nonlinear().terms
-    everywhere = ((-np.inf, np.inf),) * len(terms.tables.conductivity)
-    number = int(np.bincount(terms.material[terms.kinds].reshape(-1)).argmax())
+    coefficients = nonlinear().coefficients
+    everywhere = ((-np.inf, np.inf),) * len(coefficients.tables.conductivity)
+    number = int(np.bincount(coefficients.material[coefficients.class_ids].reshape(-1)).argmax())
     ranges = tuple((-50.0, 30.0) if n == number else each for n, each in enumerate(everywhere))
-    field = enthalpy_field(replace(terms, ranges=ranges), np.dtype(np.float64), np.dtype(np.float64))
+    field = enthalpy_field(replace(coefficients, ranges=ranges), np.dtype(np.float64), np.dtype(np.float64))
     for warmest, noted in ((29.0, {}), (31.0, {number: 31.0}), (35.0, {number: 31.0})):
-        field.put(np.full(terms.shape, warmest))
+        field.put(np.full(coefficients.shape, warmest))
         field.plane(0, 0)
         field.host()
         assert field.out_of_range() == pytest.approx(noted)

@@ -9,7 +9,7 @@ from heatsim_kernels.stencil.cpu import stepper, tile_plan
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.rk_stages import RkStage
 from helpers.arrays import same_bits
-from helpers.kernel_cases import KINDS, STEP, Case, cut_rows, random_case
+from helpers.kernel_cases import FEATURES, STEP, Case, cut_rows, random_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stage_cases import Staged, stages
@@ -26,13 +26,13 @@ def step_of(count: int, dtype: type, seed: int) -> list[RkStage]:
 
 def two_steps(case: Case, dtype: type, fused: int, count: int) -> Staged:
     """A step that is rejected, one that is taken, and one of another number of stages."""
-    sweep = CpuStepper(case.terms, np.dtype(dtype), fused)
+    sweep = CpuStepper(case.coefficients, np.dtype(dtype), fused)
     sweep.field.put(case.start)
-    sweep.take_stages(2 * STEP, step_of(3, dtype, 1), 0, case.drive)
+    sweep.take_stages(2 * STEP, step_of(3, dtype, 1), 0, case.forcing)
     for size in (count, count + 2):
         chosen = step_of(size, dtype, size)
-        sweep.take_stages(STEP, chosen, 0, case.drive)
-        defect = sweep.defect(STEP, chosen[0].rate, case.drive)
+        sweep.take_stages(STEP, chosen, 0, case.forcing)
+        defect = sweep.defect(STEP, chosen[0].rate, case.forcing)
         sweep.accept()
     return Staged(np.array(sweep.field.host()), sweep.heat_entered(), np.array(defect))
 
@@ -48,7 +48,7 @@ def test_fused_stages_have_the_bits_of_single_ones(name: str, dtype: type, monke
     monkeypatch.setattr(threads, "CELLS_A_THREAD", 1)  # small grids would have one thread only
     monkeypatch.setattr(tile_plan, "MIN_SLAB", 5)  # and one slab
     for number, shape in enumerate(((1, 9, 1), (1, 40, 17), (9, 23, 7), (20, 30, 33))):
-        case = random_case(shape, KINDS[name], periodic=(number == 1, number == 2, number == 3), seed=number)
+        case = random_case(shape, FEATURES[name], periodic=(number == 1, number == 2, number == 3), seed=number)
         single = two_steps(case, dtype, 1, 6)
         for fused, budget, parts in ((2, 1, 2), (3, 30_000, 3), (5, 2**30, 1)):
             monkeypatch.setattr(tile_plan, "L2_BUDGET", budget)
@@ -78,14 +78,14 @@ def test_fused_stages_have_the_bits_of_single_ones_on_random_problems(
     parts: int,
 ) -> None:
     name, dtype = problem
-    case = random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=rows, seed=count)
+    case = random_case(shape, FEATURES[name], periodic=periodic, per_cell=per_cell, rows=rows, seed=count)
     with pytest.MonkeyPatch.context() as patch:
         cut_rows(patch, parts)
         assert_equal(two_steps(case, dtype, fused, count), two_steps(case, dtype, 1, count))
 
 
 def test_both_last_stages_may_bypass_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = random_case((9, 23, 37), KINDS["uniform"], seed=3)
+    case = random_case((9, 23, 37), FEATURES["uniform"], seed=3)
     usual = two_steps(case, np.float64, 3, 7)
     monkeypatch.setattr(stepper, "STREAM_FROM", 0)
     assert_equal(two_steps(case, np.float64, 3, 7), usual)

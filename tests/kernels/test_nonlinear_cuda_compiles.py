@@ -43,7 +43,7 @@ def arguments(precision: str) -> dict[str, Any]:
         "box": types.NamedUniTuple(word, 6, EnthalpyBox),
         "counts": counts,
         "medium": types.NamedTuple((*[real] * 9, *tables), EnthalpyMedium),
-        "walls": types.NamedTuple(
+        "boundary": types.NamedTuple(
             (reals, word, word, word[::1], bytes_, word, real, word, counts, reals, real), EnthalpyBoundary
         ),
         "known": types.NamedTuple((bytes_, word[::1], reals), KnownBoundaryDifferences),
@@ -67,13 +67,13 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
     name, _, how = name.partition(", ")
     module = import_module(f"heatsim_kernels.enthalpy.cuda.{name}")
     sweep = ("u", "u", "shape", "box", "u", "medium", "known", "heat")
-    ledger = ("u", "u", "words", "bytes", "words", "sums", "box", "medium", "walls", "partial")
+    ledger = ("u", "u", "words", "bytes", "words", "sums", "box", "medium", "boundary", "partial")
     joints = ("u", "u", "counts", "shape", "u", "medium", "known", "heat")
     given = {"boundary_heat": ledger, "cell": ("u", "u", "medium"), "interface_cells": joints}.get(name, sweep)
     signature = types.void(*(arguments(precision)[each] for each in given))
-    uniform, walled = how == "uniform", (False, False, False)
+    uniform, bounded = how == "uniform", (False, False, False)
     variant = EnthalpyConfiguration(
-        precision, uniform, not uniform, fours=True, periodic=walled, heat_field=how == "by cell"
+        precision, uniform, not uniform, fours=True, periodic=bounded, heat_field=how == "by cell"
     )
     bounds = module.bounds(variant) if hasattr(module, "bounds") else None
     build = module.build_temperatures if name == "cell" else module.build

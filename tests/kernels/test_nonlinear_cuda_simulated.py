@@ -25,7 +25,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]
 
 @pytest.mark.parametrize(("name", "dtype", "case"), list(nonlinear_simulate.cases()), ids=lambda each: str(each)[:30])
 def test_the_simulated_nonlinear_kernels_give_the_bits_of_the_cpu(name, dtype, case, simulated) -> None:  # type: ignore[no-untyped-def]
-    expected = outcome(NONLINEAR_SWEEPS["cpu"](case.terms, np.dtype(dtype)), case, nonlinear_simulate.STEPS)
+    expected = outcome(NONLINEAR_SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, nonlinear_simulate.STEPS)
     assert np.abs(expected.heat_entered).max() > 0
     runs = [
         run for run in (f"{movement}: {name}" for movement in ("basic", "register")) if f"{run}: field" in simulated

@@ -31,7 +31,7 @@ def test_a_gpu_gives_the_bits_of_the_cpu_for_temperature_dependent_materials(mov
 
 def check_bits(movement: str, shape: tuple[int, int, int], options: dict[str, Any], dtype: type) -> None:
     case = random_case(shape, seed=7, **options)
-    sweeps = [NONLINEAR_SWEEPS[name](case.terms, np.dtype(dtype)) for name in ("cpu", movement)]
+    sweeps = [NONLINEAR_SWEEPS[name](case.coefficients, np.dtype(dtype)) for name in ("cpu", movement)]
     expected, found = (outcome(sweep, case, steps=5) for sweep in sweeps)
     assert same_bits(found.field, expected.field)
     size = np.abs(expected.heat_entered).sum() + 1e-3
@@ -44,10 +44,10 @@ def check_bits(movement: str, shape: tuple[int, int, int], options: dict[str, An
 
 def test_an_infinite_cell_is_noticed_on_a_gpu() -> None:
     case = random_case((4, 6, 32), several=False)
-    sweep = NONLINEAR_SWEEPS["register"](case.terms, np.dtype(np.float32))
+    sweep = NONLINEAR_SWEEPS["register"](case.coefficients, np.dtype(np.float32))
     spoilt = case.start.copy()
     spoilt[2, 3, 4] = np.nan
     sweep.field.put_state(spoilt)
     assert not sweep.field.is_finite()
-    sweep.advance(1e-3, 2, case.drive)
+    sweep.advance(1e-3, 2, case.forcing)
     assert not np.isfinite(np.array(sweep.field.state())[2, 3, 5])

@@ -12,8 +12,8 @@ from heatsim_kernels.enthalpy.coefficients import (
     FIXED,
     NonlinearCoefficients,
     NonlinearForcing,
+    boundary_values,
     equal_cells,
-    wall_values,
 )
 from heatsim_kernels.enthalpy.linearised import linearised
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
@@ -21,7 +21,7 @@ from heatsim_kernels.enthalpy.tables import EnthalpyTables, tabulate
 from heatsim_kernels.enthalpy.time_step_limit import stable_step
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.stencil import SWEEPS
-from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
+from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from nonlinear_cases import (
     CONTACT,
     GRADED,
@@ -42,8 +42,8 @@ from nonlinear_cases import (
 ALONG_X = (False, False, True, True, True, True)
 
 
-def cpu(terms: NonlinearCoefficients, dtype: type = np.float64) -> Any:
-    return NONLINEAR_SWEEPS["cpu"](terms, np.dtype(dtype))
+def cpu(coefficients: NonlinearCoefficients, dtype: type = np.float64) -> Any:
+    return NONLINEAR_SWEEPS["cpu"](coefficients, np.dtype(dtype))
 
 
 def rod(material: EnthalpyMaterial, length: float, n: int, reference: float) -> NonlinearCoefficients:
@@ -55,14 +55,14 @@ def rod(material: EnthalpyMaterial, length: float, n: int, reference: float) -> 
 )
 def test_energy_is_kept_with_everything_on(options: dict[str, Any]) -> None:
     case = random_case((7, 9, 50), seed=3, **options)
-    assert stable_step(case.terms, case.drive) > STEP
-    sweep = cpu(case.terms)
+    assert stable_step(case.coefficients, case.forcing) > STEP
+    sweep = cpu(case.coefficients)
     sweep.field.put_state(case.start)
     before = sweep.field.stored()
     found = outcome(sweep, case, 50)
     gained = float(found.heat_entered.sum()) + source_heat(case, STEP, 50)
     assert float(found.stored) - before == pytest.approx(gained, abs=1e-12 * np.abs(found.heat_entered).sum())
-    assert case.terms.taps is None or abs(found.heat_entered[6]) > 0
+    assert case.coefficients.ambient_faces is None or abs(found.heat_entered[6]) > 0
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -70,40 +70,44 @@ def test_one_temperature_stays_and_in_a_linear_material_to_the_bit(dtype: type) 
     of = tables()
     zones = blocks(np.random.default_rng(1), (4, 5, 50), 4)
     zones[zones == HELD] = 0
-    terms = terms_of_zones(zones, of, closed=(False,) * 6)
+    coefficients = terms_of_zones(zones, of, closed=(False,) * 6)
     same = {"coefficient": 50.0, "ambient": 20.0, "emissivity": 0.8, "surroundings": 20.0}
-    walls = wall_values(terms, x_min=same, z_max=same, y_min={"coefficient": FIXED, "ambient": 20.0})
-    sweep = cpu(terms, dtype)
+    boundary = boundary_values(coefficients, x_min=same, z_max=same, y_min={"coefficient": FIXED, "ambient": 20.0})
+    sweep = cpu(coefficients, dtype)
     sweep.field.put_state(of.state_of(np.full(zones.shape, 20.0), zones))
-    sweep.advance(STEP, 20, NonlinearForcing(walls))
+    sweep.advance(STEP, 20, NonlinearForcing(boundary))
     T = of.temperature(np.array(sweep.field.state(), float), zones)
     np.testing.assert_allclose(T, 20.0, rtol=0, atol=1e-11 if dtype is np.float64 else 2e-4)
     glass = tabulate([EnthalpyMaterial.constant(1.0, 1e6)], 0.0)
     uniform = equal_cells((3, 4, 9), glass, SPACING, closed=(False,) * 6)
     sweep = cpu(uniform, dtype)
     sweep.field.put_state(np.full((3, 4, 9), 20.0))
-    sweep.advance(STEP, 20, NonlinearForcing(wall_values(uniform, x_min=same, z_max=same, y_min={})))
+    sweep.advance(STEP, 20, NonlinearForcing(boundary_values(uniform, x_min=same, z_max=same, y_min={})))
     assert np.array_equal(sweep.field.state(), np.full((3, 4, 9), 20.0, dtype))
 
 
 def test_a_linear_material_does_what_the_linear_sweep_does() -> None:
     of = tabulate([EnthalpyMaterial.constant(30.0, 3e6)], 300.0)
     shape = (5, 6, 33)
-    terms = equal_cells(
+    coefficients = equal_cells(
         shape, of, SPACING, closed=(False, False, True, True, False, True), periodic=(False, True, False)
     )
     h, ambient, flux, spacing = 900.0, 40.0, 3e4, np.repeat(SPACING, 2)
     sides = {"coefficient": h, "ambient": ambient}
-    walls = wall_values(terms, x_min={"coefficient": FIXED, "ambient": 7.0}, x_max=sides, z_min={"flux": flux})
-    linear = StencilCoefficients(shape, terms.rates, terms.capacity, None, terms.periodic, terms.closed)
+    boundary = boundary_values(
+        coefficients, x_min={"coefficient": FIXED, "ambient": 7.0}, x_max=sides, z_min={"flux": flux}
+    )
+    linear = StencilCoefficients(
+        shape, coefficients.rates, coefficients.capacity, None, coefficients.periodic, coefficients.closed
+    )
     share = h / (1 + h * spacing[1] / 2 / 30) * spacing[1] / 30
     a = np.array([-2.0, -share, 0, 0, 0, 0])
     b = np.array([2 * 7.0, share * ambient, 0, 0, flux * spacing[4] / 30, 0])
     start = np.random.default_rng(5).uniform(0, 100, shape)
-    sweeps = cpu(terms), SWEEPS["cpu"](linear, np.dtype(float))
-    for sweep, drive in zip(sweeps, (NonlinearForcing(walls), Forcing(a[None], b[None])), strict=True):
+    sweeps = cpu(coefficients), SWEEPS["cpu"](linear, np.dtype(float))
+    for sweep, forcing in zip(sweeps, (NonlinearForcing(boundary), Forcing(a[None], b[None])), strict=True):
         sweep.field.put_state(start)
-        sweep.advance(0.01, 40, drive)
+        sweep.advance(0.01, 40, forcing)
     np.testing.assert_allclose(sweeps[0].field.state(), sweeps[1].field.state(), rtol=0, atol=1e-10)
     np.testing.assert_allclose(sweeps[0].heat_entered(), sweeps[1].heat_entered(), rtol=1e-10, atol=1e-12)
     assert sweeps[0].field.stored() == pytest.approx(sweeps[1].field.stored(), rel=1e-12)
@@ -119,8 +123,8 @@ def applied(operator: Operator, T: np.ndarray) -> np.ndarray:
 
 
 def temperatures(case: Case) -> np.ndarray:
-    material = case.terms.of_kinds(case.terms.material) * np.ones(case.start.shape, int)
-    return case.terms.tables.temperature(case.start, material)
+    material = case.coefficients.spread_over_cells(case.coefficients.material) * np.ones(case.start.shape, int)
+    return case.coefficients.tables.temperature(case.start, material)
 
 
 @pytest.mark.parametrize(
@@ -128,12 +132,12 @@ def temperatures(case: Case) -> np.ndarray:
 )
 def test_the_linearised_operator_brings_the_heat_that_a_step_brings(options: dict[str, Any]) -> None:
     case = random_case((5, 6, 50), seed=4, **options)
-    operator, heat = linearised(case.terms, case.start, case.drive)
-    capacity = case.terms.of_kinds(case.terms.capacity) * np.ones(case.start.shape)
+    operator, heat = linearised(case.coefficients, case.start, case.forcing)
+    capacity = case.coefficients.spread_over_cells(case.coefficients.capacity) * np.ones(case.start.shape)
     dt = 1e-6
-    sweep = cpu(case.terms)
+    sweep = cpu(case.coefficients)
     sweep.field.put_state(case.start)
-    sweep.advance(dt, 1, case.drive)
+    sweep.advance(dt, 1, case.forcing)
     expected = (np.array(sweep.field.state()) - case.start) * capacity / dt
     found = heat - applied(operator, temperatures(case))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
@@ -142,35 +146,37 @@ def test_the_linearised_operator_brings_the_heat_that_a_step_brings(options: dic
 
 def test_steps_at_the_limit_stay_between_the_walls_and_beyond_it_do_not() -> None:
     material = EnthalpyMaterial(np.array([200.0, 1000.0]), np.array([10.0, 50.0]), np.array([2e6, 2e6]))
-    terms = rod(material, 0.02, 20, 500.0)
-    drive = NonlinearForcing(
-        wall_values(terms, x_min={"coefficient": FIXED, "ambient": 450.0}, x_max={"coefficient": FIXED})
+    coefficients = rod(material, 0.02, 20, 500.0)
+    forcing = NonlinearForcing(
+        boundary_values(coefficients, x_min={"coefficient": FIXED, "ambient": 450.0}, x_max={"coefficient": FIXED})
     )
-    limit = stable_step(terms, drive)
+    limit = stable_step(coefficients, forcing)
     h, diffusivity = 1e-3, 50.0 / 2e6
     assert limit == pytest.approx(h**2 / (3 * diffusivity), rel=2e-2)
     fields = []
     for dt in (limit, 2.5 * limit):
-        sweep = cpu(terms)
-        sweep.field.put_state(np.zeros(terms.shape))
-        sweep.advance(dt, 400, drive)
-        fields.append(terms.tables.temperature(sweep.field.state(), 0))
+        sweep = cpu(coefficients)
+        sweep.field.put_state(np.zeros(coefficients.shape))
+        sweep.advance(dt, 400, forcing)
+        fields.append(coefficients.tables.temperature(sweep.field.state(), 0))
     assert fields[0].min() >= -1e-9
     assert fields[0].max() <= 450 + 1e-9
     assert not (fields[1].min() >= -1 and fields[1].max() <= 451)
 
 
-def steady(terms: NonlinearCoefficients, drive: NonlinearForcing, guess: float, iterations: int = 30) -> np.ndarray:
-    """The rise of temperature in the steady state of a rod, by Picard's iterations."""
-    of, n = terms.tables, terms.shape[2]
-    material = terms.of_kinds(terms.material) * np.ones(terms.shape, int)
-    T = np.full(terms.shape, guess)
+def steady(
+    coefficients: NonlinearCoefficients, forcing: NonlinearForcing, guess: float, iterations: int = 30
+) -> np.ndarray:
+    """The temperature offset in the steady state of a rod, by Picard's iterations."""
+    of, n = coefficients.tables, coefficients.shape[2]
+    material = coefficients.spread_over_cells(coefficients.material) * np.ones(coefficients.shape, int)
+    T = np.full(coefficients.shape, guess)
     for _ in range(iterations):
-        operator, heat = linearised(terms, of.state_of(T, material), drive)
+        operator, heat = linearised(coefficients, of.state_of(T, material), forcing)
         g = operator.gx.ravel()[: n - 1]
         matrix = np.diag(operator.s.ravel()) - np.diag(g, 1) - np.diag(g, -1)
         matrix += np.diag(np.append(g, 0) + np.insert(g, 0, 0))
-        T = np.linalg.solve(matrix, heat.ravel()).reshape(terms.shape)
+        T = np.linalg.solve(matrix, heat.ravel()).reshape(coefficients.shape)
     return T.ravel()
 
 
@@ -178,9 +184,9 @@ def test_kirchhoffs_problem_is_solved_to_second_order() -> None:
     """V5: k = 2 (1 + T/100), a source of 5 W/m3, x = 0 insulated, T(10 m) = 0: T(0) = 87.08286933869707."""
     exact, errors = 87.08286933869707, []
     for n in (10, 20, 40):
-        terms = rod(EnthalpyMaterial(np.array([-50.0, 150.0]), np.array([1.0, 5.0]), np.ones(2)), 10.0, n, 0.0)
-        walls = wall_values(terms, x_max={"coefficient": FIXED})
-        T = steady(terms, NonlinearForcing(walls, np.full((1, 1), 5.0)), 60.0)
+        coefficients = rod(EnthalpyMaterial(np.array([-50.0, 150.0]), np.array([1.0, 5.0]), np.ones(2)), 10.0, n, 0.0)
+        boundary = boundary_values(coefficients, x_max={"coefficient": FIXED})
+        T = steady(coefficients, NonlinearForcing(boundary, np.full((1, 1), 5.0)), 60.0)
         errors.append(T[0] + (T[0] - T[1]) / 8 - exact)  # the parabola through the axis of symmetry
     orders = np.log2(np.array(errors[:-1]) / errors[1:])
     assert orders == pytest.approx([2, 2], abs=0.1)
@@ -209,10 +215,10 @@ def test_the_heat_through_two_materials_and_their_contact_converges_to_second_or
     of = tabulate([STEEL, GRADED], REFERENCE, segments=20_000)
     for n in (8, 16, 32):
         zones = (np.arange(n) >= n // 2).astype(int).reshape(1, 1, n)
-        terms = terms_of_zones(zones, of, (length / n, 1.0, 1.0), closed=ALONG_X)
-        drive = NonlinearForcing(wall_values(terms, x_min=left, x_max=right))
-        T = steady(terms, drive, 100.0)
-        operator, heat = linearised(terms, of.state_of(T.reshape(zones.shape), zones), drive)
+        coefficients = terms_of_zones(zones, of, (length / n, 1.0, 1.0), closed=ALONG_X)
+        forcing = NonlinearForcing(boundary_values(coefficients, x_min=left, x_max=right))
+        T = steady(coefficients, forcing, 100.0)
+        operator, heat = linearised(coefficients, of.state_of(T.reshape(zones.shape), zones), forcing)
         errors.append(float(heat[0, 0, 0] - operator.s[0, 0, 0] * T[0]) / exact - 1)
     orders = np.log2(np.array(errors[:-1]) / errors[1:])
     assert orders.min() > 1.9  # between cells of one material there is no error at all, so it is 2.5
@@ -221,24 +227,26 @@ def test_the_heat_through_two_materials_and_their_contact_converges_to_second_or
 
 def test_explicit_steps_end_in_the_steady_state_of_the_linearised_problem() -> None:
     material = EnthalpyMaterial(np.array([200.0, 1000.0]), np.array([10.0, 50.0]), np.array([1e5, 3e5]))
-    terms = rod(material, 0.02, 12, 500.0)
+    coefficients = rod(material, 0.02, 12, 500.0)
     radiating = {"emissivity": 0.9, "surroundings": -200.0, "coefficient": 20.0, "ambient": -100.0, "flux": 1e3}
-    drive = NonlinearForcing(wall_values(terms, x_min={"coefficient": FIXED, "ambient": 450.0}, x_max=radiating))
-    sweep = cpu(terms)
-    sweep.field.put_state(np.zeros(terms.shape))
-    sweep.advance(0.9 * stable_step(terms, drive), 8000, drive)
-    T = terms.tables.temperature(sweep.field.state(), 0).ravel()
-    np.testing.assert_allclose(T, steady(terms, drive, 200.0), atol=1e-7)
+    forcing = NonlinearForcing(
+        boundary_values(coefficients, x_min={"coefficient": FIXED, "ambient": 450.0}, x_max=radiating)
+    )
+    sweep = cpu(coefficients)
+    sweep.field.put_state(np.zeros(coefficients.shape))
+    sweep.advance(0.9 * stable_step(coefficients, forcing), 8000, forcing)
+    T = coefficients.tables.temperature(sweep.field.state(), 0).ravel()
+    np.testing.assert_allclose(T, steady(coefficients, forcing, 200.0), atol=1e-7)
 
 
 @pytest.mark.parametrize("n", [10, 40])
 def test_a_radiating_rod_is_as_warm_as_nafems_says(n: int) -> None:
     """V4, NAFEMS T2: k = 55.563, emissivity 0.98, 1000 K at one end, 300 K around the other: 926.97 K there."""
     k, length, em = 55.563, 0.1, 0.98
-    terms = rod(EnthalpyMaterial.constant(k, 1e6), length, n, 600.0)
+    coefficients = rod(EnthalpyMaterial.constant(k, 1e6), length, n, 600.0)
     radiating = {"emissivity": em, "surroundings": -300.0}
-    walls = wall_values(terms, x_min={"coefficient": FIXED, "ambient": 400.0}, x_max=radiating)
-    T = steady(terms, NonlinearForcing(walls), 300.0) + 600.0
+    boundary = boundary_values(coefficients, x_min={"coefficient": FIXED, "ambient": 400.0}, x_max=radiating)
+    T = steady(coefficients, NonlinearForcing(boundary), 300.0) + 600.0
     surface = T[-1] + (T[-1] - T[-2]) / 2
     assert surface == pytest.approx(926.97, abs=0.01)
     lost = em * 5.670374419e-8 * (surface**4 - 300.0**4)
@@ -276,17 +284,17 @@ def solidified(n: int) -> tuple[float, np.ndarray]:
     knots = np.array([200.0, Tm, Tm, 350.0])
     conductivity, capacity = (np.repeat([one, other], 2) for one, other in zip(solid, liquid, strict=True))
     material = EnthalpyMaterial(knots, conductivity, capacity, L, Tm, Tm)
-    terms = rod(material, length, n, Tm)
-    of: EnthalpyTables = terms.tables
-    drive = NonlinearForcing(wall_values(terms, x_min={"coefficient": FIXED, "ambient": Tw - Tm}))
-    sweep = cpu(terms)
-    sweep.field.put_state(of.state_of(np.full(terms.shape, Ti - Tm), 0))
-    dt, end = 0.9 * stable_step(terms, drive), 2000.0
+    coefficients = rod(material, length, n, Tm)
+    of: EnthalpyTables = coefficients.tables
+    forcing = NonlinearForcing(boundary_values(coefficients, x_min={"coefficient": FIXED, "ambient": Tw - Tm}))
+    sweep = cpu(coefficients)
+    sweep.field.put_state(of.state_of(np.full(coefficients.shape, Ti - Tm), 0))
+    dt, end = 0.9 * stable_step(coefficients, forcing), 2000.0
     steps = int(end / 10 / dt) + 1
     rate = neumann(Tw, Tm, Ti, solid, liquid, L)
     off, profile = [], np.empty(0)
     for k in range(10):
-        sweep.advance(end / 10 / steps, steps, drive)
+        sweep.advance(end / 10 / steps, steps, forcing)
         front = length / n * float((1 - of.melted_fraction(sweep.field.state(), 0)).sum())
         off.append(front - 2 * rate * sqrt(solid[0] / solid[1] * end / 10 * (k + 1)))
         profile = of.temperature(sweep.field.state(), 0).ravel()

@@ -4,9 +4,9 @@ import numba
 import numpy as np
 import pytest
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS, ExplicitStepper
-from heatsim_kernels.stencil.terms import FACES, Forcing, StencilCoefficients
+from heatsim_kernels.stencil.coefficients import FACES, Forcing, StencilCoefficients
 from helpers.arrays import FLOATS, same_bits
-from helpers.kernel_cases import KINDS, random_case
+from helpers.kernel_cases import FEATURES, random_case
 from plain_reference import stored
 
 SHAPE = (4, 5, 19)
@@ -83,17 +83,17 @@ def test_large_float32_values_are_finite_though_their_sum_is_beyond_float32() ->
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", ["uniform", "materials", "ambients"])
 def test_stored_energy_is_summed_in_float64(name: str, dtype: type) -> None:
-    case = random_case((5, 6, 31), KINDS[name], seed=3)
-    sweep = SWEEPS["cpu"](case.terms, np.dtype(dtype))
+    case = random_case((5, 6, 31), FEATURES[name], seed=3)
+    sweep = SWEEPS["cpu"](case.coefficients, np.dtype(dtype))
     sweep.field.put(case.start + 1e4)
-    expected = stored(np.array(sweep.field.host(), np.float64), case.terms)
+    expected = stored(np.array(sweep.field.host(), np.float64), case.coefficients)
     assert sweep.field.stored() == pytest.approx(expected, rel=1e-13)
 
 
 def test_a_sweep_says_what_it_is() -> None:
-    terms = StencilCoefficients(SHAPE, np.ones((1, 6)), np.ones(1))
-    sweep = SWEEPS["cpu"](terms, np.dtype(np.float32))
-    assert (sweep.name, sweep.field.device, sweep.dtype, sweep.terms) == ("cpu", "cpu", np.float32, terms)
+    coefficients = StencilCoefficients(SHAPE, np.ones((1, 6)), np.ones(1))
+    sweep = SWEEPS["cpu"](coefficients, np.dtype(np.float32))
+    assert (sweep.name, sweep.field.device, sweep.dtype, sweep.coefficients) == ("cpu", "cpu", np.float32, coefficients)
     assert set(SWEEPS) == {"cpu", *CUDA_SWEEPS}
     assert sweep.heat_entered().shape == (len(FACES),)
 
@@ -101,15 +101,20 @@ def test_a_sweep_says_what_it_is() -> None:
 def test_the_number_of_threads_is_the_same_after_an_advance(values: np.ndarray) -> None:
     before = numba.get_num_threads()
     sweep = sweep_of(values)
-    sweep.advance(0.01, 1, Forcing.insulated(sweep.terms))
+    sweep.advance(0.01, 1, Forcing.insulated(sweep.coefficients))
     assert numba.get_num_threads() == before
 
 
 def test_the_caller_s_arrays_are_left_alone(values: np.ndarray) -> None:
-    case = random_case(SHAPE, KINDS["materials with heat a cell"], rows=2, seed=1)
-    kept = [case.start.copy(), case.drive.wall_a.copy(), np.copy(case.drive.heat_field), case.terms.rates.copy()]
-    sweep = SWEEPS["cpu"](case.terms, np.dtype(np.float64))
+    case = random_case(SHAPE, FEATURES["materials with heat a cell"], rows=2, seed=1)
+    kept = [
+        case.start.copy(),
+        case.forcing.boundary_a.copy(),
+        np.copy(case.forcing.heat_field),
+        case.coefficients.rates.copy(),
+    ]
+    sweep = SWEEPS["cpu"](case.coefficients, np.dtype(np.float64))
     sweep.field.put(case.start)
-    sweep.advance(0.05, 2, case.drive)
-    now = [case.start, case.drive.wall_a, np.asarray(case.drive.heat_field), case.terms.rates]
+    sweep.advance(0.05, 2, case.forcing)
+    now = [case.start, case.forcing.boundary_a, np.asarray(case.forcing.heat_field), case.coefficients.rates]
     assert all(same_bits(one, other) for one, other in zip(now, kept, strict=True))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from heatsim_kernels.stencil.coefficients import Forcing
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.rk_stages import RkStage, StageFields
-from heatsim_kernels.stencil.terms import Forcing
 from helpers.arrays import same_bits
-from helpers.kernel_cases import KINDS, STEP, random_case
+from helpers.kernel_cases import FEATURES, STEP, random_case
 from stage_cases import plain, staged, stages
 
-CASES = [  # a row with a remainder, in blocks of kinds; periods; walls by cell
+CASES = [  # a row with a remainder, in blocks of cell classes; periods; boundary faces by cell
     ("uniform", (4, 9, 37), (False, False, False), False, np.float32, "two"),
     ("uniform", (4, 9, 37), (True, False, True), True, np.float64, "four"),
     ("materials with heat a zone", (5, 6, 71), (False, True, False), True, np.float64, "four"),
@@ -28,8 +28,8 @@ def test_stages_are_those_of_the_text(
     dtype: type,
     form: str,
 ) -> None:
-    case = random_case(shape, KINDS[name], periodic=periodic, per_cell=per_cell, rows=8, seed=3)
-    expected, found = plain(case, form), staged(CpuStepper(case.terms, np.dtype(dtype)), case, form)
+    case = random_case(shape, FEATURES[name], periodic=periodic, per_cell=per_cell, rows=8, seed=3)
+    expected, found = plain(case, form), staged(CpuStepper(case.coefficients, np.dtype(dtype)), case, form)
     near = 1e-14 if dtype is np.float64 else 2e-6
     np.testing.assert_allclose(found.field, expected.field, rtol=0, atol=near)
     np.testing.assert_allclose(found.defect, expected.defect, rtol=0, atol=5 * near)
@@ -37,32 +37,32 @@ def test_stages_are_those_of_the_text(
 
 
 def test_results_past_the_cache_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = random_case((4, 9, 37), KINDS["uniform"], rows=8, seed=3)
-    usual = staged(CpuStepper(case.terms, np.dtype(np.float64)), case, "four")
+    case = random_case((4, 9, 37), FEATURES["uniform"], rows=8, seed=3)
+    usual = staged(CpuStepper(case.coefficients, np.dtype(np.float64)), case, "four")
     monkeypatch.setattr("heatsim_kernels.stencil.cpu.stepper.STREAM_FROM", 0)
-    past = staged(CpuStepper(case.terms, np.dtype(np.float64)), case, "four")
+    past = staged(CpuStepper(case.coefficients, np.dtype(np.float64)), case, "four")
     assert same_bits(past.field, usual.field)
 
 
 @pytest.mark.parametrize(("form", "dtype"), [("two", np.float32), ("four", np.float64)])
 def test_a_constant_field_stays_constant_to_the_bit_through_stages(form: str, dtype: type) -> None:
-    case = random_case((4, 9, 37), KINDS["uniform"])
-    sweep = CpuStepper(case.terms, np.dtype(dtype))
+    case = random_case((4, 9, 37), FEATURES["uniform"])
+    sweep = CpuStepper(case.coefficients, np.dtype(dtype))
     sweep.field.put(np.full((4, 9, 37), 21.3))
     before = np.array(sweep.field.host())
-    sweep.take_stages(STEP, stages(form, dtype), 0, Forcing.insulated(case.terms))
+    sweep.take_stages(STEP, stages(form, dtype), 0, Forcing.insulated(case.coefficients))
     sweep.accept()
     assert same_bits(np.array(sweep.field.host()), before)
 
 
 def test_what_is_not_finite_shows_in_the_defect() -> None:
-    case = random_case((4, 9, 37), KINDS["uniform"])
+    case = random_case((4, 9, 37), FEATURES["uniform"])
     spoilt = case.start.copy()
     spoilt[1, 2, 3] = np.nan
-    sweep = CpuStepper(case.terms, np.dtype(np.float64))
+    sweep = CpuStepper(case.coefficients, np.dtype(np.float64))
     sweep.field.put(spoilt)
-    sweep.take_stages(STEP, stages("four", np.float64), 0, case.drive)
-    defect = sweep.defect(STEP, 0.3, case.drive)
+    sweep.take_stages(STEP, stages("four", np.float64), 0, case.forcing)
+    defect = sweep.defect(STEP, 0.3, case.forcing)
     assert np.isnan(defect.largest)
     assert np.isnan(defect.high)
 

@@ -29,7 +29,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]
 def test_the_simulated_stages_agree_with_the_cpu(number: int, simulated: dict[str, np.ndarray]) -> None:
     *_, dtype, form = simulate_stages.CASES[number]
     case = simulate_stages.case_of(number)
-    expected = staged(SWEEPS["cpu"](case.terms, np.dtype(dtype)), case, form)
+    expected = staged(SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, form)
     assert same_bits(simulated[f"{number}: field"], expected.field)
     assert same_bits(simulated[f"{number}: defect"], expected.defect)
     np.testing.assert_allclose(simulated[f"{number}: heat_entered"], expected.heat_entered, rtol=1e-12, atol=1e-14)

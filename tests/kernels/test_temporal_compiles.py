@@ -14,12 +14,12 @@ pytestmark = [
     pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
     pytest.mark.skipif(bool(config.ENABLE_CUDASIM), reason="the CUDA simulator compiles nothing"),
 ]
-PLAIN, HEATED, MATERIALS = (True, "", False), (True, "", True), (False, "uint8", True)  # uniform, kinds, heat by kind
+PLAIN, HEATED, MATERIALS = (True, "", False), (True, "", True), (False, "uint8", True)  # uniform, kinds, heat by class
 WALLED, PERIODIC = (False, False, False), (True, True, True)
 
 
 @pytest.mark.parametrize(
-    ("precision", "terms", "periodic", "aligned", "traced", "capability", "stage"),
+    ("precision", "coefficients", "periodic", "aligned", "traced", "capability", "stage"),
     [  # every pair of these
         ("float32", HEATED, WALLED, True, True, (9, 0), ""),
         ("float64", MATERIALS, PERIODIC, True, False, (9, 0), ""),
@@ -30,13 +30,13 @@ WALLED, PERIODIC = (False, False, False), (True, True, True)
     ],
 )
 def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # type: ignore[no-untyped-def]
-    precision, terms, periodic, aligned, traced, capability, stage
+    precision, coefficients, periodic, aligned, traced, capability, stage
 ) -> None:
     from heatsim_kernels.runtime.cuda.api import cuda
     from heatsim_kernels.stencil.temporal import march
 
-    uniform, kinds, heat = terms
-    structure = StencilConfiguration(precision, uniform, kinds, heat, False, False, periodic, stage)
+    uniform, class_dtype, heat = coefficients
+    structure = StencilConfiguration(precision, uniform, class_dtype, heat, False, False, periodic, stage)
     tile = march.tiles_for(structure)[0 if capability >= (9, 0) else -1]
     kernel = march.build(march.TemporalVariant(structure, tile, aligned, traced))
     signature = march.signature(precision, tile.steps if stage else 0)
@@ -61,13 +61,13 @@ def test_what_is_not_fused_is_refused() -> None:
     assert fuses(plain, tile, large)
     assert not fuses(plain, tile, (300, tile.height - 1, 300))
     assert not fuses(plain, tile, (300, 300, tile.width - 1))
-    kinds = plain._replace(uniform=False, class_dtype="uint8")
+    class_dtype = plain._replace(uniform=False, class_dtype="uint8")
     assert fuses(plain._replace(uniform=False), tile, large)
-    assert fuses(kinds, tile, large)
-    assert not fuses(kinds._replace(class_dtype="uint16"), tile, large)
-    assert not fuses(kinds._replace(heat_field=True), tile, large)
+    assert fuses(class_dtype, tile, large)
+    assert not fuses(class_dtype._replace(class_dtype="uint16"), tile, large)
+    assert not fuses(class_dtype._replace(heat_field=True), tile, large)
     assert not fuses(plain._replace(heat_field=True), tile, large)
-    assert not fuses(plain._replace(wall_per_cell=True), tile, large)
+    assert not fuses(plain._replace(boundary_per_cell=True), tile, large)
     around = plain._replace(periodic=PERIODIC)
     assert not fuses(around, tile, large)  # a march around one plane
     assert fuses(around, tile, (tile.steps + tile.ahead, tile.height, tile.width))

@@ -39,7 +39,7 @@ def test_every_cell_is_owned_and_no_tile_with_walls_leaves_the_grid(
 
 
 def _check(start: int, left: int, right: int, width: int, halo: int, n: int, wraps: bool, step: int) -> None:
-    """A tile owns what is right after all its steps: all but its halo, which it does not need at a wall."""
+    """A tile owns what is right after all its steps: all but its halo, which it does not need at a boundary face."""
     assert wraps or 0 <= start <= n - width
     assert left >= (0 if start == 0 and not wraps else start + halo)
     assert right <= (n if start + width == n and not wraps else start + width - halo)
@@ -60,7 +60,7 @@ def test_blocks_have_equal_work(n: int) -> None:
         for a, b in pairwise(firsts)
     ]
     assert len(turns) == 132
-    assert min(turns) > 0.95 / 1.5 * max(turns)  # those beside walls have fewer planes, which take longer
+    assert min(turns) > 0.95 / 1.5 * max(turns)  # those beside boundary faces have fewer planes, which take longer
     assert (pieces[:, 3] - pieces[:, 2]).min() >= tile.steps
 
 

@@ -43,4 +43,4 @@ def test_the_heat_of_stages_taken_at_once_enters_with_the_weight_of_each(
 ) -> None:
     found, expected = (simulated[f"{way}: {name}: heat_entered"] for way in ("temporal", "basic"))
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
-    assert expected.any() == (TRIALS[name].kind.table and not all(TRIALS[name].periodic))
+    assert expected.any() == (TRIALS[name].features.table and not all(TRIALS[name].periodic))

@@ -14,7 +14,7 @@ from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.ladder import basic, register
 
 UNIFORM = StencilConfiguration("float32", True, "", False, False, False, (False, False, False))
-KINDS = UNIFORM._replace(uniform=False, class_dtype="uint8")
+FEATURES = UNIFORM._replace(uniform=False, class_dtype="uint8")
 LARGE, SMALL, TINY = (512, 512, 512), (64, 64, 64), (1, 4, 8)
 
 
@@ -42,7 +42,7 @@ def test_what_was_found_fastest_is_taken_on_that_device_and_for_that_kind_of_pro
     assert tile_tuning.choose_tile(register, UNIFORM, LARGE, "GPU") == found
     assert tile_tuning.choose_tile(basic, UNIFORM, LARGE, "GPU") == basic.TILES[1]
     assert tile_tuning.choose_tile(register, UNIFORM, LARGE, "another GPU") == register.TILES[0]
-    assert tile_tuning.choose_tile(register, KINDS, LARGE, "GPU") == register.TILES[0]
+    assert tile_tuning.choose_tile(register, FEATURES, LARGE, "GPU") == register.TILES[0]
 
 
 def test_a_tile_that_is_no_longer_there_is_forgotten(folder: Path) -> None:

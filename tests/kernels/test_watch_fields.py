@@ -9,22 +9,22 @@ import pytest
 import simulate_watch
 from heatsim_kernels.field.time_statistics import CpuTimeStatistics, StatisticsRequest, bytes_a_cell
 from helpers import simulator
-from watch_cases import CASES, WANTED, expected, looks
+from watch_cases import CASES, WANTED, expected, samples
 
 with_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 
 
-def watched(seen: list[tuple[np.ndarray, float]], wanted: StatisticsRequest) -> dict[str, np.ndarray]:
-    watch = CpuTimeStatistics(seen[0][0], wanted)
+def statistics_request(seen: list[tuple[np.ndarray, float]], wanted: StatisticsRequest) -> dict[str, np.ndarray]:
+    on_progress = CpuTimeStatistics(seen[0][0], wanted)
     for field, elapsed in seen[1:]:
-        watch.sample(field, elapsed)
-    return watch.fields()
+        on_progress.sample(field, elapsed)
+    return on_progress.fields()
 
 
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_the_cpu_sees_what_numpy_sees(name: str, dtype: type) -> None:
-    seen = list(looks(dtype, (5, 40, 700)))  # enough for several threads
-    found, by_numpy = watched(seen, WANTED[name]), expected(seen, WANTED[name])
+    seen = list(samples(dtype, (5, 40, 700)))  # enough for several threads
+    found, by_numpy = statistics_request(seen, WANTED[name]), expected(seen, WANTED[name])
     assert found.keys() == by_numpy.keys()
     for key, values in found.items():
         assert values.dtype == (np.float64 if key == "time_above" else dtype)
@@ -34,16 +34,18 @@ def test_the_cpu_sees_what_numpy_sees(name: str, dtype: type) -> None:
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_the_bytes_of_a_watch_are_those_of_its_arrays(name: str, dtype: type) -> None:
     field, wanted = np.zeros((2, 3, 7), dtype), WANTED[name]
-    held = sum(each.nbytes for each in vars(CpuTimeStatistics(field, wanted)).values() if isinstance(each, np.ndarray))
+    prescribed = sum(
+        each.nbytes for each in vars(CpuTimeStatistics(field, wanted)).values() if isinstance(each, np.ndarray)
+    )
     times, coolings = wanted.above is not None, wanted.crossing is not None
-    assert held == field.size * bytes_a_cell(wanted.peak, times, coolings, field.itemsize)
+    assert prescribed == field.size * bytes_a_cell(wanted.peak, times, coolings, field.itemsize)
 
 
 def test_a_field_that_changes_linearly_is_watched_exactly_whatever_the_interval() -> None:
     """From 10 to -10 in 4 s: 1.5 s above 2.5, through 0 at 5 a second."""
     for times in ([0, 4], [0, 1, 1.25, 3.5, 4]):
         seen = [(np.full((1, 1, 2), 10.0 - 5.0 * t), t - before) for t, before in zip(times, [0, *times], strict=False)]
-        fields = watched(seen, StatisticsRequest(True, 2.5, 0.0))
+        fields = statistics_request(seen, StatisticsRequest(True, 2.5, 0.0))
         assert fields["peak_temperature"].tolist() == [[[10.0, 10.0]]]
         assert fields["time_above"] == pytest.approx(np.full((1, 1, 2), 1.5))
         assert fields["cooling_rate"] == pytest.approx(np.full((1, 1, 2), 5.0))
@@ -52,22 +54,22 @@ def test_a_field_that_changes_linearly_is_watched_exactly_whatever_the_interval(
 def test_the_last_solidification_counts_and_what_never_cooled_has_no_rate() -> None:
     rises = [np.array([[[1.0, 1.0, -1.0]]]), np.array([[[-1.0, 1.0, 1.0]]]), np.array([[[1.0, 1.0, 2.0]]])]
     seen = [*((field, 0.5) for field in rises), (np.array([[[-3.0, 1.0, 3.0]]]), 0.5)]
-    rate = watched(seen, StatisticsRequest(True, 0.0, 0.0))["cooling_rate"]
+    rate = statistics_request(seen, StatisticsRequest(True, 0.0, 0.0))["cooling_rate"]
     assert rate[0, 0, 0] == 8.0
     assert np.isnan(rate[0, 0, 1:]).all()
 
 
 def test_many_short_steps_lose_no_time() -> None:
     field = np.ones((1, 1, 1), np.float32)
-    watch = CpuTimeStatistics(field, StatisticsRequest(above=0.0))
+    on_progress = CpuTimeStatistics(field, StatisticsRequest(above=0.0))
     for _ in range(20_000):
-        watch.sample(field, 1e-7)
-    assert watch.fields()["time_above"].item() == pytest.approx(2e-3, rel=1e-11)
+        on_progress.sample(field, 1e-7)
+    assert on_progress.fields()["time_above"].item() == pytest.approx(2e-3, rel=1e-11)
 
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return simulator.results(simulate_watch.__file__, tmp_path_factory.mktemp("watch"))
+    return simulator.results(simulate_watch.__file__, tmp_path_factory.mktemp("on_progress"))
 
 
 @with_cuda
@@ -75,7 +77,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]
 def test_the_simulated_kernel_gives_the_bits_of_the_cpu(
     name: str, dtype: type, simulated: dict[str, np.ndarray]
 ) -> None:
-    fields = watched(list(looks(dtype)), WANTED[name])
+    fields = statistics_request(list(samples(dtype)), WANTED[name])
     prefix = f"{name}, {np.dtype(dtype).name}: "
     assert {key.removeprefix(prefix) for key in simulated if key.startswith(prefix)} == fields.keys()
     for key, values in fields.items():
@@ -104,10 +106,10 @@ def test_a_gpu_gives_the_bits_of_the_cpu_watch(name: str, dtype: type) -> None:
     from heatsim_kernels.field.cuda.time_statistics import CudaTimeStatistics
     from heatsim_kernels.runtime.cuda.arrays import on_device
 
-    seen = list(looks(dtype, (5, 40, 701)))
-    watch = CudaTimeStatistics(on_device(seen[0][0].reshape(-1)), (5, 40, 701), WANTED[name])
+    seen = list(samples(dtype, (5, 40, 701)))
+    on_progress = CudaTimeStatistics(on_device(seen[0][0].reshape(-1)), (5, 40, 701), WANTED[name])
     for field, elapsed in seen[1:]:
-        watch.sample(on_device(field.reshape(-1)), elapsed)
-    found = watch.fields()
-    for key, values in watched(seen, WANTED[name]).items():
+        on_progress.sample(on_device(field.reshape(-1)), elapsed)
+    found = on_progress.fields()
+    for key, values in statistics_request(seen, WANTED[name]).items():
         assert found[key].tobytes() == values.tobytes()

@@ -19,7 +19,7 @@ WANTED = {
 CASES = [*((name, np.float32) for name in WANTED), ("all", np.float64)]
 
 
-def looks(dtype: type, shape: tuple[int, int, int] = SHAPE) -> Iterator[tuple[np.ndarray, float]]:
+def samples(dtype: type, shape: tuple[int, int, int] = SHAPE) -> Iterator[tuple[np.ndarray, float]]:
     """Fields and the time since the one before, 0 at the first; some values are the thresholds themselves."""
     random = np.random.default_rng(3)
     for elapsed in (0.0, *ELAPSED):

@@ -10,13 +10,13 @@ import scipy.sparse as sparse
 from heatsim_kernels.multigrid.assembly import operator_of
 from heatsim_kernels.multigrid.cpu import operations
 from heatsim_kernels.multigrid.operator import Operator
+from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
-from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 from helpers.kernel_cases import terms_of_zones
 
 Shape = tuple[int, int, int]
 NO_PERIOD = (False, False, False)
-FIXED, INSULATED = -2.0, 0.0  # the a of a wall
+FIXED, INSULATED = -2.0, 0.0  # the a of a boundary face
 
 
 def terms_of(
@@ -36,25 +36,25 @@ def terms_of(
             at = boundary_cells((nz, ny, nx), face)
             beyond.reshape(-1)[at] = k.reshape(-1)[at]
         rates.append(2 * k * beyond / (k + beyond) * np.prod(size) / size[face // 2] ** 2 / capacity)
-    of_kinds, kinds = np.unique(np.reshape(rates, (6, -1)).T, axis=0, return_inverse=True)
-    count = len(of_kinds)
-    several = kinds.reshape(k.shape).astype(np.min_scalar_type(count - 1)) if count > 1 else None
+    spread_over_cells, class_ids = np.unique(np.reshape(rates, (6, -1)).T, axis=0, return_inverse=True)
+    count = len(spread_over_cells)
+    several = class_ids.reshape(k.shape).astype(np.min_scalar_type(count - 1)) if count > 1 else None
     closed = tuple(np.repeat(periodic, 2).tolist())
-    return StencilCoefficients((nz, ny, nx), of_kinds, np.full(count, capacity), several, periodic, closed)
+    return StencilCoefficients((nz, ny, nx), spread_over_cells, np.full(count, capacity), several, periodic, closed)
 
 
 def steady(
     k: np.ndarray,
     *,
-    walls: Sequence[float] = (FIXED,) * 6,
+    boundary: Sequence[float] = (FIXED,) * 6,
     dtype: type = np.float64,
     size: Sequence[float] = (1.0, 1.0, 1.0),
     periodic: tuple[bool, bool, bool] = NO_PERIOD,
     time_step: float = np.inf,
 ) -> Operator:
-    """The operator of a box with one a for each of its walls x_min, x_max, y_min, ..."""
-    terms = terms_of(k, size=size, periodic=periodic)
-    return operator_of(terms, np.repeat(walls, terms.kind_count), np.dtype(dtype), time_step)
+    """The operator of a box with one a for each of its boundary faces x_min, x_max, y_min, ..."""
+    coefficients = terms_of(k, size=size, periodic=periodic)
+    return operator_of(coefficients, np.repeat(boundary, coefficients.class_count), np.dtype(dtype), time_step)
 
 
 def applied(operator: Operator, T: np.ndarray) -> np.ndarray:
@@ -94,15 +94,25 @@ def random_operator(shape: Shape, periodic: tuple[bool, bool, bool] = NO_PERIOD,
 
 
 def random_terms(
-    shape: Shape, zones: int, held: int = 0, periodic: tuple[bool, bool, bool] = NO_PERIOD, per_cell: bool = False
+    shape: Shape, zones: int, prescribed: int = 0, periodic: tuple[bool, bool, bool] = NO_PERIOD, per_cell: bool = False
 ) -> tuple[StencilCoefficients, Forcing]:
-    """Random zones with heat from walls and sources; the last `held` of the zones are not solved."""
+    """Random zones with heat from boundary faces and sources; the last `prescribed` of the zones are not solved."""
     rng = np.random.default_rng(sum(shape))
     conductance = rng.uniform(0.1, 1, (3, zones, zones))
     conductance += conductance.transpose(0, 2, 1)
     capacity, ids = rng.uniform(1, 2, zones), rng.integers(0, zones, shape)
-    terms = terms_of_zones(ids, conductance, capacity, held=held, periodic=periodic, per_cell=per_cell)
-    terms = replace(terms, closed=tuple(np.repeat(periodic, 2).tolist()))
-    wall_a, wall_b = rng.uniform(-2, 0, (1, terms.wall_size)), rng.uniform(-1, 1, (1, terms.wall_size))
-    heat = rng.uniform(-1, 1, (1, terms.kind_count)), rng.uniform(-1, 1, shape) * terms.of_kinds(terms.capacity > 0)
-    return terms, Forcing(wall_a, wall_b, heat[0] * (terms.capacity > 0), heat[1], rng.uniform(1, 2, 1))
+    coefficients = terms_of_zones(
+        ids, conductance, capacity, prescribed=prescribed, periodic=periodic, per_cell=per_cell
+    )
+    coefficients = replace(coefficients, closed=tuple(np.repeat(periodic, 2).tolist()))
+    boundary_a, boundary_b = (
+        rng.uniform(-2, 0, (1, coefficients.boundary_size)),
+        rng.uniform(-1, 1, (1, coefficients.boundary_size)),
+    )
+    heat = (
+        rng.uniform(-1, 1, (1, coefficients.class_count)),
+        rng.uniform(-1, 1, shape) * coefficients.spread_over_cells(coefficients.capacity > 0),
+    )
+    return coefficients, Forcing(
+        boundary_a, boundary_b, heat[0] * (coefficients.capacity > 0), heat[1], rng.uniform(1, 2, 1)
+    )

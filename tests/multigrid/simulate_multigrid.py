@@ -111,15 +111,18 @@ def solved(kernels: ModuleType) -> Results:
 
 def assembled(kernels: ModuleType, per_cell: bool) -> Results:
     """What is made of a problem with a zone that is held, and sums over it."""
-    terms, drive = random_terms((3, 4, 5), 3, 1, (False, True, False), per_cell)
+    coefficients, forcing = random_terms((3, 4, 5), 3, 1, (False, True, False), per_cell)
     window = WindowSource((1, 0, 2), noise((2, 3, 2), 7), 0.0)
-    drive = replace(drive, deposits=((window,),))
-    assembly, u = Assembly(terms, kernels), kernels.put(noise(terms.shape, 1))
-    a, b = (np.append(values, [-1.0, 0.7][: terms.ledger_size - 6]) for values in (drive.wall_a[0], drive.wall_b[0]))
-    flow, faces = kernels.field(terms.shape, np.float64), assembly.faces(np.float32)
+    forcing = replace(forcing, window_sources=((window,),))
+    assembly, u = Assembly(coefficients, kernels), kernels.put(noise(coefficients.shape, 1))
+    a, b = (
+        np.append(values, [-1.0, 0.7][: coefficients.ledger_size - 6])
+        for values in (forcing.boundary_a[0], forcing.boundary_b[0])
+    )
+    flow, faces = kernels.field(coefficients.shape, np.float64), assembly.faces(np.float32)
     assembly.boundary_heat.add(flow, u, a, b)
-    solved = assembly.of_kinds(terms.capacity > 0, np.uint8)
-    found = {"flow": flow, "s": assembly.outside(a, np.float32, 0.1), "sources": assembly.sources(drive)}
+    solved = assembly.spread_over_cells(coefficients.capacity > 0, np.uint8)
+    found = {"flow": flow, "s": assembly.outside(a, np.float32, 0.1), "sources": assembly.sources(forcing)}
     found |= {"wide s": assembly.outside(a, np.float64), "solved": solved} | dict(zip(AXES, faces, strict=True))
     sums = [kernels.total(u), *kernels.extent(u)[:2], *kernels.extent(u, solved)[:2]]
     found = {name: kernels.get(each) for name, each in found.items()}
@@ -139,18 +142,18 @@ def everything(kernels: ModuleType) -> dict[str, Results]:
 
 
 def arithmetic() -> Results:
-    """What only the fields of CUDA do: arithmetic, sums by kind."""
+    """What only the fields of CUDA do: arithmetic, sums by class."""
     from heatsim_kernels.multigrid.cuda import operations
 
     shape = (3, 4, 5)
     u, v = (operations.put(noise(shape, seed)) for seed in (1, 2))
-    kinds = operations.put((noise(shape, 3) > 0).astype(np.uint8))
+    class_ids = operations.put((noise(shape, 3) > 0).astype(np.uint8))
     weights = np.array([3.0, 5.0])
     return {
         "arithmetic": operations.get(0.5 + 2.0 * (u - v) / 4.0 - u * v - 1.0),
         "reversed": operations.get(np.float64(3.0) - u),
         "weighted sums": np.array(
-            [operations.weighted_sum(u, weights, kinds), operations.weighted_sum(u, weights, None)]
+            [operations.weighted_sum(u, weights, class_ids), operations.weighted_sum(u, weights, None)]
         ),
     }
 

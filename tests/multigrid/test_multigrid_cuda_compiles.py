@@ -39,9 +39,9 @@ class Built(NamedTuple):
 def sweeps() -> Iterator[Built]:
     f, d = SINGLE[::1], DOUBLE[::1]
     for mode in ("relaxed from zero", "relaxed", "b - A x"):
-        kinds = mode, "float32", "float32"
-        yield Built("cuda.sweeps", "build_seven", kinds, (SHAPE, COUNT, f, f, f, f, f, f, SINGLE, f))
-        yield Built("cuda.sweeps", "build_all", kinds, (SHAPE, COUNT, f, f, f, f, SINGLE, f))
+        class_ids = mode, "float32", "float32"
+        yield Built("cuda.sweeps", "build_seven", class_ids, (SHAPE, COUNT, f, f, f, f, f, f, SINGLE, f))
+        yield Built("cuda.sweeps", "build_all", class_ids, (SHAPE, COUNT, f, f, f, f, SINGLE, f))
     for name, g in (("float32", f), ("float64", d)):
         yield Built("cuda.sweeps", "build_seven", ("A x", name, "float64"), (SHAPE, COUNT, g, g, g, g, d, d, SINGLE, d))
 

@@ -57,7 +57,7 @@ def checkers(n: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("material", "walls", "most"),
+    ("material", "boundary", "most"),
     [
         (halves, ENDS, 12),
         (layers, ENDS, 12),
@@ -67,9 +67,9 @@ def checkers(n: int) -> np.ndarray:
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
-def test_metal_beside_foam_takes_few(material: object, walls: tuple[float, ...], most: int) -> None:
+def test_metal_beside_foam_takes_few(material: object, boundary: tuple[float, ...], most: int) -> None:
     assert callable(material)
-    assert iterations(steady(material(64), walls=walls, dtype=np.float32)) <= most
+    assert iterations(steady(material(64), boundary=boundary, dtype=np.float32)) <= most
 
 
 @pytest.mark.parametrize("cell", [(1.0, 1.0, 0.05), (0.1, 1.0, 3.0)])
@@ -79,9 +79,9 @@ def test_flat_cells_take_few(cell: tuple[float, float, float]) -> None:
 
 @pytest.mark.parametrize("time_step", [1e-3, 1.0, 1e3])
 def test_an_implicit_step_takes_few(time_step: float) -> None:
-    operator = steady(ball(40), walls=(INSULATED,) * 6, time_step=time_step, dtype=np.float32)
+    operator = steady(ball(40), boundary=(INSULATED,) * 6, time_step=time_step, dtype=np.float32)
     assert iterations(operator) <= 12
 
 
 def test_poorly_conducting_walls_take_few() -> None:
-    assert iterations(steady(np.ones((40, 40, 40)), walls=(-1e-5,) * 6, dtype=np.float32)) <= 10
+    assert iterations(steady(np.ones((40, 40, 40)), boundary=(-1e-5,) * 6, dtype=np.float32)) <= 10

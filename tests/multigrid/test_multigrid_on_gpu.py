@@ -23,9 +23,9 @@ METAL_BESIDE_FOAM = np.full((64, 64, 64), 230.0)
 METAL_BESIDE_FOAM[:, :, 33:] = 0.03
 OPERATORS = {
     "uniform": steady(np.ones((64, 64, 64)), dtype=np.float32),
-    "metal beside foam": steady(METAL_BESIDE_FOAM, walls=(INSULATED,) * 4 + (FIXED,) * 2, dtype=np.float32),
+    "metal beside foam": steady(METAL_BESIDE_FOAM, boundary=(INSULATED,) * 4 + (FIXED,) * 2, dtype=np.float32),
     "random, float64": random_operator((33, 20, 47), (False, True, False)),
-    "a thin step in time": steady(np.ones((3, 90, 61)), walls=(INSULATED,) * 6, time_step=5.0, size=(1.0, 1.0, 0.2)),
+    "a thin step in time": steady(np.ones((3, 90, 61)), boundary=(INSULATED,) * 6, time_step=5.0, size=(1.0, 1.0, 0.2)),
     "a line": steady(np.ones((1, 1, 1300))),
     "one cell": steady(np.ones((1, 1, 1))),
 }
@@ -91,4 +91,4 @@ def test_a_singular_problem_is_refused_on_a_gpu() -> None:
     from heatsim_kernels.multigrid.cuda import operations as cuda
 
     with pytest.raises(ValueError, match="singular"):
-        Solver(steady(np.ones((4, 4, 4)), walls=(INSULATED,) * 6), cuda)
+        Solver(steady(np.ones((4, 4, 4)), boundary=(INSULATED,) * 6), cuda)

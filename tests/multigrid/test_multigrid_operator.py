@@ -7,22 +7,22 @@ import pytest
 from heatsim_kernels.multigrid.assembly import heat_input, operator_of
 from heatsim_kernels.stencil import SWEEPS
 from heatsim_kernels.stencil.ambient_faces import ambient_face_pairs
-from heatsim_kernels.stencil.terms import StencilCoefficients
+from heatsim_kernels.stencil.coefficients import StencilCoefficients
 from multigrid_cases import applied, matrix, noise, random_operator, random_terms
 
 STEP = 0.05  # s
 
 
-def from_ambients(terms: StencilCoefficients, T: np.ndarray) -> np.ndarray:
+def from_ambients(coefficients: StencilCoefficients, T: np.ndarray) -> np.ndarray:
     """Heat that each cell gets from the held cells beside it were it at zero itself, W."""
     power = np.zeros(T.size)
-    taps = ambient_face_pairs(terms)
-    np.add.at(power, taps.cells, terms.conductances().ravel()[taps.entries] * T.ravel()[taps.beyond])
+    pairs = ambient_face_pairs(coefficients)
+    np.add.at(power, pairs.cells, coefficients.conductances().ravel()[pairs.entries] * T.ravel()[pairs.beyond])
     return power.reshape(T.shape)
 
 
 @pytest.mark.parametrize(
-    ("shape", "zones", "held", "periodic", "per_cell"),
+    ("shape", "zones", "prescribed", "periodic", "per_cell"),
     [
         ((5, 6, 7), 1, 0, (False, False, False), False),
         ((5, 6, 7), 3, 0, (False, True, False), True),
@@ -34,34 +34,40 @@ def from_ambients(terms: StencilCoefficients, T: np.ndarray) -> np.ndarray:
     ],
 )
 def test_an_explicit_step_is_the_operator_and_the_heat_input(
-    shape: tuple[int, int, int], zones: int, held: int, periodic: tuple[bool, bool, bool], per_cell: bool
+    shape: tuple[int, int, int], zones: int, prescribed: int, periodic: tuple[bool, bool, bool], per_cell: bool
 ) -> None:
-    terms, drive = random_terms(shape, zones, held, periodic, per_cell)
+    coefficients, forcing = random_terms(shape, zones, prescribed, periodic, per_cell)
     T = noise(shape)
-    sweep = SWEEPS["cpu"](terms, np.dtype(np.float64))
+    sweep = SWEEPS["cpu"](coefficients, np.dtype(np.float64))
     sweep.field.put(T)
-    sweep.advance(STEP, 1, drive)
-    operator = operator_of(terms, drive.wall_a[0], np.dtype(np.float64))
-    capacity = terms.of_kinds(terms.capacity)
-    flow = heat_input(terms, drive) + from_ambients(terms, T) - applied(operator, T)
+    sweep.advance(STEP, 1, forcing)
+    operator = operator_of(coefficients, forcing.boundary_a[0], np.dtype(np.float64))
+    capacity = coefficients.spread_over_cells(coefficients.capacity)
+    flow = heat_input(coefficients, forcing) + from_ambients(coefficients, T) - applied(operator, T)
     new = np.where(capacity > 0, T + STEP * flow / np.where(capacity > 0, capacity, 1), T)
     np.testing.assert_allclose(new, sweep.field.host(), rtol=0, atol=1e-14)
 
 
 def test_a_cell_that_is_held_is_alone_in_its_row() -> None:
-    terms, drive = random_terms((4, 5, 6), 3, 1, (True, False, False), False)
-    held = np.broadcast_to(terms.of_kinds(terms.capacity == 0), terms.shape).reshape(-1)
-    dense = matrix(operator_of(terms, drive.wall_a[0], np.dtype(np.float64), 0.1)).toarray()
-    assert 0 < held.sum() < held.size
-    assert not dense[np.ix_(held, ~held)].any()
-    assert not dense[np.ix_(~held, held)].any()
-    assert np.array_equal(dense[np.ix_(held, held)] != 0, np.eye(held.sum(), dtype=bool))
+    coefficients, forcing = random_terms((4, 5, 6), 3, 1, (True, False, False), False)
+    prescribed = np.broadcast_to(
+        coefficients.spread_over_cells(coefficients.capacity == 0), coefficients.shape
+    ).reshape(-1)
+    dense = matrix(operator_of(coefficients, forcing.boundary_a[0], np.dtype(np.float64), 0.1)).toarray()
+    assert 0 < prescribed.sum() < prescribed.size
+    assert not dense[np.ix_(prescribed, ~prescribed)].any()
+    assert not dense[np.ix_(~prescribed, prescribed)].any()
+    assert np.array_equal(dense[np.ix_(prescribed, prescribed)] != 0, np.eye(prescribed.sum(), dtype=bool))
 
 
 def test_a_time_step_adds_the_heat_capacity_over_it() -> None:
-    terms, drive = random_terms((3, 4, 5), 3, 0, (False, False, True), False)
-    at_rest, moving = (operator_of(terms, drive.wall_a[0], np.dtype(np.float64), dt) for dt in (np.inf, 0.1))
-    np.testing.assert_allclose(moving.s - at_rest.s, terms.of_kinds(terms.capacity) / 0.1, rtol=1e-14)
+    coefficients, forcing = random_terms((3, 4, 5), 3, 0, (False, False, True), False)
+    at_rest, moving = (
+        operator_of(coefficients, forcing.boundary_a[0], np.dtype(np.float64), dt) for dt in (np.inf, 0.1)
+    )
+    np.testing.assert_allclose(
+        moving.s - at_rest.s, coefficients.spread_over_cells(coefficients.capacity) / 0.1, rtol=1e-14
+    )
 
 
 @pytest.mark.parametrize("periodic", [(False, False, False), (True, True, True)])

@@ -58,10 +58,10 @@ def test_a_problem_is_assembled_as_on_the_cpu(name: str, simulated: dict[str, np
 
 
 def test_arithmetic_of_fields_is_that_of_arrays(simulated: dict[str, np.ndarray]) -> None:
-    u, v, kinds = noise(SHAPE, 1), noise(SHAPE, 2), noise(SHAPE, 3) > 0
+    u, v, class_ids = noise(SHAPE, 1), noise(SHAPE, 2), noise(SHAPE, 3) > 0
     expected = {
         "arithmetic": 0.5 + 2.0 * (u - v) / 4.0 - u * v - 1.0,
         "reversed": 3.0 - u,
-        "weighted sums": np.array([(np.where(kinds, 5.0, 3.0) * u).sum(), 3.0 * u.sum()]),
+        "weighted sums": np.array([(np.where(class_ids, 5.0, 3.0) * u).sum(), 3.0 * u.sum()]),
     }
     require_equal(simulated, "fields", expected)

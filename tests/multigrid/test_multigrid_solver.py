@@ -9,7 +9,7 @@ import scipy.sparse.linalg as direct
 from heatsim_kernels.multigrid.assembly import heat_input, operator_of
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.multigrid.solver import Solver
-from heatsim_kernels.stencil.terms import Forcing
+from heatsim_kernels.stencil.coefficients import Forcing
 from multigrid_cases import FIXED, INSULATED, NO_PERIOD, matrix, noise, random_operator, steady, terms_of
 
 from heatsim.problem import build_problem
@@ -46,8 +46,10 @@ def test_agrees_with_a_direct_solver(
 ) -> None:
     closed = tuple(wraps and n > 1 for wraps, n in zip(periodic, shape[::-1], strict=True))
     step = 30.0 if all(wraps or n == 1 for wraps, n in zip(closed, shape[::-1], strict=True)) else np.inf
-    walls = (FIXED, -0.3, FIXED, INSULATED, -1e-3, FIXED)
-    operator = steady(blocks(shape, contrast), walls=walls, periodic=(closed[0], closed[1], closed[2]), time_step=step)
+    boundary = (FIXED, -0.3, FIXED, INSULATED, -1e-3, FIXED)
+    operator = steady(
+        blocks(shape, contrast), boundary=boundary, periodic=(closed[0], closed[1], closed[2]), time_step=step
+    )
     b = noise(shape)
     solution = Solver(operator).solve(b, tolerance=1e-12)
     exact = direct.spsolve(matrix(operator), b.reshape(-1)).reshape(shape)
@@ -108,7 +110,7 @@ def test_heat_that_is_not_finite_ends_the_solve() -> None:
 
 
 def test_a_singular_problem_is_refused() -> None:
-    insulated = steady(np.ones((4, 4, 4)), walls=(INSULATED,) * 6)
+    insulated = steady(np.ones((4, 4, 4)), boundary=(INSULATED,) * 6)
     with pytest.raises(ValueError, match="singular"):
         Solver(insulated)
     solver = Solver(steady(np.ones((4, 4, 4))))
@@ -117,10 +119,10 @@ def test_a_singular_problem_is_refused() -> None:
 
 
 def test_another_time_step_gives_what_another_solver_gives() -> None:
-    terms = terms_of(blocks((14, 15, 16), 50.0))
-    wall_a = np.full(terms.wall_size, -0.5)
-    slow, quick = (operator_of(terms, wall_a, np.dtype(np.float64), dt) for dt in (100.0, 0.1))
-    b = noise(terms.shape)
+    coefficients = terms_of(blocks((14, 15, 16), 50.0))
+    boundary_a = np.full(coefficients.boundary_size, -0.5)
+    slow, quick = (operator_of(coefficients, boundary_a, np.dtype(np.float64), dt) for dt in (100.0, 0.1))
+    b = noise(coefficients.shape)
     solver = Solver(slow)
     solver.set_outside(quick.s)
     fresh = Solver(quick)
@@ -180,10 +182,10 @@ x_max = {{ kind = "{end}" }}
 def steady_of(text: str) -> tuple[np.ndarray, np.ndarray]:
     """x of the cells of a row and its steady temperatures, degC."""
     problem = build_problem(loads(text))
-    drive = problem.drive(np.zeros(1))
-    assert isinstance(drive, Forcing)
-    operator: Operator = operator_of(problem.terms, drive.wall_a[0], problem.dtype)
-    solution = Solver(operator).solve(heat_input(problem.terms, drive), tolerance=1e-13)
+    forcing = problem.forcing(np.zeros(1))
+    assert isinstance(forcing, Forcing)
+    operator: Operator = operator_of(problem.coefficients, forcing.boundary_a[0], problem.dtype)
+    solution = Solver(operator).solve(heat_input(problem.coefficients, forcing), tolerance=1e-13)
     assert np.ptp(solution.x, axis=(0, 1)).max() < 1e-8
     return problem.grid.centres("x"), solution.x[2, 3] + problem.reference
 

@@ -29,10 +29,10 @@ def values(name: str) -> np.ndarray:
 def test_the_affine_map_and_the_surface_terms_pass_the_same_heat(kind: type[FaceCondition]) -> None:
     condition, resistance, T = made(kind), np.array([0.03]), 300.0
     a, b = condition.affine(values, resistance)
-    terms = {"coefficient": 0.0, "ambient": 0.0, "flux": 0.0, **condition.surface_terms(values)}
-    h, half = terms["coefficient"], 0.5 * resistance
+    coefficients = {"coefficient": 0.0, "ambient": 0.0, "flux": 0.0, **condition.surface_terms(values)}
+    h, half = coefficients["coefficient"], 0.5 * resistance
     through = half if np.isinf(h) else half + 1 / h if h else inf
-    expected = (terms["ambient"] - T) / through + terms["flux"]
+    expected = (coefficients["ambient"] - T) / through + coefficients["flux"]
     assert np.ravel((a * T + b) / resistance) == pytest.approx(np.ravel(expected))
     assert bool(np.any(expected)) == condition.PASSES_HEAT
 

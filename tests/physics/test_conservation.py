@@ -123,7 +123,7 @@ def test_single_precision_loses_heat_to_the_air_as_double_does(run: Run) -> None
 def heat_capacities(outcome: Outcome) -> np.ndarray:
     """(nz, ny, nx) J/K of each cell, from the painted materials."""
     values = np.array([m["density"] * m["heat_capacity"] for m in MATERIALS.values()])
-    return values[outcome.problem.materials()] * prod(SIZE) / prod(CELLS)
+    return values[outcome.problem.material_ids()] * prod(SIZE) / prod(CELLS)
 
 
 def test_stored_energy_is_heat_capacity_times_rise(run: Run) -> None:

@@ -60,9 +60,9 @@ def test_contacts_between_materials_that_never_touch_are_told() -> None:
         ],
         contacts=[{"between": ["c", "b"], "resistance": 1.0}, {"between": ["a", "c"], "resistance": 1.0}],
     )
-    (caution,) = problem_of(text).cautions()
-    assert caution.key == "contacts.1.between"
-    assert "never touch" in caution.message
+    (warning,) = problem_of(text).warnings()
+    assert warning.key == "contacts.1.between"
+    assert "never touch" in warning.message
 
 
 def bar(integrator: str, cells: Table | None = None, **sections: Any) -> str:
@@ -137,7 +137,7 @@ def test_the_ledger_closes_with_ambients_on_all_sides(integrator: str) -> None:
     assert energy.ambients["unused"] == 0.0
     assert energy.sources == pytest.approx(5.0 * (1.0 if integrator == "steady" else 0.3), rel=1e-9)
     assert next(iter(problem.initial_planes())).shape == (6, 8)
-    materials, field = problem.materials(), state.temperature()
+    materials, field = problem.material_ids(), state.temperature()
     assert materials is not None
     assert set(np.unique(materials)) == {0, 1, 2, 3}  # a, b, room, hollow
     assert np.allclose(field[materials == 2], 60.0)
@@ -185,7 +185,7 @@ def test_a_box_of_ambients_alone_is_refused() -> None:
 
 
 def test_every_cell_may_be_of_a_kind_of_its_own() -> None:
-    """Cells unequal along all axes: more kinds than tables are made for, so walls come cell by cell."""
+    """Cells unequal along all axes: more kinds than tables are made for, so boundary faces come cell by cell."""
     rng = np.random.default_rng(0)
     edges = [{"edges": np.concatenate(([0], np.cumsum(rng.uniform(1, 2, n)))).tolist()} for n in (18, 17, 16)]
     sections: Table = {
@@ -195,8 +195,8 @@ def test_every_cell_may_be_of_a_kind_of_its_own() -> None:
         "regions": [{"material": "brick"}, box("room", [5, 5, 5], [9, 9, 9])],
     }
     state = run(bar("euler", grid(*edges), **sections))
-    assert state.problem.terms.kind_count > 4096
-    assert state.problem.terms.wall_per_cell
+    assert state.problem.coefficients.class_count > 4096
+    assert state.problem.coefficients.boundary_per_cell
     assert abs(state.energy.relative_residual) < 1e-11
     assert min(abs(heat) for heat in [*state.energy.faces.values(), *state.energy.ambients.values()]) > 0
 

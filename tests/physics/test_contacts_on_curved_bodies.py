@@ -51,17 +51,17 @@ def test_a_heated_ball_has_the_exact_rise(cells: int, error: float) -> None:
 )
 def test_rods_and_slanted_planes_have_their_area(shape: Table, area: float) -> None:
     problem = problem_of(in_a_block(cube(40), shape))
-    own, beyond = np.array(problem.zones.media)[problem.kinds.zone], problem.kinds.beyond
+    own, beyond = np.array(problem.zones.materials)[problem.cell_classes.zone], problem.cell_classes.beyond
     for side, other in ((0, 1), (1, 0)):
         between = (own == side)[:, None] & (beyond == other)
-        faces = np.where(between, problem.kinds.faces.area / problem.kinds.slopes, 0.0)
-        assert (faces * problem.kinds.count[:, None]).sum() == pytest.approx(area, rel=0.02)
+        faces = np.where(between, problem.cell_classes.faces.area / problem.cell_classes.slopes, 0.0)
+        assert (faces * problem.cell_classes.count[:, None]).sum() == pytest.approx(area, rel=0.02)
 
 
 def test_either_side_sees_the_same_exchange() -> None:
     """What passes from the ball to the block passes into the block: the rates times capacities are symmetric."""
-    terms = problem_of(in_a_block(cube(20), BALL)).terms
-    conductance = (terms.rates * terms.capacity[:, None])[terms.kinds]
+    coefficients = problem_of(in_a_block(cube(20), BALL)).coefficients
+    conductance = (coefficients.rates * coefficients.capacity[:, None])[coefficients.class_ids]
     for axis in range(3):
         along = np.moveaxis(conductance, 2 - axis, 0)
         np.testing.assert_allclose(along[:-1, ..., 2 * axis + 1], along[1:, ..., 2 * axis], rtol=1e-12)
@@ -70,11 +70,11 @@ def test_either_side_sees_the_same_exchange() -> None:
 def test_a_contact_along_the_grid_is_that_of_a_box_to_the_bit() -> None:
     box = {"box": {"lower": [0.004, 0.002, 0.006], "upper": [0.012, 0.014, 0.02]}}
     condition = {"where": "0.004 < x < 0.012 and 0.002 < y < 0.014 and z > 0.006"}
-    one, other = (problem_of(in_a_block(cube(10), shape)).terms for shape in (box, condition))
+    one, other = (problem_of(in_a_block(cube(10), shape)).coefficients for shape in (box, condition))
     np.testing.assert_array_equal(one.rates, other.rates)
-    np.testing.assert_array_equal(one.kinds, other.kinds)
+    np.testing.assert_array_equal(one.class_ids, other.class_ids)
 
 
 def test_materials_that_touch_without_a_contact_stay_as_they_are() -> None:
     plain = problem_of(in_a_block(cube(20), BALL, contacts=[]))
-    assert (plain.kinds.slopes == 1.0).all()
+    assert (plain.cell_classes.slopes == 1.0).all()

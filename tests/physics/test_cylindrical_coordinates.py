@@ -65,7 +65,7 @@ def test_a_mode_of_bessel_decays_at_its_rate_along_r_and_z() -> None:
     """J0(2.404825557695773 r) cos(pi z) in a cylinder of radius 1 with a cold mantle and insulated ends."""
     root, counts, errors = 2.404825557695773, (8, 16, 32), []
     series = [(-0.25) ** m / factorial(m) ** 2 for m in range(12)]
-    terms = "+".join(f"({factor!r})*(x*{root})**{2 * m}" for m, factor in enumerate(series))
+    coefficients = "+".join(f"({factor!r})*(x*{root})**{2 * m}" for m, factor in enumerate(series))
     for n in counts:
         state = run(
             scenario(
@@ -74,7 +74,7 @@ def test_a_mode_of_bessel_decays_at_its_rate_along_r_and_z() -> None:
                 "euler",
                 0.05,
                 boundary={"x_max": fixed(0.0)},
-                initial={"temperature": f"({terms})*cos(pi*z)"},
+                initial={"temperature": f"({coefficients})*cos(pi*z)"},
             )
         )
         start = np.stack(list(state.problem.initial.planes()))

@@ -42,10 +42,12 @@ def in_air(
 
 def area(problem: Problem) -> float:
     """Of all films, as the problem has it, m2."""
-    media = np.array(problem.zones.media)
-    films = (problem.kinds.beyond >= problem.media.solids) & (media[problem.kinds.zone] < problem.media.solids)[:, None]
-    faces = np.where(films, problem.kinds.faces.area / problem.kinds.slopes, 0.0)
-    return float((faces * problem.kinds.count[:, None]).sum())
+    materials = np.array(problem.zones.materials)
+    films = (problem.cell_classes.beyond >= problem.materials.solids) & (
+        materials[problem.cell_classes.zone] < problem.materials.solids
+    )[:, None]
+    faces = np.where(films, problem.cell_classes.faces.area / problem.cell_classes.slopes, 0.0)
+    return float((faces * problem.cell_classes.count[:, None]).sum())
 
 
 def rod(length: float, direction: tuple[float, float, float], radius: float = 0.005) -> tuple[Table, float]:
@@ -135,8 +137,8 @@ def test_a_condition_along_the_grid_is_the_box_to_the_bit(condition: str) -> Non
 
 
 def same_to_the_bit(one: Problem, other: Problem) -> None:
-    np.testing.assert_array_equal(one.terms.rates, other.terms.rates)
-    np.testing.assert_array_equal(one.terms.kinds, other.terms.kinds)
+    np.testing.assert_array_equal(one.coefficients.rates, other.coefficients.rates)
+    np.testing.assert_array_equal(one.coefficients.class_ids, other.coefficients.class_ids)
 
 
 def test_a_ball_beside_a_box_leaves_the_box_as_it_is() -> None:
@@ -144,10 +146,10 @@ def test_a_ball_beside_a_box_leaves_the_box_as_it_is() -> None:
     ball = {"material": "copper", "sphere": {"center": [0.03, 0.01, 0.01], "radius": RADIUS}}
     alone = problem_of(in_air(wide, BOX))
     both = problem_of(in_air(wide, BOX, regions=[AROUND, ball, {"material": "copper", **BOX}]))
-    assert alone.terms.kinds is not None
-    assert both.terms.kinds is not None
+    assert alone.coefficients.class_ids is not None
+    assert both.coefficients.class_ids is not None
     here = (slice(None), slice(None), slice(0, 16))
-    rates = [problem.terms.rates[problem.terms.kinds[here]] for problem in (alone, both)]
+    rates = [problem.coefficients.rates[problem.coefficients.class_ids[here]] for problem in (alone, both)]
     np.testing.assert_array_equal(*rates)
     assert area(both) - area(alone) == pytest.approx(SPHERE, rel=0.03)
 
@@ -190,6 +192,6 @@ def test_every_cell_of_a_ball_may_be_of_a_kind_of_its_own() -> None:
     steps = np.cumsum(rng.uniform(1.0, 1.5, (3, 42)), axis=1)
     edges = [{"edges": [0.0, *(0.02 * each / each[-1]).tolist()]} for each in steps]
     state = run(in_air(grid(*edges), BALL))
-    assert state.problem.terms.kind_count > 2**16
+    assert state.problem.coefficients.class_count > 2**16
     assert state.energy.ambients["air"] == pytest.approx(-POWER, rel=1e-8)
     assert state.temperature().max() - 20.0 == pytest.approx(POWER / (AIR["coefficient"] * SPHERE), rel=0.01)

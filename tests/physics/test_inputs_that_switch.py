@@ -64,4 +64,4 @@ def test_what_moves_and_what_switches_all_the_time_is_left_to_the_error_control(
 
 
 def test_explicit_steps_need_not_end_where_an_input_switches() -> None:
-    assert bar("euler", **source("10 if t < 33.3 else 0")).breaks == ()
+    assert bar("euler", **source("10 if t < 33.3 else 0")).event_times == ()

@@ -191,11 +191,11 @@ def test_a_beam_on_its_way_through_a_step_is_spread_over_the_way(tmp_path: Path)
             [50, 1, 1], 1.0, materials=SLOW, sources=[with_path(tmp_path, {**GAUSSIAN, "radius": 0.03})], step=0.5
         ).replace('integrator = "euler"', 'integrator = "implicit"')
     )
-    field = window_heating_rate(problem.drive(np.zeros(1), 0.5).deposits[0], problem.grid.shape)
+    field = window_heating_rate(problem.forcing(np.zeros(1), 0.5).window_sources[0], problem.grid.shape)
     row = field[0, 0] / field.sum()
     np.testing.assert_allclose(row[18:32], 0.02 / 0.4, rtol=2e-3)
     assert row[:12].sum() < 1e-3
-    assert problem.drive(np.array([0.75]), 0.01).deposits == ((),)  # off
+    assert problem.forcing(np.array([0.75]), 0.01).window_sources == ((),)  # off
 
 
 def test_steps_are_short_enough_to_see_a_beam_move(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_a_path_goes_up_and_down_with_its_surface(tmp_path: Path) -> None:
     path = "y, x, time, on, z\n0.5, 0.5, 0, 1, 0.5\n0.5, 0.5, 1, 1, 0.5\n"
     beam = {**GAUSSIAN, "depth": 0.05}
     problem = problem_of(case([8, 8, 8], 1.0, materials=SLOW, sources=[with_path(tmp_path, beam, path)]))
-    field = window_heating_rate(problem.drive(np.zeros(1)).deposits[0], problem.grid.shape)
+    field = window_heating_rate(problem.forcing(np.zeros(1)).window_sources[0], problem.grid.shape)
     layers = field.sum(axis=(1, 2))
     assert not layers[4:].any()
     assert all(low < high for low, high in pairwise(layers[:4]))

@@ -20,7 +20,7 @@ def told(cells: int, **sections: Any) -> list[tuple[str, str, str]]:
 def of(grid: Table, **sections: Any) -> list[tuple[str, str, str]]:
     walls = {"boundary": {"z_min": {"kind": "fixed", "temperature": 20.0}}}
     problem = problem_of(scenario(grid, {"steel": material(10.0)}, **(walls | sections)))
-    return [(caution.key, caution.message, caution.hint or "") for caution in problem.cautions()]
+    return [(warning.key, warning.message, warning.hint or "") for warning in problem.warnings()]
 
 
 def heated(shape: Table, **amount: Any) -> Table:

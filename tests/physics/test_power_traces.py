@@ -51,7 +51,7 @@ def test_the_power_of_a_trace_goes_into_its_region_and_nowhere_else(run: Run, tr
 
 def test_the_power_at_a_time_is_that_on_the_line_and_none_outside(trace: str) -> None:
     problem = problem_of(text([{"trace": trace, "region": REGION}]))
-    powers = problem.source_energy(problem.drive(np.array([0.0, 0.15, 0.2, 0.9])), 1.0, 4)
+    powers = problem.source_energy(problem.forcing(np.array([0.0, 0.15, 0.2, 0.9])), 1.0, 4)
     np.testing.assert_allclose(powers, [0.0, 2.5, 5.0, 0.0], rtol=1e-12)
 
 
@@ -69,7 +69,7 @@ def test_columns_that_are_named_stand_in_any_order(tmp_path: Path) -> None:
     path = tmp_path / "power.csv"
     path.write_text('"power (W)",t [s]\n3,0\n5,1\n')
     problem = problem_of(text([{"trace": str(path)}]))
-    powers = problem.source_energy(problem.drive(np.array([0.0, 0.5])), 1.0, 2)
+    powers = problem.source_energy(problem.forcing(np.array([0.0, 0.5])), 1.0, 2)
     np.testing.assert_allclose(powers, [3.0, 4.0], rtol=1e-12)
 
 
@@ -84,12 +84,12 @@ def test_implicit_steps_end_where_a_trace_bends(tmp_path: Path) -> None:
     pulse.write_text("0, 0\n0.5, 0\n0.5005, 2000\n0.501, 0\n")
     implicit = text([{"trace": str(pulse)}]).replace('integrator = "euler"', 'integrator = "implicit"')
     problem = problem_of(implicit)
-    assert set(problem.breaks) == {0.5, 0.5005, 0.501}
+    assert set(problem.event_times) == {0.5, 0.5005, 0.501}
     state = State(problem, make_field(problem, "cpu"))
     simulate(state, [], Timings())
     assert state.energy.sources == pytest.approx(1.0, rel=1e-9)  # the method is exact for straight lines
     assert abs(state.energy.relative_residual) < 1e-9
-    assert problem_of(text([{"trace": str(pulse)}])).breaks == ()
+    assert problem_of(text([{"trace": str(pulse)}])).event_times == ()
 
 
 @pytest.mark.parametrize("integrator", ["implicit", "rkl2"])

@@ -142,14 +142,14 @@ TWO: dict[str, object] = {
 def heaters(scenario: Scenario, time: float) -> tuple[float, np.ndarray]:
     """Power of all sources at a time, W, and the power density (nz, ny, nx), W/m3."""
     problem = build_problem(scenario)
-    drive = problem.drive(np.array([time]))
+    forcing = problem.forcing(np.array([time]))
     rate = np.zeros(problem.grid.shape)
-    if drive.heat_table is not None:
-        rate += problem.terms.of_kinds(drive.heat_table[0])
-    if drive.heat_field is not None:
-        rate += drive.heat_field * drive.heat_scale[0]
-    density = rate * problem.terms.of_kinds(problem.terms.capacity / problem.grid.cell_volume)
-    assert problem.source_energy(drive, 1.0, 1)[0] == pytest.approx(density.sum() * problem.grid.cell_volume)
+    if forcing.heat_table is not None:
+        rate += problem.coefficients.spread_over_cells(forcing.heat_table[0])
+    if forcing.heat_field is not None:
+        rate += forcing.heat_field * forcing.heat_scale[0]
+    density = rate * problem.coefficients.spread_over_cells(problem.coefficients.capacity / problem.grid.cell_volume)
+    assert problem.source_energy(forcing, 1.0, 1)[0] == pytest.approx(density.sum() * problem.grid.cell_volume)
     return float(density.sum() * problem.grid.cell_volume), density
 
 

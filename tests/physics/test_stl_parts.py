@@ -88,7 +88,7 @@ def scenario_of(folder: Path, data: bytes, n: int = 20, name: str = "part.stl") 
     return path
 
 
-def painted(path: Path) -> np.ndarray:
+def material_ids(path: Path) -> np.ndarray:
     scenario = load(path)
     return np.asarray(voxelise_regions(scenario, grid_of(scenario), list(scenario.materials)) == 1)
 
@@ -105,11 +105,11 @@ def test_a_cube_fills_the_cells_whose_centres_it_holds(tmp_path: Path, form: obj
     path = scenario_of(tmp_path, form(cube(0.005)))  # type: ignore[operator]
     expected = np.zeros((20, 20, 20), bool)
     expected[5:15, 5:15, 5:15] = True
-    assert np.array_equal(painted(path), expected)
+    assert np.array_equal(material_ids(path), expected)
 
 
 def test_a_ball_has_its_volume_and_is_where_it_is_round(tmp_path: Path) -> None:
-    inside = painted(scenario_of(tmp_path, binary(ball(0.008)), n=40))
+    inside = material_ids(scenario_of(tmp_path, binary(ball(0.008)), n=40))
     centres = -0.01 + (np.arange(40) + 0.5) * 0.0005
     z, y, x = np.meshgrid(centres, centres, centres, indexing="ij")
     distance = np.sqrt(x**2 + y**2 + z**2)
@@ -119,7 +119,7 @@ def test_a_ball_has_its_volume_and_is_where_it_is_round(tmp_path: Path) -> None:
 
 def test_a_hollow_part_is_empty_inside(tmp_path: Path) -> None:
     shell = np.concatenate([cube(0.008), cube(0.003)[:, ::-1]])
-    inside = painted(scenario_of(tmp_path, binary(shell)))
+    inside = material_ids(scenario_of(tmp_path, binary(shell)))
     assert inside.sum() == 16**3 - 6**3
     assert not inside[10, 10, 10]
 
@@ -127,7 +127,7 @@ def test_a_hollow_part_is_empty_inside(tmp_path: Path) -> None:
 def test_a_part_much_smaller_than_a_micrometre_keeps_its_form(tmp_path: Path) -> None:
     path = scenario_of(tmp_path, binary(cube(0.5e-8)))
     path.write_text(path.read_text().replace("0.02,", "2e-8,").replace("0.02]", "2e-8]").replace("-0.01", "-1e-8"))
-    assert painted(path).sum() == 10**3
+    assert material_ids(path).sum() == 10**3
 
 
 def test_unequal_cells_are_counted_by_their_volume(tmp_path: Path) -> None:
@@ -196,6 +196,6 @@ def test_a_missing_extra_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
     path = scenario_of(tmp_path, binary(cube(0.005)))
-    assert painted(path).sum() == 10**3
+    assert material_ids(path).sum() == 10**3
     (tmp_path / "part.stl").write_bytes(binary(cube(0.003)))
-    assert painted(path).sum() == 6**3
+    assert material_ids(path).sum() == 6**3

@@ -235,13 +235,13 @@ def test_what_leaves_its_table_is_told_once_and_goes_on() -> None:
     problem = in_memory.problem_of(text)
     state = State(problem, make_field(problem, "cpu"))
     assert state.temperature().max() < 200.0
-    assert state.cautions == []
+    assert state.warnings == []
     done = in_memory.run(text)
     for _ in range(2):
         assert done.temperature.max() > 200.0
-    (caution,) = done.state.cautions
-    assert caution.startswith("materials.a: 2")
-    assert "known from 0 to 200 degC" in caution
+    (warning,) = done.state.warnings
+    assert warning.startswith("materials.a: 2")
+    assert "known from 0 to 200 degC" in warning
 
 
 @pytest.mark.parametrize("integrator", ["euler", "steady"])
@@ -271,7 +271,7 @@ def test_the_reach_of_an_expression_ends_where_it_fails() -> None:
     done = in_memory.run(text)
     assert np.isfinite(done.temperature).all()
     assert done.temperature.max() > 200.0
-    assert len(done.state.cautions) == 1
+    assert len(done.state.warnings) == 1
 
 
 def test_a_scenario_says_whether_anything_follows_temperature() -> None:

@@ -62,12 +62,12 @@ def text_of(materials: dict[str, Any], precision: str) -> str:
 def check(outcome: in_memory.Outcome, rounding: float) -> None:
     field = outcome.temperature.reshape(-1).astype(np.float64) - outcome.problem.reference
     rise = np.ptp(field)
-    for part in outcome.problem.parts:
+    for part in outcome.problem.statistics_regions:
         found, values = outcome.state.totals(part.cells), field[part.cells.indices]
         volumes = part.cells.volumes
         assert [found.low, found.high] == pytest.approx([values.min(), values.max()], abs=rounding * rise)
         assert found.by_volume == pytest.approx(volumes @ values, abs=rounding * rise * volumes.sum())
-    everything, initial = outcome.problem.parts[0], outcome.state.parts_at_start[0]
+    everything, initial = outcome.problem.statistics_regions[0], outcome.state.region_heat_at_start[0]
     stored = outcome.energy.stored
     assert abs(stored) > 0
     assert outcome.state.totals(everything.cells).heat - initial == pytest.approx(stored, rel=1e-6)

@@ -25,9 +25,9 @@ WIRE = CellGrid((1, 1, 6), (0.0, 0.0, 0.0), (1.0, 2 * np.pi, 1.0), coordinates="
 TUBE = CellGrid((1, 1, 6), (2.0, 0.0, 0.0), (1.0, 2 * np.pi, 1.0), coordinates="cylindrical")
 
 
-def media(*painted: Any) -> Callable[[Cell], int]:
+def materials(*material_ids: Any) -> Callable[[Cell], int]:
     """Of cells along x, or in rows along y."""
-    ids = np.atleast_2d(painted)
+    ids = np.atleast_2d(material_ids)
     return lambda cell: int(ids[cell[1], cell[0]])
 
 
@@ -57,13 +57,13 @@ def test_on_either_side_of_a_jump_a_probe_follows_the_slope_of_its_side(grid: Ce
     field = np.where(centres < border, 100.0 - 2.0 * centres, 7.0 * centres)
     place = grid.origin[0] + x
     expected = 100.0 - 2.0 * place if place < border else 7.0 * place
-    assert reading(field, grid, (place, 0.5, 0.5), media(0, 0, 0, 1, 1, 1), 2) == pytest.approx(expected)
+    assert reading(field, grid, (place, 0.5, 0.5), materials(0, 0, 0, 1, 1, 1), 2) == pytest.approx(expected)
 
 
 def test_a_single_cell_of_a_medium_is_read_as_it_is() -> None:
     field = np.array([1.0, 2.0, 50.0, 3.0, 4.0, 5.0])
     for x in (2.1, 2.5, 2.9):
-        assert reading(field, ROW, (x, 0.5, 0.5), media(0, 0, 1, 0, 0, 0), 2) == 50.0
+        assert reading(field, ROW, (x, 0.5, 0.5), materials(0, 0, 1, 0, 0, 0), 2) == 50.0
 
 
 @pytest.mark.parametrize("place", [(3.4, 2.7), (3.9, 2.95), (3.9, 2.2), (1.2, 1.3)])
@@ -73,13 +73,13 @@ def test_a_corner_of_another_medium_is_left_out(place: tuple[float, float]) -> N
     ids[3:, 4:] = 1
     x, y = PLANE.centres("x"), PLANE.centres("y")[:, None]
     field = np.where(ids, 1e6, 20.0 + 3.0 * x - 5.0 * y)
-    found = reading(field, PLANE, (*place, 0.5), media(*ids), 2)
+    found = reading(field, PLANE, (*place, 0.5), materials(*ids), 2)
     assert found == pytest.approx(20.0 + 3.0 * place[0] - 5.0 * place[1])
 
 
 def test_a_probe_in_an_ambient_has_its_temperature_and_one_on_its_face_that_of_the_solid() -> None:
     field = np.array([20.0, 20.0, 90.0, 80.0, 70.0, -5.0])
-    beside = media(1, 1, 0, 0, 0, 2), 1
+    beside = materials(1, 1, 0, 0, 0, 2), 1
     assert [reading(field, ROW, (x, 0.5, 0.5), *beside) for x in (0.0, 0.7, 1.99, 5.01, 6.0)] == [20, 20, 20, -5, -5]
     assert reading(field, ROW, (2.0, 0.5, 0.5), *beside) == pytest.approx(95.0)
     assert reading(field, ROW, (5.0, 0.5, 0.5), *beside) == pytest.approx(65.0)
@@ -88,14 +88,14 @@ def test_a_probe_in_an_ambient_has_its_temperature_and_one_on_its_face_that_of_t
 def test_a_face_is_met_whatever_the_rounding_of_its_place() -> None:
     grid = CellGrid((1, 1, 6), (0.0, 0.0, 0.0), (0.1, 1.0, 1.0))
     for x in (0.1 + 0.2, 0.3, np.nextafter(0.3, 0.0)):
-        assert reading(grid.centres("x"), grid, (x, 0.5, 0.5), media(0, 0, 0, 1, 1, 1), 1) == pytest.approx(0.3)
+        assert reading(grid.centres("x"), grid, (x, 0.5, 0.5), materials(0, 0, 0, 1, 1, 1), 1) == pytest.approx(0.3)
 
 
 def test_across_a_periodic_end_a_probe_is_interpolated() -> None:
     field, wrapped = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 3.0]), (True, False, False)
     for x, expected in ((0.0, 2.0), (0.25, 1.5), (5.75, 2.5), (6.0, 2.0)):
-        assert reading(field, ROW, (x, 0.5, 0.5), media([0] * 6), 1, wrapped) == pytest.approx(expected)
-    apart = media(0, 0, 1, 1, 1, 1), 2, wrapped
+        assert reading(field, ROW, (x, 0.5, 0.5), materials([0] * 6), 1, wrapped) == pytest.approx(expected)
+    apart = materials(0, 0, 1, 1, 1, 1), 2, wrapped
     assert reading(field, ROW, (0.0, 0.5, 0.5), *apart) == pytest.approx(1.5)  # straight on from 1 and 0
 
 

@@ -222,11 +222,11 @@ SEPARABLE = st.recursive(exact("xy", leaves=3) | exact("t", leaves=3), separable
 @given(SEPARABLE)
 def test_the_sum_of_products_equals_the_expression(text):
     expression = parse(text)
-    terms = expression.split_time()
-    assert 1 <= len(terms) <= 16
+    coefficients = expression.split_time()
+    assert 1 <= len(coefficients) <= 16
     for point in EXACT_POINTS:
         total = 0.0
-        for space, factor in terms:
+        for space, factor in coefficients:
             total += float(space(**point) if space else 1) * float(factor(**point) if factor else 1)
         assert total == expression(**point)
 

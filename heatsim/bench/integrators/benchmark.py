@@ -115,7 +115,7 @@ def _row(
         "seconds": None if grows and share < 1.0 else seconds / share,
     }
     if share == 1.0:
-        row["error"] = float(np.abs(state.temperature() - known.solution(options.size)).max()) / known.rise
+        row["error"] = float(np.abs(state.temperature() - known.solution(options.size)).max()) / known.temperature_range
         if not row["error"] <= ALLOWED * (tolerance or 1.0):
             row["failed"] = f"an error of {row['error']:.1e} for a tolerance of {tolerance}"
     return row
@@ -127,10 +127,10 @@ def _run(problem: Problem, kernel: str, end: float, limit: float) -> tuple[State
     shorter = replace(problem, scenario=problem.scenario.model_copy(update={"time": control}))
     state, timings, begun = State(shorter, make_field(shorter, kernel)), Timings(), time.perf_counter()
 
-    def watch(progress: Progress) -> bool:
+    def on_progress(progress: Progress) -> bool:
         return time.perf_counter() - begun < limit
 
-    reached = simulate(state, [], timings, watch)
+    reached = simulate(state, [], timings, on_progress)
     state.field.is_finite()  # waits for the device
     seconds = max(timings.loop, time.perf_counter() - begun) if state.field.device == "cuda" else timings.loop
     return state, seconds, 1.0 if reached else state.time / end

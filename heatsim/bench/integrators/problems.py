@@ -32,7 +32,7 @@ class KnownProblem:
     name: str
     text: Callable[[int], str]
     solution: Callable[[int], np.ndarray]
-    rise: float
+    temperature_range: float
 
 
 def scenario_of(text: str, integrator: str, tolerance: float | None, precision: str, device: str) -> Scenario:

@@ -37,11 +37,11 @@ def compile_jobs(options: StencilOptions) -> list[Callable[[], object]]:
     """Compile what the kernels need for the cases of the verification and for what is timed."""
     shapes = {tuple(min(n, MAX_COMPILE_SIDE) for n in shape) for shape in options.sizes}
     timed = [problems.timed_stencil((nz, ny, nx), count) for nz, ny, nx in shapes for count in options.materials]
-    needed = [(each.terms, each.drive) for each in timed]
-    needed += [(each.terms, each.drive) for each in problems.all_cases(options.materials)]
+    needed = [(each.coefficients, each.forcing) for each in timed]
+    needed += [(each.coefficients, each.forcing) for each in problems.all_cases(options.materials)]
     return [
-        partial(kernels_under_test.compile_kernel, each.name, precision, terms, drive)
-        for terms, drive in needed
+        partial(kernels_under_test.compile_kernel, each.name, precision, coefficients, forcing)
+        for coefficients, forcing in needed
         for precision in options.common.precisions
         for each in kernels_under_test.select_kernels(options.kernels)
     ]

@@ -157,7 +157,7 @@ def main(request: dict[str, Any]) -> dict[str, float]:
     again, sweep = _ready(request, problem)
     if request["profiled"]:
         with _profiling():
-            sweep.advance(STEP, BATCH, problem.drive)
+            sweep.advance(STEP, BATCH, problem.forcing)
     return {"compile_seconds": max(0.0, first - again)}
 
 
@@ -165,9 +165,9 @@ def _ready(request: dict[str, Any], problem: TimedStencil) -> tuple[float, Stage
     """Seconds from nothing to a field that has been advanced, and the sweep."""
     begun = time.perf_counter()
     contender = kernels_under_test.find_kernel(request["contender"])
-    sweep = contender.build(problem.terms, np.dtype(request["precision"]))
+    sweep = contender.build(problem.coefficients, np.dtype(request["precision"]))
     sweep.field.put(problem.field())
-    sweep.advance(STEP, BATCH, problem.drive)
+    sweep.advance(STEP, BATCH, problem.forcing)
     if request["device"] == "cuda":
         _wait()
     return time.perf_counter() - begun, sweep

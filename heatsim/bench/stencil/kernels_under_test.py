@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS, StageStepper
-from heatsim_kernels.stencil.terms import FACES, Forcing, StencilCoefficients
+from heatsim_kernels.stencil.coefficients import FACES, Forcing, StencilCoefficients
 
 from heatsim.bench import agreement
 from heatsim.bench.stencil.problems import STEP, Reference, StencilCase
@@ -64,19 +64,19 @@ def _entries_of(kernel: str) -> list[KernelUnderTest]:
     return [KernelUnderTest(kernel, SWEEPS[kernel])]
 
 
-def _single_sweep(terms: StencilCoefficients, dtype: np.dtype) -> StageStepper:
+def _single_sweep(coefficients: StencilCoefficients, dtype: np.dtype) -> StageStepper:
     from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 
-    return CpuStepper(terms, dtype, fused=1)
+    return CpuStepper(coefficients, dtype, fused=1)
 
 
 # Compiling ahead: other processes import this module for it, so it must import nothing that draws.
 
 
-def compile_kernel(contender: str, precision: str, terms: StencilCoefficients, drive: Forcing) -> None:
+def compile_kernel(contender: str, precision: str, coefficients: StencilCoefficients, forcing: Forcing) -> None:
     """Compile a kernel for a problem, by a batch of no steps."""
-    sweep: Any = find_kernel(contender).build(terms, np.dtype(precision))
-    sweep.advance(STEP, 0, drive)
+    sweep: Any = find_kernel(contender).build(coefficients, np.dtype(precision))
+    sweep.advance(STEP, 0, forcing)
 
 
 # Agreement of the kernels.
@@ -133,15 +133,15 @@ def _first_flaw(
 
 
 def _result(contender: KernelUnderTest, case: StencilCase, dtype: np.dtype) -> StencilResult:
-    sweep = contender.build(case.terms, dtype)
+    sweep = contender.build(case.coefficients, dtype)
     sweep.field.put(case.field)
-    sweep.advance(STEP, case.steps, case.drive)
+    sweep.advance(STEP, case.steps, case.forcing)
     return StencilResult(np.array(sweep.field.host()), sweep.heat_entered())
 
 
 def _exact(case: StencilCase) -> StencilResult:
-    reference = Reference(case.terms, case.field)
-    reference.advance(STEP, case.steps, case.drive)
+    reference = Reference(case.coefficients, case.field)
+    reference.advance(STEP, case.steps, case.forcing)
     return StencilResult(reference.field, reference.heat_entered)
 
 

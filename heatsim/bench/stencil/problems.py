@@ -1,7 +1,7 @@
 """Heat problems to verify kernels on, and to time them on.
 
-The temperatures are of order 1 and stay so: walls hold fixed temperatures, so that no field dies away into denormal
-numbers, which CPUs compute slowly.
+The temperatures are of order 1 and stay so: boundary faces hold fixed temperatures, so that no field dies away into
+denormal numbers, which CPUs compute slowly.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 from heatsim_kernels.stencil.cell_classes import BESIDE, OWN, classify_cells
-from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
+from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 
 ShapeZYX = tuple[int, int, int]  # nz, ny, nx
 
-STEP = 1.0  # s; exchange rates stay below 0.1/s, so a cell with three fixed walls keeps 9 * 0.1 below 1
+STEP = 1.0  # s; exchange rates stay below 0.1/s, so a cell with three fixed boundary faces keeps 9 * 0.1 below 1
 BLOCK = 64  # cells an edge of the cubes of one material that are timed
 PERIOD = 7  # planes after which a timed field repeats
 FIXED, FLUX, CONVECTION, INSULATED = "fixed", "flux", "convection", "insulated"
@@ -37,8 +37,8 @@ class StencilCase(NamedTuple):
     """A problem to verify kernels on: some steps from a field of float32 values."""
 
     name: str
-    terms: StencilCoefficients
-    drive: Forcing
+    coefficients: StencilCoefficients
+    forcing: Forcing
     field: np.ndarray
     steps: int
 
@@ -46,13 +46,13 @@ class StencilCase(NamedTuple):
 class TimedStencil(NamedTuple):
     """A problem to time: the field is given plane by plane."""
 
-    terms: StencilCoefficients
-    drive: Forcing
+    coefficients: StencilCoefficients
+    forcing: Forcing
     planes: np.ndarray  # (PERIOD, ny, nx), which repeat
 
     def field(self) -> Iterable[np.ndarray]:
         """Its planes (ny, nx), z upwards."""
-        return islice(cycle(self.planes), self.terms.shape[0])
+        return islice(cycle(self.planes), self.coefficients.shape[0])
 
 
 def all_cases(materials: Iterable[int]) -> list[StencilCase]:
@@ -61,43 +61,45 @@ def all_cases(materials: Iterable[int]) -> list[StencilCase]:
 
 
 def cases(materials: int) -> Iterator[StencilCase]:
-    """Linear walls of every kind on every face, in so many materials; every other case counts the heat through them."""
+    """Every linear boundary kind on every face, in so many materials; every other case counts the heat through the
+    faces."""
     for number, shape in enumerate((*SHAPES, LARGE)):
         rng = np.random.default_rng(number)
         zones = _blocks(rng, shape, materials, block=1 if number % 3 == 0 else 5)
-        terms = replace(_terms(rng, zones, materials), closed=(number % 2 == 0,) * 6)
+        coefficients = replace(_coefficients(rng, zones, materials), closed=(number % 2 == 0,) * 6)
         rows = 1 + 2 * (number % 4 == 3)  # constant, or another row for each of three steps
-        drive = _boundary_forcing(rng, terms, rows, turned=number % 6)
+        forcing = _boundary_forcing(rng, coefficients, rows, turned=number % 6)
         yield StencilCase(
             f"{_words(shape)}, {materials} material" + "s" * (materials > 1),
-            terms,
-            drive,
+            coefficients,
+            forcing,
             _field(rng, shape),
             steps=5 + number % 3,
         )
 
 
 def cases_with_everything() -> Iterator[StencilCase]:
-    """Three materials, walls that differ from cell to cell, heat by kind and by cell, all of them changing in time."""
+    """Three materials, boundary faces that differ from cell to cell, heat by class and by cell, all of them changing in
+    time."""
     for number, shape in enumerate(((5, 3, 131), (1, 23, 41), (16, 33, 127))):
         rng = np.random.default_rng(100 + number)
         periodic, closed = (False, False, True), (False, False, False, False, True, True)
-        terms = _terms(rng, _blocks(rng, shape, 3, block=4), 3, periodic)
-        terms = replace(terms, closed=closed, wall_per_cell=True)
-        walls = _boundary_forcing(rng, terms, 3, turned=number)
-        heat, scale = rng.uniform(-0.1, 0.1, (3, terms.kind_count)), rng.uniform(0, 1, 3)
-        drive = Forcing(walls.wall_a, walls.wall_b, heat, rng.uniform(-0.1, 0.1, shape), scale)
+        coefficients = _coefficients(rng, _blocks(rng, shape, 3, block=4), 3, periodic)
+        coefficients = replace(coefficients, closed=closed, boundary_per_cell=True)
+        boundary = _boundary_forcing(rng, coefficients, 3, turned=number)
+        heat, scale = rng.uniform(-0.1, 0.1, (3, coefficients.class_count)), rng.uniform(0, 1, 3)
+        forcing = Forcing(boundary.boundary_a, boundary.boundary_b, heat, rng.uniform(-0.1, 0.1, shape), scale)
         yield StencilCase(
-            f"{_words(shape)} with sources and a periodic axis", terms, drive, _field(rng, shape), steps=7
+            f"{_words(shape)} with sources and a periodic axis", coefficients, forcing, _field(rng, shape), steps=7
         )
 
 
 def timed_stencil(shape: ShapeZYX, materials: int) -> TimedStencil:
-    """Walls of every linear kind; materials in cubes of BLOCK cells; no count of the heat through the walls."""
+    """Every linear boundary kind; materials in cubes of BLOCK cells; no count of the heat through the faces."""
     rng = np.random.default_rng(0)
-    terms = replace(_terms(rng, _cubes(shape, materials), materials), closed=(True,) * 6)
+    coefficients = replace(_coefficients(rng, _cubes(shape, materials), materials), closed=(True,) * 6)
     planes = rng.random((PERIOD, *shape[1:]), dtype=np.float32)
-    return TimedStencil(terms, _boundary_forcing(rng, terms, 1, turned=0), planes)
+    return TimedStencil(coefficients, _boundary_forcing(rng, coefficients, 1, turned=0), planes)
 
 
 def _words(shape: ShapeZYX) -> str:
@@ -109,7 +111,7 @@ def _field(rng: np.random.Generator, shape: ShapeZYX) -> np.ndarray:
     return rng.random(shape, dtype=np.float32).astype(np.float64)
 
 
-def _terms(
+def _coefficients(
     rng: np.random.Generator,
     zones: np.ndarray,
     materials: int,
@@ -121,10 +123,10 @@ def _terms(
     conductance = rng.uniform(0.01, 0.1, (3, materials, materials))
     conductance += conductance.transpose(0, 2, 1)
     labels = (np.zeros(nx, np.int32), np.zeros(ny, np.int32), np.zeros(nz, np.int32))
-    kinds = classify_cells(zones, np.arange(materials), labels, periodic)
-    own = kinds.members[:, [OWN]]
-    rates = conductance[np.repeat(np.arange(3), 2), own, kinds.members[:, BESIDE]] / 2 / capacity[own]
-    return StencilCoefficients((nz, ny, nx), rates, capacity[own[:, 0]], kinds.cells, periodic)
+    classes = classify_cells(zones, np.arange(materials), labels, periodic)
+    own = classes.members[:, [OWN]]
+    rates = conductance[np.repeat(np.arange(3), 2), own, classes.members[:, BESIDE]] / 2 / capacity[own]
+    return StencilCoefficients((nz, ny, nx), rates, capacity[own[:, 0]], classes.cells, periodic)
 
 
 def _blocks(rng: np.random.Generator, shape: ShapeZYX, materials: int, block: int) -> np.ndarray:
@@ -145,11 +147,11 @@ def _cubes(shape: ShapeZYX, materials: int) -> np.ndarray:
     return zones
 
 
-def _boundary_forcing(rng: np.random.Generator, terms: StencilCoefficients, rows: int, turned: int) -> Forcing:
-    """Wall values of `rows` steps; the kinds of BOUNDARY_KINDS, turned round by so many faces."""
-    a, b = np.zeros((2, rows, terms.wall_size))
-    ends = [*terms.wall_offsets[1:], terms.wall_size]
-    for face, (first, end) in enumerate(zip(terms.wall_offsets, ends, strict=True)):
+def _boundary_forcing(rng: np.random.Generator, coefficients: StencilCoefficients, rows: int, turned: int) -> Forcing:
+    """Boundary values of `rows` steps; the kinds of BOUNDARY_KINDS, turned round by so many faces."""
+    a, b = np.zeros((2, rows, coefficients.boundary_size))
+    ends = [*coefficients.boundary_offsets[1:], coefficients.boundary_size]
+    for face, (first, end) in enumerate(zip(coefficients.boundary_offsets, ends, strict=True)):
         kind, size = BOUNDARY_KINDS[(face + turned) % len(BOUNDARY_KINDS)], (rows, end - first)
         if kind == FLUX:
             b[:, first:end] = rng.uniform(-0.1, 0.1, size)
@@ -175,19 +177,27 @@ def bytes_needed(shape: ShapeZYX, precision: str, materials: int) -> int:
 class Reference:
     """A field, float64 (nz, ny, nx), and the heat that has entered through each of FACES, J."""
 
-    def __init__(self, terms: StencilCoefficients, field: np.ndarray) -> None:
-        self.terms, self.field, self.heat_entered = terms, field.astype(np.float64), np.zeros(6)
-        self._kinds = np.zeros(terms.shape, np.intp) if terms.kinds is None else terms.kinds.astype(np.intp)
+    def __init__(self, coefficients: StencilCoefficients, field: np.ndarray) -> None:
+        self.coefficients, self.field, self.heat_entered = coefficients, field.astype(np.float64), np.zeros(6)
+        self._class_ids = (
+            np.zeros(coefficients.shape, np.intp)
+            if coefficients.class_ids is None
+            else coefficients.class_ids.astype(np.intp)
+        )
 
-    def advance(self, dt: float, steps: int, drive: Forcing) -> None:
+    def advance(self, dt: float, steps: int, forcing: Forcing) -> None:
         """Advance `steps` steps of `dt` seconds."""
         for step in range(steps):
-            gained = self._heating(drive, step)
+            gained = self._heating(forcing, step)
             for face in range(6):
-                edge, beyond = self._edge(face), self._beyond(face, drive, step)
-                flow = self.terms.rates[self._kinds, face] * (self._beside(self.field, face, beyond) - self.field)
-                if not self.terms.closed[face]:
-                    self.heat_entered[face] += dt * (flow[edge] * self.terms.capacity[self._kinds[edge]]).sum()
+                edge, beyond = self._edge(face), self._beyond(face, forcing, step)
+                flow = self.coefficients.rates[self._class_ids, face] * (
+                    self._beside(self.field, face, beyond) - self.field
+                )
+                if not self.coefficients.closed[face]:
+                    self.heat_entered[face] += (
+                        dt * (flow[edge] * self.coefficients.capacity[self._class_ids[edge]]).sum()
+                    )
                 gained = gained + flow
             self.field = self.field + dt * gained
 
@@ -205,25 +215,28 @@ class Reference:
             return np.concatenate([values.take(range(1, count), axis), beyond], axis)
         return np.concatenate([beyond, values.take(range(count - 1), axis)], axis)
 
-    def _beyond(self, face: int, drive: Forcing, step: int) -> np.ndarray:
-        if self.terms.periodic[face // 2]:
+    def _beyond(self, face: int, forcing: Forcing, step: int) -> np.ndarray:
+        if self.coefficients.periodic[face // 2]:
             return self.field[self._edge(face ^ 1)]
         edge = self._edge(face)
-        a, b = (self._wall(values[min(step, len(values) - 1)], face) for values in (drive.wall_a, drive.wall_b))
+        a, b = (
+            self._boundary_values(values[min(step, len(values) - 1)], face)
+            for values in (forcing.boundary_a, forcing.boundary_b)
+        )
         return np.asarray(self.field[edge] + (a * self.field[edge] + b))
 
-    def _wall(self, values: np.ndarray, face: int) -> np.ndarray:
-        """The wall values of a face, shaped as its boundary cells."""
-        own, first = self._kinds[self._edge(face)], self.terms.wall_offsets[face]
-        if self.terms.wall_per_cell:
+    def _boundary_values(self, values: np.ndarray, face: int) -> np.ndarray:
+        """The boundary values of a face, shaped as its boundary cells."""
+        own, first = self._class_ids[self._edge(face)], self.coefficients.boundary_offsets[face]
+        if self.coefficients.boundary_per_cell:
             return values[first : first + own.size].reshape(own.shape)
         return np.asarray(values[first + own])
 
-    def _heating(self, drive: Forcing, step: int) -> np.ndarray:
+    def _heating(self, forcing: Forcing, step: int) -> np.ndarray:
         """K/s of every cell."""
-        heat = np.zeros(self.terms.shape)
-        if drive.heat_table is not None:
-            heat += drive.heat_table[min(step, len(drive.heat_table) - 1)][self._kinds]
-        if drive.heat_field is not None:
-            heat += drive.heat_scale[min(step, len(drive.heat_scale) - 1)] * drive.heat_field
+        heat = np.zeros(self.coefficients.shape)
+        if forcing.heat_table is not None:
+            heat += forcing.heat_table[min(step, len(forcing.heat_table) - 1)][self._class_ids]
+        if forcing.heat_field is not None:
+            heat += forcing.heat_scale[min(step, len(forcing.heat_scale) - 1)] * forcing.heat_field
         return heat

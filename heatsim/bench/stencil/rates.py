@@ -45,9 +45,9 @@ def time_kernels(device: str, setting: Setting, chosen: list[KernelUnderTest], s
 
 
 def _prepare_kernel(contender: KernelUnderTest, problem: TimedStencil, dtype: np.dtype) -> Work:
-    sweep = contender.build(problem.terms, dtype)
+    sweep = contender.build(problem.coefficients, dtype)
     sweep.field.put(problem.field())
-    return lambda steps: sweep.advance(STEP, steps, problem.drive)
+    return lambda steps: sweep.advance(STEP, steps, problem.forcing)
 
 
 def _row(setting: Setting, name: str, timing: Timing, limit: float) -> Row:
@@ -80,8 +80,8 @@ def _resources(contender: KernelUnderTest, problem: TimedStencil, dtype: np.dtyp
     """What a CUDA kernel takes of a multiprocessor."""
 
     def read() -> Any:
-        sweep: Any = contender.build(problem.terms, dtype)
-        return sweep.resources(problem.drive)
+        sweep: Any = contender.build(problem.coefficients, dtype)
+        return sweep.resources(problem.forcing)
 
     return machine.multiprocessor_use(read)
 
@@ -143,7 +143,7 @@ def tune_tiles(setting: Setting, kernels: tuple[str, ...], seconds: float, tell:
     from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 
     problem, dtype = problems.timed_stencil(setting.shape, setting.materials), np.dtype(setting.precision)
-    structure = StencilConfiguration.of(problem.terms, problem.drive, dtype)
+    structure = StencilConfiguration.of(problem.coefficients, problem.forcing, dtype)
     for kernel in kernels:
         if kernel not in ONE_STEP_KERNELS:
             continue
@@ -162,6 +162,6 @@ def tune_tiles(setting: Setting, kernels: tuple[str, ...], seconds: float, tell:
 def _prepare_tile(movement: ModuleType, tile: Any, problem: TimedStencil, dtype: np.dtype) -> Work:
     from heatsim_kernels.stencil.cuda.stepper import CudaStepper
 
-    sweep = CudaStepper(problem.terms, dtype, movement, tile)
+    sweep = CudaStepper(problem.coefficients, dtype, movement, tile)
     sweep.field.put(problem.field())
-    return lambda steps: sweep.advance(STEP, steps, problem.drive)
+    return lambda steps: sweep.advance(STEP, steps, problem.forcing)

@@ -102,7 +102,7 @@ def path_times(beams: Sequence[MovingBeam]) -> frozenset[float]:
 
 
 def switches(beams: Sequence[MovingBeam]) -> frozenset[float]:
-    """Those of `breaks` at which a beam goes on or off."""
+    """Those of `event_times` at which a beam goes on or off."""
     return frozenset(time for each in beams for time in each.path.switches)
 
 

@@ -23,7 +23,7 @@ class PowerTrace:
     powers: np.ndarray
 
     @property
-    def jumps(self) -> list[float]:
+    def discontinuities(self) -> list[float]:
         """The first and the last time, s, where the power is not 0 there."""
         return [float(self.times[end]) for end in (0, -1) if self.powers[end] != 0]
 

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     EnthalpyStepper = ExplicitStepper[NonlinearForcing]
 
 
-def _cpu(terms: NonlinearCoefficients, dtype: np.dtype) -> EnthalpyStepper:
+def _cpu(coefficients: NonlinearCoefficients, dtype: np.dtype) -> EnthalpyStepper:
     from heatsim_kernels.enthalpy.cpu.stepper import EnthalpyCpuStepper
 
-    return EnthalpyCpuStepper(terms, dtype)
+    return EnthalpyCpuStepper(coefficients, dtype)
 
 
 def _on_cuda(movement: str) -> Callable[[NonlinearCoefficients, np.dtype], EnthalpyStepper]:
-    def build(terms: NonlinearCoefficients, dtype: np.dtype) -> EnthalpyStepper:
+    def build(coefficients: NonlinearCoefficients, dtype: np.dtype) -> EnthalpyStepper:
         from heatsim_kernels.enthalpy.cuda.stepper import EnthalpyCudaStepper
 
-        return EnthalpyCudaStepper(terms, dtype, import_module(f".cuda.{movement}", __package__))
+        return EnthalpyCudaStepper(coefficients, dtype, import_module(f".cuda.{movement}", __package__))
 
     return build
 

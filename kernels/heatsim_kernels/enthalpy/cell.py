@@ -4,7 +4,7 @@
 
     own material beyond:    rate = dt / (C V (own + other))                        difference of phi
     another one beyond:     rate = dt / (C V (own w + contact + other w'))         difference of T
-    a wall:                 as own material, with area (own + other) J             J: see `surface`
+    a boundary face:                 as own material, with area (own + other) J             J: see `surface`
 
 In a uniform problem the two differences of an axis are added before they are multiplied. The movements take shorter
 ways where all is own material, with the same operations in the same order: that gives equal bits. Quotients are IEEE's
@@ -23,7 +23,7 @@ from heatsim_kernels.enthalpy.coefficients import CLOSED, OTHER, OWN
 from heatsim_kernels.runtime.fma import fma
 
 AMBIENT = surface_balance.SURFACE_TERMS.index("ambient")
-NUMBERS = 6  # for each face of each kind: see `Medium`
+NUMBERS = 6  # for each face of each cell class: see `EnthalpyMedium`
 # Passes at most where a coefficient follows the surface. Newton's take some five; where h leaps, half of them bisect.
 MAX_FACTOR_ITERATIONS = 64
 
@@ -45,10 +45,10 @@ class EnthalpyMedium(NamedTuple):
     scale, shift, last: the segment of u is u*scale + shift, between 0 and `last`; t_scale, t_shift: that of T.
     zero, half, one, four: these numbers in the field's precision; a literal would be float64.
     potentials, temperatures, resistivities: see `Tables`; segments: in a row of these.
-    material: (n,) of each kind. links: (n, 6) see `terms`.
+    material: (n,) of each cell class. links: (n, 6) see `coefficients`.
     numbers: (n, 6, NUMBERS) for each face: dt / (C V (own + other)); own, contact, other times C V / dt;
         area (own + other) and area own, m2 K/W.
-    uniform: whether one rate serves both faces of an axis everywhere. several: whether there are several kinds.
+    uniform: whether one rate serves both faces of an axis everywhere. several: whether there are several classes.
     """
 
     scale: float
@@ -69,16 +69,16 @@ class EnthalpyMedium(NamedTuple):
     numbers: Any
     uniform: int | np.int64
     several: int | np.int64
-    kinds: Any
+    class_ids: Any
 
 
 class EnthalpyBoundary(NamedTuple):
     """Values of a step, flat, from `start` on (terms, size), see `surface_balance`; where each face starts in such a
-    row of them; which faces are closed; whether there is a value a cell or one a kind; and T_ref, K.
+    row of them; which faces are closed; whether there is a value a cell or one a class; and T_ref, K.
 
-    follow: whether any wall has a factor. factor: (size,) which one, from 1 on, or 0. factors: their lines over T,
-    flat, in segments as `Medium.resistivities`. near: the share of its distance from the ambient by which a surface may
-    still move when its search ends.
+    follow: whether any boundary face has a factor. factor: (size,) which one, from 1 on, or 0. factors: their lines
+    over T, flat, in segments as `Medium.resistivities`. near: the share of its distance from the ambient by which a
+    surface may still move when its search ends.
     """
 
     values: Any
@@ -103,7 +103,7 @@ class KnownBoundaryDifferences(NamedTuple):
 
 
 class EnthalpySources(NamedTuple):
-    """Sources of a step: `table` by kind, from `start` on, times `dt`; `field` by cell, times `gain`, if it exists."""
+    """Sources of a step: `table` by class, from `start` on, times `dt`; `field` by cell, times `gain`, if it exists."""
 
     table: Any
     start: int | np.int64
@@ -130,8 +130,8 @@ class Functions(NamedTuple):
     phi: Any
     temperature: Any
     resistivity: Any
-    wall_heat: Any
-    at_wall: Any
+    surface_heat: Any
+    at_boundary: Any
     between: Any
     sources: Any
     passing: Any
@@ -141,18 +141,19 @@ class Functions(NamedTuple):
 def build(inlined, called, known=False, read=None, place=None) -> Functions:
     """The functions, compiled for a target by its `inlined`; by `called`, what is long and needed in few cells.
 
-    known: whether what passes walls was found before the step; `walls` are then `KnownBoundaryDifferences`. read,
+    known: whether what passes boundary faces was found before the step; `boundary` are then `KnownBoundaryDifferences`.
+        read,
     place: device functions that do what `_item` and `_place` do, if the target has better ones.
     """
     read = read or inlined(_item)
     look = _look_ups(inlined, read, place or inlined(_place))
-    wall_heat, at_wall = _walls(inlined, called, look, read)
+    surface_heat, at_boundary = _boundary(inlined, called, look, read)
     if known:
-        at_wall = _known_walls(inlined, read)
+        at_boundary = _known_boundary(inlined, read)
     phi, between, sources = look.phi, _between(inlined, look, read), build_sources(inlined, read)
 
     @inlined
-    def passing(field, i, x, y, z, face, kind, potential, box, medium, walls):
+    def passing(field, i, x, y, z, face, cell_class, potential, box, medium, boundary):
         """What a face brings to cell i at (x, y, z) in a step, as a rate and a difference."""
         at, n, stride, wraps, position = x, box.nx, int64(1), box.wrap_x, z * box.ny + y
         if face >= 4:
@@ -162,21 +163,21 @@ def build(inlined, called, known=False, read=None, place=None) -> Functions:
         upper = face % 2 == 1
         at_end = at == (n - 1 if upper else int64(0))
         if at_end and wraps == 0:
-            rate = read(medium.numbers, (kind * 6 + face) * NUMBERS)
-            return rate, at_wall(read(field, i), kind, face, position, medium, walls)
+            rate = read(medium.numbers, (cell_class * 6 + face) * NUMBERS)
+            return rate, at_boundary(read(field, i), cell_class, face, position, medium, boundary)
         step = stride * (1 - n if at_end else int64(1))
         beyond = read(field, i + step if upper else i - step)
-        return between(read(field, i), beyond, kind, face, potential, medium)
+        return between(read(field, i), beyond, cell_class, face, potential, medium)
 
     @inlined
-    def new_value(field, i, x, y, z, box, medium, walls, heat):
+    def new_value(field, i, x, y, z, box, medium, boundary, heat):
         """The value of cell i at (x, y, z) after the step."""
         u = read(field, i)
-        kind = int64(read(medium.kinds, i)) if medium.several != 0 else int64(0)
-        potential = phi(u, int64(read(medium.material, kind)) * medium.segments, medium)
-        value, lower = sources(i, u, kind, heat), medium.zero
+        cell_class = int64(read(medium.class_ids, i)) if medium.several != 0 else int64(0)
+        potential = phi(u, int64(read(medium.material, cell_class)) * medium.segments, medium)
+        value, lower = sources(i, u, cell_class, heat), medium.zero
         for face in range(6):
-            rate, difference = passing(field, i, x, y, z, face, kind, potential, box, medium, walls)
+            rate, difference = passing(field, i, x, y, z, face, cell_class, potential, box, medium, boundary)
             if medium.uniform == 0:
                 value = fma(rate, difference, value)
             elif face % 2 == 1:
@@ -184,7 +185,7 @@ def build(inlined, called, known=False, read=None, place=None) -> Functions:
             lower = difference
         return value
 
-    return Functions(*look, wall_heat, at_wall, between, sources, passing, new_value)
+    return Functions(*look, surface_heat, at_boundary, between, sources, passing, new_value)
 
 
 def _item(array, i):
@@ -227,7 +228,7 @@ def _look_ups(inlined, read, place) -> LookUps:
     return LookUps(segment, phi, temperature, resistivity)
 
 
-def _walls(inlined, called, look, read):
+def _boundary(inlined, called, look, read):
     """wall_heat and at_wall."""
     heat_entering, with_factor = map(inlined, (surface_balance.heat_entering, surface_balance.terms_with_factor))
     terms_at = surface_balance.build_terms_at(inlined, read)
@@ -235,21 +236,22 @@ def _walls(inlined, called, look, read):
     bracketed = inlined(_bracketed)
 
     @inlined
-    def terms_near(x, factor, terms, medium, walls):
+    def terms_near(x, factor, terms, medium, boundary):
         """The terms of a surface near x, with the factor of that number."""
         rows = (factor - int64(1)) * medium.segments
         at = int64(2) * (rows + segment(x, medium.t_scale, medium.t_shift, medium))
-        rise = read(walls.factors, at + 1)
-        return with_factor(terms, fma(rise, x, read(walls.factors, at)), rise, x, medium.zero)
+        slope = read(boundary.factors, at + 1)
+        return with_factor(terms, fma(slope, x, read(boundary.factors, at)), slope, x, medium.zero)
 
     @called
-    def wall_heat(T, row, kind, face, position, medium, walls):
-        """Heat that enters a cell at T through a wall, W/m2, and how much less of it a warmer one, W/(m2 K)."""
-        place = read(walls.offsets, face) + (position if walls.per_cell != 0 else kind)
-        given = terms_at(walls.values, walls.start + place, walls.size)
+    def surface_heat(T, row, cell_class, face, position, medium, boundary):
+        """Heat that enters a cell at T through a boundary face, W/m2, and how much less of it a warmer one, W/(m2
+        K)."""
+        place = read(boundary.offsets, face) + (position if boundary.per_cell != 0 else cell_class)
+        given = terms_at(boundary.values, boundary.start + place, boundary.size)
         zero, one, four = medium.zero, medium.one, medium.four
-        half_cell = read(medium.numbers, (kind * 6 + face) * NUMBERS + 5)
-        factor = int64(read(walls.factor, place)) if walls.follow != 0 else int64(0)
+        half_cell = read(medium.numbers, (cell_class * 6 + face) * NUMBERS + 5)
+        factor = int64(read(boundary.factor, place)) if boundary.follow != 0 else int64(0)
         x, r, entering, less = T, zero, zero, zero
         low, high, moved, sides = T, T, zero, 0
         # With k at the centre first, then midway between it and the surface; a factor likewise, then at the surface.
@@ -260,26 +262,26 @@ def _walls(inlined, called, look, read):
                 if bisected:
                     entering = (x - T) / r
                 moved = x - before
-                if step > 1 and not bisected and abs(moved) <= walls.near * abs(x - given[AMBIENT]):
+                if step > 1 and not bisected and abs(moved) <= boundary.near * abs(x - given[AMBIENT]):
                     break
             r = resistivity(fma(medium.half * r, entering, T), row, medium) * half_cell
             terms = given
             if factor > 0:
-                terms = terms_near(x, factor, given, medium, walls)
-            entering, less = heat_entering(T, r, terms, walls.reference, zero, one, four)
+                terms = terms_near(x, factor, given, medium, boundary)
+            entering, less = heat_entering(T, r, terms, boundary.reference, zero, one, four)
         return entering, less
 
     @inlined
-    def at_wall(u, kind, face, position, medium, walls):
-        """The difference of phi that stands for a wall."""
+    def at_boundary(u, cell_class, face, position, medium, boundary):
+        """The difference of phi that stands for a boundary face."""
         difference = medium.zero
-        if read(walls.closed, face) == 0:
-            row = int64(read(medium.material, kind)) * medium.segments
-            entering, _ = wall_heat(temperature(u, row, medium), row, kind, face, position, medium, walls)
-            difference = fma(read(medium.numbers, (kind * 6 + face) * NUMBERS + 4), entering, difference)
+        if read(boundary.closed, face) == 0:
+            row = int64(read(medium.material, cell_class)) * medium.segments
+            entering, _ = surface_heat(temperature(u, row, medium), row, cell_class, face, position, medium, boundary)
+            difference = fma(read(medium.numbers, (cell_class * 6 + face) * NUMBERS + 4), entering, difference)
         return difference
 
-    return wall_heat, at_wall
+    return surface_heat, at_boundary
 
 
 def _bracketed(x, before, low, high, moved, sides, half):
@@ -300,18 +302,18 @@ def _bracketed(x, before, low, high, moved, sides, half):
     return x, low, high, sides, bisected
 
 
-def _known_walls(inlined, read):
+def _known_boundary(inlined, read):
     """at_wall, where it was found before."""
 
     @inlined
-    def at_wall(u, kind, face, position, medium, walls):
-        """The difference of phi that stands for a wall."""
+    def at_boundary(u, cell_class, face, position, medium, boundary):
+        """The difference of phi that stands for a boundary face."""
         difference = medium.zero
-        if read(walls.closed, face) == 0:
-            difference = read(walls.differences, read(walls.starts, face) + position)
+        if read(boundary.closed, face) == 0:
+            difference = read(boundary.differences, read(boundary.starts, face) + position)
         return difference
 
-    return at_wall
+    return at_boundary
 
 
 def build_sources(inlined, read=None, *, by_cell=True):
@@ -320,17 +322,17 @@ def build_sources(inlined, read=None, *, by_cell=True):
     read = read or inlined(_item)
 
     @inlined
-    def of_kind(i, u, kind, heat):
-        return fma(heat.dt, read(heat.table, heat.start + kind), u)
+    def of_class(i, u, cell_class, heat):
+        return fma(heat.dt, read(heat.table, heat.start + cell_class), u)
 
     @inlined
-    def sources(i, u, kind, heat):
-        value = of_kind(i, u, kind, heat)
+    def sources(i, u, cell_class, heat):
+        value = of_class(i, u, cell_class, heat)
         if heat.has_field != 0:
             value = fma(heat.gain, read(heat.field, i), value)
         return value
 
-    return sources if by_cell else of_kind
+    return sources if by_cell else of_class
 
 
 def build_series(inlined, resistivity):
@@ -354,10 +356,13 @@ def _between(inlined, look, read):
     phi, temperature, series = look.phi, look.temperature, build_series(inlined, look.resistivity)
 
     @inlined
-    def between(u, u1, kind, face, potential, medium):
+    def between(u, u1, cell_class, face, potential, medium):
         """Rate and difference of two cells, of which the other one is at u1."""
-        link, row = int64(read(medium.links, kind * 6 + face)), int64(read(medium.material, kind)) * medium.segments
-        numbers = (kind * 6 + face) * NUMBERS
+        link, row = (
+            int64(read(medium.links, cell_class * 6 + face)),
+            int64(read(medium.material, cell_class)) * medium.segments,
+        )
+        numbers = (cell_class * 6 + face) * NUMBERS
         rate, difference = read(medium.numbers, numbers), medium.zero
         if link == OWN:
             difference = phi(u1, row, medium) - potential

@@ -1,4 +1,4 @@
-"""What a sweep of materials that depend on temperature is given: the terms of a problem, and what drives it.
+"""What a kernel for temperature-dependent problems is given: coefficients, and the forcing of each step.
 
 The state is u = (H - H_ref) / C_ref, K (see `tables`). Between cells of one material heat flows down the slope of
 Kirchhoff's potential, which is exact for steady flow whatever k(T), and right where a cell melts: the whole difference
@@ -25,20 +25,20 @@ import numpy as np
 
 from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
 from heatsim_kernels.enthalpy.tables import EnthalpyTables
-from heatsim_kernels.stencil.terms import FACES, AmbientFaces, StencilCoefficients, table_rows
+from heatsim_kernels.stencil.coefficients import FACES, AmbientFaces, StencilCoefficients, table_rows
 
 if TYPE_CHECKING:
     from heatsim_kernels.field.window_source import WindowSource
 
 CLOSED, OWN, OTHER = 0, 1, 2  # what lies beyond a face: nothing, the own material, or OTHER + number of another one
-FIXED = 1e30  # W/(m2 K): a wall with this coefficient is at its ambient's temperature
+FIXED = 1e30  # W/(m2 K): a boundary face with this coefficient is at its ambient's temperature
 
 
 class BoundaryFactors(NamedTuple):
-    """Factors on the coefficients and emissivities of walls, which follow the temperature of the surface.
+    """Factors on the coefficients and emissivities of boundary faces, which follow the temperature of the surface.
 
-    lines: (c, n, 2) a and b of a + b*T, T a rise: see `Tables.lines`. of: (wall_size,) uint32, which of them each wall
-    has, from 1 on, or 0 for none.
+    lines: (c, n, 2) a and b of a + b*T, T an offset: see `Tables.lines`. of: (boundary_size,) uint32, which of them
+    each boundary face has, from 1 on, or 0 for none.
     """
 
     lines: np.ndarray
@@ -54,7 +54,7 @@ class NonlinearCoefficients(StencilCoefficients):
     own, contact, other: (n, 6) K/W: resistance at T_ref of the half of the cell at each face, of the contact, and of
         the neighbour's half. At a face of the box `other` is that of the ghost: equal to `own`, if nothing is better.
     area: (n, 6) m2, of the faces.
-    factors: of walls, or None if there are none.
+    factors: of boundary faces, or None if there are none.
     ranges: for each material the least and the greatest offset, K, for which its properties are documented; infinite
         where they hold everywhere. For materials beyond the end of `ranges`, nothing is known. A field reports
         materials that leave their range (`Field.out_of_range`); steps go on with the last values.
@@ -85,11 +85,11 @@ class GridLayout(NamedTuple):
     """The fields of `StencilCoefficients` by these names: what the cells are, not what passes between them."""
 
     shape: tuple[int, int, int]
-    kinds: np.ndarray | None = None
+    class_ids: np.ndarray | None = None
     periodic: tuple[bool, bool, bool] = (False, False, False)
     closed: tuple[bool, ...] = (True,) * 6
-    wall_per_cell: bool = False
-    taps: AmbientFaces | None = None
+    boundary_per_cell: bool = False
+    ambient_faces: AmbientFaces | None = None
 
 
 def nonlinear_coefficients(
@@ -103,11 +103,11 @@ def nonlinear_coefficients(
 ) -> NonlinearCoefficients:
     """Terms from resistances.
 
-    volume: (n,) m3, of a cell of each kind; 0 for cells that are held, whose u is their rise of temperature (their
+    volume: (n,) m3, of a cell of each class; 0 for prescribed cells, whose u is their temperature offset (their
         material should be `Material.constant`).
-    material, beyond: (n,) and (n, 6) materials of the kinds and of their neighbours, or -1 where nothing passes.
-    faces: infinite resistances where nothing passes. The half of a held neighbour has no resistance: `other` is 0, and
-        `contact` 1/coefficient over the area.
+    material, beyond: (n,) and (n, 6) materials of the cell classes and of their neighbours, or -1 where nothing passes.
+    faces: infinite resistances where nothing passes. The half of a prescribed neighbour has no resistance: `other` is
+        0, and `contact` 1/coefficient over the area.
     """
     material, beyond = np.asarray(material), np.asarray(beyond)
     capacity = tables.capacity[material] * volume
@@ -140,50 +140,50 @@ def equal_cells(
 class NonlinearForcing:
     """The values that may change from step to step, for a batch of steps; row min(step, k - 1) serves a step.
 
-    walls: (k, terms, wall_size) of each boundary face, in the order of SURFACE_TERMS: coefficient h, W/(m2 K); ambient,
-        K; flux into the body, W/m2; emissivity; surroundings, K. Temperatures are rises over the reference. Into a
-        surface at T_s goes flux + h (ambient - T_s) + emissivity*sigma (surroundings^4 - T_s^4), where
-        `BoundaryFactors` multiply h and the emissivity. See `wall_values`.
-    heat_table: (k, n) heating rate of each kind over C_ref, K/s, or None. 0 for cells that are held.
+    boundary: (k, terms, boundary_size) of each boundary face, in the order of SURFACE_TERMS: coefficient h, W/(m2
+        K); ambient, K; flux into the body, W/m2; emissivity; surroundings, K. Temperatures are offsets from the
+        reference. Into a surface at T_s goes flux + h (ambient - T_s) + emissivity*sigma (surroundings^4 - T_s^4),
+        where `BoundaryFactors` multiply h and the emissivity. See `boundary_values`.
+    heat_table: (k, n) heating rate of each cell class over C_ref, K/s, or None. 0 for prescribed cells.
     heat_field: (nz, ny, nx) heating rate of each cell over C_ref, K/s, in the field's precision, or None.
     heat_scale: (k,) factor on `heat_field`.
-    deposits: as of `Forcing`, over C_ref.
+    window_sources: as of `Forcing`, over C_ref.
     """
 
-    walls: np.ndarray
+    boundary: np.ndarray
     heat_table: np.ndarray | None = None
     heat_field: np.ndarray | None = None
     heat_scale: np.ndarray = field(default_factory=lambda: np.ones(1))
-    deposits: tuple[tuple[WindowSource, ...], ...] = ()
+    window_sources: tuple[tuple[WindowSource, ...], ...] = ()
 
     @classmethod
-    def insulated(cls, terms: StencilCoefficients) -> NonlinearForcing:
-        """Neither walls nor sources."""
-        return cls(wall_values(terms))
+    def insulated(cls, coefficients: StencilCoefficients) -> NonlinearForcing:
+        """Neither boundary faces nor sources."""
+        return cls(boundary_values(coefficients))
 
     def of_steps(self, first: int, steps: int) -> NonlinearForcing:
         """What drives some steps of the batch, from step `first` on, alone."""
         table = self.heat_table
         return replace(
             self,
-            walls=table_rows(self.walls, first, steps),
+            boundary=table_rows(self.boundary, first, steps),
             heat_table=None if table is None else table_rows(table, first, steps),
             heat_scale=table_rows(self.heat_scale, first, steps),
-            deposits=self.deposits[first : first + steps],
+            window_sources=self.window_sources[first : first + steps],
         )
 
 
-def wall_values(terms: StencilCoefficients, rows: int = 1, **faces: Mapping[str, Any]) -> np.ndarray:
-    """(rows, terms, wall_size) values of walls, by face: `x_min=dict(coefficient=..., ambient=...)`.
+def boundary_values(coefficients: StencilCoefficients, rows: int = 1, **faces: Mapping[str, Any]) -> np.ndarray:
+    """(rows, terms, boundary_size) values of boundary faces, by face: `x_min=dict(coefficient=..., ambient=...)`.
 
     Names: those of SURFACE_TERMS, the coefficient being FIXED for a given temperature; each a number or an array that
     broadcasts to (rows, values of that face).
     """
-    values = np.zeros((rows, len(SURFACE_TERMS), terms.wall_size))
-    ends = np.append(terms.wall_offsets[1:], terms.wall_size)
+    values = np.zeros((rows, len(SURFACE_TERMS), coefficients.boundary_size))
+    ends = np.append(coefficients.boundary_offsets[1:], coefficients.boundary_size)
     for face, given in faces.items():
         number = FACES.index(face)
-        part = values[:, :, terms.wall_offsets[number] : ends[number]]
+        part = values[:, :, coefficients.boundary_offsets[number] : ends[number]]
         for name, value in given.items():
             part[:, SURFACE_TERMS.index(name)] = value
     return values

@@ -10,7 +10,7 @@ from heatsim_kernels.enthalpy.cell import NUMBERS, EnthalpyBoundary, EnthalpyMed
 from heatsim_kernels.enthalpy.coefficients import OWN, NonlinearCoefficients, NonlinearForcing
 from heatsim_kernels.enthalpy.surface_balance import kernel_terms
 
-FACTOR_TOLERANCE = 1e-5  # see `cell.Walls`; Newton's last step squares it
+FACTOR_TOLERANCE = 1e-5  # see `cell.Boundary faces`; Newton's last step squares it
 
 
 class LookUpNumbers(NamedTuple):
@@ -27,47 +27,48 @@ class LookUpNumbers(NamedTuple):
     four: float
 
 
-def look_up_numbers(terms: NonlinearCoefficients, dtype: np.dtype) -> LookUpNumbers:
+def look_up_numbers(coefficients: NonlinearCoefficients, dtype: np.dtype) -> LookUpNumbers:
     """The numbers of a look-up."""
-    tables = terms.tables
+    tables = coefficients.tables
     in_u = 1 / tables.width, 1 - tables.low / tables.width
     in_t = 1 / tables.step, 1 - tables.coldest / tables.step
     return LookUpNumbers(*map(dtype.type, (*in_u, *in_t, tables.segments - 1, 0, 0.5, 1, 4)))
 
 
-def face_numbers(terms: NonlinearCoefficients, dt: float, dtype: np.dtype) -> np.ndarray:
+def face_numbers(coefficients: NonlinearCoefficients, dt: float, dtype: np.dtype) -> np.ndarray:
     """(n, 6, NUMBERS): `cell.Medium.numbers` for steps of dt."""
-    capacity = terms.capacity[:, None]
-    numbers = np.zeros((*terms.rates.shape, NUMBERS))
-    numbers[..., 0] = np.where(terms.links == OWN, dt * terms.rates, 0)
-    for k, resistance in enumerate((terms.own, terms.contact, terms.other), 1):
+    capacity = coefficients.capacity[:, None]
+    numbers = np.zeros((*coefficients.rates.shape, NUMBERS))
+    numbers[..., 0] = np.where(coefficients.links == OWN, dt * coefficients.rates, 0)
+    for k, resistance in enumerate((coefficients.own, coefficients.contact, coefficients.other), 1):
         numbers[..., k] = resistance * capacity / dt
-    numbers[..., 4] = terms.area * (terms.own + terms.other)
-    numbers[..., 5] = terms.area * terms.own
+    numbers[..., 4] = coefficients.area * (coefficients.own + coefficients.other)
+    numbers[..., 5] = coefficients.area * coefficients.own
     return numbers.astype(dtype)
 
 
-def is_uniform(terms: NonlinearCoefficients) -> bool:
+def is_uniform(coefficients: NonlinearCoefficients) -> bool:
     """Whether one rate serves both faces of an axis, in all cells."""
-    return terms.uniform and bool(np.all(terms.links[0, ::2] == terms.links[0, 1::2]))
+    return coefficients.uniform and bool(np.all(coefficients.links[0, ::2] == coefficients.links[0, 1::2]))
 
 
-def has_others(terms: NonlinearCoefficients) -> np.ndarray:
-    """(n,) bool: the kinds that have another material beside them."""
-    return np.asarray(np.any(terms.links > OWN, axis=1))
+def has_others(coefficients: NonlinearCoefficients) -> np.ndarray:
+    """(n,) bool: the classes that have another material beside them."""
+    return np.asarray(np.any(coefficients.links > OWN, axis=1))
 
 
-def wall_rows(drive: NonlinearForcing, dtype: np.dtype) -> np.ndarray:
-    """(k, terms * wall_size) values of the walls, as kernels have them: see `surface_balance`."""
-    values = kernel_terms(drive.walls)
+def boundary_rows(forcing: NonlinearForcing, dtype: np.dtype) -> np.ndarray:
+    """(k, terms * boundary_size) values of the boundary faces, as kernels have them: see `surface_balance`."""
+    values = kernel_terms(forcing.boundary)
     return values.reshape(len(values), -1).astype(dtype)
 
 
-def wall_factors(terms: NonlinearCoefficients, dtype: np.dtype) -> tuple[int, np.ndarray, np.ndarray, float]:
-    """Whether walls have factors, which, their lines, flat, and NEAR: the last numbers of `cell.Walls`."""
-    if terms.factors is None:
+def boundary_factors(coefficients: NonlinearCoefficients, dtype: np.dtype) -> tuple[int, np.ndarray, np.ndarray, float]:
+    """Whether boundary faces have factors, which, their lines, flat, and NEAR: the last numbers of
+    `EnthalpyBoundary`."""
+    if coefficients.factors is None:
         return 0, np.zeros(1, np.uint32), np.zeros(2, dtype), dtype.type(FACTOR_TOLERANCE)
-    lines, of = terms.factors
+    lines, of = coefficients.factors
     return (
         1,
         of.astype(np.uint32, copy=False),
@@ -76,25 +77,33 @@ def wall_factors(terms: NonlinearCoefficients, dtype: np.dtype) -> tuple[int, np
     )
 
 
-def heat_rows(terms: NonlinearCoefficients, drive: NonlinearForcing, dtype: np.dtype) -> np.ndarray:
-    """(k, n) heating rates of the kinds, zeros where there are none."""
-    table = np.zeros((1, terms.kind_count)) if drive.heat_table is None else drive.heat_table
+def heat_rows(coefficients: NonlinearCoefficients, forcing: NonlinearForcing, dtype: np.dtype) -> np.ndarray:
+    """(k, n) heating rates of the cell classes, zeros where there are none."""
+    table = np.zeros((1, coefficients.class_count)) if forcing.heat_table is None else forcing.heat_table
     return np.asarray(table.astype(dtype))
 
 
-def medium_of(terms: NonlinearCoefficients, dt: float, dtype: np.dtype) -> EnthalpyMedium:
+def medium_of(coefficients: NonlinearCoefficients, dt: float, dtype: np.dtype) -> EnthalpyMedium:
     """The medium of a problem for steps of dt, as arrays."""
-    tables = terms.tables.potentials, terms.tables.temperatures, terms.tables.resistivities
+    tables = coefficients.tables.potentials, coefficients.tables.temperatures, coefficients.tables.resistivities
     potentials, temperatures, resistivities = (values.astype(dtype).reshape(-1) for values in tables)
-    faces = terms.material.astype(np.uint32), terms.links.reshape(-1), face_numbers(terms, dt, dtype).reshape(-1)
-    kinds = np.zeros(1, np.uint8) if terms.kinds is None else np.ascontiguousarray(terms.kinds).reshape(-1)
-    flags = int(is_uniform(terms)), int(terms.kinds is not None)
-    flat = potentials, temperatures, resistivities, terms.tables.segments
-    return EnthalpyMedium(*look_up_numbers(terms, dtype), *flat, *faces, *flags, kinds)
+    faces = (
+        coefficients.material.astype(np.uint32),
+        coefficients.links.reshape(-1),
+        face_numbers(coefficients, dt, dtype).reshape(-1),
+    )
+    class_ids = (
+        np.zeros(1, np.uint8)
+        if coefficients.class_ids is None
+        else np.ascontiguousarray(coefficients.class_ids).reshape(-1)
+    )
+    flags = int(is_uniform(coefficients)), int(coefficients.class_ids is not None)
+    flat = potentials, temperatures, resistivities, coefficients.tables.segments
+    return EnthalpyMedium(*look_up_numbers(coefficients, dtype), *flat, *faces, *flags, class_ids)
 
 
-def walls_of(terms: NonlinearCoefficients, values: np.ndarray, dtype: np.dtype) -> EnthalpyBoundary:
-    """The walls of a problem; values: (k, terms * wall_size), see `wall_rows`."""
-    closed, reference = np.array(terms.closed, np.uint8), dtype.type(terms.tables.reference)
-    places = terms.wall_size, terms.wall_offsets, closed, int(terms.wall_per_cell)
-    return EnthalpyBoundary(values.reshape(-1), 0, *places, reference, *wall_factors(terms, dtype))
+def make_boundary(coefficients: NonlinearCoefficients, values: np.ndarray, dtype: np.dtype) -> EnthalpyBoundary:
+    """The boundary faces of a problem; values: (k, terms * boundary_size), see `boundary_rows`."""
+    closed, reference = np.array(coefficients.closed, np.uint8), dtype.type(coefficients.tables.reference)
+    places = coefficients.boundary_size, coefficients.boundary_offsets, closed, int(coefficients.boundary_per_cell)
+    return EnthalpyBoundary(values.reshape(-1), 0, *places, reference, *boundary_factors(coefficients, dtype))

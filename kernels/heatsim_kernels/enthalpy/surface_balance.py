@@ -41,15 +41,15 @@ def build_terms_at(inlined, read):
     return terms_at
 
 
-def terms_with_factor(terms, f, rise, x, zero):
-    """The terms for a surface near x if coefficient and emissivity have a factor f there, whose slope is `rise`.
+def terms_with_factor(terms, f, slope, x, zero):
+    """The terms for a surface near x if coefficient and emissivity have a factor f there, of that slope.
 
     Those of the coefficient are the tangent of h f(x) (ambient - x). Where a warmer surface would lose less by it, they
     are h f and the flux itself: then the next x lies between T and the ambient whatever f is.
     """
     h, ambient, flux, em, surroundings = terms
     over = x - ambient
-    steeper = h * rise * over
+    steeper = h * slope * over
     if steeper < zero:
         steeper = zero
     return fma(h, f, steeper), ambient, fma(steeper, over, flux), em * f, surroundings
@@ -58,7 +58,7 @@ def terms_with_factor(terms, f, rise, x, zero):
 def heat_entering(T, r, terms, reference, zero, one, four):
     """Heat that enters a cell at T through its surface, W/m2, and how much less of it a warmer cell lets in, W/(m2 K).
 
-    Temperatures are rises over `reference`, K. zero, one, four are these numbers in the precision of all others.
+    Temperatures are offsets from `reference`, K. zero, one, four are these numbers in the precision of all others.
     """
     h, ambient, flux, em, surroundings = terms
     x, e, s = T, fma(h, ambient - T, flux), h
@@ -80,7 +80,7 @@ def heat_entering(T, r, terms, reference, zero, one, four):
 def steepest_slope(values: np.ndarray, hottest: float, reference: float) -> np.ndarray:
     """(m,) the largest coefficient of each face in the rows (k, terms, m) of `values`, radiation included, W/(m2 K).
 
-    hottest: the highest temperature of the body, a rise over `reference`, K.
+    hottest: the highest temperature of the body, an offset from `reference`, K.
     """
     h, _, _, emissivity, surroundings = values.swapaxes(0, 1)
     absolute = np.maximum(hottest, surroundings) + reference
@@ -88,15 +88,15 @@ def steepest_slope(values: np.ndarray, hottest: float, reference: float) -> np.n
 
 
 def steepest_slope_with_factor(
-    values: np.ndarray, lines: np.ndarray, rises: np.ndarray, reference: float
+    values: np.ndarray, lines: np.ndarray, offsets: np.ndarray, reference: float
 ) -> np.ndarray:
-    """(m,) the same of faces with a factor f, piecewise linear between `rises`, of `lines` a + b x.
+    """(m,) the same of faces with a factor f, piecewise linear between `offsets`, of `lines` a + b x.
 
     It is the largest of h f and the slopes of h f (x - ambient) and of em f (x^4 - surroundings^4), which lie at the
     ends of f's lines, x being the temperature of the surface.
     """
     h, ambient, _, emissivity, surroundings = values.swapaxes(0, 1)
-    x = np.concatenate((rises[:-1], rises[1:], [max(rises[-1], surroundings.max())]))
+    x = np.concatenate((offsets[:-1], offsets[1:], [max(offsets[-1], surroundings.max())]))
     a, slope = np.concatenate((lines[1:-1], lines[1:-1], lines[-1:])).T
     f, absolute = a + slope * x, x + reference
     losing, radiating = f, 4 * f * absolute**3

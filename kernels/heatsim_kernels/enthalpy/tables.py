@@ -1,7 +1,7 @@
 """Materials as tables of straight lines over the state variable, which is what kernels read.
 
-    u = (H(T) - H(T_ref)) / C_ref     K, the state: enthalpy counted from the reference temperature, as a rise
-    T(u)                              K, rise of temperature over T_ref
+    u = (H(T) - H(T_ref)) / C_ref     K, the state: enthalpy counted from the reference temperature, as an offset
+    T(u)                              K, temperature offset over T_ref
     phi(u) = Phi / k_ref              K, Kirchhoff's potential counted from T_ref: heat flows down its slope
     w(T) = k_ref / k                  resistivity over that at T_ref
 
@@ -57,13 +57,13 @@ class EnthalpyTables:
     melted: np.ndarray
 
     @property
-    def rises(self) -> np.ndarray:
+    def offsets(self) -> np.ndarray:
         """(n - 1,) the knots of T."""
         return self.coldest + self.step * np.arange(self.segments - 1)
 
     def lines(self, values: np.ndarray) -> np.ndarray:
-        """(n, 2) a and b of the lines a + b*T through values (n - 1,) at `rises`, level before and after them."""
-        return _level_lines(self.rises, values)
+        """(n, 2) a and b of the lines a + b*T through values (n - 1,) at `offsets`, level before and after them."""
+        return _level_lines(self.offsets, values)
 
     @property
     def segments(self) -> int:
@@ -82,9 +82,9 @@ class EnthalpyTables:
         """dT/du: C_ref over the heat capacity there, 0 where a material melts at one temperature."""
         return self._line(self.temperatures, u, material, self.low, self.width)[..., 1]
 
-    def resistivity(self, rise: np.ndarray, material: np.ndarray | int) -> np.ndarray:
-        """w at a rise of temperature."""
-        return self._on(self.resistivities, rise, material, self.coldest, self.step)
+    def resistivity(self, offset: np.ndarray, material: np.ndarray | int) -> np.ndarray:
+        """w at a temperature offset."""
+        return self._on(self.resistivities, offset, material, self.coldest, self.step)
 
     def _on(
         self, lines: np.ndarray, at: np.ndarray, material: np.ndarray | int, low: float, width: float
@@ -105,22 +105,22 @@ class EnthalpyTables:
         below, above = self.melted[material, j], self.melted[material, j + 1]
         return np.asarray(below + (place - j) * (above - below))
 
-    def state_of(self, rise: np.ndarray, material: np.ndarray | int) -> np.ndarray:
-        """u at a rise of temperature over the reference, the inverse of `temperature`; all solid at a melting point."""
-        rise = np.asarray(rise, float)
-        material = np.broadcast_to(material, rise.shape)
-        u = np.empty(rise.shape)
+    def state_of(self, offset: np.ndarray, material: np.ndarray | int) -> np.ndarray:
+        """u at a temperature offset over the reference, the inverse of `temperature`; all solid at a melting point."""
+        offset = np.asarray(offset, float)
+        material = np.broadcast_to(material, offset.shape)
+        u = np.empty(offset.shape)
         for m in np.unique(material):
             here = material == m
-            u[here] = self._inverse(rise[here], int(m))
+            u[here] = self._inverse(offset[here], int(m))
         return u
 
-    def _inverse(self, rise: np.ndarray, m: int) -> np.ndarray:
-        j = np.searchsorted(self.knots[m], rise, side="left")
+    def _inverse(self, offset: np.ndarray, m: int) -> np.ndarray:
+        j = np.searchsorted(self.knots[m], offset, side="left")
         a, b = self.temperatures[m, j, 0], self.temperatures[m, j, 1]
-        flat = b < 1e-9  # only at its lower end can a rise lie on a flat segment
+        flat = b < 1e-9  # only at its lower end can an offset lie on a flat segment
         at_knot = self.low + self.width * np.maximum(j - 1, 0)
-        return np.where(flat, at_knot, (rise - a) / np.where(flat, 1.0, b))
+        return np.where(flat, at_knot, (offset - a) / np.where(flat, 1.0, b))
 
 
 def tabulate(
@@ -241,9 +241,9 @@ def _rows(
         line = np.tile([0.0, 1.0], (len(u) - 1, 1))
         return line, line, u[1:-1], np.zeros(len(u) - 2)
     at = state_at(of, scale.origin + scale.capacity * u)
-    rise = at.temperature - reference
+    offset = at.temperature - reference
     potential = (at.potential - float(state_at(of, np.array(enthalpy_at(of, reference))).potential)) / k
-    return _lines(u, potential), _lines(u, rise), rise[1:-1], at.melted[1:-1]
+    return _lines(u, potential), _lines(u, offset), offset[1:-1], at.melted[1:-1]
 
 
 def _resistivities(of: EnthalpyCurves, k: float, reference: float, T: np.ndarray) -> np.ndarray:

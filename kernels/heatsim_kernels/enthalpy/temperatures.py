@@ -18,9 +18,9 @@ class EnthalpyTemperatures:
 
     direct = False
 
-    def __init__(self, terms: NonlinearCoefficients, fill: Callable[[Any, Any], None]) -> None:
+    def __init__(self, coefficients: NonlinearCoefficients, fill: Callable[[Any, Any], None]) -> None:
         """fill: the kernel that computes the offsets (second argument) of the states (first), flat on its device."""
-        self._terms, self._tables, self.fill = terms, terms.tables, fill
+        self._coefficients, self._tables, self.fill = coefficients, coefficients.tables, fill
         self._out_of_range: dict[int, float] = {}
 
     def state_planes(self, planes: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
@@ -40,14 +40,14 @@ class EnthalpyTemperatures:
 
     def plane(self, state: np.ndarray, axis: int, index: int, dtype: np.dtype) -> np.ndarray:
         """The offsets of one plane."""
-        kinds = self._terms.kinds
-        material = self._terms.material[0 if kinds is None else kinds.take(index, axis)]
+        class_ids = self._coefficients.class_ids
+        material = self._coefficients.material[0 if class_ids is None else class_ids.take(index, axis)]
         return self._tables.temperature(state, material).astype(dtype)
 
     def cells(self, state: np.ndarray, indices: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """The offsets of some cells."""
-        kinds = self._terms.kinds
-        material = self._terms.material[0 if kinds is None else kinds.reshape(-1)[indices]]
+        class_ids = self._coefficients.class_ids
+        material = self._coefficients.material[0 if class_ids is None else class_ids.reshape(-1)[indices]]
         return self._tables.temperature(state, material).astype(dtype)
 
     def melted_fraction(self, state: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -63,12 +63,12 @@ class EnthalpyTemperatures:
 
     def _material(self, z: int) -> np.ndarray:
         """The material of each cell of a plane, or of all."""
-        kinds = self._terms.kinds
-        return np.asarray(self._terms.material[0 if kinds is None else kinds[z]])
+        class_ids = self._coefficients.class_ids
+        return np.asarray(self._coefficients.material[0 if class_ids is None else class_ids[z]])
 
     def _check_range(self, offsets: np.ndarray, material: np.ndarray) -> None:
         """Note each material of a plane, the first time that it leaves its range."""
-        for number, (low, high) in enumerate(self._terms.ranges):
+        for number, (low, high) in enumerate(self._coefficients.ranges):
             if number in self._out_of_range or not (isfinite(low) or isfinite(high)):
                 continue
             own = offsets if material.ndim == 0 else offsets[material == number]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class FieldCells(Protocol):
-    """The cells of a field, as `stencil.terms.StencilCoefficients` describes them."""
+    """The cells of a field, as `stencil.coefficients.StencilCoefficients` describes them."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -30,7 +30,7 @@ class FieldCells(Protocol):
         """(n,) heat capacity of one cell of each class, J/K."""
 
     @property
-    def kinds(self) -> np.ndarray | None:
+    def class_ids(self) -> np.ndarray | None:
         """(nz, ny, nx) class of each cell, or None where there is a single class."""
 
 

@@ -33,21 +33,21 @@ class WindowSource(NamedTuple):
     power: float
 
 
-def window_sources_of(deposits: Sequence[Sequence[WindowSource]], k: int) -> Sequence[WindowSource]:
+def window_sources_of(window_sources: Sequence[Sequence[WindowSource]], k: int) -> Sequence[WindowSource]:
     """Those of step k of a batch; none for steps beyond the last entry."""
-    return deposits[k] if k < len(deposits) else ()
+    return window_sources[k] if k < len(window_sources) else ()
 
 
-def window_heating_rate(deposits: Sequence[WindowSource], shape: tuple[int, int, int]) -> np.ndarray:
+def window_heating_rate(window_sources: Sequence[WindowSource], shape: tuple[int, int, int]) -> np.ndarray:
     """Heating rate of each cell of a field of `shape`, K/s, float64."""
     field = np.zeros(shape)
-    for each in deposits:
+    for each in window_sources:
         z, y, x = (slice(first, first + size) for first, size in zip(each.corner, each.rates.shape, strict=True))
         field[z, y, x] += each.rates
     return field
 
 
-def deposit(field: np.ndarray, corner: Corner, rates: np.ndarray, gain: float) -> None:
+def heat_window(field: np.ndarray, corner: Corner, rates: np.ndarray, gain: float) -> None:
     """Add gain * rates to a window of a field in place.
 
     field: (nz, ny, nx) in C order; corner: z, y, x of the window's first cell; rates: the window, in the field's type,
@@ -60,7 +60,7 @@ def deposit(field: np.ndarray, corner: Corner, rates: np.ndarray, gain: float) -
     if rates.size:
         threads = threads_for(rates.size)
         with limited(threads):
-            _deposit(field, *corner, rates, field.dtype.type(gain), threads)
+            _heat_window(field, *corner, rates, field.dtype.type(gain), threads)
 
 
 def require_inside(shape: tuple[int, ...], corner: Corner, window: tuple[int, ...]) -> None:
@@ -70,7 +70,7 @@ def require_inside(shape: tuple[int, ...], corner: Corner, window: tuple[int, ..
 
 
 @parallel_jit
-def _deposit(field, z0, y0, x0, rates, gain, parts):
+def _heat_window(field, z0, y0, x0, rates, gain, parts):
     nz, ny, nx = rates.shape
     rows = nz * ny
     for index in prange(parts):

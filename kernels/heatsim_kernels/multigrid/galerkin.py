@@ -9,8 +9,8 @@ operator is the Galerkin product P^T A P, with A written as a sum of g (T_i - T_
     any other pair i, j              g p_i p_j to each pair of coarse cells that i and j are interpolated from
 
 which makes 27 points of 7, and 27 of 27. Rows of P sum to one, so differences stay differences. What ties a cell to
-the outside goes to the coarse cells by P^T and is kept out of weights and conductances: a new time step or wall
-coefficient changes no more than that.
+the outside goes to the coarse cells by P^T and is kept out of weights and conductances: a new time step or boundary
+face coefficient changes no more than that.
 
 Conductances are a tuple of arrays: (gx, gy, gz) of the finest level, (a,) of the others, see `sweeps`. `build` makes
 the functions of a cell for either; a target says how they are inlined and how an array is read. Offsets are written

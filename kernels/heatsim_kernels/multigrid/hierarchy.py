@@ -14,7 +14,7 @@ has few cells and is solved by a dense inverse that is made once.
 Which cells of an axis a coarser level keeps, for any number of cells:
 
     no period, odd   C F C F C      every second cell is kept (C); the others (F) lie between two that are
-    no period, even  C F C F C C    and the last one: both ends are kept, so a wall is never interpolated
+    no period, even  C F C F C C    and the last one: both ends are kept, so a boundary face is never interpolated
     period, even     C F C F (C)    the last F lies between the last C and the first
     period, odd      C F C F C (C)
 

@@ -3,11 +3,11 @@
     (A T)_i = sum over the six faces of g (T_i - T_j)  +  s_i T_i        W, for T in K
 
     g   W/K, conductance of the face between two cells
-    s   W/K, what ties a cell to something given: walls, ambients, and heat capacity over time step
+    s   W/K, what ties a cell to something given: boundary faces, ambients, and heat capacity over time step
 
 A is symmetric, and positive definite as soon as one s is positive. Several materials, conductivity that depends on
 temperature, contact resistance, unequal cells, cells that are not solved: all of that is other numbers in g and s.
-A cell that is held exchanges nothing, and its row says s T = 0: the solver is to be asked for increments. Its s is
+A prescribed cell exchanges nothing, and its row says s T = 0: the solver is to be asked for increments. Its s is
 small, so that the solver's coarse grids, which cannot tell it from the cells around, are little affected.
 """
 
@@ -20,8 +20,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from heatsim_kernels.stencil.ambient_faces import AmbientFacePairs, ambient_face_pairs
+from heatsim_kernels.stencil.coefficients import StencilCoefficients
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
-from heatsim_kernels.stencil.terms import StencilCoefficients
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class Operator:
 
 class BoundaryCoupling(NamedTuple):
     """A face of the box, or an ambient: it passes g (a T + b) W to each cell beside it, with the a and b of `Forcing`.
-    An ambient is a wall inside the box; its a is -1 and its b its temperature.
+    An ambient is a boundary face inside the box; its a is -1 and its b its temperature.
 
     number: in the heat ledger, of the six FACES, then of the ambients; cells: (m,) int64 flat index of the cells
     beside it, each once; conductance: (m,) g from there, W/K; entries: (m,) int64 where the a and b of each stand:
-    among the wall values, and after these one an ambient.
+    among the boundary values, and after these one an ambient.
     """
 
     number: int
@@ -67,27 +67,33 @@ class BoundaryCoupling(NamedTuple):
     entries: np.ndarray
 
 
-def find_boundary_couplings(terms: StencilCoefficients) -> list[BoundaryCoupling]:
+def find_boundary_couplings(coefficients: StencilCoefficients) -> list[BoundaryCoupling]:
     """All couplings of a problem: the faces that are not closed, then the ambients that some cell touches."""
-    taps = ambient_face_pairs(terms)
-    faces = [_face(terms, number) for number in range(6) if not terms.closed[number]]
-    ambients = [_ambient(terms, taps, owner) for owner in range(terms.ledger_size - 6)]
+    pairs = ambient_face_pairs(coefficients)
+    faces = [_face(coefficients, number) for number in range(6) if not coefficients.closed[number]]
+    ambients = [_ambient(coefficients, pairs, owner) for owner in range(coefficients.ledger_size - 6)]
     return faces + [coupling for coupling in ambients if coupling.cells.size]
 
 
-def _face(terms: StencilCoefficients, number: int) -> BoundaryCoupling:
-    cells = boundary_cells(terms.shape, number)
-    kinds = np.zeros(cells.size, np.int64) if terms.kinds is None else terms.kinds.reshape(-1)[cells].astype(np.int64)
-    entries = np.arange(cells.size) if terms.wall_per_cell else kinds
-    return BoundaryCoupling(number, cells, terms.conductances()[number][kinds], terms.wall_offsets[number] + entries)
+def _face(coefficients: StencilCoefficients, number: int) -> BoundaryCoupling:
+    cells = boundary_cells(coefficients.shape, number)
+    class_ids = (
+        np.zeros(cells.size, np.int64)
+        if coefficients.class_ids is None
+        else coefficients.class_ids.reshape(-1)[cells].astype(np.int64)
+    )
+    entries = np.arange(cells.size) if coefficients.boundary_per_cell else class_ids
+    return BoundaryCoupling(
+        number, cells, coefficients.conductances()[number][class_ids], coefficients.boundary_offsets[number] + entries
+    )
 
 
-def _ambient(terms: StencilCoefficients, taps: AmbientFacePairs, owner: int) -> BoundaryCoupling:
+def _ambient(coefficients: StencilCoefficients, pairs: AmbientFacePairs, owner: int) -> BoundaryCoupling:
     """A cell with several faces to an ambient is there once."""
-    mine = taps.owners == owner
-    cells, face = np.unique(taps.cells[mine], return_inverse=True)
-    conductance = np.bincount(face, terms.conductances().reshape(-1)[taps.entries[mine]])
-    return BoundaryCoupling(6 + owner, cells, conductance, np.full(len(cells), terms.wall_size + owner))
+    mine = pairs.owners == owner
+    cells, face = np.unique(pairs.cells[mine], return_inverse=True)
+    conductance = np.bincount(face, coefficients.conductances().reshape(-1)[pairs.entries[mine]])
+    return BoundaryCoupling(6 + owner, cells, conductance, np.full(len(cells), coefficients.boundary_size + owner))
 
 
 class BoundaryHeat(Protocol):
@@ -128,13 +134,13 @@ class MultigridKernels(Protocol):
     def assign(self, target: Any, values: Any, /) -> None:
         """target = values, rounded to its type."""
 
-    def spread(self, values: np.ndarray, kinds: Any, shape: tuple[int, int, int], dtype: Any, /) -> Any:
+    def spread(self, values: np.ndarray, class_ids: Any, shape: tuple[int, int, int], dtype: Any, /) -> Any:
         """The values (n,) of the cell classes as a field."""
 
     def clear(self, field: Any, cells: np.ndarray, /) -> None:
         """Set some cells, by flat index, to 0."""
 
-    def deposit(self, field: Any, corner: tuple[int, int, int], rates: np.ndarray, gain: float, /) -> None:
+    def heat_window(self, field: Any, corner: tuple[int, int, int], rates: np.ndarray, gain: float, /) -> None:
         """Add gain * rates to a window of a field."""
 
     def extent(self, values: Any, chosen: Any = None, /) -> tuple[float, float]:

@@ -64,7 +64,7 @@ class Solver:
         self._faces = self.operator.gx, self.operator.gy, self.operator.gz
 
     def set_outside(self, s: Any) -> None:
-        """Take another `s` (another time step, other wall coefficients); far cheaper than another solver.
+        """Take another `s` (another time step, other boundary face coefficients); far cheaper than another solver.
 
         Of CUDA it is kept, not copied, where it is on the device already.
         """

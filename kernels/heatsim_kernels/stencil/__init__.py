@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from heatsim_kernels.field import Field
+    from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
     from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
-    from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
 ForcingT = TypeVar("ForcingT", contravariant=True)
 
@@ -27,7 +27,7 @@ class ExplicitStepper(Protocol[ForcingT]):
     dtype: np.dtype
 
     @property
-    def terms(self) -> StencilCoefficients:
+    def coefficients(self) -> StencilCoefficients:
         """The coefficients of the problem."""
 
     @property
@@ -38,47 +38,47 @@ class ExplicitStepper(Protocol[ForcingT]):
     def fused_steps(self) -> int:
         """Steps that a pass over memory takes, at most, so that fewer take as long; 1 where nothing depends on it."""
 
-    def advance(self, dt: float, steps: int, drive: ForcingT) -> None:
+    def advance(self, dt: float, steps: int, forcing: ForcingT) -> None:
         """Advance `steps` explicit Euler steps of `dt` seconds, with a sample of the field after each if it is tracked.
         With none, the kernels are only compiled and loaded."""
 
     def heat_entered(self) -> np.ndarray:
-        """Heat that has entered since the start through each of `terms.FACES`, then from each ambient, J."""
+        """Heat that has entered since the start through each of `coefficients.FACES`, then from each ambient, J."""
 
 
 class StageStepper(ExplicitStepper["Forcing"], Protocol):
     """An explicit stepper that takes the stages of Runge-Kutta methods, too."""
 
-    def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, drive: Forcing) -> None:
-        """Take stages number `first`, `first` + 1, ... of a step of `dt` seconds, each with its row of `drive`. Stage 0
-        begins a step from the field, and forgets one begun before. The field stays as it is until `accept`."""
+    def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, forcing: Forcing) -> None:
+        """Take stages number `first`, `first` + 1, ... of a step of `dt` seconds, each with its row of `forcing`. Stage
+        0 begins a step from the field, and forgets one begun before. The field stays as it is until `accept`."""
 
-    def defect(self, dt: float, rate: float, drive: Forcing) -> TrapezoidalDefect:
-        """The `TrapezoidalDefect` of the step whose stages were taken; `rate` is that of its first stage, `drive` that
-        of its end. Waits for the device."""
+    def defect(self, dt: float, rate: float, forcing: Forcing) -> TrapezoidalDefect:
+        """The `TrapezoidalDefect` of the step whose stages were taken; `rate` is that of its first stage, `forcing`
+        that of its end. Waits for the device."""
 
     def accept(self) -> None:
         """Make the last stage the field, and enter its heat in the ledger. The caller samples the field."""
 
 
-def _cpu(terms: StencilCoefficients, dtype: np.dtype) -> StageStepper:
+def _cpu(coefficients: StencilCoefficients, dtype: np.dtype) -> StageStepper:
     from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 
-    return CpuStepper(terms, dtype)
+    return CpuStepper(coefficients, dtype)
 
 
-def _temporal(terms: StencilCoefficients, dtype: np.dtype) -> StageStepper:
+def _temporal(coefficients: StencilCoefficients, dtype: np.dtype) -> StageStepper:
     from heatsim_kernels.stencil.cuda.stepper import CudaStepper
     from heatsim_kernels.stencil.ladder import register
 
-    return CudaStepper(terms, dtype, register, fused=True)
+    return CudaStepper(coefficients, dtype, register, fused=True)
 
 
 def _on_cuda(movement: str) -> Callable[[StencilCoefficients, np.dtype], StageStepper]:
-    def build(terms: StencilCoefficients, dtype: np.dtype) -> StageStepper:
+    def build(coefficients: StencilCoefficients, dtype: np.dtype) -> StageStepper:
         from heatsim_kernels.stencil.cuda.stepper import CudaStepper
 
-        return CudaStepper(terms, dtype, import_module(f".ladder.{movement}", __package__))
+        return CudaStepper(coefficients, dtype, import_module(f".ladder.{movement}", __package__))
 
     return build
 

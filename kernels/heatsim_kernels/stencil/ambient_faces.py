@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim_kernels.runtime.cpu.compilation import inlined
-from heatsim_kernels.stencil.terms import StencilCoefficients
+from heatsim_kernels.stencil.coefficients import StencilCoefficients
 
 BLOCKS = 64  # heat is summed in so many parts, for the same sums with any number of threads
 
@@ -22,17 +22,17 @@ class AmbientFacePairs(NamedTuple):
     entries: np.ndarray
 
 
-def ambient_face_pairs(terms: StencilCoefficients) -> AmbientFacePairs:
+def ambient_face_pairs(coefficients: StencilCoefficients) -> AmbientFacePairs:
     """The ambient faces of a problem, which may be none."""
-    if terms.taps is None:
+    if coefficients.ambient_faces is None:
         return AmbientFacePairs(*np.empty((4, 0), np.int64))
-    cells, faces, owners, _ = terms.taps
-    at = np.array(np.unravel_index(cells, terms.shape))
+    cells, faces, owners, _ = coefficients.ambient_faces
+    at = np.array(np.unravel_index(cells, coefficients.shape))
     axes, pair = 2 - faces // 2, np.arange(len(cells))
-    at[axes, pair] = (at[axes, pair] + np.where(faces % 2, 1, -1)) % np.array(terms.shape)[axes]
-    beyond = np.asarray(np.ravel_multi_index(tuple(at), terms.shape), np.int64)
-    kinds = 0 if terms.kinds is None else terms.kinds.reshape(-1)[cells]
-    return AmbientFacePairs(cells, beyond, owners, faces * np.int64(terms.kind_count) + kinds)
+    at[axes, pair] = (at[axes, pair] + np.where(faces % 2, 1, -1)) % np.array(coefficients.shape)[axes]
+    beyond = np.asarray(np.ravel_multi_index(tuple(at), coefficients.shape), np.int64)
+    class_ids = 0 if coefficients.class_ids is None else coefficients.class_ids.reshape(-1)[cells]
+    return AmbientFacePairs(cells, beyond, owners, faces * np.int64(coefficients.class_count) + class_ids)
 
 
 @inlined

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim_kernels.stencil.terms import StencilCoefficients
+from heatsim_kernels.stencil.coefficients import StencilCoefficients
 
 
 class LedgerFaces(NamedTuple):
@@ -18,15 +18,18 @@ class LedgerFaces(NamedTuple):
     starts: np.ndarray
 
 
-def ledger_of(terms: StencilCoefficients) -> LedgerFaces:
+def ledger_of(coefficients: StencilCoefficients) -> LedgerFaces:
     """The ledger of a problem."""
-    cells = [np.empty(0, np.int64) if terms.closed[face] else boundary_cells(terms.shape, face) for face in range(6)]
+    cells = [
+        np.empty(0, np.int64) if coefficients.closed[face] else boundary_cells(coefficients.shape, face)
+        for face in range(6)
+    ]
     faces = [np.full(len(each), face, np.uint8) for face, each in enumerate(cells)]
-    if terms.taps is not None:
-        for owner in range(terms.taps.ambients):
-            chosen = terms.taps.owners == owner
-            cells.append(np.asarray(terms.taps.cells[chosen], np.int64))
-            faces.append(np.asarray(terms.taps.faces[chosen], np.uint8))
+    if coefficients.ambient_faces is not None:
+        for owner in range(coefficients.ambient_faces.ambients):
+            chosen = coefficients.ambient_faces.owners == owner
+            cells.append(np.asarray(coefficients.ambient_faces.cells[chosen], np.int64))
+            faces.append(np.asarray(coefficients.ambient_faces.faces[chosen], np.uint8))
     starts = np.concatenate(([0], np.cumsum([len(each) for each in cells])))
     return LedgerFaces(np.concatenate(cells), np.concatenate(faces), starts)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim_kernels.stencil.terms import StencilCoefficients
+from heatsim_kernels.stencil.coefficients import StencilCoefficients
 
 
 class _Places(NamedTuple):
@@ -18,16 +18,16 @@ class _Places(NamedTuple):
     upper: bool
 
 
-def stable_step(terms: StencilCoefficients, wall_a: np.ndarray) -> float:
+def stable_step(coefficients: StencilCoefficients, boundary_a: np.ndarray) -> float:
     """Return min over cells of heat capacity / sum of face conductances, in s; infinite if no heat moves at all.
 
     A boundary face with the ghost value T + (a*T + b) conducts -a times its exchange rate. At this step the new value
     of a cell is a mean of old values and boundary data without a negative weight (Patankar, Numerical Heat Transfer and
-    Fluid Flow, 1980, section 4.3). wall_a: (wall_size,), the least value of a that the run will see. Prescribed cells
-    set no limit.
+    Fluid Flow, 1980, section 4.3). boundary_a: (boundary_size,), the least value of a that the run will see. Prescribed
+    cells set no limit.
     """
-    along = (_places(n, wraps) for n, wraps in zip(terms.shape, terms.periodic[::-1], strict=True))
-    fastest = max(_fastest_rate(terms, wall_a, places) for places in product(*along))
+    along = (_places(n, wraps) for n, wraps in zip(coefficients.shape, coefficients.periodic[::-1], strict=True))
+    fastest = max(_fastest_rate(coefficients, boundary_a, places) for places in product(*along))
     return 1.0 / fastest if fastest > 0 else float("inf")
 
 
@@ -40,23 +40,27 @@ def _places(n: int, wraps: bool) -> list[_Places]:
     return ends if n == 2 else [*ends, _Places(slice(1, n - 1), False, False)]
 
 
-def _fastest_rate(terms: StencilCoefficients, wall_a: np.ndarray, places: tuple[_Places, ...]) -> float:
+def _fastest_rate(coefficients: StencilCoefficients, boundary_a: np.ndarray, places: tuple[_Places, ...]) -> float:
     """The largest sum of exchange rates of the cells at places along z, y, x, 1/s."""
     box = tuple(each.cells for each in places)
-    _, ny, nx = terms.shape
-    if terms.wall_per_cell and any(each.lower or each.upper for each in places):
+    _, ny, nx = coefficients.shape
+    if coefficients.boundary_per_cell and any(each.lower or each.upper for each in places):
         z, y, x = np.ogrid[box]
-        classes = np.zeros((1, 1, 1), np.uint8) if terms.kinds is None else terms.kinds[box]
+        classes = np.zeros((1, 1, 1), np.uint8) if coefficients.class_ids is None else coefficients.class_ids[box]
         at = z * ny + y, z * nx + x, y * nx + x
     else:
-        classes = np.zeros(1, np.int64) if terms.kinds is None else _classes_in(terms.kinds[box], terms.kind_count)
+        classes = (
+            np.zeros(1, np.int64)
+            if coefficients.class_ids is None
+            else _classes_in(coefficients.class_ids[box], coefficients.class_count)
+        )
         at = classes, classes, classes
     total = np.zeros(1)
     for axis, (beside, entries) in enumerate(zip(places[::-1], at, strict=True)):
         lower, upper = (
-            -wall_a[terms.wall_offsets[face] + entries] * terms.rates[classes, face]
+            -boundary_a[coefficients.boundary_offsets[face] + entries] * coefficients.rates[classes, face]
             if bounded
-            else terms.rates[classes, face]
+            else coefficients.rates[classes, face]
             for face, bounded in ((2 * axis, beside.lower), (2 * axis + 1, beside.upper))
         )
         total = total + (lower + upper)

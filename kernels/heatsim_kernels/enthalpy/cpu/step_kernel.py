@@ -31,7 +31,7 @@ LEDGER_BLOCKS = 64  # an account is summed in so many parts, whatever the number
 
 functions = cell.build(inlined, called)
 phi_of, passing, new_value, segment = functions.phi, functions.passing, functions.new_value, functions.segment
-at_boundary = functions.at_wall
+at_boundary = functions.at_boundary
 
 
 class ForcingRows(NamedTuple):
@@ -80,7 +80,7 @@ def advance(u, v, steps, tiles, scratch, pitch, box, medium, boundary, heat, row
         gain = rows.gains[min(step, rows.gains.size - 1)]
         for index in prange(threads):
             thread = np.int64(index)  # prange counts in unsigned numbers
-            m, w = pointed(medium), walls_from(boundary, boundary_start)
+            m, w = pointed(medium), boundary_from(boundary, boundary_start)
             h = EnthalpySources(pointer(heat.table), heat_start, heat.dt, heat.has_field, pointer(heat.field), gain)
             own, found, zeros = (
                 row_pointer(scratch, thread),
@@ -110,11 +110,11 @@ def pointed(m):
     tables = pointer(m.potentials), pointer(m.temperatures), pointer(m.resistivities), m.segments
     faces = pointer(m.material), pointer(m.links), pointer(m.numbers)
     look = m.scale, m.shift, m.t_scale, m.t_shift, m.last, m.zero, m.half, m.one, m.four
-    return EnthalpyMedium(*look, *tables, *faces, m.uniform, m.several, pointer(m.kinds))
+    return EnthalpyMedium(*look, *tables, *faces, m.uniform, m.several, pointer(m.class_ids))
 
 
 @inlined
-def walls_from(w, start):
+def boundary_from(w, start):
     """The boundary with pointers in place of arrays, from a row of values on."""
     values, offsets, closed = pointer(w.values), pointer(w.offsets), pointer(w.closed)
     places = values, start, w.size, offsets, closed, w.per_cell
@@ -128,7 +128,7 @@ def _enter_boundary_heat(differences, block, ledger, medium):
     for face in range(6):
         first, size = starts[face], starts[face + 1] - starts[face]
         for entry in range(first + size * block // LEDGER_BLOCKS, first + size * (block + 1) // LEDGER_BLOCKS):
-            cell_class = np.int64(medium.kinds[cells[entry]]) if medium.several != 0 else 0
+            cell_class = np.int64(medium.class_ids[cells[entry]]) if medium.several != 0 else 0
             rate = medium.numbers[(cell_class * 6 + face) * NUMBERS]
             entered[face, block] += capacity[cell_class] * (np.float64(rate) * np.float64(differences[entry]))
 
@@ -142,7 +142,7 @@ def _enter_ambient_heat(field, block, ledger, box, medium, boundary):
         for entry in range(first + size * block // LEDGER_BLOCKS, first + size * (block + 1) // LEDGER_BLOCKS):
             i = cells[entry]
             x, y, z = i % box.nx, i // box.nx % box.ny, i // (box.nx * box.ny)
-            cell_class = np.int64(medium.kinds[i]) if medium.several != 0 else 0
+            cell_class = np.int64(medium.class_ids[i]) if medium.several != 0 else 0
             potential = phi_of(field[i], np.int64(medium.material[cell_class]) * medium.segments, medium)
             face = np.int64(faces[entry])
             rate, difference = passing(field, i, x, y, z, face, cell_class, potential, box, medium, boundary)
@@ -200,7 +200,7 @@ def _find_differences(u, i, y, z, beside, box, medium, boundary, known):
 
 @inlined
 def _find_difference(u, i, face, position, medium, boundary, known):
-    cell_class = np.int64(medium.kinds[i]) if medium.several != 0 else np.int64(0)
+    cell_class = np.int64(medium.class_ids[i]) if medium.several != 0 else np.int64(0)
     found = at_boundary(u[i], cell_class, np.int64(face), position, medium, boundary)
     known.values[known.starts[face] + position] = found
 
@@ -232,7 +232,7 @@ def _advance_boundary_row(out, u, n, c, sides, medium, heat, i):
     (ym, ym0), (yp, yp0), (zm, zm0), (zp, zp0) = sides
     for x in range(n):
         here = load(c, x)
-        cell_class = np.int64(load(medium.kinds, i + x)) if medium.several != 0 else np.int64(0)
+        cell_class = np.int64(load(medium.class_ids, i + x)) if medium.several != 0 else np.int64(0)
         value = _with_sources(x, load(u, x), heat, i, cell_class)
         in_x = load(c, x - 1) - here, load(c, x + 1) - here
         in_y = load(ym, x) - load(ym0, x), load(yp, x) - load(yp0, x)
@@ -247,7 +247,7 @@ def _advance_ends(v, u, i, y, z, c, sides, beside_x, box, medium, heat, known):
     for end in range(2):
         if beside_x[end]:
             x = (box.nx - 1) * end
-            cell_class = np.int64(medium.kinds[i + x]) if medium.several != 0 else np.int64(0)
+            cell_class = np.int64(medium.class_ids[i + x]) if medium.several != 0 else np.int64(0)
             left, right = c[x - 1] - c[x], c[x + 1] - c[x]
             if beside_x[0] and x == 0:
                 left = known.values[known.starts[0] + z * box.ny + y]
@@ -307,8 +307,8 @@ def _run(i, x, n, medium):
     than MIN_RUN: the end of a stretch of several classes, and -1."""
     if medium.several == 0:
         return n, 0
-    cell_class, end = medium.kinds[i + x], x + 1
-    while end < n and medium.kinds[i + end] == cell_class:
+    cell_class, end = medium.class_ids[i + x], x + 1
+    while end < n and medium.class_ids[i + end] == cell_class:
         end += 1
     if end - x < MIN_RUN:
         return min(n, x + STRETCH), -1
@@ -327,7 +327,7 @@ def _look_up_row(u, n, out, medium, i):
                 store(out, x, _potential(load(u, x), row, medium))
         else:
             for x in range(first, end):
-                row = np.int64(load(medium.material, np.int64(load(medium.kinds, i + x)))) * medium.segments
+                row = np.int64(load(medium.material, np.int64(load(medium.class_ids, i + x)))) * medium.segments
                 store(out, x, _potential(load(u, x), row, medium))
 
 
@@ -360,7 +360,7 @@ def _advance_row(out, u, n, potentials, pitch, medium, heat, i):
                 store(out, x, _from_differences(x, value, c, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp))
         else:
             for x in range(first, end):
-                cell_class = np.int64(load(medium.kinds, i + x))
+                cell_class = np.int64(load(medium.class_ids, i + x))
                 f = shifted(numbers, 6 * NUMBERS * cell_class)
                 value = _with_sources(x, load(u, x), heat, i, cell_class)
                 lower = load(f, 0), load(f, NUMBERS), load(f, 2 * NUMBERS)
@@ -395,5 +395,5 @@ def temperatures(u, out, medium, parts):
     for index in prange(parts):
         part, m = np.int64(index), pointed(medium)  # prange counts in unsigned numbers
         for i in range(part * u.size // parts, (part + 1) * u.size // parts):
-            cell_class = np.int64(medium.kinds[i]) if medium.several != 0 else np.int64(0)
+            cell_class = np.int64(medium.class_ids[i]) if medium.several != 0 else np.int64(0)
             out[i] = temperature(u[i], np.int64(medium.material[cell_class]) * medium.segments, m)

@@ -14,13 +14,13 @@ from heatsim_kernels.enthalpy.cell import NUMBERS
 from heatsim_kernels.enthalpy.cuda.cell import functions, item
 from heatsim_kernels.field.cuda.block_reduction import add, block_reduction
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
-from heatsim_kernels.stencil.terms import FACES
+from heatsim_kernels.stencil.coefficients import FACES
 
 BLOCKS = 2 if SIMULATED else 512  # of an account: many, because each waits for memory between its few rounds
 THREADS = 4 if SIMULATED else 128  # of a block: five such blocks share the registers of a multiprocessor in float64
 BOUNDARY_ACCOUNTS = len(FACES)  # accounts of the ledger for the faces of the box, the first ones; then the ambients
 
-at_wall, passing, phi = functions.at_wall, functions.passing, functions.phi
+at_boundary, passing, phi = functions.at_boundary, functions.passing, functions.phi
 block_sum = block_reduction(add, THREADS)
 
 
@@ -38,10 +38,10 @@ def build(variant):
         entry = start + int64(cuda.blockIdx.x) * THREADS + int64(cuda.threadIdx.x)
         while entry < end:
             i = item(cells, entry)
-            cell_class = int64(item(medium.kinds, i)) if medium.several != 0 else int64(0)
+            cell_class = int64(item(medium.class_ids, i)) if medium.several != 0 else int64(0)
             if account < BOUNDARY_ACCOUNTS:
                 rate = item(medium.numbers, (cell_class * 6 + account) * NUMBERS)
-                difference = at_wall(item(u, i), cell_class, account, entry - start, medium, boundary)
+                difference = at_boundary(item(u, i), cell_class, account, entry - start, medium, boundary)
                 differences[uint64(entry)] = difference
             else:
                 face, row, nx, ny = int64(item(faces, entry)), uint32(uint32(i) // uint32(box.nx)), box.nx, box.ny

@@ -249,7 +249,7 @@ def build_temperatures(variant):
     def temperatures(u, out, medium):
         i = uint64(cuda.blockIdx.x) * uint64(TEMPERATURE_THREADS) + uint64(cuda.threadIdx.x)
         if i < uint64(u.size):
-            cell_class = int64(medium.kinds[i]) if medium.several != 0 else int64(0)
+            cell_class = int64(medium.class_ids[i]) if medium.several != 0 else int64(0)
             out[i] = temperature(u[i], int64(medium.material[cell_class]) * medium.segments, medium)
 
     return temperatures

@@ -69,7 +69,7 @@ def _new_value(configuration: EnthalpyConfiguration):
 
     @inlined
     def new_value(u, i, x, y, z, shape, rates, medium, boundary, heat):
-        one, here, cell_class = uint32(1), constant(u, i), uint32(constant(medium.kinds, i))
+        one, here, cell_class = uint32(1), constant(u, i), uint32(constant(medium.class_ids, i))
         beside, links = _read_neighbours(u, around(i, x, y, z, shape)), _links(medium, cell_class)
         rate = rates_of_class(rates, cell_class)
         row = line_of_class(medium, cell_class)
@@ -150,11 +150,11 @@ def grid(cells: int) -> tuple[int, int, int]:
     return -(-cells // THREADS), 1, 1
 
 
-def cells_of(terms: NonlinearCoefficients) -> np.ndarray:
+def cells_of(coefficients: NonlinearCoefficients) -> np.ndarray:
     """(m,) uint32: the flat indices of the cells with another material beside them."""
-    beside = has_others(terms)
-    if terms.kinds is None or not beside.any():
+    beside = has_others(coefficients)
+    if coefficients.class_ids is None or not beside.any():
         return np.empty(0, np.uint32)
-    size = terms.kinds[0].size
-    found = [number * size + np.flatnonzero(beside[plane]) for number, plane in enumerate(terms.kinds)]
+    size = coefficients.class_ids[0].size
+    found = [number * size + np.flatnonzero(beside[plane]) for number, plane in enumerate(coefficients.class_ids)]
     return np.concatenate(found).astype(np.uint32)

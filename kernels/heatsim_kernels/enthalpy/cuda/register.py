@@ -289,11 +289,11 @@ def _classes(configuration, count):
 
     @inlined
     def packed_at(medium, i):
-        return load_packed(medium.kinds, uint64(i)) if several else nothing
+        return load_packed(medium.class_ids, uint64(i)) if several else nothing
 
     @inlined
     def classes_of(packed, medium):
-        return unpack(packed, medium.kinds) if several else nothing
+        return unpack(packed, medium.class_ids) if several else nothing
 
     return packed_at, classes_of
 

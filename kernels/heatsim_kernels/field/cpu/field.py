@@ -32,7 +32,7 @@ class CpuField:
         self.now = padded(prod(self.shape), self.dtype if stored_dtype is None else np.dtype(stored_dtype))
         self._next: np.ndarray | None = None
         self._capacity = cells.capacity
-        self._kinds = None if cells.kinds is None else np.ascontiguousarray(cells.kinds)
+        self._class_ids = None if cells.class_ids is None else np.ascontiguousarray(cells.class_ids)
         self._temperatures = temperatures or DirectTemperatures()
         self._statistics: CpuTimeStatistics | None = None
 
@@ -89,7 +89,7 @@ class CpuField:
 
     def stored(self) -> float:
         """Return the heat over that at the reference temperature, J."""
-        return weighted_sum(self.state(), self._capacity, self._kinds)
+        return weighted_sum(self.state(), self._capacity, self._class_ids)
 
     def is_finite(self) -> bool:
         """Return whether every value is a finite number."""

@@ -1,4 +1,4 @@
-"""CPU: the sum of a field, each cell weighted by its kind, in float64 whatever the field.
+"""CPU: the sum of a field, each cell weighted by its class, in float64 whatever the field.
 
 With the heat capacities this is the stored energy; a sum that is not finite betrays a field that is not. Rows are
 summed first, then blocks of rows, then all, always in that order: the same field always gives the same number.
@@ -16,35 +16,35 @@ from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 BLOCKS = 256
 
 
-def weighted_sum(field: np.ndarray, weights: np.ndarray, kinds: np.ndarray | None) -> float:
-    """Sum over the cells of weights[kind] * value; `kinds` (nz, ny, nx), or None where weights[0] serves all."""
+def weighted_sum(field: np.ndarray, weights: np.ndarray, class_ids: np.ndarray | None) -> float:
+    """Sum over the cells of weights[class] * value; `class_ids` (nz, ny, nx), or None where weights[0] serves all."""
     rows = field.reshape(-1, field.shape[2])
     blocks = np.zeros(min(BLOCKS, len(rows)))
     with limited(threads_for(field.size)):
-        _block_sums(rows, None if kinds is None else kinds.reshape(rows.shape), weights, blocks)
+        _block_sums(rows, None if class_ids is None else class_ids.reshape(rows.shape), weights, blocks)
     return float(blocks.sum())
 
 
 @parallel_jit
-def _block_sums(rows, kinds, weights, blocks):
+def _block_sums(rows, class_ids, weights, blocks):
     """blocks (m,): sum of the m-th part of the rows."""
     count = blocks.size
     for block in prange(count):
         for index in range(block * rows.shape[0] // count, (block + 1) * rows.shape[0] // count):
             row = np.int64(index)  # prange counts in unsigned numbers
-            blocks[block] += _sum(row_pointer(rows, row), row_pointer(kinds, row), pointer(weights), rows.shape[1])
+            blocks[block] += _sum(row_pointer(rows, row), row_pointer(class_ids, row), pointer(weights), rows.shape[1])
 
 
 @inlined_sum
-def _sum(row, kinds, weights, n):
+def _sum(row, class_ids, weights, n):
     total = 0.0
     for x in range(n):
-        total += _weight(kinds, weights, x) * np.float64(load(row, x))
+        total += _weight(class_ids, weights, x) * np.float64(load(row, x))
     return total
 
 
 @inlined
-def _weight(kinds, weights, x):
-    if kinds is None:
+def _weight(class_ids, weights, x):
+    if class_ids is None:
         return load(weights, 0)
-    return load(weights, np.int64(load(kinds, x)))
+    return load(weights, np.int64(load(class_ids, x)))

@@ -23,7 +23,7 @@ CHECKED_PLANE_STRIDE = 8
 class CudaField:
     """A `Field` on the GPU. Steps write `next` and call `swap`; `next` takes memory from its first use on.
 
-    kinds: the class of each cell, flat, on the GPU; one element where there is a single class.
+    class_ids: the class of each cell, flat, on the GPU; one element where there is a single class.
     """
 
     device = "cuda"
@@ -41,8 +41,8 @@ class CudaField:
         size = prod(self.shape)
         self.now = empty(size, self._stored_dtype)
         self._next: Array | None = None
-        self._several = cells.kinds is not None
-        self.kinds = on_device(np.zeros(1, np.uint8) if cells.kinds is None else cells.kinds.reshape(-1))
+        self._several = cells.class_ids is not None
+        self.class_ids = on_device(np.zeros(1, np.uint8) if cells.class_ids is None else cells.class_ids.reshape(-1))
         self._capacity, self._one = on_device(np.asarray(cells.capacity, np.float64)), on_device(np.ones(1))
         self._temperatures = temperatures or DirectTemperatures()
         self._partial_sums = empty(field_sums.BLOCKS, np.float64)
@@ -186,6 +186,6 @@ class CudaField:
         return rounded
 
     def _start_sum(self, weights: Array, several: bool) -> None:
-        args = (self.now, self.kinds, weights, self._partial_sums)
+        args = (self.now, self.class_ids, weights, self._partial_sums)
         summing = kernel(field_sums.build, several, args)
         summing((field_sums.BLOCKS, 1, 1), (THREADS, 1, 1), args)

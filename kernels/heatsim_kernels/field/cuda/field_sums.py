@@ -14,24 +14,24 @@ BLOCKS = 2 if SIMULATED else 1024
 
 
 def build(several):
-    """The kernel (u, kinds, weights, partial), on (BLOCKS, THREADS): partial (BLOCKS,) sums of weights[kind] * u; where
-    there are not `several` kinds, all cells are of kind 0."""
+    """The kernel (u, class_ids, weights, partial), on (BLOCKS, THREADS): partial (BLOCKS,) sums of weights[class] * u;
+    where there are not `several` classes, all cells are of class 0."""
 
     @inlined
-    def weighted(u, kinds, weights, i):
-        return weights[kinds[i] if several else 0] * float64(u[i])
+    def weighted(u, class_ids, weights, i):
+        return weights[class_ids[i] if several else 0] * float64(u[i])
 
-    def weighted_sum(u, kinds, weights, partial):
+    def weighted_sum(u, class_ids, weights, partial):
         total, n, apart = float64(0.0), uint64(u.size), uint64(BLOCKS * THREADS)
         i = uint64(cuda.blockIdx.x * THREADS + cuda.threadIdx.x)
         while i + uint64(3) * apart < n:  # four loads under way at once: one waits for memory most of the time
-            one, two = weighted(u, kinds, weights, i), weighted(u, kinds, weights, i + apart)
+            one, two = weighted(u, class_ids, weights, i), weighted(u, class_ids, weights, i + apart)
             i += uint64(2) * apart
-            three, four = weighted(u, kinds, weights, i), weighted(u, kinds, weights, i + apart)
+            three, four = weighted(u, class_ids, weights, i), weighted(u, class_ids, weights, i + apart)
             i += uint64(2) * apart
             total += (one + two) + (three + four)
         while i < n:
-            total += weighted(u, kinds, weights, i)
+            total += weighted(u, class_ids, weights, i)
             i += apart
         total = block_sum(total)
         if cuda.threadIdx.x == 0:

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from heatsim_kernels.field.cuda.window_source import deposit
+from heatsim_kernels.field.cuda.window_source import heat_window
 from heatsim_kernels.field.window_source import WindowSource, window_sources_of
 from heatsim_kernels.runtime.cuda.arrays import Array, Upload
 
-Deposits = Sequence[Sequence[WindowSource]]
+WindowSources = Sequence[Sequence[WindowSource]]
 
 
 class WindowSourceBatches:
@@ -22,13 +22,13 @@ class WindowSourceBatches:
     def __init__(self, shape: tuple[int, int, int], dtype: np.dtype) -> None:
         self._shape, self._dtype = shape, dtype
         self._upload, self._room = Upload(), 0
-        self._deposits: Deposits = ()
+        self._window_sources: WindowSources = ()
         self._rates: Array | None = None
 
-    def send(self, deposits: Deposits) -> None:
+    def send(self, window_sources: WindowSources) -> None:
         """Send the rates of a batch. The caller must have waited for the launches before last, as for an `Upload`."""
-        self._deposits = deposits
-        rates = [each.rates.reshape(-1) for step in deposits for each in step]
+        self._window_sources = window_sources
+        rates = [each.rates.reshape(-1) for step in window_sources for each in step]
         if not rates:
             return
         needed = sum(each.size for each in rates)
@@ -40,8 +40,8 @@ class WindowSourceBatches:
 
     def add(self, u: Array, k: int, gain: float) -> None:
         """Heat the windows of step k in a field, flat; gain: s. Returns at once."""
-        start = sum(each.rates.size for step in self._deposits[:k] for each in step)
-        for each in window_sources_of(self._deposits, k):
+        start = sum(each.rates.size for step in self._window_sources[:k] for each in step)
+        for each in window_sources_of(self._window_sources, k):
             assert self._rates is not None
-            deposit(u, self._shape, each.corner, self._rates, start, each.rates.shape, gain)
+            heat_window(u, self._shape, each.corner, self._rates, start, each.rates.shape, gain)
             start += each.rates.size

@@ -1,4 +1,4 @@
-"""CUDA: heat added to a window of a field, the twin of `deposit` and of the same bits.
+"""CUDA: heat added to a window of a field, the twin of `heat_window` and of the same bits.
 
     window, flat:  t0 t1 t2 ... t31 | t32 ...      a thread adds to one cell; the threads of a warp take cells that lie
     field:         u[place of the thread's cell]   side by side in x, row after row of the window
@@ -27,7 +27,7 @@ def build(variant):
     """The kernel `(u, first, row_stride, plane_stride, rates, start, window, gain)`: u is the flat field, `first` its
     first cell in the window, `start` the window's first rate, `window` (cells, of a plane, of a row), all uint64."""
 
-    def deposit(u, first, row_stride, plane_stride, rates, start, window, gain):
+    def heat_window(u, first, row_stride, plane_stride, rates, start, window, gain):
         cells, plane, row = window
         i = uint64(cuda.blockIdx.x) * uint64(THREADS) + uint64(cuda.threadIdx.x)
         if i < cells:
@@ -37,10 +37,10 @@ def build(variant):
             at = first + z * plane_stride + y * row_stride + (left - y * row)
             u[at] = fma(gain, rates[start + i], u[at])
 
-    return deposit
+    return heat_window
 
 
-def deposit(
+def heat_window(
     u: Array, shape: tuple[int, int, int], corner: Corner, rates: Array, start: int, window: Corner, gain: float
 ) -> None:
     """Launch the addition of gain * rates to a window of a field in place.

@@ -13,7 +13,7 @@ import numpy as np
 from numba import prange
 
 from heatsim_kernels.field.cpu.weighted_sum import weighted_sum
-from heatsim_kernels.field.window_source import deposit
+from heatsim_kernels.field.window_source import heat_window
 from heatsim_kernels.multigrid.cpu.sweeps import sweep
 from heatsim_kernels.multigrid.cpu.transfers import galerkin, interpolate, interpolation, restrict, strong_cells
 from heatsim_kernels.multigrid.hierarchy import LATER, Shape
@@ -71,14 +71,14 @@ def multiply(matrix: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
 PART = 2**17  # cells that a thread spreads at once
 
 
-def spread(values: np.ndarray, kinds: np.ndarray | None, shape: Shape, dtype: np.dtype) -> np.ndarray:
-    """The values (n,) of the kinds, rounded to `dtype`, as a field; values[0] where there are no kinds."""
+def spread(values: np.ndarray, class_ids: np.ndarray | None, shape: Shape, dtype: np.dtype) -> np.ndarray:
+    """The values (n,) of the cell classes, rounded to `dtype`, as a field; values[0] where there are no classes."""
     out = padded(int(np.prod(shape)), dtype)
     table = np.asarray(values, dtype)
-    if kinds is None:
+    if class_ids is None:
         out[:] = table[0]
         return out.reshape(shape)
-    flat = kinds.reshape(-1)
+    flat = class_ids.reshape(-1)
 
     def part(first: int) -> None:
         here = slice(first, first + PART)
@@ -276,7 +276,6 @@ __all__ = [
     "assign",
     "clear",
     "conductances",
-    "deposit",
     "direction",
     "dot",
     "dots",
@@ -284,6 +283,7 @@ __all__ = [
     "field",
     "galerkin",
     "get",
+    "heat_window",
     "interpolate",
     "interpolation",
     "largest",

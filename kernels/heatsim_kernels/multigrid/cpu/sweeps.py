@@ -5,9 +5,9 @@ Two stencils. The finest level has the six faces of the cells; coarser ones coup
     seven points: gx, gy, gz (nz, ny, nx)        twenty-seven points: a (nz, ny, 13, nx), one row for each of the 13
     of the face to the next cell up              neighbours that come later in memory; the other 13 keep theirs
 
-Every index wraps; at a wall the conductance that leads round the grid is zero. So no row and no cell is special, but
-for the two ends of a row, whose neighbours are not beside them. All is written in differences, g (T_i - T_j), so a
-constant field gives exactly nothing where no heat leaves the grid.
+Every index wraps; at a boundary face the conductance that leads round the grid is zero. So no row and no cell is
+special, but for the two ends of a row, whose neighbours are not beside them. All is written in differences, g (T_i -
+T_j), so a constant field gives exactly nothing where no heat leaves the grid.
 
 A pass over n cells of the seven points moves 28 n bytes in float32 (four conductances, two fields read, one written),
 one of the 27 points 68 n, on an eighth as many cells.

@@ -50,12 +50,12 @@ class CudaValues:
     """Values of a grid: `flat`, an `Array` of one dimension, and its shape."""
 
     __array_ufunc__ = None  # NumPy's numbers leave arithmetic with these values to them
-    __slots__ = ("counts", "dtype", "flat", "kind", "shape")
+    __slots__ = ("counts", "dtype", "dtype_name", "flat", "shape")
 
     def __init__(self, shape: tuple[int, ...], flat: Array) -> None:
         self.shape, self.flat, self.dtype = tuple(shape), flat, flat.dtype
         self.counts = tuple(map(np.uint32, self.shape))  # as kernels are given it
-        self.kind = _name(self.dtype)
+        self.dtype_name = _name(self.dtype)
 
     @property
     def size(self) -> int:
@@ -68,13 +68,13 @@ class CudaValues:
 
     def fill(self, value: float) -> CudaValues:
         """Set all items to a number; returns the field."""
-        over_all(build_fill, self.kind, self.size, (self.flat, self.dtype.type(value)))
+        over_all(build_fill, self.dtype_name, self.size, (self.flat, self.dtype.type(value)))
         return self
 
     def put(self, other: CudaValues) -> CudaValues:
         """Take over the values of another field, rounded to the type of this one; returns this one."""
-        kinds = other.kind, self.kind
-        over_all(build_copy, kinds, self.size, (other.flat, self.flat))
+        dtype_names = other.dtype_name, self.dtype_name
+        over_all(build_copy, dtype_names, self.size, (other.flat, self.flat))
         return self
 
     def __add__(self, other: CudaValues | float) -> CudaValues:
@@ -92,8 +92,8 @@ class CudaValues:
         if not isinstance(other, CudaValues):
             return _linear(other, self, 0.0, None)
         out = room(self.shape, np.float64)
-        kinds = self.kind, other.kind
-        over_all(build_product, kinds, self.size, (self.flat, other.flat, out.flat))
+        dtype_names = self.dtype_name, other.dtype_name
+        over_all(build_product, dtype_names, self.size, (self.flat, other.flat, out.flat))
         return out
 
     __rmul__ = __mul__
@@ -107,7 +107,7 @@ def _linear(a: float, x: CudaValues, b: float, y: CudaValues | None) -> CudaValu
     out = room(x.shape, np.float64)
     other = x if y is None else y
     args = (np.float64(a), x.flat, np.float64(b), other.flat, out.flat)
-    over_all(build_linear, (y is not None, x.kind, other.kind), x.size, args)
+    over_all(build_linear, (y is not None, x.dtype_name, other.dtype_name), x.size, args)
     return out
 
 
@@ -133,7 +133,7 @@ def stride():
     return uint64(cuda.gridDim.x) * uint64(THREADS)
 
 
-def build_fill(kind):
+def build_fill(dtype_name):
     """The kernel `(out, value)`: out = value."""
 
     def fill(out, value):
@@ -145,7 +145,7 @@ def build_fill(kind):
     return fill
 
 
-def build_copy(kinds):
+def build_copy(dtype_names):
     """The kernel `(source, out)`: out = source."""
 
     def copy(source, out):
@@ -170,7 +170,7 @@ def build_linear(variant):
     return linear
 
 
-def build_product(kinds):
+def build_product(dtype_names):
     """The kernel `(x, y, out)` in float64: out = x y."""
 
     def product(x, y, out):

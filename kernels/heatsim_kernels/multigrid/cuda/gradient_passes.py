@@ -24,7 +24,7 @@ from heatsim_kernels.runtime.cuda.vector_access import constant
 block_largest = block_reduction(lambda a, b: max(a, b))
 
 
-def build_dot(kinds):
+def build_dot(dtype_names):
     """The kernel `(x, y, sums)`: sums (blocks, 1) of x y."""
 
     def dot(x, y, sums):
@@ -147,8 +147,8 @@ def _sums(build, variant, items, args, columns):
 
 def dot(x: CudaValues, y: CudaValues) -> float:
     """x . y, float64."""
-    kinds = x.kind, y.kind
-    return float(_sums(build_dot, kinds, x.size, (x.flat, y.flat), 1).sum())
+    dtype_names = x.dtype_name, y.dtype_name
+    return float(_sums(build_dot, dtype_names, x.size, (x.flat, y.flat), 1).sum())
 
 
 def step(
@@ -175,7 +175,7 @@ def extent_and_sum(x: CudaValues, chosen: CudaValues | None = None) -> tuple[flo
     """The least and the largest item, and the sum, or of the items `chosen` by not being 0; not numbers where one item
     is none."""
     mask = x if chosen is None else chosen
-    variant = chosen is not None, x.kind, mask.kind
+    variant = chosen is not None, x.dtype_name, mask.dtype_name
     sums = _sums(build_range, variant, x.size, (x.flat, mask.flat), 3)
     total = float(sums[:, 0].sum())
     if not isfinite(total):

@@ -77,14 +77,14 @@ def largest(values: CudaValues) -> float:
 BLOCKS = min(MAX_BLOCKS, 256)  # of the launch for a coupling
 
 
-def spread(values: np.ndarray, kinds: CudaValues | None, shape: Shape, dtype: np.dtype) -> CudaValues:
-    """The values (n,) of the kinds, rounded to `dtype`, as a field; values[0] where there are no kinds."""
+def spread(values: np.ndarray, class_ids: CudaValues | None, shape: Shape, dtype: np.dtype) -> CudaValues:
+    """The values (n,) of the cell classes, rounded to `dtype`, as a field; values[0] where there are no classes."""
     out = room(shape, dtype)
-    if kinds is None:
+    if class_ids is None:
         return out.fill(values[0])
     table = on_device(np.asarray(values, dtype))
-    variant = kinds.dtype.name, out.dtype.name
-    over_all(build_spread, variant, prod(shape), (table, kinds.flat, out.flat))
+    variant = class_ids.dtype.name, out.dtype.name
+    over_all(build_spread, variant, prod(shape), (table, class_ids.flat, out.flat))
     return out
 
 
@@ -94,11 +94,11 @@ def clear(field: CudaValues, cells: np.ndarray) -> None:
         over_all(build_clear, field.dtype.name, cells.size, (on_device(cells), field.flat))
 
 
-def deposit(field: CudaValues, corner: Corner, rates: np.ndarray, gain: float) -> None:
+def heat_window(field: CudaValues, corner: Corner, rates: np.ndarray, gain: float) -> None:
     """Add gain * rates to a window of a field, as on the CPU."""
     flat = on_device(np.asarray(rates, field.dtype).reshape(-1))
     nz, ny, nx = field.shape
-    window_source.deposit(field.flat, (nz, ny, nx), corner, flat, 0, rates.shape, gain)
+    window_source.heat_window(field.flat, (nz, ny, nx), corner, flat, 0, rates.shape, gain)
 
 
 def total(field: CudaValues) -> float:
@@ -106,11 +106,11 @@ def total(field: CudaValues) -> float:
     return extent_and_sum(field)[2]
 
 
-def weighted_sum(field: CudaValues, weights: np.ndarray, kinds: CudaValues | None) -> float:
-    """Sum over the cells of weights[kind] * value, float64; weights[0] serves all where there are no kinds."""
+def weighted_sum(field: CudaValues, weights: np.ndarray, class_ids: CudaValues | None) -> float:
+    """Sum over the cells of weights[class] * value, float64; weights[0] serves all where there are no classes."""
     sums, table = empty(field_sums.BLOCKS, np.float64), on_device(np.asarray(weights, np.float64))
-    given = on_device(np.zeros(1, np.uint8)) if kinds is None else kinds.flat
-    variant = kinds is not None, field.dtype.name, given.dtype.name
+    given = on_device(np.zeros(1, np.uint8)) if class_ids is None else class_ids.flat
+    variant = class_ids is not None, field.dtype.name, given.dtype.name
     block = (THREADS, 1, 1)
     launch(build_weighted_sum, variant, (field_sums.BLOCKS, 1, 1), block, (field.flat, given, table, sums))
     return float(sums.host().sum())
@@ -152,18 +152,18 @@ BoundaryHeat = CudaBoundaryHeat  # the name that all modules of kernels have it 
 
 
 def build_spread(variant):
-    """The kernel `(values, kinds, out)`: out = values[kind]."""
+    """The kernel `(values, class_ids, out)`: out = values[kind]."""
 
-    def spread_(values, kinds, out):
+    def spread_(values, class_ids, out):
         i, step = first(), stride()
         while i < uint64(out.size):
-            out[i] = constant(values, uint64(constant(kinds, i)))
+            out[i] = constant(values, uint64(constant(class_ids, i)))
             i += step
 
     return spread_
 
 
-def build_clear(kind):
+def build_clear(dtype_name):
     """The kernel `(cells, out)`: out = 0 in these cells."""
 
     def clear_(cells, out):
@@ -208,7 +208,6 @@ __all__ = [
     "assign",
     "clear",
     "conductances",
-    "deposit",
     "direction",
     "dot",
     "dots",
@@ -216,6 +215,7 @@ __all__ = [
     "field",
     "galerkin",
     "get",
+    "heat_window",
     "interpolate",
     "interpolation",
     "largest",

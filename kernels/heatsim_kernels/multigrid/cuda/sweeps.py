@@ -6,8 +6,8 @@
         z     t, in a register                                             earlier neighbours the one that leads here
         z-1   t below, gz below: in registers
 
-Every index wraps, and at a wall the conductance that leads round the grid is zero. A tile of 64 x 4 columns shares its
-neighbours through the first cache. Bytes a cell from memory, in float32: 28 (seven points) and 68.
+Every index wraps, and at a boundary face the conductance that leads round the grid is zero. A tile of 64 x 4 columns
+shares its neighbours through the first cache. Bytes a cell from memory, in float32: 28 (seven points) and 68.
 
 Transfers and Galerkin products have a thread a cell. About the axis of a coarsening the fine grid is (outer, n, inner).
 Restriction is gathered, so no two threads add to one cell. The axis is an argument of the Galerkin product, so two
@@ -204,8 +204,8 @@ def sweep(
         raise TypeError("a sweep needs a field to start from")
     fields = (*(each.flat for each in faces), s.flat, u.flat, given.flat)
     args = (s.counts, march, *fields, np.float32(share or 0), out.flat)
-    kinds = mode, s.kind, u.kind
-    launch(build_seven if len(faces) == 3 else build_all, kinds, grid, block, args)
+    dtype_names = mode, s.dtype_name, u.dtype_name
+    launch(build_seven if len(faces) == 3 else build_all, dtype_names, grid, block, args)
 
 
 def build_restrict(variant):

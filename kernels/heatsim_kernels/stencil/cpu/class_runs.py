@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim_kernels.runtime.cpu.threads import threads_for
-from heatsim_kernels.stencil.terms import StencilCoefficients
+from heatsim_kernels.stencil.coefficients import StencilCoefficients
 
 STRETCH = 16  # cells; runs end at multiples of it
 MAX_ODD_CELLS = STRETCH // 2  # of a stretch that is not MIXED
@@ -40,11 +40,11 @@ class ClassRuns(NamedTuple):
     odd: np.ndarray | None
 
 
-def find_class_runs(terms: StencilCoefficients) -> ClassRuns:
+def find_class_runs(coefficients: StencilCoefficients) -> ClassRuns:
     """The runs of all rows, numbered z ny + y; all None where there is a single cell class."""
-    if terms.kinds is None:
+    if coefficients.class_ids is None:
         return ClassRuns(None, None, None, None, None)
-    rows = terms.kinds.reshape(-1, terms.shape[2])
+    rows = coefficients.class_ids.reshape(-1, coefficients.shape[2])
     step = max(1, CELLS_AT_ONCE // rows.shape[1])
     with ThreadPoolExecutor(threads_for(rows.size)) as threads:
         parts = list(threads.map(lambda first: _runs_of(rows[first : first + step]), range(0, len(rows), step)))

@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim_kernels.field.cpu.field import CpuField
-from heatsim_kernels.field.window_source import WindowSource, deposit, window_sources_of
+from heatsim_kernels.field.window_source import WindowSource, heat_window, window_sources_of
 from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, padded
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 from heatsim_kernels.stencil.ambient_faces import BLOCKS, ambient_face_pairs
+from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cpu.boundary_faces import CpuBoundaryFaces
 from heatsim_kernels.stencil.cpu.class_runs import find_class_runs
 from heatsim_kernels.stencil.cpu.fused_pass import EULER, Buffers, CpuSources, CpuStages, advance
@@ -22,29 +23,28 @@ from heatsim_kernels.stencil.cpu.tile_plan import TilingShape, best_cut, scratch
 from heatsim_kernels.stencil.cpu.trapezoidal_defect import defect
 from heatsim_kernels.stencil.rk_stages import RkStage, StageFields, TrapezoidalDefect
 from heatsim_kernels.stencil.step_batches import split_steps
-from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
 
 STREAM_FROM = 12 * 2**20  # bytes of a field above which results bypass the cache
 
 
 class PassPlan(NamedTuple):
     """How passes of `fused` steps go over the grid, elements of scratch of a thread, and the heat that entered in them,
-    J, through the walls of each block and plane and from ambients: see `fused_pass.advance`."""
+    J, through the boundary faces of each block and plane and from ambients: see `fused_pass.advance`."""
 
     fused: int
     tiles: np.ndarray
     buffers: Buffers
     scratch: int
     flows: np.ndarray
-    tapped: np.ndarray
+    ambient_heat: np.ndarray
 
     def entered(self) -> np.ndarray:
         """Heat that has entered through each of FACES and from each ambient, J."""
-        return np.concatenate((self.flows.sum(axis=(0, 1)), self.tapped.sum(axis=0)))
+        return np.concatenate((self.flows.sum(axis=(0, 1)), self.ambient_heat.sum(axis=0)))
 
     def forget(self) -> None:
         """Begin to count anew."""
-        self.flows[:], self.tapped[:] = 0.0, 0.0
+        self.flows[:], self.ambient_heat[:] = 0.0, 0.0
 
 
 class CpuStepper:
@@ -57,26 +57,28 @@ class CpuStepper:
 
     name = "cpu"
 
-    def __init__(self, terms: StencilCoefficients, dtype: np.dtype, fused: int | None = None) -> None:
-        self.terms, self.dtype = terms, np.dtype(dtype)
-        cells = int(np.prod(terms.shape))
-        self.field = CpuField(terms, self.dtype)
-        self._kinds = None if terms.kinds is None else np.ascontiguousarray(terms.kinds).reshape(-1)
-        self._runs = find_class_runs(terms)
+    def __init__(self, coefficients: StencilCoefficients, dtype: np.dtype, fused: int | None = None) -> None:
+        self.coefficients, self.dtype = coefficients, np.dtype(dtype)
+        cells = int(np.prod(coefficients.shape))
+        self.field = CpuField(coefficients, self.dtype)
+        self._class_ids = (
+            None if coefficients.class_ids is None else np.ascontiguousarray(coefficients.class_ids).reshape(-1)
+        )
+        self._runs = find_class_runs(coefficients)
         self._threads = threads_for(cells)
-        self._grid = CpuGrid(*terms.shape, *terms.periodic)
-        shape = TilingShape(terms.shape, terms.periodic[::-1], CACHE_LINE // self.dtype.itemsize)
-        self._taps = ambient_face_pairs(terms)
-        self._wall_offsets, self._closed = terms.wall_offsets, np.array(terms.closed, np.uint8)
+        self._grid = CpuGrid(*coefficients.shape, *coefficients.periodic)
+        shape = TilingShape(coefficients.shape, coefficients.periodic[::-1], CACHE_LINE // self.dtype.itemsize)
+        self._ambient_pairs = ambient_face_pairs(coefficients)
+        self._boundary_offsets, self._closed = coefficients.boundary_offsets, np.array(coefficients.closed, np.uint8)
         self._of_step: tuple[float, CpuExchange, np.ndarray] | None = None  # dt, and what follows from it
-        most = fused if terms.taps is None else 1
+        most = fused if coefficients.ambient_faces is None else 1
         self._plan = self._make_plan(shape, most)
         self._stage_plan = self._make_plan(shape._replace(fields=2), most)
         self._single_stage_plan = self._make_plan(shape, 1)
         needed = max(plan.scratch for plan in (self._plan, self._stage_plan, self._single_stage_plan))
         self._scratch = padded(self._threads * needed, dtype).reshape(self._threads, -1)
         self._spare: list[np.ndarray] = []  # more fields, for those who take stages
-        self._entered_in_stages = np.zeros(terms.ledger_size)
+        self._entered_in_stages = np.zeros(coefficients.ledger_size)
 
     @property
     def fused_steps(self) -> int:
@@ -87,36 +89,36 @@ class CpuStepper:
         """Heat that has entered through each of FACES and from each ambient since the start, J."""
         return self._plan.entered() + self._entered_in_stages
 
-    def advance(self, dt: float, steps: int, drive: Forcing) -> None:
+    def advance(self, dt: float, steps: int, forcing: Forcing) -> None:
         """Advance `steps` steps of `dt` seconds. For none, one of 0 s is made and not taken: all is compiled then, and
         the threads have had the memory that they write."""
         field = self.field
-        for first, count, deposits in split_steps(drive.deposits, steps, one_by_one=field.tracked):
+        for first, count, window_sources in split_steps(forcing.window_sources, steps, one_by_one=field.tracked):
             seconds = dt if count else 0.0
-            part = drive.of_steps(first, count)
+            part = forcing.of_steps(first, count)
             self._pass(field.now, field.next, max(1, count), self._plan, seconds, part, EULER)
             if -(-count // self._plan.fused) % 2:
                 field.swap()
-            self._heat_windows(field.now, deposits, dt)
+            self._heat_windows(field.now, window_sources, dt)
             field.sample(count * dt)
 
-    def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, drive: Forcing) -> None:
+    def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, forcing: Forcing) -> None:
         """Take stages of a step of `dt` seconds: see `StageStepper`."""
         if first == 0:
-            self._begin_stages(stages, drive)
+            self._begin_stages(stages, forcing)
         done = 0
         for count in self._counts(stages):
-            self._take(dt, stages[done : done + count], drive.of_steps(done, count))
+            self._take(dt, stages[done : done + count], forcing.of_steps(done, count))
             done += count
 
-    def defect(self, dt: float, rate: float, drive: Forcing) -> TrapezoidalDefect:
+    def defect(self, dt: float, rate: float, forcing: Forcing) -> TrapezoidalDefect:
         """How far the step taken is from the trapezoidal rule: see `StageStepper`."""
         fields, step = self._fields, [RkStage(1.0, 0.0, 0.0, rate, weight=0.0)]
         one, after = fields.one, fields.target
         if not fields.keeps_one:
             one = fields.free[-2]
             self._combine(fields.start, one, fields.start, one, dt, step, self._at_start)
-        self._combine(fields.last, after, fields.before, after, dt, step, drive)
+        self._combine(fields.last, after, fields.before, after, dt, step, forcing)
         return defect(fields.start, one, fields.last, after, rate)
 
     def accept(self) -> None:
@@ -127,13 +129,13 @@ class CpuStepper:
             self._entered_in_stages += plan.entered()
             plan.forget()
 
-    def _begin_stages(self, stages: Sequence[RkStage], drive: Forcing) -> None:
-        one_by_one = self._stage_plan.fused == 1 or len(stages) < 3 or any(drive.deposits)
+    def _begin_stages(self, stages: Sequence[RkStage], forcing: Forcing) -> None:
+        one_by_one = self._stage_plan.fused == 1 or len(stages) < 3 or any(forcing.window_sources)
         keeps_one = one_by_one or not all(stage.of_two for stage in stages[:-1])
         while len(self._spare) < (2 if keeps_one else 3):
             self._spare.append(padded(self.field.now.size, self.dtype))
         self._fields = StageFields(self.field.now, [self.field.next, *self._spare], keeps_one)
-        self._at_start = drive.of_steps(0, 1)
+        self._at_start = forcing.of_steps(0, 1)
         self._stage_plan.forget()
         self._single_stage_plan.forget()
 
@@ -144,12 +146,12 @@ class CpuStepper:
         counts = [several * (number + 1) // passes - several * number // passes for number in range(passes)]
         return counts + [1] * (len(stages) - several)
 
-    def _take(self, dt: float, stages: Sequence[RkStage], drive: Forcing) -> None:
+    def _take(self, dt: float, stages: Sequence[RkStage], forcing: Forcing) -> None:
         """Put the last of some stages into the target of the fields, and the one before it into another."""
         fields, last = self._fields, stages[-1]
         assert fields.keeps_one or last.gamma == 0.0, "Y_1 is not kept for stages that are taken several at once"
         second = fields.free[-2] if len(stages) > 1 else None
-        self._combine(fields.last, fields.target, fields.before, second, dt, stages, drive)
+        self._combine(fields.last, fields.target, fields.before, second, dt, stages, forcing)
         fields.taken(second)
 
     def _combine(
@@ -160,7 +162,7 @@ class CpuStepper:
         second: np.ndarray | None,
         dt: float,
         stages: Sequence[RkStage],
-        drive: Forcing,
+        forcing: Forcing,
     ) -> None:
         """Sweep from u and what came `before` it to v, one stage or several."""
         numbers = np.array([(*stage[:4], 0.0) for stage in stages], self.dtype).reshape(-1)
@@ -169,12 +171,14 @@ class CpuStepper:
         # With one stage nothing is written to `second`: an array all the same, for which nothing more is compiled.
         made_of = CpuStages(before, start, one, v if second is None else second, numbers, shares, len(stages), of_two)
         plan = self._single_stage_plan if len(stages) == 1 else self._stage_plan
-        self._pass(u, v, len(stages), plan, dt, drive, made_of)
-        self._heat_windows(v, window_sources_of(drive.deposits, 0), stages[-1].rate * float(self.dtype.type(dt)))
+        self._pass(u, v, len(stages), plan, dt, forcing, made_of)
+        self._heat_windows(
+            v, window_sources_of(forcing.window_sources, 0), stages[-1].rate * float(self.dtype.type(dt))
+        )
 
-    def _heat_windows(self, u: np.ndarray, deposits: Sequence[WindowSource], gain: float) -> None:
-        for each in deposits:
-            deposit(u.reshape(self.terms.shape), each.corner, each.rates, gain)
+    def _heat_windows(self, u: np.ndarray, window_sources: Sequence[WindowSource], gain: float) -> None:
+        for each in window_sources:
+            heat_window(u.reshape(self.coefficients.shape), each.corner, each.rates, gain)
 
     def _pass(
         self,
@@ -183,7 +187,7 @@ class CpuStepper:
         steps: int,
         plan: PassPlan,
         dt: float,
-        drive: Forcing,
+        forcing: Forcing,
         stages: CpuStages,
     ) -> None:
         """Sweep from u."""
@@ -201,11 +205,11 @@ class CpuStepper:
                 plan.tiles,
                 self._scratch,
                 medium,
-                self._heat(dt, drive),
-                self._walls(weights, drive),
-                self._taps,
+                self._heat(dt, forcing),
+                self._boundary(weights, forcing),
+                self._ambient_pairs,
                 plan.flows,
-                plan.tapped,
+                plan.ambient_heat,
                 stages,
             )
 
@@ -214,28 +218,28 @@ class CpuStepper:
         tiles = tiling(shape, cut, self._threads)
         pitch = cut.pitch * shape.per_line
         buffers = Buffers(pitch, shape.per_line, cut.rows, self.field.now.nbytes > STREAM_FROM)
-        flows = np.zeros((tiles[-1, 6] + 1, self.terms.shape[0], 6))
-        tapped = np.zeros((BLOCKS, self.terms.ledger_size - 6))
-        return PassPlan(cut.fused, tiles, buffers, scratch_rows(shape, tiles, cut) * pitch, flows, tapped)
+        flows = np.zeros((tiles[-1, 6] + 1, self.coefficients.shape[0], 6))
+        ambient_heat = np.zeros((BLOCKS, self.coefficients.ledger_size - 6))
+        return PassPlan(cut.fused, tiles, buffers, scratch_rows(shape, tiles, cut) * pitch, flows, ambient_heat)
 
     def _exchange(self, dt: float) -> tuple[CpuExchange, np.ndarray]:
         """The exchange in a step of `dt` seconds, and the heat that a kelvin moves through each face of each class."""
-        rates = (dt * self.terms.rates).astype(self.dtype)
-        table = None if self.terms.uniform else rates.reshape(-1)
+        rates = (dt * self.coefficients.rates).astype(self.dtype)
+        table = None if self.coefficients.uniform else rates.reshape(-1)
         rx, ry, rz = rates[0, ::2]
-        weights = (rates.T.astype(np.float64) * self.terms.capacity).reshape(-1)
-        return CpuExchange(rx, ry, rz, table, self._kinds, *self._runs, self.terms.kind_count), weights
+        weights = (rates.T.astype(np.float64) * self.coefficients.capacity).reshape(-1)
+        return CpuExchange(rx, ry, rz, table, self._class_ids, *self._runs, self.coefficients.class_count), weights
 
-    def _heat(self, dt: float, drive: Forcing) -> CpuSources:
-        kind = self.dtype
-        table = None if drive.heat_table is None else np.ascontiguousarray(drive.heat_table, kind)
-        field = None if drive.heat_field is None else drive.heat_field.astype(kind, copy=False).reshape(-1)
-        gain = (dt * drive.heat_scale).astype(kind)
-        return CpuSources(table, 1 if table is None else len(table), kind.type(dt), field, gain, len(gain))
+    def _heat(self, dt: float, forcing: Forcing) -> CpuSources:
+        dtype = self.dtype
+        table = None if forcing.heat_table is None else np.ascontiguousarray(forcing.heat_table, dtype)
+        field = None if forcing.heat_field is None else forcing.heat_field.astype(dtype, copy=False).reshape(-1)
+        gain = (dt * forcing.heat_scale).astype(dtype)
+        return CpuSources(table, 1 if table is None else len(table), dtype.type(dt), field, gain, len(gain))
 
-    def _walls(self, weights: np.ndarray, drive: Forcing) -> CpuBoundaryFaces:
-        terms, kind = self.terms, self.dtype
-        a, b = (np.ascontiguousarray(wall, kind) for wall in (drive.wall_a, drive.wall_b))
+    def _boundary(self, weights: np.ndarray, forcing: Forcing) -> CpuBoundaryFaces:
+        coefficients, dtype = self.coefficients, self.dtype
+        a, b = (np.ascontiguousarray(values, dtype) for values in (forcing.boundary_a, forcing.boundary_b))
         rows, size = a.shape
-        of_faces = terms.wall_per_cell, self._wall_offsets, self._closed, weights
-        return CpuBoundaryFaces(a, b, rows, size, *of_faces, terms.kind_count)
+        of_faces = coefficients.boundary_per_cell, self._boundary_offsets, self._closed, weights
+        return CpuBoundaryFaces(a, b, rows, size, *of_faces, coefficients.class_count)

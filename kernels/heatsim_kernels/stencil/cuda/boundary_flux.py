@@ -53,7 +53,7 @@ def build(configuration: StencilConfiguration):
     these. weights: J/K of a step through a face of each cell class, (6, count) flat. shares: the part of each
     step's heat to enter, for MAX_STEPS steps, 0 for those not taken. partial: (6 or more, BLOCKS) sums in J, added to.
     """
-    several, per_cell = configuration.class_dtype != "", configuration.wall_per_cell
+    several, per_cell = configuration.class_dtype != "", configuration.boundary_per_cell
 
     def boundary_flux(
         u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, classes, count, weights, shares, partial

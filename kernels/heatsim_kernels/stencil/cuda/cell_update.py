@@ -239,7 +239,7 @@ def build_class_update(
     ends: for the axes x, y, z, whether the cell may lie at their ends; along the others nothing is tested. index: the
     type of indices of boundary values.
     """
-    table, field, per_cell = configuration.heat_table, configuration.heat_field, configuration.wall_per_cell
+    table, field, per_cell = configuration.heat_table, configuration.heat_field, configuration.boundary_per_cell
     (start_from, finish), add_differences = _start_and_finish(configuration), _build_differences(configuration)
     boundary_x, boundary_y, boundary_z = (
         end and not wraps for end, wraps in zip(ends, configuration.periodic, strict=True)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim_kernels.stencil.terms import Forcing, StencilCoefficients
+from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 
 
 class StencilConfiguration(NamedTuple):
@@ -17,19 +17,19 @@ class StencilConfiguration(NamedTuple):
     class_dtype: str  # dtype of the array of cell classes; "" where there is a single class
     heat_table: bool
     heat_field: bool
-    wall_per_cell: bool
+    boundary_per_cell: bool
     periodic: tuple[bool, bool, bool]
     stage: str = ""  # "two" or "four": fields that a Runge-Kutta stage is made of; "" for an explicit step
 
     @classmethod
-    def of(cls, terms: StencilCoefficients, drive: Forcing, dtype: np.dtype) -> StencilConfiguration:
+    def of(cls, coefficients: StencilCoefficients, forcing: Forcing, dtype: np.dtype) -> StencilConfiguration:
         """The configuration for a problem, with the sources of this forcing."""
         return cls(
             np.dtype(dtype).name,
-            terms.uniform,
-            "" if terms.kinds is None else terms.kinds.dtype.name,
-            drive.heat_table is not None,
-            drive.heat_field is not None,
-            terms.wall_per_cell,
-            terms.periodic,
+            coefficients.uniform,
+            "" if coefficients.class_ids is None else coefficients.class_ids.dtype.name,
+            forcing.heat_table is not None,
+            forcing.heat_field is not None,
+            coefficients.boundary_per_cell,
+            coefficients.periodic,
         )

@@ -12,40 +12,40 @@ from heatsim_kernels.field.cuda.block_reduction import THREADS
 from heatsim_kernels.runtime.cuda.arrays import Array, Table, on_device
 from heatsim_kernels.runtime.cuda.launch import kernel
 from heatsim_kernels.stencil.ambient_faces import ambient_face_pairs
+from heatsim_kernels.stencil.coefficients import FACES, StencilCoefficients
 from heatsim_kernels.stencil.cuda import boundary_flux
 from heatsim_kernels.stencil.cuda.boundary_flux import BLOCKS, MAX_STEPS, blocks_for
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
-from heatsim_kernels.stencil.terms import FACES, StencilCoefficients
 
 
 class LedgerInputs(NamedTuple):
-    """What the ledger needs to know of a batch of steps: walls, and weights (6, n) J/K of a step, flat."""
+    """What the ledger needs to know of a batch of steps: boundary faces, and weights (6, n) J/K of a step, flat."""
 
     structure: StencilConfiguration
-    wall_a: Table
-    wall_b: Table
+    boundary_a: Table
+    boundary_b: Table
     weights: Array
 
 
 class CudaLedger:
     """Counts the heat that enters through the faces of the box that are not closed, and from ambients inside it.
 
-    kinds: of the cells, flat, any where there is a single one.
+    class_ids: of the cells, flat, any where there is a single one.
     """
 
-    def __init__(self, terms: StencilCoefficients, kinds: Array) -> None:
-        self._shape = tuple(np.uint32(n) for n in terms.shape)
-        self._kinds, self._kind_count = kinds, np.uint32(terms.kind_count)
-        self._offsets, self._places = on_device(terms.wall_offsets), on_device(terms.cell_offsets)
-        faces = np.flatnonzero(~np.array(terms.closed)).astype(np.int32)
+    def __init__(self, coefficients: StencilCoefficients, class_ids: Array) -> None:
+        self._shape = tuple(np.uint32(n) for n in coefficients.shape)
+        self._class_ids, self._class_count = class_ids, np.uint32(coefficients.class_count)
+        self._offsets, self._places = on_device(coefficients.boundary_offsets), on_device(coefficients.cell_offsets)
+        faces = np.flatnonzero(~np.array(coefficients.closed)).astype(np.int32)
         self.open_faces, self._faces = faces.size, on_device(faces if faces.size else np.zeros(1, np.int32))
-        largest = prod(sorted(terms.shape)[1:])
-        self._wall_grid = blocks_for(largest), max(faces.size, 1), 1
-        self._entered = on_device(np.zeros((terms.ledger_size, BLOCKS)))
+        largest = prod(sorted(coefficients.shape)[1:])
+        self._boundary_grid = blocks_for(largest), max(faces.size, 1), 1
+        self._entered = on_device(np.zeros((coefficients.ledger_size, BLOCKS)))
         self._before: Array | None = None  # what had entered before a step that is not accepted yet
         self._open = False
-        several = terms.taps is not None and terms.taps.cells.size > 0
-        self._taps = AmbientFaceArrays.of(terms) if several else None
+        several = coefficients.ambient_faces is not None and coefficients.ambient_faces.cells.size > 0
+        self._ambient_faces = AmbientFaceArrays.of(coefficients) if several else None
 
     def entered(self) -> np.ndarray:
         """(6 + ambients,) heat that has entered since the start, J."""
@@ -72,15 +72,15 @@ class CudaLedger:
         found = []
         steps, of_steps = len(shares), (*map(np.float64, shares), *(np.float64(0.0),) * (MAX_STEPS - len(shares)))
         if self.open_faces:
-            walls = (batch.wall_a.array, batch.wall_b.array, np.int32(batch.wall_a.rows), self._offsets)
+            boundary = (batch.boundary_a.array, batch.boundary_b.array, np.int32(batch.boundary_a.rows), self._offsets)
             cells = (u, trace, self._places, np.int32(steps), np.int32(k), *self._shape, self._faces)
-            args = (*cells, *walls, self._kinds, self._kind_count, batch.weights, of_steps, self._entered)
+            args = (*cells, *boundary, self._class_ids, self._class_count, batch.weights, of_steps, self._entered)
             flows = kernel(boundary_flux.build, batch.structure, args)
-            found.append(flows.bound(self._wall_grid, (THREADS, 1, 1), args))
-        if self._taps is not None:
-            args = (u, *self._taps[:4], batch.weights, of_steps[0], np.int32(len(FACES)), self._entered)
+            found.append(flows.bound(self._boundary_grid, (THREADS, 1, 1), args))
+        if self._ambient_faces is not None:
+            args = (u, *self._ambient_faces[:4], batch.weights, of_steps[0], np.int32(len(FACES)), self._entered)
             flows = kernel(boundary_flux.build_ambient_flux, None, args)
-            found.append(flows.bound(self._taps.grid, (THREADS, 1, 1), args))
+            found.append(flows.bound(self._ambient_faces.grid, (THREADS, 1, 1), args))
         return found
 
 
@@ -94,11 +94,11 @@ class AmbientFaceArrays(NamedTuple):
     grid: tuple[int, int, int]
 
     @classmethod
-    def of(cls, terms: StencilCoefficients) -> AmbientFaceArrays:
+    def of(cls, coefficients: StencilCoefficients) -> AmbientFaceArrays:
         """Those of a problem, which has some."""
-        pairs = ambient_face_pairs(terms)
+        pairs = ambient_face_pairs(coefficients)
         order = np.argsort(pairs.owners, kind="stable")
-        ambients = terms.ledger_size - len(FACES)
+        ambients = coefficients.ledger_size - len(FACES)
         firsts = np.searchsorted(pairs.owners[order], np.arange(ambients + 1))
         cells, beyond, entries = (
             on_device(values[order].astype(np.int64)) for values in (pairs.cells, pairs.beyond, pairs.entries)

@@ -54,7 +54,7 @@ def path() -> Path:
 
 
 def _key(module: OneStepKernel, configuration: StencilConfiguration) -> str:
-    medium = "uniform" if configuration.uniform else "kinds"  # what files on users' disks say
+    medium = "uniform" if configuration.uniform else "class_ids"  # what files on users' disks say
     return f"{module.__name__.rpartition('.')[2]} {configuration.dtype} {medium}"
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, shared_memory
 from heatsim_kernels.runtime.cuda.arrays import Array, Table, empty, on_device
 from heatsim_kernels.runtime.cuda.launch import Resources, kernel
+from heatsim_kernels.stencil.coefficients import StencilCoefficients
 from heatsim_kernels.stencil.cuda.cell_update import GridShape
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.rk_stages import RkStage
@@ -25,7 +26,6 @@ from heatsim_kernels.stencil.temporal.plan import (
     plan,
     trace_size,
 )
-from heatsim_kernels.stencil.terms import StencilCoefficients
 
 
 class FusedSteps:
@@ -43,7 +43,7 @@ class FusedSteps:
         shape: tuple[int, int, int],
         *,
         traced: bool,
-        kinds: TemporalCellClasses,
+        cell_classes: TemporalCellClasses,
     ) -> None:
         self.steps = tile.steps
         self.trace = empty(trace_size(tile, shape) if traced else 1, configuration.dtype)
@@ -55,8 +55,8 @@ class FusedSteps:
         self._shape = GridShape(*map(np.uint32, shape))
         self._plan = on_device(pieces), on_device(firsts)
         several = configuration.class_dtype != ""
-        self._lane_classes = lay_out_classes(kinds, tile, shape, pieces) if several else kinds.of_cells
-        self._class_count = np.int32(kinds.class_count)
+        self._lane_classes = lay_out_classes(cell_classes, tile, shape, pieces) if several else cell_classes.of_cells
+        self._class_count = np.int32(cell_classes.class_count)
         self._compiled: Any = None
         self._shared = march.shared_bytes(self._variant)
 
@@ -91,8 +91,8 @@ class FusedSteps:
         rates: StepRates | StageRates,
         rates_of_classes: Array,
     ) -> tuple[Any, ...]:
-        kinds = march.LaneCellClasses(self._lane_classes, rates_of_classes, self._class_count)
-        return u, v, self.trace, self._shape, *self._plan, np.int32(k), tables, rates, kinds
+        cell_classes = march.LaneCellClasses(self._lane_classes, rates_of_classes, self._class_count)
+        return u, v, self.trace, self._shape, *self._plan, np.int32(k), tables, rates, cell_classes
 
     def _kernel(self, args: tuple[Any, ...]) -> Any:
         """The kernel, kept here: looking it up takes longer than its launch."""
@@ -102,20 +102,26 @@ class FusedSteps:
 
 
 def fused_steps(
-    configuration: StencilConfiguration, terms: StencilCoefficients, *, traced: bool, kinds: TemporalCellClasses
+    configuration: StencilConfiguration,
+    coefficients: StencilCoefficients,
+    *,
+    traced: bool,
+    cell_classes: TemporalCellClasses,
 ) -> FusedSteps | None:
     """The means to take several steps at once, with the best tile that fits; None where they cannot be fused."""
     room = shared_memory()
-    for tile in march.tiles_for(configuration) if terms.taps is None else ():
+    for tile in march.tiles_for(configuration) if coefficients.ambient_faces is None else ():
         needed = march.shared_bytes(TemporalVariant(configuration, tile, True, traced))
-        if march.fuses(configuration, tile, terms.shape) and needed <= room:
-            return FusedSteps(configuration, tile, terms.shape, traced=traced, kinds=kinds)
+        if march.fuses(configuration, tile, coefficients.shape) and needed <= room:
+            return FusedSteps(configuration, tile, coefficients.shape, traced=traced, cell_classes=cell_classes)
     return None
 
 
-def tables_of(wall_a: Table, wall_b: Table, heat: Table) -> TemporalTables:
-    """The tables of a batch of steps as the kernel takes them; `wall_a` and `wall_b` have equally many rows."""
-    return TemporalTables(wall_a.array, wall_b.array, np.int32(wall_a.rows), heat.array, np.int32(heat.rows))
+def tables_of(boundary_a: Table, boundary_b: Table, heat: Table) -> TemporalTables:
+    """The tables of a batch of steps as the kernel takes them; `boundary_a` and `boundary_b` have equally many rows."""
+    return TemporalTables(
+        boundary_a.array, boundary_b.array, np.int32(boundary_a.rows), heat.array, np.int32(heat.rows)
+    )
 
 
 def with_stages(rates: StepRates, stages: Sequence[RkStage]) -> StageRates:

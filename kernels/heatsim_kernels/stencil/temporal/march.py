@@ -87,7 +87,7 @@ class TemporalTables(NamedTuple):
 
     a: Any
     b: Any
-    wall_rows: np.int32
+    boundary_rows: np.int32
     heat: Any
     heat_rows: np.int32
 
@@ -112,7 +112,9 @@ class LaneCellClasses(NamedTuple):
 
 def fuses(configuration: StencilConfiguration, tile: TemporalTile, shape: tuple[int, int, int]) -> bool:
     """Whether the kernel can take several steps at once of a problem on a grid of `shape`."""
-    unfit = configuration.heat_field or configuration.wall_per_cell or configuration.class_dtype not in ("", "uint8")
+    unfit = (
+        configuration.heat_field or configuration.boundary_per_cell or configuration.class_dtype not in ("", "uint8")
+    )
     return not unfit and fits(tile, shape, configuration.periodic)
 
 
@@ -158,7 +160,7 @@ def build(variant: TemporalVariant):
         else:
             board = cuda.shared.array(0 if dynamic else size, real, ALIGNMENT)
         take_numbers(board, k, tables, classes)
-        boundary = LevelBoundary(tables.a, tables.b, tables.wall_rows, k, classes.class_count)
+        boundary = LevelBoundary(tables.a, tables.b, tables.boundary_rows, k, classes.class_count)
         share = cuda.blockIdx.x
         for piece in range(firsts[share], firsts[share + 1]):
             march(pieces, piece, u, v, trace, shape, board, rates, boundary, classes.lane_classes)

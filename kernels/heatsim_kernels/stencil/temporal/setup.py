@@ -126,7 +126,7 @@ def build_numbers(configuration: StencilConfiguration, tile: TemporalTile):
     def take_boundary(board, k, t, tables):
         level, face = int32(t // int32(6)), int32(t % int32(6))
         at = uint64(numbers) + uint64(level * int32(count)) + uint64(face * int32(2))
-        row = min(int32(k + level), int32(tables.wall_rows - int32(1)))
+        row = min(int32(k + level), int32(tables.boundary_rows - int32(1)))
         board[at] = tables.a[row, face]
         board[at + uint64(1)] = tables.b[row, face]
 

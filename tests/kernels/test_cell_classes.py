@@ -31,10 +31,10 @@ def test_cells_are_of_one_kind_where_they_see_the_same(
     found = classify_cells(zones, media, (labels[0], labels[1], labels[2]), periodic)
     z, y, x = np.meshgrid(*labels[::-1], indexing="ij")
     seen = np.stack([zones, *media[neighbours(zones, periodic)], x, y, z], -1).reshape(-1, 10)
-    kinds = np.zeros(zones.size, int) if found.cells is None else found.cells.reshape(-1)
-    assert np.array_equal(found.members[kinds], seen)
-    assert len(found.members) == len(np.unique(seen, axis=0))  # and no two kinds are alike
-    assert np.array_equal(found.counts, np.bincount(kinds))
+    class_ids = np.zeros(zones.size, int) if found.cells is None else found.cells.reshape(-1)
+    assert np.array_equal(found.members[class_ids], seen)
+    assert len(found.members) == len(np.unique(seen, axis=0))  # and no two classes are alike
+    assert np.array_equal(found.counts, np.bincount(class_ids))
     if found.cells is not None:
         assert found.cells.dtype == np.min_scalar_type(len(found.members) - 1)
 

@@ -12,8 +12,8 @@ from heatsim_kernels.enthalpy.coefficients import (
     BoundaryFactors,
     NonlinearCoefficients,
     NonlinearForcing,
+    boundary_values,
     equal_cells,
-    wall_values,
 )
 from heatsim_kernels.enthalpy.cpu.stepper import entering
 from heatsim_kernels.enthalpy.linearised import linearised
@@ -43,13 +43,13 @@ def falling(rise: np.ndarray) -> np.ndarray:
 
 
 def rod(cells: int, k: float, factor: Factor, segments: int = 40_000) -> NonlinearCoefficients:
-    """A rod of 1 m and 1 m2, closed but at x_max, whose wall has the factor."""
+    """A rod of 1 m and 1 m2, closed but at x_max, whose boundary face has the factor."""
     of = tabulate([EnthalpyMaterial.constant(k, CAPACITY)], REFERENCE, (REFERENCE - 250, REFERENCE + 450), segments)
     closed = (True, False, True, True, True, True)
-    terms = equal_cells((1, 1, cells), of, (1.0 / cells, 1.0, 1.0), closed=closed)
-    number = np.zeros(terms.wall_size, np.uint32)
-    number[terms.wall_offsets[1] :] = 1
-    return replace(terms, factors=BoundaryFactors(of.lines(factor(of.rises))[None], number))
+    coefficients = equal_cells((1, 1, cells), of, (1.0 / cells, 1.0, 1.0), closed=closed)
+    number = np.zeros(coefficients.boundary_size, np.uint32)
+    number[coefficients.boundary_offsets[1] :] = 1
+    return replace(coefficients, factors=BoundaryFactors(of.lines(factor(of.offsets))[None], number))
 
 
 def root(residual: Callable[[float], float], low: float, high: float) -> float:
@@ -67,9 +67,9 @@ def test_the_coefficient_is_that_at_the_surface_however_far_from_the_centre(
     factor: Factor, k: float, rise: float
 ) -> None:
     """h r from 3e-4 to 1.5e5; the table's error is that of straight lines over some hundredths of a kelvin."""
-    terms = rod(1, k, factor)
-    walls = wall_values(terms, x_max={"coefficient": 10.0})
-    (found,) = entering(terms, 1, np.array([rise]), np.zeros(1, int), walls)
+    coefficients = rod(1, k, factor)
+    boundary = boundary_values(coefficients, x_max={"coefficient": 10.0})
+    (found,) = entering(coefficients, 1, np.array([rise]), np.zeros(1, int), boundary)
     resistance, sign = 0.5 / k, np.sign(rise)
 
     def lost(surface: float) -> float:
@@ -89,10 +89,10 @@ def leaping(rise: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("resistance", [1e-4, 1e-3, 1e-2, 1e-1])
 def test_the_balance_of_a_coefficient_that_leaps_is_found(resistance: float, rise: float, dtype: type) -> None:
     """Newton's steps alone go to and fro between both sides of the leap."""
-    terms = rod(1, 0.5 / resistance, leaping)
-    sweep = NONLINEAR_SWEEPS["cpu"](terms, np.dtype(dtype))
-    sweep.field.put_state(np.full(terms.shape, rise))
-    sweep.advance(1e-3, 1, NonlinearForcing(wall_values(terms, x_max={"coefficient": 50.0})))
+    coefficients = rod(1, 0.5 / resistance, leaping)
+    sweep = NONLINEAR_SWEEPS["cpu"](coefficients, np.dtype(dtype))
+    sweep.field.put_state(np.full(coefficients.shape, rise))
+    sweep.advance(1e-3, 1, NonlinearForcing(boundary_values(coefficients, x_max={"coefficient": 50.0})))
     found = sweep.heat_entered()[1] / 1e-3
 
     def lost(surface: float) -> float:
@@ -103,9 +103,9 @@ def test_the_balance_of_a_coefficient_that_leaps_is_found(resistance: float, ris
 
 
 def test_an_emissivity_is_that_of_the_surface() -> None:
-    terms = rod(1, 2.0, lambda rise: 0.2 + rise / 1000)
-    walls = wall_values(terms, x_max={"emissivity": 1.0, "surroundings": -100.0})
-    (found,) = entering(terms, 1, np.array([400.0]), np.zeros(1, int), walls)
+    coefficients = rod(1, 2.0, lambda rise: 0.2 + rise / 1000)
+    boundary = boundary_values(coefficients, x_max={"emissivity": 1.0, "surroundings": -100.0})
+    (found,) = entering(coefficients, 1, np.array([400.0]), np.zeros(1, int), boundary)
 
     def lost(x: float) -> float:
         return (0.2 + x / 1000) * STEFAN_BOLTZMANN * ((x + REFERENCE) ** 4 - (REFERENCE - 100) ** 4)
@@ -116,13 +116,13 @@ def test_an_emissivity_is_that_of_the_surface() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_factor_of_one_changes_no_bit(dtype: type) -> None:
-    terms = rod(9, 5.0, np.ones_like)
-    walls = wall_values(terms, x_max={"coefficient": 30.0, "ambient": -20.0, "flux": 40.0})
+    coefficients = rod(9, 5.0, np.ones_like)
+    boundary = boundary_values(coefficients, x_max={"coefficient": 30.0, "ambient": -20.0, "flux": 40.0})
     fields = []
-    for of in (terms, replace(terms, factors=None)):
+    for of in (coefficients, replace(coefficients, factors=None)):
         sweep = NONLINEAR_SWEEPS["cpu"](of, np.dtype(dtype))
         sweep.field.put_state(np.linspace(0, 90, 9).reshape(of.shape))
-        sweep.advance(0.5, 40, NonlinearForcing(walls))
+        sweep.advance(0.5, 40, NonlinearForcing(boundary))
         fields.append(np.array(sweep.field.state()))
     assert np.array_equal(*fields)
 
@@ -130,28 +130,28 @@ def test_a_factor_of_one_changes_no_bit(dtype: type) -> None:
 def test_the_stable_step_counts_the_steepest_loss() -> None:
     """h = 2 + x/50 between rises of 0 and 100 to an ambient at -50: slope of the loss 4 + 3 = 7 W/(m2 K) at 100."""
     of = tabulate([EnthalpyMaterial.constant(1e9, CAPACITY)], REFERENCE, (REFERENCE, REFERENCE + 100), 1000)
-    terms = equal_cells((1, 1, 1), of, (0.5, 1.0, 1.0), closed=(True, False, True, True, True, True))
+    coefficients = equal_cells((1, 1, 1), of, (0.5, 1.0, 1.0), closed=(True, False, True, True, True, True))
     number = np.zeros(6, np.uint32)
     number[1] = 1
-    terms = replace(terms, factors=BoundaryFactors(of.lines(1 + of.rises / 100)[None], number))
-    drive = NonlinearForcing(wall_values(terms, x_max={"coefficient": 2.0, "ambient": -50.0}))
-    assert stable_step(terms, drive) == pytest.approx(CAPACITY * 0.5 / 7.0, rel=1e-6)
-    without = replace(terms, factors=None)
-    assert stable_step(without, drive) == pytest.approx(CAPACITY * 0.5 / 2.0, rel=1e-6)
+    coefficients = replace(coefficients, factors=BoundaryFactors(of.lines(1 + of.offsets / 100)[None], number))
+    forcing = NonlinearForcing(boundary_values(coefficients, x_max={"coefficient": 2.0, "ambient": -50.0}))
+    assert stable_step(coefficients, forcing) == pytest.approx(CAPACITY * 0.5 / 7.0, rel=1e-6)
+    without = replace(coefficients, factors=None)
+    assert stable_step(without, forcing) == pytest.approx(CAPACITY * 0.5 / 2.0, rel=1e-6)
 
 
 @pytest.mark.parametrize("factor", [natural, boiling, falling])
 def test_the_linearised_steady_state_balances_flux_and_loss(factor: Factor) -> None:
     """A flux of 800 W/m2 leaves at x_max with h = 30 f: the surface by bisection, the rod straight behind it."""
-    terms, k, flux = rod(7, 20.0, factor), 20.0, 800.0
-    terms = replace(terms, closed=(False, *terms.closed[1:]))
-    drive = NonlinearForcing(wall_values(terms, x_min={"flux": flux}, x_max={"coefficient": 30.0}))
-    T = np.full(terms.shape, 30.0)
+    coefficients, k, flux = rod(7, 20.0, factor), 20.0, 800.0
+    coefficients = replace(coefficients, closed=(False, *coefficients.closed[1:]))
+    forcing = NonlinearForcing(boundary_values(coefficients, x_min={"flux": flux}, x_max={"coefficient": 30.0}))
+    T = np.full(coefficients.shape, 30.0)
     for _ in range(40):
-        operator, heat = linearised(terms, terms.tables.state_of(T, 0), drive)
+        operator, heat = linearised(coefficients, coefficients.tables.state_of(T, 0), forcing)
         g = operator.gx.ravel()[:-1]
         matrix = np.diag(operator.s.ravel() + np.append(g, 0) + np.insert(g, 0, 0)) - np.diag(g, 1) - np.diag(g, -1)
-        T = np.linalg.solve(matrix, heat.ravel()).reshape(terms.shape)
+        T = np.linalg.solve(matrix, heat.ravel()).reshape(coefficients.shape)
     surface = root(lambda x: 30.0 * float(factor(np.array(x))) * x - flux, 0.0, 400.0)
     exact = surface + flux / k * (1 - (np.arange(7) + 0.5) / 7)
     np.testing.assert_allclose(T.ravel(), exact, rtol=2e-6)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import simulate_deposit
-from heatsim_kernels.field.window_source import deposit
+import simulate_window_sources
+from heatsim_kernels.field.window_source import heat_window
 from heatsim_kernels.runtime.fma import fma
 from helpers import simulator
 from numba import config, types
-from simulate_deposit import GAIN, WINDOWS, data, on_cuda
+from simulate_window_sources import GAIN, WINDOWS, data, on_cuda
 
 DTYPES = ("float32", "float64")
 needs_numba_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
@@ -22,7 +22,7 @@ needs_numba_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="n
 def on_cpu(dtype: str) -> np.ndarray:
     field, rates = data(dtype)
     for (corner, _), each in zip(WINDOWS, rates, strict=True):
-        deposit(field, corner, each, GAIN)
+        heat_window(field, corner, each, GAIN)
     return field
 
 
@@ -40,7 +40,7 @@ def test_a_large_window_is_shared_out_among_threads_to_the_same_bits() -> None:
     rng = np.random.default_rng(3)
     field, rates = rng.normal(size=(41, 60, 70)), rng.normal(size=(40, 50, 64))
     before = field.copy()
-    deposit(field, (1, 5, 6), rates, 0.5)
+    heat_window(field, (1, 5, 6), rates, 0.5)
     before[1:, 5:55, 6:] += 0.5 * rates  # a half is exact
     np.testing.assert_array_equal(field, before)
 
@@ -58,12 +58,12 @@ def test_a_window_that_does_not_fit_is_refused(
     corner: tuple[int, int, int], window: tuple[int, int, int], dtype: str
 ) -> None:
     with pytest.raises(ValueError, match=r"not inside|of one type"):
-        deposit(np.zeros(simulate_deposit.SHAPE), corner, np.zeros(window, dtype), 1.0)
+        heat_window(np.zeros(simulate_window_sources.SHAPE), corner, np.zeros(window, dtype), 1.0)
 
 
 @needs_numba_cuda
 def test_simulated_deposits_give_the_bits_of_the_cpu(tmp_path: Path) -> None:
-    found = simulator.results(simulate_deposit.__file__, tmp_path)
+    found = simulator.results(simulate_window_sources.__file__, tmp_path)
     for dtype in DTYPES:
         assert found[dtype].tobytes() == on_cpu(dtype).tobytes()
 

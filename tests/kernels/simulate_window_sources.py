@@ -1,4 +1,4 @@
-"""Add windows on the CUDA simulator: `NUMBA_ENABLE_CUDASIM=1 python simulate_deposit.py RESULT.npz`.
+"""Add windows on the CUDA simulator: `NUMBA_ENABLE_CUDASIM=1 python simulate_window_sources.py RESULT.npz`.
 
 A process of its own, because the simulator is chosen once, when Numba is imported. It compiles nothing.
 """
@@ -22,14 +22,14 @@ def data(dtype: str) -> tuple[np.ndarray, list[np.ndarray]]:
 
 def on_cuda(dtype: str) -> np.ndarray:
     """The field with all windows added, one after another, from one array of rates."""
-    from heatsim_kernels.field.cuda.window_source import deposit
+    from heatsim_kernels.field.cuda.window_source import heat_window
     from heatsim_kernels.runtime.cuda.arrays import on_device
 
     field, rates = data(dtype)
     u, flat = on_device(field.reshape(-1)), on_device(np.concatenate([each.reshape(-1) for each in rates]))
     start = 0
     for (corner, window), each in zip(WINDOWS, rates, strict=True):
-        deposit(u, SHAPE, corner, flat, start, window, GAIN)
+        heat_window(u, SHAPE, corner, flat, start, window, GAIN)
         start += each.size
     return u.host().reshape(SHAPE)
 
