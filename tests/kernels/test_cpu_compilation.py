@@ -105,6 +105,33 @@ def test_the_disk_keeps_the_versions_apart() -> None:
     assert again.parallel.stats.cache_hits
 
 
+def test_processes_that_compile_at_the_same_time_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one keeps its code while the first is about to write."""
+    first, second = (compilation.jit(third)._cache for _ in range(2))
+    first._impl.locator.ensure_cache_path()
+    dump = first._cache_file._dump
+
+    def dump_after_the_other(data: object) -> bytes:
+        monkeypatch.undo()
+        second._cache_file.save("b", "code of b")
+        return bytes(dump(data))
+
+    monkeypatch.setattr(first._cache_file, "_dump", dump_after_the_other)
+    first._cache_file.save("a", "code of a")
+    assert [second._cache_file.load(key) for key in ("a", "b", "c")] == ["code of a", "code of b", None]
+
+
+def test_code_of_another_numba_or_a_file_cut_short_is_compiled_anew() -> None:
+    kept = compilation.jit(third)._cache
+    kept._impl.locator.ensure_cache_path()
+    kept._cache_file.save("a", "code of a")
+    kept._cache_file._version = "another"
+    assert kept._cache_file.load("a") is None
+    for path in Path(kept.cache_path).rglob("*.nbc"):
+        path.write_bytes(b"")
+    assert kept._cache_file.load("a") is None
+
+
 def test_a_process_that_runs_heatsim_alone_does_not_import_scipys_linear_algebra() -> None:
     code = """
 import sys

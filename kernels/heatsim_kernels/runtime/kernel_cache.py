@@ -4,17 +4,24 @@ Numba recognises compiled code by the one file that a function stands in, and mi
 into. Each module of kernels therefore has a folder of its own, named after the sources that it is made of: its own file
 and all files of this library that it imports, directly or through others. An edit of a file compiles again only the
 modules that depend on it.
+
+In a folder, each signature of a kernel has a file of its own. Numba's index of all signatures is read, changed and
+written without a lock: of processes that compile at the same time one loses what the other has added, or takes the
+other's code for its own (numba/numba#10128).
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from numba import config
+from numba.core.caching import IndexDataCacheFile
 
 PACKAGE = __name__.partition(".")[0]
 ROOT = Path(__file__).parents[1]
@@ -87,3 +94,35 @@ def _text(path: Path) -> bytes:
 @cache
 def _digest(path: Path) -> bytes:
     return hashlib.sha256(_text(path)).digest()
+
+
+class SignatureFiles(IndexDataCacheFile):
+    """The compiled signatures of a function on disk, each in a file that is replaced as a whole."""
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep the code of a signature. key: the signature, the processor and the function, as Numba describes them."""
+        with self._open_for_write(self._path_of(key)) as file:
+            pickle.dump((self._version, self._source_stamp), file)
+            file.write(self._dump((key, data)))
+
+    def load(self, key: Any) -> Any:
+        """The code of a signature, or None if there is none of this source and this Numba."""
+        try:
+            with open(self._path_of(key), "rb") as file:
+                if pickle.load(file) != (self._version, self._source_stamp):
+                    return None  # read no further: what another Numba has written may not be readable
+                found, data = pickle.load(file)
+        except (FileNotFoundError, EOFError):  # an empty file: the machine stopped before it was on the disk
+            return None
+        return data if found == key else None
+
+    def _path_of(self, key: Any) -> str:
+        return self._data_path(self._data_name(int(hashlib.sha256(repr(key).encode()).hexdigest()[:15], 16)))
+
+
+def keep_by_signature(dispatcher: Any) -> Any:
+    """Have a function of Numba's with `cache=True` keep its signatures in `SignatureFiles`."""
+    kept = dispatcher._cache
+    files = kept._cache_file
+    kept._cache_file = SignatureFiles(files._cache_path, kept._impl.filename_base, files._source_stamp)
+    return dispatcher

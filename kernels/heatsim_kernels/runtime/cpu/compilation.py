@@ -17,7 +17,7 @@ from typing import Any
 from numba import config, get_num_threads, njit
 from numba.core.registry import CPUDispatcher
 
-from heatsim_kernels.runtime.kernel_cache import cache_folder
+from heatsim_kernels.runtime.kernel_cache import cache_folder, keep_by_signature
 
 ONE_THREAD = "one-thread"  # folder of the serial versions: Numba's cache does not tell them from the parallel ones
 
@@ -160,6 +160,6 @@ def _compile_for_callers(function: Callable[..., Any], **options: Any) -> Any:
 def _compile_for_python(function: Callable[..., Any], version: str = "", **options: Any) -> Any:
     usual, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder(function.__module__) / version)
     try:
-        return njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+        return keep_by_signature(njit(cache=True, nogil=True, error_model="numpy", **options)(function))
     finally:
         config.CACHE_DIR = usual
