@@ -11,6 +11,8 @@ from heatsim_kernels.stencil import ExplicitStepper
 from heatsim_kernels.stencil.coefficients import AmbientFaces, Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cpu import tile_plan
 
+from helpers.arrays import FLOATS
+
 STEP = 0.05  # s; with exchange rates below 1/s and six faces that double them at most, well inside the stable step
 
 
@@ -43,9 +45,8 @@ FEATURES = {
     "ambients": Features(zones=4, pairs=True, table=True, prescribed=2),
 }
 
-# Every kind in float64, every other in float32 too: all pairs of a term and a precision, in two thirds of the variants.
-# (Kinds of two bytes in float32: `test_kinds_may_be_counted_in_one_byte_or_more`.)
-CHOSEN = [*((name, np.float64) for name in FEATURES), *((name, np.float32) for name in list(FEATURES)[::2])]
+# Each set of features in one precision, `uniform` in both: the sources of kernels are the same for both.
+CHOSEN = [("uniform", np.float64), *((name, FLOATS[number % 2]) for number, name in enumerate(FEATURES))]
 
 
 class Case(NamedTuple):

@@ -32,17 +32,24 @@ MARCHES = (
 )
 
 
+COUNTED = ("uniform", "materials", "ambients")  # kinds of problems whose heat is counted: a kernel of many threads
+
+
 def cases(movement: str) -> Iterator[tuple[str, type, Case]]:
     """Kinds of problems in precisions and places taken in turn: all with `basic`, whose cell all movements share, and
     every other one with each of the rest, so that two of them take each kind or one does.
 
-    Movements other than `basic` share its ledger, and count no heat.
+    Movements other than `basic` share its ledger, and count no heat; `basic` does for four problems.
     """
     first, every = (0, 1) if movement == "basic" else (CUDA_SWEEPS.index(movement) % 2, 2)
     chosen = list(enumerate(FEATURES.items()))[first::every]
     for number, (name, features) in chosen if movement != "temporal" else ():
         dtype, case = FLOATS[number % 2], case_at(PLACES[(3 * number) % len(PLACES)], features, number)
-        yield f"{name}, {np.dtype(dtype).name}", dtype, case if movement == "basic" else without_ledger(case)
+        yield (
+            f"{name}, {np.dtype(dtype).name}",
+            dtype,
+            case if movement == "basic" and name in COUNTED else without_ledger(case),
+        )
     if movement == "basic":
         yield "ambients, periodic", np.float64, case_at(AROUND, FEATURES["ambients"], 6)
     if movement == "temporal":  # large enough for its tile; what it cannot fuse; too small

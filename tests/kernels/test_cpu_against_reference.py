@@ -10,7 +10,7 @@ from heatsim_kernels.runtime.cpu import threads as cpu_threads
 from heatsim_kernels.stencil import SWEEPS
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cpu import stepper, tile_plan
-from helpers.arrays import FLOATS, same_bits
+from helpers.arrays import same_bits
 from helpers.kernel_cases import CHOSEN, FEATURES, STEP, Case, outcome, random_case, row_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -72,22 +72,23 @@ def test_steps_agree_with_a_plain_reference_on_random_problems(
     assert_agrees_with_reference(case, dtype)
 
 
-@pytest.mark.parametrize(("count", "dtype"), [(np.uint8, np.float64), (np.uint16, np.float32), (np.uint32, np.float64)])
-def test_kinds_may_be_counted_in_one_byte_or_more(count: type, dtype: type) -> None:
-    case = random_case((6, 11, 40), FEATURES["more than 256 kinds"], rows=2, seed=5 if count is np.uint8 else 4)
+def test_classes_may_be_counted_in_four_bytes() -> None:
+    """`FEATURES` has problems with one byte and with two."""
+    case = random_case((6, 11, 40), FEATURES["more than 256 kinds"], rows=2, seed=4)
     assert case.coefficients.class_ids is not None
-    assert case.coefficients.class_ids.dtype == (np.uint8 if count is np.uint8 else np.uint16)
-    class_ids = case.coefficients.class_ids.astype(count)
-    assert_agrees_with_reference(case._replace(coefficients=replace(case.coefficients, class_ids=class_ids)), dtype)
+    assert case.coefficients.class_ids.dtype == np.uint16
+    class_ids = case.coefficients.class_ids.astype(np.uint32)
+    assert_agrees_with_reference(
+        case._replace(coefficients=replace(case.coefficients, class_ids=class_ids)), np.float64
+    )
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_cells_that_are_held_keep_their_temperature_to_the_bit(dtype: type) -> None:
+def test_prescribed_cells_keep_their_temperature_to_the_bit() -> None:
     case = random_case((6, 9, 40), FEATURES["ambients"], periodic=(True, False, False), rows=3, seed=6)
     prescribed = plain_reference.is_prescribed(case.coefficients)
     assert 0.2 < prescribed.mean() < 0.8
-    found = outcome(SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, steps=9)
-    assert same_bits(found.field[prescribed], case.start[prescribed].astype(dtype))
+    found = outcome(SWEEPS["cpu"](case.coefficients, np.dtype(np.float32)), case, steps=9)
+    assert same_bits(found.field[prescribed], case.start[prescribed].astype(np.float32))
     assert (found.field[~prescribed] != case.start[~prescribed]).all()
     assert abs(found.heat_entered[6:]).min() > 0.01
 
@@ -135,7 +136,7 @@ def test_results_that_bypass_the_cache_have_the_same_bits(
 @pytest.mark.parametrize("shape", [(9, 23, 17), (3, 41, 150), (1, 40, 40), (20, 1, 9)])
 @pytest.mark.parametrize(
     ("name", "dtype"),
-    [("uniform", np.float32), ("uniform", np.float64), ("materials", np.float64), ("ambients", np.float32)],
+    [("uniform", np.float32), ("materials", np.float64), ("ambients", np.float32)],
 )
 def test_neither_threads_nor_tiles_change_the_bits(
     name: str, shape: tuple[int, int, int], dtype: type, monkeypatch: pytest.MonkeyPatch
@@ -161,7 +162,7 @@ def test_neither_threads_nor_tiles_change_the_bits(
         ("uniform with both sources", np.float64),
         ("materials with heat a zone", np.float32),
         ("materials with heat a cell", np.float64),
-        ("ambients", np.float64),
+        ("ambients", np.float32),
     ],
 )
 def test_several_steps_at_once_equal_single_steps(name: str, dtype: type) -> None:

@@ -25,6 +25,7 @@ PERIODS = (
     (True, True, True),
 )
 BUDGETS = (1, 30_000, 2**30)  # bytes of L2: bands of four rows, of some, all rows in one
+THREADED = [("uniform", np.float32), ("materials", np.float64)]  # on several threads, by kernels of their own
 
 
 def run(case: Case, dtype: type, fused: int, steps: int) -> Outcome:
@@ -36,15 +37,15 @@ def assert_equal(found: Outcome, single: Outcome) -> None:
     np.testing.assert_allclose(found.heat_entered, single.heat_entered, rtol=1e-12, atol=1e-12 * single.field.size)
 
 
-@pytest.fixture
-def _a_thread_for_every_slab(monkeypatch: pytest.MonkeyPatch) -> None:
+def allow_a_thread_for_every_slab(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu_threads, "CELLS_A_THREAD", 1)  # small grids would have one thread only
     monkeypatch.setattr(tile_plan, "MIN_SLAB", 5)  # and one slab
 
 
-@pytest.mark.usefixtures("_a_thread_for_every_slab")
 @pytest.mark.parametrize(("name", "dtype"), CHOSEN)
 def test_fused_steps_have_the_bits_of_single_sweeps(name: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    if (name, dtype) in THREADED:
+        allow_a_thread_for_every_slab(monkeypatch)
     for number, shape in enumerate(SHAPES):
         for periodic in PERIODS:
             rows = (1, 3, 9)[number % 3]  # boundary values, heating and its scale that change every step, some or none
@@ -96,11 +97,11 @@ def test_any_number_of_steps_may_be_asked_for(steps: int) -> None:
         assert_equal(run(case, np.float64, fused, steps), single)
 
 
-@pytest.mark.usefixtures("_a_thread_for_every_slab")
-@pytest.mark.parametrize(("name", "dtype"), [("uniform", np.float32), ("materials", np.float64)])
+@pytest.mark.parametrize(("name", "dtype"), THREADED)
 def test_the_ledger_depends_neither_on_threads_nor_on_batches(
     name: str, dtype: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    allow_a_thread_for_every_slab(monkeypatch)
     cut_rows(monkeypatch, 2)
     case = random_case((31, 23, 17), FEATURES[name], periodic=(False, True, False), per_cell=True, rows=11, seed=5)
     first: np.ndarray | None = None

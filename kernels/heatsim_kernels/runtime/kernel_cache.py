@@ -96,7 +96,7 @@ def _digest(path: Path) -> bytes:
     return hashlib.sha256(_text(path)).digest()
 
 
-class SignatureFiles(IndexDataCacheFile):
+class SignatureFiles(IndexDataCacheFile):  # type: ignore[misc]  # Numba has no types
     """The compiled signatures of a function on disk, each in a file that is replaced as a whole."""
 
     def save(self, key: Any, data: Any) -> None:
@@ -108,7 +108,7 @@ class SignatureFiles(IndexDataCacheFile):
     def load(self, key: Any) -> Any:
         """The code of a signature, or None if there is none of this source and this Numba."""
         try:
-            with open(self._path_of(key), "rb") as file:
+            with Path(self._path_of(key)).open("rb") as file:
                 if pickle.load(file) != (self._version, self._source_stamp):
                     return None  # read no further: what another Numba has written may not be readable
                 found, data = pickle.load(file)
@@ -117,7 +117,8 @@ class SignatureFiles(IndexDataCacheFile):
         return data if found == key else None
 
     def _path_of(self, key: Any) -> str:
-        return self._data_path(self._data_name(int(hashlib.sha256(repr(key).encode()).hexdigest()[:15], 16)))
+        number = int(hashlib.sha256(repr(key).encode()).hexdigest()[:15], 16)
+        return str(self._data_path(self._data_name(number)))
 
 
 def keep_by_signature(dispatcher: Any) -> Any:
