@@ -61,6 +61,8 @@ def make_field(problem: Problem, kernel: str) -> RunField:
     from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 
     coefficients, solves = problem.coefficients, problem.scenario.time.solves
+    if problem.linear_interior is not None and not solves:
+        coefficients = problem.linear_interior.coefficients
     if isinstance(coefficients, NonlinearCoefficients):
         return _make_enthalpy_field(problem, coefficients, kernel, solves)
     if solves:

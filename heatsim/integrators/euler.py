@@ -26,10 +26,16 @@ from heatsim.integrators.integrator import Advance, EstimateInputs, Integrator, 
 from heatsim.integrators.step_control import CHECK_EVERY, count_equal_steps, count_steps, input_error, require_finite
 
 if TYPE_CHECKING:
+    from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
+    from heatsim_kernels.enthalpy.cpu.surface_tangents import SurfaceTangents
+    from heatsim_kernels.stencil.coefficients import Forcing
+
     from heatsim.problem import Problem
     from heatsim.simulation.state import State
 
 FIRST_BATCH = {"cpu": 1, "cuda": 12}  # steps; launches tell nothing of how long they take
+MAX_TANGENT_STEPS = 24  # that a tangent to the flux of a face serves: a multiple of the steps that kernels fuse
+MAX_TANGENT_ERROR = 1e-4  # of the largest flux: error of a tangent at its end
 RESPONSE_SECONDS = 0.1  # s of computing between looks at the clock and at signals
 
 ERROR_CONSTANT = 0.27  # of the jump times dt/t: half the greatest x^2 exp(-x) over all modes
@@ -39,20 +45,74 @@ PERIODS = 3.0  # of inputs that depend on time, in a run, which Euler has to fol
 ROUNDING_SHARE = 0.2
 
 
-def advance(state: State, start: float, dt: float, first: int, count: int) -> None:
+class StepForcing:
+    """Gives the forcing of explicit steps, interval by interval.
+
+    Where tangents stand for boundary faces, they serve several steps: twice as many as the last ones if those were off
+    by little at their end, half as many if they were off by too much. So how many steps a tangent serves does not
+    depend on the batches that steps are asked for in.
+    """
+
+    def __init__(self, state: State, tangent_steps: int = 1) -> None:
+        """tangent_steps: that the first tangents serve."""
+        self._state, self._length, self._left = state, tangent_steps, 0
+        self._forcing: Forcing | None = None
+
+    def begin_interval(self) -> None:
+        """Renew the tangents with the next step."""
+        self._left = 0
+
+    def of(self, start: float, dt: float, first: int, count: int) -> tuple[Forcing | NonlinearForcing, int]:
+        """The forcing of steps from number `first` on of an interval that starts at `start` s, and how many of the
+        `count` steps asked for it serves."""
+        problem = self._state.problem
+        if problem.linear_interior is None:
+            return problem.forcing(self._times(start, dt, first, count), dt), count
+        if self._left == 0 or self._forcing is None:
+            self._forcing = self._renewed(problem.linear_interior.tangents, start, dt, first)
+        served = min(count, self._left)
+        forcing = self._forcing.of_steps(self._length - self._left, max(1, served))
+        self._left -= served
+        return forcing, served
+
+    def _renewed(self, tangents: SurfaceTangents, start: float, dt: float, first: int) -> Forcing:
+        problem, before = self._state.problem, self._forcing
+        at_start = problem.tangent_forcing(np.array([start + dt * first]), dt, self._state.field.cells)
+        if before is not None:
+            error = tangents.error(before, at_start)
+            if error > MAX_TANGENT_ERROR:
+                self._length = max(1, self._length // 2)
+            elif error < MAX_TANGENT_ERROR / 8:  # twice the steps give four times the error
+                self._length = min(2 * self._length, MAX_TANGENT_STEPS)
+        self._length = self._left = min(self._length, problem.batch)
+        times = self._times(start, dt, first, self._length)
+        return at_start if len(times) == 1 else problem.tangent_forcing(times, dt, self._state.field.cells)
+
+    def _times(self, start: float, dt: float, first: int, count: int) -> np.ndarray:
+        problem = self._state.problem
+        varies = problem.boundary_faces.varies or problem.volume_sources.varies
+        return np.asarray(start + dt * (first + np.arange(max(1, count if varies else 1))))
+
+
+def advance(
+    state: State, start: float, dt: float, first: int, count: int, step_forcing: StepForcing | None = None
+) -> None:
     """Advance the state by steps number `first` to `first + count - 1` of an interval that starts at `start` s.
 
     Times are start + n dt, not sums of dt, so that nothing drifts. `count` is at most `state.problem.batch`.
+    step_forcing: of the steps; left out, tangents serve MAX_TANGENT_STEPS.
     """
-    problem = state.problem
-    varies = problem.boundary_faces.varies or problem.volume_sources.varies
-    steps = first + np.arange(max(1, count if varies else 1))
-    forcing = problem.forcing(start + dt * steps, dt)
-    state.stepper.advance(dt, count, forcing)
-    for energy in problem.source_energy(forcing, dt, count).tolist():  # one by one: the sum must not depend on batches
-        state.source_energy += energy
+    step_forcing, end = step_forcing or StepForcing(state, MAX_TANGENT_STEPS), first + count
+    while True:
+        forcing, served = step_forcing.of(start, dt, first, end - first)
+        state.stepper.advance(dt, served, forcing)
+        for energy in state.problem.source_energy(forcing, dt, served).tolist():
+            state.source_energy += energy  # one by one: the sum must not depend on batches
+        first += served
+        if first >= end:
+            break
     state.step += count
-    state.time = start + dt * (first + count)
+    state.time = start + dt * end
 
 
 class ExplicitSteps:
@@ -61,6 +121,7 @@ class ExplicitSteps:
     def __init__(self, state: State) -> None:
         self._state = state
         self._check_every = CHECK_EVERY[state.field.device]
+        self._step_forcing = StepForcing(state)
         self._at_once = state.stepper.fused_steps
         self._batch, self._unchecked = min(FIRST_BATCH[state.field.device], state.problem.batch), 0
 
@@ -72,6 +133,7 @@ class ExplicitSteps:
         total = count_equal_steps(start, target, state.problem.largest_step)
         dt = (target - start) / total
         done = 0
+        self._step_forcing.begin_interval()
         while done < total:
             count = min(self._batch, total - done)
             self._take(start, dt, done, count)
@@ -83,7 +145,7 @@ class ExplicitSteps:
         """Take a batch, and look now and then whether it is finite."""
         begun = time.perf_counter()
         try:
-            advance(self._state, start, dt, done, count)
+            advance(self._state, start, dt, done, count, self._step_forcing)
         except ScenarioError as error:
             raise input_error(error) from None
         if count == self._batch:  # not one that an event cut short

@@ -15,7 +15,7 @@ Meyer, Balsara and Aslam: Mon. Not. R. Astron. Soc. 422 (2012) 2102; J. Comput. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, sqrt
@@ -211,7 +211,7 @@ class Rkl2:
         scheme = self._scheme(dt)
         end = self._state.time + dt
         rate = float(self._state.problem.dtype.type(scheme.mu_tilde[0]))
-        found = self._stepper.defect(dt, rate, self._inputs(np.array([end])))
+        found = self._stepper.defect(dt, rate, self._inputs(np.array([end]), self._stepper.cells_at_end))
         self._state.solver_statistics.stages += 1
         noise = defect_rounding(self._state.problem.dtype, max(abs(found.low), abs(found.high)), rate, scheme.limit)
         error = scheme.share_of_defect * max(found.largest - noise, 0.0 * found.largest)
@@ -252,19 +252,23 @@ class Rkl2:
         for first in range(0, scheme.stages, at_once):
             some = stages[first : first + at_once]
             times = state.time + dt * np.array(scheme.c[first : first + len(some)])
-            forcing = self._inputs(times)
+            forcing = self._inputs(times, state.field.cells)
             self._stepper.take_stages(dt, some, first, forcing)
             shares = [stage.weight for stage in some]
             released += float(problem.source_energy(forcing, dt, len(some)) @ np.array(shares))
         state.solver_statistics.stages += scheme.stages
         return released
 
-    def _inputs(self, times: np.ndarray) -> Forcing:
-        """Boundary faces and sources at some times, s; those that do not change are made once."""
+    def _inputs(self, times: np.ndarray, cells: Callable[[np.ndarray], np.ndarray]) -> Forcing:
+        """Boundary faces and sources at some times, s; those that do not change are made once. `cells` gives the values
+        of the cells where tangents are made, if faces depend on temperature: those of the start serve a whole step."""
+        problem = self._state.problem
+        if problem.linear_interior is not None:
+            return problem.tangent_forcing(times, 0.0, cells)
         if self._varies:
-            return self._state.problem.linear_forcing(times)
+            return problem.linear_forcing(times)
         if self._forcing is None:
-            self._forcing = self._state.problem.linear_forcing(times[:1])
+            self._forcing = problem.linear_forcing(times[:1])
         return self._forcing
 
 

@@ -65,11 +65,13 @@ class BoundaryFaces:
         zones: np.ndarray | None,
         conductivities: np.ndarray,
         reference: float,
+        by_cell: bool = False,
     ) -> None:
-        """`zones`: ids of the cells or None; `conductivities`: (3, n) of each zone along x, y, z, W/(m K)."""
+        """`zones`: ids of the cells or None; `conductivities`: (3, n) of each zone along x, y, z, W/(m K); `by_cell`:
+        have values one a boundary cell whatever the faces are."""
         self._scenario, self._grid, self._reference = scenario, grid, reference
         faces = {name: face_condition(scenario, grid, name) for name in FACES}
-        self.per_cell = any(
+        self.per_cell = by_cell or any(
             face.patches or depends_on(value, _resolved(grid, name))
             for name, face in faces.items()
             for value in [0.0, *face.inputs.values()]
@@ -125,6 +127,15 @@ class BoundaryFaces:
                     least[patch.cells] = -2.0
             parts.append(least)
         return np.concatenate(parts)
+
+    def temperature_dependent_entries(self) -> np.ndarray:
+        """(n,) the places, among the values, of the faces whose flux is no affine function of temperature."""
+        found = [
+            np.arange(self.starts[patch.face], self.starts[patch.face + 1])[patch.cells]
+            for patch in self
+            if patch.condition.temperature_dependent
+        ]
+        return np.concatenate([np.zeros(0, np.int64), *found])
 
     def fixes_temperature(self) -> bool:
         """Whether any part of a face ties its body to a temperature, at t = 0."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
@@ -46,11 +46,22 @@ from heatsim.problem.warnings import (
     sources_off_their_shapes,
 )
 from heatsim.problem.zones import StatisticsRegion, Zones, find_statistics_regions, make_zones, voxelise_materials
-from heatsim.scenario import Scenario, find_temperature_dependence, find_warnings
+from heatsim.scenario import Scenario, find_material_dependence, find_temperature_dependence, find_warnings
 from heatsim.scenario.checks.materials_and_faces import find_crossing_temperature
+
+if TYPE_CHECKING:
+    from heatsim_kernels.enthalpy.cpu.surface_tangents import SurfaceTangents
 
 MAX_CLASSES_IN_BOUNDARY_VALUES = 4096  # beyond that boundary values come one a boundary cell: fewer than six a class
 _MAX_BATCH_VALUES = 2**20  # values of boundary faces or heat in one batch of steps
+
+
+class LinearInterior(NamedTuple):
+    """Of a problem whose boundary faces alone depend on temperature: the coefficients of a linear problem, and what
+    stands for those faces in it."""
+
+    coefficients: StencilCoefficients
+    tangents: SurfaceTangents
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,7 @@ class Problem:
     statistics_regions: tuple[StatisticsRegion, ...]  # of which statistics are kept
     tabulated: TabulatedMaterials | None  # materials of a nonlinear problem,
     surfaces: SurfaceConditions | None  # and its faces
+    linear_interior: LinearInterior | None  # of a nonlinear problem whose faces alone depend on temperature
 
     @property
     def temperature_dependent(self) -> bool:
@@ -168,6 +180,15 @@ class Problem:
         sources = self._sources(times, dt)
         a, b = self.boundary_values(times)
         return Forcing(a, b, *sources)
+
+    def tangent_forcing(self, times: np.ndarray, dt: float, cells: Callable[[np.ndarray], np.ndarray]) -> Forcing:
+        """What `forcing` gives of a problem with a linear interior, with tangents in place of faces that depend on
+        temperature; cells: gives the temperature offsets of cells, K, by their flat indices."""
+        assert self.linear_interior is not None
+        assert self.surfaces is not None
+        tangents = self.linear_interior.tangents
+        surfaces = self.surfaces.at(self._until_end(times))
+        return tangents.applied(self.linear_forcing(times, dt), cells(tangents.cells), surfaces)
 
     def _until_end(self, times: np.ndarray) -> np.ndarray:
         return times if self.scenario.time.is_steady else np.minimum(times, self.scenario.time.end)
@@ -279,16 +300,18 @@ def build_problem(scenario: Scenario) -> Problem:
     materials = materials if tables is None else materials.at_reference(tables.materials)
     area_factors = find_area_factors(scenario, grid, material_ids, materials.contact, materials.solids)
     cell_classes = make_cell_classes(grid, zones, materials, periodic_axes(scenario, grid), area_factors)
-    boundary_faces = BoundaryFaces(scenario, grid, zones.ids, materials.conductivity[:, of_zones], reference)
+    by_tangents = tables is not None and find_material_dependence(scenario) is None
+    boundary_faces = BoundaryFaces(
+        scenario, grid, zones.ids, materials.conductivity[:, of_zones], reference, by_cell=by_tangents
+    )
     coefficients = _coefficients(scenario, grid, cell_classes, boundary_faces)
     entries = None if boundary_faces.per_cell else _boundary_entries(coefficients, cell_classes, zones)
-    surfaces = None
+    interior, surfaces, linear_interior = coefficients, None, None
     if tables is not None:
         factors = tabulate_boundary_factors(scenario, boundary_faces, entries, tables, reference)
-        coefficients = make_nonlinear_coefficients(
-            coefficients, cell_classes, materials, of_zones, tables.materials, factors
-        )
-        surfaces = SurfaceConditions(boundary_faces, entries)
+        nonlinear = make_nonlinear_coefficients(interior, cell_classes, materials, of_zones, tables.materials, factors)
+        coefficients, surfaces = nonlinear, SurfaceConditions(boundary_faces, entries)
+        linear_interior = _linear_interior(interior, nonlinear, boundary_faces) if by_tangents else None
     limit = stability_limit(coefficients, boundary_faces, entries, surfaces, sample_times(scenario))
     volume_sources = VolumeSources(scenario, grid, zones, materials.capacity[of_zones], sources, dtype)
     if scenario.time.is_steady:
@@ -315,6 +338,7 @@ def build_problem(scenario: Scenario) -> Problem:
         statistics_regions=statistics_regions,
         tabulated=tables,
         surfaces=surfaces,
+        linear_interior=linear_interior,
     )
 
 
@@ -351,6 +375,14 @@ def _coefficients(
         boundary_faces.per_cell or len(cell_classes.zone) > MAX_CLASSES_IN_BOUNDARY_VALUES,
         cell_classes.ambient_faces,
     )
+
+
+def _linear_interior(
+    interior: StencilCoefficients, coefficients: NonlinearCoefficients, boundary_faces: BoundaryFaces
+) -> LinearInterior:
+    from heatsim_kernels.enthalpy.cpu.surface_tangents import SurfaceTangents  # compiled code, which few runs need
+
+    return LinearInterior(interior, SurfaceTangents(coefficients, boundary_faces.temperature_dependent_entries()))
 
 
 def _boundary_entries(coefficients: StencilCoefficients, cell_classes: CellClasses, zones: Zones) -> np.ndarray:

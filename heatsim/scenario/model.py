@@ -98,12 +98,23 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
-def find_temperature_dependence(scenario: Scenario) -> Key | None:
-    """The key of the first thing that depends on temperature, so that the problem is not linear: a property, a latent
-    heat, a radiating face or a coefficient; None if nothing does."""
+def find_material_dependence(scenario: Scenario) -> Key | None:
+    """The key of the first property or latent heat of a material that regions name and that depends on temperature, so
+    that the interior of the body is not linear; None if there is none."""
+    used = {region.material for region in scenario.regions}
+    used |= {name for region in scenario.regions if region.labels for name in region.labels.map.values()}
     for name, material in scenario.materials.items():
-        for key in material.temperature_dependent_keys():
+        for key in material.temperature_dependent_keys() if name in used else ():
             return ("materials", name, key)
+    return None
+
+
+def find_temperature_dependence(scenario: Scenario) -> Key | None:
+    """The key of the first thing that depends on temperature, so that the problem is not linear: see
+    `find_material_dependence`, a radiating face or a coefficient; None if nothing does."""
+    material = find_material_dependence(scenario)
+    if material is not None:
+        return material
     for face, condition in scenario.boundary.conditions():
         if condition.temperature_dependent:
             return face[:2]

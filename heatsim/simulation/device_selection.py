@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 from heatsim.errors import HeatsimError, Issue, NoGpuError, ScenarioError
-from heatsim.scenario import Scenario, find_temperature_dependence
+from heatsim.scenario import Scenario, find_material_dependence
 
 MAX_GPU_CELLS = 2**32 - 1  # cells; the CUDA kernels count them in 32 bits
 MIN_GPU_CELLS = 2**17  # cells; a step of fewer takes the CPU no longer than a launch takes the GPU
@@ -92,7 +92,7 @@ def choose_device(scenario: Scenario) -> DeviceChoice:
         other = "cuda" if on_cuda else "cpu"
         message = f'"{kernel}" runs on device "{other}", found device "{device}"'
         raise ScenarioError([_issue_at_kernel(scenario, message)])
-    if on_cuda and kernel not in NONLINEAR_SWEEPS and find_temperature_dependence(scenario) is not None:
+    if on_cuda and kernel not in NONLINEAR_SWEEPS and find_material_dependence(scenario) is not None:
         message = f'"{kernel}" takes constants, and {_temperature_dependent_key(scenario)} depends on temperature'
         flaw = scenario.issue_at(("compute", "kernel"), message, 'kernel = "register" allows it, as "auto" does')
         raise ScenarioError([flaw])
@@ -129,7 +129,7 @@ def _fastest_cuda_kernel(scenario: Scenario) -> tuple[str, str]:
     chosen = scenario.time.chosen
     if chosen and chosen.kernels:
         return chosen.kernels["cuda"], f"{chosen.name} solves linear systems"
-    if find_temperature_dependence(scenario) is not None:
+    if find_material_dependence(scenario) is not None:
         return (
             "register",
             f"the fastest where something depends on temperature, as {_temperature_dependent_key(scenario)} does",
@@ -157,8 +157,8 @@ def _require_shared_memory(scenario: Scenario, kernel: str) -> None:
 
 
 def _temperature_dependent_key(scenario: Scenario) -> str:
-    """The key of something that depends on temperature, in words."""
-    return ".".join(map(str, find_temperature_dependence(scenario) or ()))
+    """The key of a property that depends on temperature, in words."""
+    return ".".join(map(str, find_material_dependence(scenario) or ()))
 
 
 def _issue_at_kernel(scenario: Scenario, message: str) -> Issue:

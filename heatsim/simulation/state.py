@@ -12,8 +12,10 @@ from heatsim.geometry.grid import AXES, FACES
 from heatsim.simulation.ledger import EnergyBalance, energy_warnings, range_warnings
 
 if TYPE_CHECKING:
+    from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
     from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
     from heatsim_kernels.stencil import ExplicitStepper, StageStepper
+    from heatsim_kernels.stencil.coefficients import Forcing
 
     from heatsim.integrators import RunField
     from heatsim.problem import Problem
@@ -108,6 +110,17 @@ class State:
         """Heat that has entered through each face of the box and from each ambient since the start, J."""
         stepper = self._run_field.stepper
         return self.entered.copy() if stepper is None else stepper.heat_entered()
+
+    def explicit_forcing(self, times: np.ndarray, dt: float = 0.0) -> Forcing | NonlinearForcing:
+        """The forcing of explicit steps, or of stages, at `times` (k,) in s: see `Problem.forcing`.
+
+        Where faces alone depend on temperature, tangents to their flux, at the field as it is, stand for them: see
+        `heatsim_kernels.enthalpy.cpu.surface_tangents`.
+        """
+        problem = self.problem
+        if problem.linear_interior is None:
+            return problem.forcing(times, dt)
+        return problem.tangent_forcing(times, dt, self.field.cells)
 
     @property
     def stepper(self) -> ExplicitStepper[Any]:

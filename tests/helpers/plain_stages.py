@@ -57,6 +57,9 @@ class PlainStages:
         difference = np.abs(end - start - 0.5 * (at_start + at_end))
         return TrapezoidalDefect(float(difference.max()), float(end.min()), float(end.max()))
 
+    def cells_at_end(self, indices: np.ndarray) -> np.ndarray:
+        return np.asarray(self._Y[-1].reshape(-1)[indices])
+
     def accept(self) -> None:
         self.field.put(self._Y[-1])
         self._entered += self._heat
@@ -86,5 +89,6 @@ def row_of(forcing: Forcing, k: int) -> Forcing:
 
 def plain_field(problem: Problem) -> RunField:
     """Room for the field of a run by super steps whose stages are taken here: nothing more is compiled for them."""
-    stages = PlainStages(problem.coefficients, problem.dtype)
+    interior = problem.linear_interior
+    stages = PlainStages(problem.coefficients if interior is None else interior.coefficients, problem.dtype)
     return RunField(stages.field, stages, stages)

@@ -229,7 +229,7 @@ def _look_ups(inlined, read, place) -> LookUps:
 
 
 def _boundary(inlined, called, look, read):
-    """wall_heat and at_wall."""
+    """surface_heat and at_boundary."""
     heat_entering, with_factor = map(inlined, (surface_balance.heat_entering, surface_balance.terms_with_factor))
     terms_at = surface_balance.build_terms_at(inlined, read)
     segment, temperature, resistivity = look.segment, look.temperature, look.resistivity
@@ -264,7 +264,9 @@ def _boundary(inlined, called, look, read):
                 moved = x - before
                 if step > 1 and not bisected and abs(moved) <= boundary.near * abs(x - given[AMBIENT]):
                     break
-            r = resistivity(fma(medium.half * r, entering, T), row, medium) * half_cell
+            before_r, r = r, resistivity(fma(medium.half * r, entering, T), row, medium) * half_cell
+            if factor == 0 and step > 0 and r == before_r:
+                break  # k is constant: the balance is found
             terms = given
             if factor > 0:
                 terms = terms_near(x, factor, given, medium, boundary)
@@ -303,7 +305,7 @@ def _bracketed(x, before, low, high, moved, sides, half):
 
 
 def _known_boundary(inlined, read):
-    """at_wall, where it was found before."""
+    """at_boundary, where it was found before."""
 
     @inlined
     def at_boundary(u, cell_class, face, position, medium, boundary):

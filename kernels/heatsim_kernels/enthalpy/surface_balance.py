@@ -65,14 +65,19 @@ def heat_entering(T, r, terms, reference, zero, one, four):
     if em > zero:
         if surroundings > x:
             x = surroundings
-        around = surroundings + reference
+        around, moved = surroundings + reference, zero
         for step in range(NEWTON_STEPS + 1):
             if step > 0:
-                x = x + fma(r, e, T - x) / fma(r, s, one)
+                moved = fma(r, e, T - x) / fma(r, s, one)
+                x = x + moved
             absolute = x + reference
-            squares = fma(absolute, absolute, around * around)
-            e = fma(em * (surroundings - x), (around + absolute) * squares, fma(h, ambient - x, flux))
-            s = fma(four * em, absolute * (absolute * absolute), h)
+            square = absolute * absolute
+            e = fma(
+                em * (surroundings - x), (around + absolute) * fma(around, around, square), fma(h, ambient - x, flux)
+            )
+            s = fma(four * em, absolute * square, h)
+            if step > 0 and fma(moved, moved, square) == square:
+                break  # the next step would be about moved^2/absolute, less than rounding
     through = fma(r, s, one)
     return fma(s, x - T, e) / through, s / through
 

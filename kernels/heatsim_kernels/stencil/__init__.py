@@ -57,6 +57,9 @@ class StageStepper(ExplicitStepper["Forcing"], Protocol):
         """The `TrapezoidalDefect` of the step whose stages were taken; `rate` is that of its first stage, `forcing`
         that of its end. Waits for the device."""
 
+    def cells_at_end(self, indices: np.ndarray) -> np.ndarray:
+        """The values of some cells, by flat index, after the stages taken. Waits for the device."""
+
     def accept(self) -> None:
         """Make the last stage the field, and enter its heat in the ledger. The caller samples the field."""
 

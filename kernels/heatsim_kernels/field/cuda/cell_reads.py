@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import int64
 
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
+from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
+from heatsim_kernels.runtime.cuda.launch import kernel
 
 THREADS = 4 if SIMULATED else 128  # a block
 
@@ -18,6 +21,16 @@ def build_cells(variant):
             out[i] = u[indices[i]]
 
     return cells
+
+
+def read_cells(values: Array, indices: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The values of some cells, by flat index; any shape. Waits for the device."""
+    if not indices.size:
+        return np.empty(indices.shape, dtype)
+    out = empty(indices.size, dtype)
+    args = (values, on_device(np.asarray(indices, np.int64).reshape(-1)), out)
+    kernel(build_cells, None, args)(grid(indices.size), (THREADS, 1, 1), args)
+    return np.asarray(out.host().reshape(indices.shape))
 
 
 def build_plane(variant):

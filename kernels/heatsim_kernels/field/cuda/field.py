@@ -10,6 +10,7 @@ import numpy as np
 from heatsim_kernels.field import DirectTemperatures, FieldCells, Temperatures
 from heatsim_kernels.field.cuda import cell_reads, field_sums
 from heatsim_kernels.field.cuda.block_reduction import THREADS
+from heatsim_kernels.field.cuda.cell_reads import read_cells
 from heatsim_kernels.field.cuda.region_reductions import CudaRegionTotals
 from heatsim_kernels.field.cuda.time_statistics import CudaTimeStatistics
 from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
@@ -92,12 +93,7 @@ class CudaField:
     def cells(self, indices: np.ndarray) -> np.ndarray:
         """Return the values of some cells: see `Field`."""
         chosen = np.asarray(indices, np.int64)
-        if not chosen.size:
-            return self._temperatures.cells(np.empty(chosen.shape, self._stored_dtype), chosen, self.dtype)
-        out = empty(chosen.size, self._stored_dtype)
-        args = (self.now, on_device(chosen.reshape(-1)), out)
-        kernel(cell_reads.build_cells, None, args)(cell_reads.grid(chosen.size), (cell_reads.THREADS, 1, 1), args)
-        return self._temperatures.cells(out.host().reshape(chosen.shape), chosen, self.dtype)
+        return self._temperatures.cells(read_cells(self.now, chosen, self._stored_dtype), chosen, self.dtype)
 
     def put_state(self, planes: Iterable[np.ndarray]) -> None:
         """Set the stored values: see `Field`."""

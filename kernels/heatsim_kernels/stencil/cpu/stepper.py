@@ -121,6 +121,10 @@ class CpuStepper:
         self._combine(fields.last, after, fields.before, after, dt, step, forcing)
         return defect(fields.start, one, fields.last, after, rate)
 
+    def cells_at_end(self, indices: np.ndarray) -> np.ndarray:
+        """Values of some cells after the stages taken: see `StageStepper`."""
+        return np.asarray(self._fields.last[indices])
+
     def accept(self) -> None:
         """Make the last stage the field: see `StageStepper`."""
         self.field.now = self._fields.last

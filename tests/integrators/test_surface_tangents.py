@@ -1,0 +1,104 @@
+"""Faces that depend on temperature on a body that does not: tangents to their flux serve several steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from heatsim_kernels.enthalpy.cpu.stepper import entering
+from heatsim_kernels.stencil.heat_ledger import boundary_cells
+from helpers.arrays import same_bits
+from helpers.in_memory import observed_order
+from helpers.scenario_texts import Face, convection, fixed, flux, material
+from integrator_cases import case, run, state_of
+
+from heatsim.integrators import euler
+
+RADIATING = {"kind": "radiation", "emissivity": 0.9, "ambient": 20.0}
+COOLED = convection("200*(abs(T - 20)/100)**0.33", 20.0)
+FACES: dict[str, Face] = {"x_max": RADIATING, "x_min": COOLED}
+
+
+def bar(faces: dict[str, Face] = FACES, cells: tuple[int, int, int] = (24, 1, 1), **time: Any) -> str:
+    """A hot bar that cools through its ends for 4 s."""
+    steel = {"steel": material(20.0, 7800.0, 500.0)}
+    given = {"integrator": "euler", **time}
+    return case(list(cells), 4.0, size=[0.024, 0.01, 0.01], materials=steel, initial=900.0, boundary=faces, **given)
+
+
+def test_a_tangent_has_the_flux_and_the_slope_of_the_surface_balance() -> None:
+    state = state_of(bar({**FACES, "y_min": fixed(100.0), "z_max": flux(500.0)}, (6, 3, 2)), kernel="cpu")
+    problem, nothing = state.problem, np.zeros(1)
+    assert problem.linear_interior is not None
+    assert problem.surfaces is not None
+    tangents, boundary = problem.linear_interior.tangents, problem.surfaces.at(nothing)
+    linear = problem.linear_forcing(nothing)
+    assert len(tangents.cells) == 2 * 3 * 2  # the ends alone
+    state.field.put(np.linspace(-300.0, 200.0, 36).reshape(2, 3, 6))
+    found = problem.tangent_forcing(nothing, 0.0, state.field.cells)
+    others = np.setdiff1d(np.arange(found.boundary_a.size), tangents.entries)
+    assert np.array_equal(found.boundary_a[:, others], linear.boundary_a[:, others])
+    assert np.array_equal(found.boundary_b[:, others], linear.boundary_b[:, others])
+    resistance, T = 0.004 / 20.0, state.field.cells(boundary_cells((2, 3, 6), 1))
+    here = slice(*problem.coefficients.boundary_offsets[1:3])
+    a, b = found.boundary_a[0, here], found.boundary_b[0, here]
+    flows = [entering(problem.coefficients, 1, T + dT, np.zeros(6, int), boundary) for dT in (-0.01, 0.0, 0.01)]
+    np.testing.assert_allclose((a * T + b) / resistance, flows[1], rtol=1e-12)
+    np.testing.assert_allclose(a / resistance, (flows[2] - flows[0]) / 0.02, rtol=1e-6)
+
+
+@pytest.mark.parametrize("ambient", [20.0, "20 + 200*sin(3*t)"])
+def test_the_error_of_tangents_is_of_second_order_in_the_steps_that_they_serve(
+    ambient: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(euler, "MAX_TANGENT_ERROR", 1e9)  # they serve as many steps as they may
+    text = bar({"x_max": {**RADIATING, "ambient": ambient}, "x_min": COOLED}, step=0.005)
+    fields = []
+    for steps in (1, 8, 16, 32):
+        monkeypatch.setattr(euler, "MAX_TANGENT_STEPS", steps)
+        fields.append(run(text, kernel="cpu").temperature())
+    errors = [float(np.abs(field - fields[0]).max()) for field in fields[1:]]
+    assert 1.8 < observed_order([8, 16, 32], errors) < 2.2
+
+
+def test_tangents_serve_fewer_steps_where_they_would_be_off() -> None:
+    text = bar(step=0.02)
+    exact, usual = (_steps_with(text, limit) for limit in (0.0, euler.MAX_TANGENT_ERROR))
+    assert np.abs(usual - exact).max() < 1e-4 * np.ptp(exact)
+
+
+def _steps_with(text: str, limit: float) -> np.ndarray:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(euler, "MAX_TANGENT_ERROR", limit)
+        return run(text, kernel="cpu").temperature()
+
+
+def test_the_field_does_not_depend_on_the_batches_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for most in (1, 7, 100):
+        monkeypatch.setattr(euler, "CHECK_EVERY", {"cpu": most})
+        monkeypatch.setattr(euler, "RESPONSE_SECONDS", 1e9)
+        state = run(bar(step=0.02), kernel="cpu")
+        found.append((state.temperature(), state.heat_entered()))
+    assert all(same_bits(field, found[0][0]) for field, _ in found)
+    np.testing.assert_allclose([heat for _, heat in found], [found[0][1]] * 3, rtol=1e-12)
+
+
+@pytest.mark.parametrize("ambient", [20.0, "20 + 200*sin(3*t)"])
+def test_super_steps_with_tangents_are_of_second_order_and_close_the_ledger(ambient: Any) -> None:
+    text = bar({"x_max": {**RADIATING, "ambient": ambient}, "x_min": COOLED}, integrator="rkl2")
+    exact = run(text, integrator="implicit", tolerance=1e-7).temperature()
+    sizes, errors = (0.2, 0.1, 0.05), []
+    for step in sizes:
+        state = run(text, integrator="rkl2", step=step)
+        errors.append(float(np.abs(state.temperature() - exact).max()))
+        assert state.energy.relative_residual < 1e-13
+    assert 1.9 < observed_order(sizes, errors) < 2.4
+    assert errors[-1] < 1e-6 * 900.0
+
+
+def test_a_material_that_fills_no_region_does_not_make_a_problem_temperature_dependent() -> None:
+    materials = {"steel": material(20.0), "unused": {**material(1.0), "conductivity": "1 + T"}}
+    problem = state_of(case([4, 1, 1], materials=materials, integrator="euler"), kernel="cpu").problem
+    assert not problem.temperature_dependent
