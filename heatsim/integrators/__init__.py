@@ -15,7 +15,7 @@ operation on the GPU; `balance` has the heat balance of a problem and its solver
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatsim.integrators.euler import EULER
 from heatsim.integrators.implicit import IMPLICIT
@@ -51,7 +51,7 @@ class RunField:
     """
 
     field: Field
-    stepper: ExplicitStepper[Any] | None = None
+    stepper: ExplicitStepper | None = None
     stages: StageStepper | None = None
     solver_device: str = "cpu"
 
@@ -61,8 +61,8 @@ def make_field(problem: Problem, kernel: str) -> RunField:
     from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 
     coefficients, solves = problem.coefficients, problem.scenario.time.solves
-    if problem.linear_interior is not None and not solves:
-        coefficients = problem.linear_interior.coefficients
+    if problem.explicit_form is not None and not solves:
+        coefficients = problem.explicit_form.coefficients
     if isinstance(coefficients, NonlinearCoefficients):
         return _make_enthalpy_field(problem, coefficients, kernel, solves)
     if solves:
@@ -101,4 +101,4 @@ def _make_enthalpy_field(problem: Problem, coefficients: NonlinearCoefficients, 
     from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 
     stepper = NONLINEAR_SWEEPS[kernel](coefficients, problem.dtype)
-    return RunField(stepper.field, stepper)
+    return RunField(stepper.field, stepper, stepper)

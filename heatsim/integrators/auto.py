@@ -3,7 +3,7 @@
 `integrator = "auto"` promises an error in time within `time.tolerance` of the range of temperatures, 1e-3 if left out:
 integrators that control their error do so with this tolerance, and explicit Euler, which does not, is taken only where
 its steps are so many that the error must be below; where something depends on temperature, they are made so many if
-that takes less time than implicit steps. What each would take, it estimates itself (`Integrator.estimate`),
+that takes less time than the others. What each would take, it estimates itself (`Integrator.estimate`),
 from what an explicit step costs. On the CPU a rough cost is tried first: a step is timed only if that leaves the choice
 open, as timing compiles explicit Euler, which the run may not need.
 """
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heatsim.integrators import INTEGRATORS, euler
-from heatsim.integrators.euler import EULER, accurate_step
+from heatsim.integrators.euler import EULER, accurate_step, step_weight
 from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, StepCost
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ UNTIMED = StepCost(0.0, 0.0)
 # Of the CPU, roughly: seconds of a call, and of a cell of each thread. Measured on two cores of an AMD EPYC, for 120 to
 # 144 000 cells; what is decided by them is decided by a factor of CLEAR_FACTOR.
 SECONDS_A_CALL, SECONDS_A_CELL = StepCost(25e-6, 55e-6), StepCost(2.7e-9, 2.9e-9)
-CELLS_OF_A_NONLINEAR_ONE = 8.0  # that a cell costs as much as, where something depends on temperature
 CLEAR_FACTOR = 2.0  # by which the soonest is sooner than the next, so that nothing need be timed
 SHORT_RUN_SECONDS = 3.0  # not worth a timing either: it compiles explicit Euler, which takes as long
 CANDIDATES = tuple(each for each in INTEGRATORS.values() if each.estimate)
@@ -68,28 +67,40 @@ def recommend(
     measure: times explicit steps, if need be: see `measure_step_cost`; refused: integrators that cannot be had, with
     the reason; full: estimate all of them, even if Euler is done in no time, and recommend the same.
     """
-    tolerance = problem.scenario.time.tolerance or DEFAULT_TOLERANCE
-    refused = refused or {}
-    if problem.temperature_dependent:
-        return _recommend_nonlinear(EstimateInputs(problem, tolerance, device, UNTIMED), measure, refused, full=full)
-    first = _estimate(EULER, EstimateInputs(problem, tolerance, device, UNTIMED), refused)
+    tolerance, refused = problem.scenario.time.tolerance or DEFAULT_TOLERANCE, refused or {}
+    of_euler, step = _for_euler(problem, device, tolerance)
+    first = _estimate(EULER, EstimateInputs(of_euler, tolerance, device, UNTIMED), refused)
     few = not first.refused and first.steps * (problem.grid.cells + CELLS_A_LAUNCH) <= MAX_UPDATES_OF_EULER
-    reason = f"{first.steps} steps are done in no time"
+    within = "" if step is None else f" of at most {step:.3g} s, for the tolerance,"
+    reason = f"{first.steps} steps{within} are done in no time"
     if few and not full:
-        return Recommendation(EULER.name, reason, tolerance, (first,))
+        return Recommendation(EULER.name, reason, tolerance, (first,), step=step)
 
     def estimate_all(cost: StepCost) -> list[IntegratorEstimate]:
         inputs = EstimateInputs(problem, tolerance, device, cost)
-        return [_estimate(each, inputs, refused) for each in CANDIDATES]
+        others = [_estimate(each, inputs, refused) for each in CANDIDATES if each is not EULER]
+        return [_estimate(EULER, inputs._replace(problem=of_euler), refused), *others]
 
     estimates = estimate_all(_typical_cost(problem)) if device == "cpu" else []
     if not _is_settled(estimates):
         estimates = estimate_all(measure())
-    return (
-        Recommendation(EULER.name, reason, tolerance, tuple(estimates))
-        if few
-        else _recommend_fastest(problem, estimates, tolerance, refused)
-    )
+    if few:
+        return Recommendation(EULER.name, reason, tolerance, tuple(estimates), step=step)
+    found = _recommend_fastest(problem, estimates, tolerance, refused)
+    if found.integrator != EULER.name or step is None:
+        return found
+    return replace(found, reason=f"in steps of at most {step:.3g} s, for the tolerance, {found.reason}", step=step)
+
+
+def _for_euler(problem: Problem, device: str, tolerance: float) -> tuple[Problem, float | None]:
+    """The problem as explicit Euler is to take it, and its step, s, if that is shorter than the problem allows: where
+    something depends on temperature, so short that the steps are accurate enough."""
+    if not problem.temperature_dependent:
+        return problem, None
+    if not _estimate(EULER, EstimateInputs(problem, tolerance, device, UNTIMED), {}).refused:
+        return problem, None
+    step = accurate_step(problem, tolerance)
+    return problem.with_integrator(problem.scenario.time.integrator, tolerance, step), step
 
 
 def _estimate(integrator: Integrator, inputs: EstimateInputs, refused: Mapping[str, str]) -> IntegratorEstimate:
@@ -97,40 +108,11 @@ def _estimate(integrator: Integrator, inputs: EstimateInputs, refused: Mapping[s
     return integrator.estimate(inputs._replace(refused=refused.get(integrator.name, "")))
 
 
-def _recommend_nonlinear(
-    inputs: EstimateInputs, measure: Callable[[], StepCost], refused: Mapping[str, str], *, full: bool
-) -> Recommendation:
-    """Where something depends on temperature: explicit Euler, if need be in shorter steps, or implicit steps where
-    those are too many."""
-    problem, tolerance = inputs.problem, inputs.tolerance
-    first = _estimate(EULER, inputs, refused)
-    if not first.refused:
-        seconds = first.steps * measure().step if full else 0.0
-        reason = 'its steps are accurate enough; integrator = "implicit" takes fewer, each at many times the cost'
-        return Recommendation(EULER.name, reason, tolerance, (replace(first, seconds=seconds),))
-    step = accurate_step(problem, tolerance)
-    shorter = problem.with_integrator(problem.scenario.time.integrator, tolerance, step)
-
-    def estimate_all(cost: StepCost) -> list[IntegratorEstimate]:
-        given = inputs._replace(cost=cost)
-        others = [each for each in CANDIDATES if each.takes_nonlinear and each is not EULER]
-        euler = _estimate(EULER, given._replace(problem=shorter), refused)
-        return [euler, *(_estimate(each, given, refused) for each in others)]
-
-    estimates = estimate_all(_typical_cost(problem, CELLS_OF_A_NONLINEAR_ONE)) if inputs.device == "cpu" else []
-    if not _is_settled(estimates):
-        estimates = estimate_all(measure())
-    found = _recommend_fastest(problem, estimates, tolerance, refused)
-    if found.integrator != EULER.name:
-        return found
-    return replace(found, reason=f"in steps of at most {step:.3g} s, for the tolerance, {found.reason}", step=step)
-
-
-def _typical_cost(problem: Problem, weight: float = 1.0) -> StepCost:
-    """What steps cost about on the CPU, without computing any; weight: of a cell."""
+def _typical_cost(problem: Problem) -> StepCost:
+    """What steps cost about on the CPU, without computing any."""
     from heatsim_kernels.runtime.cpu.threads import threads_for
 
-    cells = weight * problem.grid.cells / threads_for(problem.grid.cells)
+    cells = step_weight(problem) * problem.grid.cells / threads_for(problem.grid.cells)
     return StepCost(*(call + cells * cell for call, cell in zip(SECONDS_A_CALL, SECONDS_A_CELL, strict=True)))
 
 
@@ -178,7 +160,7 @@ def measure_step_cost(state: State) -> StepCost:
     # No longer than the end allows: no input is known after it.
     dt = min(problem.largest_step, problem.stability_limit, problem.scenario.time.end / batch)
 
-    stepper, field, forcing = state.stepper, state.field, problem.forcing(np.zeros(1), dt)
+    stepper, field, forcing = state.stepper, state.field, state.explicit_forcing(np.zeros(1), dt)
 
     def steps() -> float:
         begun = time.perf_counter()

@@ -26,7 +26,6 @@ from heatsim.integrators.integrator import Advance, EstimateInputs, Integrator, 
 from heatsim.integrators.step_control import CHECK_EVERY, count_equal_steps, count_steps, input_error, require_finite
 
 if TYPE_CHECKING:
-    from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
     from heatsim_kernels.enthalpy.cpu.surface_tangents import SurfaceTangents
     from heatsim_kernels.stencil.coefficients import Forcing
 
@@ -37,6 +36,8 @@ FIRST_BATCH = {"cpu": 1, "cuda": 12}  # steps; launches tell nothing of how long
 MAX_TANGENT_STEPS = 24  # that a tangent to the flux of a face serves: a multiple of the steps that kernels fuse
 MAX_TANGENT_ERROR = 1e-4  # of the largest flux: error of a tangent at its end
 RESPONSE_SECONDS = 0.1  # s of computing between looks at the clock and at signals
+
+WEIGHT_OF_TANGENTS, WEIGHT_OF_POTENTIALS = 1.1, 2.3  # see `step_weight`
 
 ERROR_CONSTANT = 0.27  # of the jump times dt/t: half the greatest x^2 exp(-x) over all modes
 PERIODS = 3.0  # of inputs that depend on time, in a run, which Euler has to follow: dt/2 dT/dt behind them
@@ -62,14 +63,14 @@ class StepForcing:
         """Renew the tangents with the next step."""
         self._left = 0
 
-    def of(self, start: float, dt: float, first: int, count: int) -> tuple[Forcing | NonlinearForcing, int]:
+    def of(self, start: float, dt: float, first: int, count: int) -> tuple[Forcing, int]:
         """The forcing of steps from number `first` on of an interval that starts at `start` s, and how many of the
         `count` steps asked for it serves."""
         problem = self._state.problem
-        if problem.linear_interior is None:
-            return problem.forcing(self._times(start, dt, first, count), dt), count
+        if problem.explicit_form is None:
+            return problem.linear_forcing(self._times(start, dt, first, count), dt), count
         if self._left == 0 or self._forcing is None:
-            self._forcing = self._renewed(problem.linear_interior.tangents, start, dt, first)
+            self._forcing = self._renewed(problem.explicit_form.tangents, start, dt, first)
         served = min(count, self._left)
         forcing = self._forcing.of_steps(self._length - self._left, max(1, served))
         self._left -= served
@@ -165,6 +166,14 @@ def _next_batch(count: int, seconds: float, most: int, at_once: int) -> int:
 
 
 # What `auto` asks.
+
+
+def step_weight(problem: Problem) -> float:
+    """How many times as long as in a linear problem an explicit step takes, about: docs/reports/nonlinear.md."""
+    form = problem.explicit_form
+    if form is None:
+        return 1.0
+    return WEIGHT_OF_POTENTIALS if form.coefficients is problem.coefficients else WEIGHT_OF_TANGENTS
 
 
 def allows_explicit_steps(problem: Problem) -> bool:

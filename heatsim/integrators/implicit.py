@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from heatsim.errors import NotConvergedError
+from heatsim.integrators.euler import step_weight
 from heatsim.integrators.integrator import (
     SOLVER_KERNELS,
     Advance,
@@ -52,8 +53,10 @@ DEFAULT_TOLERANCE = 1e-3  # of the range of temperatures, where time.tolerance i
 BYTES_A_CELL = 340  # on the device
 TYPICAL_ITERATIONS = 6  # of all solves of a step
 # A step, with all its solves, by device: explicit steps that take as long, and seconds of the host beside.
+# Steps are those of a linear problem; where something depends on temperature, a step solves several in turn.
 EULER_STEPS_A_SOLVE = {"cpu": 400.0, "cuda": 300.0}
 HOST_SECONDS_A_SOLVE = {"cpu": 8e-3, "cuda": 15e-3}
+SOLVES_A_NONLINEAR_SOLVE = 7.0
 SETUP_STEPS = 5  # steps that a run takes longer, for its matrices
 
 Values = Any  # (nz, ny, nx) float64: an array, or a field on the GPU
@@ -215,7 +218,10 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     tableau = METHODS[problem.scenario.time.method]
     share = step_share(inputs.tolerance, tableau.embedded_order, tableau.error_constant)
     steps, _ = foresee_steps(problem, share, problem.largest_step, lambda dt: 0)
-    solve = EULER_STEPS_A_SOLVE[inputs.device] * inputs.cost.step + HOST_SECONDS_A_SOLVE[inputs.device]
+    linear_step = inputs.cost.step / step_weight(problem)
+    solve = EULER_STEPS_A_SOLVE[inputs.device] * linear_step + HOST_SECONDS_A_SOLVE[inputs.device]
+    if problem.temperature_dependent:
+        solve *= SOLVES_A_NONLINEAR_SOLVE
     return IntegratorEstimate(IMPLICIT.name, steps, 0, (steps + SETUP_STEPS) * solve, inputs.refused)
 
 

@@ -70,7 +70,6 @@ class Integrator:
 
     Facts:
         name: in scenario files.
-        takes_nonlinear: whether it takes problems that depend on temperature.
         to_limit: whether it finds the steady state in place of going through time; its ledger is one of rates.
         bounded_by_stability: whether its steps have to stay below the stability limit of explicit Euler.
         ends_at_kinks: whether its steps have to end where an input has a kink or a discontinuity.
@@ -92,7 +91,6 @@ class Integrator:
 
     name: str
     start: Callable[[State], Advance]
-    takes_nonlinear: bool = True
     to_limit: bool = False
     bounded_by_stability: bool = False
     ends_at_kinks: bool = True

@@ -11,7 +11,7 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, isfinite
@@ -125,21 +125,32 @@ class ErrorControl:
     `longest`: step allowed, s.
     """
 
-    def __init__(self, state: State, integrator: TrialStepper, tolerance: float, order: int, longest: float) -> None:
+    def __init__(
+        self,
+        state: State,
+        integrator: TrialStepper,
+        tolerance: float,
+        order: int,
+        longest: float,
+        accepted: Callable[[float], float] = lambda time: 0.0,
+    ) -> None:
+        """accepted: gives, for a time, s, the step that is taken whatever its error, if it is longer than the least of
+        the problem."""
         self._state, self._integrator, self._share = state, integrator, allowed_step_error(tolerance, order)
         self._order, self._longest = order, longest
         problem = state.problem
         self._low, self._high = state.extent_at_start
-        self._least = problem.min_step
+        self._least, self._accepted = problem.min_step, accepted
         self._size = min(problem.stability_limit, longest)  # s, what the error allows
 
     def advance(self, target: float) -> Iterator[None]:
         """Bring the state to a time; yields after each step."""
         state = self._state
         while state.time < target:
-            count = count_equal_steps(state.time, target, self._size)
+            least = max(self._least, min(self._accepted(state.time), self._longest))
+            count = count_equal_steps(state.time, target, max(self._size, least))
             dt = (target - state.time) / count
-            trial_step, factor = self._try(dt)
+            trial_step, factor = self._try(dt, least)
             if trial_step is None:
                 state.solver_statistics.rejected += 1
                 self._size = dt * factor
@@ -150,20 +161,23 @@ class ErrorControl:
                 self._size = min(max(self._size, dt * factor), self._longest)
             yield
 
-    def _try(self, dt: float) -> tuple[TrialStep | None, float]:
-        """An attempt, or None if it is rejected, and by what factor the step should change."""
+    def _try(self, dt: float, least: float) -> tuple[TrialStep | None, float]:
+        """An attempt, and by what factor the step should change.
+
+        The attempt is None if it is rejected; one that is no longer than `least` is always taken.
+        """
         accuracy = SOLVER_ACCURACY * self._share * max(self._high - self._low, MIN_RANGE_K)
         try:
             trial_step = _compute_trial_step(self._integrator, dt, accuracy)
         except NotConvergedError:
-            if dt <= self._least:
+            if dt <= least:
                 raise
             return None, MIN_FACTOR
         require_finite(isfinite(trial_step.error + trial_step.high - trial_step.low), self._state)
         temperature_range = max(self._high, trial_step.high) - min(self._low, trial_step.low)
         error = trial_step.error / (self._share * max(temperature_range, MIN_RANGE_K))
         factor = min(max(SAFETY * max(error, 1e-12) ** (-1 / self._order), MIN_FACTOR), MAX_FACTOR)
-        return (trial_step if error <= 1.0 or dt <= self._least else None), factor
+        return (trial_step if error <= 1.0 or dt <= least else None), factor
 
 
 def step_share(tolerance: float, order: int, error_constant: float) -> float:
@@ -187,7 +201,7 @@ def foresee_steps(problem: Problem, share: float, longest: float, sweeps_of: Cal
     now, born, steps, sweeps = 0.0, 0.0, 0, 0
     for event in events:
         while now < event:
-            most = min([longest, *(PASSES * share * beam.passage(now) for beam in problem.volume_sources.beams)])
+            most = min([longest, *_beam_steps(problem, share, now)])
             size = min(max(least, share * (now - born)), most)
             count = count_equal_steps(now, event, size)
             dt = (event - now) / count
@@ -196,6 +210,20 @@ def foresee_steps(problem: Problem, share: float, longest: float, sweeps_of: Cal
             now = event if taken == count else now + dt
         born = event if event in restarts else born
     return steps, sweeps
+
+
+def typical_step(problem: Problem, share: float, restarts: Iterable[float]) -> Callable[[float], float]:
+    """The step at a time by the model above, s. restarts: times at which inputs start afresh, after 0."""
+
+    def step(time: float) -> float:
+        born = max((each for each in restarts if each <= time), default=0.0)
+        return min([share * (time - born), *_beam_steps(problem, share, time)])
+
+    return step
+
+
+def _beam_steps(problem: Problem, share: float, time: float) -> list[float]:
+    return [PASSES * share * beam.passage(time) for beam in problem.volume_sources.beams]
 
 
 def _compute_trial_step(integrator: TrialStepper, dt: float, accuracy: float | None) -> Any:

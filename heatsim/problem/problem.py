@@ -31,7 +31,6 @@ from heatsim.problem.temperature_dependence import (
     find_temperature_bounds,
     input_range,
     make_nonlinear_coefficients,
-    require_nonlinear_integrator,
     sample_times,
     tabulate_boundary_factors,
     tabulate_materials,
@@ -56,9 +55,9 @@ MAX_CLASSES_IN_BOUNDARY_VALUES = 4096  # beyond that boundary values come one a 
 _MAX_BATCH_VALUES = 2**20  # values of boundary faces or heat in one batch of steps
 
 
-class LinearInterior(NamedTuple):
-    """Of a problem whose boundary faces alone depend on temperature: the coefficients of a linear problem, and what
-    stands for those faces in it."""
+class ExplicitForm(NamedTuple):
+    """What explicit integrators take of a nonlinear problem: coefficients, those of a linear problem where boundary
+    faces alone depend on temperature; and what stands for boundary faces."""
 
     coefficients: StencilCoefficients
     tangents: SurfaceTangents
@@ -87,7 +86,7 @@ class Problem:
     statistics_regions: tuple[StatisticsRegion, ...]  # of which statistics are kept
     tabulated: TabulatedMaterials | None  # materials of a nonlinear problem,
     surfaces: SurfaceConditions | None  # and its faces
-    linear_interior: LinearInterior | None  # of a nonlinear problem whose faces alone depend on temperature
+    explicit_form: ExplicitForm | None  # of a nonlinear problem
 
     @property
     def temperature_dependent(self) -> bool:
@@ -139,6 +138,11 @@ class Problem:
         return find_events(self.scenario, self.event_times, self.volume_sources.beams, recorded)
 
     @property
+    def melts(self) -> bool:
+        """Whether a material takes up latent heat."""
+        return any(self.scenario.materials[name].latent for name in self.scenario.materials)
+
+    @property
     def min_step(self) -> float:
         """The step, s, that is taken whatever its error."""
         return MIN_STEP_SHARE * self.scenario.time.end
@@ -182,11 +186,11 @@ class Problem:
         return Forcing(a, b, *sources)
 
     def tangent_forcing(self, times: np.ndarray, dt: float, cells: Callable[[np.ndarray], np.ndarray]) -> Forcing:
-        """What `forcing` gives of a problem with a linear interior, with tangents in place of faces that depend on
-        temperature; cells: gives the temperature offsets of cells, K, by their flat indices."""
-        assert self.linear_interior is not None
+        """What explicit steps of a nonlinear problem take as `linear_forcing`, with tangents in place of boundary
+        faces; cells: gives the temperature offsets of cells, K, by their flat indices."""
+        assert self.explicit_form is not None
         assert self.surfaces is not None
-        tangents = self.linear_interior.tangents
+        tangents = self.explicit_form.tangents
         surfaces = self.surfaces.at(self._until_end(times))
         return tangents.applied(self.linear_forcing(times, dt), cells(tangents.cells), surfaces)
 
@@ -300,18 +304,17 @@ def build_problem(scenario: Scenario) -> Problem:
     materials = materials if tables is None else materials.at_reference(tables.materials)
     area_factors = find_area_factors(scenario, grid, material_ids, materials.contact, materials.solids)
     cell_classes = make_cell_classes(grid, zones, materials, periodic_axes(scenario, grid), area_factors)
-    by_tangents = tables is not None and find_material_dependence(scenario) is None
     boundary_faces = BoundaryFaces(
-        scenario, grid, zones.ids, materials.conductivity[:, of_zones], reference, by_cell=by_tangents
+        scenario, grid, zones.ids, materials.conductivity[:, of_zones], reference, by_cell=tables is not None
     )
     coefficients = _coefficients(scenario, grid, cell_classes, boundary_faces)
     entries = None if boundary_faces.per_cell else _boundary_entries(coefficients, cell_classes, zones)
-    interior, surfaces, linear_interior = coefficients, None, None
+    linear, surfaces, explicit_form = coefficients, None, None
     if tables is not None:
         factors = tabulate_boundary_factors(scenario, boundary_faces, entries, tables, reference)
-        nonlinear = make_nonlinear_coefficients(interior, cell_classes, materials, of_zones, tables.materials, factors)
+        nonlinear = make_nonlinear_coefficients(linear, cell_classes, materials, of_zones, tables.materials, factors)
         coefficients, surfaces = nonlinear, SurfaceConditions(boundary_faces, entries)
-        linear_interior = _linear_interior(interior, nonlinear, boundary_faces) if by_tangents else None
+        explicit_form = _explicit_form(scenario, linear, nonlinear, boundary_faces)
     limit = stability_limit(coefficients, boundary_faces, entries, surfaces, sample_times(scenario))
     volume_sources = VolumeSources(scenario, grid, zones, materials.capacity[of_zones], sources, dtype)
     if scenario.time.is_steady:
@@ -338,7 +341,7 @@ def build_problem(scenario: Scenario) -> Problem:
         statistics_regions=statistics_regions,
         tabulated=tables,
         surfaces=surfaces,
-        linear_interior=linear_interior,
+        explicit_form=explicit_form,
     )
 
 
@@ -355,7 +358,6 @@ def _tables(
     """The materials as tables, where something depends on temperature."""
     if find_temperature_dependence(scenario) is None:
         return None
-    require_nonlinear_integrator(scenario)
     solid = (np.array(zones.materials) < materials.solids).astype(float)
     unit = VolumeSources(scenario, grid, zones, solid, sources, np.dtype(scenario.compute.precision))
     known = input_range(scenario, initial.range(), boundary_faces, materials.temperature)
@@ -377,12 +379,19 @@ def _coefficients(
     )
 
 
-def _linear_interior(
-    interior: StencilCoefficients, coefficients: NonlinearCoefficients, boundary_faces: BoundaryFaces
-) -> LinearInterior:
+def _explicit_form(
+    scenario: Scenario,
+    linear: StencilCoefficients,
+    coefficients: NonlinearCoefficients,
+    boundary_faces: BoundaryFaces,
+) -> ExplicitForm:
+    """Where a property depends on temperature, so does the half cell behind every face."""
     from heatsim_kernels.enthalpy.cpu.surface_tangents import SurfaceTangents  # compiled code, which few runs need
 
-    return LinearInterior(interior, SurfaceTangents(coefficients, boundary_faces.temperature_dependent_entries()))
+    if find_material_dependence(scenario) is None:
+        entries = boundary_faces.temperature_dependent_entries()
+        return ExplicitForm(linear, SurfaceTangents(coefficients, entries))
+    return ExplicitForm(coefficients, SurfaceTangents.of_open_faces(coefficients))
 
 
 def _boundary_entries(coefficients: StencilCoefficients, cell_classes: CellClasses, zones: Zones) -> np.ndarray:

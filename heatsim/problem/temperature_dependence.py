@@ -34,7 +34,7 @@ from heatsim.physics.boundary_faces import BoundaryFaces
 from heatsim.physics.materials import Materials, Range, TemperatureBounds, least_capacity, material_properties
 from heatsim.problem.cell_classes import CellClasses
 from heatsim.problem.volume_sources import VolumeSources
-from heatsim.scenario import Expression, Scenario, find_material_dependence
+from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import separate_temperature
 from heatsim.scenario.toml.positions import Key
 from heatsim.scenario.value_types import ABSOLUTE_ZERO, Number
@@ -61,16 +61,6 @@ class TabulatedMaterials(NamedTuple):
     materials: EnthalpyTables
     documented: tuple[Range, ...]
     reached: Range
-
-
-def require_nonlinear_integrator(scenario: Scenario) -> None:
-    """Raise `ScenarioError` for an integrator that needs a linear problem."""
-    chosen = scenario.time.chosen
-    if chosen is not None and not chosen.takes_nonlinear and find_material_dependence(scenario) is not None:
-        key = ".".join(map(str, find_material_dependence(scenario) or ()))
-        message = f'"{chosen.name}" needs properties that do not depend on temperature, as {key} does'
-        hint = 'integrator = "euler" and "implicit" follow it, "steady" finds its limit'
-        raise ScenarioError([scenario.issue_at(("time", "integrator"), message, hint)])
 
 
 def tabulate_materials(scenario: Scenario, reference: float, bounds: TemperatureBounds) -> TabulatedMaterials:

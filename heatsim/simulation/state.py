@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from heatsim.geometry.grid import AXES, FACES
 from heatsim.simulation.ledger import EnergyBalance, energy_warnings, range_warnings
 
 if TYPE_CHECKING:
-    from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
     from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
     from heatsim_kernels.stencil import ExplicitStepper, StageStepper
     from heatsim_kernels.stencil.coefficients import Forcing
@@ -111,19 +110,19 @@ class State:
         stepper = self._run_field.stepper
         return self.entered.copy() if stepper is None else stepper.heat_entered()
 
-    def explicit_forcing(self, times: np.ndarray, dt: float = 0.0) -> Forcing | NonlinearForcing:
-        """The forcing of explicit steps, or of stages, at `times` (k,) in s: see `Problem.forcing`.
+    def explicit_forcing(self, times: np.ndarray, dt: float = 0.0) -> Forcing:
+        """The forcing of explicit steps, or of stages, at `times` (k,) in s: see `Problem.linear_forcing`.
 
-        Where faces alone depend on temperature, tangents to their flux, at the field as it is, stand for them: see
+        In a nonlinear problem tangents to the flux of boundary faces, at the field as it is, stand for them: see
         `heatsim_kernels.enthalpy.cpu.surface_tangents`.
         """
         problem = self.problem
-        if problem.linear_interior is None:
-            return problem.forcing(times, dt)
+        if problem.explicit_form is None:
+            return problem.linear_forcing(times, dt)
         return problem.tangent_forcing(times, dt, self.field.cells)
 
     @property
-    def stepper(self) -> ExplicitStepper[Any]:
+    def stepper(self) -> ExplicitStepper:
         """What takes explicit steps of the field. Raises `TypeError` if that was made for an integrator that solves."""
         if self._run_field.stepper is None:
             raise TypeError("this field was made for an integrator that solves, not for explicit steps")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -190,7 +190,7 @@ class Outcome(NamedTuple):
     stored: float
 
 
-def outcome(sweep: ExplicitStepper[Any], case: Case, steps: int = 3, dt: float = STEP) -> Outcome:
+def outcome(sweep: ExplicitStepper, case: Case, steps: int = 3, dt: float = STEP) -> Outcome:
     """Run a case and copy out what came of it."""
     sweep.field.put(case.start)
     sweep.advance(dt, steps, case.forcing)

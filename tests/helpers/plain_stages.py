@@ -89,6 +89,6 @@ def row_of(forcing: Forcing, k: int) -> Forcing:
 
 def plain_field(problem: Problem) -> RunField:
     """Room for the field of a run by super steps whose stages are taken here: nothing more is compiled for them."""
-    interior = problem.linear_interior
+    interior = problem.explicit_form
     stages = PlainStages(problem.coefficients if interior is None else interior.coefficients, problem.dtype)
     return RunField(stages.field, stages, stages)

@@ -228,10 +228,12 @@ def test_where_temperature_matters_explicit_steps_are_shortened_to_keep_the_tole
     assert errors[0] <= 1e-4 < errors[1]
 
 
-def test_where_temperature_matters_implicit_steps_are_taken_if_explicit_ones_are_too_many() -> None:
-    found = recommend(problem_of(following(40), tolerance=1e-6), "cpu", never, full=False)
-    assert (found.integrator, found.step) == ("implicit", None)
-    assert found.tolerance == 1e-6
+def test_where_temperature_matters_others_are_taken_if_explicit_steps_are_too_many() -> None:
+    problem = problem_of(following(40), tolerance=1e-6)
+    found = recommend(problem, "cpu", never, full=False)
+    assert (found.integrator, found.step, found.tolerance) == ("rkl2", None, 1e-6)
+    left = recommend(problem, "cpu", lambda: StepCost(1e-4, 1e-4), {"rkl2": "cannot be had"}, full=False)
+    assert (left.integrator, left.step) == ("implicit", None)
 
 
 def test_where_temperature_matters_enough_explicit_steps_stay_as_they_are() -> None:

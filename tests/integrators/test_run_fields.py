@@ -26,8 +26,6 @@ def test_an_explicit_integrator_has_a_stepper_of_the_field() -> None:
     assert state.stepper.field is state.stages.field is state.field
 
 
-def test_of_temperature_dependent_materials_steps_are_taken_but_no_stages() -> None:
+def test_of_temperature_dependent_materials_steps_and_stages_are_taken() -> None:
     state = state_of(FOLLOWING, integrator="euler", kernel="cpu")
-    assert state.stepper.field is state.field
-    with pytest.raises(TypeError, match="takes stages"):
-        _ = state.stages
+    assert state.stepper.field is state.stages.field is state.field

@@ -16,7 +16,7 @@ PLACES: tuple[tuple[tuple[int, int, int], type, dict[str, Any]], ...] = (
     (
         (3, 4, 8),
         np.float32,
-        {"several": False, "closed": (False, False, True, True, True, False), "per_cell": True, "follow": True},
+        {"several": False, "closed": (False, False, True, True, True, False), "follow": True},
     ),
     (
         (4, 3, 8),

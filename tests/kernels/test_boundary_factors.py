@@ -21,6 +21,7 @@ from heatsim_kernels.enthalpy.material import EnthalpyMaterial
 from heatsim_kernels.enthalpy.surface_balance import STEFAN_BOLTZMANN
 from heatsim_kernels.enthalpy.tables import tabulate
 from heatsim_kernels.enthalpy.time_step_limit import stable_step
+from nonlinear_cases import advance
 
 Factor = Callable[[np.ndarray], np.ndarray]
 REFERENCE = 300.0
@@ -46,7 +47,7 @@ def rod(cells: int, k: float, factor: Factor, segments: int = 40_000) -> Nonline
     """A rod of 1 m and 1 m2, closed but at x_max, whose boundary face has the factor."""
     of = tabulate([EnthalpyMaterial.constant(k, CAPACITY)], REFERENCE, (REFERENCE - 250, REFERENCE + 450), segments)
     closed = (True, False, True, True, True, True)
-    coefficients = equal_cells((1, 1, cells), of, (1.0 / cells, 1.0, 1.0), closed=closed)
+    coefficients = equal_cells((1, 1, cells), of, (1.0 / cells, 1.0, 1.0), closed=closed, boundary_per_cell=True)
     number = np.zeros(coefficients.boundary_size, np.uint32)
     number[coefficients.boundary_offsets[1] :] = 1
     return replace(coefficients, factors=BoundaryFactors(of.lines(factor(of.offsets))[None], number))
@@ -92,7 +93,7 @@ def test_the_balance_of_a_coefficient_that_leaps_is_found(resistance: float, ris
     coefficients = rod(1, 0.5 / resistance, leaping)
     sweep = NONLINEAR_SWEEPS["cpu"](coefficients, np.dtype(dtype))
     sweep.field.put_state(np.full(coefficients.shape, rise))
-    sweep.advance(1e-3, 1, NonlinearForcing(boundary_values(coefficients, x_max={"coefficient": 50.0})))
+    advance(sweep, 1e-3, 1, NonlinearForcing(boundary_values(coefficients, x_max={"coefficient": 50.0})))
     found = sweep.heat_entered()[1] / 1e-3
 
     def lost(surface: float) -> float:
@@ -122,7 +123,7 @@ def test_a_factor_of_one_changes_no_bit(dtype: type) -> None:
     for of in (coefficients, replace(coefficients, factors=None)):
         sweep = NONLINEAR_SWEEPS["cpu"](of, np.dtype(dtype))
         sweep.field.put_state(np.linspace(0, 90, 9).reshape(of.shape))
-        sweep.advance(0.5, 40, NonlinearForcing(boundary))
+        advance(sweep, 0.5, 40, NonlinearForcing(boundary))
         fields.append(np.array(sweep.field.state()))
     assert np.array_equal(*fields)
 
@@ -130,7 +131,9 @@ def test_a_factor_of_one_changes_no_bit(dtype: type) -> None:
 def test_the_stable_step_counts_the_steepest_loss() -> None:
     """h = 2 + x/50 between rises of 0 and 100 to an ambient at -50: slope of the loss 4 + 3 = 7 W/(m2 K) at 100."""
     of = tabulate([EnthalpyMaterial.constant(1e9, CAPACITY)], REFERENCE, (REFERENCE, REFERENCE + 100), 1000)
-    coefficients = equal_cells((1, 1, 1), of, (0.5, 1.0, 1.0), closed=(True, False, True, True, True, True))
+    coefficients = equal_cells(
+        (1, 1, 1), of, (0.5, 1.0, 1.0), closed=(True, False, True, True, True, True), boundary_per_cell=True
+    )
     number = np.zeros(6, np.uint32)
     number[1] = 1
     coefficients = replace(coefficients, factors=BoundaryFactors(of.lines(1 + of.offsets / 100)[None], number))

@@ -22,6 +22,7 @@ from heatsim_kernels.field.cuda import cell_reads, field_sums
 from heatsim_kernels.runtime.cuda import compilation, launch
 from heatsim_kernels.runtime.cuda.api import cuda
 from heatsim_kernels.runtime.cuda.arrays import Captures, Upload, empty, on_device
+from heatsim_kernels.stencil.cuda.linear_sweep import LinearSweep
 from heatsim_kernels.stencil.cuda.stepper import CudaStepper
 from heatsim_kernels.stencil.ladder import register
 
@@ -150,7 +151,8 @@ def test_tables_of_any_length_arrive_rounded_and_their_last_row_serves_later_ste
 def test_a_kernel_tells_what_it_takes() -> None:
     case = random_case((20, 33, 70), FEATURES["uniform"], seed=3)
     tile = register.TILES[0]
-    found = CudaStepper(case.coefficients, np.dtype(np.float32), register, tile).resources(case.forcing)
+    sweep = LinearSweep(case.coefficients, np.dtype(np.float32), register, tile)
+    found = CudaStepper(case.coefficients, np.dtype(np.float32), sweep).resources(case.forcing)
     assert found.local_bytes == 0
     assert 32 <= found.registers <= 255
     assert found.threads == prod(tile.block)

@@ -25,29 +25,24 @@ KERNELS = [
 
 def arguments(precision: str) -> dict[str, Any]:
     """The types of a kernel's arguments, by name."""
-    from heatsim_kernels.enthalpy.cell import (
-        EnthalpyBoundary,
-        EnthalpyBox,
-        EnthalpyMedium,
-        EnthalpySources,
-        KnownBoundaryDifferences,
-    )
+    from heatsim_kernels.enthalpy.cell import EnthalpyBox, EnthalpyMedium, KnownBoundaryDifferences
     from heatsim_kernels.enthalpy.cuda.cell import EnthalpyShape
+    from heatsim_kernels.stencil.cuda.cell_update import CudaSources, CudaStageSources
 
     real, word, count = getattr(types, precision), types.int64, types.uint32
     reals, counts, bytes_ = real[::1], count[::1], types.uint8[::1]
-    tables = reals, reals, reals, word, counts, counts, reals, word, word, bytes_
+    tables = reals, reals, reals, word, reals, word, counts, counts, reals, word, word, bytes_
+    sources = reals, real, reals, real
     return {
         "u": reals,
         "shape": types.NamedUniTuple(count, 3, EnthalpyShape),
         "box": types.NamedUniTuple(word, 6, EnthalpyBox),
         "counts": counts,
         "medium": types.NamedTuple((*[real] * 9, *tables), EnthalpyMedium),
-        "boundary": types.NamedTuple(
-            (reals, word, word, word[::1], bytes_, word, real, word, counts, reals, real), EnthalpyBoundary
-        ),
         "known": types.NamedTuple((bytes_, word[::1], reals), KnownBoundaryDifferences),
-        "heat": types.NamedTuple((reals, word, real, word, reals, real), EnthalpySources),
+        "sources": types.NamedTuple(sources, CudaSources),
+        "stage": types.NamedTuple((*sources, reals, reals, reals, real, real, real, real), CudaStageSources),
+        "share": types.float64,
         "words": word[::1],
         "bytes": bytes_,
         "sums": types.float64[::1],
@@ -66,17 +61,25 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
 
     name, _, how = name.partition(", ")
     module = import_module(f"heatsim_kernels.enthalpy.cuda.{name}")
-    sweep = ("u", "u", "shape", "box", "u", "medium", "known", "heat")
-    ledger = ("u", "u", "words", "bytes", "words", "sums", "box", "medium", "boundary", "partial")
-    joints = ("u", "u", "counts", "shape", "u", "medium", "known", "heat")
-    given = {"boundary_heat": ledger, "cell": ("u", "u", "medium"), "interface_cells": joints}.get(name, sweep)
+    sweep = ("u", "u", "shape", "box", "u", "medium", "known", "stage" if how.endswith("stage") else "sources")
+    book = ("u", "words", "bytes", "words", "sums", "box", "medium", "known")
+    ledger = (*book, "u", "u", "words", "share", "partial")
+    joints = ("u", "u", "counts", "shape", "u", "medium", "known", "sources")
+    given = {"boundary_heat": ledger, "temperatures": ("u", "u", "medium"), "interface_cells": joints}.get(name, sweep)
     signature = types.void(*(arguments(precision)[each] for each in given))
     uniform, bounded = how == "uniform", (False, False, False)
     variant = EnthalpyConfiguration(
-        precision, uniform, not uniform, fours=True, periodic=bounded, heat_field=how == "by cell"
+        precision,
+        uniform,
+        not uniform,
+        fours=True,
+        periodic=bounded,
+        heat_field=how == "by cell",
+        stage={"two-term stage": "two", "stage": "four"}.get(how, ""),
+        pieces=0 if how == "segments" else 4 if uniform else 16,
     )
     bounds = module.bounds(variant) if hasattr(module, "bounds") else None
-    build = module.build_temperatures if name == "cell" else module.build
+    build = module.build_temperatures if name == "temperatures" else module.build
     ptx = str(cuda.compile_ptx(build(variant), signature, cc=(9, 0), launch_bounds=bounds)[0])
     return ptx, _assembled(ptx, (9, 0))[1]
 
@@ -84,7 +87,9 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
 OTHERS = [
     pytest.param("register, uniform", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
     pytest.param("register, by cell", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
-    ("cell", "float32"),  # which holds the kernel of temperatures
+    pytest.param("register, segments", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
+    pytest.param("register, stage", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
+    ("temperatures", "float32"),  # which holds the kernel of temperatures
 ]
 
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.gpu
 PLACES: tuple[tuple[tuple[int, int, int], dict[str, Any]], ...] = (
     (
         (37, 50, 132),
-        {"several": False, "closed": (False, True, True, False, True, False), "per_cell": True, "follow": True},
+        {"several": False, "closed": (False, True, True, False, True, False), "follow": True},
     ),
     ((37, 50, 131), {"periodic": (True, False, True)}),
     ((66, 21, 128), {"closed": (False, False, True, True, True, True), "follow": True, "by_cell": False}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import erf, erfc, exp, pi, sqrt
 from typing import Any
 
@@ -31,6 +32,7 @@ from nonlinear_cases import (
     STEEL,
     STEP,
     Case,
+    advance,
     blocks,
     outcome,
     random_case,
@@ -47,12 +49,12 @@ def cpu(coefficients: NonlinearCoefficients, dtype: type = np.float64) -> Any:
 
 
 def rod(material: EnthalpyMaterial, length: float, n: int, reference: float) -> NonlinearCoefficients:
-    return equal_cells((1, 1, n), tabulate([material], reference), (length / n, 1.0, 1.0), closed=ALONG_X)
+    return equal_cells(
+        (1, 1, n), tabulate([material], reference), (length / n, 1.0, 1.0), closed=ALONG_X, boundary_per_cell=True
+    )
 
 
-@pytest.mark.parametrize(
-    "options", [{"several": False}, {"follow": True}, {"periodic": (True, False, True), "per_cell": True}]
-)
+@pytest.mark.parametrize("options", [{"several": False}, {"follow": True}, {"periodic": (True, False, True)}])
 def test_energy_is_kept_with_everything_on(options: dict[str, Any]) -> None:
     case = random_case((7, 9, 50), seed=3, **options)
     assert stable_step(case.coefficients, case.forcing) > STEP
@@ -70,19 +72,19 @@ def test_one_temperature_stays_and_in_a_linear_material_to_the_bit(dtype: type) 
     of = tables()
     zones = blocks(np.random.default_rng(1), (4, 5, 50), 4)
     zones[zones == HELD] = 0
-    coefficients = terms_of_zones(zones, of, closed=(False,) * 6)
+    coefficients = terms_of_zones(zones, of, closed=(False,) * 6, boundary_per_cell=True)
     same = {"coefficient": 50.0, "ambient": 20.0, "emissivity": 0.8, "surroundings": 20.0}
     boundary = boundary_values(coefficients, x_min=same, z_max=same, y_min={"coefficient": FIXED, "ambient": 20.0})
     sweep = cpu(coefficients, dtype)
     sweep.field.put_state(of.state_of(np.full(zones.shape, 20.0), zones))
-    sweep.advance(STEP, 20, NonlinearForcing(boundary))
+    advance(sweep, STEP, 20, NonlinearForcing(boundary))
     T = of.temperature(np.array(sweep.field.state(), float), zones)
     np.testing.assert_allclose(T, 20.0, rtol=0, atol=1e-11 if dtype is np.float64 else 2e-4)
     glass = tabulate([EnthalpyMaterial.constant(1.0, 1e6)], 0.0)
-    uniform = equal_cells((3, 4, 9), glass, SPACING, closed=(False,) * 6)
+    uniform = equal_cells((3, 4, 9), glass, SPACING, closed=(False,) * 6, boundary_per_cell=True)
     sweep = cpu(uniform, dtype)
     sweep.field.put_state(np.full((3, 4, 9), 20.0))
-    sweep.advance(STEP, 20, NonlinearForcing(boundary_values(uniform, x_min=same, z_max=same, y_min={})))
+    advance(sweep, STEP, 20, NonlinearForcing(boundary_values(uniform, x_min=same, z_max=same, y_min={})))
     assert np.array_equal(sweep.field.state(), np.full((3, 4, 9), 20.0, dtype))
 
 
@@ -90,7 +92,12 @@ def test_a_linear_material_does_what_the_linear_sweep_does() -> None:
     of = tabulate([EnthalpyMaterial.constant(30.0, 3e6)], 300.0)
     shape = (5, 6, 33)
     coefficients = equal_cells(
-        shape, of, SPACING, closed=(False, False, True, True, False, True), periodic=(False, True, False)
+        shape,
+        of,
+        SPACING,
+        closed=(False, False, True, True, False, True),
+        periodic=(False, True, False),
+        boundary_per_cell=True,
     )
     h, ambient, flux, spacing = 900.0, 40.0, 3e4, np.repeat(SPACING, 2)
     sides = {"coefficient": h, "ambient": ambient}
@@ -105,9 +112,10 @@ def test_a_linear_material_does_what_the_linear_sweep_does() -> None:
     b = np.array([2 * 7.0, share * ambient, 0, 0, flux * spacing[4] / 30, 0])
     start = np.random.default_rng(5).uniform(0, 100, shape)
     sweeps = cpu(coefficients), SWEEPS["cpu"](linear, np.dtype(float))
-    for sweep, forcing in zip(sweeps, (NonlinearForcing(boundary), Forcing(a[None], b[None])), strict=True):
+    for sweep in sweeps:
         sweep.field.put_state(start)
-        sweep.advance(0.01, 40, forcing)
+    advance(sweeps[0], 0.01, 40, NonlinearForcing(boundary))
+    sweeps[1].advance(0.01, 40, Forcing(a[None], b[None]))
     np.testing.assert_allclose(sweeps[0].field.state(), sweeps[1].field.state(), rtol=0, atol=1e-10)
     np.testing.assert_allclose(sweeps[0].heat_entered(), sweeps[1].heat_entered(), rtol=1e-10, atol=1e-12)
     assert sweeps[0].field.stored() == pytest.approx(sweeps[1].field.stored(), rel=1e-12)
@@ -127,9 +135,7 @@ def temperatures(case: Case) -> np.ndarray:
     return case.coefficients.tables.temperature(case.start, material)
 
 
-@pytest.mark.parametrize(
-    "options", [{"several": False}, {"follow": True}, {"periodic": (True, False, True), "per_cell": True}]
-)
+@pytest.mark.parametrize("options", [{"several": False}, {"follow": True}, {"periodic": (True, False, True)}])
 def test_the_linearised_operator_brings_the_heat_that_a_step_brings(options: dict[str, Any]) -> None:
     case = random_case((5, 6, 50), seed=4, **options)
     operator, heat = linearised(case.coefficients, case.start, case.forcing)
@@ -137,7 +143,7 @@ def test_the_linearised_operator_brings_the_heat_that_a_step_brings(options: dic
     dt = 1e-6
     sweep = cpu(case.coefficients)
     sweep.field.put_state(case.start)
-    sweep.advance(dt, 1, case.forcing)
+    advance(sweep, dt, 1, case.forcing)
     expected = (np.array(sweep.field.state()) - case.start) * capacity / dt
     found = heat - applied(operator, temperatures(case))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
@@ -157,7 +163,7 @@ def test_steps_at_the_limit_stay_between_the_walls_and_beyond_it_do_not() -> Non
     for dt in (limit, 2.5 * limit):
         sweep = cpu(coefficients)
         sweep.field.put_state(np.zeros(coefficients.shape))
-        sweep.advance(dt, 400, forcing)
+        advance(sweep, dt, 400, forcing)
         fields.append(coefficients.tables.temperature(sweep.field.state(), 0))
     assert fields[0].min() >= -1e-9
     assert fields[0].max() <= 450 + 1e-9
@@ -211,11 +217,12 @@ def exact_flux(left: EnthalpyMaterial, right: EnthalpyMaterial, hot: float, cold
 def test_the_heat_through_two_materials_and_their_contact_converges_to_second_order() -> None:
     hot, cold, length, errors = 450.0, 350.0, 0.04, []
     left, right = ({"coefficient": FIXED, "ambient": T} for T in (hot, cold - REFERENCE))
-    exact = exact_flux(STEEL, GRADED, REFERENCE + hot, cold, length / 2)
-    of = tabulate([STEEL, GRADED], REFERENCE, segments=20_000)
+    steel = replace(STEEL, capacity=np.full(3, 4e6))  # whose potential is made of cubics without an error
+    exact = exact_flux(steel, GRADED, REFERENCE + hot, cold, length / 2)
+    of = tabulate([steel, GRADED], REFERENCE, segments=20_000)
     for n in (8, 16, 32):
         zones = (np.arange(n) >= n // 2).astype(int).reshape(1, 1, n)
-        coefficients = terms_of_zones(zones, of, (length / n, 1.0, 1.0), closed=ALONG_X)
+        coefficients = terms_of_zones(zones, of, (length / n, 1.0, 1.0), closed=ALONG_X, boundary_per_cell=True)
         forcing = NonlinearForcing(boundary_values(coefficients, x_min=left, x_max=right))
         T = steady(coefficients, forcing, 100.0)
         operator, heat = linearised(coefficients, of.state_of(T.reshape(zones.shape), zones), forcing)
@@ -234,7 +241,7 @@ def test_explicit_steps_end_in_the_steady_state_of_the_linearised_problem() -> N
     )
     sweep = cpu(coefficients)
     sweep.field.put_state(np.zeros(coefficients.shape))
-    sweep.advance(0.9 * stable_step(coefficients, forcing), 8000, forcing)
+    advance(sweep, 0.9 * stable_step(coefficients, forcing), 8000, forcing)
     T = coefficients.tables.temperature(sweep.field.state(), 0).ravel()
     np.testing.assert_allclose(T, steady(coefficients, forcing, 200.0), atol=1e-7)
 
@@ -294,7 +301,7 @@ def solidified(n: int) -> tuple[float, np.ndarray]:
     rate = neumann(Tw, Tm, Ti, solid, liquid, L)
     off, profile = [], np.empty(0)
     for k in range(10):
-        sweep.advance(end / 10 / steps, steps, forcing)
+        advance(sweep, end / 10 / steps, steps, forcing)
         front = length / n * float((1 - of.melted_fraction(sweep.field.state(), 0)).sum())
         off.append(front - 2 * rate * sqrt(solid[0] / solid[1] * end / 10 * (k + 1)))
         profile = of.temperature(sweep.field.state(), 0).ravel()

@@ -56,7 +56,6 @@ def cooled(coefficient: str, **others: Any) -> str:
     return of(1.0, **({"boundary": {"x_min": convection(coefficient, 20.0)}, "initial": 80.0} | others))
 
 
-LINEAR = 'time.integrator: "{}" needs properties that do not depend on temperature, as materials.wall.conductivity'
 REFUSED = [
     (of("1 - T/50", boundary=both("x", fixed(80.0))), POSITIVE_K.format("0 to 80")),
     (of(1.0, "log(T)", initial=-5.0, boundary=both("x", fixed(3.0))), POSITIVE_C.format("-5 to 3") + "nan at T = -5"),
@@ -90,7 +89,6 @@ REFUSED = [
         of(boundary={"x_min": radiation("2*y*T/100", 0.0)}, initial=200.0),
         "boundary.x_min.emissivity: expected values from 0 to 1 for T from 0 to 200 degC, found 1.0",
     ),
-    (setting(of(), "time", integrator="rkl2"), LINEAR.format("rkl2")),
     (setting(of(), "time", integrator="steady"), "time.integrator: no steady state, or any number of them"),
     (setting(of(step=1.0), "time", integrator="euler"), "time.step: expected at most "),
 ]

@@ -16,29 +16,29 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
-    from heatsim_kernels.stencil import ExplicitStepper
-
-    EnthalpyStepper = ExplicitStepper[NonlinearForcing]
+    from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
+    from heatsim_kernels.stencil import StageStepper
 
 
-def _cpu(coefficients: NonlinearCoefficients, dtype: np.dtype) -> EnthalpyStepper:
-    from heatsim_kernels.enthalpy.cpu.stepper import EnthalpyCpuStepper
+def _cpu(coefficients: NonlinearCoefficients, dtype: np.dtype) -> StageStepper:
+    from heatsim_kernels.enthalpy.cpu.stepper import make_stepper
 
-    return EnthalpyCpuStepper(coefficients, dtype)
+    return make_stepper(coefficients, dtype)
 
 
-def _on_cuda(movement: str) -> Callable[[NonlinearCoefficients, np.dtype], EnthalpyStepper]:
-    def build(coefficients: NonlinearCoefficients, dtype: np.dtype) -> EnthalpyStepper:
-        from heatsim_kernels.enthalpy.cuda.stepper import EnthalpyCudaStepper
+def _on_cuda(movement: str) -> Callable[[NonlinearCoefficients, np.dtype], StageStepper]:
+    def build(coefficients: NonlinearCoefficients, dtype: np.dtype) -> StageStepper:
+        from heatsim_kernels.enthalpy.cuda.sweep import EnthalpySweep
+        from heatsim_kernels.stencil.cuda.stepper import CudaStepper
 
-        return EnthalpyCudaStepper(coefficients, dtype, import_module(f".cuda.{movement}", __package__))
+        module = import_module(f".cuda.{movement}", __package__)
+        return CudaStepper(coefficients, dtype, EnthalpySweep(coefficients, dtype, module))
 
     return build
 
 
-# Name -> builder(terms, dtype), as `stencil.SWEEPS`.
-NONLINEAR_SWEEPS: dict[str, Callable[[NonlinearCoefficients, np.dtype], EnthalpyStepper]] = {
+# Name -> builder(coefficients, dtype), as `stencil.SWEEPS`.
+NONLINEAR_SWEEPS: dict[str, Callable[[NonlinearCoefficients, np.dtype], StageStepper]] = {
     "cpu": _cpu,
     "basic": _on_cuda("basic"),
     "register": _on_cuda("register"),

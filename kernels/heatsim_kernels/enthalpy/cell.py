@@ -4,7 +4,7 @@
 
     own material beyond:    rate = dt / (C V (own + other))                        difference of phi
     another one beyond:     rate = dt / (C V (own w + contact + other w'))         difference of T
-    a boundary face:                 as own material, with area (own + other) J             J: see `surface`
+    a boundary face:                 as own material; the difference is known from a tangent, see `boundary_difference`
 
 In a uniform problem the two differences of an axis are added before they are multiplied. The movements take shorter
 ways where all is own material, with the same operations in the same order: that gives equal bits. Quotients are IEEE's
@@ -20,6 +20,7 @@ from numba import int32, int64
 
 from heatsim_kernels.enthalpy import surface_balance
 from heatsim_kernels.enthalpy.coefficients import CLOSED, OTHER, OWN
+from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
 from heatsim_kernels.runtime.fma import fma
 
 AMBIENT = surface_balance.SURFACE_TERMS.index("ambient")
@@ -44,7 +45,8 @@ class EnthalpyMedium(NamedTuple):
 
     scale, shift, last: the segment of u is u*scale + shift, between 0 and `last`; t_scale, t_shift: that of T.
     zero, half, one, four: these numbers in the field's precision; a literal would be float64.
-    potentials, temperatures, resistivities: see `Tables`; segments: in a row of these.
+    potentials, temperatures, resistivities: see `EnthalpyTables`; segments: in a row of these. pieces: of the
+    potentials, in place of their segments where has_pieces.
     material: (n,) of each cell class. links: (n, 6) see `coefficients`.
     numbers: (n, 6, NUMBERS) for each face: dt / (C V (own + other)); own, contact, other times C V / dt;
         area (own + other) and area own, m2 K/W.
@@ -64,6 +66,8 @@ class EnthalpyMedium(NamedTuple):
     temperatures: Any
     resistivities: Any
     segments: int | np.int64
+    pieces: Any
+    has_pieces: int | np.int64
     material: Any
     links: Any
     numbers: Any
@@ -102,17 +106,6 @@ class KnownBoundaryDifferences(NamedTuple):
     differences: Any
 
 
-class EnthalpySources(NamedTuple):
-    """Sources of a step: `table` by class, from `start` on, times `dt`; `field` by cell, times `gain`, if it exists."""
-
-    table: Any
-    start: int | np.int64
-    dt: float
-    has_field: int | np.int64
-    field: Any
-    gain: float
-
-
 class LookUps(NamedTuple):
     """Device functions that look a state up in the tables of its material: the segment that a value lies in; of u
     Kirchhoff's potential and the temperature, of that the resistivity."""
@@ -131,26 +124,20 @@ class Functions(NamedTuple):
     temperature: Any
     resistivity: Any
     surface_heat: Any
-    at_boundary: Any
     between: Any
-    sources: Any
     passing: Any
-    new_value: Any
+    with_faces: Any
 
 
-def build(inlined, called, known=False, read=None, place=None) -> Functions:
+def build(inlined, called, read=None, place=None) -> Functions:
     """The functions, compiled for a target by its `inlined`; by `called`, what is long and needed in few cells.
 
-    known: whether what passes boundary faces was found before the step; `boundary` are then `KnownBoundaryDifferences`.
-        read,
-    place: device functions that do what `_item` and `_place` do, if the target has better ones.
+    read, place: device functions that do what `_item` and `_place` do, if the target has better ones.
     """
     read = read or inlined(_item)
     look = _look_ups(inlined, read, place or inlined(_place))
-    surface_heat, at_boundary = _boundary(inlined, called, look, read)
-    if known:
-        at_boundary = _known_boundary(inlined, read)
-    phi, between, sources = look.phi, _between(inlined, look, read), build_sources(inlined, read)
+    surface_heat, at_boundary = _build_surface_heat(inlined, called, look, read), _known_boundary(inlined, read)
+    phi, between = look.phi, _between(inlined, look, read)
 
     @inlined
     def passing(field, i, x, y, z, face, cell_class, potential, box, medium, boundary):
@@ -164,18 +151,15 @@ def build(inlined, called, known=False, read=None, place=None) -> Functions:
         at_end = at == (n - 1 if upper else int64(0))
         if at_end and wraps == 0:
             rate = read(medium.numbers, (cell_class * 6 + face) * NUMBERS)
-            return rate, at_boundary(read(field, i), cell_class, face, position, medium, boundary)
+            return rate, at_boundary(face, position, medium, boundary)
         step = stride * (1 - n if at_end else int64(1))
         beyond = read(field, i + step if upper else i - step)
         return between(read(field, i), beyond, cell_class, face, potential, medium)
 
     @inlined
-    def new_value(field, i, x, y, z, box, medium, boundary, heat):
-        """The value of cell i at (x, y, z) after the step."""
-        u = read(field, i)
-        cell_class = int64(read(medium.class_ids, i)) if medium.several != 0 else int64(0)
-        potential = phi(u, int64(read(medium.material, cell_class)) * medium.segments, medium)
-        value, lower = sources(i, u, cell_class, heat), medium.zero
+    def with_faces(value, field, i, x, y, z, cell_class, box, medium, boundary):
+        """`value` plus what the six faces bring to cell i at (x, y, z)."""
+        potential, lower = phi(read(field, i), int64(read(medium.material, cell_class)), medium), medium.zero
         for face in range(6):
             rate, difference = passing(field, i, x, y, z, face, cell_class, potential, box, medium, boundary)
             if medium.uniform == 0:
@@ -185,7 +169,7 @@ def build(inlined, called, known=False, read=None, place=None) -> Functions:
             lower = difference
         return value
 
-    return Functions(*look, surface_heat, at_boundary, between, sources, passing, new_value)
+    return Functions(*look, surface_heat, between, passing, with_faces)
 
 
 def _item(array, i):
@@ -213,26 +197,41 @@ def _look_ups(inlined, read, place) -> LookUps:
         return fma(read(lines, at + 1), value, read(lines, at))
 
     @inlined
-    def phi(u, row, medium):
-        """Kirchhoff's potential at u of the material whose lines start at `row`."""
+    def on_piece(u, material, medium):
+        first = material * int64(PIECE_NUMBERS * PIECES)
+        j = first
+        for half in (8, 4, 2, 1):
+            if u >= read(medium.pieces, j + half):
+                j += half
+        d = u - read(medium.pieces, j)
+        b, c = read(medium.pieces, j + 2 * PIECES), read(medium.pieces, j + 3 * PIECES)
+        return fma(fma(fma(read(medium.pieces, j + 4 * PIECES), d, c), d, b), d, read(medium.pieces, j + PIECES))
+
+    @inlined
+    def phi(u, material, medium):
+        """Kirchhoff's potential of a material at u."""
+        if medium.has_pieces != 0:
+            return on_piece(u, material, medium)
+        row = material * medium.segments
         return on_line(medium.potentials, row, segment(u, medium.scale, medium.shift, medium), u)
 
     @inlined
-    def temperature(u, row, medium):
+    def temperature(u, material, medium):
+        row = material * medium.segments
         return on_line(medium.temperatures, row, segment(u, medium.scale, medium.shift, medium), u)
 
     @inlined
-    def resistivity(T, row, medium):
+    def resistivity(T, material, medium):
+        row = material * medium.segments
         return on_line(medium.resistivities, row, segment(T, medium.t_scale, medium.t_shift, medium), T)
 
     return LookUps(segment, phi, temperature, resistivity)
 
 
-def _boundary(inlined, called, look, read):
-    """surface_heat and at_boundary."""
+def _build_surface_heat(inlined, called, look, read):
     heat_entering, with_factor = map(inlined, (surface_balance.heat_entering, surface_balance.terms_with_factor))
     terms_at = surface_balance.build_terms_at(inlined, read)
-    segment, temperature, resistivity = look.segment, look.temperature, look.resistivity
+    segment, resistivity = look.segment, look.resistivity
     bracketed = inlined(_bracketed)
 
     @inlined
@@ -244,7 +243,7 @@ def _boundary(inlined, called, look, read):
         return with_factor(terms, fma(slope, x, read(boundary.factors, at)), slope, x, medium.zero)
 
     @called
-    def surface_heat(T, row, cell_class, face, position, medium, boundary):
+    def surface_heat(T, material, cell_class, face, position, medium, boundary):
         """Heat that enters a cell at T through a boundary face, W/m2, and how much less of it a warmer one, W/(m2
         K)."""
         place = read(boundary.offsets, face) + (position if boundary.per_cell != 0 else cell_class)
@@ -264,7 +263,7 @@ def _boundary(inlined, called, look, read):
                 moved = x - before
                 if step > 1 and not bisected and abs(moved) <= boundary.near * abs(x - given[AMBIENT]):
                     break
-            before_r, r = r, resistivity(fma(medium.half * r, entering, T), row, medium) * half_cell
+            before_r, r = r, resistivity(fma(medium.half * r, entering, T), material, medium) * half_cell
             if factor == 0 and step > 0 and r == before_r:
                 break  # k is constant: the balance is found
             terms = given
@@ -273,17 +272,7 @@ def _boundary(inlined, called, look, read):
             entering, less = heat_entering(T, r, terms, boundary.reference, zero, one, four)
         return entering, less
 
-    @inlined
-    def at_boundary(u, cell_class, face, position, medium, boundary):
-        """The difference of phi that stands for a boundary face."""
-        difference = medium.zero
-        if read(boundary.closed, face) == 0:
-            row = int64(read(medium.material, cell_class)) * medium.segments
-            entering, _ = surface_heat(temperature(u, row, medium), row, cell_class, face, position, medium, boundary)
-            difference = fma(read(medium.numbers, (cell_class * 6 + face) * NUMBERS + 4), entering, difference)
-        return difference
-
-    return surface_heat, at_boundary
+    return surface_heat
 
 
 def _bracketed(x, before, low, high, moved, sides, half):
@@ -305,10 +294,8 @@ def _bracketed(x, before, low, high, moved, sides, half):
 
 
 def _known_boundary(inlined, read):
-    """at_boundary, where it was found before."""
-
     @inlined
-    def at_boundary(u, cell_class, face, position, medium, boundary):
+    def at_boundary(face, position, medium, boundary):
         """The difference of phi that stands for a boundary face."""
         difference = medium.zero
         if read(boundary.closed, face) == 0:
@@ -318,36 +305,17 @@ def _known_boundary(inlined, read):
     return at_boundary
 
 
-def build_sources(inlined, read=None, *, by_cell=True):
-    """sources(i, u, kind, heat): a cell plus its sources; without `by_cell`, for problems that have no `heat.field`.
-    read: see `build`."""
-    read = read or inlined(_item)
-
-    @inlined
-    def of_class(i, u, cell_class, heat):
-        return fma(heat.dt, read(heat.table, heat.start + cell_class), u)
-
-    @inlined
-    def sources(i, u, cell_class, heat):
-        value = of_class(i, u, cell_class, heat)
-        if heat.has_field != 0:
-            value = fma(heat.gain, read(heat.field, i), value)
-        return value
-
-    return sources if by_cell else of_class
-
-
 def build_series(inlined, resistivity):
-    """series(T, T1, row, row1, own, contact, other, medium): the rate of exchange between cells of two materials at T
-    and T1, with k midway between each centre and the interface."""
+    """series(T, T1, one, other_one, own, contact, other, medium): the rate of exchange between cells of two materials,
+    `one` and `other_one`, at T and T1, with k midway between each centre and the interface."""
 
     @inlined
-    def series(T, T1, row, row1, own, contact, other, medium):
-        w, w1 = resistivity(T, row, medium), resistivity(T1, row1, medium)
+    def series(T, T1, one, other_one, own, contact, other, medium):
+        w, w1 = resistivity(T, one, medium), resistivity(T1, other_one, medium)
         halfway = medium.half * ((T1 - T) / fma(own, w, fma(other, w1, contact)))
         w, w1 = (
-            resistivity(fma(halfway, own * w, T), row, medium),
-            resistivity(fma(-halfway, other * w1, T1), row1, medium),
+            resistivity(fma(halfway, own * w, T), one, medium),
+            resistivity(fma(-halfway, other * w1, T1), other_one, medium),
         )
         return medium.one / fma(own, w, fma(other, w1, contact))
 
@@ -360,20 +328,17 @@ def _between(inlined, look, read):
     @inlined
     def between(u, u1, cell_class, face, potential, medium):
         """Rate and difference of two cells, of which the other one is at u1."""
-        link, row = (
-            int64(read(medium.links, cell_class * 6 + face)),
-            int64(read(medium.material, cell_class)) * medium.segments,
-        )
+        link, material = int64(read(medium.links, cell_class * 6 + face)), int64(read(medium.material, cell_class))
         numbers = (cell_class * 6 + face) * NUMBERS
         rate, difference = read(medium.numbers, numbers), medium.zero
         if link == OWN:
-            difference = phi(u1, row, medium) - potential
+            difference = phi(u1, material, medium) - potential
         elif link != CLOSED:
-            row1 = (link - OTHER) * medium.segments
-            T, T1 = temperature(u, row, medium), temperature(u1, row1, medium)
+            beyond = link - OTHER
+            T, T1 = temperature(u, material, medium), temperature(u1, beyond, medium)
             own, contact = read(medium.numbers, numbers + 1), read(medium.numbers, numbers + 2)
             other = read(medium.numbers, numbers + 3)
-            rate = series(T, T1, row, row1, own, contact, other, medium)
+            rate = series(T, T1, material, beyond, own, contact, other, medium)
             difference = T1 - T
         return rate, difference
 

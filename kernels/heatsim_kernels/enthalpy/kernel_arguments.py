@@ -9,6 +9,7 @@ import numpy as np
 from heatsim_kernels.enthalpy.cell import NUMBERS, EnthalpyBoundary, EnthalpyMedium
 from heatsim_kernels.enthalpy.coefficients import OWN, NonlinearCoefficients, NonlinearForcing
 from heatsim_kernels.enthalpy.surface_balance import kernel_terms
+from heatsim_kernels.stencil.coefficients import Forcing
 
 FACTOR_TOLERANCE = 1e-5  # see `cell.Boundary faces`; Newton's last step squares it
 
@@ -37,11 +38,11 @@ def look_up_numbers(coefficients: NonlinearCoefficients, dtype: np.dtype) -> Loo
 
 def face_numbers(coefficients: NonlinearCoefficients, dt: float, dtype: np.dtype) -> np.ndarray:
     """(n, 6, NUMBERS): `cell.Medium.numbers` for steps of dt."""
-    capacity = coefficients.capacity[:, None]
+    capacity, seconds = coefficients.capacity[:, None], dt or 1.0  # a step of none is made to compile, and not taken
     numbers = np.zeros((*coefficients.rates.shape, NUMBERS))
     numbers[..., 0] = np.where(coefficients.links == OWN, dt * coefficients.rates, 0)
     for k, resistance in enumerate((coefficients.own, coefficients.contact, coefficients.other), 1):
-        numbers[..., k] = resistance * capacity / dt
+        numbers[..., k] = resistance * capacity / seconds
     numbers[..., 4] = coefficients.area * (coefficients.own + coefficients.other)
     numbers[..., 5] = coefficients.area * coefficients.own
     return numbers.astype(dtype)
@@ -77,7 +78,7 @@ def boundary_factors(coefficients: NonlinearCoefficients, dtype: np.dtype) -> tu
     )
 
 
-def heat_rows(coefficients: NonlinearCoefficients, forcing: NonlinearForcing, dtype: np.dtype) -> np.ndarray:
+def heat_rows(coefficients: NonlinearCoefficients, forcing: Forcing, dtype: np.dtype) -> np.ndarray:
     """(k, n) heating rates of the cell classes, zeros where there are none."""
     table = np.zeros((1, coefficients.class_count)) if forcing.heat_table is None else forcing.heat_table
     return np.asarray(table.astype(dtype))
@@ -98,7 +99,9 @@ def medium_of(coefficients: NonlinearCoefficients, dt: float, dtype: np.dtype) -
         else np.ascontiguousarray(coefficients.class_ids).reshape(-1)
     )
     flags = int(is_uniform(coefficients)), int(coefficients.class_ids is not None)
-    flat = potentials, temperatures, resistivities, coefficients.tables.segments
+    pieces = coefficients.tables.pieces
+    given = np.zeros(1, dtype) if pieces is None else pieces.astype(dtype).reshape(-1)
+    flat = potentials, temperatures, resistivities, coefficients.tables.segments, given, int(pieces is not None)
     return EnthalpyMedium(*look_up_numbers(coefficients, dtype), *flat, *faces, *flags, class_ids)
 
 

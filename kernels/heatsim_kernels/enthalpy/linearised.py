@@ -14,7 +14,8 @@ from numba import prange
 
 from heatsim_kernels.enthalpy.cell import NUMBERS, EnthalpyBox
 from heatsim_kernels.enthalpy.coefficients import OWN, NonlinearCoefficients, NonlinearForcing
-from heatsim_kernels.enthalpy.cpu.step_kernel import boundary_from, functions, pointed
+from heatsim_kernels.enthalpy.cpu.fused_pass import functions, pointed
+from heatsim_kernels.enthalpy.cpu.stepper import boundary_from
 from heatsim_kernels.enthalpy.kernel_arguments import boundary_rows, make_boundary, medium_of
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.runtime.cpu.compilation import inlined, parallel_jit
@@ -71,8 +72,8 @@ def _freeze(u, box, medium, boundary, capacity, g, s, heat):
             for x in range(box.nx):
                 i = (z * box.ny + y) * box.nx + x
                 cell_class = np.int64(m.class_ids[i]) if m.several != 0 else 0
-                row = np.int64(m.material[cell_class]) * m.segments
-                T = temperature(field[i], row, m)
+                material = np.int64(m.material[cell_class])
+                T = temperature(field[i], material, m)
                 if capacity[cell_class] == 0:
                     s[i], heat[i] = 1.0, T
                     continue
@@ -84,7 +85,7 @@ def _freeze(u, box, medium, boundary, capacity, g, s, heat):
                     end = at == (n - 1 if face % 2 == 1 else 0)
                     if end and wraps == 0:
                         if w.closed[face] == 0:
-                            entering, less = surface_heat(T, row, cell_class, face, position, m, w)
+                            entering, less = surface_heat(T, material, cell_class, face, position, m, w)
                             numbers = (cell_class * 6 + face) * NUMBERS
                             area = capacity[cell_class] * m.numbers[numbers] * m.numbers[numbers + 4]
                             s[i] += area * less
@@ -93,8 +94,8 @@ def _freeze(u, box, medium, boundary, capacity, g, s, heat):
                         step = strides[face // 2] * (1 - n if end else 1)
                         j = i + step if face % 2 == 1 else i - step
                         cell_class1 = np.int64(m.class_ids[j]) if m.several != 0 else 0
-                        T1 = temperature(field[j], np.int64(m.material[cell_class1]) * m.segments, m)
-                        G = capacity[cell_class] * _rate(field[i], field[j], T, T1, cell_class, face, row, m)
+                        T1 = temperature(field[j], np.int64(m.material[cell_class1]), m)
+                        G = capacity[cell_class] * _rate(field[i], field[j], T, T1, cell_class, face, material, m)
                         if capacity[cell_class1] == 0:
                             s[i] += G
                             heat[i] += G * T1
@@ -103,11 +104,11 @@ def _freeze(u, box, medium, boundary, capacity, g, s, heat):
 
 
 @inlined
-def _rate(u, u1, T, T1, cell_class, face, row, medium):
+def _rate(u, u1, T, T1, cell_class, face, material, medium):
     """Rate of exchange for a kelvin between the cells; where they are equally warm, that of their material there."""
-    rate, difference = between(u, u1, cell_class, face, phi(u, row, medium), medium)
+    rate, difference = between(u, u1, cell_class, face, phi(u, material, medium), medium)
     if medium.links[cell_class * 6 + face] != OWN:
         return rate
     if abs(T1 - T) > 1e-6 * (1.0 + abs(T)):
         return rate * difference / (T1 - T)
-    return rate / resistivity(T, row, medium)
+    return rate / resistivity(T, material, medium)

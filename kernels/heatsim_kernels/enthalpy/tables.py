@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim_kernels.enthalpy.material import EnthalpyCurves, EnthalpyMaterial, curves, enthalpy_at, state_at
+from heatsim_kernels.enthalpy.pieces import fit_pieces, straight_pieces
 
 SEGMENTS = 2048
 
@@ -41,6 +42,7 @@ class EnthalpyTables:
     potentials, temperatures: (m, n, 2) a and b of phi = a + b*u and T = a + b*u.
     resistivities: (m, n, 2) a and b of w = a + b*T.
     knots: (m, n - 1) T at the knots; melted: (m, n - 1) share that has melted there.
+    pieces: (m, 5, PIECES) phi as a few cubics, see `pieces`; None if a material needs more than there are.
     """
 
     reference: float
@@ -55,6 +57,7 @@ class EnthalpyTables:
     resistivities: np.ndarray
     knots: np.ndarray
     melted: np.ndarray
+    pieces: np.ndarray | None = None
 
     @property
     def offsets(self) -> np.ndarray:
@@ -141,7 +144,8 @@ def tabulate(
     low, width, count, scales = _grid(materials, all_curves, scales, span or _span(materials, reference), segments)
     u = low + width * np.arange(-1, count + 2)
     rows = [_rows(*each, reference, u) for each in zip(materials, all_curves, scales, conductivity, strict=True)]
-    potentials, temperatures, knots, melted = (np.array(part) for part in zip(*rows, strict=True))
+    potentials, temperatures, knots, melted, pieces = zip(*rows, strict=True)
+    knots, melted = np.array(knots), np.array(melted)
     T = np.linspace(knots.min(), knots.max(), count + 1)
     step = T[1] - T[0]
     resistivities = np.array(
@@ -149,8 +153,9 @@ def tabulate(
     )
     grids, capacity = (low, width, float(T[0]), float(step)), np.array([scale.capacity for scale in scales])
     return EnthalpyTables(
-        reference, *grids, conductivity, capacity, potentials, temperatures, resistivities, knots, melted
-    )
+        reference, *grids, conductivity, capacity, np.array(potentials), np.array(temperatures), resistivities, knots,
+        melted, None if any(each is None for each in pieces) else np.array(pieces),
+    )  # fmt: skip
 
 
 def _at_reference(material: EnthalpyMaterial, reference: float) -> tuple[float, float]:
@@ -234,16 +239,23 @@ def _first(of: EnthalpyCurves, chosen: np.ndarray) -> float:
 
 def _rows(
     material: EnthalpyMaterial, of: EnthalpyCurves, scale: _Scale, k: float, reference: float, u: np.ndarray
-) -> tuple[np.ndarray, ...]:
-    """The lines, states, temperatures at knots and melted shares of one material; u: the knots, with one more at each
-    end."""
+) -> tuple[np.ndarray | None, ...]:
+    """The lines, states, temperatures at knots, melted shares and pieces of one material; u: the knots, with one more
+    at each end."""
     if material.is_linear:
         line = np.tile([0.0, 1.0], (len(u) - 1, 1))
-        return line, line, u[1:-1], np.zeros(len(u) - 2)
+        return line, line, u[1:-1], np.zeros(len(u) - 2), straight_pieces()
+    zero = float(state_at(of, np.array(enthalpy_at(of, reference))).potential)
+
+    def potential_at(states: np.ndarray) -> np.ndarray:
+        return np.asarray((state_at(of, scale.origin + scale.capacity * states).potential - zero) / k)
+
     at = state_at(of, scale.origin + scale.capacity * u)
     offset = at.temperature - reference
-    potential = (at.potential - float(state_at(of, np.array(enthalpy_at(of, reference))).potential)) / k
-    return _lines(u, potential), _lines(u, offset), offset[1:-1], at.melted[1:-1]
+    own_knots = (of.enthalpy - scale.origin) / scale.capacity  # between which the potential is smooth
+    states = np.unique(np.concatenate((u, own_knots[(own_knots > u[1]) & (own_knots < u[-2])])))
+    pieces = fit_pieces(states, potential_at(states))
+    return _lines(u, potential_at(u)), _lines(u, offset), offset[1:-1], at.melted[1:-1], pieces
 
 
 def _resistivities(of: EnthalpyCurves, k: float, reference: float, T: np.ndarray) -> np.ndarray:

@@ -47,7 +47,7 @@ def _steepest(lines: np.ndarray) -> np.ndarray:
     return np.asarray(lines[..., 1].max(axis=1))
 
 
-def _least_resistivity(coefficients: NonlinearCoefficients) -> np.ndarray:
+def least_resistivity(coefficients: NonlinearCoefficients) -> np.ndarray:
     """(m,) the least w of each material: at a knot, since it is level before and after them."""
     tables = coefficients.tables
     knots = tables.coldest + tables.step * np.arange(tables.segments - 1)
@@ -57,7 +57,7 @@ def _least_resistivity(coefficients: NonlinearCoefficients) -> np.ndarray:
 
 def _inside(coefficients: NonlinearCoefficients) -> np.ndarray:
     """(n, 6) the largest rate of u's exchange through each face inside the box, 1/s."""
-    tables, least = coefficients.tables, _least_resistivity(coefficients)
+    tables, least = coefficients.tables, least_resistivity(coefficients)
     own = coefficients.rates * _steepest(tables.potentials)[coefficients.material][:, None]
     beyond = np.where(coefficients.links >= OTHER, coefficients.links.astype(int) - OTHER, 0)
     total = (
@@ -78,7 +78,7 @@ def _at_boundary(coefficients: NonlinearCoefficients) -> tuple[np.ndarray, np.nd
         gain = np.where(
             coefficients.links == CLOSED, 0.0, coefficients.area * (slopes / coefficients.capacity)[:, None]
         )
-    return gain, coefficients.area * coefficients.own * _least_resistivity(coefficients)[coefficients.material][:, None]
+    return gain, coefficients.area * coefficients.own * least_resistivity(coefficients)[coefficients.material][:, None]
 
 
 def _coefficients(coefficients: NonlinearCoefficients, forcing: NonlinearForcing) -> np.ndarray:

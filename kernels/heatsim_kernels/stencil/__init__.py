@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
     from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
 
-ForcingT = TypeVar("ForcingT", contravariant=True)
 
-
-class ExplicitStepper(Protocol[ForcingT]):
-    """A field and the means to take explicit steps of it, driven by a `Forcing`, or another that suits its terms."""
+class ExplicitStepper(Protocol):
+    """A field and the means to take explicit steps of it."""
 
     name: str
     dtype: np.dtype
@@ -38,7 +36,7 @@ class ExplicitStepper(Protocol[ForcingT]):
     def fused_steps(self) -> int:
         """Steps that a pass over memory takes, at most, so that fewer take as long; 1 where nothing depends on it."""
 
-    def advance(self, dt: float, steps: int, forcing: ForcingT) -> None:
+    def advance(self, dt: float, steps: int, forcing: Forcing) -> None:
         """Advance `steps` explicit Euler steps of `dt` seconds, with a sample of the field after each if it is tracked.
         With none, the kernels are only compiled and loaded."""
 
@@ -46,7 +44,7 @@ class ExplicitStepper(Protocol[ForcingT]):
         """Heat that has entered since the start through each of `coefficients.FACES`, then from each ambient, J."""
 
 
-class StageStepper(ExplicitStepper["Forcing"], Protocol):
+class StageStepper(ExplicitStepper, Protocol):
     """An explicit stepper that takes the stages of Runge-Kutta methods, too."""
 
     def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, forcing: Forcing) -> None:
@@ -71,17 +69,20 @@ def _cpu(coefficients: StencilCoefficients, dtype: np.dtype) -> StageStepper:
 
 
 def _temporal(coefficients: StencilCoefficients, dtype: np.dtype) -> StageStepper:
+    from heatsim_kernels.stencil.cuda.linear_sweep import LinearSweep
     from heatsim_kernels.stencil.cuda.stepper import CudaStepper
     from heatsim_kernels.stencil.ladder import register
 
-    return CudaStepper(coefficients, dtype, register, fused=True)
+    return CudaStepper(coefficients, dtype, LinearSweep(coefficients, dtype, register, fused=True))
 
 
 def _on_cuda(movement: str) -> Callable[[StencilCoefficients, np.dtype], StageStepper]:
     def build(coefficients: StencilCoefficients, dtype: np.dtype) -> StageStepper:
+        from heatsim_kernels.stencil.cuda.linear_sweep import LinearSweep
         from heatsim_kernels.stencil.cuda.stepper import CudaStepper
 
-        return CudaStepper(coefficients, dtype, import_module(f".ladder.{movement}", __package__))
+        module = import_module(f".ladder.{movement}", __package__)
+        return CudaStepper(coefficients, dtype, LinearSweep(coefficients, dtype, module))
 
     return build
 

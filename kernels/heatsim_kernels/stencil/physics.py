@@ -25,6 +25,12 @@ def second_difference(start, c, xm, xp, ym, yp, zm, zp, rx, ry, rz):
     return fma(rz, dz, fma(ry, dy, fma(rx, dx, start)))
 
 
+def axis_differences(start, c, xm, xp, ym, yp, zm, zp, rx, ry, rz):
+    """As `second_difference`, each difference to a neighbour taken first: what kernels of temperature-dependent
+    problems have of a boundary face is such a difference."""
+    return fma(rz, (zm - c) + (zp - c), fma(ry, (ym - c) + (yp - c), fma(rx, (xm - c) + (xp - c), start)))
+
+
 def face_differences(start, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp):
     """Explicit step where every face has a rate of its own (several materials): start + sum of r*(neighbour - c)."""
     start = fma(rxp, xp - c, fma(rxm, xm - c, start))
@@ -49,3 +55,9 @@ def ghost(c, a, b):
     which 1 - U h/k would keep two digits in float32; therefore c is added last.
     """
     return c + fma(a, c, b)
+
+
+def ghost_of_potential(c, temperature, a, b):
+    """The ghost value of a potential c whose differences drive heat: the affine map is one of the temperature of the
+    cell."""
+    return c + fma(a, temperature, b)

@@ -49,7 +49,8 @@ class StageFields(Generic[T]):
     """Which array holds what during a step: start Y_0, one Y_1, before Y_{j-2}, last Y_{j-1}.
 
     Four arrays do for stages that are taken one by one: from the fourth on Y_j takes the place of Y_{j-2}, which each
-    cell reads at its own place. Stages of two fields that are taken several at once want five, and Y_1 is not kept.
+    cell reads at its own place; with a fifth it does not. Stages of two fields that are taken several at once want
+    five, and Y_1 is not kept.
     """
 
     def __init__(self, start: T, others: list[T], keeps_one: bool = True) -> None:

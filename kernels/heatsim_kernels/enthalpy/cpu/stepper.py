@@ -3,107 +3,76 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import product
+from typing import Any
 
 import numpy as np
+from numba import prange
 
-from heatsim_kernels.enthalpy.cell import EnthalpyBox, EnthalpyMedium, EnthalpySources
+from heatsim_kernels.enthalpy.cell import EnthalpyBoundary, EnthalpyMedium
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
-from heatsim_kernels.enthalpy.cpu.step_kernel import (
-    LEDGER_BLOCKS,
-    ForcingRows,
-    InterfaceCells,
-    advance,
-    boundary_from,
-    functions,
-    pointed,
-    temperatures,
-)
+from heatsim_kernels.enthalpy.cpu.fused_pass import InterfaceRows, advance, functions, pointed
 from heatsim_kernels.enthalpy.kernel_arguments import (
     boundary_rows,
+    face_numbers,
     has_others,
-    heat_rows,
+    is_uniform,
     make_boundary,
     medium_of,
 )
 from heatsim_kernels.enthalpy.temperatures import EnthalpyTemperatures
 from heatsim_kernels.field.cpu.field import CpuField
-from heatsim_kernels.field.window_source import heat_window
-from heatsim_kernels.runtime.cpu.compilation import jit
-from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, padded
+from heatsim_kernels.runtime.cpu.compilation import inlined, jit, parallel_jit
+from heatsim_kernels.runtime.cpu.pointers import pointer
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
-from heatsim_kernels.stencil.heat_ledger import ledger_of
-from heatsim_kernels.stencil.step_batches import split_steps
+from heatsim_kernels.runtime.fma import fma
+from heatsim_kernels.stencil.cpu.stepper import CpuStepper
+from heatsim_kernels.stencil.cpu.trapezoidal_defect import BLOCKS, greater
+from heatsim_kernels.stencil.rk_stages import TrapezoidalDefect
 
-RING = 400 * 1024  # bytes of a thread's three planes of potentials, which are to stay in its L2 cache
 
+class EnthalpyPass:
+    """Passes of a temperature-dependent problem, which stores u (see `coefficients`)."""
 
-class EnthalpyCpuStepper:
-    """An `ExplicitStepper` on the CPU whose field stores u, see `coefficients`."""
-
-    name = "cpu"
-    fused_steps = 1
+    potentials = True
 
     def __init__(self, coefficients: NonlinearCoefficients, dtype: np.dtype) -> None:
-        self.coefficients, self.dtype = coefficients, np.dtype(dtype)
-        cells = int(np.prod(coefficients.shape))
-        self.field = enthalpy_field(coefficients, self.dtype, self.dtype)
-        self._threads = threads_for(cells)
-        self._box = EnthalpyBox(*map(int, (*coefficients.shape, *coefficients.periodic)))
-        per_line = CACHE_LINE // self.dtype.itemsize
-        self._pitch = (-(-coefficients.shape[2] // per_line) + 1) * per_line
-        self._tiles = tiles_of(coefficients.shape, self._threads, self._pitch * self.dtype.itemsize)
-        height = int(np.max(self._tiles[:, 3] - self._tiles[:, 2]))
-        needed = (3 * (height + 2) + 1) * self._pitch
-        self._scratch = padded(self._threads * needed, dtype).reshape(self._threads, -1)
-        self._scratch[:, -self._pitch :] = 0.0
-        self._alone = interface_cells(coefficients)
-        self._ledger = ledger_of(coefficients)
-        self._differences = np.zeros((2, max(1, int(self._ledger.starts[6]))), self.dtype)
-        self._entered = np.zeros((coefficients.ledger_size, LEDGER_BLOCKS))
+        self._coefficients, self._dtype = coefficients, dtype
+        self.uniform = is_uniform(coefficients)
+        self._interface = find_interface_rows(coefficients)
         self._medium: EnthalpyMedium | None = None
         self._dt = np.nan  # for which the medium is
 
-    def heat_entered(self) -> np.ndarray:
-        """Heat that has entered through each of FACES and from each ambient since the start, J."""
-        return np.asarray(self._entered.sum(axis=1))
+    def make_field(self) -> CpuField:
+        """Allocate the field."""
+        return enthalpy_field(self._coefficients, self._dtype, self._dtype)
 
-    def advance(self, dt: float, steps: int, forcing: NonlinearForcing) -> None:
-        """Advance `steps` steps of `dt` seconds."""
-        field = self.field
-        for first, count, window_sources in split_steps(forcing.window_sources, steps, one_by_one=field.tracked):
-            self._advance(dt, count, forcing.of_steps(first, count))
-            for each in window_sources:
-                heat_window(field.state(), each.corner, each.rates, dt)
-            field.sample(count * dt)
+    def rates(self, dt: float) -> np.ndarray:
+        """The exchange in a step with cells of the own material."""
+        return np.ascontiguousarray(face_numbers(self._coefficients, dt, self._dtype)[..., 0])
 
-    def _advance(self, dt: float, steps: int, forcing: NonlinearForcing) -> None:
-        """Take steps between which nothing is done to the field."""
-        coefficients, dtype, field = self.coefficients, self.dtype, self.field
-        values = boundary_rows(forcing, dtype)
-        table = heat_rows(coefficients, forcing, dtype)
-        source = (
-            (np.zeros(1) if forcing.heat_field is None else forcing.heat_field).astype(dtype, copy=False).reshape(-1)
-        )
-        gains = (dt * forcing.heat_scale).astype(dtype)
-        heat = EnthalpySources(
-            table.reshape(-1), 0, dtype.type(dt), int(forcing.heat_field is not None), source, gains[0]
-        )
-        rows = ForcingRows(len(values), values.shape[1], len(table), table.shape[1], gains)
-        book = (*self._ledger, coefficients.capacity, self._entered)
-        with limited(self._threads):
-            advance(
-                field.now, field.next, steps, self._tiles, self._scratch, self._pitch, self._box, self._medium_for(dt),
-                make_boundary(coefficients, values, dtype), heat, rows, self._alone, book,
-                self._differences,
-            )  # fmt: skip
-        if steps % 2:
-            field.swap()
+    def __call__(self, dt: float, *args: Any) -> None:
+        """Take steps."""
+        advance(*args, self._medium_for(dt), self._coefficients.capacity, self._interface)
+
+    def defect(
+        self, start: np.ndarray, one: np.ndarray, end: np.ndarray, after: np.ndarray, rate: float
+    ) -> TrapezoidalDefect:
+        """How far a step is from the trapezoidal rule: the temperature that it takes a cell away from it. A cell that
+        melts at one temperature is as warm as it should be, however much heat it has."""
+        blocks = np.empty((min(BLOCKS, start.size), 3))
+        with limited(threads_for(start.size)):
+            _largest_defect(start, one, end, after, -0.5 / rate, self._medium_for(self._dt), blocks)
+        return TrapezoidalDefect(float(blocks[:, 0].max()), float(blocks[:, 1].min()), float(blocks[:, 2].max()))
 
     def _medium_for(self, dt: float) -> EnthalpyMedium:
         if self._medium is None or dt != self._dt:
-            self._medium, self._dt = medium_of(self.coefficients, dt, self.dtype), dt
+            self._medium, self._dt = medium_of(self._coefficients, dt, self._dtype), dt
         return self._medium
+
+
+def make_stepper(coefficients: NonlinearCoefficients, dtype: np.dtype, fused: int | None = None) -> CpuStepper:
+    """A `StageStepper` of a temperature-dependent problem."""
+    return CpuStepper(coefficients, dtype, fused, EnthalpyPass(coefficients, np.dtype(dtype)))
 
 
 def enthalpy_field(coefficients: NonlinearCoefficients, dtype: np.dtype, stored_dtype: np.dtype) -> CpuField:
@@ -120,19 +89,9 @@ def enthalpy_field(coefficients: NonlinearCoefficients, dtype: np.dtype, stored_
     return CpuField(coefficients, dtype, stored_dtype, EnthalpyTemperatures(coefficients, fill))
 
 
-def tiles_of(shape: tuple[int, int, int], threads: int, row_bytes: int) -> np.ndarray:
-    """(count, 4) planes z0..z1 and rows y0..y1 of tiles whose potentials fit into a cache, some for each thread."""
-    nz, ny, _ = shape
-    height = max(4, RING // (3 * row_bytes) - 2)
-    slabs = min(threads, max(1, nz // 8))
-    bands = min(ny, max(-(-ny // height), threads if slabs < threads else 1))
-    y, z = (np.arange(count + 1) * n // count for n, count in ((ny, bands), (nz, slabs)))
-    return np.array([(z[j], z[j + 1], y[i], y[i + 1]) for j, i in product(range(slabs), range(bands))], np.int64)
-
-
-def interface_cells(coefficients: NonlinearCoefficients) -> InterfaceCells:
+def find_interface_rows(coefficients: NonlinearCoefficients) -> InterfaceRows:
     """The cells that lie beside another material, row by row."""
-    nothing = InterfaceCells(np.zeros(1, np.int32), np.zeros(2, np.int64), 0)
+    nothing = InterfaceRows(np.zeros(1, np.int32), np.zeros(2, np.int64), 0)
     if coefficients.class_ids is None:
         return nothing
     jumps = has_others(coefficients)
@@ -143,7 +102,7 @@ def interface_cells(coefficients: NonlinearCoefficients) -> InterfaceCells:
         chosen = jumps[plane]
         found.append(np.nonzero(chosen)[1].astype(np.int32))
         starts.append(starts[-1][-1] + np.cumsum(chosen.sum(axis=1)))
-    return InterfaceCells(np.concatenate(found), np.concatenate(starts), len(starts))
+    return InterfaceRows(np.concatenate(found), np.concatenate(starts), len(starts))
 
 
 # The heat that enters cells through their surfaces, for derived fields: see `cell`.
@@ -168,5 +127,47 @@ def entering(
 def _entering(face, T, class_ids, medium, boundary, entered):
     m, w = pointed(medium), boundary_from(boundary, 0)
     for i in range(T.size):
-        row = np.int64(m.material[class_ids[i]]) * m.segments
-        entered[i] = surface_heat(T[i], row, class_ids[i], face, i, m, w)[0]
+        entered[i] = surface_heat(T[i], np.int64(m.material[class_ids[i]]), class_ids[i], face, i, m, w)[0]
+
+
+@inlined
+def boundary_from(w, start):
+    """The boundary with pointers in place of arrays, from a row of values on."""
+    values, offsets, closed = pointer(w.values), pointer(w.offsets), pointer(w.closed)
+    places = values, start, w.size, offsets, closed, w.per_cell
+    return EnthalpyBoundary(*places, w.reference, w.follow, pointer(w.factor), pointer(w.factors), w.near)
+
+
+# The temperature that each cell has, from its enthalpy: 8 bytes and four operations a cell in float32.
+temperature = functions.temperature
+
+
+@parallel_jit
+def temperatures(u, out, medium, parts):
+    """Put the temperature offset of each cell into `out`, flat as u."""
+    for index in prange(parts):
+        part, m = np.int64(index), pointed(medium)  # prange counts in unsigned numbers
+        for i in range(part * u.size // parts, (part + 1) * u.size // parts):
+            cell_class = np.int64(medium.class_ids[i]) if medium.several != 0 else np.int64(0)
+            out[i] = temperature(u[i], np.int64(medium.material[cell_class]), m)
+
+
+@parallel_jit
+def _largest_defect(start, one, end, after, factor, medium, blocks):
+    """blocks (m, 3): largest defect, least and greatest `end`, in temperature, in the m-th part of the cells."""
+    count = blocks.shape[0]
+    for block in prange(count):
+        m = pointed(medium)
+        first, behind = block * start.size // count, (block + 1) * start.size // count
+        most, low, high = 0.0, np.inf, -np.inf
+        for index in range(first, behind):
+            i = np.int64(index)  # prange counts in unsigned numbers
+            cell_class = np.int64(medium.class_ids[i]) if medium.several != 0 else np.int64(0)
+            material = np.int64(medium.material[cell_class])
+            y, z = np.float64(start[i]), np.float64(end[i])
+            change = (np.float64(one[i]) - y) + (np.float64(after[i]) - z)
+            T = np.float64(temperature(end[i], material, m))
+            by_rule = np.float64(temperature(end.dtype.type(z - fma(factor, change, z - y)), material, m))
+            most = greater(abs(T - by_rule), most)
+            low, high = min(low, T), greater(T, high)
+        blocks[block, 0], blocks[block, 1], blocks[block, 2] = most, low, high

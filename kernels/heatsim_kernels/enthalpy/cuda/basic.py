@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from numba import int64, uint32
 
-from heatsim_kernels.enthalpy.cuda.cell import EnthalpyConfiguration, known_functions
+from heatsim_kernels.enthalpy.cuda.cell import EnthalpyConfiguration, build_begin_and_finish, functions
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
 from heatsim_kernels.runtime.thread_blocks import ThreadBlock
 
@@ -16,13 +16,14 @@ TILE = ThreadBlock(6, 2, 2) if SIMULATED else ThreadBlock(32, 4, 2)
 MAX_GRID_BLOCKS = 65535  # along y and along z, on every CUDA device so far
 
 ONLY_SMOOTH = False  # cells with another material beside them are right as well
-new_value = known_functions.new_value
+with_faces = functions.with_faces
 
 
 def build(configuration: EnthalpyConfiguration):
-    """Build the kernel (u, v, shape, box, rates, medium, boundary, heat)."""
+    """Build the kernel (u, v, shape, box, rates, medium, boundary, sources)."""
+    begin, finish = build_begin_and_finish(configuration)
 
-    def basic(u, v, shape, box, rates, medium, boundary, heat):
+    def basic(u, v, shape, box, rates, medium, boundary, sources):
         x = uint32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
         y = uint32(cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y)
         first = uint32(cuda.blockIdx.z * cuda.blockDim.z + cuda.threadIdx.z)
@@ -31,7 +32,10 @@ def build(configuration: EnthalpyConfiguration):
         # One round, unless an axis is longer than a launch allows.
         while x < shape.nx and y < shape.ny and z < shape.nz:
             i = (int64(z) * box.ny + int64(y)) * box.nx + int64(x)
-            v[i] = new_value(u, i, int64(x), int64(y), int64(z), box, medium, boundary, heat)
+            here, cell_class = u[i], int64(medium.class_ids[i]) if medium.several != 0 else int64(0)
+            new = begin(i, here, cell_class, sources)
+            new = with_faces(new, u, i, int64(x), int64(y), int64(z), cell_class, box, medium, boundary)
+            v[i] = finish(new, i, here, sources)
             z = uint32(z + planes)
             if z >= shape.nz:
                 z = first

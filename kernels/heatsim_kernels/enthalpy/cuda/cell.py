@@ -9,13 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import int32, int64, types, uint32, uint64
+from numba import int32, types, uint32, uint64
 from numba.core import cgutils
 
 from heatsim_kernels.enthalpy import cell
-from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined, intrinsic
+from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
+from heatsim_kernels.runtime.cuda.api import SIMULATED, inlined, intrinsic
+from heatsim_kernels.runtime.cuda.register_tuples import each
 from heatsim_kernels.runtime.cuda.vector_access import constant, load4, store4
 from heatsim_kernels.runtime.fma import fma
+from heatsim_kernels.stencil.cuda.cell_update import build_start_and_finish
 
 
 @inlined
@@ -37,6 +40,8 @@ class EnthalpyConfiguration(NamedTuple):
     fours: bool  # whether rows are whole vectors of four cells
     periodic: tuple[bool, bool, bool]
     heat_field: bool = False
+    stage: str = ""  # see `StencilConfiguration`
+    pieces: int = 0  # that a potential has at most; 0 where it is looked up in segments
 
 
 class EnthalpyShape(NamedTuple):
@@ -111,27 +116,44 @@ def _place(s, medium):
 
 
 functions = cell.build(inlined, inlined, read=item, place=_place)
-# The functions for boundaries whose heat is known (`KnownBoundaryDifferences`).
-known_functions = cell.build(inlined, inlined, known=True, read=item, place=_place)
-
-
-def on_line(value, lines, first, scale, shift, last):
-    """The table's value at `value`, as in `enthalpy.cell`, in fewer instructions. first: where the lines of the
-    material start, uint32."""
-    a, b = load2(lines, uint64(first), uint32(place(fma(value, scale, shift), last)))
-    return fma(b, value, a)
 
 
 @inlined
-def line_of(medium, material):
-    """Where the lines of a material start."""
-    return uint32(material * uint32(medium.segments) * uint32(2))
+def material_of(medium, cell_class):
+    """The material of a cell class."""
+    return uint32(constant(medium.material, cell_class))
 
 
 @inlined
-def line_of_class(medium, cell_class):
-    """Where the lines of the material of a cell class start."""
-    return line_of(medium, constant(medium.material, cell_class))
+def _at_piece(u, j, pieces):
+    step = uint32(PIECES)
+    at_a, at_b = uint32(j + step), uint32(j + uint32(2) * step)
+    at_c, at_e = uint32(j + uint32(3) * step), uint32(j + uint32(4) * step)
+    d, e = u - constant(pieces, j), constant(pieces, at_e)
+    return fma(fma(fma(e, d, constant(pieces, at_c)), d, constant(pieces, at_b)), d, constant(pieces, at_a))
+
+
+def build_potentials(configuration: EnthalpyConfiguration):
+    """Build call(u, materials, medium): the potentials of cells at u, as `enthalpy.cell` finds them, in fewer
+    instructions. u, materials: tuples, or one material for all."""
+    halves = tuple(half for half in (8, 4, 2, 1) if half < configuration.pieces)
+
+    def on_line(u, material, medium):
+        first = uint64(material * uint32(medium.segments) * uint32(2))
+        a, b = load2(medium.potentials, first, uint32(place(fma(u, medium.scale, medium.shift), last_segment(medium))))
+        return fma(b, u, a)
+
+    def on_piece(u, material, medium):
+        j = uint32(material * uint32(PIECE_NUMBERS * PIECES))
+        for half in halves:
+            if u >= constant(medium.pieces, uint32(j + uint32(half))):
+                j = uint32(j + uint32(half))
+        return _at_piece(u, j, medium.pieces)
+
+    def on_single_piece(u, material, medium):
+        return _at_piece(u, uint32(material * uint32(PIECE_NUMBERS * PIECES)), medium.pieces)
+
+    return each(on_piece if halves else on_single_piece if configuration.pieces else on_line, whole=1)
 
 
 @inlined
@@ -141,9 +163,19 @@ def rates_of_class(rates, cell_class):
     return load4(rates, at) + load2(rates, at, uint32(2))
 
 
-def sources_of(configuration: EnthalpyConfiguration):
-    """`enthalpy.cell.Functions.sources`, for the sources that a configuration has."""
-    return cell.build_sources(inlined, constant, by_cell=configuration.heat_field)
+def build_begin_and_finish(configuration: EnthalpyConfiguration):
+    """Build begin(i, u, cell_class, sources): from what the new value of a cell at u starts, with its sources; and
+    finish(new, i, u, sources): see `cell_update.build_start_and_finish`."""
+    by_cell, (start_from, finish) = configuration.heat_field, build_start_and_finish(configuration)
+
+    @inlined
+    def begin(i, u, cell_class, sources):
+        value = fma(sources.dt, constant(sources.table, uint64(cell_class)), start_from(u))
+        if by_cell:
+            value = fma(sources.gain, constant(sources.field, uint64(i)), value)
+        return value
+
+    return begin, finish
 
 
 class CellRowFunctions(NamedTuple):
@@ -153,8 +185,9 @@ class CellRowFunctions(NamedTuple):
     read: Callable[..., Any]
     write: Callable[..., Any]
     alike: Callable[..., Any]  # whether they are of one class: what they then share is looked up once
-    lines: Callable[..., Any]  # where the lines of the materials of some classes start
-    start: Callable[..., Any]  # the cells with the sources of a step
+    materials: Callable[..., Any]  # of some classes
+    start: Callable[..., Any]  # from what their new values start: see `build_begin_and_finish`
+    finish: Callable[..., Any]  # their new values
     shift: Callable[..., Any]  # their neighbours to the left and to the right
     with_first: Callable[..., Any]  # the cells with another first one
     with_last: Callable[..., Any]
@@ -162,27 +195,37 @@ class CellRowFunctions(NamedTuple):
 
 def four_cells(configuration):
     """Rows of four cells from a multiple of four on."""
-    sources = sources_of(configuration)
+    begin, finish_cell = build_begin_and_finish(configuration)
 
     @inlined
     def alike(k):
         return (k[0] == k[1]) & (k[2] == k[3]) & (k[0] == k[2])
 
     @inlined
-    def lines(k, medium):
-        one = two = three = four = line_of_class(medium, k[0])
+    def materials(k, medium):
+        one = two = three = four = material_of(medium, k[0])
         if not alike(k):
-            two, three, four = line_of_class(medium, k[1]), line_of_class(medium, k[2]), line_of_class(medium, k[3])
+            two, three, four = material_of(medium, k[1]), material_of(medium, k[2]), material_of(medium, k[3])
         return one, two, three, four
 
     @inlined
-    def start(i, u, k, heat):
-        j = int64(i)
+    def start(i, u, k, sources):
+        one, two, three = i + uint64(1), i + uint64(2), i + uint64(3)
         return (
-            sources(j, u[0], int64(k[0]), heat),
-            sources(j + 1, u[1], int64(k[1]), heat),
-            sources(j + 2, u[2], int64(k[2]), heat),
-            sources(j + 3, u[3], int64(k[3]), heat),
+            begin(i, u[0], k[0], sources),
+            begin(one, u[1], k[1], sources),
+            begin(two, u[2], k[2], sources),
+            begin(three, u[3], k[3], sources),
+        )
+
+    @inlined
+    def finish(new, i, u, sources):
+        one, two, three = i + uint64(1), i + uint64(2), i + uint64(3)
+        return (
+            finish_cell(new[0], i, u[0], sources),
+            finish_cell(new[1], one, u[1], sources),
+            finish_cell(new[2], two, u[2], sources),
+            finish_cell(new[3], three, u[3], sources),
         )
 
     @inlined
@@ -197,12 +240,12 @@ def four_cells(configuration):
     def with_last(c, value):
         return c[0], c[1], c[2], value
 
-    return CellRowFunctions(COLUMNS, load4, store4, alike, lines, start, shift, with_first, with_last)
+    return CellRowFunctions(COLUMNS, load4, store4, alike, materials, start, finish, shift, with_first, with_last)
 
 
 def one_cell(configuration):
     """Rows of a single cell, as tuples of one."""
-    sources = sources_of(configuration)
+    begin, finish_cell = build_begin_and_finish(configuration)
 
     @inlined
     def read(u, i):
@@ -217,12 +260,16 @@ def one_cell(configuration):
         return True
 
     @inlined
-    def lines(classes, medium):
-        return (line_of_class(medium, classes[0]),)
+    def materials(classes, medium):
+        return (material_of(medium, classes[0]),)
 
     @inlined
-    def start(i, u, k, heat):
-        return (sources(int64(i), u[0], int64(k[0]), heat),)
+    def start(i, u, k, sources):
+        return (begin(i, u[0], k[0], sources),)
+
+    @inlined
+    def finish(new, i, u, sources):
+        return (finish_cell(new[0], i, u[0], sources),)
 
     @inlined
     def shift(c, left, right):
@@ -232,24 +279,4 @@ def one_cell(configuration):
     def with_end(c, value):
         return (value,)
 
-    return CellRowFunctions(1, read, write, alike, lines, start, shift, with_end, with_end)
-
-
-# The temperature that each cell has, from its enthalpy; one thread a cell.
-
-
-TEMPERATURE_THREADS = 4 if SIMULATED else 256  # a block
-
-temperature = functions.temperature
-
-
-def build_temperatures(variant):
-    """Build the kernel (u, out, medium), u and out flat: temperature offsets in `out`, with the bits of the CPU."""
-
-    def temperatures(u, out, medium):
-        i = uint64(cuda.blockIdx.x) * uint64(TEMPERATURE_THREADS) + uint64(cuda.threadIdx.x)
-        if i < uint64(u.size):
-            cell_class = int64(medium.class_ids[i]) if medium.several != 0 else int64(0)
-            out[i] = temperature(u[i], int64(medium.material[cell_class]) * medium.segments, medium)
-
-    return temperatures
+    return CellRowFunctions(1, read, write, alike, materials, start, finish, shift, with_end, with_end)

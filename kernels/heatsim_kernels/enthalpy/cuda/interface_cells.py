@@ -16,48 +16,49 @@ from heatsim_kernels.enthalpy.cell import NUMBERS, build_series
 from heatsim_kernels.enthalpy.coefficients import CLOSED, OTHER, OWN, NonlinearCoefficients
 from heatsim_kernels.enthalpy.cuda.cell import (
     EnthalpyConfiguration,
-    last_segment,
-    line_of,
-    line_of_class,
+    build_begin_and_finish,
+    build_potentials,
+    functions,
     load2,
-    on_line,
+    material_of,
     rates_of_class,
-    sources_of,
 )
 from heatsim_kernels.enthalpy.kernel_arguments import has_others
 from heatsim_kernels.runtime.cuda.api import compiled_once, cuda, inlined
-from heatsim_kernels.runtime.cuda.register_tuples import each
 from heatsim_kernels.runtime.cuda.vector_access import constant
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil.cuda.cell_update import build_neighbours
 
 THREADS = 128
 
-one_line, lines_each = inlined(on_line), each(on_line)
+phi, temperature = functions.phi, functions.temperature
+series = build_series(inlined, functions.resistivity)
 
 
 class InterfaceCell(NamedTuple):
-    """A cell: its class, where the lines of its material start, its potential and its temperature."""
+    """A cell: its class, its material, its potential and its temperature."""
 
     cell_class: int
-    row: int
+    material: int
     potential: float
     temperature: float
 
 
 def build(configuration: EnthalpyConfiguration):
-    """Build the kernel (u, v, cells, shape, rates, medium, boundary, heat), which writes v of `cells`, (m,) uint32 flat
-    indices."""
+    """Build the kernel (u, v, cells, shape, rates, medium, boundary, sources).
+
+    It writes v of `cells`, (m,) uint32 flat indices.
+    """
     new_value = _new_value(configuration)
 
-    def interface_cells(u, v, cells, shape, rates, medium, boundary, heat):
+    def interface_cells(u, v, cells, shape, rates, medium, boundary, sources):
         entry = uint32(uint32(cuda.blockIdx.x) * uint32(THREADS) + uint32(cuda.threadIdx.x))
         if entry < uint32(len(cells)):
             i = constant(cells, entry)
             line = uint32(i // shape.nx)
             z = uint32(line // shape.ny)
             x, y = uint32(i - line * shape.nx), uint32(line - z * shape.ny)
-            v[uint64(i)] = new_value(u, i, x, y, z, shape, rates, medium, boundary, heat)
+            v[uint64(i)] = new_value(u, i, x, y, z, shape, rates, medium, boundary, sources)
 
     return interface_cells
 
@@ -65,27 +66,29 @@ def build(configuration: EnthalpyConfiguration):
 def _new_value(configuration: EnthalpyConfiguration):
     around, add_face = build_neighbours(configuration), compiled_once(_add_face, like=0)
     wrap_x, wrap_y, wrap_z = configuration.periodic
-    sources = sources_of(configuration)
+    (begin, finish), potentials = build_begin_and_finish(configuration), build_potentials(configuration)
 
     @inlined
-    def new_value(u, i, x, y, z, shape, rates, medium, boundary, heat):
+    def new_value(u, i, x, y, z, shape, rates, medium, boundary, sources):
         one, here, cell_class = uint32(1), constant(u, i), uint32(constant(medium.class_ids, i))
         beside, links = _read_neighbours(u, around(i, x, y, z, shape)), _links(medium, cell_class)
         rate = rates_of_class(rates, cell_class)
-        row = line_of_class(medium, cell_class)
-        cell = InterfaceCell(cell_class, row, _potential(here, row, medium), _temperature(here, row, medium))
-        p = lines_each(beside, medium.potentials, row, medium.scale, medium.shift, last_segment(medium))
+        material = material_of(medium, cell_class)
+        (potential,) = potentials((here,), material, medium)
+        cell = InterfaceCell(cell_class, material, potential, temperature(here, int64(material), medium))
+        p = potentials(beside, material, medium)
         at_x, at_y, at_z = uint32(z * shape.ny + y), uint32(z * shape.nx + x), uint32(y * shape.nx + x)
         left, right = not wrap_x and x == 0, not wrap_x and x == uint32(shape.nx - one)
         front, back = not wrap_y and y == 0, not wrap_y and y == uint32(shape.ny - one)
         low, high = not wrap_z and z == 0, not wrap_z and z == uint32(shape.nz - one)
-        new = sources(int64(i), here, int64(cell_class), heat)
+        new = begin(i, here, cell_class, sources)
         new = add_face(new, rate[0], beside[0], p[0], links[0], uint32(0), left, at_x, cell, medium, boundary)
         new = add_face(new, rate[1], beside[1], p[1], links[1], uint32(1), right, at_x, cell, medium, boundary)
         new = add_face(new, rate[2], beside[2], p[2], links[2], uint32(2), front, at_y, cell, medium, boundary)
         new = add_face(new, rate[3], beside[3], p[3], links[3], uint32(3), back, at_y, cell, medium, boundary)
         new = add_face(new, rate[4], beside[4], p[4], links[4], uint32(4), low, at_z, cell, medium, boundary)
-        return add_face(new, rate[5], beside[5], p[5], links[5], uint32(5), high, at_z, cell, medium, boundary)
+        new = add_face(new, rate[5], beside[5], p[5], links[5], uint32(5), high, at_z, cell, medium, boundary)
+        return finish(new, i, here, sources)
 
     return new_value
 
@@ -104,24 +107,6 @@ def _links(medium, cell_class):
     return in_x + in_y + load2(medium.links, first, uint32(2))
 
 
-@inlined
-def _potential(u, row, medium):
-    return one_line(u, medium.potentials, row, medium.scale, medium.shift, last_segment(medium))
-
-
-@inlined
-def _temperature(u, row, medium):
-    return one_line(u, medium.temperatures, row, medium.scale, medium.shift, last_segment(medium))
-
-
-@inlined
-def _resistivity(T, row, medium):
-    return one_line(T, medium.resistivities, row, medium.t_scale, medium.t_shift, last_segment(medium))
-
-
-_series = build_series(inlined, _resistivity)
-
-
 def _add_face(value, rate, u, potential, link, face, at_boundary, position, cell, medium, boundary):
     """`value` plus what a face brings from a neighbour at u, or from beyond the boundary: `enthalpy.cell.passing`."""
     difference = medium.zero
@@ -131,11 +116,11 @@ def _add_face(value, rate, u, potential, link, face, at_boundary, position, cell
     elif link == OWN:
         difference = potential - cell.potential
     elif link != CLOSED:
-        row = line_of(medium, uint32(link - uint32(OTHER)))
-        T, at = _temperature(u, row, medium), uint64(uint32(cell.cell_class * uint32(6) + face) * uint32(NUMBERS))
+        beyond = int64(uint32(link - uint32(OTHER)))
+        T, at = temperature(u, beyond, medium), uint64(uint32(cell.cell_class * uint32(6) + face) * uint32(NUMBERS))
         own, contact = constant(medium.numbers, at + uint64(1)), constant(medium.numbers, at + uint64(2))
         other = constant(medium.numbers, at + uint64(3))
-        rate = _series(cell.temperature, T, cell.row, row, own, contact, other, medium)
+        rate = series(cell.temperature, T, int64(cell.material), beyond, own, contact, other, medium)
         difference = T - cell.temperature
     return fma(rate, difference, value)
 

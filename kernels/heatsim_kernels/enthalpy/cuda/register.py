@@ -25,10 +25,9 @@ from numba import types, uint32, uint64
 from heatsim_kernels.enthalpy.cuda.cell import (
     COLUMNS,
     EnthalpyConfiguration,
+    build_potentials,
     four_cells,
-    last_segment,
-    line_of_class,
-    on_line,
+    material_of,
     one_cell,
     rates_of_class,
 )
@@ -46,13 +45,13 @@ ONLY_SMOOTH = True  # cells with another material beside them are left to `inter
 
 
 def build(configuration: EnthalpyConfiguration):
-    """Build the kernel (u, v, shape, box, rates, medium, boundary, heat); `u` and `v` start on a 16-byte boundary."""
+    """Build the kernel (u, v, shape, box, rates, medium, boundary, sources); `u` and `v` are aligned to 16 bytes."""
     cells = four_cells(configuration) if configuration.fours else one_cell(configuration)
     march = _march(configuration, cells)
     width, height, chunk, count = cells.cell_count * TILE.x, TILE.y, TILE.planes, cells.cell_count
     size, real = 2 * width * height, getattr(types, configuration.dtype)
 
-    def register(u, v, shape, box, rates, medium, boundary, heat):
+    def register(u, v, shape, box, rates, medium, boundary, sources):
         board = cuda.shared.array(size, real)
         one, block = uint32(1), uint32(cuda.blockIdx.x)
         across = uint32((shape.nx - one) // uint32(width) + one)
@@ -61,7 +60,7 @@ def build(configuration: EnthalpyConfiguration):
         x = uint32(block % across * uint32(width) + uint32(count) * uint32(cuda.threadIdx.x))
         y = uint32(line % along * uint32(height) + uint32(cuda.threadIdx.y))
         z = uint32(line // along * uint32(chunk))
-        march(x, y, z, min(uint32(z + uint32(chunk)), shape.nz), board, u, v, shape, rates, medium, boundary, heat)
+        march(x, y, z, min(uint32(z + uint32(chunk)), shape.nz), board, u, v, shape, rates, medium, boundary, sources)
 
     return register
 
@@ -105,13 +104,7 @@ def _by_class(value, xm, xp, ym, yp, zm, zp, cell_class, rates):
     return fma(rzp, zp, fma(rzm, zm, value))
 
 
-look_up_each, differences = each(on_line), each(_difference)
-
-
-@inlined
-def look_up(u, first, medium):
-    """The potentials of cells at u. first: where the lines of their materials start, one for each cell or for all."""
-    return look_up_each(u, medium.potentials, first, medium.scale, medium.shift, last_segment(medium))
+differences = each(_difference)
 
 
 class RowEnds(NamedTuple):
@@ -230,12 +223,12 @@ def _with_boundary(cells):
     return with_boundary
 
 
-def _around(cells):
+def _around(configuration, cells):
     """Build call(p_here, side, outer, classes, at, halo, board, medium): the potentials to the left and right, before
     and behind. Each thread has put its own on the board at `at`; all threads of a block meet here. A cell beyond the
     tile is looked up as the material of the cell beside it: where it has another, `interface_cells` comes after."""
-    count, shift, stride, lines = cells.cell_count, cells.shift, cells.cell_count * TILE.x, cells.lines
-    exchange, published = from_neighbours(count), load_rows(count, True)
+    count, shift, stride, materials = cells.cell_count, cells.shift, cells.cell_count * TILE.x, cells.materials
+    look_up, exchange, published = build_potentials(configuration), from_neighbours(count), load_rows(count, True)
     nowhere = (uint32(0),)
 
     @inlined
@@ -245,9 +238,9 @@ def _around(cells):
         p_side, p_before = p_here[0], p_here
         if halo.at_side:
             beside = classes[0] if tx == 0 else classes[count - 1]
-            p_side = look_up((side,), line_of_class(medium, beside), medium)[0]
+            p_side = look_up((side,), material_of(medium, beside), medium)[0]
         if halo.at_edge:
-            p_before = look_up(outer, lines(classes, medium), medium)
+            p_before = look_up(outer, materials(classes, medium), medium)
         p_after = p_before
         # Waits for the potentials that the rows before and behind have put on the board. Its two halves take turns: a
         # half is filled again only after the next barrier, which no thread reaches before it has read that half. So one
@@ -265,19 +258,19 @@ def _around(cells):
 
 
 def _update(configuration, cells):
-    """Build call(i, here, sides, classes, rates, heat): a row of cells from cell i on, after the step."""
-    alike, start, repeat = cells.alike, cells.start, repeated(cells.cell_count)
+    """Build call(i, here, sides, classes, rates, sources): a row of cells from cell i on, after the step."""
+    alike, start, finish, repeat = cells.alike, cells.start, cells.finish, repeated(cells.cell_count)
     update_each = each(_uniform if configuration.uniform else _by_class, whole=1)
 
     @inlined
-    def update(i, here, sides, classes, rates, heat):
+    def update(i, here, sides, classes, rates, sources):
         xm, xp, ym, yp, zm, zp = sides
         if alike(classes):
             same = repeat(classes[0])
-            new = update_each(start(i, here, same, heat), xm, xp, ym, yp, zm, zp, same, rates)
+            new = update_each(start(i, here, same, sources), xm, xp, ym, yp, zm, zp, same, rates)
         else:
-            new = update_each(start(i, here, classes, heat), xm, xp, ym, yp, zm, zp, classes, rates)
-        return new
+            new = update_each(start(i, here, classes, sources), xm, xp, ym, yp, zm, zp, classes, rates)
+        return finish(new, i, here, sources)
 
     return update
 
@@ -324,14 +317,19 @@ def _march(configuration, cells):
     """Build the march of a thread from plane z to `end`, with the row of cells from x on. All threads of a block march
     together."""
     wrap_x, wrap_y, wrap_z = configuration.periodic
-    count, read, write, lines = cells.cell_count, cells.read, cells.write, cells.lines
-    (ends_of, halo_of), with_boundary, around = _positions(configuration, count), _with_boundary(cells), _around(cells)
+    count, read, write, materials = cells.cell_count, cells.read, cells.write, cells.materials
+    (ends_of, halo_of), with_boundary, around = (
+        _positions(configuration, count),
+        _with_boundary(cells),
+        _around(configuration, cells),
+    )
     publish, (packed_at, classes_of) = store_rows(count, True), _classes(configuration, count)
     nowhere, size, ask_ahead = (uint32(0),), count * TILE.x * TILE.y, _ask_ahead(configuration, cells, packed_at)
+    look_up = build_potentials(configuration)
     update, rates_of = _update(configuration, cells), _axis_rates if configuration.uniform else _whole_table
 
     @inlined
-    def march(x, y, z, end, board, u, v, shape, rates, medium, boundary, heat):
+    def march(x, y, z, end, board, u, v, shape, rates, medium, boundary, sources):
         one, plane, (tx, ty) = uint32(1), uint32(shape.ny * shape.nx), thread()
         inside = x < shape.nx and y < shape.ny
         x, y = within(x, shape.nx, uint32(count), wrap_x), within(y, shape.ny, one, wrap_y)
@@ -341,8 +339,8 @@ def _march(configuration, cells):
         here, high = read(u, uint64(i)), read(u, uint64(up))
         side, outer = constant(u, uint32(i + halo.side)), read(u, uint64(uint32(i + halo.outer)))
         packed, high_packed = packed_at(medium, i), packed_at(medium, up)
-        own_lines = lines(classes_of(packed, medium), medium)
-        p_low, p_here = look_up(read(u, uint64(low)), own_lines, medium), look_up(here, own_lines, medium)
+        own = materials(classes_of(packed, medium), medium)
+        p_low, p_here = look_up(read(u, uint64(low)), own, medium), look_up(here, own, medium)
         at = uint64((ty * uint32(TILE.x) + tx) * uint32(count))
         other = uint64(at + uint64(size))
         publish(board, at, nowhere, p_here, one)
@@ -352,7 +350,7 @@ def _march(configuration, cells):
             next_high, next_packed, next_side, next_outer = ahead
             left, right = through_x(ends, uint32(z * shape.ny + y), boundary)
 
-            p_high = look_up(high, lines(classes_of(high_packed, medium), medium), medium)
+            p_high = look_up(high, materials(classes_of(high_packed, medium), medium), medium)
             classes = classes_of(packed, medium)
             p_left, p_right, p_before, p_after = around(p_here, side, outer, classes, at, halo, board, medium)
             publish(board, other, nowhere, p_high, one)
@@ -360,7 +358,7 @@ def _march(configuration, cells):
             in_y = differences(p_before, p_here), differences(p_after, p_here)
             sides = in_x + in_y + (differences(p_low, p_here), differences(p_high, p_here))
             sides = with_boundary(sides, x, y, z, ends, left, right, shape, boundary, medium.zero)
-            new = update(uint64(i), here, sides, classes, rates, heat)
+            new = update(uint64(i), here, sides, classes, rates, sources)
             if inside:
                 write(v, uint64(i), new)
             here, high, packed, high_packed = high, next_high, high_packed, next_packed

@@ -14,7 +14,7 @@ from heatsim_kernels.stencil.cpu.rows import class_of
 # Numbers of NumPy, since Numba would compile a function anew for each Python literal that is passed to it.
 X_MIN, X_MAX, Y_MIN, Y_MAX, Z_MIN, Z_MAX = (np.int64(face) for face in range(6))
 
-ghost = inlined(physics.ghost)
+ghost_of_potential = inlined(physics.ghost_of_potential)
 
 
 class CpuBoundaryFaces(NamedTuple):
@@ -78,22 +78,23 @@ def face_at(boundary, face, step, position, ledger):
 
 
 @called
-def ghost_row(out, n, row, classes, face):
-    """Put the n ghost values beyond a row of cells into `out`, and enter their heat."""
+def ghost_row(out, n, row, inside, classes, face):
+    """Put the n ghost values beyond a row of cells into `out`, and enter their heat. inside: the temperatures of the
+    cells."""
     for i in range(n):
         entry = i if face.per_cell else class_of(classes, i)
-        store(out, i, ghost(load(row, i), load(face.a, entry), load(face.b, entry)))
+        store(out, i, ghost_of_potential(load(row, i), load(inside, i), load(face.a, entry), load(face.b, entry)))
     if face.first < face.end:
         face.heat[0] += face.share * _heat_of_row(out, face.first, face.end, row, classes, face.weights)
     return out
 
 
 @inlined
-def ghost_cell(row, i, classes, face):
-    """The ghost value beyond cell i of a row, where a face in x has one cell."""
+def ghost_cell(row, i, inside, classes, face):
+    """The ghost value beyond cell i of a row, where a face in x has one cell. inside: the temperature of the cell."""
     cell_class, cell = class_of(classes, i), load(row, i)
     entry = 0 if face.per_cell else cell_class
-    beyond = ghost(cell, load(face.a, entry), load(face.b, entry))
+    beyond = ghost_of_potential(cell, inside, load(face.a, entry), load(face.b, entry))
     if face.first <= i < face.end:
         face.heat[0] += face.share * load(face.weights, cell_class) * (np.float64(beyond) - np.float64(cell))
     return beyond

@@ -81,7 +81,8 @@ from heatsim_kernels.stencil.cpu.rows import (
     is_plain,
 )
 
-SCRATCH_ROWS = 5  # of each thread, before its rings: ghosts beyond y_min, y_max, z_min and z_max, a finished row
+# Of each thread, before its rings: ghosts beyond y_min, y_max, z_min and z_max, a finished row, temperatures of a row.
+SCRATCH_ROWS = 6
 
 
 class CpuSources(NamedTuple):
@@ -255,10 +256,10 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
         values = rows_in_field(u, place) if from_field else rows_in_ring(below, slot)
         values, low, high = _with_ghosts(values, classes, place, run, grid, buffers, scratch, boundary, ledger)
         row_sources = RowSources(table, sources.dt, shifted(sources.field, place.c), gain)
-        operands = _stage_operands(stages, stages.before, u, run, below, slot, place.c)
+        operands = stage_operands(stages, stages.before, u, run, below, slot, place.c)
         out = shifted(v, place.c) if to_field else row_in_ring(above, slot)
         if from_field:
-            _prefetch_later_rows(stages.before, values.c, place.c, n, grid, buffers)
+            prefetch_later_rows(stages.before, values.c, place.c, n, grid, buffers)
         if whole and not (in_scratch and elements_to_line(out)):
             c, ym, yp, zm, zp = values
             if in_scratch:
@@ -273,14 +274,14 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
                 done, row, ends, values, classes, exchange, row_sources, operands, stages.before, stages.of_two
             )
             if in_scratch:
-                _copy_row(out, done, n, buffers)
+                copy_row(out, done, n, buffers)
         if in_tile and run.level == run.last - 1:
-            _keep_second(stages.second, place.c + own, shifted(out, own), end - own, buffers)
+            keep_second(stages.second, place.c + own, shifted(out, own), end - own, buffers)
         slot = turned(slot + 1, below.slots)
 
 
 @inlined
-def _stage_operands(stages, before, u, run, below, slot, at):
+def stage_operands(stages, before, u, run, below, slot, at):
     """What a row of a stage is made of. Y_{j-2} is a field at level 0, the field u at level 1, and at later levels in
     the ring below that of Y_{j-1}. (`before` is an argument because Numba prunes branches on None for arguments
     alone.)"""
@@ -297,18 +298,18 @@ def _stage_operands(stages, before, u, run, below, slot, at):
 @inlined
 def _advance_row(out, row, ends, values, classes, exchange, sources, operands, before, of_two):
     """Take the loop for two-term stages, or the loop for all others. Which one is decided at run time, once a row, so
-    that one compiled `advance` serves both. (`before` is an argument for the pruning: see `_stage_operands`.)"""
+    that one compiled `advance` serves both. (`before` is an argument for the pruning: see `stage_operands`.)"""
     n, room, at, x = row.n, row.room, row.number, row.x
     low, high = ends
     if before is None or not of_two:
-        advance_row(out, n, room, low, high, values, classes, exchange, at, x, sources, operands)
+        advance_row(out, n, room, low, high, values, None, classes, exchange, at, x, sources, operands)
     elif before is not None:
         two_terms = StageOperands(operands.before, None, None, operands.numbers)
-        advance_row(out, n, room, low, high, values, classes, exchange, at, x, sources, two_terms)
+        advance_row(out, n, room, low, high, values, None, classes, exchange, at, x, sources, two_terms)
 
 
 @inlined
-def _prefetch_later_rows(before, row, at, n, grid, buffers):
+def prefetch_later_rows(before, row, at, n, grid, buffers):
     """Prefetch n cells of the fields that are needed one plane later."""
     for i in range(0, n, buffers.per_line):
         prefetch(row, 2 * grid.ny * grid.nx + i)
@@ -318,10 +319,10 @@ def _prefetch_later_rows(before, row, at, n, grid, buffers):
 
 
 @inlined
-def _keep_second(second, at, row, n, buffers):
+def keep_second(second, at, row, n, buffers):
     """Keep a row of the last step but one, if that is to be kept."""
     if second is not None:
-        _copy_row(shifted(second, at), row, n, buffers)
+        copy_row(shifted(second, at), row, n, buffers)
 
 
 @inlined
@@ -332,28 +333,28 @@ def _with_ghosts(values, classes, place, run, grid, buffers, scratch, boundary, 
     y, z, nx, pitch, step = place.y, place.z, grid.nx, buffers.pitch, run.step
     n, in_z, in_y = run.x1 - run.x0, z * nx + run.x0, y * nx + run.x0
     if y == 0 and not grid.wrap_y:
-        ym = ghost_row(scratch, n, c, classes, face_at(boundary, Y_MIN, step, in_z, ledger))
+        ym = ghost_row(scratch, n, c, c, classes, face_at(boundary, Y_MIN, step, in_z, ledger))
     if y == grid.ny - 1 and not grid.wrap_y:
         out = shifted(scratch, pitch)
-        yp = ghost_row(out, n, c, classes, face_at(boundary, Y_MAX, step, in_z, ledger))
+        yp = ghost_row(out, n, c, c, classes, face_at(boundary, Y_MAX, step, in_z, ledger))
     if z == 0 and not grid.wrap_z:
         out = shifted(scratch, 2 * pitch)
-        zm = ghost_row(out, n, c, classes, face_at(boundary, Z_MIN, step, in_y, ledger))
+        zm = ghost_row(out, n, c, c, classes, face_at(boundary, Z_MIN, step, in_y, ledger))
     if z == grid.nz - 1 and not grid.wrap_z:
         out = shifted(scratch, 3 * pitch)
-        zp = ghost_row(out, n, c, classes, face_at(boundary, Z_MAX, step, in_y, ledger))
+        zp = ghost_row(out, n, c, c, classes, face_at(boundary, Z_MAX, step, in_y, ledger))
     if grid.wrap_x:
         return NeighbourRows(c, ym, yp, zm, zp), c[n - 1], c[0]
     at, low, high = z * grid.ny + y, c[-1], c[n]
     if run.x0 == 0:
-        low = ghost_cell(c, 0, classes, face_at(boundary, X_MIN, step, at, ledger))
+        low = ghost_cell(c, 0, c[0], classes, face_at(boundary, X_MIN, step, at, ledger))
     if run.x1 == nx:
-        high = ghost_cell(c, n - 1, classes, face_at(boundary, X_MAX, step, at, ledger))
+        high = ghost_cell(c, n - 1, c[n - 1], classes, face_at(boundary, X_MAX, step, at, ledger))
     return NeighbourRows(c, ym, yp, zm, zp), low, high
 
 
 @inlined
-def _copy_row(out, line, n, buffers):
+def copy_row(out, line, n, buffers):
     """Copy a finished row to its place."""
     if buffers.stream:
         _stream_row(out, line, n, buffers.per_line)

@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, send_past_cache
+from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, send_past_cache, spread, vector_fma
 
 
 def _row(past_cache):
@@ -101,3 +101,76 @@ class _Step:
 
 
 row_of_vectors, row_past_cache = _row(False), _row(True)
+
+
+# --- rows whose heat flows down the slope of a potential
+
+
+def _potential_row(uniform):
+    """Build call(out, vectors, base, c, ym, yp, zm, zp, dt, heat, rxm, rxp, rym, ryp, rzm, rzp): one explicit step of
+    whole vectors of cells of one class, whose states are `base` and whose potentials c.
+
+    By `physics.axis_differences` where `uniform`, with the first rate of each axis, else by `face_differences`. heat:
+    heating rate of the class, K/s. The vectors of potentials before and behind the cells c are read. `out` starts
+    anywhere.
+    """
+
+    @intrinsic
+    def row(typing_context, out, vectors, base, c, ym, yp, zm, zp, dt, heat, rxm, rxp, rym, ryp, rzm, rzp):
+        def codegen(context, builder, signature, args):
+            step = _PotentialStep(context, builder, signature, args, uniform)
+            with cgutils.for_range(builder, args[1]) as loop:
+                step.take(loop.index)
+            return context.get_dummy_value()
+
+        number = c.dtype
+        return types.void(out, types.intp, base, c, ym, yp, zm, zp, *(number,) * 8), codegen
+
+    return row
+
+
+class _PotentialStep:
+    """Generates the code for a row; the vectors of potentials are handed on, so that each is loaded once."""
+
+    def __init__(self, context, builder, signature, args, uniform):
+        self._builder, self._args, self._uniform = builder, args, uniform
+        dtype = signature.args[3].dtype
+        self._real, self._bytes = context.get_value_type(dtype), dtype.bitwidth // 8
+        self._lanes = CACHE_LINE // self._bytes
+        self._vector = ir.VectorType(self._real, self._lanes)
+        self._dt, self._heat, *self._rates = (spread(builder, value, self._lanes) for value in args[8:])
+        zero = args[1].type(0)
+        self._before = cgutils.alloca_once_value(builder, self._load(3, builder.sub(zero, zero.type(1))))
+        self._here = cgutils.alloca_once_value(builder, self._load(3, zero))
+
+    def take(self, index):
+        """Take one step of vector `index`."""
+        b, lanes = self._builder, self._lanes
+        before, here = b.load(self._before), b.load(self._here)
+        behind = self._load(3, b.add(index, index.type(1)))
+        xm, xp = self._cut(before, here, lanes - 1), self._cut(here, behind, 1)
+        ym, yp, zm, zp = (self._load(number, index) for number in range(4, 8))
+        start = vector_fma(b, self._dt, self._heat, self._load(2, index))
+        differences = [b.fsub(beside, here) for beside in (xm, xp, ym, yp, zm, zp)]
+        if self._uniform:
+            differences = [b.fadd(*differences[k : k + 2]) for k in (0, 2, 4)]
+        rates = self._rates[::2] if self._uniform else self._rates
+        for rate, difference in zip(rates, differences, strict=True):
+            start = vector_fma(b, rate, difference, start)
+        b.store(start, self._place(0, index), align=self._bytes)
+        b.store(here, self._before)
+        b.store(behind, self._here)
+
+    def _load(self, number, index):
+        return self._builder.load(self._place(number, index), align=self._bytes)
+
+    def _place(self, number, index):
+        start = self._builder.gep(self._args[number], [self._builder.mul(index, index.type(self._lanes))])
+        return self._builder.bitcast(start, self._vector.as_pointer())
+
+    def _cut(self, first, second, start):
+        places = ir.Constant(ir.VectorType(ir.IntType(32), self._lanes), [start + k for k in range(self._lanes)])
+        return self._builder.shuffle_vector(first, second, places)
+
+
+row_of_potentials, uniform_row_of_potentials = _potential_row(False), _potential_row(True)

@@ -20,6 +20,7 @@ MU, NU, GAMMA, RATE, ZERO, NUMBERS = 0, 1, 2, 3, 4, 5  # places of the numbers o
 
 second_difference = inlined(physics.second_difference)
 face_differences = inlined(physics.face_differences)
+axis_differences = inlined(physics.axis_differences)
 staged = inlined(physics.staged)
 staged_of_two = inlined(physics.staged_of_two)
 
@@ -82,29 +83,48 @@ def class_of(classes, i):
 
 
 @inlined
-def _new_value(i, xm, xp, cell_class, u, exchange, rates, table, field, sources, before, start, one, numbers):
-    """The new value of cell i of a row, of a cell class, with xm and xp beside it."""
+def _new_value(i, xm, xp, cell_class, u, base, exchange, rates, table, field, sources, before, start, one, numbers):
+    """The new value of cell i of a row, of a cell class, with xm and xp beside it; see `advance_row`."""
     c = load(u.c, i)
     ym, yp, zm, zp = load(u.ym, i), load(u.yp, i), load(u.zm, i), load(u.zp, i)
-    new = c
+    own = c
+    if base is not None:
+        own = load(base, i)
+    new = begin_cell(i, own, cell_class, table, field, sources, before, numbers)
+    if rates is None:
+        if base is None:
+            new = second_difference(new, c, xm, xp, ym, yp, zm, zp, exchange.rx, exchange.ry, exchange.rz)
+        else:
+            new = axis_differences(new, c, xm, xp, ym, yp, zm, zp, exchange.rx, exchange.ry, exchange.rz)
+    else:
+        at = 6 * cell_class
+        rxm, rxp, rym, ryp = load(rates, at), load(rates, at + 1), load(rates, at + 2), load(rates, at + 3)
+        rzm, rzp = load(rates, at + 4), load(rates, at + 5)
+        new = face_differences(new, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp)
+    return finish_cell(i, new, own, before, start, one, numbers)
+
+
+@inlined
+def begin_cell(i, own, cell_class, table, field, sources, before, numbers):
+    """What the new value of cell i of a row starts from: its value `own`, or 0 for a stage, and its sources."""
+    new = own
     if before is not None:
         new = load(numbers, ZERO)
     if table is not None:
         new = fma(sources.dt, load(table, cell_class), new)
     if field is not None:
         new = fma(sources.gain, load(field, i), new)
-    if rates is None:
-        new = second_difference(new, c, xm, xp, ym, yp, zm, zp, exchange.rx, exchange.ry, exchange.rz)
-    else:
-        at = 6 * cell_class
-        rxm, rxp, rym, ryp = load(rates, at), load(rates, at + 1), load(rates, at + 2), load(rates, at + 3)
-        rzm, rzp = load(rates, at + 4), load(rates, at + 5)
-        new = face_differences(new, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp)
+    return new
+
+
+@inlined
+def finish_cell(i, new, own, before, start, one, numbers):
+    """The new value of cell i of a row: `new` itself, or the stage of which that is the change; own: its value."""
     if start is not None:
         mu, nu, gamma, rate = load(numbers, MU), load(numbers, NU), load(numbers, GAMMA), load(numbers, RATE)
-        new = staged(new, c, load(before, i), load(start, i), load(one, i), mu, nu, gamma, rate)
+        new = staged(new, own, load(before, i), load(start, i), load(one, i), mu, nu, gamma, rate)
     elif before is not None:
-        new = staged_of_two(new, c, load(before, i), load(numbers, NU), load(numbers, RATE))
+        new = staged_of_two(new, own, load(before, i), load(numbers, NU), load(numbers, RATE))
     return new
 
 
@@ -115,21 +135,23 @@ def is_plain(rates, table, field, before):
 
 
 @inlined
-def advance_row(out, n, room, low, high, u, classes, exchange, row, x, sources, stage):
+def advance_row(out, n, room, low, high, u, base, classes, exchange, row, x, sources, stage):
     """Take one step or one stage of n cells of a row.
 
-    low, high: values beyond the two ends. u: `NeighbourRows`. classes: pointer to the classes of the cells. row, x: the
-    row's number and the column of its first cell, for its runs. What lies before and behind the cells u.c in memory is
-    read and must be readable, but does not enter the result. room: how many cells `out` has room for. What is written
-    behind the n cells means nothing: a loop over whole vectors is faster than one with a remainder.
+    low, high: values beyond the two ends. u: `NeighbourRows`. base: pointer to the cells themselves, where u are
+    potentials whose differences drive heat; None where they are the cells. classes: pointer to the classes of the
+    cells. row, x: the row's number and the column of its first cell, for its runs. What lies before and behind the
+    cells u.c in memory is read and must be readable, but does not enter the result. room: how many cells `out` has room
+    for. What is written behind the n cells means nothing: a loop over whole vectors is faster than one with a
+    remainder.
     """
     # Numba prunes branches on None for arguments alone, so what may be None becomes an argument of `_new_value`.
     operands = stage.before, stage.start, stage.one, stage.numbers
-    given = u, exchange, exchange.rates, sources.table, sources.field, sources, *operands
-    end, run = 0, _first_beyond(exchange.ends, exchange.starts, row, x)
+    given = u, base, exchange, exchange.rates, sources.table, sources.field, sources, *operands
+    end, run = 0, first_beyond(exchange.ends, exchange.starts, row, x)
     while end < n:
-        first, end = end, min(n, _table_entry(exchange.ends, run, x + n) - x)
-        cell_class = _table_entry(exchange.run_classes, run, 0)
+        first, end = end, min(n, table_entry(exchange.ends, run, x + n) - x)
+        cell_class = table_entry(exchange.run_classes, run, 0)
         run += 1
         if cell_class == MIXED:
             # The two ends of the row are computed below. The array of classes has no padding to read beyond.
@@ -141,12 +163,7 @@ def advance_row(out, n, room, low, high, u, classes, exchange, row, x, sources, 
             for i in range(first, end if end < n else room):
                 store(out, i, _new_value(i, xm, load(u.c, i + 1), cell_class, *given))
                 xm = load(u.c, i)
-    first_odd = _first_beyond(exchange.odd, exchange.odd_starts, row, x - 1)
-    for number in range(first_odd, _table_entry(exchange.odd_starts, row + 1, 0)):
-        i = _table_entry(exchange.odd, number, 0) - x
-        if i >= n:
-            break
-        store(out, i, _new_value(i, load(u.c, i - 1), load(u.c, i + 1), class_of(classes, i), *given))
+    redo_odd_cells(out, n, classes, row, x, given)
     last = n - 1
     right = load(u.c, 1) if n > 1 else high
     store(out, 0, _new_value(0, low, right, class_of(classes, 0), *given))
@@ -155,12 +172,30 @@ def advance_row(out, n, room, low, high, u, classes, exchange, row, x, sources, 
 
 
 @inlined
-def _first_beyond(table, starts, row, x):
+def new_value(i, xm, xp, cell_class, given):
+    """The new value of cell i of a row, of a cell class, with xm and xp beside it; given: what `_new_value` takes."""
+    return _new_value(i, xm, xp, cell_class, *given)
+
+
+@inlined
+def redo_odd_cells(out, n, classes, row, x, given):
+    """Compute the cells of a row again that are not of the class of their run."""
+    u, exchange = given[0], given[2]
+    first_odd = first_beyond(exchange.odd, exchange.odd_starts, row, x - 1)
+    for number in range(first_odd, table_entry(exchange.odd_starts, row + 1, 0)):
+        i = table_entry(exchange.odd, number, 0) - x
+        if i >= n:
+            break
+        store(out, i, _new_value(i, load(u.c, i - 1), load(u.c, i + 1), class_of(classes, i), *given))
+
+
+@inlined
+def first_beyond(table, starts, row, x):
     """Place of the first entry of a row that is greater than x, in a table of runs, by bisection."""
-    first, end = _table_entry(starts, row, 0), _table_entry(starts, row + 1, 0)
+    first, end = table_entry(starts, row, 0), table_entry(starts, row + 1, 0)
     while first < end:
         middle = (first + end) // 2
-        if _table_entry(table, middle, 0) > x:
+        if table_entry(table, middle, 0) > x:
             end = middle
         else:
             first = middle + 1
@@ -168,7 +203,7 @@ def _first_beyond(table, starts, row, x):
 
 
 @inlined
-def _table_entry(table, i, otherwise):
+def table_entry(table, i, otherwise):
     """Entry i of a table of runs. Without a table, for a single cell class, `otherwise`: each row is one run of class
     0."""
     if table is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -47,27 +47,88 @@ class PassPlan(NamedTuple):
         self.flows[:], self.ambient_heat[:] = 0.0, 0.0
 
 
+class PassKernel(Protocol):
+    """What a pass does with the cells: how they are stored, and the compiled function that goes over them.
+
+    potentials: whether heat flows down the slope of a potential of the stored values, which each level keeps.
+    uniform: whether one exchange rate serves both faces of an axis, in all cells.
+    """
+
+    potentials: bool
+    uniform: bool
+
+    def make_field(self) -> CpuField:
+        """Allocate the field."""
+
+    def rates(self, dt: float) -> np.ndarray:
+        """(n, 6) exchange of each cell class through each of FACES in a step of `dt` s, in the field's precision."""
+
+    def __call__(self, dt: float, *args: Any) -> None:
+        """Take steps of `dt` s; args: those of `fused_pass.advance`."""
+
+    def defect(
+        self, start: np.ndarray, one: np.ndarray, end: np.ndarray, after: np.ndarray, rate: float
+    ) -> TrapezoidalDefect:
+        """How far a step is from the trapezoidal rule, in temperature: see `trapezoidal_defect.defect`."""
+
+
+class LinearPass:
+    """Passes of a linear problem, which stores temperature offsets."""
+
+    potentials = False
+
+    def __init__(self, coefficients: StencilCoefficients, dtype: np.dtype) -> None:
+        self._coefficients, self._dtype = coefficients, dtype
+        self.uniform = coefficients.uniform
+
+    def make_field(self) -> CpuField:
+        """Allocate the field."""
+        return CpuField(self._coefficients, self._dtype)
+
+    def rates(self, dt: float) -> np.ndarray:
+        """The exchange in a step."""
+        return (dt * self._coefficients.rates).astype(self._dtype)
+
+    def __call__(self, dt: float, *args: Any) -> None:
+        """Take steps."""
+        advance(*args)
+
+    def defect(
+        self, start: np.ndarray, one: np.ndarray, end: np.ndarray, after: np.ndarray, rate: float
+    ) -> TrapezoidalDefect:
+        """How far a step is from the trapezoidal rule."""
+        return defect(start, one, end, after, rate)
+
+
 class CpuStepper:
     """A `StageStepper` on the CPU: see `stencil/__init__.py`.
 
     `fused` is the number of steps, or of stages that read two fields, that a pass over memory takes, at most; None
     chooses it for the problem, 1 is a single sweep a step. The field does not depend on it, the energy ledger in its
-    last digits.
+    last digits. `kernel` is what a pass does, by default that of a linear problem.
     """
 
     name = "cpu"
 
-    def __init__(self, coefficients: StencilCoefficients, dtype: np.dtype, fused: int | None = None) -> None:
+    def __init__(
+        self,
+        coefficients: StencilCoefficients,
+        dtype: np.dtype,
+        fused: int | None = None,
+        kernel: PassKernel | None = None,
+    ) -> None:
         self.coefficients, self.dtype = coefficients, np.dtype(dtype)
         cells = int(np.prod(coefficients.shape))
-        self.field = CpuField(coefficients, self.dtype)
+        self._kernel = kernel or LinearPass(coefficients, self.dtype)
+        self.field = self._kernel.make_field()
         self._class_ids = (
             None if coefficients.class_ids is None else np.ascontiguousarray(coefficients.class_ids).reshape(-1)
         )
         self._runs = find_class_runs(coefficients)
         self._threads = threads_for(cells)
         self._grid = CpuGrid(*coefficients.shape, *coefficients.periodic)
-        shape = TilingShape(coefficients.shape, coefficients.periodic[::-1], CACHE_LINE // self.dtype.itemsize)
+        per_line, wraps = CACHE_LINE // self.dtype.itemsize, coefficients.periodic[::-1]
+        shape = TilingShape(coefficients.shape, wraps, per_line, potentials=self._kernel.potentials)
         self._ambient_pairs = ambient_face_pairs(coefficients)
         self._boundary_offsets, self._closed = coefficients.boundary_offsets, np.array(coefficients.closed, np.uint8)
         self._of_step: tuple[float, CpuExchange, np.ndarray] | None = None  # dt, and what follows from it
@@ -119,7 +180,7 @@ class CpuStepper:
             one = fields.free[-2]
             self._combine(fields.start, one, fields.start, one, dt, step, self._at_start)
         self._combine(fields.last, after, fields.before, after, dt, step, forcing)
-        return defect(fields.start, one, fields.last, after, rate)
+        return self._kernel.defect(fields.start, one, fields.last, after, rate)
 
     def cells_at_end(self, indices: np.ndarray) -> np.ndarray:
         """Values of some cells after the stages taken: see `StageStepper`."""
@@ -199,23 +260,11 @@ class CpuStepper:
             self._of_step = dt, *self._exchange(dt)
         _, medium, weights = self._of_step
         with limited(self._threads):
-            advance(
-                u,
-                v,
-                steps,
-                plan.fused,
-                self._grid,
-                plan.buffers,
-                plan.tiles,
-                self._scratch,
-                medium,
-                self._heat(dt, forcing),
-                self._boundary(weights, forcing),
-                self._ambient_pairs,
-                plan.flows,
-                plan.ambient_heat,
-                stages,
-            )
+            self._kernel(
+                dt, u, v, steps, plan.fused, self._grid, plan.buffers, plan.tiles, self._scratch, medium,
+                self._heat(dt, forcing), self._boundary(weights, forcing), self._ambient_pairs, plan.flows,
+                plan.ambient_heat, stages,
+            )  # fmt: skip
 
     def _make_plan(self, shape: TilingShape, fused: int | None) -> PassPlan:
         cut = best_cut(shape, fused)
@@ -228,8 +277,8 @@ class CpuStepper:
 
     def _exchange(self, dt: float) -> tuple[CpuExchange, np.ndarray]:
         """The exchange in a step of `dt` seconds, and the heat that a kelvin moves through each face of each class."""
-        rates = (dt * self.coefficients.rates).astype(self.dtype)
-        table = None if self.coefficients.uniform else rates.reshape(-1)
+        rates = self._kernel.rates(dt)
+        table = None if self._kernel.uniform else rates.reshape(-1)
         rx, ry, rz = rates[0, ::2]
         weights = (rates.T.astype(np.float64) * self.coefficients.capacity).reshape(-1)
         return CpuExchange(rx, ry, rz, table, self._class_ids, *self._runs, self.coefficients.class_count), weights

@@ -32,6 +32,7 @@ L1_BUDGET = 36 * 1024  # bytes of the rows by which a level is ahead of the next
 MAX_ROWS = 16  # by which a level is ahead of the next
 MAX_FUSED_STEPS = 8  # more steps save less than a tenth of a step's memory time
 MEMORY_TIME = 2.0  # time of a cell through memory over its time in cache, measured on two cores of Zen 4
+POTENTIAL_TIME = 2.5  # time of a cell in cache where its potential is looked up over that where it is not
 MIN_SLAB = 16  # planes, if steps are fused: the overlap of slabs is computed twice
 MIN_BANDS = 8  # tiles of a plane, or a multiple, where there are fewer than two slabs: threads share out the planes
 MIN_LINES = 32  # cache lines of a row in a tile, unless the grid has fewer
@@ -41,13 +42,23 @@ WASTED_LINES = (
 
 
 class TilingShape(NamedTuple):
-    """What the plan depends on: cells (nz, ny, nx); whether they wrap in z, y and x; cells of a cache line; and the
-    number of fields that a step reads, 1, or 2 for a stage."""
+    """What the plan depends on: cells (nz, ny, nx); whether they wrap in z, y and x; cells of a cache line; the number
+    of fields that a step reads, 1, or 2 for a stage; and whether each level keeps a potential beside the state."""
 
     cells: tuple[int, int, int]
     wraps: tuple[bool, bool, bool]
     per_line: int
     fields: int = 1
+    potentials: bool = False
+
+    def halo(self, fused: int) -> int:
+        """Cells that a tile of so many steps needs beyond those that it owns. A look-up of potentials is one more
+        level."""
+        return fused if self.potentials else fused - 1
+
+    def rings(self, fused: int) -> int:
+        """Rings of planes between the levels of a pass. With potentials, each but the first has states, too."""
+        return 2 * fused if self.potentials else fused - 1
 
 
 class TilingCut(NamedTuple):
@@ -80,45 +91,46 @@ def _numbers_of_parts(shape: TilingShape, fused: int) -> list[int]:
 def _cut(shape: TilingShape, fused: int, parts: int) -> TilingCut:
     lines = -(-_lines(shape) // parts) + min(parts - 1, 2) * _margin(shape, fused)
     # `| 1` makes the pitch odd: rows a power of two apart would all fall on the same set of the cache.
-    pitch = lines | 1
+    pitch = (lines + shape.potentials) | 1  # potentials have room between rows for what lies beyond their ends
     rows = max(1, min(MAX_ROWS, L1_BUDGET // (pitch * CACHE_LINE)))
     # As many rows as let the planes of a tile stay in L2:
-    held = L2_BUDGET // (pitch * CACHE_LINE) - (fused - 1) * rows
-    height = max(4, held // _planes(shape, fused) - 2 * (fused - 1))
+    held = L2_BUDGET // (pitch * CACHE_LINE) - shape.rings(fused) * rows
+    height = max(4, held // _planes(shape, fused) - 2 * shape.halo(fused))
     return TilingCut(fused, parts, min(height, -(-shape.cells[1] // _band_multiple(shape, parts))), pitch, rows)
 
 
 def _planes(shape: TilingShape, fused: int) -> int:
     """Planes of a tile that are in use: three of the field, of which the last is being read; two of another field
-    that a stage reads; and two (and some rows) of each level above."""
-    return 2 * fused - 1 + 2 * shape.fields
+    that a stage reads; and two (and some rows) of each ring."""
+    return 2 * shape.rings(fused) + 1 + 2 * shape.fields
 
 
 def _time_of_a_step(shape: TilingShape, cut: TilingCut) -> float:
     (nz, ny, _), (wrap_z, wrap_y, _), fused = shape.cells, shape.wraps, cut.fused
-    z = _overlap(nz, max(MIN_SLAB, nz // 4), wrap_z, fused)
-    y = _overlap(ny, cut.height, wrap_y, fused)
+    z = _overlap(nz, max(MIN_SLAB, nz // 4), wrap_z, shape.halo(fused))
+    y = _overlap(ny, cut.height, wrap_y, shape.halo(fused))
     x = 2 * (cut.parts - 1) * _margin(shape, fused) / _lines(shape)
     wasted = (cut.parts - 1) * WASTED_LINES / _lines(shape)
     memory = MEMORY_TIME * shape.fields / (fused if _fits(shape, cut) else 1)
-    return (1 + x) * (1 + z) * (1 + y) + memory * (1 + x + wasted) * (1 + 2 * z) * (1 + 2 * y)
+    computing = POTENTIAL_TIME if shape.potentials else 1.0
+    return computing * (1 + x) * (1 + z) * (1 + y) + memory * (1 + x + wasted) * (1 + 2 * z) * (1 + 2 * y)
 
 
 def _fits(shape: TilingShape, cut: TilingCut) -> bool:
     """Whether the planes of a tile stay in L2."""
-    ny, levels = shape.cells[1], cut.fused - 1
-    held = _planes(shape, cut.fused) * min(ny, cut.height + 2 * levels) + levels * min(ny, cut.rows)
+    ny, halo = shape.cells[1], shape.halo(cut.fused)
+    held = _planes(shape, cut.fused) * min(ny, cut.height + 2 * halo) + shape.rings(cut.fused) * min(ny, cut.rows)
     return held * cut.pitch * CACHE_LINE <= L2_BUDGET
 
 
-def _overlap(n: int, cut: int, wraps: bool, fused: int) -> float:
+def _overlap(n: int, cut: int, wraps: bool, halo: int) -> float:
     """Share of the planes or rows that is computed twice, when n of them are cut into pieces."""
-    return (fused - 1) / min(n, cut) if wraps or cut < n else 0.0
+    return halo / min(n, cut) if wraps or cut < n else 0.0
 
 
 def _margin(shape: TilingShape, fused: int) -> int:
     """Cache lines by which a part of a row overlaps the next."""
-    return -(-(fused - 1) // shape.per_line)
+    return -(-shape.halo(fused) // shape.per_line)
 
 
 def _lines(shape: TilingShape) -> int:
@@ -154,6 +166,6 @@ def tiling(shape: TilingShape, cut: TilingCut, threads: int) -> np.ndarray:
 
 def scratch_rows(shape: TilingShape, tiles: np.ndarray, cut: TilingCut) -> int:
     """Rows of scratch that each thread needs."""
-    tallest = int((tiles[:, 3] - tiles[:, 2]).max()) + 2 * (cut.fused - 1)
+    tallest = int((tiles[:, 3] - tiles[:, 2]).max()) + 2 * shape.halo(cut.fused)
     height = tallest if shape.wraps[1] else min(tallest, shape.cells[1])
-    return SCRATCH_ROWS + (cut.fused - 1) * (2 * height + cut.rows)
+    return SCRATCH_ROWS + shape.rings(cut.fused) * (2 * height + cut.rows)

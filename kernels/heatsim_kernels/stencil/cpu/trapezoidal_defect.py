@@ -32,12 +32,12 @@ def _largest(start, one, end, after, factor, blocks):
             i = np.int64(index)  # prange counts in unsigned numbers
             y, z = np.float64(start[i]), np.float64(end[i])
             change = (np.float64(one[i]) - y) + (np.float64(after[i]) - z)
-            most = _greater(abs(fma(factor, change, z - y)), most)
-            low, high = min(low, z), _greater(z, high)
+            most = greater(abs(fma(factor, change, z - y)), most)
+            low, high = min(low, z), greater(z, high)
         blocks[block, 0], blocks[block, 1], blocks[block, 2] = most, low, high
 
 
 @inlined
-def _greater(value, most):
+def greater(value, most):
     """The greater of two; not a number if one is none."""
     return value if value > most or value != value else most

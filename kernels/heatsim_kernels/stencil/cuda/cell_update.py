@@ -185,7 +185,19 @@ def build_update(configuration: StencilConfiguration, *, inside: bool = False):
     return update
 
 
-def _start_and_finish(configuration):
+class SteppedConfiguration(Protocol):
+    """A configuration that says what its values are and whether they are stages."""
+
+    @property
+    def dtype(self) -> str:
+        """Name of the precision."""
+
+    @property
+    def stage(self) -> str:
+        """See `StencilConfiguration`."""
+
+
+def build_start_and_finish(configuration: SteppedConfiguration):
     """Build start(c), from which a new value starts, and finish(new, i, c, sources), which completes it: an explicit
     step starts from the cell and is complete, a stage starts from 0 and is made of the change and of other fields."""
     real = getattr(types, configuration.dtype)
@@ -240,7 +252,7 @@ def build_class_update(
     type of indices of boundary values.
     """
     table, field, per_cell = configuration.heat_table, configuration.heat_field, configuration.boundary_per_cell
-    (start_from, finish), add_differences = _start_and_finish(configuration), _build_differences(configuration)
+    (start_from, finish), add_differences = build_start_and_finish(configuration), _build_differences(configuration)
     boundary_x, boundary_y, boundary_z = (
         end and not wraps for end, wraps in zip(ends, configuration.periodic, strict=True)
     )

@@ -27,13 +27,43 @@ class LedgerInputs(NamedTuple):
     weights: Array
 
 
-class CudaLedger:
+class HeatAccounts:
+    """Sums of heat, J, that kernels add to, and of which the last may yet be forgotten.
+
+    partial: (accounts, blocks) on the device; each block adds to a slot of its own.
+    """
+
+    def __init__(self, accounts: int, blocks: int) -> None:
+        self.partial = on_device(np.zeros((accounts, blocks)))
+        self._before: Array | None = None  # what had entered before a step that is not accepted yet
+        self._open = False
+
+    def entered(self) -> np.ndarray:
+        """(accounts,) heat that has entered since the start, J."""
+        known = self._before if self._open and self._before is not None else self.partial
+        return np.asarray(known.host().sum(axis=1))
+
+    def begin(self) -> None:
+        """From here on heat may yet be forgotten: it is, if this is called again before `accept`."""
+        if self._before is None:
+            self._before = on_device(np.zeros(self.partial.shape))
+        source, target = (self._before, self.partial) if self._open else (self.partial, self._before)
+        target.device.copy_to_device(source.device)
+        self._open = True
+
+    def accept(self) -> None:
+        """The heat since `begin` has entered."""
+        self._open = False
+
+
+class CudaLedger(HeatAccounts):
     """Counts the heat that enters through the faces of the box that are not closed, and from ambients inside it.
 
     class_ids: of the cells, flat, any where there is a single one.
     """
 
     def __init__(self, coefficients: StencilCoefficients, class_ids: Array) -> None:
+        super().__init__(coefficients.ledger_size, BLOCKS)
         self._shape = tuple(np.uint32(n) for n in coefficients.shape)
         self._class_ids, self._class_count = class_ids, np.uint32(coefficients.class_count)
         self._offsets, self._places = on_device(coefficients.boundary_offsets), on_device(coefficients.cell_offsets)
@@ -41,28 +71,8 @@ class CudaLedger:
         self.open_faces, self._faces = faces.size, on_device(faces if faces.size else np.zeros(1, np.int32))
         largest = prod(sorted(coefficients.shape)[1:])
         self._boundary_grid = blocks_for(largest), max(faces.size, 1), 1
-        self._entered = on_device(np.zeros((coefficients.ledger_size, BLOCKS)))
-        self._before: Array | None = None  # what had entered before a step that is not accepted yet
-        self._open = False
         several = coefficients.ambient_faces is not None and coefficients.ambient_faces.cells.size > 0
         self._ambient_faces = AmbientFaceArrays.of(coefficients) if several else None
-
-    def entered(self) -> np.ndarray:
-        """(6 + ambients,) heat that has entered since the start, J."""
-        known = self._before if self._open and self._before is not None else self._entered
-        return np.asarray(known.host().sum(axis=1))
-
-    def begin(self) -> None:
-        """From here on heat may yet be forgotten: it is, if this is called again before `accept`."""
-        if self._before is None:
-            self._before = on_device(np.zeros(self._entered.shape))
-        source, target = (self._before, self._entered) if self._open else (self._entered, self._before)
-        target.device.copy_to_device(source.device)
-        self._open = True
-
-    def accept(self) -> None:
-        """The heat since `begin` has entered."""
-        self._open = False
 
     def launches(
         self, batch: LedgerInputs, u: Array, k: int, shares: Sequence[float], trace: Array
@@ -74,11 +84,11 @@ class CudaLedger:
         if self.open_faces:
             boundary = (batch.boundary_a.array, batch.boundary_b.array, np.int32(batch.boundary_a.rows), self._offsets)
             cells = (u, trace, self._places, np.int32(steps), np.int32(k), *self._shape, self._faces)
-            args = (*cells, *boundary, self._class_ids, self._class_count, batch.weights, of_steps, self._entered)
+            args = (*cells, *boundary, self._class_ids, self._class_count, batch.weights, of_steps, self.partial)
             flows = kernel(boundary_flux.build, batch.structure, args)
             found.append(flows.bound(self._boundary_grid, (THREADS, 1, 1), args))
         if self._ambient_faces is not None:
-            args = (u, *self._ambient_faces[:4], batch.weights, of_steps[0], np.int32(len(FACES)), self._entered)
+            args = (u, *self._ambient_faces[:4], batch.weights, of_steps[0], np.int32(len(FACES)), self.partial)
             flows = kernel(boundary_flux.build_ambient_flux, None, args)
             found.append(flows.bound(self._ambient_faces.grid, (THREADS, 1, 1), args))
         return found

@@ -1,0 +1,453 @@
+"""CPU: several explicit steps or stages a pass, of temperature-dependent problems.
+
+The pass is that of `stencil.cpu.fused_pass`: tiles, levels that follow one another plane by plane, rings of the last
+planes. Two things are added. Heat flows down the slope of Kirchhoff's potential phi, so each level keeps the potential
+of its cells beside their states, and level 0 looks up the potentials of the field:
+
+    level 0      field -> phi                    level l      u, phi of level l - 1 -> new u -> its phi
+
+Cells with another material beside them are computed again, one by one. In the last level no potential is looked up.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import prange
+
+from heatsim_kernels.enthalpy import cell
+from heatsim_kernels.enthalpy.cell import NUMBERS, EnthalpyMedium
+from heatsim_kernels.enthalpy.coefficients import CLOSED, OWN
+from heatsim_kernels.enthalpy.cpu.potential_rows import look_up_vectors
+from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
+from heatsim_kernels.runtime.cpu.compilation import called, inlined, parallel_jit
+from heatsim_kernels.runtime.cpu.pointers import load, pointer, row_pointer, shifted, store, widest_vectors
+from heatsim_kernels.runtime.fma import fma
+from heatsim_kernels.stencil.ambient_faces import BLOCKS
+from heatsim_kernels.stencil.cpu.boundary_faces import (
+    X_MAX,
+    X_MIN,
+    Y_MAX,
+    Y_MIN,
+    Z_MAX,
+    Z_MIN,
+    CpuBoundaryFaces,
+    RowLedger,
+    face_at,
+    ghost_cell,
+    ghost_row,
+)
+from heatsim_kernels.stencil.cpu.class_runs import MIXED
+from heatsim_kernels.stencil.cpu.fused_pass import (
+    SCRATCH_ROWS,
+    CpuSources,
+    CpuStages,
+    CpuTile,
+    RowRun,
+    copy_row,
+    keep_second,
+    prefetch_later_rows,
+    stage_operands,
+)
+from heatsim_kernels.stencil.cpu.row_places import (
+    PlaneRing,
+    place_of,
+    row_in_ring,
+    rows_in_field,
+    rows_in_ring,
+    turned,
+    widened,
+)
+from heatsim_kernels.stencil.cpu.row_vectors import row_of_potentials, uniform_row_of_potentials
+from heatsim_kernels.stencil.cpu.rows import (
+    CpuExchange,
+    NeighbourRows,
+    RowSources,
+    StageOperands,
+    advance_row,
+    begin_cell,
+    class_of,
+    finish_cell,
+    first_beyond,
+    new_value,
+    redo_odd_cells,
+    table_entry,
+)
+
+functions = cell.build(inlined, called)
+phi_of, temperature_of, between = functions.phi, functions.temperature, functions.between
+
+
+class InterfaceRows(NamedTuple):
+    """Material-interface cells, row after row: x of each, and where those of each row start. `rows` is 0 where there
+    are none, and then `starts` begins with two zeros."""
+
+    cells: np.ndarray
+    starts: np.ndarray
+    rows: int
+
+
+@parallel_jit
+def advance(
+    u, v, steps, fused, grid, buffers, tiles, scratch, e, s, b, ambient_faces, flows, ambient_heat, stages, m, capacity,
+    interface,
+):  # fmt: skip
+    """Take `steps` time steps or stages, at most `fused` a pass: see `stencil.cpu.fused_pass.advance`, whose arguments
+    these are.
+
+    m: `EnthalpyMedium` for these steps, of arrays. capacity: (n,) J/K of each cell class. interface: `InterfaceRows`.
+    """
+    threads, count, passes = scratch.shape[0], tiles.shape[0], -(-steps // fused)
+    for number in range(passes):
+        first, end = steps * number // passes, steps * (number + 1) // passes
+        old, new = (u, v) if number % 2 == 0 else (v, u)
+        if ambient_faces.cells.size:
+            share = stages.shares[min(first, stages.rows - 1)]
+            for index in prange(BLOCKS):
+                block = np.int64(index)  # prange counts in unsigned numbers
+                _enter_ambient_heat(block, pointer(old), ambient_faces, share, pointed(m), capacity, ambient_heat)
+        for index in prange(threads):
+            thread = np.int64(index)
+            medium = pointed(m)
+            runs = pointer(e.starts), pointer(e.ends), pointer(e.run_classes), pointer(e.odd_starts), pointer(e.odd)
+            exchange = CpuExchange(e.rx, e.ry, e.rz, pointer(e.rates), pointer(e.classes), *runs, e.class_count)
+            sources = CpuSources(pointer(s.table), s.table_rows, s.dt, pointer(s.field), pointer(s.gain), s.gain_rows)
+            tables = pointer(b.offsets), pointer(b.closed), pointer(b.weights)
+            boundary = CpuBoundaryFaces(pointer(b.a), pointer(b.b), b.rows, b.size, b.per_cell, *tables, b.class_count)
+            fields = pointer(stages.before), pointer(stages.start), pointer(stages.one), pointer(stages.second)
+            numbers, shares = pointer(stages.numbers), pointer(stages.shares)
+            made_of = CpuStages(*fields, numbers, shares, stages.rows, stages.of_two)
+            beside = InterfaceRows(pointer(interface.cells), pointer(interface.starts), interface.rows)
+            given, flow = (exchange, sources, boundary), pointer(flows)
+            source, target, own = pointer(old), pointer(new), row_pointer(scratch, thread)
+            for t in range(thread * count // threads, (thread + 1) * count // threads):
+                z0, z1, y0, y1, x0, x1 = tiles[t, 0], tiles[t, 1], tiles[t, 2], tiles[t, 3], tiles[t, 4], tiles[t, 5]
+                tile = CpuTile(z0, z1, y0, y1, x0, x1, tiles[t, 6])
+                _advance_tile(
+                    source, target, tile, first, end - first, grid, buffers, own, *given, flow, made_of, medium, beside
+                )
+
+
+@inlined
+def pointed(m):
+    """The medium with pointers in place of arrays, to which functions would count references, cell by cell."""
+    tables = pointer(m.potentials), pointer(m.temperatures), pointer(m.resistivities), m.segments
+    pieces, faces = (pointer(m.pieces), m.has_pieces), (pointer(m.material), pointer(m.links), pointer(m.numbers))
+    look = m.scale, m.shift, m.t_scale, m.t_shift, m.last, m.zero, m.half, m.one, m.four
+    return EnthalpyMedium(*look, *tables, *pieces, *faces, m.uniform, m.several, pointer(m.class_ids))
+
+
+@called
+def _enter_ambient_heat(block, u, pairs, share, medium, capacity, entered):
+    """Add a share of the heat of a step from ambients: see `stencil.ambient_faces.add_ambient_heat`."""
+    count = capacity.size
+    for j in range(block * pairs.cells.size // BLOCKS, (block + 1) * pairs.cells.size // BLOCKS):
+        face, cell_class = pairs.entries[j] // count, pairs.entries[j] % count
+        inside, outside = u[pairs.cells[j]], u[pairs.beyond[j]]
+        potential = phi_of(inside, np.int64(medium.material[cell_class]), medium)
+        rate, difference = between(inside, outside, cell_class, face, potential, medium)
+        heat = capacity[cell_class] * (np.float64(rate) * np.float64(difference))
+        entered[block, pairs.owners[j]] += share * heat
+
+
+@called
+def _advance_tile(
+    u, v, tile, first, steps, grid, buffers, scratch, exchange, sources, boundary, flows, stages, medium, interface
+):  # fmt: skip
+    """Take `steps` time steps of a tile, a few rows of a plane at a time, level by level; level 0 looks up
+    potentials."""
+    widest_vectors()
+    z0, z1 = widened(tile.z0, tile.z1, steps, grid.nz, grid.wrap_z)
+    y0, y1 = widened(tile.y0, tile.y1, steps, grid.ny, grid.wrap_y)
+    x0, x1 = widened(tile.x0, tile.x1, -(-steps // buffers.per_line) * buffers.per_line, grid.nx, False)
+    height = y1 - y0
+    slots, pitch = 2 * height + buffers.rows, 2 * buffers.pitch  # a row of a ring: states, then potentials
+    for top in range(z0, z1 + steps):
+        for y in range(y0, y1, buffers.rows):
+            for level in range(steps + 1):
+                z = top - level
+                first_z, end_z = widened(tile.z0, tile.z1, steps - level, grid.nz, grid.wrap_z)
+                first_y, end_y = widened(tile.y0, tile.y1, steps - level, grid.ny, grid.wrap_y)
+                first_y, end_y = max(first_y, y), min(end_y, y + buffers.rows)
+                if first_z <= z < end_z and first_y < end_y:
+                    first_x, end_x = (tile.x0, tile.x1) if level == steps else (x0, x1)
+                    slot = ((z - z0) * height + first_y - y0) % slots
+                    start = SCRATCH_ROWS * buffers.pitch + (level - 1) * slots * pitch + first_x - x0
+                    below = PlaneRing(shifted(scratch, start), height, slots, pitch)
+                    run = RowRun(z, first_y, end_y, first_x, end_x, level - 1, steps - 1, first + level - 1)
+                    if level == 0:
+                        _look_up_rows(u, run, below, slot, grid, buffers, exchange, stages, medium)
+                    else:
+                        _advance_rows(
+                            u, v, run, below, slot, tile, grid, buffers, scratch, exchange, sources, boundary, flows,
+                            stages, medium, interface,
+                        )  # fmt: skip
+
+
+@inlined
+def _next_ring(ring):
+    return PlaneRing(shifted(ring.start, ring.slots * ring.pitch), ring.height, ring.slots, ring.pitch)
+
+
+@inlined
+def _potentials(ring, buffers):
+    """The potentials beside the states of a ring."""
+    return PlaneRing(shifted(ring.start, buffers.pitch), ring.height, ring.slots, ring.pitch)
+
+
+@inlined
+def _look_up_rows(u, run, below, slot, grid, buffers, exchange, stages, medium):
+    """Put the potentials of a run of rows of the field into the first ring, which is the one above `below`."""
+    ring, n = _potentials(_next_ring(below), buffers), run.x1 - run.x0
+    for y in range(run.y0, run.y1):
+        place = place_of(run.z, y, run.x0, grid)
+        prefetch_later_rows(stages.before, shifted(u, place.c), place.c, n, grid, buffers)
+        row = place.z * grid.ny + place.y
+        look_up_row(
+            row_in_ring(ring, slot), shifted(u, place.c), n, shifted(exchange.classes, place.c), exchange, row, run.x0,
+            buffers.per_line, medium,
+        )  # fmt: skip
+        slot = turned(slot + 1, ring.slots)
+
+
+@inlined
+def look_up_row(out, u, n, classes, exchange, row, x, per_line, medium):
+    """Look up the potentials of n cells of a row. row, x: see `rows.advance_row`. `out` has room for whole vectors."""
+    end, run = 0, first_beyond(exchange.ends, exchange.starts, row, x)
+    while end < n:
+        first, end = end, min(n, table_entry(exchange.ends, run, x + n) - x)
+        cell_class = table_entry(exchange.run_classes, run, 0)
+        run += 1
+        if cell_class == MIXED:
+            for i in range(first, end):
+                store(out, i, phi_of(load(u, i), np.int64(load(medium.material, class_of(classes, i))), medium))
+        else:
+            material = np.int64(medium.material[cell_class])
+            pieces = shifted(medium.pieces, material * (PIECE_NUMBERS * PIECES))
+            if medium.has_pieces == 0:
+                for i in range(first, end):
+                    store(out, i, phi_of(load(u, i), material, medium))
+            elif pieces[1] == np.inf:  # phi = u
+                for i in range(first, end):
+                    store(out, i, load(u, i))
+            else:
+                look_up_vectors(shifted(out, first), shifted(u, first), -(-(end - first) // per_line), pieces)
+    first_odd = first_beyond(exchange.odd, exchange.odd_starts, row, x - 1)
+    for number in range(first_odd, table_entry(exchange.odd_starts, row + 1, 0)):
+        i = table_entry(exchange.odd, number, 0) - x
+        if i >= n:
+            break
+        out[i] = phi_of(u[i], np.int64(medium.material[class_of(classes, i)]), medium)
+
+
+@inlined
+def _advance_rows(
+    u, v, run, below, slot, tile, grid, buffers, scratch, exchange, sources, boundary, flows, stages, medium, interface
+):  # fmt: skip
+    """Take one time step of a run of rows, the first of which is in slot `slot` of the rings."""
+    from_field, to_field = run.level == 0, run.level == run.last
+    table = shifted(sources.table, min(run.step, sources.table_rows - 1) * exchange.class_count)
+    gain = sources.gain[min(run.step, sources.gain_rows - 1)]
+    share = stages.shares[min(run.step, stages.rows - 1)]
+    above = _next_ring(below)
+    n = run.x1 - run.x0
+    in_scratch = to_field and (buffers.stream or stages.before is not None)
+    spare = sources.field is None and (in_scratch or not to_field)  # the row has room behind it in scratch
+    room = -(-n // buffers.per_line) * buffers.per_line if spare else n
+    own, end = tile.x0 - run.x0, tile.x1 - run.x0  # the cells of a row that this tile owns; their heat is counted
+    for y in range(run.y0, run.y1):
+        place = place_of(run.z, y, run.x0, grid)
+        row = place.z * grid.ny + place.y
+        in_tile = tile.z0 <= run.z < tile.z1 and tile.y0 <= y < tile.y1
+        ledger = RowLedger(shifted(flows, (tile.block * grid.nz + place.z) * 6), share, own, end if in_tile else own)
+        classes = shifted(exchange.classes, place.c)
+        states = rows_in_field(u, place) if from_field else rows_in_ring(below, slot)
+        potentials = rows_in_ring(_potentials(below, buffers), slot)
+        potentials, low, high = _with_ghosts(
+            potentials, states.c, classes, place, run, grid, buffers, scratch, boundary, ledger, medium
+        )
+        row_sources = RowSources(table, sources.dt, shifted(sources.field, place.c), gain)
+        operands = stage_operands(stages, stages.before, u, run, below, slot, place.c)
+        out = shifted(v, place.c) if to_field else row_in_ring(above, slot)
+        done = shifted(scratch, 4 * buffers.pitch) if in_scratch else out
+        beside_x = (states.c[n - 1], states.c[0]) if grid.wrap_x else (states.c[-1], states.c[n])
+        cells, ends = (n, room, row, run.x0), (low, high, beside_x)
+        _advance_row(
+            done, cells, ends, potentials, states, classes, exchange, row_sources, operands, stages.before,
+            stages.of_two, buffers.per_line, medium, interface,
+        )  # fmt: skip
+        if in_scratch:
+            copy_row(out, done, n, buffers)
+        if not to_field:
+            look_up_row(shifted(out, buffers.pitch), out, n, classes, exchange, row, run.x0, buffers.per_line, medium)
+        if in_tile and run.level == run.last - 1:
+            keep_second(stages.second, place.c + own, shifted(out, own), end - own, buffers)
+        slot = turned(slot + 1, below.slots)
+
+
+@inlined
+def _advance_row(
+    out, cells, ends, potentials, states, classes, exchange, sources, operands, before, of_two, per_line, medium,
+    interface,
+):  # fmt: skip
+    """Take one step or stage of a row, as the row loop of two-term stages or the one of all others; then the cells with
+    another material beside them. (`before` is an argument because Numba prunes branches on None for arguments
+    alone.)"""
+    n, room, row, x = cells
+    low, high, _ = ends
+    base = states.c
+    given = n, ends, potentials, states, classes, row, x, sources, sources.table, sources.field
+    if before is None:
+        _advance_explicit_row(
+            out, n, room, low, high, potentials, base, classes, exchange, row, x, per_line, sources, sources.field,
+            operands,
+        )  # fmt: skip
+        _redo_interface_cells(out, *given, None, None, None, None, medium, interface)
+    elif not of_two:
+        advance_row(out, n, room, low, high, potentials, base, classes, exchange, row, x, sources, operands)
+        starts = operands.before, operands.start, operands.one, operands.numbers
+        _redo_interface_cells(out, *given, *starts, medium, interface)
+    else:
+        two_terms = StageOperands(operands.before, None, None, operands.numbers)
+        advance_row(out, n, room, low, high, potentials, base, classes, exchange, row, x, sources, two_terms)
+        _redo_interface_cells(out, *given, operands.before, None, None, operands.numbers, medium, interface)
+
+
+@inlined
+def _advance_explicit_row(
+    out, n, room, low, high, potentials, base, classes, exchange, row, x, per_line, sources, field, operands
+):  # fmt: skip
+    """Take one explicit step of a row, in whole vectors unless there is a source by cell."""
+    if field is None:
+        _advance_runs(
+            out, n, room, low, high, potentials, base, classes, exchange, exchange.rates, row, x, per_line, sources,
+            sources.table, field,
+        )  # fmt: skip
+    else:
+        advance_row(out, n, room, low, high, potentials, base, classes, exchange, row, x, sources, operands)
+
+
+@inlined
+def _advance_runs(
+    out, n, room, low, high, potentials, base, classes, exchange, rates, row, x, per_line, sources, table, field
+):  # fmt: skip
+    """Take one explicit step of a row without a source by cell, in whole vectors: see `rows.advance_row`."""
+    given = potentials, base, exchange, rates, table, field, sources, None, None, None, None
+    c, ym, yp, zm, zp = potentials
+    c[-1], c[n] = low, high  # in the room between the rows of a ring
+    end, run = 0, first_beyond(exchange.ends, exchange.starts, row, x)
+    while end < n:
+        first, end = end, min(n, table_entry(exchange.ends, run, x + n) - x)
+        cell_class = table_entry(exchange.run_classes, run, 0)
+        run += 1
+        if cell_class == MIXED:
+            for i in range(first, end):
+                store(out, i, new_value(i, load(c, i - 1), load(c, i + 1), class_of(classes, i), given))
+        else:
+            limit = end if end < n else room
+            vectors, heat = (limit - first) // per_line, _heat_of(table, cell_class, sources.dt)
+            target, own, here = shifted(out, first), shifted(base, first), shifted(c, first)
+            beside = shifted(ym, first), shifted(yp, first), shifted(zm, first), shifted(zp, first)
+            if rates is None:
+                rx, ry, rz = exchange.rx, exchange.ry, exchange.rz
+                uniform_row_of_potentials(target, vectors, own, here, *beside, sources.dt, heat, rx, rx, ry, ry, rz, rz)
+            else:
+                r = shifted(rates, 6 * cell_class)
+                row_of_potentials(
+                    target, vectors, own, here, *beside, sources.dt, heat, r[0], r[1], r[2], r[3], r[4], r[5]
+                )
+            for i in range(first + vectors * per_line, limit):
+                store(out, i, new_value(i, load(c, i - 1), load(c, i + 1), cell_class, given))
+    redo_odd_cells(out, n, classes, row, x, given)
+
+
+@inlined
+def _heat_of(table, cell_class, dt):
+    """The heating rate of a cell class, 0 where there is no table; `dt` lends its type."""
+    if table is None:
+        return dt - dt
+    return load(table, cell_class)
+
+
+@inlined
+def _redo_interface_cells(
+    out, n, ends, potentials, states, classes, row, x, sources, table, field, before, start, one, numbers,
+    medium, interface,
+):  # fmt: skip
+    """Compute the cells of a row that are beside another material again, one by one. ends: the potentials beyond its
+    two ends, and the states there."""
+    low, high, beside_x = ends
+    number = row if interface.rows > 0 else 0
+    for entry in range(interface.starts[number], interface.starts[number + 1]):
+        i = np.int64(interface.cells[entry]) - x
+        if 0 <= i < n:
+            cell_class, own, here = class_of(classes, i), states.c[i], potentials.c[i]
+            left, right = (low if i == 0 else potentials.c[i - 1]), (high if i == n - 1 else potentials.c[i + 1])
+            u_left = beside_x[0] if i == 0 else states.c[i - 1]
+            u_right = beside_x[1] if i == n - 1 else states.c[i + 1]
+            new = begin_cell(i, own, cell_class, table, field, sources, before, numbers)
+            new = _add_face(new, own, here, u_left, left, cell_class, 0, medium)
+            new = _add_face(new, own, here, u_right, right, cell_class, 1, medium)
+            new = _add_face(new, own, here, states.ym[i], potentials.ym[i], cell_class, 2, medium)
+            new = _add_face(new, own, here, states.yp[i], potentials.yp[i], cell_class, 3, medium)
+            new = _add_face(new, own, here, states.zm[i], potentials.zm[i], cell_class, 4, medium)
+            new = _add_face(new, own, here, states.zp[i], potentials.zp[i], cell_class, 5, medium)
+            out[i] = finish_cell(i, new, own, before, start, one, numbers)
+
+
+@inlined
+def _add_face(value, u, potential, u1, potential1, cell_class, face, medium):
+    """`value` plus what a face brings to a cell at u from its neighbour at u1, or from beyond the boundary."""
+    link = np.int64(medium.links[cell_class * 6 + face])
+    if link == OWN:
+        return fma(medium.numbers[(cell_class * 6 + face) * NUMBERS], potential1 - potential, value)
+    if link == CLOSED:
+        return value
+    rate, difference = between(u, u1, cell_class, np.int64(face), potential, medium)
+    return fma(rate, difference, value)
+
+
+@inlined
+def _with_ghosts(potentials, own, classes, place, run, grid, buffers, scratch, boundary, ledger, medium):
+    """The potentials of a row and of those beside it, with ghost values in place of rows beyond a boundary; and the
+    values beyond the two ends of the row. own: the states of the row."""
+    c, ym, yp, zm, zp = potentials
+    y, z, nx, pitch, step = place.y, place.z, grid.nx, buffers.pitch, run.step
+    n, in_z, in_y = run.x1 - run.x0, z * nx + run.x0, y * nx + run.x0
+    at_y_min, at_y_max = y == 0 and not grid.wrap_y, y == grid.ny - 1 and not grid.wrap_y
+    at_z_min, at_z_max = z == 0 and not grid.wrap_z, z == grid.nz - 1 and not grid.wrap_z
+    open_y = (at_y_min and boundary.closed[Y_MIN] == 0) or (at_y_max and boundary.closed[Y_MAX] == 0)
+    open_z = (at_z_min and boundary.closed[Z_MIN] == 0) or (at_z_max and boundary.closed[Z_MAX] == 0)
+    inside = c
+    if open_y or open_z:
+        inside = _temperatures_of_row(shifted(scratch, 5 * pitch), own, n, classes, medium)
+    if at_y_min:
+        ym = ghost_row(scratch, n, c, inside, classes, face_at(boundary, Y_MIN, step, in_z, ledger))
+    if at_y_max:
+        yp = ghost_row(shifted(scratch, pitch), n, c, inside, classes, face_at(boundary, Y_MAX, step, in_z, ledger))
+    if at_z_min:
+        zm = ghost_row(shifted(scratch, 2 * pitch), n, c, inside, classes, face_at(boundary, Z_MIN, step, in_y, ledger))
+    if at_z_max:
+        zp = ghost_row(shifted(scratch, 3 * pitch), n, c, inside, classes, face_at(boundary, Z_MAX, step, in_y, ledger))
+    if grid.wrap_x:
+        return NeighbourRows(c, ym, yp, zm, zp), c[n - 1], c[0]
+    at, low, high = z * grid.ny + y, c[-1], c[n]
+    if run.x0 == 0:
+        here = c[0]
+        if boundary.closed[X_MIN] == 0:
+            here = temperature_of(own[0], np.int64(medium.material[class_of(classes, 0)]), medium)
+        low = ghost_cell(c, 0, here, classes, face_at(boundary, X_MIN, step, at, ledger))
+    if run.x1 == nx:
+        here = c[n - 1]
+        if boundary.closed[X_MAX] == 0:
+            here = temperature_of(own[n - 1], np.int64(medium.material[class_of(classes, n - 1)]), medium)
+        high = ghost_cell(c, n - 1, here, classes, face_at(boundary, X_MAX, step, at, ledger))
+    return NeighbourRows(c, ym, yp, zm, zp), low, high
+
+
+@called
+def _temperatures_of_row(out, u, n, classes, medium):
+    for i in range(n):
+        store(out, i, temperature_of(load(u, i), np.int64(load(medium.material, class_of(classes, i))), medium))
+    return out

@@ -1,0 +1,189 @@
+"""CUDA: launches that advance temperature-dependent materials; how data move is a choice of kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heatsim_kernels.enthalpy.cell import EnthalpyBox, EnthalpyMedium, KnownBoundaryDifferences
+from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
+from heatsim_kernels.enthalpy.cuda import boundary_heat, interface_cells, temperatures
+from heatsim_kernels.enthalpy.cuda.cell import EnthalpyConfiguration, EnthalpyShape
+from heatsim_kernels.enthalpy.kernel_arguments import face_numbers, is_uniform, look_up_numbers
+from heatsim_kernels.enthalpy.pieces import count_pieces
+from heatsim_kernels.enthalpy.temperatures import EnthalpyTemperatures
+from heatsim_kernels.field.cuda.field import CudaField
+from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
+from heatsim_kernels.runtime.cuda.launch import Resources, kernel
+from heatsim_kernels.stencil.coefficients import FACES, Forcing
+from heatsim_kernels.stencil.cuda.cell_update import CudaSources, CudaStageSources
+from heatsim_kernels.stencil.cuda.ledger import HeatAccounts
+from heatsim_kernels.stencil.cuda.sent_forcing import ForcingUploads, SentForcing
+from heatsim_kernels.stencil.cuda.stepper import Launch, StageOperands
+from heatsim_kernels.stencil.heat_ledger import ledger_of
+from heatsim_kernels.stencil.rk_stages import RkStage
+from heatsim_kernels.stencil.temporal.field_planes import FieldPair
+
+
+class EnthalpyBatch(NamedTuple):
+    """What the steps of one call have in common, on the device."""
+
+    structure: EnthalpyConfiguration
+    sent: SentForcing
+    medium: EnthalpyMedium
+    rates: Array
+
+    @property
+    def rows(self) -> int:
+        """Steps after which all are alike."""
+        return self.sent.rows
+
+    def heat(self, k: int) -> CudaSources:
+        """The sources of step k."""
+        sent = self.sent
+        return CudaSources(sent.heat_table.row(k), sent.dt, sent.heat_field, sent.gain(k))
+
+
+class EnthalpySweep:
+    """A `CudaSweep` of a temperature-dependent problem, whose field stores u, see `coefficients`.
+
+    movement: the module `basic` or `register`.
+    """
+
+    def __init__(self, coefficients: NonlinearCoefficients, dtype: np.dtype, movement: ModuleType) -> None:
+        self._coefficients, self._dtype, self._movement = coefficients, np.dtype(dtype), movement
+        self.name = movement.__name__.rpartition(".")[2]
+        pieces = coefficients.tables.pieces
+        flags = is_uniform(coefficients), coefficients.class_ids is not None, coefficients.shape[2] % 4 == 0
+        self._structure = EnthalpyConfiguration(
+            self._dtype.name, *flags, coefficients.periodic, pieces=count_pieces(pieces)
+        )
+        self.field = CudaField(
+            coefficients, self._dtype, temperatures=EnthalpyTemperatures(coefficients, self._fill_temperatures)
+        )
+        nz, ny, nx = coefficients.shape
+        self._shape = EnthalpyShape(np.uint32(nz), np.uint32(ny), np.uint32(nx))
+        self._box = EnthalpyBox(*map(np.int64, (nz, ny, nx, *coefficients.periodic)))
+        tables = coefficients.tables.potentials, coefficients.tables.temperatures, coefficients.tables.resistivities
+        given = np.zeros(1) if pieces is None else pieces
+        potentials, *others = (on_device(values.astype(self._dtype).reshape(-1)) for values in (*tables, given))
+        self._tables = potentials, *others[:2], np.int64(coefficients.tables.segments), others[2]
+        self._faces = on_device(coefficients.material.astype(np.uint32)), on_device(coefficients.links.reshape(-1))
+        joints = interface_cells.cells_of(coefficients) if movement.ONLY_SMOOTH else np.empty(0, np.uint32)
+        self._joints = on_device(joints) if joints.size else None
+        # Where cells are computed again, what a stage is made of must not have been overwritten.
+        self.stage_fields = 4 if self._joints is None else 5
+        ledger = ledger_of(coefficients)
+        self._book = tuple(map(on_device, ledger)) if ledger.cells.size else None
+        self._capacity = on_device(np.asarray(coefficients.capacity, np.float64))
+        self._offsets = on_device(np.asarray(coefficients.boundary_offsets, np.int64))
+        differences = empty(max(1, int(ledger.starts[len(FACES)])), self._dtype)
+        closed = on_device(np.array(coefficients.closed, np.uint8))
+        self._known_boundary = KnownBoundaryDifferences(closed, on_device(ledger.starts), differences)
+        self.ledger = HeatAccounts(coefficients.ledger_size, boundary_heat.BLOCKS)
+        self._forcing_uploads = ForcingUploads(self._dtype, np.zeros((1, coefficients.class_count)))
+        self._dt = np.nan
+        self._medium: tuple[EnthalpyMedium, Array] | None = None  # and rates, for steps of `_dt`
+
+    def batch(self, dt: float, forcing: Forcing) -> EnthalpyBatch:
+        """Send what the steps need, unless it is there already."""
+        structure = self._structure._replace(heat_field=forcing.heat_field is not None)
+        return EnthalpyBatch(structure, self._forcing_uploads.send(dt, forcing), *self._medium_for(dt))
+
+    def resources(self, batch: EnthalpyBatch) -> Resources:
+        """What the kernel takes of the GPU."""
+        args = self._args(batch, self.field.now, self.field.next, batch.heat(0))
+        found: Resources = self._kernel(batch.structure, args).resources(self._movement.TILE.block)
+        return found
+
+    def most_steps(self, batch: EnthalpyBatch) -> int:
+        """One."""
+        return 1
+
+    def launches(self, batch: EnthalpyBatch, k: int, taken: int, u: Array, v: Array) -> list[Launch]:
+        """What takes step k of a batch: what passes the boundary faces, the sweep, and the cells that it leaves out."""
+        return self._launches(batch.structure, batch, k, u, v, batch.heat(k), share=1.0)
+
+    def most_stages(self, batch: EnthalpyBatch) -> int:
+        """One."""
+        return 1
+
+    def take_stage(
+        self, batch: EnthalpyBatch, k: int, stage: RkStage, fields: StageOperands, v: Array, *, booked: bool
+    ) -> None:
+        """Put stage k of a batch into v, with its heat if that is booked."""
+        structure = batch.structure._replace(stage=stage.form)
+        numbers = (self._dtype.type(value) for value in stage[:4])
+        sources = CudaStageSources(*batch.heat(k), fields.before, fields.start, fields.one, *numbers)
+        share = stage.weight if booked else 0.0
+        for launch in self._launches(structure, batch, k, fields.last, v, sources, share):
+            launch()
+
+    def take_stages(self, batch: EnthalpyBatch, k: int, stages: Sequence[RkStage], u: FieldPair, v: FieldPair) -> None:
+        """Never asked: see `most_stages`."""
+        raise NotImplementedError
+
+    def defect_kernel(self) -> tuple[Callable[..., Any], Any, tuple[Any, ...]]:
+        """What builds the kernel of the trapezoidal defect, for what, and what that kernel is given last."""
+        return temperatures.build_defect, self._dtype.name, (self._medium_for(self._dt)[0],)
+
+    def _fill_temperatures(self, state: Array, offsets: Array) -> None:
+        """Compute temperature offsets, flat. They do not depend on the step that the medium is for."""
+        medium = (self._medium or self._medium_for(1.0))[0]
+        args, threads = (state, offsets, medium), temperatures.TEMPERATURE_THREADS
+        grid = -(-state.shape[0] // threads), 1, 1
+        kernel(temperatures.build_temperatures, None, args)(grid, (threads, 1, 1), args)
+
+    def _launches(
+        self,
+        structure: EnthalpyConfiguration,
+        batch: EnthalpyBatch,
+        k: int,
+        u: Array,
+        v: Array,
+        sources: CudaSources | CudaStageSources,
+        share: float,
+    ) -> list[Launch]:
+        args = self._args(batch, u, v, sources)
+        movement, shape = self._movement, self._coefficients.shape
+        launches = [self._kernel(structure, args).bound(movement.grid(shape), movement.TILE.block, args)]
+        if self._book is not None:
+            own = (u, *self._book, self._capacity, self._box, batch.medium, self._known_boundary)
+            tangents = batch.sent.boundary_a.row(k), batch.sent.boundary_b.row(k), self._offsets
+            given = (*own, *tangents, np.float64(share), self.ledger.partial)
+            grid = boundary_heat.BLOCKS, self._coefficients.ledger_size, 1
+            passing = kernel(boundary_heat.build, None, given)
+            launches.insert(0, passing.bound(grid, (boundary_heat.THREADS, 1, 1), given))
+        if self._joints is not None:
+            _, _, shape_given, _, *others = args
+            given = (u, v, self._joints, shape_given, *others)
+            grid, block = interface_cells.grid(self._joints.shape[0]), (interface_cells.THREADS, 1, 1)
+            beside = kernel(interface_cells.build, structure, given, interface_cells.bounds(structure))
+            launches.append(beside.bound(grid, block, given))
+        return launches
+
+    def _kernel(self, structure: EnthalpyConfiguration, args: tuple[Any, ...]) -> Any:
+        """The movement's kernel."""
+        return kernel(self._movement.build, structure, args, self._movement.bounds(structure))
+
+    def _args(
+        self, batch: EnthalpyBatch, u: Array, v: Array, sources: CudaSources | CudaStageSources
+    ) -> tuple[Any, ...]:
+        """What the sweep is given."""
+        return u, v, self._shape, self._box, batch.rates, batch.medium, self._known_boundary, sources
+
+    def _medium_for(self, dt: float) -> tuple[EnthalpyMedium, Array]:
+        if self._medium is None or dt != self._dt:
+            numbers = face_numbers(self._coefficients, dt, self._dtype)
+            rates = np.zeros((len(numbers), 8), self._dtype)
+            rates[:, :6] = numbers[..., 0]
+            look, structure = look_up_numbers(self._coefficients, self._dtype), self._structure
+            faces = *self._faces, on_device(numbers.reshape(-1))
+            flags = np.int64(structure.uniform), np.int64(structure.several), self.field.class_ids
+            others: tuple[Any, ...] = *self._tables, np.int64(structure.pieces > 0), *faces, *flags
+            medium = EnthalpyMedium(*look, *others)
+            self._medium, self._dt = (medium, on_device(rates.reshape(-1))), dt
+        return self._medium

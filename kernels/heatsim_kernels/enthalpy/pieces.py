@@ -1,0 +1,118 @@
+"""Kirchhoff's potential of a material as a few cubics, which kernels look up in registers.
+
+    phi(u) = a + d (b + d (c + d e)),   d = u - knot,   of the last of PIECES knots that is not above u
+
+The table of straight lines (`tables`) takes some thousand segments for smooth curves, and a look-up two gathers. Most
+materials need no more than PIECES cubics: one where k is linear in T and the heat capacity constant, one more at each
+knot of a table and at solidus and liquidus, a few for a curve. Sixteen numbers are one or two vector registers of a
+CPU, and lie in different banks of the shared memory of a GPU.
+
+Pieces are as long as a tolerance on the slope allows, which is the conductivity over the heat capacity, from the lowest
+knot upwards. Each goes through the exact potential at its
+ends and at two states between, so phi is continuous to rounding. A material that needs more pieces than there are has
+none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+PIECES = 16
+PIECE_NUMBERS = 5  # of a piece: knot, a, b, c, e
+TOLERANCES = (1e-5, 3e-5, 1e-4)  # of dphi/du: errors of a piece, of which the least is taken that so many pieces allow
+
+
+Piece = tuple[float, float, float, float, float]
+
+
+def fit_pieces(u: np.ndarray, potential: np.ndarray) -> np.ndarray | None:
+    """The pieces of one material, (PIECE_NUMBERS, PIECES): knot, K of u, infinite where there are fewer; a, K; b, 1; c,
+    1/K; e, 1/K2. The first piece serves all u below the second knot. None if the material needs more.
+
+    u: (n,) states in increasing order; potential: (n,) exact. Between neighbouring u the potential has to be smooth.
+    Through the first two states and the last two go straight lines without an end.
+    """
+    tried = (_fit(u, potential, tolerance) for tolerance in TOLERANCES)
+    return next((pieces for pieces in tried if pieces is not None), None)
+
+
+def _fit(u: np.ndarray, potential: np.ndarray, tolerance: float) -> np.ndarray | None:
+    slopes = np.diff(potential) / np.diff(u)
+    last = len(u) - 2
+    found: list[Piece] = [(u[1], potential[1], slopes[0], 0.0, 0.0)]
+    first = 1
+    while first < last:
+        end = _longest(u, potential, first, last, tolerance)
+        found.append(_through(u, potential, first, end))
+        first = end
+        if len(found) > PIECES + 1:
+            return None
+    found.append((u[last], potential[last], slopes[-1], 0.0, 0.0))
+    found = _without_repeated(found)
+    if len(found) > PIECES:
+        return None
+    pieces = np.zeros((PIECE_NUMBERS, PIECES))
+    pieces[:, : len(found)] = np.array(found).T
+    pieces[0, len(found) :] = np.inf
+    return pieces
+
+
+def straight_pieces() -> np.ndarray:
+    """The pieces of phi = u, (PIECE_NUMBERS, PIECES)."""
+    pieces = np.zeros((PIECE_NUMBERS, PIECES))
+    pieces[0, 1:], pieces[2, 0] = np.inf, 1.0
+    return pieces
+
+
+def count_pieces(pieces: np.ndarray | None) -> int:
+    """How many pieces the materials (n, PIECE_NUMBERS, PIECES) have at most, a power of two: what a search goes
+    through. 0 if there are none."""
+    most = 0 if pieces is None else int(np.isfinite(pieces[:, 0]).sum(axis=1).max())
+    return 0 if most == 0 else 1 << (most - 1).bit_length()
+
+
+def _longest(u: np.ndarray, potential: np.ndarray, first: int, last: int, tolerance: float) -> int:
+    """The end of the longest piece from a state on, by bisection: errors grow with the length."""
+    low, high = first + 1, last
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _fits(u, potential, first, middle, tolerance):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _fits(u: np.ndarray, potential: np.ndarray, first: int, end: int, tolerance: float) -> bool:
+    """Whether the slopes between all states of a piece are right."""
+    knot, a, b, c, e = _through(u, potential, first, end)
+    d = u[first : end + 1] - knot
+    exact, found = potential[first : end + 1], a + d * (b + d * (c + d * e))
+    rounding = 1e-14 * float(np.abs(potential[[1, -2]]).max() + np.ptp(potential))
+    return bool(np.all(np.abs(np.diff(found) - np.diff(exact)) <= tolerance * np.abs(np.diff(exact)) + rounding))
+
+
+def _through(u: np.ndarray, potential: np.ndarray, first: int, end: int) -> Piece:
+    """The cubic through both ends and the states nearest to the thirds, or a lower power if there are fewer states."""
+    inner = np.searchsorted(u[first : end + 1], u[first] + (u[end] - u[first]) * np.array([1, 2]) / 3) + first
+    at = np.unique(np.append(np.clip(inner, first, end), end))
+    at = at[at > first]
+    width = u[end] - u[first]
+    d = (u[at] - u[first]) / width
+    powers = d[:, None] ** np.arange(1, len(at) + 1)
+    found = np.linalg.solve(powers, potential[at] - potential[first])
+    b, c, e = np.pad(found, (0, 3 - len(found))) / width ** np.arange(1, 4)
+    return float(u[first]), float(potential[first]), float(b), float(c), float(e)
+
+
+def _without_repeated(found: list[Piece]) -> list[Piece]:
+    """The pieces without those that go on as the one before."""
+    kept = [found[0]]
+    for piece in found[1:]:
+        knot, _, b, c, e = kept[-1]
+        d = piece[0] - knot
+        before = b + d * (2 * c + 3 * d * e), c + 3 * d * e, e
+        span = abs(found[-1][0] - found[0][0]) ** np.arange(3)
+        if not np.allclose(np.array(before) * span, np.array(piece[2:]) * span, rtol=1e-9, atol=1e-9 * abs(b)):
+            kept.append(piece)
+    return kept

@@ -1,0 +1,200 @@
+"""CUDA: what launches of a linear problem are given, and which kernels take its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heatsim_kernels.field.cuda.field import CudaField
+from heatsim_kernels.runtime.cuda.api import device_name
+from heatsim_kernels.runtime.cuda.arrays import Array, Upload, on_device
+from heatsim_kernels.runtime.cuda.launch import Resources, kernel
+from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
+from heatsim_kernels.stencil.cuda import trapezoidal_defect
+from heatsim_kernels.stencil.cuda.cell_update import (
+    RATES,
+    CudaBoundaryFaces,
+    CudaExchange,
+    CudaSources,
+    CudaStageSources,
+    GridShape,
+)
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from heatsim_kernels.stencil.cuda.ledger import CudaLedger, LedgerInputs
+from heatsim_kernels.stencil.cuda.sent_forcing import ForcingUploads, SentForcing
+from heatsim_kernels.stencil.cuda.stepper import Launch, StageOperands
+from heatsim_kernels.stencil.cuda.tile_tuning import choose_tile
+from heatsim_kernels.stencil.rk_stages import RkStage
+from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses
+from heatsim_kernels.stencil.temporal.field_planes import FieldPair
+from heatsim_kernels.stencil.temporal.launch import FusedSteps, fused_steps, tables_of, with_stages
+from heatsim_kernels.stencil.temporal.march import StepRates, TemporalTables
+
+NO_HEAT = np.zeros((1, 1))  # in place of a table of sources that a problem has not, and a kernel does not read
+
+
+class LinearBatch(NamedTuple):
+    """What the steps of one call have in common, on the device."""
+
+    structure: StencilConfiguration
+    sent: SentForcing
+    weights: Array
+    exchange: CudaExchange
+
+    @property
+    def rows(self) -> int:
+        """Steps after which all are alike."""
+        return self.sent.rows
+
+    def heat(self, k: int) -> CudaSources:
+        """The sources of step k."""
+        sent = self.sent
+        return CudaSources(sent.heat_table.row(k), sent.dt, sent.heat_field, sent.gain(k))
+
+    def ledger_inputs(self) -> LedgerInputs:
+        """What the ledger is told of these steps."""
+        return LedgerInputs(self.structure, self.sent.boundary_a, self.sent.boundary_b, self.weights)
+
+
+class LinearSweep:
+    """A `CudaSweep` of a linear problem.
+
+    movement: a module such as `basic`, which takes single steps; `tile` one of its TILES (default: see `tuning`).
+    fused: whether to take several steps at once, by `temporal`, where these can be fused.
+    """
+
+    stage_fields = 4
+
+    def __init__(
+        self,
+        coefficients: StencilCoefficients,
+        dtype: np.dtype,
+        movement: ModuleType,
+        tile: Any = None,
+        fused: bool = False,
+    ) -> None:
+        self._coefficients, self._dtype = coefficients, np.dtype(dtype)
+        self.name = "temporal" if fused else movement.__name__.rpartition(".")[2]
+        self._movement, self._given_tile, self._to_fuse = movement, tile, fused
+        self.field = CudaField(coefficients, self._dtype)
+        nz, ny, nx = map(np.uint32, coefficients.shape)
+        self._shape, self._offsets = GridShape(nz, ny, nx), on_device(coefficients.boundary_offsets)
+        self.ledger = CudaLedger(coefficients, self.field.class_ids)
+        self._forcing_uploads = ForcingUploads(self._dtype, NO_HEAT)
+        self._uploads = {name: Upload() for name in ("rates", "weights")}
+        self._dt = np.nan
+        self._fused: dict[StencilConfiguration, FusedSteps | None] = {}
+        self._device_name = device_name()
+        # Kernels of single steps and stages, with grids and blocks.
+        self._kernels: dict[StencilConfiguration, tuple[Any, ...]] = {}
+
+    def batch(self, dt: float, forcing: Forcing) -> LinearBatch:
+        """Send what the steps need, unless it is there already."""
+        if dt != self._dt:
+            self._dt = dt
+            rates = (dt * self._coefficients.rates).astype(self._dtype)
+            self._rates = np.pad(rates, ((0, 0), (0, RATES - rates.shape[1]))).reshape(1, -1)
+            self._weights = (rates.T.astype(np.float64) * self._coefficients.capacity).reshape(1, -1)
+        rx, ry, rz = self._rates[0, 0:6:2]
+        rates_of_classes = self._uploads["rates"].send(self._rates, self._dtype).row(0)
+        return LinearBatch(
+            StencilConfiguration.of(self._coefficients, forcing, self._dtype),
+            self._forcing_uploads.send(dt, forcing),
+            self._uploads["weights"].send(self._weights, np.dtype(np.float64)).row(0),
+            CudaExchange(rx, ry, rz, rates_of_classes, self.field.class_ids),
+        )
+
+    def resources(self, batch: LinearBatch) -> Resources:
+        """What the kernel takes of the GPU, the fused one where steps are fused."""
+        fused = self._fused_for(batch.structure)
+        if fused is not None:
+            return fused.resources(self.field.now, *_for_fused(batch), batch.exchange.rates)
+        sweep, _, block = self._kernel(batch.structure, self._args(batch, 0, self.field.now, self.field.next))
+        found: Resources = sweep.resources(block)
+        return found
+
+    def most_steps(self, batch: LinearBatch) -> int:
+        """The most steps of a batch that a sweep can take."""
+        fused = self._fused_for(batch.structure)
+        return 1 if fused is None else fused.steps
+
+    def launches(self, batch: LinearBatch, k: int, taken: int, u: Array, v: Array) -> list[Launch]:
+        """What takes one or most steps of a batch from step k on, with their heat."""
+        fused = self._fused_for(batch.structure) if taken > 1 else None
+        if fused is None:
+            args, trace = self._args(batch, k, u, v), v
+            single, grid, block = self._kernel(batch.structure, args)
+            launch = single.bound(grid, block, args)
+        else:
+            launch, trace = fused.bound(u, v, k, *_for_fused(batch), batch.exchange.rates), fused.trace
+        return [launch, *self.ledger.launches(batch.ledger_inputs(), u, k, (1.0,) * taken, trace)]
+
+    def most_stages(self, batch: LinearBatch) -> int:
+        """The most two-term stages that a sweep can take."""
+        fused = self._fused_for(batch.structure._replace(stage="two"))
+        return 1 if fused is None else fused.steps
+
+    def take_stage(
+        self, batch: LinearBatch, k: int, stage: RkStage, fields: StageOperands, v: Array, *, booked: bool
+    ) -> None:
+        """Put stage k of a batch into v, with its heat if that is booked."""
+        structure = batch.structure._replace(stage=stage.form)
+        numbers = (self._dtype.type(value) for value in stage[:4])
+        heat = CudaStageSources(*batch.heat(k), fields.before, fields.start, fields.one, *numbers)
+        args = (fields.last, v, self._shape, self._boundary(batch, k), batch.exchange, heat)
+        sweep, grid, block = self._kernel(structure, args)
+        sweep(grid, block, args)
+        if booked:
+            self._book(batch, k, [stage], fields.last, v)
+
+    def take_stages(self, batch: LinearBatch, k: int, stages: Sequence[RkStage], u: FieldPair, v: FieldPair) -> None:
+        """Take most two-term stages at once, from stage k of a batch on, with their heat."""
+        fused = self._fused_for(batch.structure._replace(stage="two"))
+        assert fused is not None
+        tables, rates = _for_fused(batch)
+        fused(u, v, k, tables, with_stages(rates, stages), batch.exchange.rates)
+        self._book(batch, k, stages, u.last, fused.trace)
+
+    def defect_kernel(self) -> tuple[Callable[..., Any], Any, tuple[Any, ...]]:
+        """What builds the kernel of the trapezoidal defect, for what, and what that kernel is given last."""
+        return trapezoidal_defect.build, None, ()
+
+    def _book(self, batch: LinearBatch, k: int, stages: Sequence[RkStage], u: Array, trace: Array) -> None:
+        shares = [stage.weight for stage in stages]
+        for launch in self.ledger.launches(batch.ledger_inputs(), u, k, shares, trace):
+            launch()
+
+    def _fused_for(self, structure: StencilConfiguration) -> FusedSteps | None:
+        """The means to take several steps of such problems at once, if this sweep is to and they can be."""
+        if self._to_fuse and structure not in self._fused:
+            cell_classes = TemporalCellClasses(self.field.class_ids, self._coefficients.class_count)
+            traced = self.ledger.open_faces > 0
+            self._fused[structure] = fused_steps(
+                structure, self._coefficients, traced=traced, cell_classes=cell_classes
+            )
+        return self._fused.get(structure)
+
+    def _kernel(self, structure: StencilConfiguration, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A kernel, its grid and its block; found once: which tile is best stands in a file."""
+        if structure not in self._kernels:
+            shape = self._coefficients.shape
+            tile = self._given_tile or choose_tile(self._movement, structure, shape, self._device_name)
+            sweep = kernel(self._movement.build, (structure, tile), args)
+            self._kernels[structure] = sweep, self._movement.grid(shape, tile, self._dtype.name), tile.block
+        return self._kernels[structure]
+
+    def _boundary(self, batch: LinearBatch, k: int) -> CudaBoundaryFaces:
+        return CudaBoundaryFaces(batch.sent.boundary_a.row(k), batch.sent.boundary_b.row(k), self._offsets)
+
+    def _args(self, batch: LinearBatch, k: int, u: Array, v: Array) -> tuple[Any, ...]:
+        """What the sweep is given in step k of a batch."""
+        return u, v, self._shape, self._boundary(batch, k), batch.exchange, batch.heat(k)
+
+
+def _for_fused(batch: LinearBatch) -> tuple[TemporalTables, StepRates]:
+    """What a fused sweep is given of a batch."""
+    tables = tables_of(batch.sent.boundary_a, batch.sent.boundary_b, batch.sent.heat_table)
+    return tables, StepRates(*batch.exchange[:3], batch.sent.dt)

@@ -1,0 +1,108 @@
+"""Temperature-dependent problems on the CPU: potentials by pieces, several steps and stages a pass."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from heatsim_kernels.enthalpy import pieces
+from heatsim_kernels.enthalpy.cpu.stepper import make_stepper
+from heatsim_kernels.enthalpy.material import EnthalpyMaterial
+from heatsim_kernels.enthalpy.tables import tabulate
+from heatsim_kernels.runtime.cpu import threads
+from heatsim_kernels.stencil.cpu import tile_plan
+from helpers.arrays import FLOATS, same_bits
+from helpers.kernel_cases import cut_rows
+from nonlinear_cases import ALLOY, PURE, STEEL, STEP, Case, outcome, random_case, tangents_of
+from stage_cases import stages
+
+CASES: dict[str, dict[str, Any]] = {
+    "one material": {"several": False, "periodic": (False, True, False), "by_cell": False},
+    "several, open": {"by_cell": False, "seed": 1},
+    "several, periodic in x and z, heat by cell": {"periodic": (True, False, True), "seed": 2},
+}
+
+
+def stepped(case: Case, dtype: type, fused: int, steps: int) -> dict[str, np.ndarray]:
+    """The field after steps with one tangent, taken by passes of at most so many."""
+    stepper = make_stepper(case.coefficients, np.dtype(dtype), fused)
+    stepper.field.put_state(case.start)
+    tangents = tangents_of(case.coefficients)
+    forcing = tangents.applied(case.linear_forcing(), stepper.field.cells(tangents.cells), case.forcing.boundary)
+    stepper.advance(STEP, steps, forcing)
+    return {"field": np.array(stepper.field.state()), "heat": stepper.heat_entered()}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", CASES)
+def test_fused_steps_have_the_bits_of_single_ones(name: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "one material":
+        monkeypatch.setattr(threads, "CELLS_A_THREAD", 1)  # small grids would have one thread only
+        monkeypatch.setattr(tile_plan, "MIN_SLAB", 5)  # and one slab
+    for number, shape in enumerate(((1, 9, 40), (9, 13, 37), (20, 11, 70))):
+        case = random_case(shape, **CASES[name]).without_ambients()
+        single = stepped(case, dtype, 1, 7)
+        for fused, budget, parts in ((2, 1, 1), (3, 30_000, 3), (5, 2**30, 2)):
+            monkeypatch.setattr(tile_plan, "L2_BUDGET", budget)
+            cut_rows(monkeypatch, parts)
+            found = stepped(case, dtype, fused, 7)
+            assert same_bits(found["field"], single["field"]), (number, fused)
+            np.testing.assert_allclose(
+                found["heat"], single["heat"], rtol=1e-11, atol=1e-12 * abs(single["heat"]).max()
+            )
+
+
+@pytest.mark.parametrize("fused", [1, 3])
+@pytest.mark.parametrize("name", CASES)
+def test_stages_are_those_of_the_text(name: str, fused: int) -> None:
+    """Against explicit steps of the same stepper: L of a state is what a step adds to it."""
+    case, count = random_case((5, 9, 37), **CASES[name]), 6
+    chosen = stages("two", np.float64, seed=3, count=count)
+    stepper, euler = (make_stepper(case.coefficients, np.dtype(np.float64), number) for number in (fused, 1))
+    tangents = tangents_of(case.coefficients)
+    stepper.field.put_state(case.start)
+    forcing = tangents.applied(case.linear_forcing(), stepper.field.cells(tangents.cells), case.forcing.boundary)
+    stepper.take_stages(STEP, chosen, 0, forcing)
+    stepper.accept()
+    fields = [case.start]
+    for k, stage in enumerate(chosen):
+        euler.field.put_state(fields[-1])
+        euler.advance(STEP, 1, forcing.of_steps(k, 1))
+        change = np.array(euler.field.state()) - fields[-1]
+        start, before = fields[0], fields[max(0, len(fields) - 2)]
+        new = start + stage.mu * (fields[-1] - start) + stage.nu * (before - start) + stage.rate * change
+        fields.append(new)
+    np.testing.assert_allclose(stepper.field.state(), fields[-1], rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("material", [STEEL, ALLOY, PURE], ids=["steel", "alloy", "pure"])
+def test_pieces_have_the_slope_of_the_potential(material: EnthalpyMaterial) -> None:
+    of = tabulate([material], 400.0, segments=4000)
+    assert of.pieces is not None
+    u = of.low + of.width * np.arange(-1, of.segments)  # knots of the table, where that is exact
+    knot, a, b, c, e = of.pieces[0]
+    j = np.maximum(np.searchsorted(knot, u, side="right") - 1, 0)
+    d = u - knot[j]
+    found, exact = a[j] + d * (b[j] + d * (c[j] + d * e[j])), of.potential(u, 0)
+    np.testing.assert_allclose(np.diff(found), np.diff(exact), rtol=1.1 * pieces.TOLERANCES[-1], atol=1e-9)
+    assert not np.any(np.isfinite(knot[np.argmax(~np.isfinite(knot)) :]))
+
+
+def test_a_curve_of_many_knots_is_looked_up_in_its_table() -> None:
+    T = np.linspace(300.0, 900.0, 40)
+    jagged = EnthalpyMaterial(T, np.where(np.arange(40) % 2 == 0, 20.0, 40.0), np.full(40, 3e6))
+    of = tabulate([jagged], 400.0)
+    assert of.pieces is None
+
+
+def test_energy_is_kept_where_potentials_are_looked_up_in_tables() -> None:
+    case = random_case((5, 6, 40), several=False, seed=3)
+    tables = replace(case.coefficients.tables, pieces=None)
+    plain = case._replace(coefficients=replace(case.coefficients, tables=tables))
+    by_pieces, by_segments = (
+        outcome(make_stepper(each.coefficients, np.dtype(np.float64)), each, 5) for each in (case, plain)
+    )
+    np.testing.assert_allclose(by_segments.field, by_pieces.field, rtol=0, atol=0.05)
+    assert not same_bits(by_segments.field, by_pieces.field)
