@@ -22,6 +22,7 @@ from heatsim_kernels.enthalpy.material import EnthalpyMaterial
 from heatsim_kernels.enthalpy.tables import EnthalpyTables, tabulate
 from heatsim_kernels.stencil import StageStepper
 from heatsim_kernels.stencil.coefficients import AmbientFaces, Forcing
+from stage_cases import COUNT, Staged, stages
 
 REFERENCE = 400.0  # K
 SPACING = (1e-3, 2e-3, 1.5e-3)
@@ -182,6 +183,22 @@ def outcome(sweep: StageStepper, case: Case, steps: int = 3, dt: float = STEP) -
     sweep.field.put_state(case.start)
     advance(sweep, dt, steps, case.forcing)
     return Outcome(np.array(sweep.field.state()), sweep.heat_entered(), np.array(sweep.field.stored()))
+
+
+def staged(sweep: StageStepper, case: Case, form: str) -> Staged:
+    """A step of several stages with one tangent, after one that is rejected, and an explicit step behind it."""
+    chosen = stages(form, sweep.dtype.type)
+    sweep.field.put_state(case.start)
+    tangents = tangents_of(case.coefficients)
+    forcing = tangents.applied(case.linear_forcing(), sweep.field.cells(tangents.cells), case.forcing.boundary)
+    sweep.take_stages(STEP, chosen[:1], 0, forcing)
+    sweep.take_stages(STEP / 2, chosen[:2], 0, forcing)
+    for k in range(2, COUNT):
+        sweep.take_stages(STEP / 2, chosen[k : k + 1], k, forcing.of_steps(k, 1))
+    defect = sweep.defect(STEP / 2, chosen[0].rate, forcing.of_steps(COUNT, 1))
+    sweep.accept()
+    sweep.advance(STEP / 2, 1, forcing)
+    return Staged(np.array(sweep.field.state()), sweep.heat_entered(), np.array(defect))
 
 
 def source_heat(case: Case, dt: float, steps: int) -> float:
