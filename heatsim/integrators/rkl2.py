@@ -267,19 +267,19 @@ class Rkl2:
         for first in range(0, scheme.stages, at_once):
             some = stages[first : first + at_once]
             times = state.time + dt * np.array(scheme.c[first : first + len(some)])
-            forcing = self._inputs(times, state.field.cells)
+            forcing = self._inputs(times, state.field.stored_cells)
             self._stepper.take_stages(dt, some, first, forcing)
             shares = [stage.weight for stage in some]
             released += float(problem.source_energy(forcing, dt, len(some)) @ np.array(shares))
         state.solver_statistics.stages += scheme.stages
         return released
 
-    def _inputs(self, times: np.ndarray, cells: Callable[[np.ndarray], np.ndarray]) -> Forcing:
-        """Boundary faces and sources at some times, s; those that do not change are made once. `cells` gives the values
-        of the cells where tangents are made, if faces depend on temperature: those of the start serve a whole step."""
+    def _inputs(self, times: np.ndarray, cells: Callable[[Any], Any]) -> Forcing:
+        """Boundary faces and sources at some times, s; those that do not change are made once. cells: see
+        `SurfaceTangents`, which are made if faces depend on temperature; those of the start serve a whole step."""
         problem = self._state.problem
         if problem.explicit_form is not None:
-            return problem.tangent_forcing(times if self._varies else times[:1], 0.0, cells)
+            return problem.tangent_forcing(times if self._varies else times[:1], 0.0, self._state.tangents, cells)
         if self._varies:
             return problem.linear_forcing(times)
         if self._forcing is None:
