@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -207,7 +208,15 @@ class Problem:
         return table, sources.field(float(times[0]), dt), sources.scale(when, dt), sources.window_sources(when, dt)
 
     def boundary_values(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(k, boundary_size) values of a and b at each time: see `Forcing`; k = 1 if nothing depends on time."""
+        """(k, boundary_size) values of a and b at each time: see `Forcing`; k = 1 if nothing depends on time, and then
+        the arrays are always the same."""
+        return self._boundary_values(times) if self.boundary_faces.varies else self._constant_boundary_values
+
+    @cached_property
+    def _constant_boundary_values(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._boundary_values(np.zeros(1))
+
+    def _boundary_values(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         a, b = self.boundary_faces.at(times)
         return (a, b) if self.boundary_entries is None else (a[:, self.boundary_entries], b[:, self.boundary_entries])
 
