@@ -7,7 +7,7 @@ A cube of n^3 cells with fixed walls, one of which may exchange heat, explicit E
 walls. `of constant` is the ratio of the rate to that of constant properties with the same kernel.
 
 First each is solved on 20 x 21 x 37 cells: on a GPU the result must have the bits of the CPU's, and on the CPU it must
-be that of `implicit` to 0.5 % of the range. One that differs is reported as FAILED and not timed (exit code 1). Then
+be that of `implicit` to 2 % of the range. One that differs is reported as FAILED and not timed (exit code 1). Then
 it is timed in turn with constant properties, in rounds of `--steps` steps; the best round of each counts.
 """
 
@@ -66,7 +66,7 @@ KINDS = {
 KERNELS = {"cpu": ("cpu",), "cuda": ("register", "temporal")}
 SMALL, SMALL_END = (20, 21, 37), 2e4  # cells, and s of the check on the CPU
 ROUNDS = 5
-ALLOWED = 0.005  # of the range of temperatures
+ALLOWED = 0.02  # of the range of temperatures: cells at a front err most
 
 
 def problem(
