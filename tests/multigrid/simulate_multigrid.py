@@ -65,7 +65,7 @@ def kernels_one_by_one(kernels: ModuleType, trial: Trial) -> Results:
         if axis is None:
             return found
         step = coarsening(shape, axis, trial.periodic[2 - axis])
-        weights, coarse_g = kernels.field(step.weights), kernels.conductances(step.coarse)
+        weights, coarse_g = kernels.field(step.weights), kernels.field(step.coarse_conductances)
         kernels.interpolation(step, g, weights)
         kernels.galerkin(step, g, weights, coarse_g)
         coarse = kernels.field(step.coarse)
