@@ -31,7 +31,7 @@ from nonlinear_cases import (
     SPACING,
     STEEL,
     STEP,
-    Case,
+    NonlinearCase,
     advance,
     blocks,
     outcome,
@@ -130,7 +130,7 @@ def applied(operator: Operator, T: np.ndarray) -> np.ndarray:
     return np.asarray(found)
 
 
-def temperatures(case: Case) -> np.ndarray:
+def temperatures(case: NonlinearCase) -> np.ndarray:
     material = case.coefficients.spread_over_cells(case.coefficients.material) * np.ones(case.start.shape, int)
     return case.coefficients.tables.temperature(case.start, material)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 import simulate_watch
@@ -11,7 +9,7 @@ from heatsim_kernels.field.time_statistics import CpuTimeStatistics, StatisticsR
 from helpers import simulator
 from watch_cases import CASES, WANTED, expected, samples
 
-with_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+with_cuda = simulator.needs_numba_cuda
 
 
 def statistics_request(seen: list[tuple[np.ndarray, float]], wanted: StatisticsRequest) -> dict[str, np.ndarray]:
@@ -66,9 +64,7 @@ def test_many_short_steps_lose_no_time() -> None:
     assert on_progress.fields()["time_above"].item() == pytest.approx(2e-3, rel=1e-11)
 
 
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return simulator.results(simulate_watch.__file__, tmp_path_factory.mktemp("on_progress"))
+simulated = simulator.fixture_of(simulate_watch.__file__)
 
 
 @with_cuda

@@ -185,14 +185,26 @@ class StoredField(ABC, Generic[Values]):
     """What a `Field` does alike on the CPU and on a GPU. Steps write `next` and call `swap`; `next` takes memory from
     its first use on."""
 
-    now: Values
-
-    def __init__(self, shape: tuple[int, int, int], dtype: np.dtype, temperatures: Temperatures | None) -> None:
-        """temperatures: how offsets follow from the stored values, which are the offsets unless given."""
-        self.shape, self.dtype = shape, np.dtype(dtype)
-        self._next: Values | None = None
+    def __init__(
+        self,
+        cells: FieldCells,
+        dtype: np.dtype,
+        stored_dtype: np.dtype | None = None,
+        temperatures: Temperatures | None = None,
+    ) -> None:
+        """dtype: of the values handed out; stored_dtype: of those stored, `dtype` unless given; temperatures: how
+        offsets follow from the stored values, which are the offsets unless given."""
+        self.shape, self.dtype = cells.shape, np.dtype(dtype)
+        self._stored_dtype = self.dtype if stored_dtype is None else np.dtype(stored_dtype)
         self._temperatures = temperatures or DirectTemperatures()
         self._statistics: TimeStatistics[Values] | None = None
+        self.now: Values = self._room()
+        self._next: Values | None = None
+        self._keep(cells)
+
+    @abstractmethod
+    def _keep(self, cells: FieldCells) -> None:
+        """Bring to the device what is needed of the cells."""
 
     @abstractmethod
     def _room(self) -> Values:

@@ -7,7 +7,7 @@ from math import isfinite, prod
 
 import numpy as np
 
-from heatsim_kernels.field import FieldCells, StoredField, Temperatures
+from heatsim_kernels.field import FieldCells, StoredField
 from heatsim_kernels.field.cpu.weighted_sum import weighted_sum
 from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals, totals
 from heatsim_kernels.field.time_statistics import CpuTimeStatistics, StatisticsRequest
@@ -19,17 +19,7 @@ class CpuField(StoredField[np.ndarray]):
 
     device = "cpu"
 
-    def __init__(
-        self,
-        cells: FieldCells,
-        dtype: np.dtype,
-        stored_dtype: np.dtype | None = None,
-        temperatures: Temperatures | None = None,
-    ) -> None:
-        """dtype: of the values handed out; stored_dtype: of those stored, `dtype` unless given; temperatures: how
-        offsets follow from the stored values, which are the offsets unless given."""
-        super().__init__(cells.shape, dtype, temperatures)
-        self.now = padded(prod(self.shape), self.dtype if stored_dtype is None else np.dtype(stored_dtype))
+    def _keep(self, cells: FieldCells) -> None:
         self._capacity = cells.capacity
         self._class_ids = None if cells.class_ids is None else np.ascontiguousarray(cells.class_ids)
 
@@ -78,7 +68,7 @@ class CpuField(StoredField[np.ndarray]):
         return self.is_finite()
 
     def _room(self) -> np.ndarray:
-        return padded(self.now.size, self.now.dtype)
+        return padded(prod(self.shape), self._stored_dtype)
 
     def _begin_statistics(self, request: StatisticsRequest) -> CpuTimeStatistics:
         return CpuTimeStatistics(self._offsets(), self.shape, request)

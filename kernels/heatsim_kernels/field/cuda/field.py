@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from heatsim_kernels.field import FieldCells, StoredField, Temperatures
+from heatsim_kernels.field import FieldCells, StoredField
 from heatsim_kernels.field.cuda import cell_reads, field_sums
 from heatsim_kernels.field.cuda.block_reduction import THREADS
 from heatsim_kernels.field.cuda.cell_reads import read_cells
@@ -29,24 +29,13 @@ class CudaField(StoredField[Array]):
 
     device = "cuda"
 
-    def __init__(
-        self,
-        cells: FieldCells,
-        dtype: np.dtype,
-        stored_dtype: np.dtype | None = None,
-        temperatures: Temperatures | None = None,
-    ) -> None:
-        """The arguments are those of `CpuField`."""
-        super().__init__(cells.shape, dtype, temperatures)
-        self._stored_dtype = self.dtype if stored_dtype is None else np.dtype(stored_dtype)
-        size = prod(self.shape)
-        self.now = empty(size, self._stored_dtype)
+    def _keep(self, cells: FieldCells) -> None:
         self._several = cells.class_ids is not None
         self.class_ids = on_device(np.zeros(1, np.uint8) if cells.class_ids is None else cells.class_ids.reshape(-1))
         self._capacity, self._one = on_device(np.asarray(cells.capacity, np.float64)), on_device(np.ones(1))
         self._partial_sums = empty(field_sums.BLOCKS, np.float64)
         self._last_check = Download(self._partial_sums)
-        self._captures = Captures(size, self.dtype if self._temperatures.direct else self._stored_dtype)
+        self._captures = Captures(prod(self.shape), self.dtype if self._temperatures.direct else self._stored_dtype)
         self._region_totals = CudaRegionTotals()
 
     def host(self) -> np.ndarray:
@@ -120,7 +109,7 @@ class CudaField(StoredField[Array]):
         return before is None or bool(np.isfinite(before.sum()))
 
     def _room(self) -> Array:
-        return empty(self.now.shape, self._stored_dtype)
+        return empty(prod(self.shape), self._stored_dtype)
 
     def _begin_statistics(self, request: StatisticsRequest) -> CudaTimeStatistics:
         return CudaTimeStatistics(self._offsets(), self.shape, request)

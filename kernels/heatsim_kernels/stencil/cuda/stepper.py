@@ -36,7 +36,7 @@ class StageOperands(NamedTuple):
 
 class CudaSweep(Protocol):
     """How the field of a problem is stored, and the launches that advance it. A batch is what the steps of one call
-    have in common, on the device; steps from number `rows` on are alike."""
+    have in common, on the device, `sent.rows` of them before all are alike."""
 
     name: str
     field: CudaField
@@ -115,7 +115,7 @@ class CudaStepper:
         while k < end:
             taken = most if k + most <= end else 1
             # Steps that are alike are launched alike, from one field to the other and back.
-            alike = min(k, batch.rows - 1), taken, id(self.field.now)
+            alike = min(k, batch.sent.rows - 1), taken, id(self.field.now)
             if alike not in known:
                 known[alike] = self._sweep.launches(batch, k, taken, self.field.now, self.field.next)
             for launch in known[alike]:
