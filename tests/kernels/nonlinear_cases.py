@@ -18,8 +18,8 @@ from heatsim_kernels.enthalpy.coefficients import (
     nonlinear_coefficients,
 )
 from heatsim_kernels.enthalpy.cpu.surface_tangents import SurfaceTangents
+from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables, tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
-from heatsim_kernels.enthalpy.tables import EnthalpyTables, tabulate
 from heatsim_kernels.stencil import StageStepper
 from heatsim_kernels.stencil.coefficients import AmbientFaces, Forcing
 

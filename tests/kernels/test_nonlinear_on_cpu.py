@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from heatsim_kernels.enthalpy import pieces
 from heatsim_kernels.enthalpy.cpu.stepper import make_stepper
+from heatsim_kernels.enthalpy.lookup_tables import tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
-from heatsim_kernels.enthalpy.tables import tabulate
 from heatsim_kernels.runtime.cpu import threads
 from heatsim_kernels.stencil.cpu import tile_plan
 from helpers.arrays import FLOATS, same_bits

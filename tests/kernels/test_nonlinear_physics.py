@@ -17,8 +17,8 @@ from heatsim_kernels.enthalpy.coefficients import (
     equal_cells,
 )
 from heatsim_kernels.enthalpy.linearised import linearised
+from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables, tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
-from heatsim_kernels.enthalpy.tables import EnthalpyTables, tabulate
 from heatsim_kernels.enthalpy.time_step_limit import stable_step
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.stencil import SWEEPS

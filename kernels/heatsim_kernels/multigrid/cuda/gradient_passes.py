@@ -16,7 +16,7 @@ import numpy as np
 from numba import float64, uint64
 
 from heatsim_kernels.field.cuda.block_reduction import THREADS, block_reduction, block_sum
-from heatsim_kernels.multigrid.cuda.field import MAX_BLOCKS, CudaValues, first, launch, over_all, stride
+from heatsim_kernels.multigrid.cuda.values import MAX_BLOCKS, CudaValues, first, launch, over_all, stride
 from heatsim_kernels.runtime.cuda.api import cuda, inlined
 from heatsim_kernels.runtime.cuda.arrays import Array, empty
 from heatsim_kernels.runtime.cuda.vector_access import constant

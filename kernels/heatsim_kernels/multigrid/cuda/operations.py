@@ -17,7 +17,7 @@ from heatsim_kernels.field.cuda import field_sums, window_source
 from heatsim_kernels.field.cuda.block_reduction import THREADS, block_sum
 from heatsim_kernels.field.window_source import Corner
 from heatsim_kernels.multigrid.cuda import gradient_passes, sweeps
-from heatsim_kernels.multigrid.cuda.field import MAX_BLOCKS, CudaValues, first, launch, over_all, room, sent, stride
+from heatsim_kernels.multigrid.cuda.values import MAX_BLOCKS, CudaValues, first, launch, over_all, room, sent, stride
 from heatsim_kernels.multigrid.hierarchy import Shape
 from heatsim_kernels.multigrid.operator import BoundaryCoupling
 from heatsim_kernels.runtime.cuda.api import cuda

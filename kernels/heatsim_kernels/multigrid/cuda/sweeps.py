@@ -23,7 +23,7 @@ from numba import float32, int64, uint32, uint64
 from heatsim_kernels.field.cuda.block_reduction import THREADS
 from heatsim_kernels.multigrid import cell
 from heatsim_kernels.multigrid import galerkin as cells
-from heatsim_kernels.multigrid.cuda.field import CudaValues, launch, room
+from heatsim_kernels.multigrid.cuda.values import CudaValues, launch, room
 from heatsim_kernels.multigrid.galerkin import CellSample
 from heatsim_kernels.multigrid.hierarchy import LATER, Coarsening, Shape
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined

@@ -10,7 +10,7 @@ import numpy as np
 from heatsim_kernels.field.cuda.block_reduction import THREADS
 from heatsim_kernels.field.cuda.cell_reads import read_cells
 from heatsim_kernels.field.cuda.field import CudaField
-from heatsim_kernels.field.cuda.window_batches import WindowSourceBatches
+from heatsim_kernels.field.cuda.window_source import WindowSourceBatches
 from heatsim_kernels.runtime.cuda.api import cuda
 from heatsim_kernels.runtime.cuda.arrays import Array, empty
 from heatsim_kernels.runtime.cuda.launch import Resources, kernel
