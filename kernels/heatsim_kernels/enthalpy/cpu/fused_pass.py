@@ -40,7 +40,6 @@ from heatsim_kernels.stencil.cpu.fused_pass import (
     rows_of_level,
     rows_read,
     rows_with_ghosts,
-    share_of,
     stage_operands,
     tile_of,
     widened_tile,
@@ -90,7 +89,7 @@ def advance(
         if ambient_faces.cells.size:
             for index in prange(BLOCKS):
                 block = np.int64(index)  # prange counts in unsigned numbers
-                share = share_of(stages, first)
+                share = stages.shares[min(first, stages.rows - 1)]
                 _enter_ambient_heat(block, pointer(old), ambient_faces, share, pointed(m), capacity, ambient_heat)
         for index in prange(threads):
             thread = np.int64(index)

@@ -180,7 +180,7 @@ def advance(u, v, steps, fused, grid, buffers, tiles, scratch, e, s, b, ambient_
     for number in range(passes):
         first, end, old, new = pass_of(number, passes, steps, u, v)
         if ambient_faces.cells.size:
-            share = share_of(stages, first)
+            share = stages.shares[min(first, stages.rows - 1)]
             for block in prange(ambient_heat.shape[0]):
                 add_ambient_heat(np.int64(block), old, ambient_faces, b.weights, share, ambient_heat)
         for index in prange(threads):
@@ -198,12 +198,6 @@ def pass_of(number, passes, steps, u, v):
     """The first and last (excluded) step of a pass, and the fields that it reads and writes."""
     old, new = (u, v) if number % 2 == 0 else (v, u)
     return steps * number // passes, steps * (number + 1) // passes, old, new
-
-
-@inlined
-def share_of(stages, step):
-    """The share of the heat of a step that enters the ledger."""
-    return stages.shares[min(step, stages.rows - 1)]
 
 
 @inlined
@@ -318,7 +312,7 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
 def inputs_of_step(step, exchange, sources, stages):
     """The source table of a step, the gain of its sources by cell, and the share of its heat that enters the ledger."""
     table = shifted(sources.table, min(step, sources.table_rows - 1) * exchange.class_count)
-    return table, sources.gain[min(step, sources.gain_rows - 1)], share_of(stages, step)
+    return table, sources.gain[min(step, sources.gain_rows - 1)], stages.shares[min(step, stages.rows - 1)]
 
 
 @inlined
