@@ -33,6 +33,11 @@ def number(key: str, form: str, unit: float = 1.0) -> Callable[[Row], str]:
     return show
 
 
+def number_columns(form: str, keys: dict[str, str]) -> list[TableColumn]:
+    """Columns of plain numbers in one format; keys: of a row, by title."""
+    return [TableColumn(title, number(key, form)) for title, key in keys.items()]
+
+
 def digits(key: str, unit: float) -> Callable[[Row], str]:
     """Show `row[key] / unit` with at least three significant digits and no exponent, or ""."""
 

@@ -72,7 +72,7 @@ print("equal bits")
 """
 
 
-class Block(NamedTuple):
+class RecipeBlock(NamedTuple):
     """A code block of a recipe: the file that it makes, or changes."""
 
     path: str
@@ -80,11 +80,11 @@ class Block(NamedTuple):
     changes: bool
 
 
-def recipe(name: str) -> list[Block]:
+def recipe(name: str) -> list[RecipeBlock]:
     page = PAGE.read_text(encoding="utf-8")
     text = page.split(f"<!-- recipe:{name} -->")[1].split("\n### ")[0]
     found = re.findall(r"```(python|diff)\n# (\S+)\n(.*?)```", text, flags=re.DOTALL)
-    return [Block(path, body, kind == "diff") for kind, path, body in found]
+    return [RecipeBlock(path, body, kind == "diff") for kind, path, body in found]
 
 
 def hunks(diff: str) -> Iterator[tuple[str, str]]:

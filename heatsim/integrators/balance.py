@@ -193,6 +193,6 @@ def _values_of(field: Field) -> Values:
     """The stored values, in place, in the form that the kernels of the field's device calculate with."""
     if field.device == "cpu":
         return field.now.reshape(field.shape)
-    from heatsim_kernels.multigrid.cuda.field import CudaValues
+    from heatsim_kernels.multigrid.cuda.values import CudaValues
 
     return CudaValues(field.shape, field.now)

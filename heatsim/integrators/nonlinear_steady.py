@@ -17,16 +17,8 @@ from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.multigrid.solver import Solver
 
 from heatsim.errors import NotConvergedError, NotFiniteError
+from heatsim.integrators import linearised
 from heatsim.integrators.balance import solver_kernels
-from heatsim.integrators.linearised import (
-    MAX_SOLVER_ITERATIONS,
-    SOLVER_RESIDUAL,
-    EnteringHeat,
-    diagonal_coupling,
-    linearise_problem,
-    nonlinear_coefficients,
-    nonlinear_forcing,
-)
 
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
@@ -60,14 +52,14 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
     the range. Raises `NotConvergedError`; the state then holds the last iterate.
     """
     problem, kernels = state.problem, solver_kernels(state.solver_device)
-    coefficients, forcing = nonlinear_coefficients(problem), nonlinear_forcing(problem, 0.0)
+    coefficients, forcing = linearised.nonlinear_coefficients(problem), linearised.nonlinear_forcing(problem, 0.0)
     u, material = np.array(state.field.state()), coefficients.spread_over_cells(coefficients.material)
     solved = np.broadcast_to(coefficients.spread_over_cells(coefficients.capacity) > 0, coefficients.shape)
     history, step, before, done = state.solver_statistics.residuals, 1.0, np.inf, False
     balance = _balance(coefficients, u, forcing, solved)
     while not done and len(history) < MAX_ITERATIONS:
         found = Solver(balance.operator, kernels).solve(
-            balance.missing, tolerance=SOLVER_RESIDUAL, max_iterations=MAX_SOLVER_ITERATIONS
+            balance.missing, tolerance=linearised.SOLVER_RESIDUAL, max_iterations=linearised.MAX_SOLVER_ITERATIONS
         )
         change = np.where(solved, np.asarray(kernels.get(found.x)), 0.0)
         largest = float(np.abs(change).max())
@@ -92,12 +84,12 @@ def _balance(
     coefficients: NonlinearCoefficients, u: np.ndarray, forcing: NonlinearForcing, solved: np.ndarray
 ) -> LinearisedBalance:
     T = coefficients.tables.temperature(u, coefficients.spread_over_cells(coefficients.material))
-    operator, passing, flow = linearise_problem(coefficients, u, T, forcing)
+    operator, passing, flow = linearised.linearise_problem(coefficients, u, T, forcing)
     ties = operator.s + _extra_coupling(float(operator.s[solved].sum()), float(flow[solved].sum())) / solved.sum()
     scale = float(np.abs(passing[solved]).sum()) or 1.0
     imbalance = abs(float(passing[solved].sum())) / scale
     return LinearisedBalance(
-        replace(operator, s=diagonal_coupling(ties, solved)), np.where(solved, flow, 0.0), imbalance
+        replace(operator, s=linearised.diagonal_coupling(ties, solved)), np.where(solved, flow, 0.0), imbalance
     )
 
 
@@ -112,7 +104,7 @@ def _finish(state: State, u: np.ndarray, forcing: NonlinearForcing) -> None:
     """Leave u in the state, with a ledger in W."""
     problem = state.problem
     state.field.put_state(u)
-    state.entered[:] = EnteringHeat(nonlinear_coefficients(problem)).at(u, forcing)
+    state.entered[:] = linearised.EnteringHeat(linearised.nonlinear_coefficients(problem)).at(u, forcing)
     state.source_energy = 0.0
     if forcing.heat_table is not None:
         state.source_energy += float(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from heatsim_kernels.enthalpy import material as kernel
-from heatsim_kernels.enthalpy.tables import EnthalpyTables
+from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables
 
 from heatsim.errors import ScenarioError
 from heatsim.scenario import Expression, Scenario

@@ -306,8 +306,7 @@ def build_problem(scenario: Scenario) -> Problem:
     material_ids = voxelise_materials(scenario, grid)
     sources = make_source_terms(scenario, grid, material_ids < materials.solids if scenario.ambients else None)
     zones = make_zones(scenario, grid, material_ids, frozenset(term.source for term in sources if term.space is None))
-    of_zones = np.array(zones.materials)
-    initial = InitialField(scenario, grid)
+    of_zones, initial = np.array(zones.materials), InitialField(scenario, grid)
     faces = BoundaryFaces(scenario, grid, zones.ids, materials.conductivity[:, of_zones], 0.0)
     reference = _reference(initial, faces, materials)
     tables = _tables(scenario, grid, zones, materials, sources, initial, faces, reference)
@@ -327,12 +326,8 @@ def build_problem(scenario: Scenario) -> Problem:
         explicit_form = _explicit_form(scenario, linear, nonlinear, boundary_faces)
     limit = stability_limit(coefficients, boundary_faces, entries, surfaces, sample_times(scenario))
     volume_sources = VolumeSources(scenario, grid, zones, materials.capacity[of_zones], sources, dtype)
-    if scenario.time.is_steady:
-        require_steady_state(scenario, boundary_faces, volume_sources, coefficients.ambient_faces is not None)
-    for inputs in (volume_sources, boundary_faces):
-        inputs.check(sample_times(scenario))
+    _check_inputs(scenario, boundary_faces, volume_sources, coefficients)
     step = largest_step(scenario, limit, boundary_faces.varies or volume_sources.varies, volume_sources.longest_step)
-    statistics_regions = find_statistics_regions(scenario, grid, material_ids, materials.capacity)
     return Problem(
         scenario=scenario,
         grid=grid,
@@ -348,11 +343,21 @@ def build_problem(scenario: Scenario) -> Problem:
         stability_limit=limit,
         largest_step=step,
         dtype=dtype,
-        statistics_regions=statistics_regions,
+        statistics_regions=find_statistics_regions(scenario, grid, material_ids, materials.capacity),
         tabulated=tables,
         surfaces=surfaces,
         explicit_form=explicit_form,
     )
+
+
+def _check_inputs(
+    scenario: Scenario, faces: BoundaryFaces, sources: VolumeSources, coefficients: StencilCoefficients
+) -> None:
+    """Raise `ScenarioError` for inputs that are not good at a time of the run, or that have no steady state."""
+    if scenario.time.is_steady:
+        require_steady_state(scenario, faces, sources, coefficients.ambient_faces is not None)
+    for inputs in (sources, faces):
+        inputs.check(sample_times(scenario))
 
 
 def _tables(

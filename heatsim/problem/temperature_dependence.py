@@ -26,7 +26,7 @@ from heatsim_kernels.enthalpy.coefficients import (
     NonlinearCoefficients,
     nonlinear_coefficients,
 )
-from heatsim_kernels.enthalpy.tables import EnthalpyTables, tabulate
+from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables, tabulate
 from heatsim_kernels.stencil.coefficients import StencilCoefficients
 
 from heatsim.errors import ScenarioError

@@ -232,7 +232,7 @@ class VolumeSources:
         capacity = self._cell_capacity(window.cells)
         rates = _rate(window.density, capacity).astype(self._dtype)
         power = float((rates.astype(np.float64) * capacity * volumes(self._grid, window.cells)).sum())
-        return WindowSource((window.z0, window.y0, window.x0), rates, power)
+        return WindowSource(window.corner, rates, power)
 
     def _fill(self, time: float, dt: float) -> None:
         """Compute the field in a step of `dt` from a time on, as another array: a GPU has the one before."""

@@ -10,10 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from heatsim.problem import Problem
     from heatsim.recorders.writer import Writer
     from heatsim.simulation.state import State
     from heatsim.store.folder import RunFolder
+    from heatsim.store.tables import CsvTable
 
 
 class Recorder(Protocol):
@@ -27,6 +30,20 @@ class Recorder(Protocol):
 
     def close(self, finished: bool) -> None:
         """End the record; called once, and quick to return after a run that did not finish."""
+
+
+class TableRecorder:
+    """What recorders that add a row to one table at each of their times have in common."""
+
+    late = False
+
+    def __init__(self, times: Iterable[float], table: CsvTable) -> None:
+        """times: when a row is due, s, in any order."""
+        self.times, self._table = tuple(sorted(set(times))), table
+
+    def close(self, finished: bool) -> None:
+        """Close the table."""
+        self._table.close()
 
 
 class RecorderEntry(NamedTuple):

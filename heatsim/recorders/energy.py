@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heatsim.geometry.grid import FACES
+from heatsim.recorders import TableRecorder
 from heatsim.store.tables import CsvTable
 
 if TYPE_CHECKING:
@@ -14,33 +15,27 @@ if TYPE_CHECKING:
     from heatsim.store.folder import RunFolder
 
 
-class EnergyRecorder:
+class EnergyRecorder(TableRecorder):
     """Stored energy, heat released and heat that entered through each face and from each ambient, all since t = 0, and
     what is left over.
 
     Of a steady state these are rates, in W.
     """
 
-    late = False
-
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         schedule = problem.scenario.output.energy
-        self.times = schedule.times(problem.scenario.time.last_time) if schedule else ()
         chosen = problem.scenario.time.chosen
         unit = chosen.energy_unit if chosen else "J"
         parts = ["stored", "sources", *FACES, *problem.scenario.ambients, "residual"]
         header = ["time [s]", *(f"{part} [{unit}]" for part in parts), "residual / moved [1]"]
-        self._table = CsvTable(folder.energy, header)
+        times = schedule.times(problem.scenario.time.last_time) if schedule else ()
+        super().__init__(times, CsvTable(folder.energy, header))
 
     def record(self, state: State) -> None:
         """Add a row."""
         e = state.energy
         entered = [*(e.faces[name] for name in FACES), *e.ambients.values()]
         self._table.append([state.time, e.stored, e.sources, *entered, e.residual, e.relative_residual])
-
-    def close(self, finished: bool) -> None:
-        """Close the table."""
-        self._table.close()
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[EnergyRecorder]:

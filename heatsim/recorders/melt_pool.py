@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from heatsim.geometry.grid import AXES, CellGrid
+from heatsim.recorders import TableRecorder
 from heatsim.store.tables import CsvTable
 
 if TYPE_CHECKING:
@@ -27,31 +28,25 @@ class MeltPool(NamedTuple):
     highest: float
 
 
-class MeltPoolRecorder:
+class MeltPoolRecorder(TableRecorder):
     """A row of the size of the pool at each time."""
-
-    late = False
 
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         scenario, wanted = problem.scenario, problem.scenario.output.melt_pool
         assert wanted is not None
-        self.times = wanted.times(scenario.time.last_time)
         self._isotherm, self._grid = wanted.temperature, problem.grid
         self._order = (0, 1) if wanted.along == "x" else (1, 0)
         materials = problem.material_ids()
         self._solid = None if materials is None else materials < problem.materials.solids
         sizes = ["length [m]", "width [m]", "depth [m]", "volume [m3]", f"max [{scenario.temperature_unit}]"]
-        self._table = CsvTable(folder.path / "melt_pool.csv", ["time [s]", *sizes])
+        table = CsvTable(folder.path / "melt_pool.csv", ["time [s]", *sizes])
+        super().__init__(wanted.times(scenario.time.last_time), table)
 
     def record(self, state: State) -> None:
         """Add a row."""
         pool = measure_pool(state.temperature(), self._isotherm, self._grid, self._solid)
         length, width = (pool.extents[axis] for axis in self._order)
         self._table.append([state.time, length, width, pool.extents[2], pool.volume, pool.highest])
-
-    def close(self, finished: bool) -> None:
-        """Close the table."""
-        self._table.close()
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[MeltPoolRecorder]:

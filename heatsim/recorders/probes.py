@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heatsim.geometry.grid import AXES, CellGrid
+from heatsim.recorders import TableRecorder
 from heatsim.store.tables import CsvTable
 
 if TYPE_CHECKING:
@@ -19,17 +20,15 @@ if TYPE_CHECKING:
     from heatsim.store.folder import RunFolder
 
 
-class ProbeRecorder:
+class ProbeRecorder(TableRecorder):
     """All probes in one table; whenever one is due, all are recorded."""
-
-    late = False
 
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         scenario = problem.scenario
         probes = scenario.output.probes
-        self.times = tuple(sorted({time for probe in probes for time in probe.times(scenario.time.last_time)}))
         unit = scenario.temperature_unit
-        self._table = CsvTable(folder.probes, ["time [s]", *(f"{probe.name} [{unit}]" for probe in probes)])
+        table = CsvTable(folder.probes, ["time [s]", *(f"{probe.name} [{unit}]" for probe in probes)])
+        super().__init__((time for probe in probes for time in probe.times(scenario.time.last_time)), table)
         seen = problem.zones.material, problem.materials.solids, problem.coefficients.periodic
         stencils = [probe_weights(problem.grid, probe.at, *seen) for probe in probes]
         self._cells = np.array([cells for cells, _ in stencils])
@@ -38,10 +37,6 @@ class ProbeRecorder:
     def record(self, state: State) -> None:
         """Add a row."""
         self._table.append([state.time, *state.sample(self._cells, self._weights).tolist()])
-
-    def close(self, finished: bool) -> None:
-        """Close the table."""
-        self._table.close()
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[ProbeRecorder]:

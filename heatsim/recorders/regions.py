@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from heatsim.recorders import TableRecorder
 from heatsim.store.tables import CsvTable
 
 if TYPE_CHECKING:
@@ -13,20 +14,18 @@ if TYPE_CHECKING:
     from heatsim.store.folder import RunFolder
 
 
-class RegionRecorder:
+class RegionRecorder(TableRecorder):
     """All parts in one table; whenever one is due, all are recorded. Energies count from t = 0."""
-
-    late = False
 
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         scenario = problem.scenario
         wanted = scenario.output.regions
-        self.times = tuple(sorted({time for each in wanted for time in each.times(scenario.time.last_time)}))
         self._regions, self._reference = problem.statistics_regions, problem.reference
         self._volumes = [float(part.cells.volumes.sum()) for part in self._regions]
         unit = scenario.temperature_unit
         names = [f"{part.name} {what}" for part in self._regions for what in _columns(unit)]
-        self._table = CsvTable(folder.regions, ["time [s]", *names])
+        times = (time for each in wanted for time in each.times(scenario.time.last_time))
+        super().__init__(times, CsvTable(folder.regions, ["time [s]", *names]))
 
     def record(self, state: State) -> None:
         """Add a row."""
@@ -36,10 +35,6 @@ class RegionRecorder:
             values = low, high, by_volume / volume
             row += [*(value + self._reference for value in values), heat - initial]
         self._table.append(row)
-
-    def close(self, finished: bool) -> None:
-        """Close the table."""
-        self._table.close()
 
 
 def _columns(unit: str) -> tuple[str, ...]:

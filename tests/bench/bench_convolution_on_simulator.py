@@ -7,27 +7,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from heatsim.bench.convolution import cuda_launches, kernels_under_test, rates
-from heatsim.bench.convolution.problems import (
-    BANKS,
-    FAMILIES,
-    LINES,
-    PLANES,
-    POOL,
-    RELU,
-    SEPARABLE,
-    ConvolutionProblem,
-    data,
-)
+from heatsim.bench.convolution import cuda_launches, kernels_under_test, problems, rates
+from heatsim.bench.convolution.problems import ConvolutionProblem, data
 
 PROBLEMS = (
-    ConvolutionProblem(PLANES, (6, 9), "float32", (3, 5)),
-    ConvolutionProblem(LINES, (5, 7), "float32", (5,), 1),
-    ConvolutionProblem(LINES, (5, 7), "float32", (5,), 0),
-    ConvolutionProblem(SEPARABLE, (4, 6), "float32", (3,)),
-    ConvolutionProblem(BANKS, (1, 1, 4, 5), "float32", (3, 3), edge="zero", filters=3),
-    ConvolutionProblem(RELU, (3, 5), "float32"),
-    ConvolutionProblem(POOL, (4, 7), "float32", (2, 2)),
+    ConvolutionProblem(problems.PLANES, (6, 9), "float32", (3, 5)),
+    ConvolutionProblem(problems.LINES, (5, 7), "float32", (5,), 1),
+    ConvolutionProblem(problems.LINES, (5, 7), "float32", (5,), 0),
+    ConvolutionProblem(problems.SEPARABLE, (4, 6), "float32", (3,)),
+    ConvolutionProblem(problems.BANKS, (1, 1, 4, 5), "float32", (3, 3), edge="zero", filters=3),
+    ConvolutionProblem(problems.RELU, (3, 5), "float32"),
+    ConvolutionProblem(problems.POOL, (4, 7), "float32", (2, 2)),
 )
 QUICK = ("basic", "register", "direct", "relu", "pool")  # no barriers, which the simulator is slow at
 
@@ -42,7 +32,7 @@ def timed_result(kernel: str, problem: ConvolutionProblem) -> np.ndarray:
 
 
 def main() -> None:
-    assert {problem.family for problem in PROBLEMS} == set(FAMILIES)
+    assert {problem.family for problem in PROBLEMS} == set(problems.FAMILIES)
     for problem in PROBLEMS:
         expected = kernels_under_test.solve("auto", "cpu", problem, *data(problem))
         for kernel in kernels_under_test.kernel_names("cuda", problem.family):
@@ -51,7 +41,7 @@ def main() -> None:
             if kernel in QUICK:
                 found = timed_result(kernel, problem)
                 assert found.tobytes() == expected.tobytes(), (kernel, problem, found, expected)
-    assert kernels_under_test.compile_kernel("relu", RELU, ("float32",), ((3, 3),)) == 2
+    assert kernels_under_test.compile_kernel("relu", problems.RELU, ("float32",), ((3, 3),)) == 2
     print("equal")
 
 

@@ -18,6 +18,7 @@ from bench_cases import asked_of, call
 from click.testing import Result
 from heatsim_kernels.convolution.cpu import planes_kernel
 from heatsim_kernels.filter_bank.cpu import direct
+from helpers import simulator
 
 from heatsim.bench import device_limits
 from heatsim.bench.convolution.options import check_options, parse_mask, parse_size
@@ -188,7 +189,7 @@ def test_sizes_and_masks_are_columns_first() -> None:
         parse_size("65536", "cuda")
 
 
-@pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+@simulator.needs_numba_cuda
 def test_the_launches_that_are_timed_on_a_gpu_solve_the_problems_named() -> None:
     script = Path(__file__).with_name("bench_convolution_on_simulator.py")
     simulated = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}

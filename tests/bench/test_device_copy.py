@@ -6,14 +6,14 @@ import os
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import simulator
 from numba import config, types
 
-pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+pytestmark = simulator.needs_numba_cuda
 
 
 def test_copies_of_any_size_are_whole() -> None:

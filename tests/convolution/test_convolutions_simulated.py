@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 import simulate_convolutions
@@ -11,12 +9,8 @@ from convolution_cases import LineCase, PlaneCase, small_cases
 from helpers import simulator
 from helpers.arrays import same_bits
 
-pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
-
-
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return simulator.results(simulate_convolutions.__file__, tmp_path_factory.mktemp("simulator"))
+pytestmark = simulator.needs_numba_cuda
+simulated = simulator.fixture_of(simulate_convolutions.__file__)
 
 
 @pytest.mark.parametrize(("name", "kernel", "case"), [pytest.param(*each, id=each[0]) for each in small_cases()])

@@ -18,7 +18,7 @@ from heatsim.simulation.time_loop import Timings, simulate
 from helpers import scenario_texts
 from helpers.scenario_texts import Face
 
-Run = Callable[..., "Outcome"]
+Run = Callable[..., "RunOutcome"]
 
 AXES = ("x", "y", "z")
 FACES = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
@@ -32,7 +32,7 @@ def both(axis: str, face: Face) -> dict[str, Face]:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """A finished run."""
 
     problem: Problem
@@ -86,12 +86,12 @@ def problem_of(text: str) -> Problem:
     return build_problem(loads(text))
 
 
-def run(text: str, kernel: str = "cpu", recorders: Sequence[Recording] = ()) -> Outcome:
+def run(text: str, kernel: str = "cpu", recorders: Sequence[Recording] = ()) -> RunOutcome:
     """Run a scenario to its end in memory."""
     problem = problem_of(text)
     state = State(problem, make_field(problem, kernel))
     simulate(state, recorders, Timings())
-    return Outcome(problem, state)
+    return RunOutcome(problem, state)
 
 
 def observed_order(spacings: Sequence[float], errors: Sequence[float]) -> float:

@@ -184,14 +184,14 @@ def cut_rows(patch: pytest.MonkeyPatch, parts: int) -> None:
     patch.setattr(tile_plan, "_numbers_of_parts", numbers)
 
 
-class Outcome(NamedTuple):
+class SteppedField(NamedTuple):
     field: np.ndarray
     heat_entered: np.ndarray
     stored: float
 
 
-def outcome(sweep: ExplicitStepper, case: Case, steps: int = 3, dt: float = STEP) -> Outcome:
+def outcome(sweep: ExplicitStepper, case: Case, steps: int = 3, dt: float = STEP) -> SteppedField:
     """Run a case and copy out what came of it."""
     sweep.field.put(case.start)
     sweep.advance(dt, steps, case.forcing)
-    return Outcome(np.array(sweep.field.host()), sweep.heat_entered(), sweep.field.stored())
+    return SteppedField(np.array(sweep.field.host()), sweep.heat_entered(), sweep.field.stored())

@@ -61,18 +61,18 @@ def case(
     initial: Any = 0.0,
     boundary: dict[str, Face] | None = None,
     sources: Sequence[dict[str, Any]] = (),
-    precision: str = "float64",
-    device: str = "auto",
-    **time: Any,
+    **keys: Any,
 ) -> str:
-    """The first material fills the box; `regions` are painted over it. `time`: more keys of [time]."""
+    """The first material fills the box; `regions` are painted over it. `keys`: `precision` (default: float64) and
+    `device` of [compute]; others are keys of [time]."""
+    compute = {"precision": keys.pop("precision", "float64"), "device": keys.pop("device", "auto")}
     materials = materials or {"unit": material()}
     return tomli_w.dumps(
         {
             "temperature_unit": "degC",
             "grid": {"cells": cells, "size": size},
-            "time": {"end": end, **time},
-            "compute": {"precision": precision, "device": device},
+            "time": {"end": end, **keys},
+            "compute": compute,
             "materials": materials,
             "regions": [{"material": next(iter(materials))}, *regions],
             "initial": {"temperature": initial},

@@ -5,11 +5,32 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 ROOT = Path(__file__).parents[2]
+
+
+needs_numba_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+
+
+def marks_of(group: str) -> list[pytest.MarkDecorator]:
+    """The marks of a module whose tests share one simulation, which one process does for all of them."""
+    return [needs_numba_cuda, pytest.mark.xdist_group(group)]
+
+
+def fixture_of(script: str | None) -> Callable[..., dict[str, np.ndarray]]:
+    """The fixture `simulated` of a module: what the script saves."""
+
+    @pytest.fixture(scope="module", name="simulated")
+    def simulated_results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
+        return results(script, tmp_path_factory.mktemp("simulator"))
+
+    return simulated_results
 
 
 def results(script: str | None, folder: Path, *more: Path) -> dict[str, np.ndarray]:

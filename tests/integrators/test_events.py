@@ -30,14 +30,8 @@ threshold = 1.0
 [output]
 snapshots = { at = [0.0011] }
 energy = { every = 0.0013 }
-[[output.slices]]
-axis = "z"
-at = 0.5
-every = 0.0017
-[[output.probes]]
-name = "middle"
-at = [0.5, 0.5, 0.5]
-every = 0.0019
+slices = [{ axis = "z", at = 0.5, every = 0.0017 }]
+probes = [{ name = "middle", at = [0.5, 0.5, 0.5], every = 0.0019 }]
 [[output.regions]]
 name = "all"
 material = "unit"

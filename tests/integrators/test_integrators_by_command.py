@@ -33,14 +33,8 @@ power = 20.0
 [output]
 snapshots = { count = 5 }
 energy = { every = 50.0 }
-[[output.slices]]
-axis = "z"
-at = 0.01
-every = 100.0
-[[output.probes]]
-name = "middle"
-at = [0.04, 0.03, 0.02]
-every = 100.0
+slices = [{ axis = "z", at = 0.01, every = 100.0 }]
+probes = [{ name = "middle", at = [0.04, 0.03, 0.02], every = 100.0 }]
 """
 TOLERANT = BLOCK.replace("end = 500.0", 'end = 500.0\nintegrator = "euler"\ntolerance = 1e-3')
 STEADY, IMPLICIT = ["--set", "time.integrator=steady"], ["--set", "time.integrator=implicit"]

@@ -18,9 +18,9 @@ from heatsim_kernels.enthalpy.coefficients import (
     nonlinear_coefficients,
 )
 from heatsim_kernels.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
+from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables, tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
 from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents, TangentFaces
-from heatsim_kernels.enthalpy.tables import EnthalpyTables, tabulate
 from heatsim_kernels.stencil import StageStepper
 from heatsim_kernels.stencil.coefficients import AmbientFaces, Forcing
 from stage_cases import COUNT, Staged, stages
@@ -44,7 +44,7 @@ CONTACT = 2e-5  # m2 K/W, between different materials
 STEP = 2e-3  # s; a third of the stable step or less
 
 
-class Case(NamedTuple):
+class NonlinearCase(NamedTuple):
     coefficients: NonlinearCoefficients
     forcing: NonlinearForcing
     start: np.ndarray  # u, (nz, ny, nx), float64, values that float32 holds exactly
@@ -54,7 +54,7 @@ class Case(NamedTuple):
         size, given = self.coefficients.boundary_size, self.forcing
         return Forcing(np.zeros((2, size)), np.zeros((2, size)), given.heat_table, given.heat_field, given.heat_scale)
 
-    def without_ambients(self) -> Case:
+    def without_ambients(self) -> NonlinearCase:
         """The same with no account for ambients, which would have a pass take a single step."""
         return self._replace(coefficients=replace(self.coefficients, ambient_faces=None))
 
@@ -132,7 +132,7 @@ def random_case(
     follow: bool = False,
     by_cell: bool = True,
     seed: int = 0,
-) -> Case:
+) -> NonlinearCase:
     """by_cell: whether there are sources cell by cell besides those of the cell classes."""
     rng = np.random.default_rng(seed)
     of = tables()
@@ -156,7 +156,7 @@ def random_case(
         rng.uniform(0, 2, 2),
     )
     start = rng.uniform(0, 300, shape).astype(np.float32).astype(np.float64)
-    return Case(coefficients, forcing, start)
+    return NonlinearCase(coefficients, forcing, start)
 
 
 def tangents_of(sweep: StageStepper) -> SurfaceTangents:
@@ -179,19 +179,19 @@ def advance(sweep: StageStepper, dt: float, steps: int, forcing: NonlinearForcin
         sweep.advance(dt, 1, tangents.applied(given, sweep.field.stored_cells, row.boundary))
 
 
-class Outcome(NamedTuple):
+class SteppedEnthalpy(NamedTuple):
     field: np.ndarray
     heat_entered: np.ndarray
     stored: np.ndarray
 
 
-def outcome(sweep: StageStepper, case: Case, steps: int = 3, dt: float = STEP) -> Outcome:
+def outcome(sweep: StageStepper, case: NonlinearCase, steps: int = 3, dt: float = STEP) -> SteppedEnthalpy:
     sweep.field.put_state(case.start)
     advance(sweep, dt, steps, case.forcing)
-    return Outcome(np.array(sweep.field.state()), sweep.heat_entered(), np.array(sweep.field.stored()))
+    return SteppedEnthalpy(np.array(sweep.field.state()), sweep.heat_entered(), np.array(sweep.field.stored()))
 
 
-def staged(sweep: StageStepper, case: Case, form: str) -> Staged:
+def staged(sweep: StageStepper, case: NonlinearCase, form: str) -> Staged:
     """A step of several stages with one tangent, after one that is rejected, and an explicit step behind it."""
     chosen = stages(form, sweep.dtype.type)
     sweep.field.put_state(case.start)
@@ -206,7 +206,7 @@ def staged(sweep: StageStepper, case: Case, form: str) -> Staged:
     return Staged(np.array(sweep.field.state()), sweep.heat_entered(), np.array(defect))
 
 
-def source_heat(case: Case, dt: float, steps: int) -> float:
+def source_heat(case: NonlinearCase, dt: float, steps: int) -> float:
     """J that sources bring in some steps."""
     coefficients, forcing = case.coefficients, case.forcing
     assert forcing.heat_table is not None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
-from nonlinear_cases import Case, outcome, random_case, staged
+from nonlinear_cases import NonlinearCase, outcome, random_case, staged
 
 STEPS = 2
 # Rows of whole vectors and others; boundary faces that are open, closed and periodic.
@@ -34,7 +34,7 @@ PLACES: tuple[tuple[tuple[int, int, int], type, dict[str, Any]], ...] = (
 STAGED = (("register", "two"), ("basic", "four"), ("register", "four"))  # movement and form, for the first cases
 
 
-def cases() -> Iterator[tuple[str, type, Case]]:
+def cases() -> Iterator[tuple[str, type, NonlinearCase]]:
     for shape, dtype, options in PLACES:
         yield f"{shape} {np.dtype(dtype).name}", dtype, random_case(shape, **options)
 

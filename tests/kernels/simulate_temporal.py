@@ -21,7 +21,7 @@ from heatsim_kernels.stencil.temporal.plan import TemporalTile
 from helpers.kernel_cases import STEP, Case, Features, random_case, row_of
 
 
-class Trial(NamedTuple):
+class TemporalTrial(NamedTuple):
     """A problem for a tile; the tiles of the tests are tiny, since the simulator is slow."""
 
     shape: tuple[int, int, int]
@@ -35,26 +35,26 @@ class Trial(NamedTuple):
 HEATED, MATERIALS = Features(table=True), Features(zones=3, pairs=True, table=True)
 SMALL, NEAR = TemporalTile(2, 2, 3, 2), TemporalTile(2, 2, 3, 2, ahead=1)
 TRIALS = {
-    "a march long enough for its loop beside walls, rows of odd length": Trial(
+    "a march long enough for its loop beside walls, rows of odd length": TemporalTrial(
         (8, 6, 9), SMALL, np.float64, features=HEATED
     ),
-    "one plane": Trial((1, 8, 12), SMALL, np.float32, features=HEATED),
-    "a tile with no wall at x and y": Trial((6, 2, 13), SMALL, np.float32, (False, True, False)),
-    "three steps, four columns a lane": Trial((2, 8, 20), TemporalTile(3, 4, 4, 2), np.float32),
-    "periodic in y and z, one plane on its way": Trial((4, 5, 8), NEAR, np.float32, (False, True, True)),
-    "periodic all around": Trial((3, 3, 6), NEAR, np.float64, (True, True, True)),
-    "materials in blocks": Trial((6, 6, 9), SMALL, np.float32, features=MATERIALS),
-    "a material of its own to every cell, periodic in x": Trial(
+    "one plane": TemporalTrial((1, 8, 12), SMALL, np.float32, features=HEATED),
+    "a tile with no wall at x and y": TemporalTrial((6, 2, 13), SMALL, np.float32, (False, True, False)),
+    "three steps, four columns a lane": TemporalTrial((2, 8, 20), TemporalTile(3, 4, 4, 2), np.float32),
+    "periodic in y and z, one plane on its way": TemporalTrial((4, 5, 8), NEAR, np.float32, (False, True, True)),
+    "periodic all around": TemporalTrial((3, 3, 6), NEAR, np.float64, (True, True, True)),
+    "materials in blocks": TemporalTrial((6, 6, 9), SMALL, np.float32, features=MATERIALS),
+    "a material of its own to every cell, periodic in x": TemporalTrial(
         (5, 6, 9), NEAR, np.float64, (True, False, False), Features(zones=2, pairs=True), seed=8
     ),
-    "kinds that differ in heat alone": Trial(
+    "kinds that differ in heat alone": TemporalTrial(
         (3, 6, 8), SMALL, np.float32, features=Features(zones=3, table=True), seed=8
     ),
-    "a rate a face": Trial((2, 6, 8), NEAR, np.float32, features=Features(skew=True)),
+    "a rate a face": TemporalTrial((2, 6, 8), NEAR, np.float32, features=Features(skew=True)),
 }
 
 
-def case_of(trial: Trial) -> Case:
+def case_of(trial: TemporalTrial) -> Case:
     """A random problem whose boundary faces and source are other ones in each step."""
     case = random_case(trial.shape, trial.features, periodic=trial.periodic, rows=trial.tile.steps, seed=trial.seed)
     return case._replace(coefficients=replace(case.coefficients, closed=(True,) * 6))
@@ -67,7 +67,7 @@ def beside_boundary(field: np.ndarray, periodic: tuple[bool, bool, bool]) -> np.
     return np.concatenate([np.zeros(0, field.dtype), *bounded])
 
 
-def step_by_step(trial: Trial) -> dict[str, np.ndarray]:
+def step_by_step(trial: TemporalTrial) -> dict[str, np.ndarray]:
     """What `basic` makes of a problem, and the cells beside boundary faces before each step."""
     case = case_of(trial)
     sweep = SWEEPS["basic"](case.coefficients, np.dtype(trial.dtype))
@@ -79,7 +79,7 @@ def step_by_step(trial: Trial) -> dict[str, np.ndarray]:
     return {"field": np.array(sweep.field.host()), "trace": np.concatenate(traces)}
 
 
-def at_once(trial: Trial) -> dict[str, np.ndarray]:
+def at_once(trial: TemporalTrial) -> dict[str, np.ndarray]:
     """The same by one sweep of `temporal`."""
     case, dtype = case_of(trial), np.dtype(trial.dtype)
     structure, coefficients = StencilConfiguration.of(case.coefficients, case.forcing, dtype), case.coefficients

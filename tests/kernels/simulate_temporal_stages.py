@@ -20,7 +20,7 @@ from helpers.kernel_cases import Case, Features, random_case
 from stage_cases import staged_at_once
 
 
-class Trial(NamedTuple):
+class StageTrial(NamedTuple):
     """A problem, a tile and a number of stages, of which the last is of four fields; those from number `later` on are
     taken in a second call, unless that is 0. windows: whether some are heated after the second stage."""
 
@@ -38,28 +38,28 @@ class Trial(NamedTuple):
 HEATED, MATERIALS = Features(table=True), Features(zones=3, pairs=True, table=True)
 SMALL, NEAR, THREE = TemporalTile(2, 2, 3, 2), TemporalTile(2, 2, 3, 2, ahead=1), TemporalTile(3, 4, 4, 2, ahead=2)
 TRIALS = {
-    "two at once and one over, rows of odd length": Trial((6, 6, 9), SMALL, np.float64, features=HEATED),
-    "twice two at once, in two calls, one plane": Trial((1, 6, 8), SMALL, np.float32, stages=6, later=3),
-    "three at once": Trial((2, 8, 20), THREE, np.float32),
-    "three at once and one over, periodic all around": Trial(
+    "two at once and one over, rows of odd length": StageTrial((6, 6, 9), SMALL, np.float64, features=HEATED),
+    "twice two at once, in two calls, one plane": StageTrial((1, 6, 8), SMALL, np.float32, stages=6, later=3),
+    "three at once": StageTrial((2, 8, 20), THREE, np.float32),
+    "three at once and one over, periodic all around": StageTrial(
         (5, 3, 8), THREE, np.float64, (True, True, True), HEATED, stages=5
     ),
-    "materials in blocks, periodic in z, one plane on its way": Trial(
+    "materials in blocks, periodic in z, one plane on its way": StageTrial(
         (4, 6, 9), NEAR, np.float32, (False, False, True), MATERIALS, stages=3
     ),
-    "three at once, a material of its own to every cell, periodic in x": Trial(
+    "three at once, a material of its own to every cell, periodic in x": StageTrial(
         (2, 8, 12), THREE, np.float64, (True, False, False), Features(zones=2, pairs=True), seed=8
     ),
-    "a rate a face": Trial((2, 6, 8), SMALL, np.float64, features=Features(skew=True), stages=3),
+    "a rate a face": StageTrial((2, 6, 8), SMALL, np.float64, features=Features(skew=True), stages=3),
 }
 ONE_BY_ONE = {
-    "heat by cell": Trial((1, 6, 8), SMALL, np.float32, features=Features(field=True), stages=3),
-    "heated windows": Trial((1, 6, 8), SMALL, np.float32, stages=3, windows=True),
-    "a call with the first stage alone, which is then kept": Trial((1, 6, 8), SMALL, np.float32, later=1),
+    "heat by cell": StageTrial((1, 6, 8), SMALL, np.float32, features=Features(field=True), stages=3),
+    "heated windows": StageTrial((1, 6, 8), SMALL, np.float32, stages=3, windows=True),
+    "a call with the first stage alone, which is then kept": StageTrial((1, 6, 8), SMALL, np.float32, later=1),
 }
 
 
-def case_of(trial: Trial) -> Case:
+def case_of(trial: StageTrial) -> Case:
     """A random problem whose boundary faces and source are other ones in each stage; heat is counted where there is a
     source."""
     case = random_case(trial.shape, trial.features, periodic=trial.periodic, rows=trial.stages, seed=trial.seed)
@@ -69,7 +69,7 @@ def case_of(trial: Trial) -> Case:
     return case if trial.features.table else case._replace(coefficients=replace(case.coefficients, closed=(True,) * 6))
 
 
-def swept(name: str, trial: Trial) -> dict[str, np.ndarray]:
+def swept(name: str, trial: StageTrial) -> dict[str, np.ndarray]:
     """What a sweep makes of a trial, and how many fused sweeps it took."""
     case = case_of(trial)
     sweep = SWEEPS[name](case.coefficients, np.dtype(trial.dtype))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
@@ -120,7 +119,7 @@ def test_stages_heat_windows_by_their_rates() -> None:
     assert defects[1].largest != defects[0].largest
 
 
-@pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+@simulator.needs_numba_cuda
 def test_simulated_sweeps_give_the_bits_of_the_cpu(tmp_path: Path) -> None:
     found = simulator.results(simulate_between_steps.__file__, tmp_path)
     for name, values in results(on_cuda=False):

@@ -17,9 +17,9 @@ from heatsim_kernels.enthalpy.coefficients import (
 )
 from heatsim_kernels.enthalpy.cpu.stepper import entering
 from heatsim_kernels.enthalpy.linearised import linearised
+from heatsim_kernels.enthalpy.lookup_tables import tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
 from heatsim_kernels.enthalpy.surface_balance import STEFAN_BOLTZMANN
-from heatsim_kernels.enthalpy.tables import tabulate
 from heatsim_kernels.enthalpy.time_step_limit import stable_step
 from nonlinear_cases import advance
 

@@ -12,7 +12,7 @@ from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cpu import stepper, tile_plan
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from helpers.arrays import FLOATS, same_bits
-from helpers.kernel_cases import CHOSEN, FEATURES, STEP, Case, Outcome, cut_rows, outcome, random_case
+from helpers.kernel_cases import CHOSEN, FEATURES, STEP, Case, SteppedField, cut_rows, outcome, random_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,11 +28,11 @@ BUDGETS = (1, 30_000, 2**30)  # bytes of L2: bands of four rows, of some, all ro
 THREADED = [("uniform", np.float32), ("materials", np.float64)]  # on several threads, by kernels of their own
 
 
-def run(case: Case, dtype: type, fused: int, steps: int) -> Outcome:
+def run(case: Case, dtype: type, fused: int, steps: int) -> SteppedField:
     return outcome(CpuStepper(case.coefficients, np.dtype(dtype), fused), case, steps)
 
 
-def assert_equal(found: Outcome, single: Outcome) -> None:
+def assert_equal(found: SteppedField, single: SteppedField) -> None:
     assert same_bits(found.field, single.field)
     np.testing.assert_allclose(found.heat_entered, single.heat_entered, rtol=1e-12, atol=1e-12 * single.field.size)
 
@@ -66,9 +66,7 @@ def test_fused_steps_have_the_bits_of_single_sweeps(name: str, dtype: type, monk
     periodic=st.tuples(st.booleans(), st.booleans(), st.booleans()),
     per_cell=st.booleans(),
     rows=st.integers(1, 4),
-    steps=st.integers(1, 9),
-    fused=st.integers(2, 8),
-    parts=st.integers(1, 5),
+    cuts=st.tuples(st.integers(1, 9), st.integers(2, 8), st.integers(1, 5)),
     seed=st.integers(0, 2**16),
 )
 def test_fused_steps_have_the_bits_of_single_sweeps_on_random_problems(
@@ -77,12 +75,10 @@ def test_fused_steps_have_the_bits_of_single_sweeps_on_random_problems(
     periodic: tuple[bool, bool, bool],
     per_cell: bool,
     rows: int,
-    steps: int,
-    fused: int,
-    parts: int,
+    cuts: tuple[int, int, int],
     seed: int,
 ) -> None:
-    name, dtype = problem
+    (name, dtype), (steps, fused, parts) = problem, cuts
     case = random_case(shape, FEATURES[name], periodic=periodic, per_cell=per_cell, rows=rows, seed=seed)
     with pytest.MonkeyPatch.context() as patch:
         cut_rows(patch, parts)

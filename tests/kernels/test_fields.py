@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +25,7 @@ def require_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) 
             assert same_bits(np.asarray(found[name]), values), name
 
 
-@pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+@simulator.needs_numba_cuda
 def test_simulated_fields_are_read_as_those_of_the_cpu(tmp_path: Path) -> None:
     require_same(simulator.results(simulate_fields.__file__, tmp_path), dict(results(on_cuda=False)))
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
 from helpers.arrays import FLOATS, same_bits
-from helpers.kernel_cases import FEATURES, STEP, Case, Features, Outcome, outcome, random_case, row_of
+from helpers.kernel_cases import FEATURES, STEP, Case, Features, SteppedField, outcome, random_case, row_of
 
 pytestmark = pytest.mark.gpu
 SHAPES = ((19, 66, 131), (1, 201, 517), (1, 1, 1000), (129, 3, 1), (40, 65, 64))
@@ -28,7 +28,7 @@ def case_of(name: str, shape: Triple, periodic: tuple[bool, bool, bool], per_cel
 
 
 @cache
-def on_cpu(name: str, shape: Triple, periodic: tuple[bool, bool, bool], per_cell: bool, dtype: type) -> Outcome:
+def on_cpu(name: str, shape: Triple, periodic: tuple[bool, bool, bool], per_cell: bool, dtype: type) -> SteppedField:
     case = case_of(name, shape, periodic, per_cell)
     return outcome(SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, steps=5)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import nonlinear_simulate
 import numpy as np
 import pytest
@@ -12,15 +10,8 @@ from helpers import simulator
 from helpers.arrays import same_bits
 from nonlinear_cases import outcome, staged
 
-pytestmark = [  # one process simulates once for all
-    pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
-    pytest.mark.xdist_group("simulated nonlinear"),
-]
-
-
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return simulator.results(nonlinear_simulate.__file__, tmp_path_factory.mktemp("simulator"))
+pytestmark = simulator.marks_of("simulated nonlinear")
+simulated = simulator.fixture_of(nonlinear_simulate.__file__)
 
 
 @pytest.mark.parametrize(("name", "dtype", "case"), list(nonlinear_simulate.cases()), ids=lambda each: str(each)[:30])

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from heatsim_kernels.enthalpy import pieces
 from heatsim_kernels.enthalpy.cpu.stepper import make_stepper
+from heatsim_kernels.enthalpy.lookup_tables import tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
-from heatsim_kernels.enthalpy.tables import tabulate
 from heatsim_kernels.runtime.cpu import threads
 from heatsim_kernels.stencil.cpu import tile_plan
 from helpers.arrays import FLOATS, same_bits
 from helpers.kernel_cases import cut_rows
-from nonlinear_cases import ALLOY, PURE, STEEL, STEP, Case, outcome, random_case, tangents_of
+from nonlinear_cases import ALLOY, PURE, STEEL, STEP, NonlinearCase, outcome, random_case, tangents_of
 from stage_cases import stages
 
 CASES: dict[str, dict[str, Any]] = {
@@ -25,7 +25,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def stepped(case: Case, dtype: type, fused: int, steps: int) -> dict[str, np.ndarray]:
+def stepped(case: NonlinearCase, dtype: type, fused: int, steps: int) -> dict[str, np.ndarray]:
     """The field after steps with one tangent, taken by passes of at most so many."""
     stepper = make_stepper(case.coefficients, np.dtype(dtype), fused)
     stepper.field.put_state(case.start)

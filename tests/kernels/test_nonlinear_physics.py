@@ -17,8 +17,8 @@ from heatsim_kernels.enthalpy.coefficients import (
     equal_cells,
 )
 from heatsim_kernels.enthalpy.linearised import linearised
+from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables, tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
-from heatsim_kernels.enthalpy.tables import EnthalpyTables, tabulate
 from heatsim_kernels.enthalpy.time_step_limit import stable_step
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.stencil import SWEEPS
@@ -31,7 +31,7 @@ from nonlinear_cases import (
     SPACING,
     STEEL,
     STEP,
-    Case,
+    NonlinearCase,
     advance,
     blocks,
     outcome,
@@ -130,7 +130,7 @@ def applied(operator: Operator, T: np.ndarray) -> np.ndarray:
     return np.asarray(found)
 
 
-def temperatures(case: Case) -> np.ndarray:
+def temperatures(case: NonlinearCase) -> np.ndarray:
     material = case.coefficients.spread_over_cells(case.coefficients.material) * np.ones(case.start.shape, int)
     return case.coefficients.tables.temperature(case.start, material)
 

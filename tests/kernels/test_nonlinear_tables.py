@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from heatsim_kernels.enthalpy.lookup_tables import tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
-from heatsim_kernels.enthalpy.tables import tabulate
 from nonlinear_cases import ALLOY, GLASS, PURE, REFERENCE, STEEL, tables
 
 

@@ -9,7 +9,7 @@ import pytest
 from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
 from helpers.arrays import FLOATS, same_bits
 from helpers.kernel_cases import FEATURES, Features, random_case
-from simulate_temporal_stages import Trial, swept
+from simulate_temporal_stages import StageTrial, swept
 from stage_cases import staged
 
 pytestmark = pytest.mark.gpu
@@ -49,7 +49,7 @@ def check_stages_at_once(
     from heatsim_kernels.stencil.temporal.march import STAGE_TILES, STAGE_TILES_OF_FACES
 
     tiles = STAGE_TILES_OF_FACES if features.zones > 1 or features.skew else STAGE_TILES
-    trial = Trial(shape, tiles[np.dtype(dtype).name][0], dtype, periodic, features, stages=11)
+    trial = StageTrial(shape, tiles[np.dtype(dtype).name][0], dtype, periodic, features, stages=11)
     found, expected = swept("temporal", trial), swept("register", trial)
     assert found["fused"] == 10 // trial.tile.steps
     assert same_bits(found["field"], expected["field"])

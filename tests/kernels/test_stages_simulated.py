@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 import simulate_stages
@@ -12,15 +10,8 @@ from helpers import simulator
 from helpers.arrays import same_bits
 from stage_cases import staged
 
-pytestmark = [  # one process simulates once for all
-    pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
-    pytest.mark.xdist_group("simulated stages"),
-]
-
-
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return simulator.results(simulate_stages.__file__, tmp_path_factory.mktemp("simulator"))
+pytestmark = simulator.marks_of("simulated stages")
+simulated = simulator.fixture_of(simulate_stages.__file__)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import simulate_temporal
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 from helpers.arrays import FLOATS, same_bits
 from helpers.kernel_cases import Features
-from simulate_temporal import Trial
+from simulate_temporal import TemporalTrial
 
 pytestmark = pytest.mark.gpu
 HEATED, MATERIALS = Features(table=True), Features(zones=2, pairs=True, table=True)
@@ -37,7 +37,7 @@ def check_steps_at_once(
     from heatsim_kernels.stencil.temporal.march import TILES, TILES_OF_FACES
 
     tile: TemporalTile = (TILES_OF_FACES if features.zones > 1 or features.skew else TILES)[np.dtype(dtype).name][0]
-    trial = Trial(shape, tile, dtype, periodic, features)
+    trial = TemporalTrial(shape, tile, dtype, periodic, features)
     found, expected = simulate_temporal.at_once(trial), simulate_temporal.step_by_step(trial)
     assert same_bits(found["field"], expected["field"])
     assert same_bits(found["trace"], expected["trace"])

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 import simulate_temporal
 from helpers import simulator
 from helpers.arrays import same_bits
 
-pytestmark = [  # one process simulates once for all
-    pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
-    pytest.mark.xdist_group("simulated temporal"),
-]
-
-
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return simulator.results(simulate_temporal.__file__, tmp_path_factory.mktemp("simulator"))
+pytestmark = simulator.marks_of("simulated temporal")
+simulated = simulator.fixture_of(simulate_temporal.__file__)
 
 
 @pytest.mark.parametrize("name", simulate_temporal.TRIALS)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 import simulate_temporal_stages
@@ -11,15 +9,8 @@ from helpers import simulator
 from helpers.arrays import same_bits
 from simulate_temporal_stages import ONE_BY_ONE, TRIALS
 
-pytestmark = [  # one process simulates once for all
-    pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
-    pytest.mark.xdist_group("simulated stages of temporal"),
-]
-
-
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return simulator.results(simulate_temporal_stages.__file__, tmp_path_factory.mktemp("simulator"))
+pytestmark = simulator.marks_of("simulated stages of temporal")
+simulated = simulator.fixture_of(simulate_temporal_stages.__file__)
 
 
 @pytest.mark.parametrize("name", TRIALS)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 import simulate_totals
@@ -11,7 +9,7 @@ from heatsim_kernels.field.region_reductions import RegionCells, totals
 from helpers import simulator
 from simulate_totals import CASES, case
 
-with_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+with_cuda = simulator.needs_numba_cuda
 
 
 def of(values: np.ndarray, enthalpies: np.ndarray, cells: RegionCells) -> np.ndarray:
@@ -23,9 +21,7 @@ def test_values_are_weighed_by_volume_and_enthalpies_by_capacity() -> None:
     assert of(np.array([5.0, 99.0, -1.0]), np.array([1.0, 99.0, 2.0]), cells).tolist() == [-1, 5, 2, 50]
 
 
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return simulator.results(simulate_totals.__file__, tmp_path_factory.mktemp("totals"))
+simulated = simulator.fixture_of(simulate_totals.__file__)
 
 
 @with_cuda

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 import simulate_watch
@@ -11,13 +9,13 @@ from heatsim_kernels.field.time_statistics import CpuTimeStatistics, StatisticsR
 from helpers import simulator
 from watch_cases import CASES, WANTED, expected, samples
 
-with_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+with_cuda = simulator.needs_numba_cuda
 
 
 def statistics_request(seen: list[tuple[np.ndarray, float]], wanted: StatisticsRequest) -> dict[str, np.ndarray]:
-    on_progress = CpuTimeStatistics(seen[0][0], wanted)
+    on_progress = CpuTimeStatistics(seen[0][0].reshape(-1), seen[0][0].shape, wanted)
     for field, elapsed in seen[1:]:
-        on_progress.sample(field, elapsed)
+        on_progress.sample(field.reshape(-1), elapsed)
     return on_progress.fields()
 
 
@@ -34,9 +32,8 @@ def test_the_cpu_sees_what_numpy_sees(name: str, dtype: type) -> None:
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_the_bytes_of_a_watch_are_those_of_its_arrays(name: str, dtype: type) -> None:
     field, wanted = np.zeros((2, 3, 7), dtype), WANTED[name]
-    prescribed = sum(
-        each.nbytes for each in vars(CpuTimeStatistics(field, wanted)).values() if isinstance(each, np.ndarray)
-    )
+    kept = vars(CpuTimeStatistics(field.reshape(-1), field.shape, wanted)).values()
+    prescribed = sum(each.nbytes for each in kept if isinstance(each, np.ndarray))
     times, coolings = wanted.above is not None, wanted.crossing is not None
     assert prescribed == field.size * bytes_a_cell(wanted.peak, times, coolings, field.itemsize)
 
@@ -60,16 +57,14 @@ def test_the_last_solidification_counts_and_what_never_cooled_has_no_rate() -> N
 
 
 def test_many_short_steps_lose_no_time() -> None:
-    field = np.ones((1, 1, 1), np.float32)
-    on_progress = CpuTimeStatistics(field, StatisticsRequest(above=0.0))
+    field = np.ones(1, np.float32)
+    on_progress = CpuTimeStatistics(field, (1, 1, 1), StatisticsRequest(above=0.0))
     for _ in range(20_000):
         on_progress.sample(field, 1e-7)
     assert on_progress.fields()["time_above"].item() == pytest.approx(2e-3, rel=1e-11)
 
 
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return simulator.results(simulate_watch.__file__, tmp_path_factory.mktemp("on_progress"))
+simulated = simulator.fixture_of(simulate_watch.__file__)
 
 
 @with_cuda

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from numba import config, types
 from simulate_window_sources import GAIN, WINDOWS, data, on_cuda
 
 DTYPES = ("float32", "float64")
-needs_numba_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+needs_numba_cuda = simulator.needs_numba_cuda
 
 
 def on_cpu(dtype: str) -> np.ndarray:

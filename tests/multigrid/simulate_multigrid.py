@@ -23,7 +23,7 @@ Shape = tuple[int, int, int]
 Results = dict[str, np.ndarray]
 
 
-class Trial(NamedTuple):
+class MultigridTrial(NamedTuple):
     """A tiny grid, since the simulator is slow, and the axes (z, y, x) by which it is coarsened one after the other."""
 
     shape: Shape
@@ -33,18 +33,18 @@ class Trial(NamedTuple):
 
 
 TRIALS = {
-    "odd": Trial((3, 5, 4)),
-    "periodic all around": Trial((4, 3, 5), (True, True, True), (0, 2)),
-    "a plane": Trial((1, 5, 6), (True, False, False), (1, 2), np.float32),
-    "a line along z": Trial((9, 1, 1), axes=(0, 0)),
-    "a line along x, periodic": Trial((1, 1, 7), (True, False, False), (2,)),
-    "two cells thick": Trial((2, 4, 5), (False, True, False), (2, 1)),
+    "odd": MultigridTrial((3, 5, 4)),
+    "periodic all around": MultigridTrial((4, 3, 5), (True, True, True), (0, 2)),
+    "a plane": MultigridTrial((1, 5, 6), (True, False, False), (1, 2), np.float32),
+    "a line along z": MultigridTrial((9, 1, 1), axes=(0, 0)),
+    "a line along x, periodic": MultigridTrial((1, 1, 7), (True, False, False), (2,)),
+    "two cells thick": MultigridTrial((2, 4, 5), (False, True, False), (2, 1)),
 }
 AXES = "gx", "gy", "gz"
 ASSEMBLED = {"assembled, walls by kind": False, "assembled, walls by cell": True}
 
 
-def kernels_one_by_one(kernels: ModuleType, trial: Trial) -> Results:
+def kernels_one_by_one(kernels: ModuleType, trial: MultigridTrial) -> Results:
     """What each kernel makes of random fields, down the grids of a trial."""
     operator = random_operator(trial.shape, trial.periodic, seed=sum(trial.shape))
     found: Results = {}
@@ -65,7 +65,7 @@ def kernels_one_by_one(kernels: ModuleType, trial: Trial) -> Results:
         if axis is None:
             return found
         step = coarsening(shape, axis, trial.periodic[2 - axis])
-        weights, coarse_g = kernels.field(step.weights), kernels.conductances(step.coarse)
+        weights, coarse_g = kernels.field(step.weights), kernels.field(step.coarse_conductances)
         kernels.interpolation(step, g, weights)
         kernels.galerkin(step, g, weights, coarse_g)
         coarse = kernels.field(step.coarse)

@@ -24,7 +24,7 @@ def single(operator: Operator) -> CpuConductances:
 
 def coarsened(step: Coarsening, g: CpuConductances) -> tuple[np.ndarray, np.ndarray]:
     """Weights and coarse conductances."""
-    weights, coarse = operations.field(step.weights), operations.conductances(step.coarse)
+    weights, coarse = operations.field(step.weights), operations.field(step.coarse_conductances)
     operations.interpolation(step, g, weights)
     operations.galerkin(step, g, weights, coarse)
     return weights, coarse

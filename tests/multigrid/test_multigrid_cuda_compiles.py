@@ -68,13 +68,13 @@ def passes() -> Iterator[Built]:
     yield Built("cuda.gradient_passes", "build_product", None, (d, f, f))
     for name, kind in (("float32", f), ("float64", d)):
         yield Built("cuda.gradient_passes", "build_range", (False, name, name), (kind, kind, SUMS))
-        yield Built("cuda.field", "build_fill", name, (kind, kind.dtype))
+        yield Built("cuda.values", "build_fill", name, (kind, kind.dtype))
     for source, target in (("float64", "float32"), ("float32", "float64"), both):
         arrays = tuple(f if name == "float32" else d for name in (source, target))
-        yield Built("cuda.field", "build_copy", (source, target), arrays)
+        yield Built("cuda.values", "build_copy", (source, target), arrays)
     for two in (True, False):
-        yield Built("cuda.field", "build_linear", (two, *both), (r, d, r, d, d))
-    yield Built("cuda.field", "build_product", both, (d, d, d))
+        yield Built("cuda.values", "build_linear", (two, *both), (r, d, r, d, d))
+    yield Built("cuda.values", "build_product", both, (d, d, d))
     yield Built("cuda.gradient_passes", "build_range", (True, "float64", "uint8"), (d, BYTE[::1], SUMS))
 
 

@@ -9,15 +9,15 @@ from heatsim_kernels.multigrid.cpu import operations as cpu
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.multigrid.solver import Solution, Solver
 from multigrid_cases import FIXED, INSULATED, noise, random_operator, steady
-from simulate_multigrid import Trial
+from simulate_multigrid import MultigridTrial
 
 pytestmark = pytest.mark.gpu
 TRIALS = {
     **simulate_multigrid.TRIALS,
-    "rows longer than a tile": Trial((19, 37, 135)),
-    "a march of several blocks, periodic": Trial((67, 18, 30), (True, True, True), (0, 1, 2, 0)),
-    "a plane": Trial((1, 130, 67), axes=(1, 2, 1), dtype=np.float32),
-    "a line along y": Trial((1, 1001, 1), (False, True, False), (1, 1)),
+    "rows longer than a tile": MultigridTrial((19, 37, 135)),
+    "a march of several blocks, periodic": MultigridTrial((67, 18, 30), (True, True, True), (0, 1, 2, 0)),
+    "a plane": MultigridTrial((1, 130, 67), axes=(1, 2, 1), dtype=np.float32),
+    "a line along y": MultigridTrial((1, 1001, 1), (False, True, False), (1, 1)),
 }
 METAL_BESIDE_FOAM = np.full((64, 64, 64), 230.0)
 METAL_BESIDE_FOAM[:, :, 33:] = 0.03

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,7 @@ from heatsim_kernels.multigrid.cpu import operations
 from helpers import simulator
 from multigrid_cases import noise
 
-pytestmark = [  # one process simulates once for all
-    pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
-    pytest.mark.xdist_group("simulated multigrid"),
-]
+pytestmark = simulator.marks_of("simulated multigrid")
 SHAPE = (3, 4, 5)
 
 

@@ -10,6 +10,7 @@ from heatsim_kernels.multigrid.assembly import heat_input, operator_of
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.multigrid.solver import Solver
 from heatsim_kernels.stencil.coefficients import Forcing
+from helpers.scenario_texts import Face, box, case, convection, fixed, material
 from multigrid_cases import FIXED, INSULATED, NO_PERIOD, matrix, noise, random_operator, steady, terms_of
 
 from heatsim.problem import build_problem
@@ -149,34 +150,13 @@ def test_gives_the_same_bits_for_any_number_of_threads(periodic: tuple[bool, boo
     assert all(each.residuals == results[0].residuals for each in results)
 
 
-SLAB = """
-temperature_unit = "degC"
-[grid]
-cells = [40, 6, 5]
-size = [0.4, 0.06, 0.05]
-[time]
-end = 1.0
-[compute]
-precision = "float64"
-[materials.brick]
-conductivity = 0.5
-density = 1000.0
-heat_capacity = 1000.0
-[materials.steel]
-conductivity = 50.0
-density = 8000.0
-heat_capacity = 500.0
-[[regions]]
-material = "brick"
-[[regions]]
-material = "{right}"
-box = {{ lower = [0.2, 0.0, 0.0], upper = [0.4, 0.06, 0.05] }}
-[initial]
-temperature = 10.0
-[boundary]
-x_min = {{ kind = "fixed", temperature = 0.0 }}
-x_max = {{ kind = "{end}" }}
-"""
+def slab(right: str, x_max: Face) -> str:
+    """A slab of brick, whose right half is of some material, between 0 degC and a face at x_max."""
+    materials = {"brick": material(0.5, 1000.0, 1000.0), "steel": material(50.0, 8000.0, 500.0)}
+    right_half = {"material": right, **box([0.2, 0.0, 0.0], [0.4, 0.06, 0.05])}
+    faces = {"x_min": fixed(0.0), "x_max": x_max}
+    size = (0.4, 0.06, 0.05)
+    return case([40, 6, 5], size=size, materials=materials, regions=[right_half], initial=10.0, boundary=faces)
 
 
 def steady_of(text: str) -> tuple[np.ndarray, np.ndarray]:
@@ -191,11 +171,11 @@ def steady_of(text: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_a_uniform_slab_between_two_temperatures_is_linear() -> None:
-    x, T = steady_of(SLAB.format(right="brick", end='fixed", temperature = "100'))
+    x, T = steady_of(slab("brick", fixed(100.0)))
     np.testing.assert_allclose(T, 250.0 * x, atol=1e-8)
 
 
 def test_a_slab_of_two_layers_has_the_temperature_of_resistances_in_series() -> None:
-    x, T = steady_of(SLAB.format(right="steel", end='convection", coefficient = 25.0, ambient = "100'))
+    x, T = steady_of(slab("steel", convection(25.0, 100.0)))
     q = 100.0 / (0.2 / 0.5 + 0.2 / 50.0 + 1 / 25.0)  # W/m2
     np.testing.assert_allclose(T, np.where(x < 0.2, q * x / 0.5, q * (0.4 + (x - 0.2) / 50.0)), atol=1e-8)

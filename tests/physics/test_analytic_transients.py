@@ -12,7 +12,7 @@ from math import pi, sqrt
 
 import numpy as np
 import pytest
-from helpers.in_memory import AXES, FACES, Outcome, Run, case, observed_order, rms
+from helpers.in_memory import AXES, FACES, Run, RunOutcome, case, observed_order, rms
 from helpers.scenario_texts import convection, fixed, flux, material
 from scipy.special import erfc, erfcx
 
@@ -92,7 +92,7 @@ def test_a_gaussian_spot_spreads_in_free_space(run: Run) -> None:
 
 def nafems_t3(run: Run, n: int) -> float:
     """T(0.08 m, 32 s), the mean of the two cells that meet there."""
-    outcome: Outcome = run(
+    outcome: RunOutcome = run(
         case(
             [n, 1, 1],
             32.0,

@@ -7,7 +7,7 @@ from math import pi, prod
 
 import numpy as np
 import pytest
-from helpers.in_memory import AXES, Outcome, Recording, Run, both, case
+from helpers.in_memory import AXES, Recording, Run, RunOutcome, both, case
 from helpers.scenario_texts import INSULATED, PERIODIC, box, convection, fixed, flux, material
 
 CELLS, SIZE = (7, 6, 5), (0.7, 0.5, 0.4)
@@ -120,7 +120,7 @@ def test_single_precision_loses_heat_to_the_air_as_double_does(run: Run) -> None
     assert lost[1] == pytest.approx(lost[0], rel=1e-3)
 
 
-def heat_capacities(outcome: Outcome) -> np.ndarray:
+def heat_capacities(outcome: RunOutcome) -> np.ndarray:
     """(nz, ny, nx) J/K of each cell, from the painted materials."""
     values = np.array([m["density"] * m["heat_capacity"] for m in MATERIALS.values()])
     return values[outcome.problem.material_ids()] * prod(SIZE) / prod(CELLS)

@@ -27,15 +27,8 @@ SURROUNDINGS = {
 @pytest.mark.parametrize("regions", BODIES.values(), ids=BODIES)
 @pytest.mark.parametrize("boundary", SURROUNDINGS.values(), ids=SURROUNDINGS)
 def test_a_constant_stays_constant_to_the_bit(run: Run, boundary: dict, regions: list, precision: str) -> None:
-    text = case(
-        (7, 6, 5),
-        2e4,
-        materials=MATERIALS,
-        regions=regions,
-        initial=TEMPERATURE,
-        boundary=boundary,
-        precision=precision,
-    )
+    body = {"materials": MATERIALS, "regions": regions, "initial": TEMPERATURE}
+    text = case((7, 6, 5), 2e4, **body, boundary=boundary, precision=precision)
     outcome = run(text)
     kind = outcome.problem.dtype.type
     rise = kind(TEMPERATURE - outcome.problem.reference)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.in_memory import AXES, Outcome, Recording, Run, case
+from helpers.in_memory import AXES, Recording, Run, RunOutcome, case
 from helpers.scenario_texts import convection, fixed, flux, material
 
 HOT, COLD = 100.0, 20.0
@@ -37,7 +37,7 @@ def wall(layers: tuple, axis: str, boundary: dict) -> str:
     return case(cells, END, size=size, materials=materials, regions=regions, initial=40.0, boundary=boundary)
 
 
-def profile(outcome: Outcome, axis: str) -> np.ndarray:
+def profile(outcome: RunOutcome, axis: str) -> np.ndarray:
     """(CELLS,) along the wall, the same on every line through it."""
     lines = np.moveaxis(outcome.temperature, 2 - AXES.index(axis), 0).reshape(CELLS, -1)
     np.testing.assert_allclose(lines, lines[:, :1].repeat(6, axis=1), rtol=1e-13)

@@ -59,7 +59,7 @@ def text_of(materials: dict[str, Any], precision: str) -> str:
     )
 
 
-def check(outcome: in_memory.Outcome, rounding: float) -> None:
+def check(outcome: in_memory.RunOutcome, rounding: float) -> None:
     field = outcome.temperature.reshape(-1).astype(np.float64) - outcome.problem.reference
     rise = np.ptp(field)
     for part in outcome.problem.statistics_regions:

@@ -30,10 +30,8 @@ cells = [20, 1, 30]
 size = [0.02, 1.0, 0.03]
 [time]
 end = 1.0
-[materials.steel]
-conductivity = 15.0
-density = 7900.0
-heat_capacity = 500.0
+[materials]
+steel = { conductivity = 15.0, density = 7900.0, heat_capacity = 500.0 }
 [[regions]]
 material = "steel"
 [initial]
@@ -41,15 +39,8 @@ temperature = "300 + 5000*x"
 [output]
 snapshots = { count = 2 }
 energy = { count = 2 }
-[[output.slices]]
-axis = "y"
-at = 0.5
-name = "half"
-count = 1
-[[output.probes]]
-name = "middle"
-at = [0.01, 0.5, 0.015]
-count = 1
+slices = [{ axis = "y", at = 0.5, name = "half", count = 1 }]
+probes = [{ name = "middle", at = [0.01, 0.5, 0.015], count = 1 }]
 """
 R, Z = (tuple(np.geomspace(0.01, end, n + 1) - 0.01) for n, end in ((20, 0.03), (30, 0.04)))
 GRIDS = {

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from heatsim_kernels.field.region_reductions import totals
+from helpers.scenario_texts import box, case, material
 
 from heatsim.errors import InputFileError, ScenarioError
 from heatsim.geometry.grid import CellGrid
@@ -23,45 +24,29 @@ from heatsim.simulation.time_loop import Timings, simulate
 from heatsim.store.folder import RunFolder
 from heatsim.store.tables import CsvTable, read_last_row
 
-SCENARIO = """\
-temperature_unit = "degC"
-[grid]
-cells = [8, 2, 2]
-size = [0.8, 0.2, 0.2]
-[time]
-end = 0.5
-[compute]
-precision = "float64"
-[materials.light]
-conductivity = 1.0
-density = 1.0
-heat_capacity = 1.0
-[materials.heavy]
-conductivity = 1.0
-density = 5.0
-heat_capacity = 3.0
-[[regions]]
-material = "light"
-[[regions]]
-material = "heavy"
-box = {{ lower = [0.4, 0.0, 0.0], upper = [0.8, 0.2, 0.2] }}
-[initial]
-temperature = "100 if x < 0.2 else 0"
+BODY = case(
+    [8, 2, 2],
+    0.5,
+    size=(0.8, 0.2, 0.2),
+    materials={"light": material(), "heavy": material(1.0, 5.0, 3.0)},
+    regions=[{"material": "heavy", **box([0.4, 0.0, 0.0], [0.8, 0.2, 0.2])}],
+    initial="100 if x < 0.2 else 0",
+)
+PARTS = """
 [[output.regions]]
 name = "heavy part"
 material = "heavy"
 count = 5
 [[output.regions]]
 name = "left"
-box = {{ lower = [0.0, 0.0, 0.0], upper = [0.4, 0.2, 0.2] }}
+box = { lower = [0.0, 0.0, 0.0], upper = [0.4, 0.2, 0.2] }
 count = 5
-{more}
 """
 CAPACITIES = np.array([1.0, 15.0])
 
 
 def test_parts_that_fill_the_box_gain_together_what_the_box_gains(tmp_path: Path) -> None:
-    problem = build_problem(loads(SCENARIO.format(more="")))
+    problem = build_problem(loads(BODY + PARTS))
     folder = RunFolder.create(tmp_path / "run")
     recorder = RegionRecorder(problem, folder)
     state = State(problem, make_field(problem, "cpu"))
@@ -94,7 +79,7 @@ def test_means_count_cells_by_their_volume() -> None:
         (1, 1, 3), (0.0, 0.0, 0.0), (1.0, 2 * np.pi, 2.0), ((0.0, 1.0, 2.0, 3.0), None, None), "cylindrical"
     )
     one = '[[output.regions]]\nname = "all"\nwhere = "x > 0"\ncount = 1\n'
-    scenario = loads(SCENARIO.format(more="").partition("[[output.regions]]")[0] + one)
+    scenario = loads(BODY + one)
     material = np.array([[[0, 0, 1]]])
     (everything,) = find_statistics_regions(scenario, grid, material, CAPACITIES)
     volumes = everything.cells.volumes
@@ -108,7 +93,7 @@ def test_means_count_cells_by_their_volume() -> None:
 
 
 def test_a_part_without_cells_is_told_with_its_place() -> None:
-    text = SCENARIO.format(more='[[output.regions]]\nname = "thin"\nwhere = "x < 0.01"\ncount = 1\n')
+    text = BODY + PARTS + '[[output.regions]]\nname = "thin"\nwhere = "x < 0.01"\ncount = 1\n'
     with pytest.raises(ScenarioError, match=r"output.regions.2.where: covers no centre of a solid cell"):
         build_problem(loads(text))
 
@@ -126,7 +111,7 @@ name = "all"
 where = "x > 0"
 every = 0.25
 """
-    scenario = loads(SCENARIO.format(more=air))
+    scenario = loads(BODY + PARTS + air)
     outcome = run_scenario(scenario, tmp_path / "run")
     last = outcome.info["regions"]
     assert last == read_last_row(RunFolder(outcome.path).regions)

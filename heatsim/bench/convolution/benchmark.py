@@ -16,7 +16,7 @@ from heatsim.bench.convolution.peers import PeerProcess, start_peers
 from heatsim.bench.convolution.problems import ConvolutionProblem, timed
 from heatsim.bench.harness import BenchmarkDocument, BenchmarkSuite, MemoryNeed, ReportLayout, blocks_and_occupancy
 from heatsim.bench.interleaved_timing import ROUNDS
-from heatsim.tables import Row, TableColumn, Tell, digits, number
+from heatsim.tables import Row, TableColumn, Tell, digits, number_columns
 
 FIELDS_HELD = 6  # of the size timed: source, result and one between; two that are copied; one of a peer at least
 
@@ -107,16 +107,12 @@ COLUMNS = (
     TableColumn("G results/s", _rate),
     TableColumn("best", digits("results_per_second_best", 1e9)),
     TableColumn("GB/s", digits("bytes_per_second", 1e9)),
-    TableColumn("of copy", number("of_copy", ".2f")),
-    TableColumn("roof", number("roof", ".2f")),
+    *number_columns(".2f", {"of copy": "of_copy", "roof": "roof"}),
     TableColumn("GFLOP/s", digits("operations_per_second", 1e9)),
-    TableColumn("of FMA", number("of_fma_limit", ".2f")),
-    TableColumn("time / best", number("times_best", ".2f")),
-    TableColumn("saved", number("accesses_saved", ".1f")),
-    TableColumn("OP/B asked", number("intensity_asked", ".2f")),
-    TableColumn("least", number("intensity_least", ".2f")),
-    TableColumn("registers", number("registers", ".0f")),
-    TableColumn("spilled B", number("spilled_bytes", ".0f")),
+    *number_columns(".2f", {"of FMA": "of_fma_limit", "time / best": "times_best"}),
+    *number_columns(".1f", {"saved": "accesses_saved"}),
+    *number_columns(".2f", {"OP/B asked": "intensity_asked", "least": "intensity_least"}),
+    *number_columns(".0f", {"registers": "registers", "spilled B": "spilled_bytes"}),
     TableColumn("blocks/SM", blocks_and_occupancy),
 )
 
@@ -140,15 +136,11 @@ def _verified(document: dict[str, Any]) -> str:
     return f"Before they were timed, the kernels gave the right results on {cases} problems."
 
 
+LAYOUT = ReportLayout(COLUMNS, lambda row: (row["problem"], row["shape"], row["precision"]), flaws, _verified)
 SUITE = BenchmarkSuite(
     check_options,
     measure,
-    ReportLayout(
-        COLUMNS,
-        group=lambda row: (row["problem"], row["shape"], row["precision"]),
-        flaws=flaws,
-        verified=_verified,
-    ),
+    LAYOUT,
     memory_needs,
     compile_jobs,
     compiling="compiling {count} kernels in all their variants, where they are not on the disk",

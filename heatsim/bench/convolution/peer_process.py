@@ -17,17 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heatsim.bench.convolution.problems import (
-    BANKS,
-    LINES,
-    PLANES,
-    POOL,
-    RELU,
-    SEPARABLE,
-    ConvolutionProblem,
-    corner_flaw,
-    data,
-)
+from heatsim.bench.convolution import problems
+from heatsim.bench.convolution.problems import ConvolutionProblem, corner_flaw, data
 
 Call = Callable[[], Any]  # computes a result, an array of the library
 
@@ -81,7 +72,8 @@ def _ndimage(ndimage: Any, arrays: Any) -> Callable[[ConvolutionProblem, np.ndar
             return out
 
         relu = None if arrays is np else lambda: arrays.maximum(source, 0, out)
-        return {PLANES: planes, LINES: lines, SEPARABLE: separable, RELU: relu}.get(problem.family)
+        known = {problems.PLANES: planes, problems.LINES: lines, problems.SEPARABLE: separable, problems.RELU: relu}
+        return known.get(problem.family)
 
     return solve
 
@@ -93,13 +85,13 @@ def opencv(threads: int) -> Library:
     borders = {"zero": cv2.BORDER_CONSTANT, "nearest": cv2.BORDER_REPLICATE, "reflect": cv2.BORDER_REFLECT}
 
     def solve(problem: ConvolutionProblem, field: np.ndarray, weights: np.ndarray) -> Call | None:
-        if problem.family not in (PLANES, LINES, SEPARABLE):
+        if problem.family not in (problems.PLANES, problems.LINES, problems.SEPARABLE):
             return None
         mask, one, out = np.ascontiguousarray(np.flip(weights)), np.ones(1, weights.dtype), np.empty_like(field)
         border = borders[problem.edge]
-        if problem.family == PLANES:
+        if problem.family == problems.PLANES:
             return lambda: cv2.filter2D(field, -1, mask, dst=out, borderType=border)
-        down, along = (mask if problem.family == SEPARABLE or problem.axis == axis else one for axis in (0, 1))
+        down, along = (mask if problem.family == problems.SEPARABLE or problem.axis == axis else one for axis in (0, 1))
         return lambda: cv2.sepFilter2D(field, -1, along, down, dst=out, borderType=border)
 
     return Library(cv2.__version__, solve, nothing, np.asarray)
@@ -136,9 +128,9 @@ def _torch(torch: Any, device: str) -> Callable[[ConvolutionProblem, np.ndarray,
         family = problem.family
         images = torch.from_numpy(field).to(device)
         images = images.reshape((1,) * (4 - field.ndim) + field.shape)
-        if family == RELU:
+        if family == problems.RELU:
             return lambda: functional.relu(images).reshape(field.shape)
-        if family == POOL:
+        if family == problems.POOL:
             return lambda: functional.max_pool2d(images, problem.mask).reshape(problem.output)
         masks = [torch.from_numpy(each).to(device) for each in _filters(problem, weights)]
         paddings = [tuple(n // 2 for n in mask.shape[2:]) for mask in masks]
@@ -156,13 +148,13 @@ def _torch(torch: Any, device: str) -> Callable[[ConvolutionProblem, np.ndarray,
 
 def _filters(problem: ConvolutionProblem, weights: np.ndarray) -> list[np.ndarray]:
     """Filters (filters, channels, rows, columns) as correlation has them, one bank after another."""
-    if problem.family == BANKS:
+    if problem.family == problems.BANKS:
         return [weights]
     turned = np.ascontiguousarray(np.flip(weights))
-    if problem.family == PLANES:
+    if problem.family == problems.PLANES:
         return [turned[None, None]]
     down, along = turned[None, None, :, None], turned[None, None, None]
-    return [down, along] if problem.family == SEPARABLE else [along if problem.axis else down]
+    return [down, along] if problem.family == problems.SEPARABLE else [along if problem.axis else down]
 
 
 # Name in tables -> how to import it, by device.

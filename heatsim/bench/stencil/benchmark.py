@@ -16,7 +16,7 @@ from heatsim.bench.stencil import compile_and_counters, kernels_under_test, prob
 from heatsim.bench.stencil.options import StencilOptions, check_options, in_words, materials_in_words
 from heatsim.bench.stencil.rates import Setting
 from heatsim.plots.roofline import RooflineGuide, RooflinePanel, RooflinePoint, draw_roofline
-from heatsim.tables import Row, TableColumn, Tell, number
+from heatsim.tables import Row, TableColumn, Tell, number, number_columns
 
 MAX_COMPILE_SIDE = 256  # cells a side of fields that stand for larger ones: they take the same tiles
 
@@ -113,14 +113,10 @@ COLUMNS = (
     TableColumn("G cells/s", _rate),
     TableColumn("best", number("cells_per_second_best", ".2f", 1e9)),
     TableColumn("T_eff GB/s", number("bytes_per_second", ".1f", 1e9)),
-    TableColumn("of copy", number("of_copy", ".2f")),
-    TableColumn("OP/B asked", number("intensity_asked", ".2f")),
-    TableColumn("least", number("intensity_least", ".2f")),
-    TableColumn("measured", number("intensity_measured", ".2f")),
-    TableColumn("registers", number("registers", ".0f")),
-    TableColumn("spilled B", number("spilled_bytes", ".0f")),
-    TableColumn("shared B", number("shared_bytes", ".0f")),
-    TableColumn("threads", number("threads", ".0f")),
+    *number_columns(".2f", {"of copy": "of_copy", "OP/B asked": "intensity_asked", "least": "intensity_least"}),
+    *number_columns(".2f", {"measured": "intensity_measured"}),
+    *number_columns(".0f", {"registers": "registers", "spilled B": "spilled_bytes", "shared B": "shared_bytes"}),
+    *number_columns(".0f", {"threads": "threads"}),
     TableColumn("blocks/SM", blocks_and_occupancy),
     TableColumn("compile s", _compile),
 )

@@ -36,20 +36,16 @@ _GOLDAK = 1.0 / sqrt(6.0)  # exp(-3 u^2) has this standard deviation
 
 
 class BeamWindow(NamedTuple):
-    """Cells z0 to z1, y0 to y1, x0 to x1, the last of each excluded; density: (z1 - z0, y1 - y0, x1 - x0) W/m3."""
+    """A box of cells: its first cell, (z, y, x), and the power density in each, (nz, ny, nx) W/m3."""
 
-    z0: int
-    z1: int
-    y0: int
-    y1: int
-    x0: int
-    x1: int
+    corner: tuple[int, int, int]
     density: np.ndarray
 
     @property
     def cells(self) -> WindowSlices:
         """Where the window is in a field."""
-        return slice(self.z0, self.z1), slice(self.y0, self.y1), slice(self.x0, self.x1)
+        z, y, x = (slice(n, n + size) for n, size in zip(self.corner, self.density.shape, strict=True))
+        return z, y, x
 
 
 @dataclass(frozen=True)
@@ -133,8 +129,7 @@ def beam_window(grid: CellGrid, beam: Beam, stop: BeamStop) -> BeamWindow:
     z0, deep = _depth(grid, beam, stop.place[2])
     y0, x0, plane = _plane(grid, beam, stop)
     shares = deep[:, None, None] * plane
-    z1, y1, x1 = (first + size for first, size in zip((z0, y0, x0), shares.shape, strict=True))
-    window = BeamWindow(z0, z1, y0, y1, x0, x1, shares)
+    window = BeamWindow((z0, y0, x0), shares)
     return window._replace(density=shares / volumes(grid, window.cells))
 
 

@@ -12,6 +12,7 @@ from heatsim.verification.judgement import VerificationProblem, field_judge
 from heatsim.verification.refinement import grids, steps
 
 CAPACITY = 2e6  # rho c of all these scenarios, J/(m3 K)
+_SECTION = f"{CARSLAW_JAEGER}, section"
 
 
 def _slab(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndarray:
@@ -32,14 +33,10 @@ def _block(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndarray:
 
 
 PROBLEMS = (
-    VerificationProblem("mode-1d", f"{CARSLAW_JAEGER}, section 3.11", field_judge(_slab, 0.01), grids(1, 2, 4, 8)),
-    VerificationProblem(
-        "mode-2d", f"{CARSLAW_JAEGER}, sections 3.11 and 5.6", field_judge(_plate, 0.02), grids(1, 2, 4)
-    ),
-    VerificationProblem(
-        "mode-3d", f"{CARSLAW_JAEGER}, sections 3.11 and 5.6", field_judge(_block, 0.02), grids(1, 2, 3)
-    ),
-    VerificationProblem("unequal-cells", f"{CARSLAW_JAEGER}, section 3.11", field_judge(_slab, 0.05), grids(1, 2, 4)),
+    VerificationProblem("mode-1d", f"{_SECTION} 3.11", field_judge(_slab, 0.01), grids(1, 2, 4, 8)),
+    VerificationProblem("mode-2d", f"{_SECTION}s 3.11 and 5.6", field_judge(_plate, 0.02), grids(1, 2, 4)),
+    VerificationProblem("mode-3d", f"{_SECTION}s 3.11 and 5.6", field_judge(_block, 0.02), grids(1, 2, 3)),
+    VerificationProblem("unequal-cells", f"{_SECTION} 3.11", field_judge(_slab, 0.05), grids(1, 2, 4)),
 )
 
 

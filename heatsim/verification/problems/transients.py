@@ -8,6 +8,8 @@ from heatsim.verification.exact import CARSLAW_JAEGER, INCROPERA, transient
 from heatsim.verification.judgement import VerificationProblem, field_judge
 from heatsim.verification.refinement import grids, steps
 
+_SECTION = f"{CARSLAW_JAEGER}, section"
+
 
 def _gaussian(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndarray:
     factors = (transient.spreading_gaussian(place, t, 0.01, k / 2e6) for place, k in ((x, 2.0), (y, 1.0), (z, 0.5)))
@@ -32,17 +34,11 @@ def _heated(x: np.ndarray, y: np.ndarray, z: np.ndarray, t: float) -> np.ndarray
 
 
 PROBLEMS = (
-    VerificationProblem("gaussian", f"{CARSLAW_JAEGER}, section 10.3", field_judge(_gaussian, 0.02), grids(1, 2, 3)),
-    VerificationProblem(
-        "semi-infinite-step", f"{CARSLAW_JAEGER}, section 2.4", field_judge(_step, 0.01), grids(1, 2, 4)
-    ),
-    VerificationProblem(
-        "semi-infinite-flux", f"{CARSLAW_JAEGER}, section 2.9", field_judge(_flux, 0.01), grids(1, 2, 4)
-    ),
-    VerificationProblem(
-        "semi-infinite-convection", f"{CARSLAW_JAEGER}, section 2.7", field_judge(_convection, 0.01), grids(1, 2, 4)
-    ),
-    VerificationProblem("heated-slab", f"{CARSLAW_JAEGER}, section 3.14", field_judge(_heated, 0.01), grids(1, 2, 4)),
+    VerificationProblem("gaussian", f"{_SECTION} 10.3", field_judge(_gaussian, 0.02), grids(1, 2, 3)),
+    VerificationProblem("semi-infinite-step", f"{_SECTION} 2.4", field_judge(_step, 0.01), grids(1, 2, 4)),
+    VerificationProblem("semi-infinite-flux", f"{_SECTION} 2.9", field_judge(_flux, 0.01), grids(1, 2, 4)),
+    VerificationProblem("semi-infinite-convection", f"{_SECTION} 2.7", field_judge(_convection, 0.01), grids(1, 2, 4)),
+    VerificationProblem("heated-slab", f"{_SECTION} 3.14", field_judge(_heated, 0.01), grids(1, 2, 4)),
 )
 
 

@@ -1,9 +1,10 @@
 """Explicit steps of temperature-dependent materials: k(T), C(T), latent heat, radiation.
 
-From host to kernel: `material` (curves) -> `tables` (lines over the enthalpy) -> `coefficients` (faces, cell classes)
--> `kernel_arguments` (flat arrays). `cell` is the physics, `surface_balance` that of boundary faces. The two steppers,
-`cpu.stepper` and `cuda.stepper`, give the same bits; their field stores the enthalpy, from which `temperatures` finds
-the temperature. `time_step_limit` has the stable step, `linearised` the operator for implicit solves.
+From host to kernel: `material` (curves) -> `lookup_tables` (lines over the enthalpy) -> `coefficients` (faces, cell
+classes) -> `kernel_arguments` (flat arrays). `cell` is the physics, `surface_balance` that of boundary faces. The two
+steppers, `cpu.stepper` and `cuda.stepper`, give the same bits; their field stores the enthalpy, from which
+`temperatures` finds the temperature. `time_step_limit` has the stable step, `linearised` the operator for implicit
+solves.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a kernel for temperature-dependent problems is given: coefficients, and the forcing of each step.
 
-The state is u = (H - H_ref) / C_ref, K (see `tables`). Between cells of one material heat flows down the slope of
+The state is u = (H - H_ref) / C_ref, K: see `lookup_tables`. Between cells of one material heat flows down the slope of
 Kirchhoff's potential, which is exact for steady flow whatever k(T), and right where a cell melts: the whole difference
 from a cell at the melting point then lies in its neighbour's phase, as it should, while means of the two k would mix
 in the other phase.
@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables
 from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
-from heatsim_kernels.enthalpy.tables import EnthalpyTables
 from heatsim_kernels.stencil.coefficients import FACES, AmbientFaces, StencilCoefficients, table_rows
 
 if TYPE_CHECKING:

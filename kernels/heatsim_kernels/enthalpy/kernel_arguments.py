@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,26 +14,12 @@ from heatsim_kernels.stencil.coefficients import Forcing
 FACTOR_TOLERANCE = 1e-5  # see `cell.Boundary faces`; Newton's last step squares it
 
 
-class LookUpNumbers(NamedTuple):
-    """How to look u up, in the field's precision: see `cell.EnthalpyMedium`, whose first fields these are."""
-
-    scale: float
-    shift: float
-    t_scale: float
-    t_shift: float
-    last: float
-    zero: float
-    half: float
-    one: float
-    four: float
-
-
-def look_up_numbers(coefficients: NonlinearCoefficients, dtype: np.dtype) -> LookUpNumbers:
-    """The numbers of a look-up."""
+def look_up_numbers(coefficients: NonlinearCoefficients, dtype: np.dtype) -> tuple[Any, ...]:
+    """How to look u up, in the field's precision: the fields of `cell.EnthalpyMedium` from `scale` to `four`."""
     tables = coefficients.tables
     in_u = 1 / tables.width, 1 - tables.low / tables.width
     in_t = 1 / tables.step, 1 - tables.coldest / tables.step
-    return LookUpNumbers(*map(dtype.type, (*in_u, *in_t, tables.segments - 1, 0, 0.5, 1, 4)))
+    return tuple(map(dtype.type, (*in_u, *in_t, tables.segments - 1, 0, 0.5, 1, 4)))
 
 
 def face_numbers(coefficients: NonlinearCoefficients, dt: float, dtype: np.dtype) -> np.ndarray:
@@ -102,7 +88,8 @@ def medium_of(coefficients: NonlinearCoefficients, dt: float, dtype: np.dtype) -
     pieces = coefficients.tables.pieces
     given = np.zeros(1, dtype) if pieces is None else pieces.astype(dtype).reshape(-1)
     flat = potentials, temperatures, resistivities, coefficients.tables.segments, given, int(pieces is not None)
-    return EnthalpyMedium(*look_up_numbers(coefficients, dtype), *flat, *faces, *flags, class_ids)
+    numbers = (*look_up_numbers(coefficients, dtype), *flat, *faces, *flags, class_ids)
+    return EnthalpyMedium(*numbers)
 
 
 def make_boundary(coefficients: NonlinearCoefficients, values: np.ndarray, dtype: np.dtype) -> EnthalpyBoundary:

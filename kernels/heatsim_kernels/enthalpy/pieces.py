@@ -2,15 +2,14 @@
 
     phi(u) = a + d (b + d (c + d e)),   d = u - knot,   of the last of PIECES knots that is not above u
 
-The table of straight lines (`tables`) takes some thousand segments for smooth curves, and a look-up two gathers. Most
-materials need no more than PIECES cubics: one where k is linear in T and the heat capacity constant, one more at each
-knot of a table and at solidus and liquidus, a few for a curve. Sixteen numbers are one or two vector registers of a
-CPU, and lie in different banks of the shared memory of a GPU.
+The table of straight lines (`lookup_tables`) takes some thousand segments for smooth curves, and a look-up two
+gathers. Most materials need no more than PIECES cubics: one where k is linear in T and the heat capacity constant, one
+more at each knot of a table and at solidus and liquidus, a few for a curve. Sixteen numbers are one or two vector
+registers of a CPU, and lie in different banks of the shared memory of a GPU.
 
 Pieces are as long as a tolerance on the slope allows, which is the conductivity over the heat capacity, from the lowest
-knot upwards. Each goes through the exact potential at its
-ends and at two states between, so phi is continuous to rounding. A material that needs more pieces than there are has
-none.
+knot upwards. Each goes through the exact potential at its ends and at two states between, so phi is continuous to
+rounding. A material that needs more pieces than there are has none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The temperatures of a field that stores the enthalpy u (see `tables`), as a `field.Temperatures`."""
+"""The temperatures of a field that stores the enthalpy u (see `lookup_tables`), as a `field.Temperatures`."""
 
 from __future__ import annotations
 

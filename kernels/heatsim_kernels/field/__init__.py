@@ -1,13 +1,15 @@
 """The field of a run, on the CPU or on a GPU: how it is set, read and summed up, whatever advances it.
 
-`Field` is the one interface; `cpu.field.CpuField` and `cuda.field.CudaField` implement it. A field stores either the
-temperature offsets themselves or another quantity, such as an enthalpy, from which they follow (`Temperatures`). It
-knows nothing of heat conduction: steppers (`stencil`, `enthalpy`) and solvers (`multigrid`) hold a field and change it.
+`Field` is the one interface; `cpu.field.CpuField` and `cuda.field.CudaField` implement it, and `StoredField` is what
+they share. A field stores either the temperature offsets themselves or another quantity, such as an enthalpy, from
+which they follow (`Temperatures`). It knows nothing of heat conduction: steppers (`stencil`, `enthalpy`) and solvers
+(`multigrid`) hold a field and change it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
     from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
     from heatsim_kernels.field.time_statistics import StatisticsRequest
+
+Values = TypeVar("Values")  # an array where the field lies: of NumPy, or an `Array` on the GPU
+Taken = TypeVar("Taken", contravariant=True)  # the same, of what only takes such arrays
 
 
 class FieldCells(Protocol):
@@ -167,3 +172,99 @@ class DirectTemperatures:
     def fill(self, state: Any, offsets: Any) -> None:
         """Never asked for: see `direct`."""
         raise NotImplementedError("stored offsets need no other array")
+
+
+class TimeStatistics(Protocol[Taken]):
+    """Statistics over time, where the field lies: see `time_statistics`."""
+
+    def sample(self, u: Taken, elapsed: float) -> None:
+        """Bring the statistics up to date with the offsets u, flat, `elapsed` s after the last sample."""
+
+    def fields(self) -> dict[str, np.ndarray]:
+        """The statistics by name, on the host."""
+
+
+class StoredField(ABC, Generic[Values]):
+    """What a `Field` does alike on the CPU and on a GPU. Steps write `next` and call `swap`; `next` takes memory from
+    its first use on."""
+
+    def __init__(
+        self,
+        cells: FieldCells,
+        dtype: np.dtype,
+        stored_dtype: np.dtype | None = None,
+        temperatures: Temperatures | None = None,
+    ) -> None:
+        """dtype: of the values handed out; stored_dtype: of those stored, `dtype` unless given; temperatures: how
+        offsets follow from the stored values, which are the offsets unless given."""
+        self.shape, self.dtype = cells.shape, np.dtype(dtype)
+        self._stored_dtype = self.dtype if stored_dtype is None else np.dtype(stored_dtype)
+        self._temperatures = temperatures or DirectTemperatures()
+        self._statistics: TimeStatistics[Values] | None = None
+        self.now: Values = self._room()
+        self._next: Values | None = None
+        self._keep(cells)
+
+    @abstractmethod
+    def _keep(self, cells: FieldCells) -> None:
+        """Bring to the device what is needed of the cells."""
+
+    @abstractmethod
+    def _room(self) -> Values:
+        """Memory for another field, flat, in the stored precision."""
+
+    @abstractmethod
+    def _begin_statistics(self, request: StatisticsRequest) -> TimeStatistics[Values]:
+        """Statistics that begin with the field as it is."""
+
+    @abstractmethod
+    def put_state(self, planes: Iterable[np.ndarray]) -> None:
+        """Set the stored values: see `Field`."""
+
+    @property
+    def next(self) -> Values:
+        """Room for the field after a step, flat."""
+        if self._next is None:
+            self._next = self._room()
+        return self._next
+
+    @next.setter
+    def next(self, array: Values) -> None:
+        self._next = array
+
+    def swap(self) -> None:
+        """Make the successor the field."""
+        self.now, self.next = self.next, self.now
+
+    def put(self, planes: Iterable[np.ndarray]) -> None:
+        """Set the field from planes of offsets: see `Field`."""
+        self.put_state(self._temperatures.state_planes(planes))
+
+    def out_of_range(self) -> Mapping[int, float]:
+        """Return the materials that left the range of their properties: see `Field`."""
+        return self._temperatures.out_of_range()
+
+    def track(self, request: StatisticsRequest) -> None:
+        """Keep statistics over time from now on."""
+        self._statistics = self._begin_statistics(request)
+
+    @property
+    def tracked(self) -> bool:
+        """Whether statistics are kept."""
+        return self._statistics is not None
+
+    def sample(self, elapsed: float) -> None:
+        """Bring the statistics up to date: see `Field`. Returns at once on a GPU."""
+        if self._statistics is not None:
+            self._statistics.sample(self._offsets(), elapsed)
+
+    def statistics(self) -> dict[str, np.ndarray]:
+        """Return the statistics by name: see `Field`."""
+        return {} if self._statistics is None else self._statistics.fields()
+
+    def _offsets(self) -> Values:
+        """The offsets in the stored precision, flat; if they are not what is stored, in the room of `next`."""
+        if self._temperatures.direct:
+            return self.now
+        self._temperatures.fill(self.now, self.next)
+        return self.next

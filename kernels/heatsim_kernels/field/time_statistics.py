@@ -58,21 +58,21 @@ _time_above = inlined(time_above)
 
 
 class CpuTimeStatistics:
-    """Statistics that begin with `field`, (nz, ny, nx), at the time 0."""
+    """Statistics that begin with `u`, flat, a field of `shape`, at the time 0."""
 
-    def __init__(self, field: np.ndarray, wanted: StatisticsRequest) -> None:
-        self._shape, self._wanted, flat = field.shape, wanted, field.reshape(-1)
+    def __init__(self, u: np.ndarray, shape: tuple[int, int, int], wanted: StatisticsRequest) -> None:
+        self._shape, self._wanted = shape, wanted
         times, coolings = wanted.above is not None, wanted.crossing is not None
-        self._last = flat.copy() if times or coolings else None
-        self._peak = flat.copy() if wanted.peak else None
-        self._time = np.zeros(flat.size, TIME) if times else None
-        self._cooling = np.full(flat.size, np.nan, field.dtype) if coolings else None
+        self._last = u.copy() if times or coolings else None
+        self._peak = u.copy() if wanted.peak else None
+        self._time = np.zeros(u.size, TIME) if times else None
+        self._cooling = np.full(u.size, np.nan, u.dtype) if coolings else None
 
-    def sample(self, field: np.ndarray, elapsed: float) -> None:
+    def sample(self, u: np.ndarray, elapsed: float) -> None:
         """Bring the statistics up to date with the field, `elapsed` s after the last sample."""
         numbers = float(self._wanted.above or 0.0), float(self._wanted.crossing or 0.0), float(elapsed)
-        with limited(threads_for(field.size)):
-            _sample(field.reshape(-1), self._last, self._peak, self._time, self._cooling, *numbers)
+        with limited(threads_for(u.size)):
+            _sample(u, self._last, self._peak, self._time, self._cooling, *numbers)
 
     def fields(self) -> dict[str, np.ndarray]:
         """The statistics, (nz, ny, nx): `peak_temperature`, `time_above` (s) and `cooling_rate` (a second, positive

@@ -7,5 +7,5 @@
 - `cell`, `galerkin`: what is computed of a cell, once for all devices
 - `cpu.operations`: the kernels on the CPU; a module of the same functions is all that another device needs.
   `cpu.sweeps` passes over a level, `cpu.transfers` goes from one level to the next
-- `cuda.operations`: the same on a GPU (`cuda.sweeps`, `cuda.gradient_passes`), on fields (`cuda.field`) that stay there
+- `cuda.operations`: the same on a GPU (`cuda.sweeps`, `cuda.gradient_passes`), on `cuda.values`, which stay there
 """

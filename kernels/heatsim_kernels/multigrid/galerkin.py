@@ -96,7 +96,7 @@ def build(
     return found[0], found[1]
 
 
-class _Places(NamedTuple):
+class _CellPlaces(NamedTuple):
     moved: Callable[..., Any]
     flat: Callable[..., Any]
     slot: Callable[..., Any]
@@ -137,7 +137,7 @@ def _places(inlined):
             return j, t, i
         return j, i, t
 
-    return _Places(moved, flat, slot, turned)
+    return _CellPlaces(moved, flat, slot, turned)
 
 
 def _build_between(read, places, faces):

@@ -53,6 +53,12 @@ class Coarsening(NamedTuple):
         return _with(self.fine, self.axis, self.fine[self.axis] - self.between)
 
     @property
+    def coarse_conductances(self) -> tuple[int, int, int, int]:
+        """Shape of the conductances of the coarse grid: LATER a cell, those of a row side by side."""
+        nz, ny, nx = self.coarse
+        return nz, ny, LATER, nx
+
+    @property
     def weights(self) -> Shape:
         """Shape of the F cells: of the weights that interpolate them."""
         return _with(self.fine, self.axis, self.between)
@@ -164,7 +170,7 @@ class Hierarchy:
         shape, g = level.shape, level.g
         for axis in axes:
             step = coarsening(shape, axis, periodic[2 - axis])
-            weights, coarse = kernels.field(step.weights), kernels.conductances(step.coarse)
+            weights, coarse = kernels.field(step.weights), kernels.field(step.coarse_conductances)
             kernels.interpolation(step, g, weights)
             kernels.galerkin(step, g, weights, coarse)
             level.steps.append((step, weights, None if axis == axes[-1] else kernels.field(step.coarse)))

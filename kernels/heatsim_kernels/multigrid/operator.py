@@ -119,9 +119,6 @@ class MultigridKernels(Protocol):
     def field(self, shape: tuple[int, ...], dtype: Any = ..., /) -> Any:
         """A field of zeros."""
 
-    def conductances(self, shape: tuple[int, int, int], /) -> Any:
-        """Room for the 13 conductances a cell of a coarse level, zero."""
-
     def single(self, values: Any, /) -> Any:
         """The values in float32 on the device."""
 

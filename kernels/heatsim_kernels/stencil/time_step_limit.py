@@ -10,7 +10,7 @@ import numpy as np
 from heatsim_kernels.stencil.coefficients import StencilCoefficients
 
 
-class _Places(NamedTuple):
+class _AxisCells(NamedTuple):
     """Cells along an axis: its first or its last, or those between; lower, upper: whether a boundary is beside them."""
 
     cells: slice
@@ -31,16 +31,16 @@ def stable_step(coefficients: StencilCoefficients, boundary_a: np.ndarray) -> fl
     return 1.0 / fastest if fastest > 0 else float("inf")
 
 
-def _places(n: int, wraps: bool) -> list[_Places]:
+def _places(n: int, wraps: bool) -> list[_AxisCells]:
     if wraps:
-        return [_Places(slice(0, n), False, False)]
+        return [_AxisCells(slice(0, n), False, False)]
     if n == 1:
-        return [_Places(slice(0, 1), True, True)]
-    ends = [_Places(slice(0, 1), True, False), _Places(slice(n - 1, n), False, True)]
-    return ends if n == 2 else [*ends, _Places(slice(1, n - 1), False, False)]
+        return [_AxisCells(slice(0, 1), True, True)]
+    ends = [_AxisCells(slice(0, 1), True, False), _AxisCells(slice(n - 1, n), False, True)]
+    return ends if n == 2 else [*ends, _AxisCells(slice(1, n - 1), False, False)]
 
 
-def _fastest_rate(coefficients: StencilCoefficients, boundary_a: np.ndarray, places: tuple[_Places, ...]) -> float:
+def _fastest_rate(coefficients: StencilCoefficients, boundary_a: np.ndarray, places: tuple[_AxisCells, ...]) -> float:
     """The largest sum of exchange rates of the cells at places along z, y, x, 1/s."""
     box = tuple(each.cells for each in places)
     _, ny, nx = coefficients.shape

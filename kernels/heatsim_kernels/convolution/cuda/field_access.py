@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int64, uint64
+from numba import int64, types, uint64
 
 from heatsim_kernels.convolution import edges
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined, intrinsic
+from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.runtime.thread_blocks import blocks, first_cell
 
 Count = int | np.unsignedinteger[Any]
@@ -47,6 +48,10 @@ class ConvolutionVariant(NamedTuple):
     down: bool = False
 
 
+ThreadsOfBlock = Callable[[ConvolutionVariant], tuple[int, int]]
+BlocksOfGrid = Callable[[tuple[int, int, int], ConvolutionVariant], tuple[int, int, int]]
+
+
 class MaskKernel(NamedTuple):
     """A kernel of the ladder for masks along lines, or over planes.
 
@@ -55,9 +60,14 @@ class MaskKernel(NamedTuple):
     """
 
     mask: str
-    block: Callable[[ConvolutionVariant], tuple[int, int]]
-    grid: Callable[[tuple[int, int, int], ConvolutionVariant], tuple[int, int, int]]
+    block: ThreadsOfBlock
+    grid: BlocksOfGrid
     build: Callable[[ConvolutionVariant], Any]
+
+
+def launch_of_results(width: int, height: int) -> tuple[ThreadsOfBlock, BlocksOfGrid]:
+    """`block` and `grid` of a `MaskKernel` for planes whose blocks have a thread for each result of a tile."""
+    return lambda variant: (width, height), lambda shape, variant: tiles(shape, width, height)
 
 
 def tiles(shape: tuple[int, int, int], width: int, height: int) -> tuple[int, int, int]:
@@ -70,6 +80,19 @@ def first_element(geometry, width, height):
     """Column, row and plane where this block's tile begins, int64."""
     x, y, z = first_cell(geometry, width, height, 1)
     return int64(x), int64(y), int64(z)
+
+
+def result_of_thread(width: int, height: int):
+    """The device function place(geometry) for tiles of so many results, a thread each: column, row and plane of the
+    thread's result, int64, and whether there is such a result."""
+
+    @inlined
+    def place(geometry):
+        x, y, z = first_element(geometry, width, height)
+        x, y = x + int64(cuda.threadIdx.x), y + int64(cuda.threadIdx.y)
+        return x, y, z, x < int64(geometry.nx) and y < int64(geometry.ny)
+
+    return place
 
 
 def reader(edge: int, real):
@@ -164,6 +187,23 @@ def tile_of_thread(variant: ConvolutionVariant, halo: int):
     return length, size, step, within
 
 
+def sum_over_tile(variant: ConvolutionVariant, side: int):
+    """The device function weighted_sum(tile, x, y) for a mask in constant memory, and a shared tile with a halo and
+    rows of `side` elements: the result at column x and row y of those that the tile serves."""
+    real, height, width = getattr(types, variant.dtype), variant.height, variant.width
+    weight = weights_of(variant)
+
+    @inlined
+    def weighted_sum(tile, x, y):
+        total = real(0)
+        for j in range(height):
+            for k in range(width):
+                total = fma(weight(j * width + k), tile[uint64((y + j) * side + x + k)], total)
+        return total
+
+    return weighted_sum
+
+
 # A mask in constant memory. Numba's own constant arrays are open to the compiler, which writes the weights of an
 # unrolled loop into the instructions and leaves constant memory empty. Here the memory is declared as what other code
 # may write to, as a `__constant__` array of CUDA C++ that `cudaMemcpyToSymbol` fills, so its weights are read from
@@ -180,7 +220,7 @@ def weights_of(variant: ConvolutionVariant):
         return lambda k: values[k]
 
     from llvmlite import ir
-    from numba import from_dtype, types
+    from numba import from_dtype
 
     real = from_dtype(values.dtype)
 

@@ -23,21 +23,11 @@ as there are channels. Source: Kirk and Hwu, Programming Massively Parallel Proc
 
 from __future__ import annotations
 
-from numba import int64, types, uint64
+from numba import types, uint64
 
-from heatsim_kernels.convolution.cuda.field_access import (
-    ConvolutionVariant,
-    MaskKernel,
-    element,
-    first_element,
-    line_grid,
-    line_of_thread,
-    line_threads,
-    plane_reader,
-    reader,
-    tiles,
-)
-from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
+from heatsim_kernels.convolution.cuda import field_access
+from heatsim_kernels.convolution.cuda.field_access import ConvolutionVariant, MaskKernel
+from heatsim_kernels.runtime.cuda.api import SIMULATED
 from heatsim_kernels.runtime.fma import fma
 
 BLOCK = (4, 2) if SIMULATED else (32, 8)
@@ -46,7 +36,7 @@ BLOCK = (4, 2) if SIMULATED else (32, 8)
 def build_lines(variant: ConvolutionVariant):
     """The kernel `basic(u, v, geometry, mask)`; all arrays are flat."""
     real, half, width = getattr(types, variant.dtype), variant.width // 2, variant.width
-    read, place = reader(variant.edge, real), line_of_thread(variant)
+    read, place = field_access.reader(variant.edge, real), field_access.line_of_thread(variant)
 
     def basic(u, v, geometry, mask):
         start, stride, n, i, exists = place(geometry)
@@ -59,35 +49,24 @@ def build_lines(variant: ConvolutionVariant):
     return basic
 
 
-def plane_block(variant: ConvolutionVariant) -> tuple[int, int]:
-    """Threads of a block along x and y."""
-    return BLOCK
-
-
-def plane_grid(shape: tuple[int, int, int], variant: ConvolutionVariant) -> tuple[int, int, int]:
-    """A block for each tile of results."""
-    return tiles(shape, *BLOCK)
-
-
 def build_planes(variant: ConvolutionVariant):
     """The kernel `basic(u, v, geometry, mask)`; all arrays are flat."""
     real, height, width = getattr(types, variant.dtype), variant.height, variant.width
     above, left = height // 2, width // 2
-    read, (columns, rows) = plane_reader(variant.edge, real), BLOCK
+    read, place = field_access.plane_reader(variant.edge, real), field_access.result_of_thread(*BLOCK)
 
     def basic(u, v, geometry, mask):
-        x, y, z = first_element(geometry, columns, rows)
-        x, y = x + int64(cuda.threadIdx.x), y + int64(cuda.threadIdx.y)
-        if x < int64(geometry.nx) and y < int64(geometry.ny):
+        x, y, z, exists = place(geometry)
+        if exists:
             total = real(0)
             for j in range(height):
                 for k in range(width):
                     value = read(u, geometry, z, y + j - above, x + k - left)
                     total = fma(mask[uint64(j * width + k)], value, total)
-            v[uint64(element(geometry, z, y, x))] = total
+            v[uint64(field_access.element(geometry, z, y, x))] = total
 
     return basic
 
 
-LINES = MaskKernel("argument", line_threads, line_grid, build_lines)
-PLANES = MaskKernel("argument", plane_block, plane_grid, build_planes)
+LINES = MaskKernel("argument", field_access.line_threads, field_access.line_grid, build_lines)
+PLANES = MaskKernel("argument", *field_access.launch_of_results(*BLOCK), build_planes)

@@ -30,20 +30,8 @@ from __future__ import annotations
 
 from numba import int64, types, uint64
 
-from heatsim_kernels.convolution.cuda.field_access import (
-    ConvolutionVariant,
-    MaskKernel,
-    element,
-    first_element,
-    line_grid,
-    line_of_thread,
-    line_threads,
-    plane_reader,
-    reader,
-    tile_of_thread,
-    tiles,
-    weights_of,
-)
+from heatsim_kernels.convolution.cuda import field_access
+from heatsim_kernels.convolution.cuda.field_access import ConvolutionVariant, MaskKernel
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
 from heatsim_kernels.runtime.fma import fma
 
@@ -53,9 +41,9 @@ BLOCK = (4, 3) if SIMULATED else (32, 32)
 def build_lines(variant: ConvolutionVariant):
     """The kernel `cached(u, v, geometry)`; arrays are flat."""
     real, half, width = getattr(types, variant.dtype), variant.width // 2, variant.width
-    read, place = reader(variant.edge, real), line_of_thread(variant)
-    length, size, step, within = tile_of_thread(variant, 0)
-    weight = weights_of(variant)
+    read, place = field_access.reader(variant.edge, real), field_access.line_of_thread(variant)
+    length, size, step, within = field_access.tile_of_thread(variant, 0)
+    weight = field_access.weights_of(variant)
 
     def cached(u, v, geometry):
         tile = cuda.shared.array(size, real)
@@ -77,31 +65,21 @@ def build_lines(variant: ConvolutionVariant):
     return cached
 
 
-def plane_block(variant: ConvolutionVariant) -> tuple[int, int]:
-    """Threads of a block along x and y: the tile."""
-    return BLOCK
-
-
-def plane_grid(shape: tuple[int, int, int], variant: ConvolutionVariant) -> tuple[int, int, int]:
-    """A block for each tile."""
-    return tiles(shape, *BLOCK)
-
-
 def build_planes(variant: ConvolutionVariant):
     """The kernel `cached(u, v, geometry)`; arrays are flat."""
     real, height, width = getattr(types, variant.dtype), variant.height, variant.width
     above, left, (columns, rows) = height // 2, width // 2, BLOCK
-    read, size = plane_reader(variant.edge, real), columns * rows
-    weight = weights_of(variant)
+    read, place = field_access.plane_reader(variant.edge, real), field_access.result_of_thread(*BLOCK)
+    size = columns * rows
+    weight = field_access.weights_of(variant)
 
     def cached(u, v, geometry):
         tile = cuda.shared.array(size, real)
         tx, ty = int64(cuda.threadIdx.x), int64(cuda.threadIdx.y)
-        x, y, z = first_element(geometry, columns, rows)
-        x, y = x + tx, y + ty
+        x, y, z, exists = place(geometry)
         tile[uint64(ty * columns + tx)] = read(u, geometry, z, y, x)
         cuda.syncthreads()  # the tile is read by threads that did not write it; it is filled once, so this is enough
-        if x < int64(geometry.nx) and y < int64(geometry.ny):
+        if exists:
             total = real(0)
             for j in range(height):
                 row = ty + j - above
@@ -112,10 +90,10 @@ def build_planes(variant: ConvolutionVariant):
                     else:
                         value = read(u, geometry, z, y + j - above, x + k - left)
                     total = fma(weight(j * width + k), value, total)
-            v[uint64(element(geometry, z, y, x))] = total
+            v[uint64(field_access.element(geometry, z, y, x))] = total
 
     return cached
 
 
-LINES = MaskKernel("compiled in", line_threads, line_grid, build_lines)
-PLANES = MaskKernel("compiled in", plane_block, plane_grid, build_planes)
+LINES = MaskKernel("compiled in", field_access.line_threads, field_access.line_grid, build_lines)
+PLANES = MaskKernel("compiled in", *field_access.launch_of_results(*BLOCK), build_planes)

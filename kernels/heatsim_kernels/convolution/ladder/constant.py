@@ -22,30 +22,19 @@ Processors, convolution chapter (constant memory and caching).
 
 from __future__ import annotations
 
-from numba import int64, types, uint64
+from numba import types, uint64
 
-from heatsim_kernels.convolution.cuda.field_access import (
-    ConvolutionVariant,
-    MaskKernel,
-    element,
-    first_element,
-    line_grid,
-    line_of_thread,
-    line_threads,
-    plane_reader,
-    reader,
-    weights_of,
-)
-from heatsim_kernels.convolution.ladder.basic import BLOCK, plane_block, plane_grid
-from heatsim_kernels.runtime.cuda.api import cuda
+from heatsim_kernels.convolution.cuda import field_access
+from heatsim_kernels.convolution.cuda.field_access import ConvolutionVariant, MaskKernel
+from heatsim_kernels.convolution.ladder.basic import BLOCK
 from heatsim_kernels.runtime.fma import fma
 
 
 def build_lines(variant: ConvolutionVariant):
     """The kernel `constant(u, v, geometry)`; arrays are flat."""
     real, half, width = getattr(types, variant.dtype), variant.width // 2, variant.width
-    read, place = reader(variant.edge, real), line_of_thread(variant)
-    weight = weights_of(variant)
+    read, place = field_access.reader(variant.edge, real), field_access.line_of_thread(variant)
+    weight = field_access.weights_of(variant)
 
     def constant(u, v, geometry):
         start, stride, n, i, exists = place(geometry)
@@ -62,22 +51,20 @@ def build_planes(variant: ConvolutionVariant):
     """The kernel `constant(u, v, geometry)`; arrays are flat."""
     real, height, width = getattr(types, variant.dtype), variant.height, variant.width
     above, left = height // 2, width // 2
-    read, (columns, rows) = plane_reader(variant.edge, real), BLOCK
-    weight = weights_of(variant)
+    read, place = field_access.plane_reader(variant.edge, real), field_access.result_of_thread(*BLOCK)
+    weight = field_access.weights_of(variant)
 
     def constant(u, v, geometry):
-        x, y, z = first_element(geometry, columns, rows)
-        x, y = x + int64(cuda.threadIdx.x), y + int64(cuda.threadIdx.y)
-        if x < int64(geometry.nx) and y < int64(geometry.ny):
+        x, y, z, exists = place(geometry)
+        if exists:
             total = real(0)
             for j in range(height):
                 for k in range(width):
-                    value = read(u, geometry, z, y + j - above, x + k - left)
-                    total = fma(weight(j * width + k), value, total)
-            v[uint64(element(geometry, z, y, x))] = total
+                    total = fma(weight(j * width + k), read(u, geometry, z, y + j - above, x + k - left), total)
+            v[uint64(field_access.element(geometry, z, y, x))] = total
 
     return constant
 
 
-LINES = MaskKernel("compiled in", line_threads, line_grid, build_lines)
-PLANES = MaskKernel("compiled in", plane_block, plane_grid, build_planes)
+LINES = MaskKernel("compiled in", field_access.line_threads, field_access.line_grid, build_lines)
+PLANES = MaskKernel("compiled in", *field_access.launch_of_results(*BLOCK), build_planes)

@@ -15,29 +15,11 @@ from __future__ import annotations
 
 from numba import int64, types, uint64
 
-from heatsim_kernels.convolution.cuda.field_access import (
-    ConvolutionVariant,
-    MaskKernel,
-    element,
-    first_element,
-    plane_reader,
-    tiles,
-    weights_of,
-)
+from heatsim_kernels.convolution.cuda import field_access
+from heatsim_kernels.convolution.cuda.field_access import ConvolutionVariant, MaskKernel
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
-from heatsim_kernels.runtime.fma import fma
 
 BLOCK = (4, 2) if SIMULATED else (32, 16)
-
-
-def plane_block(variant: ConvolutionVariant) -> tuple[int, int]:
-    """Threads of a block along x and y: the output tile."""
-    return BLOCK
-
-
-def plane_grid(shape: tuple[int, int, int], variant: ConvolutionVariant) -> tuple[int, int, int]:
-    """A block for each output tile."""
-    return tiles(shape, *BLOCK)
 
 
 def build_planes(variant: ConvolutionVariant):
@@ -46,25 +28,21 @@ def build_planes(variant: ConvolutionVariant):
     above, left, (columns, rows) = height // 2, width // 2, BLOCK
     side, threads = columns + width - 1, columns * rows
     size = side * (rows + height - 1)
-    read = plane_reader(variant.edge, real)
-    weight = weights_of(variant)
+    read = field_access.plane_reader(variant.edge, real)
+    weighted_sum = field_access.sum_over_tile(variant, side)
 
     def output_tiled(u, v, geometry):
         tile = cuda.shared.array(size, real)
         tx, ty = int64(cuda.threadIdx.x), int64(cuda.threadIdx.y)
-        x, y, z = first_element(geometry, columns, rows)
+        x, y, z = field_access.first_element(geometry, columns, rows)
         for t in range(ty * columns + tx, size, threads):
             tile[uint64(t)] = read(u, geometry, z, y - above + t // side, x - left + t % side)
         cuda.syncthreads()  # the tile is read by threads that did not write it; it is filled once, so this is enough
         x, y = x + tx, y + ty
         if x < int64(geometry.nx) and y < int64(geometry.ny):
-            total = real(0)
-            for j in range(height):
-                for k in range(width):
-                    total = fma(weight(j * width + k), tile[uint64((ty + j) * side + tx + k)], total)
-            v[uint64(element(geometry, z, y, x))] = total
+            v[uint64(field_access.element(geometry, z, y, x))] = weighted_sum(tile, tx, ty)
 
     return output_tiled
 
 
-PLANES = MaskKernel("compiled in", plane_block, plane_grid, build_planes)
+PLANES = MaskKernel("compiled in", *field_access.launch_of_results(*BLOCK), build_planes)

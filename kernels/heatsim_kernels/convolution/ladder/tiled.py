@@ -33,20 +33,8 @@ from __future__ import annotations
 
 from numba import int64, types, uint64
 
-from heatsim_kernels.convolution.cuda.field_access import (
-    ConvolutionVariant,
-    MaskKernel,
-    element,
-    first_element,
-    line_grid,
-    line_of_thread,
-    line_threads,
-    plane_reader,
-    reader,
-    tile_of_thread,
-    tiles,
-    weights_of,
-)
+from heatsim_kernels.convolution.cuda import field_access
+from heatsim_kernels.convolution.cuda.field_access import ConvolutionVariant, MaskKernel
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
 from heatsim_kernels.runtime.fma import fma
 
@@ -56,9 +44,9 @@ TILE = 8 if SIMULATED else 32  # elements a side of the input tile, more than a 
 def build_lines(variant: ConvolutionVariant):
     """The kernel `tiled(u, v, geometry)`; arrays are flat."""
     real, half, width = getattr(types, variant.dtype), variant.width // 2, variant.width
-    read, place = reader(variant.edge, real), line_of_thread(variant)
-    length, size, step, within = tile_of_thread(variant, half)
-    weight = weights_of(variant)
+    read, place = field_access.reader(variant.edge, real), field_access.line_of_thread(variant)
+    length, size, step, within = field_access.tile_of_thread(variant, half)
+    weight = field_access.weights_of(variant)
 
     def tiled(u, v, geometry):
         tile = cuda.shared.array(size, real)
@@ -86,7 +74,7 @@ def plane_block(variant: ConvolutionVariant) -> tuple[int, int]:
 
 def plane_grid(shape: tuple[int, int, int], variant: ConvolutionVariant) -> tuple[int, int, int]:
     """A block for each output tile."""
-    return tiles(shape, TILE + 1 - variant.width, TILE + 1 - variant.height)
+    return field_access.tiles(shape, TILE + 1 - variant.width, TILE + 1 - variant.height)
 
 
 def build_planes(variant: ConvolutionVariant):
@@ -94,25 +82,20 @@ def build_planes(variant: ConvolutionVariant):
     real, height, width = getattr(types, variant.dtype), variant.height, variant.width
     above, left, side = height // 2, width // 2, TILE
     columns, rows, size = TILE + 1 - width, TILE + 1 - height, TILE * TILE
-    read = plane_reader(variant.edge, real)
-    weight = weights_of(variant)
+    read, place = field_access.plane_reader(variant.edge, real), field_access.result_of_thread(columns, rows)
+    weighted_sum = field_access.sum_over_tile(variant, side)
 
     def tiled(u, v, geometry):
         tile = cuda.shared.array(size, real)
         tx, ty = int64(cuda.threadIdx.x), int64(cuda.threadIdx.y)
-        x, y, z = first_element(geometry, columns, rows)
-        x, y = x + tx, y + ty
+        x, y, z, exists = place(geometry)
         tile[uint64(ty * side + tx)] = read(u, geometry, z, y - above, x - left)
         cuda.syncthreads()  # the tile is read by threads that did not write it; it is filled once, so this is enough
-        if tx < columns and ty < rows and x < int64(geometry.nx) and y < int64(geometry.ny):
-            total = real(0)
-            for j in range(height):
-                for k in range(width):
-                    total = fma(weight(j * width + k), tile[uint64((ty + j) * side + tx + k)], total)
-            v[uint64(element(geometry, z, y, x))] = total
+        if tx < columns and ty < rows and exists:
+            v[uint64(field_access.element(geometry, z, y, x))] = weighted_sum(tile, tx, ty)
 
     return tiled
 
 
-LINES = MaskKernel("compiled in", line_threads, line_grid, build_lines)
+LINES = MaskKernel("compiled in", field_access.line_threads, field_access.line_grid, build_lines)
 PLANES = MaskKernel("compiled in", plane_block, plane_grid, build_planes)

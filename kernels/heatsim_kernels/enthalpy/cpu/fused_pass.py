@@ -25,46 +25,30 @@ from heatsim_kernels.runtime.cpu.compilation import called, inlined, parallel_ji
 from heatsim_kernels.runtime.cpu.pointers import load, pointer, row_pointer, shifted, store, widest_vectors
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil.ambient_faces import BLOCKS
-from heatsim_kernels.stencil.cpu.boundary_faces import (
-    X_MAX,
-    X_MIN,
-    Y_MAX,
-    Y_MIN,
-    Z_MAX,
-    Z_MIN,
-    CpuBoundaryFaces,
-    RowLedger,
-    face_at,
-    ghost_cell,
-    ghost_row,
-)
+from heatsim_kernels.stencil.cpu.boundary_faces import X_MAX, X_MIN, Y_MAX, Y_MIN, Z_MAX, Z_MIN, face_at, ghost_cell
 from heatsim_kernels.stencil.cpu.class_runs import MIXED
 from heatsim_kernels.stencil.cpu.fused_pass import (
     SCRATCH_ROWS,
-    CpuSources,
-    CpuStages,
-    CpuTile,
     RowRun,
     copy_row,
+    input_pointers,
+    inputs_of_step,
     keep_second,
+    ledger_of_row,
+    pass_of,
     prefetch_later_rows,
+    rows_of_level,
+    rows_read,
+    rows_with_ghosts,
     stage_operands,
+    tile_of,
+    widened_tile,
 )
-from heatsim_kernels.stencil.cpu.row_places import (
-    PlaneRing,
-    place_of,
-    row_in_ring,
-    rows_in_field,
-    rows_in_ring,
-    turned,
-    widened,
-)
+from heatsim_kernels.stencil.cpu.row_places import PlaneRing, place_of, row_in_ring, rows_in_ring, turned
 from heatsim_kernels.stencil.cpu.row_vectors import row_of_potentials, uniform_row_of_potentials
 from heatsim_kernels.stencil.cpu.rows import (
-    CpuExchange,
-    NeighbourRows,
+    RowOperands,
     RowSources,
-    StageOperands,
     advance_row,
     begin_cell,
     class_of,
@@ -72,6 +56,7 @@ from heatsim_kernels.stencil.cpu.rows import (
     first_beyond,
     new_value,
     redo_odd_cells,
+    run_at,
     table_entry,
 )
 
@@ -100,30 +85,21 @@ def advance(
     """
     threads, count, passes = scratch.shape[0], tiles.shape[0], -(-steps // fused)
     for number in range(passes):
-        first, end = steps * number // passes, steps * (number + 1) // passes
-        old, new = (u, v) if number % 2 == 0 else (v, u)
+        first, end, old, new = pass_of(number, passes, steps, u, v)
         if ambient_faces.cells.size:
-            share = stages.shares[min(first, stages.rows - 1)]
             for index in prange(BLOCKS):
                 block = np.int64(index)  # prange counts in unsigned numbers
+                share = stages.shares[min(first, stages.rows - 1)]
                 _enter_ambient_heat(block, pointer(old), ambient_faces, share, pointed(m), capacity, ambient_heat)
         for index in prange(threads):
             thread = np.int64(index)
             medium = pointed(m)
-            runs = pointer(e.starts), pointer(e.ends), pointer(e.run_classes), pointer(e.odd_starts), pointer(e.odd)
-            exchange = CpuExchange(e.rx, e.ry, e.rz, pointer(e.rates), pointer(e.classes), *runs, e.class_count)
-            sources = CpuSources(pointer(s.table), s.table_rows, s.dt, pointer(s.field), pointer(s.gain), s.gain_rows)
-            tables = pointer(b.offsets), pointer(b.closed), pointer(b.weights)
-            boundary = CpuBoundaryFaces(pointer(b.a), pointer(b.b), b.rows, b.size, b.per_cell, *tables, b.class_count)
-            fields = pointer(stages.before), pointer(stages.start), pointer(stages.one), pointer(stages.second)
-            numbers, shares = pointer(stages.numbers), pointer(stages.shares)
-            made_of = CpuStages(*fields, numbers, shares, stages.rows, stages.of_two)
+            exchange, sources, boundary, made_of = input_pointers(e, s, b, stages)
             beside = InterfaceRows(pointer(interface.cells), pointer(interface.starts), interface.rows)
             given, flow = (exchange, sources, boundary), pointer(flows)
             source, target, own = pointer(old), pointer(new), row_pointer(scratch, thread)
             for t in range(thread * count // threads, (thread + 1) * count // threads):
-                z0, z1, y0, y1, x0, x1 = tiles[t, 0], tiles[t, 1], tiles[t, 2], tiles[t, 3], tiles[t, 4], tiles[t, 5]
-                tile = CpuTile(z0, z1, y0, y1, x0, x1, tiles[t, 6])
+                tile = tile_of(tiles, t)
                 _advance_tile(
                     source, target, tile, first, end - first, grid, buffers, own, *given, flow, made_of, medium, beside
                 )
@@ -158,18 +134,14 @@ def _advance_tile(
     """Take `steps` time steps of a tile, a few rows of a plane at a time, level by level; level 0 looks up
     potentials."""
     widest_vectors()
-    z0, z1 = widened(tile.z0, tile.z1, steps, grid.nz, grid.wrap_z)
-    y0, y1 = widened(tile.y0, tile.y1, steps, grid.ny, grid.wrap_y)
-    x0, x1 = widened(tile.x0, tile.x1, -(-steps // buffers.per_line) * buffers.per_line, grid.nx, False)
+    z0, z1, y0, y1, x0, x1 = widened_tile(tile, steps, buffers, grid)
     height = y1 - y0
     slots, pitch = 2 * height + buffers.rows, 2 * buffers.pitch  # a row of a ring: states, then potentials
     for top in range(z0, z1 + steps):
         for y in range(y0, y1, buffers.rows):
             for level in range(steps + 1):
                 z = top - level
-                first_z, end_z = widened(tile.z0, tile.z1, steps - level, grid.nz, grid.wrap_z)
-                first_y, end_y = widened(tile.y0, tile.y1, steps - level, grid.ny, grid.wrap_y)
-                first_y, end_y = max(first_y, y), min(end_y, y + buffers.rows)
+                first_z, end_z, first_y, end_y = rows_of_level(tile, steps - level, y, buffers, grid)
                 if first_z <= z < end_z and first_y < end_y:
                     first_x, end_x = (tile.x0, tile.x1) if level == steps else (x0, x1)
                     slot = ((z - z0) * height + first_y - y0) % slots
@@ -216,9 +188,7 @@ def look_up_row(out, u, n, classes, exchange, row, x, per_line, medium):
     """Look up the potentials of n cells of a row. row, x: see `rows.advance_row`. `out` has room for whole vectors."""
     end, run = 0, first_beyond(exchange.ends, exchange.starts, row, x)
     while end < n:
-        first, end = end, min(n, table_entry(exchange.ends, run, x + n) - x)
-        cell_class = table_entry(exchange.run_classes, run, 0)
-        run += 1
+        first, (end, cell_class), run = end, run_at(exchange, run, n, x), run + 1
         if cell_class == MIXED:
             for i in range(first, end):
                 store(out, i, phi_of(load(u, i), np.int64(load(medium.material, class_of(classes, i))), medium))
@@ -247,22 +217,19 @@ def _advance_rows(
 ):  # fmt: skip
     """Take one time step of a run of rows, the first of which is in slot `slot` of the rings."""
     from_field, to_field = run.level == 0, run.level == run.last
-    table = shifted(sources.table, min(run.step, sources.table_rows - 1) * exchange.class_count)
-    gain = sources.gain[min(run.step, sources.gain_rows - 1)]
-    share = stages.shares[min(run.step, stages.rows - 1)]
+    table, gain, share = inputs_of_step(run.step, exchange, sources, stages)
     above = _next_ring(below)
     n = run.x1 - run.x0
     in_scratch = to_field and (buffers.stream or stages.before is not None)
     spare = sources.field is None and (in_scratch or not to_field)  # the row has room behind it in scratch
     room = -(-n // buffers.per_line) * buffers.per_line if spare else n
-    own, end = tile.x0 - run.x0, tile.x1 - run.x0  # the cells of a row that this tile owns; their heat is counted
+    own, end = tile.x0 - run.x0, tile.x1 - run.x0  # the cells of a row that this tile owns
     for y in range(run.y0, run.y1):
         place = place_of(run.z, y, run.x0, grid)
         row = place.z * grid.ny + place.y
-        in_tile = tile.z0 <= run.z < tile.z1 and tile.y0 <= y < tile.y1
-        ledger = RowLedger(shifted(flows, (tile.block * grid.nz + place.z) * 6), share, own, end if in_tile else own)
+        in_tile, ledger = ledger_of_row(flows, share, tile, run, y, place, grid)
         classes = shifted(exchange.classes, place.c)
-        states = rows_in_field(u, place) if from_field else rows_in_ring(below, slot)
+        states = rows_read(u, place, from_field, below, slot)
         potentials = rows_in_ring(_potentials(below, buffers), slot)
         potentials, low, high = _with_ghosts(
             potentials, states.c, classes, place, run, grid, buffers, scratch, boundary, ledger, medium
@@ -309,7 +276,7 @@ def _advance_row(
         starts = operands.before, operands.start, operands.one, operands.numbers
         _redo_interface_cells(out, *given, *starts, medium, interface)
     else:
-        two_terms = StageOperands(operands.before, None, None, operands.numbers)
+        two_terms = RowOperands(operands.before, None, None, operands.numbers)
         advance_row(out, n, room, low, high, potentials, base, classes, exchange, row, x, sources, two_terms)
         _redo_interface_cells(out, *given, operands.before, None, None, operands.numbers, medium, interface)
 
@@ -338,9 +305,7 @@ def _advance_runs(
     c[-1], c[n] = low, high  # in the room between the rows of a ring
     end, run = 0, first_beyond(exchange.ends, exchange.starts, row, x)
     while end < n:
-        first, end = end, min(n, table_entry(exchange.ends, run, x + n) - x)
-        cell_class = table_entry(exchange.run_classes, run, 0)
-        run += 1
+        first, (end, cell_class), run = end, run_at(exchange, run, n, x), run + 1
         if cell_class == MIXED:
             for i in range(first, end):
                 store(out, i, new_value(i, load(c, i - 1), load(c, i + 1), class_of(classes, i), given))
@@ -412,38 +377,29 @@ def _add_face(value, u, potential, u1, potential1, cell_class, face, medium):
 def _with_ghosts(potentials, own, classes, place, run, grid, buffers, scratch, boundary, ledger, medium):
     """The potentials of a row and of those beside it, with ghost values in place of rows beyond a boundary; and the
     values beyond the two ends of the row. own: the states of the row."""
-    c, ym, yp, zm, zp = potentials
-    y, z, nx, pitch, step = place.y, place.z, grid.nx, buffers.pitch, run.step
-    n, in_z, in_y = run.x1 - run.x0, z * nx + run.x0, y * nx + run.x0
+    c, y, z, n = potentials.c, place.y, place.z, run.x1 - run.x0
     at_y_min, at_y_max = y == 0 and not grid.wrap_y, y == grid.ny - 1 and not grid.wrap_y
     at_z_min, at_z_max = z == 0 and not grid.wrap_z, z == grid.nz - 1 and not grid.wrap_z
     open_y = (at_y_min and boundary.closed[Y_MIN] == 0) or (at_y_max and boundary.closed[Y_MAX] == 0)
     open_z = (at_z_min and boundary.closed[Z_MIN] == 0) or (at_z_max and boundary.closed[Z_MAX] == 0)
     inside = c
     if open_y or open_z:
-        inside = _temperatures_of_row(shifted(scratch, 5 * pitch), own, n, classes, medium)
-    if at_y_min:
-        ym = ghost_row(scratch, n, c, inside, classes, face_at(boundary, Y_MIN, step, in_z, ledger))
-    if at_y_max:
-        yp = ghost_row(shifted(scratch, pitch), n, c, inside, classes, face_at(boundary, Y_MAX, step, in_z, ledger))
-    if at_z_min:
-        zm = ghost_row(shifted(scratch, 2 * pitch), n, c, inside, classes, face_at(boundary, Z_MIN, step, in_y, ledger))
-    if at_z_max:
-        zp = ghost_row(shifted(scratch, 3 * pitch), n, c, inside, classes, face_at(boundary, Z_MAX, step, in_y, ledger))
+        inside = _temperatures_of_row(shifted(scratch, 5 * buffers.pitch), own, n, classes, medium)
+    rows = rows_with_ghosts(potentials, inside, classes, place, run, grid, buffers, scratch, boundary, ledger)
     if grid.wrap_x:
-        return NeighbourRows(c, ym, yp, zm, zp), c[n - 1], c[0]
+        return rows, c[n - 1], c[0]
     at, low, high = z * grid.ny + y, c[-1], c[n]
     if run.x0 == 0:
         here = c[0]
         if boundary.closed[X_MIN] == 0:
             here = temperature_of(own[0], np.int64(medium.material[class_of(classes, 0)]), medium)
-        low = ghost_cell(c, 0, here, classes, face_at(boundary, X_MIN, step, at, ledger))
-    if run.x1 == nx:
+        low = ghost_cell(c, 0, here, classes, face_at(boundary, X_MIN, run.step, at, ledger))
+    if run.x1 == grid.nx:
         here = c[n - 1]
         if boundary.closed[X_MAX] == 0:
             here = temperature_of(own[n - 1], np.int64(medium.material[class_of(classes, n - 1)]), medium)
-        high = ghost_cell(c, n - 1, here, classes, face_at(boundary, X_MAX, step, at, ledger))
-    return NeighbourRows(c, ym, yp, zm, zp), low, high
+        high = ghost_cell(c, n - 1, here, classes, face_at(boundary, X_MAX, run.step, at, ledger))
+    return rows, low, high
 
 
 @called

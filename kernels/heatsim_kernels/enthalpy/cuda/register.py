@@ -318,11 +318,8 @@ def _march(configuration, cells):
     together."""
     wrap_x, wrap_y, wrap_z = configuration.periodic
     count, read, write, materials = cells.cell_count, cells.read, cells.write, cells.materials
-    (ends_of, halo_of), with_boundary, around = (
-        _positions(configuration, count),
-        _with_boundary(cells),
-        _around(configuration, cells),
-    )
+    ends_of, halo_of = _positions(configuration, count)
+    with_boundary, around = _with_boundary(cells), _around(configuration, cells)
     publish, (packed_at, classes_of) = store_rows(count, True), _classes(configuration, count)
     nowhere, size, ask_ahead = (uint32(0),), count * TILE.x * TILE.y, _ask_ahead(configuration, cells, packed_at)
     look_up = build_potentials(configuration)

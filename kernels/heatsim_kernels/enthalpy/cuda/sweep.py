@@ -36,16 +36,6 @@ class EnthalpyBatch(NamedTuple):
     medium: EnthalpyMedium
     rates: Array
 
-    @property
-    def rows(self) -> int:
-        """Steps after which all are alike."""
-        return self.sent.rows
-
-    def heat(self, k: int) -> CudaSources:
-        """The sources of step k."""
-        sent = self.sent
-        return CudaSources(sent.heat_table.row(k), sent.dt, sent.heat_field, sent.gain(k))
-
 
 class EnthalpySweep:
     """A `CudaSweep` of a temperature-dependent problem, whose field stores u, see `coefficients`.
@@ -95,7 +85,7 @@ class EnthalpySweep:
 
     def resources(self, batch: EnthalpyBatch) -> Resources:
         """What the kernel takes of the GPU."""
-        args = self._args(batch, self.field.now, self.field.next, batch.heat(0))
+        args = self._args(batch, self.field.now, self.field.next, batch.sent.sources(0))
         found: Resources = self._kernel(batch.structure, args).resources(self._movement.TILE.block)
         return found
 
@@ -105,7 +95,7 @@ class EnthalpySweep:
 
     def launches(self, batch: EnthalpyBatch, k: int, taken: int, u: Array, v: Array) -> list[Launch]:
         """What takes step k of a batch: what passes the boundary faces, the sweep, and the cells that it leaves out."""
-        return self._launches(batch.structure, batch, k, u, v, batch.heat(k), share=1.0)
+        return self._launches(batch.structure, batch, k, u, v, batch.sent.sources(k), share=1.0)
 
     def most_stages(self, batch: EnthalpyBatch) -> int:
         """One."""
@@ -117,7 +107,7 @@ class EnthalpySweep:
         """Put stage k of a batch into v, with its heat if that is booked."""
         structure = batch.structure._replace(stage=stage.form)
         numbers = (self._dtype.type(value) for value in stage[:4])
-        sources = CudaStageSources(*batch.heat(k), fields.before, fields.start, fields.one, *numbers)
+        sources = CudaStageSources(*batch.sent.sources(k), fields.before, fields.start, fields.one, *numbers)
         share = stage.weight if booked else 0.0
         for launch in self._launches(structure, batch, k, fields.last, v, sources, share):
             launch()

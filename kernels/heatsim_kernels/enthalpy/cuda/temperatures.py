@@ -6,10 +6,10 @@ import numpy as np
 from numba import float64, int64, types, uint64
 
 from heatsim_kernels.enthalpy.cuda.cell import functions
-from heatsim_kernels.field.cuda.block_reduction import THREADS, block_most, greater
+from heatsim_kernels.field.cuda.block_reduction import THREADS, greater
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
 from heatsim_kernels.runtime.fma import fma
-from heatsim_kernels.stencil.cuda.trapezoidal_defect import BLOCKS
+from heatsim_kernels.stencil.cuda.trapezoidal_defect import BLOCKS, store_greatest
 
 TEMPERATURE_THREADS = 4 if SIMULATED else 256  # a block
 
@@ -32,11 +32,7 @@ def build_defect(precision: str):
             by_rule = float64(temperature(real(z - fma(factor, change, z - y)), material, medium))
             most, low, high = greater(abs(T - by_rule), most), greater(-T, low), greater(T, high)
             i += int64(BLOCKS) * THREADS
-        most, low, high = block_most(most), block_most(low), block_most(high)
-        if cuda.threadIdx.x == 0:
-            partial[0, cuda.blockIdx.x] = most
-            partial[1, cuda.blockIdx.x] = low
-            partial[2, cuda.blockIdx.x] = high
+        store_greatest(partial, most, low, high)
 
     return defect
 

@@ -2,58 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from math import isfinite, prod
 
 import numpy as np
 
-from heatsim_kernels.field import DirectTemperatures, FieldCells, Temperatures
+from heatsim_kernels.field import FieldCells, StoredField
 from heatsim_kernels.field.cpu.weighted_sum import weighted_sum
 from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals, totals
 from heatsim_kernels.field.time_statistics import CpuTimeStatistics, StatisticsRequest
 from heatsim_kernels.runtime.cpu.pointers import padded
 
 
-class CpuField:
-    """A `Field` on the CPU. Steps write `next` and call `swap`; `next` takes memory from its first use on."""
+class CpuField(StoredField[np.ndarray]):
+    """A `Field` on the CPU."""
 
     device = "cpu"
 
-    def __init__(
-        self,
-        cells: FieldCells,
-        dtype: np.dtype,
-        stored_dtype: np.dtype | None = None,
-        temperatures: Temperatures | None = None,
-    ) -> None:
-        """dtype: of the values handed out; stored_dtype: of those stored, `dtype` unless given; temperatures: how
-        offsets follow from the stored values, which are the offsets unless given."""
-        self.shape, self.dtype = cells.shape, np.dtype(dtype)
-        self.now = padded(prod(self.shape), self.dtype if stored_dtype is None else np.dtype(stored_dtype))
-        self._next: np.ndarray | None = None
+    def _keep(self, cells: FieldCells) -> None:
         self._capacity = cells.capacity
         self._class_ids = None if cells.class_ids is None else np.ascontiguousarray(cells.class_ids)
-        self._temperatures = temperatures or DirectTemperatures()
-        self._statistics: CpuTimeStatistics | None = None
-
-    @property
-    def next(self) -> np.ndarray:
-        """Room for the field after a step, flat."""
-        if self._next is None:
-            self._next = padded(self.now.size, self.now.dtype)
-        return self._next
-
-    @next.setter
-    def next(self, array: np.ndarray) -> None:
-        self._next = array
-
-    def swap(self) -> None:
-        """Make the successor the field."""
-        self.now, self.next = self.next, self.now
-
-    def put(self, planes: Iterable[np.ndarray]) -> None:
-        """Set the field from planes of offsets: see `Field`."""
-        self.put_state(self._temperatures.state_planes(planes))
 
     def host(self) -> np.ndarray:
         """The offsets: see `Field`."""
@@ -103,31 +71,8 @@ class CpuField:
         """`is_finite`: the host has nothing to wait for."""
         return self.is_finite()
 
-    def out_of_range(self) -> Mapping[int, float]:
-        """Return the materials that left the range of their properties: see `Field`."""
-        return self._temperatures.out_of_range()
+    def _room(self) -> np.ndarray:
+        return padded(prod(self.shape), self._stored_dtype)
 
-    def track(self, request: StatisticsRequest) -> None:
-        """Keep statistics over time from now on."""
-        self._statistics = CpuTimeStatistics(self._offsets(), request)
-
-    @property
-    def tracked(self) -> bool:
-        """Whether statistics are kept."""
-        return self._statistics is not None
-
-    def sample(self, elapsed: float) -> None:
-        """Bring the statistics up to date: see `Field`."""
-        if self._statistics is not None:
-            self._statistics.sample(self._offsets(), elapsed)
-
-    def statistics(self) -> dict[str, np.ndarray]:
-        """Return the statistics by name: see `Field`."""
-        return {} if self._statistics is None else self._statistics.fields()
-
-    def _offsets(self) -> np.ndarray:
-        """The offsets in the stored precision, (nz, ny, nx); if they are not what is stored, in the room of `next`."""
-        if self._temperatures.direct:
-            return self.state()
-        self._temperatures.fill(self.now, self.next)
-        return self.next.reshape(self.shape)
+    def _begin_statistics(self, request: StatisticsRequest) -> CpuTimeStatistics:
+        return CpuTimeStatistics(self._offsets(), self.shape, request)

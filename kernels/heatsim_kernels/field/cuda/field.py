@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from math import prod
 
 import numpy as np
 
-from heatsim_kernels.field import DirectTemperatures, FieldCells, Temperatures
+from heatsim_kernels.field import FieldCells, StoredField
 from heatsim_kernels.field.cuda import cell_reads, field_sums
 from heatsim_kernels.field.cuda.block_reduction import THREADS
 from heatsim_kernels.field.cuda.cell_reads import gathered, read_cells
@@ -21,55 +21,22 @@ from heatsim_kernels.runtime.cuda.launch import kernel
 CHECKED_PLANE_STRIDE = 8
 
 
-class CudaField:
-    """A `Field` on the GPU. Steps write `next` and call `swap`; `next` takes memory from its first use on.
+class CudaField(StoredField[Array]):
+    """A `Field` on the GPU.
 
     class_ids: the class of each cell, flat, on the GPU; one element where there is a single class.
     """
 
     device = "cuda"
 
-    def __init__(
-        self,
-        cells: FieldCells,
-        dtype: np.dtype,
-        stored_dtype: np.dtype | None = None,
-        temperatures: Temperatures | None = None,
-    ) -> None:
-        """The arguments are those of `CpuField`."""
-        self.shape, self.dtype = cells.shape, np.dtype(dtype)
-        self._stored_dtype = self.dtype if stored_dtype is None else np.dtype(stored_dtype)
-        size = prod(self.shape)
-        self.now = empty(size, self._stored_dtype)
-        self._next: Array | None = None
+    def _keep(self, cells: FieldCells) -> None:
         self._several = cells.class_ids is not None
         self.class_ids = on_device(np.zeros(1, np.uint8) if cells.class_ids is None else cells.class_ids.reshape(-1))
         self._capacity, self._one = on_device(np.asarray(cells.capacity, np.float64)), on_device(np.ones(1))
-        self._temperatures = temperatures or DirectTemperatures()
         self._partial_sums = empty(field_sums.BLOCKS, np.float64)
         self._last_check = Download(self._partial_sums)
-        self._captures = Captures(size, self.dtype if self._temperatures.direct else self._stored_dtype)
+        self._captures = Captures(prod(self.shape), self.dtype if self._temperatures.direct else self._stored_dtype)
         self._region_totals = CudaRegionTotals()
-        self._statistics: CudaTimeStatistics | None = None
-
-    @property
-    def next(self) -> Array:
-        """Room for the field after a step, flat."""
-        if self._next is None:
-            self._next = empty(self.now.shape, self._stored_dtype)
-        return self._next
-
-    @next.setter
-    def next(self, array: Array) -> None:
-        self._next = array
-
-    def swap(self) -> None:
-        """Make the successor the field."""
-        self.now, self.next = self.next, self.now
-
-    def put(self, planes: Iterable[np.ndarray]) -> None:
-        """Set the field from planes of offsets: see `Field`."""
-        self.put_state(self._temperatures.state_planes(planes))
 
     def host(self) -> np.ndarray:
         """A host copy of the offsets."""
@@ -145,34 +112,11 @@ class CudaField:
         self._last_check.start()
         return before is None or bool(np.isfinite(before.sum()))
 
-    def out_of_range(self) -> Mapping[int, float]:
-        """Return the materials that left the range of their properties: see `Field`."""
-        return self._temperatures.out_of_range()
+    def _room(self) -> Array:
+        return empty(prod(self.shape), self._stored_dtype)
 
-    def track(self, request: StatisticsRequest) -> None:
-        """Keep statistics over time from now on."""
-        self._statistics = CudaTimeStatistics(self._offsets(), self.shape, request)
-
-    @property
-    def tracked(self) -> bool:
-        """Whether statistics are kept."""
-        return self._statistics is not None
-
-    def sample(self, elapsed: float) -> None:
-        """Bring the statistics up to date: see `Field`. Returns at once."""
-        if self._statistics is not None:
-            self._statistics.sample(self._offsets(), elapsed)
-
-    def statistics(self) -> dict[str, np.ndarray]:
-        """Return host copies of the statistics by name: see `Field`."""
-        return {} if self._statistics is None else self._statistics.fields()
-
-    def _offsets(self) -> Array:
-        """The offsets in the stored precision, flat; if they are not what is stored, in the room of `next`."""
-        if self._temperatures.direct:
-            return self.now
-        self._temperatures.fill(self.now, self.next)
-        return self.next
+    def _begin_statistics(self, request: StatisticsRequest) -> CudaTimeStatistics:
+        return CudaTimeStatistics(self._offsets(), self.shape, request)
 
     def _read_out(self) -> Array:
         """What crosses the bus for a whole field: stored offsets are rounded to `dtype` first."""

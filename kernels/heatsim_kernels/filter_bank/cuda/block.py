@@ -28,6 +28,7 @@ from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 Count = int | np.unsignedinteger[Any]
 GROUP = 64  # filters are filled up to a multiple of this, which no block's share of them exceeds
 ACROSS = 4 if SIMULATED else 16  # threads in a row when a tile is loaded
+ALIGNMENT = None if SIMULATED else 16  # bytes of shared memory, where four words are read at once
 SHARED_BYTES = 48 * 1024  # of a block, without asking for more
 
 

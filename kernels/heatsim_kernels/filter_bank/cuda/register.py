@@ -21,6 +21,7 @@ from math import prod
 from numba import types, uint32, uint64
 
 from heatsim_kernels.filter_bank.cuda.block import (
+    ALIGNMENT,
     SHARED_BYTES,
     BankConfiguration,
     Block,
@@ -74,10 +75,9 @@ def build(structure: BankConfiguration):
     place, stage = placing(structure, share), staging(structure, share)
     stage_weights = _staging_weights(structure, share, weights)
     start, add, finish = ending(structure, share, one, PatchWindow(width, structure.stride, row, aligned=True))
-    alignment = None if SIMULATED else 16
 
     def register(images, filters, bias, out, sizes):
-        memory = cuda.shared.array(size, real, alignment)
+        memory = cuda.shared.array(size, real, ALIGNMENT)
         tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
         at, plane = place(sizes), uint64(sizes.ny) * uint64(sizes.nx)
         first = uint32(ty * uint32(stride_y * row) + tx * uint32(PIXELS * stride_x))

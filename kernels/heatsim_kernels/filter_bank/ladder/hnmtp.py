@@ -21,7 +21,7 @@ from math import prod
 
 from numba import types, uint32, uint64
 
-from heatsim_kernels.filter_bank.cuda.block import BankConfiguration, Block, ending, placing, staging
+from heatsim_kernels.filter_bank.cuda.block import ALIGNMENT, BankConfiguration, Block, ending, placing, staging
 from heatsim_kernels.filter_bank.cuda.patch import Patch, PatchWindow
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
 
@@ -48,10 +48,9 @@ def build(structure: BankConfiguration):
     pixels = one.columns
     place, stage = placing(structure, share), staging(structure, share)
     start, add, finish = ending(structure, share, one, PatchWindow(width, structure.stride, row, aligned=True))
-    alignment = None if SIMULATED else 16
 
     def hnmtp(images, filters, bias, out, sizes):
-        tile = cuda.shared.array(size, real, alignment)
+        tile = cuda.shared.array(size, real, ALIGNMENT)
         k, beside = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
         at, plane = place(sizes), uint64(sizes.ny) * uint64(sizes.nx)
         w, step = uint64(uint32(at.filter + k)), uint64(sizes.pitch)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from numba import types, uint32, uint64
 
-from heatsim_kernels.filter_bank.cuda.block import BankConfiguration, Block, ending, placing, thread_number
+from heatsim_kernels.filter_bank.cuda.block import ALIGNMENT, BankConfiguration, Block, ending, placing, thread_number
 from heatsim_kernels.filter_bank.cuda.patch import Patch, PatchWindow, load_if
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 
@@ -49,10 +49,9 @@ def build(structure: BankConfiguration):
     group, start_weights = share.filters, DEPTH * PIXELS
     place, gather, fetch = placing(structure, share), _gathering(structure, share), _fetching(share)
     start, add, finish = ending(structure, share, one, PatchWindow(1, (1, 1), row, aligned=True))
-    alignment = None if SIMULATED else 16
 
     def im2col(images, filters, bias, out, sizes):
-        memory = cuda.shared.array(size, real, alignment)
+        memory = cuda.shared.array(size, real, ALIGNMENT)
         tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
         at = place(sizes)
         k, y = uint32(ty * uint32(filters_each)), uint32(uint32(tx // uint32(ACROSS)) * uint32(2))

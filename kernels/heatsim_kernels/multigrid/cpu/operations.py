@@ -12,27 +12,29 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from heatsim_kernels.field import window_source
 from heatsim_kernels.field.cpu.weighted_sum import weighted_sum
-from heatsim_kernels.field.window_source import heat_window
-from heatsim_kernels.multigrid.cpu.sweeps import sweep
-from heatsim_kernels.multigrid.cpu.transfers import galerkin, interpolate, interpolation, restrict, strong_cells
-from heatsim_kernels.multigrid.hierarchy import LATER, Shape
+from heatsim_kernels.multigrid.cpu import sweeps, transfers
+from heatsim_kernels.multigrid.hierarchy import Shape
 from heatsim_kernels.multigrid.hierarchy import multiply as _multiply
 from heatsim_kernels.multigrid.operator import BoundaryCoupling
 from heatsim_kernels.runtime.cpu.compilation import called, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import load, padded, pointer, shifted, store, widest_vectors
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 
+# What lies beside its kernels.
+heat_window, sweep, restrict, interpolate = (
+    window_source.heat_window,
+    sweeps.sweep,
+    transfers.restrict,
+    transfers.interpolate,
+)
+interpolation, galerkin, strong_cells = transfers.interpolation, transfers.galerkin, transfers.strong_cells
+
 
 def field(shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
     """A field of zeros."""
     return padded(int(np.prod(shape)), dtype).reshape(shape)
-
-
-def conductances(shape: Shape) -> np.ndarray:
-    """Room for the 13 conductances a cell of a coarse level, zero."""
-    nz, ny, nx = shape
-    return field((nz, ny, LATER, nx))
 
 
 def single(values: np.ndarray) -> np.ndarray:
@@ -269,31 +271,3 @@ def direction(z: np.ndarray, beta: float, unit: float, p: np.ndarray) -> None:
     """p = unit z + beta p."""
     with limited(threads_for(p.size)):
         _direction(z, beta, unit, p, _parts(p))
-
-
-__all__ = [
-    "BoundaryHeat",
-    "assign",
-    "clear",
-    "conductances",
-    "direction",
-    "dot",
-    "dots",
-    "extent",
-    "field",
-    "galerkin",
-    "get",
-    "heat_window",
-    "interpolate",
-    "interpolation",
-    "largest",
-    "multiply",
-    "put",
-    "restrict",
-    "single",
-    "spread",
-    "step",
-    "strong_cells",
-    "sweep",
-    "total",
-]

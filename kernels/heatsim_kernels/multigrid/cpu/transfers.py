@@ -100,8 +100,7 @@ def _interpolate_along_row(n, nc, nf, out, c, w, add):
 @parallel_jit
 def _interpolate(outer, n, inner, nf, c, w, add, out, blocks):
     """c (outer, n - nf, inner) to out (outer, n, inner)."""
-    nc = n - nf
-    rows = outer if inner == 1 else outer * n
+    nc, rows = n - nf, (outer if inner == 1 else outer * n)
     for block in prange(blocks):
         u, weights, target = pointer(c), pointer(w), pointer(out)
         for row in range(block * rows // blocks, (block + 1) * rows // blocks):

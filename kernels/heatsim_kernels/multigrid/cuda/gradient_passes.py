@@ -16,12 +16,29 @@ import numpy as np
 from numba import float64, uint64
 
 from heatsim_kernels.field.cuda.block_reduction import THREADS, block_reduction, block_sum
-from heatsim_kernels.multigrid.cuda.field import MAX_BLOCKS, CudaValues, first, launch, over_all, stride
-from heatsim_kernels.runtime.cuda.api import cuda
+from heatsim_kernels.multigrid.cuda.values import MAX_BLOCKS, CudaValues, first, launch, over_all, stride
+from heatsim_kernels.runtime.cuda.api import cuda, inlined
 from heatsim_kernels.runtime.cuda.arrays import Array, empty
 from heatsim_kernels.runtime.cuda.vector_access import constant
 
 block_largest = block_reduction(lambda a, b: max(a, b))
+
+
+@inlined
+def store_sum(sums, value):
+    """Put the sum of the threads' values in a block into `sums`, (blocks, 1)."""
+    total = block_sum(value)
+    if cuda.threadIdx.x == 0:
+        sums[cuda.blockIdx.x, 0] = total
+
+
+@inlined
+def store_of_block(sums, first, second, third):
+    """Put three numbers of a block into `sums`, (blocks, 3)."""
+    if cuda.threadIdx.x == 0:
+        sums[cuda.blockIdx.x, 0] = first
+        sums[cuda.blockIdx.x, 1] = second
+        sums[cuda.blockIdx.x, 2] = third
 
 
 def build_dot(dtype_names):
@@ -33,9 +50,7 @@ def build_dot(dtype_names):
         while i < uint64(x.size):
             total += float64(x[i]) * float64(y[i])
             i += step
-        total = block_sum(total)
-        if cuda.threadIdx.x == 0:
-            sums[cuda.blockIdx.x, 0] = total
+        store_sum(sums, total)
 
     return dot
 
@@ -53,9 +68,7 @@ def build_step(variant):
             b[i] = value * scale
             total += value * value
             i += apart
-        total = block_sum(total)
-        if cuda.threadIdx.x == 0:
-            sums[cuda.blockIdx.x, 0] = total
+        store_sum(sums, total)
 
     return step
 
@@ -72,11 +85,7 @@ def build_dots(variant):
             zq += value * q[i]
             largest = max(largest, abs(value))
             i += step
-        zr, zq, largest = block_sum(zr), block_sum(zq), block_largest(largest)
-        if cuda.threadIdx.x == 0:
-            sums[cuda.blockIdx.x, 0] = zr
-            sums[cuda.blockIdx.x, 1] = zq
-            sums[cuda.blockIdx.x, 2] = largest
+        store_of_block(sums, block_sum(zr), block_sum(zq), block_largest(largest))
 
     return dots
 
@@ -95,11 +104,7 @@ def build_range(variant):
                 total += value
                 low, high = max(low, -value), max(high, value)
             i += step
-        total, low, high = block_sum(total), block_largest(low), block_largest(high)
-        if cuda.threadIdx.x == 0:
-            sums[cuda.blockIdx.x, 0] = total
-            sums[cuda.blockIdx.x, 1] = low
-            sums[cuda.blockIdx.x, 2] = high
+        store_of_block(sums, block_sum(total), block_largest(low), block_largest(high))
 
     return range_
 

@@ -16,25 +16,24 @@ from numba import float64, uint64
 from heatsim_kernels.field.cuda import field_sums, window_source
 from heatsim_kernels.field.cuda.block_reduction import THREADS, block_sum
 from heatsim_kernels.field.window_source import Corner
-from heatsim_kernels.multigrid.cuda.field import MAX_BLOCKS, CudaValues, first, launch, over_all, room, sent, stride
-from heatsim_kernels.multigrid.cuda.gradient_passes import direction, dot, dots, extent, extent_and_sum, multiply, step
-from heatsim_kernels.multigrid.cuda.sweeps import galerkin, interpolate, interpolation, restrict, strong_cells, sweep
-from heatsim_kernels.multigrid.hierarchy import LATER, Shape
+from heatsim_kernels.multigrid.cuda import gradient_passes, sweeps
+from heatsim_kernels.multigrid.cuda.values import MAX_BLOCKS, CudaValues, first, launch, over_all, room, sent, stride
+from heatsim_kernels.multigrid.hierarchy import Shape
 from heatsim_kernels.multigrid.operator import BoundaryCoupling
 from heatsim_kernels.runtime.cuda.api import cuda
 from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
 from heatsim_kernels.runtime.cuda.vector_access import constant
 
+# What lies beside its kernels.
+sweep, restrict, interpolate, interpolation = sweeps.sweep, sweeps.restrict, sweeps.interpolate, sweeps.interpolation
+galerkin, strong_cells = sweeps.galerkin, sweeps.strong_cells
+multiply, extent = gradient_passes.multiply, gradient_passes.extent
+dot, dots, step, direction = gradient_passes.dot, gradient_passes.dots, gradient_passes.step, gradient_passes.direction
+
 
 def field(shape: tuple[int, ...], dtype: Any = np.float32) -> CudaValues:
     """A field of zeros."""
     return room(shape, dtype).fill(0.0)
-
-
-def conductances(shape: Shape) -> CudaValues:
-    """Room for the 13 conductances a cell of a coarse level, zero."""
-    nz, ny, nx = shape
-    return field((nz, ny, LATER, nx))
 
 
 def single(values: np.ndarray | CudaValues) -> CudaValues:
@@ -103,7 +102,7 @@ def heat_window(field: CudaValues, corner: Corner, rates: np.ndarray, gain: floa
 
 def total(field: CudaValues) -> float:
     """The sum of a field, float64."""
-    return extent_and_sum(field)[2]
+    return gradient_passes.extent_and_sum(field)[2]
 
 
 def weighted_sum(field: CudaValues, weights: np.ndarray, class_ids: CudaValues | None) -> float:
@@ -201,33 +200,3 @@ def build_flow(variant):
                 out[number, cuda.blockIdx.x] = total_
 
     return flow
-
-
-__all__ = [
-    "BoundaryHeat",
-    "assign",
-    "clear",
-    "conductances",
-    "direction",
-    "dot",
-    "dots",
-    "extent",
-    "field",
-    "galerkin",
-    "get",
-    "heat_window",
-    "interpolate",
-    "interpolation",
-    "largest",
-    "multiply",
-    "put",
-    "restrict",
-    "room",
-    "single",
-    "spread",
-    "step",
-    "strong_cells",
-    "sweep",
-    "total",
-    "weighted_sum",
-]

@@ -23,7 +23,7 @@ from numba import float32, int64, uint32, uint64
 from heatsim_kernels.field.cuda.block_reduction import THREADS
 from heatsim_kernels.multigrid import cell
 from heatsim_kernels.multigrid import galerkin as cells
-from heatsim_kernels.multigrid.cuda.field import CudaValues, launch, room
+from heatsim_kernels.multigrid.cuda.values import CudaValues, launch, room
 from heatsim_kernels.multigrid.galerkin import CellSample
 from heatsim_kernels.multigrid.hierarchy import LATER, Coarsening, Shape
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
@@ -208,6 +208,13 @@ def sweep(
     launch(build_seven if len(faces) == 3 else build_all, dtype_names, grid, block, args)
 
 
+@inlined
+def split_index(i, n, inner):
+    """Where item i of an array (outer, n, inner) is along each axis."""
+    line = uint32(i // inner)
+    return uint32(line // uint32(n)), uint32(line % uint32(n)), uint32(i % inner)
+
+
 def build_restrict(variant):
     """The kernel `(n, inner, nf, r, w, out)`: r (outer, n, inner) to out (outer, n - nf, inner); w (outer, nf, inner)
     are the weights."""
@@ -217,8 +224,7 @@ def build_restrict(variant):
         if i >= uint32(out.size):
             return
         nc = uint32(n - nf)
-        line, column = uint32(i // inner), uint32(i % inner)
-        o, c = uint32(line // nc), uint32(line % nc)
+        o, c, column = split_index(i, nc, inner)
         fine, between = uint32(o * n), uint32(o * nf)
         value = constant(r, uint32(uint32(fine + min(uint32(TWO * c), uint32(n - ONE))) * inner + column))
         j = uint32(c - ONE) if c > ZERO else uint32(nc - ONE)
@@ -240,9 +246,8 @@ def build_interpolate(add):
         i = uint32(uint32(cuda.blockIdx.x) * uint32(THREADS) + uint32(cuda.threadIdx.x))
         if i >= uint32(out.size):
             return
+        o, k, column = split_index(i, n, inner)
         nc = uint32(n - nf)
-        line, column = uint32(i // inner), uint32(i % inner)
-        o, k = uint32(line // n), uint32(line % n)
         coarse, j = uint32(o * nc), uint32(k // TWO)
         if k % TWO == ONE and j < nf:
             after = uint32(j + ONE) if uint32(j + ONE) < nc else ZERO

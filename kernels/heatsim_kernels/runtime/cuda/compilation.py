@@ -58,11 +58,7 @@ def binary(
 
 
 def compiled(
-    build: Callable[..., Any],
-    variant: Hashable,
-    signature: Any,
-    capability: tuple[int, int],
-    bounds: Any = None,
+    build: Callable[..., Any], variant: Hashable, signature: Any, capability: tuple[int, int], bounds: Any = None
 ) -> Binary:
     """As `binary`, without the disk."""
     ptx = str(cuda.compile_ptx(build(variant), signature, cc=capability, launch_bounds=bounds)[0])

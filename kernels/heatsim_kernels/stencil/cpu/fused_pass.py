@@ -75,8 +75,8 @@ from heatsim_kernels.stencil.cpu.rows import (
     NUMBERS,
     CpuExchange,
     NeighbourRows,
+    RowOperands,
     RowSources,
-    StageOperands,
     advance_row,
     is_plain,
 )
@@ -125,7 +125,7 @@ class CpuStages(NamedTuple):
 
     before, start, one: the fields Y_{j-2}, Y_0 and Y_1, all None for explicit steps. of_two: whether the stages are
     two-term stages, which do not read start and one. second: where the last stage but one of several is written.
-    numbers: (rows, NUMBERS) flat, see `StageOperands`. shares: (rows,) of the heat of each that enter the ledger. The
+    numbers: (rows, NUMBERS) flat, see `RowOperands`. shares: (rows,) of the heat of each that enter the ledger. The
     last of the rows serves all later ones. Arrays, or pointers in compiled code.
     """
 
@@ -178,29 +178,64 @@ def advance(u, v, steps, fused, grid, buffers, tiles, scratch, e, s, b, ambient_
     """
     threads, count, passes = scratch.shape[0], tiles.shape[0], -(-steps // fused)
     for number in range(passes):
-        first, end = steps * number // passes, steps * (number + 1) // passes
-        old, new = (u, v) if number % 2 == 0 else (v, u)
+        first, end, old, new = pass_of(number, passes, steps, u, v)
         if ambient_faces.cells.size:
             share = stages.shares[min(first, stages.rows - 1)]
             for block in prange(ambient_heat.shape[0]):
                 add_ambient_heat(np.int64(block), old, ambient_faces, b.weights, share, ambient_heat)
         for index in prange(threads):
             thread = np.int64(index)  # prange counts in unsigned numbers
-            # Pointers from here on: functions would count references to arrays, row by row.
-            runs = pointer(e.starts), pointer(e.ends), pointer(e.run_classes), pointer(e.odd_starts), pointer(e.odd)
-            exchange = CpuExchange(e.rx, e.ry, e.rz, pointer(e.rates), pointer(e.classes), *runs, e.class_count)
-            sources = CpuSources(pointer(s.table), s.table_rows, s.dt, pointer(s.field), pointer(s.gain), s.gain_rows)
-            tables = pointer(b.offsets), pointer(b.closed), pointer(b.weights)
-            boundary = CpuBoundaryFaces(pointer(b.a), pointer(b.b), b.rows, b.size, b.per_cell, *tables, b.class_count)
-            fields = pointer(stages.before), pointer(stages.start), pointer(stages.one), pointer(stages.second)
-            numbers, shares = pointer(stages.numbers), pointer(stages.shares)
-            made_of = CpuStages(*fields, numbers, shares, stages.rows, stages.of_two)
+            exchange, sources, boundary, made_of = input_pointers(e, s, b, stages)
             given, flow = (exchange, sources, boundary), pointer(flows)
             source, target, own = pointer(old), pointer(new), row_pointer(scratch, thread)
             for t in range(thread * count // threads, (thread + 1) * count // threads):
-                z0, z1, y0, y1, x0, x1 = tiles[t, 0], tiles[t, 1], tiles[t, 2], tiles[t, 3], tiles[t, 4], tiles[t, 5]
-                tile = CpuTile(z0, z1, y0, y1, x0, x1, tiles[t, 6])
+                tile = tile_of(tiles, t)
                 _advance_tile(source, target, tile, first, end - first, grid, buffers, own, *given, flow, made_of)
+
+
+@inlined
+def pass_of(number, passes, steps, u, v):
+    """The first and last (excluded) step of a pass, and the fields that it reads and writes."""
+    old, new = (u, v) if number % 2 == 0 else (v, u)
+    return steps * number // passes, steps * (number + 1) // passes, old, new
+
+
+@inlined
+def input_pointers(e, s, b, stages):
+    """What steps are made of, with pointers in place of arrays: functions would count references to these, row by
+    row."""
+    runs = pointer(e.starts), pointer(e.ends), pointer(e.run_classes), pointer(e.odd_starts), pointer(e.odd)
+    exchange = CpuExchange(e.rx, e.ry, e.rz, pointer(e.rates), pointer(e.classes), *runs, e.class_count)
+    sources = CpuSources(pointer(s.table), s.table_rows, s.dt, pointer(s.field), pointer(s.gain), s.gain_rows)
+    tables = pointer(b.offsets), pointer(b.closed), pointer(b.weights)
+    boundary = CpuBoundaryFaces(pointer(b.a), pointer(b.b), b.rows, b.size, b.per_cell, *tables, b.class_count)
+    fields = pointer(stages.before), pointer(stages.start), pointer(stages.one), pointer(stages.second)
+    numbers, shares = pointer(stages.numbers), pointer(stages.shares)
+    made_of = CpuStages(*fields, numbers, shares, stages.rows, stages.of_two)
+    return exchange, sources, boundary, made_of
+
+
+@inlined
+def tile_of(tiles, t):
+    """Tile t of an array of tiles."""
+    return CpuTile(tiles[t, 0], tiles[t, 1], tiles[t, 2], tiles[t, 3], tiles[t, 4], tiles[t, 5], tiles[t, 6])
+
+
+@inlined
+def widened_tile(tile, overlap, buffers, grid):
+    """The planes, rows and columns of a tile with an overlap, which in x is rounded up to whole cache lines."""
+    z0, z1 = widened(tile.z0, tile.z1, overlap, grid.nz, grid.wrap_z)
+    y0, y1 = widened(tile.y0, tile.y1, overlap, grid.ny, grid.wrap_y)
+    x0, x1 = widened(tile.x0, tile.x1, -(-overlap // buffers.per_line) * buffers.per_line, grid.nx, False)
+    return z0, z1, y0, y1, x0, x1
+
+
+@inlined
+def rows_of_level(tile, overlap, y, buffers, grid):
+    """The planes of a level, and its rows among those that levels take at once, from row y on."""
+    first_z, end_z = widened(tile.z0, tile.z1, overlap, grid.nz, grid.wrap_z)
+    first_y, end_y = widened(tile.y0, tile.y1, overlap, grid.ny, grid.wrap_y)
+    return first_z, end_z, max(first_y, y), min(end_y, y + buffers.rows)
 
 
 @called
@@ -208,18 +243,14 @@ def _advance_tile(u, v, tile, first, steps, grid, buffers, scratch, exchange, so
     """Take `steps` time steps of a tile, a few rows of a plane at a time, level by level."""
     widest_vectors()
     overlap = steps - 1
-    z0, z1 = widened(tile.z0, tile.z1, overlap, grid.nz, grid.wrap_z)
-    y0, y1 = widened(tile.y0, tile.y1, overlap, grid.ny, grid.wrap_y)
-    x0, x1 = widened(tile.x0, tile.x1, -(-overlap // buffers.per_line) * buffers.per_line, grid.nx, False)
+    z0, z1, y0, y1, x0, x1 = widened_tile(tile, overlap, buffers, grid)
     height = y1 - y0
     slots = 2 * height + buffers.rows
     for top in range(z0, z1 + overlap):
         for y in range(y0, y1, buffers.rows):
             for level in range(steps):
                 z = top - level
-                first_z, end_z = widened(tile.z0, tile.z1, overlap - level, grid.nz, grid.wrap_z)
-                first_y, end_y = widened(tile.y0, tile.y1, overlap - level, grid.ny, grid.wrap_y)
-                first_y, end_y = max(first_y, y), min(end_y, y + buffers.rows)
+                first_z, end_z, first_y, end_y = rows_of_level(tile, overlap - level, y, buffers, grid)
                 if first_z <= z < end_z and first_y < end_y:
                     first_x, end_x = (tile.x0, tile.x1) if level == overlap else (x0, x1)
                     start = (SCRATCH_ROWS + (level - 1) * slots) * buffers.pitch + first_x - x0
@@ -235,9 +266,7 @@ def _advance_tile(u, v, tile, first, steps, grid, buffers, scratch, exchange, so
 def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange, sources, boundary, flows, stages):
     """Take one time step of a run of rows, the first of which is in slot `slot` of the rings."""
     from_field, to_field = run.level == 0, run.level == run.last
-    table = shifted(sources.table, min(run.step, sources.table_rows - 1) * exchange.class_count)
-    gain = sources.gain[min(run.step, sources.gain_rows - 1)]
-    share = stages.shares[min(run.step, stages.rows - 1)]
+    table, gain, share = inputs_of_step(run.step, exchange, sources, stages)
     above = PlaneRing(shifted(below.start, below.slots * below.pitch), below.height, below.slots, below.pitch)
     # A stage goes by way of scratch too: it may overwrite a field that it reads, and the cells at both ends of a row
     # and at odd places are computed twice.
@@ -247,13 +276,12 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
     room = -(-n // buffers.per_line) * buffers.per_line if spare else n
     vectors = n // buffers.per_line
     whole = is_plain(exchange.rates, sources.table, sources.field, stages.before) and vectors * buffers.per_line == n
-    own, end = tile.x0 - run.x0, tile.x1 - run.x0  # the cells of a row that this tile owns; their heat is counted
+    own, end = tile.x0 - run.x0, tile.x1 - run.x0  # the cells of a row that this tile owns
     for y in range(run.y0, run.y1):
         place = place_of(run.z, y, run.x0, grid)
-        in_tile = tile.z0 <= run.z < tile.z1 and tile.y0 <= y < tile.y1
-        ledger = RowLedger(shifted(flows, (tile.block * grid.nz + place.z) * 6), share, own, end if in_tile else own)
+        in_tile, ledger = ledger_of_row(flows, share, tile, run, y, place, grid)
         classes = shifted(exchange.classes, place.c)
-        values = rows_in_field(u, place) if from_field else rows_in_ring(below, slot)
+        values = rows_read(u, place, from_field, below, slot)
         values, low, high = _with_ghosts(values, classes, place, run, grid, buffers, scratch, boundary, ledger)
         row_sources = RowSources(table, sources.dt, shifted(sources.field, place.c), gain)
         operands = stage_operands(stages, stages.before, u, run, below, slot, place.c)
@@ -281,6 +309,28 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
 
 
 @inlined
+def inputs_of_step(step, exchange, sources, stages):
+    """The source table of a step, the gain of its sources by cell, and the share of its heat that enters the ledger."""
+    table = shifted(sources.table, min(step, sources.table_rows - 1) * exchange.class_count)
+    return table, sources.gain[min(step, sources.gain_rows - 1)], stages.shares[min(step, stages.rows - 1)]
+
+
+@inlined
+def ledger_of_row(flows, share, tile, run, y, place, grid):
+    """Whether row y of a run is the tile's own, and the ledger of the row: heat is counted in the tile's own cells."""
+    own, end = tile.x0 - run.x0, tile.x1 - run.x0
+    in_tile = tile.z0 <= run.z < tile.z1 and tile.y0 <= y < tile.y1
+    flow = shifted(flows, (tile.block * grid.nz + place.z) * 6)
+    return in_tile, RowLedger(flow, share, own, end if in_tile else own)
+
+
+@inlined
+def rows_read(u, place, from_field, below, slot):
+    """The row of a place and those beside it, in the field or in a ring."""
+    return rows_in_field(u, place) if from_field else rows_in_ring(below, slot)
+
+
+@inlined
 def stage_operands(stages, before, u, run, below, slot, at):
     """What a row of a stage is made of. Y_{j-2} is a field at level 0, the field u at level 1, and at later levels in
     the ring below that of Y_{j-1}. (`before` is an argument because Numba prunes branches on None for arguments
@@ -292,7 +342,7 @@ def stage_operands(stages, before, u, run, below, slot, at):
         elif run.level > 1:
             row = shifted(below.start, (slot - below.slots) * below.pitch)
     numbers = shifted(stages.numbers, min(run.step, stages.rows - 1) * NUMBERS)
-    return StageOperands(row, shifted(stages.start, at), shifted(stages.one, at), numbers)
+    return RowOperands(row, shifted(stages.start, at), shifted(stages.one, at), numbers)
 
 
 @inlined
@@ -304,7 +354,7 @@ def _advance_row(out, row, ends, values, classes, exchange, sources, operands, b
     if before is None or not of_two:
         advance_row(out, n, room, low, high, values, None, classes, exchange, at, x, sources, operands)
     elif before is not None:
-        two_terms = StageOperands(operands.before, None, None, operands.numbers)
+        two_terms = RowOperands(operands.before, None, None, operands.numbers)
         advance_row(out, n, room, low, high, values, None, classes, exchange, at, x, sources, two_terms)
 
 
@@ -326,31 +376,39 @@ def keep_second(second, at, row, n, buffers):
 
 
 @inlined
-def _with_ghosts(values, classes, place, run, grid, buffers, scratch, boundary, ledger):
-    """The row and those beside it, with ghost values in place of rows beyond a boundary; and the values beyond the two
-    ends of the row."""
+def rows_with_ghosts(values, inside, classes, place, run, grid, buffers, scratch, boundary, ledger):
+    """The row and those beside it, with ghost values in place of rows beyond a boundary; `inside` are the values of the
+    row from which those follow."""
     c, ym, yp, zm, zp = values
-    y, z, nx, pitch, step = place.y, place.z, grid.nx, buffers.pitch, run.step
-    n, in_z, in_y = run.x1 - run.x0, z * nx + run.x0, y * nx + run.x0
-    if y == 0 and not grid.wrap_y:
-        ym = ghost_row(scratch, n, c, c, classes, face_at(boundary, Y_MIN, step, in_z, ledger))
-    if y == grid.ny - 1 and not grid.wrap_y:
+    pitch, step, n = buffers.pitch, run.step, run.x1 - run.x0
+    in_z, in_y = place.z * grid.nx + run.x0, place.y * grid.nx + run.x0
+    if place.y == 0 and not grid.wrap_y:
+        ym = ghost_row(scratch, n, c, inside, classes, face_at(boundary, Y_MIN, step, in_z, ledger))
+    if place.y == grid.ny - 1 and not grid.wrap_y:
         out = shifted(scratch, pitch)
-        yp = ghost_row(out, n, c, c, classes, face_at(boundary, Y_MAX, step, in_z, ledger))
-    if z == 0 and not grid.wrap_z:
+        yp = ghost_row(out, n, c, inside, classes, face_at(boundary, Y_MAX, step, in_z, ledger))
+    if place.z == 0 and not grid.wrap_z:
         out = shifted(scratch, 2 * pitch)
-        zm = ghost_row(out, n, c, c, classes, face_at(boundary, Z_MIN, step, in_y, ledger))
-    if z == grid.nz - 1 and not grid.wrap_z:
+        zm = ghost_row(out, n, c, inside, classes, face_at(boundary, Z_MIN, step, in_y, ledger))
+    if place.z == grid.nz - 1 and not grid.wrap_z:
         out = shifted(scratch, 3 * pitch)
-        zp = ghost_row(out, n, c, c, classes, face_at(boundary, Z_MAX, step, in_y, ledger))
+        zp = ghost_row(out, n, c, inside, classes, face_at(boundary, Z_MAX, step, in_y, ledger))
+    return NeighbourRows(c, ym, yp, zm, zp)
+
+
+@inlined
+def _with_ghosts(values, classes, place, run, grid, buffers, scratch, boundary, ledger):
+    """`rows_with_ghosts`, and the values beyond the two ends of the row."""
+    c, n = values.c, run.x1 - run.x0
+    rows = rows_with_ghosts(values, c, classes, place, run, grid, buffers, scratch, boundary, ledger)
     if grid.wrap_x:
-        return NeighbourRows(c, ym, yp, zm, zp), c[n - 1], c[0]
-    at, low, high = z * grid.ny + y, c[-1], c[n]
+        return rows, c[n - 1], c[0]
+    at, low, high = place.z * grid.ny + place.y, c[-1], c[n]
     if run.x0 == 0:
-        low = ghost_cell(c, 0, c[0], classes, face_at(boundary, X_MIN, step, at, ledger))
-    if run.x1 == nx:
-        high = ghost_cell(c, n - 1, c[n - 1], classes, face_at(boundary, X_MAX, step, at, ledger))
-    return NeighbourRows(c, ym, yp, zm, zp), low, high
+        low = ghost_cell(c, 0, c[0], classes, face_at(boundary, X_MIN, run.step, at, ledger))
+    if run.x1 == grid.nx:
+        high = ghost_cell(c, n - 1, c[n - 1], classes, face_at(boundary, X_MAX, run.step, at, ledger))
+    return rows, low, high
 
 
 @inlined

@@ -40,22 +40,38 @@ def _row(past_cache):
     return row
 
 
-class _Step:
-    """Generates the code for a row; what is handed on from vector to vector is kept in variables."""
+class _RowCode:
+    """What the code for a row is generated with. Arguments are known by number; rows start at any element."""
 
-    def __init__(self, context, builder, signature, args, past_cache):
-        self._builder, self._args, self._past_cache = builder, args, past_cache
-        dtype = signature.args[2].dtype
+    def __init__(self, context, builder, args, dtype):
+        self._builder, self._args = builder, args
         self._real, self._bytes = context.get_value_type(dtype), dtype.bitwidth // 8
         self._lanes = CACHE_LINE // self._bytes
         self._vector = ir.VectorType(self._real, self._lanes)
-        self._rates = [self._everywhere(rate) for rate in args[9:12]]
-        self._before = cgutils.alloca_once_value(builder, self.lane(args[7], self._lanes - 1))
-        self._cells = cgutils.alloca_once_value(builder, self.load(2, args[1].type(0)))
 
     def load(self, number, index):
-        """Vector `index` of the row that is argument `number`, which starts at any element: an unaligned load."""
+        """Vector `index` of the row that is argument `number`: an unaligned load."""
         return self._builder.load(self._place(number, index), align=self._bytes)
+
+    def _place(self, number, index):
+        start = self._builder.gep(self._args[number], [self._builder.mul(index, index.type(self._lanes))])
+        return self._builder.bitcast(start, self._vector.as_pointer())
+
+    def _cut(self, first, second, start):
+        """A vector out of two, from an element of the first on."""
+        places = ir.Constant(ir.VectorType(ir.IntType(32), self._lanes), [start + k for k in range(self._lanes)])
+        return self._builder.shuffle_vector(first, second, places)
+
+
+class _Step(_RowCode):
+    """Generates the code for a row; what is handed on from vector to vector is kept in variables."""
+
+    def __init__(self, context, builder, signature, args, past_cache):
+        super().__init__(context, builder, args, signature.args[2].dtype)
+        self._past_cache = past_cache
+        self._rates = [spread(builder, rate, self._lanes) for rate in args[9:12]]
+        self._before = cgutils.alloca_once_value(builder, self.lane(args[7], self._lanes - 1))
+        self._cells = cgutils.alloca_once_value(builder, self.load(2, args[1].type(0)))
 
     def lane(self, value, at):
         """A vector with a value in one lane."""
@@ -72,32 +88,13 @@ class _Step:
         dx, dy = b.fsub(b.fadd(xm, xp), twice), b.fsub(b.fadd(ym, yp), twice)
         dz = b.fadd(b.fsub(zm, twice), zp)
         rx, ry, rz = self._rates
-        new = self._fma(rz, dz, self._fma(ry, dy, self._fma(rx, dx, cells)))
+        new = vector_fma(b, rz, dz, vector_fma(b, ry, dy, vector_fma(b, rx, dx, cells)))
         # A row past the cache starts a cache line, as such stores must; other rows start anywhere.
         stored = b.store(new, self._place(0, index), align=CACHE_LINE if self._past_cache else self._bytes)
         if self._past_cache:
             send_past_cache(b, stored)
         b.store(cells, self._before)
         b.store(behind, self._cells)
-
-    def _place(self, number, index):
-        start = self._builder.gep(self._args[number], [self._builder.mul(index, index.type(self._lanes))])
-        return self._builder.bitcast(start, self._vector.as_pointer())
-
-    def _cut(self, first, second, start):
-        """A vector out of two, from an element of the first on."""
-        places = ir.Constant(ir.VectorType(ir.IntType(32), self._lanes), [start + k for k in range(self._lanes)])
-        return self._builder.shuffle_vector(first, second, places)
-
-    def _everywhere(self, value):
-        one = self._builder.insert_element(ir.Constant(self._vector, ir.Undefined), value, ir.IntType(32)(0))
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), self._lanes), [0] * self._lanes)
-        return self._builder.shuffle_vector(one, one, zeros)
-
-    def _fma(self, a, b, c):
-        name = f"llvm.fma.v{self._lanes}f{8 * self._bytes}"
-        kind = ir.FunctionType(self._vector, [self._vector] * 3)
-        return self._builder.call(cgutils.get_or_insert_function(self._builder.module, kind, name), [a, b, c])
 
 
 row_of_vectors, row_past_cache = _row(False), _row(True)
@@ -129,28 +126,25 @@ def _potential_row(uniform):
     return row
 
 
-class _PotentialStep:
+class _PotentialStep(_RowCode):
     """Generates the code for a row; the vectors of potentials are handed on, so that each is loaded once."""
 
     def __init__(self, context, builder, signature, args, uniform):
-        self._builder, self._args, self._uniform = builder, args, uniform
-        dtype = signature.args[3].dtype
-        self._real, self._bytes = context.get_value_type(dtype), dtype.bitwidth // 8
-        self._lanes = CACHE_LINE // self._bytes
-        self._vector = ir.VectorType(self._real, self._lanes)
+        super().__init__(context, builder, args, signature.args[3].dtype)
+        self._uniform = uniform
         self._dt, self._heat, *self._rates = (spread(builder, value, self._lanes) for value in args[8:])
         zero = args[1].type(0)
-        self._before = cgutils.alloca_once_value(builder, self._load(3, builder.sub(zero, zero.type(1))))
-        self._here = cgutils.alloca_once_value(builder, self._load(3, zero))
+        self._before = cgutils.alloca_once_value(builder, self.load(3, builder.sub(zero, zero.type(1))))
+        self._here = cgutils.alloca_once_value(builder, self.load(3, zero))
 
     def take(self, index):
         """Take one step of vector `index`."""
         b, lanes = self._builder, self._lanes
         before, here = b.load(self._before), b.load(self._here)
-        behind = self._load(3, b.add(index, index.type(1)))
+        behind = self.load(3, b.add(index, index.type(1)))
         xm, xp = self._cut(before, here, lanes - 1), self._cut(here, behind, 1)
-        ym, yp, zm, zp = (self._load(number, index) for number in range(4, 8))
-        start = vector_fma(b, self._dt, self._heat, self._load(2, index))
+        ym, yp, zm, zp = (self.load(number, index) for number in range(4, 8))
+        start = vector_fma(b, self._dt, self._heat, self.load(2, index))
         differences = [b.fsub(beside, here) for beside in (xm, xp, ym, yp, zm, zp)]
         if self._uniform:
             differences = [b.fadd(*differences[k : k + 2]) for k in (0, 2, 4)]
@@ -160,17 +154,6 @@ class _PotentialStep:
         b.store(start, self._place(0, index), align=self._bytes)
         b.store(here, self._before)
         b.store(behind, self._here)
-
-    def _load(self, number, index):
-        return self._builder.load(self._place(number, index), align=self._bytes)
-
-    def _place(self, number, index):
-        start = self._builder.gep(self._args[number], [self._builder.mul(index, index.type(self._lanes))])
-        return self._builder.bitcast(start, self._vector.as_pointer())
-
-    def _cut(self, first, second, start):
-        places = ir.Constant(ir.VectorType(ir.IntType(32), self._lanes), [start + k for k in range(self._lanes)])
-        return self._builder.shuffle_vector(first, second, places)
 
 
 row_of_potentials, uniform_row_of_potentials = _potential_row(False), _potential_row(True)

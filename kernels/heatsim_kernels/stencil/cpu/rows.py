@@ -63,7 +63,7 @@ class RowSources(NamedTuple):
     gain: float
 
 
-class StageOperands(NamedTuple):
+class RowOperands(NamedTuple):
     """What a Runge-Kutta stage is made of besides the exchange (see `rk_stages`), in a row of cells: pointers to
     `before`, Y_{j-2}, `start`, Y_0, and `one`, Y_1, None where they are not read; and to the coefficients mu, nu, gamma
     and rate, followed by a zero, from which a new value starts in the precision of the field."""
@@ -150,9 +150,7 @@ def advance_row(out, n, room, low, high, u, base, classes, exchange, row, x, sou
     given = u, base, exchange, exchange.rates, sources.table, sources.field, sources, *operands
     end, run = 0, first_beyond(exchange.ends, exchange.starts, row, x)
     while end < n:
-        first, end = end, min(n, table_entry(exchange.ends, run, x + n) - x)
-        cell_class = table_entry(exchange.run_classes, run, 0)
-        run += 1
+        first, (end, cell_class), run = end, run_at(exchange, run, n, x), run + 1
         if cell_class == MIXED:
             # The two ends of the row are computed below. The array of classes has no padding to read beyond.
             for i in range(max(1, first), min(n - 1, end)):
@@ -187,6 +185,12 @@ def redo_odd_cells(out, n, classes, row, x, given):
         if i >= n:
             break
         store(out, i, _new_value(i, load(u.c, i - 1), load(u.c, i + 1), class_of(classes, i), *given))
+
+
+@inlined
+def run_at(exchange, run, n, x):
+    """Where a run of cells ends, in the n cells of a row from column x on, and the cell class that it has."""
+    return min(n, table_entry(exchange.ends, run, x + n) - x), table_entry(exchange.run_classes, run, 0)
 
 
 @inlined

@@ -23,11 +23,8 @@ from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 
 RATES = 8  # room for the six rates of a cell class, so that those of each class start on a 16-byte boundary
 
-second_difference = inlined(physics.second_difference)
-face_differences = inlined(physics.face_differences)
-ghost = inlined(physics.ghost)
-staged = inlined(physics.staged)
-staged_of_two = inlined(physics.staged_of_two)
+second_difference, face_differences = inlined(physics.second_difference), inlined(physics.face_differences)
+staged, staged_of_two, ghost = inlined(physics.staged), inlined(physics.staged_of_two), inlined(physics.ghost)
 
 
 class GridShape(NamedTuple):

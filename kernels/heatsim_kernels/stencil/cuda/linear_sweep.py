@@ -12,13 +12,13 @@ from heatsim_kernels.field.cuda.field import CudaField
 from heatsim_kernels.runtime.cuda.api import device_name
 from heatsim_kernels.runtime.cuda.arrays import Array, Upload, on_device
 from heatsim_kernels.runtime.cuda.launch import Resources, kernel
+from heatsim_kernels.runtime.thread_blocks import ThreadBlock
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cuda import trapezoidal_defect
 from heatsim_kernels.stencil.cuda.cell_update import (
     RATES,
     CudaBoundaryFaces,
     CudaExchange,
-    CudaSources,
     CudaStageSources,
     GridShape,
 )
@@ -44,16 +44,6 @@ class LinearBatch(NamedTuple):
     weights: Array
     exchange: CudaExchange
 
-    @property
-    def rows(self) -> int:
-        """Steps after which all are alike."""
-        return self.sent.rows
-
-    def heat(self, k: int) -> CudaSources:
-        """The sources of step k."""
-        sent = self.sent
-        return CudaSources(sent.heat_table.row(k), sent.dt, sent.heat_field, sent.gain(k))
-
     def ledger_inputs(self) -> LedgerInputs:
         """What the ledger is told of these steps."""
         return LedgerInputs(self.structure, self.sent.boundary_a, self.sent.boundary_b, self.weights)
@@ -73,7 +63,8 @@ class LinearSweep:
         coefficients: StencilCoefficients,
         dtype: np.dtype,
         movement: ModuleType,
-        tile: Any = None,
+        tile: ThreadBlock | None = None,
+        *,
         fused: bool = False,
     ) -> None:
         self._coefficients, self._dtype = coefficients, np.dtype(dtype)
@@ -143,7 +134,7 @@ class LinearSweep:
         """Put stage k of a batch into v, with its heat if that is booked."""
         structure = batch.structure._replace(stage=stage.form)
         numbers = (self._dtype.type(value) for value in stage[:4])
-        heat = CudaStageSources(*batch.heat(k), fields.before, fields.start, fields.one, *numbers)
+        heat = CudaStageSources(*batch.sent.sources(k), fields.before, fields.start, fields.one, *numbers)
         args = (fields.last, v, self._shape, self._boundary(batch, k), batch.exchange, heat)
         sweep, grid, block = self._kernel(structure, args)
         sweep(grid, block, args)
@@ -191,7 +182,7 @@ class LinearSweep:
 
     def _args(self, batch: LinearBatch, k: int, u: Array, v: Array) -> tuple[Any, ...]:
         """What the sweep is given in step k of a batch."""
-        return u, v, self._shape, self._boundary(batch, k), batch.exchange, batch.heat(k)
+        return u, v, self._shape, self._boundary(batch, k), batch.exchange, batch.sent.sources(k)
 
 
 def _for_fused(batch: LinearBatch) -> tuple[TemporalTables, StepRates]:

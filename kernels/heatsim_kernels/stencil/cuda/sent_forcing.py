@@ -8,6 +8,7 @@ import numpy as np
 
 from heatsim_kernels.runtime.cuda.arrays import Array, Table, Upload, on_device
 from heatsim_kernels.stencil.coefficients import Forcing
+from heatsim_kernels.stencil.cuda.cell_update import CudaSources
 
 
 class BoundaryTables(NamedTuple):
@@ -36,9 +37,9 @@ class SentForcing(NamedTuple):
         """Steps after which all are alike."""
         return max(self.boundary_a.rows, self.boundary_b.rows, self.heat_table.rows, len(self.gains))
 
-    def gain(self, k: int) -> Any:
-        """The gain of step k."""
-        return self.gains[min(k, len(self.gains) - 1)]
+    def sources(self, k: int) -> CudaSources:
+        """The sources of step k."""
+        return CudaSources(self.heat_table.row(k), self.dt, self.heat_field, self.gains[min(k, len(self.gains) - 1)])
 
 
 class ForcingUploads:

@@ -10,7 +10,7 @@ import numpy as np
 from heatsim_kernels.field.cuda.block_reduction import THREADS
 from heatsim_kernels.field.cuda.cell_reads import gathered
 from heatsim_kernels.field.cuda.field import CudaField
-from heatsim_kernels.field.cuda.window_batches import WindowSourceBatches
+from heatsim_kernels.field.cuda.window_source import WindowSourceBatches
 from heatsim_kernels.runtime.cuda.api import cuda
 from heatsim_kernels.runtime.cuda.arrays import Array, empty
 from heatsim_kernels.runtime.cuda.launch import Resources, kernel
@@ -36,7 +36,7 @@ class StageOperands(NamedTuple):
 
 class CudaSweep(Protocol):
     """How the field of a problem is stored, and the launches that advance it. A batch is what the steps of one call
-    have in common, on the device; steps from number `rows` on are alike."""
+    have in common, on the device, `sent.rows` of them before all are alike."""
 
     name: str
     field: CudaField
@@ -115,7 +115,7 @@ class CudaStepper:
         while k < end:
             taken = most if k + most <= end else 1
             # Steps that are alike are launched alike, from one field to the other and back.
-            alike = min(k, batch.rows - 1), taken, id(self.field.now)
+            alike = min(k, batch.sent.rows - 1), taken, id(self.field.now)
             if alike not in known:
                 known[alike] = self._sweep.launches(batch, k, taken, self.field.now, self.field.next)
             for launch in known[alike]:

@@ -5,10 +5,20 @@ from __future__ import annotations
 from numba import float64, int64
 
 from heatsim_kernels.field.cuda.block_reduction import THREADS, block_most, greater
-from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
+from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.runtime.fma import fma
 
 BLOCKS = 2 if SIMULATED else 1024
+
+
+@inlined
+def store_greatest(partial, most, low, high):
+    """Put the greatest of each of three numbers in a block into `partial`, (3, BLOCKS)."""
+    most, low, high = block_most(most), block_most(low), block_most(high)
+    if cuda.threadIdx.x == 0:
+        partial[0, cuda.blockIdx.x] = most
+        partial[1, cuda.blockIdx.x] = low
+        partial[2, cuda.blockIdx.x] = high
 
 
 def build(variant):
@@ -27,10 +37,6 @@ def build(variant):
             most = greater(abs(fma(factor, change, z - y)), most)
             low, high = greater(-z, low), greater(z, high)
             i += int64(BLOCKS) * THREADS
-        most, low, high = block_most(most), block_most(low), block_most(high)
-        if cuda.threadIdx.x == 0:
-            partial[0, cuda.blockIdx.x] = most
-            partial[1, cuda.blockIdx.x] = low
-            partial[2, cuda.blockIdx.x] = high
+        store_greatest(partial, most, low, high)
 
     return defect

@@ -178,40 +178,48 @@ def _ghosts_beside(configuration, tile, touched):
     """Build call(cells, classes, n, board, at, lane, boundary, sides): the cells to the left and right, above and
     below, with ghost values where a lane lies at an end of the grid."""
     wrap_x, wrap_y, _ = configuration.periodic
-    end_x, end_y, several = touched.x and not wrap_x, touched.y and not wrap_y, configuration.class_dtype != ""
-    columns, ghosts = tile.columns, differences.build_ghost(configuration)
-    first_column, last_column = part(slice(0, None, columns)), part(slice(columns - 1, None, columns))
-    top, bottom = part(slice(0, columns)), part(slice(-columns, None))
-
-    choose = each(either)
+    end_x, end_y, columns = touched.x and not wrap_x, touched.y and not wrap_y, tile.columns
+    columns_beside = _ghosts_at_ends(
+        configuration, part(slice(0, None, columns)), part(slice(columns - 1, None, columns)), 0
+    )
+    rows_beside = _ghosts_at_ends(configuration, part(slice(0, columns)), part(slice(-columns, None)), 2)
 
     @inlined
     def with_ghosts(cells, classes, n, board, at, lane, boundary, sides):
         left, right, up, down = sides
-        if end_x and several:
-            # A branch: few warps lie at a boundary, and the boundary values of their cells are in global memory.
-            if lane.at_left:
-                left = ghosts(first_column(cells), first_column(classes), int32(0), n, board, at, boundary)
-            if lane.at_right:
-                right = ghosts(last_column(cells), last_column(classes), int32(1), n, board, at, boundary)
-        elif end_x:
-            first, last = first_column(cells), last_column(cells)
-            left = choose(lane.at_left, ghosts(first, first_column(classes), lane.face_x, n, board, at, boundary), left)
-            right = choose(
-                lane.at_right, ghosts(last, last_column(classes), lane.face_x, n, board, at, boundary), right
-            )
-        if end_y and several:
-            if lane.at_top:
-                up = ghosts(top(cells), top(classes), int32(2), n, board, at, boundary)
-            if lane.at_bottom:
-                down = ghosts(bottom(cells), bottom(classes), int32(3), n, board, at, boundary)
-        elif end_y:
-            first, last = top(cells), bottom(cells)
-            up = choose(lane.at_top, ghosts(first, top(classes), lane.face_y, n, board, at, boundary), up)
-            down = choose(lane.at_bottom, ghosts(last, bottom(classes), lane.face_y, n, board, at, boundary), down)
+        if end_x:
+            ends_x = lane.at_left, lane.at_right, lane.face_x
+            left, right = columns_beside(cells, classes, n, board, at, ends_x, boundary, left, right)
+        if end_y:
+            ends_y = lane.at_top, lane.at_bottom, lane.face_y
+            up, down = rows_beside(cells, classes, n, board, at, ends_y, boundary, up, down)
         return left, right, up, down
 
     return with_ghosts
+
+
+def _ghosts_at_ends(configuration, first, last, face):
+    """Build call(cells, classes, n, board, at, ends, boundary, before, behind): what lies before the first and behind
+    the last cells along an axis, with ghost values at the ends of the grid. face: number of the axis's lower face.
+    ends: whether the lane lies at the lower end, at the upper, and the face at which it lies."""
+    ghosts, choose, upper = differences.build_ghost(configuration), each(either), face + 1
+
+    @inlined
+    def by_class(cells, classes, n, board, at, ends, boundary, before, behind):
+        # A branch: few warps lie at a boundary, and the boundary values of their cells are in global memory.
+        if ends[0]:
+            before = ghosts(first(cells), first(classes), int32(face), n, board, at, boundary)
+        if ends[1]:
+            behind = ghosts(last(cells), last(classes), int32(upper), n, board, at, boundary)
+        return before, behind
+
+    @inlined
+    def of_one_class(cells, classes, n, board, at, ends, boundary, before, behind):
+        one, other = first(cells), last(cells)
+        before = choose(ends[0], ghosts(one, first(classes), ends[2], n, board, at, boundary), before)
+        return before, choose(ends[1], ghosts(other, last(classes), ends[2], n, board, at, boundary), behind)
+
+    return of_one_class if configuration.class_dtype == "" else by_class
 
 
 def _classes(configuration, tile):
@@ -275,8 +283,8 @@ class StageRates(NamedTuple):
     ry: np.floating[Any]
     rz: np.floating[Any]
     dt: np.floating[Any]
-    nu: Any
-    rate: Any
+    nu: tuple[np.floating[Any], ...]
+    rate: tuple[np.floating[Any], ...]
 
 
 class LevelScheme(NamedTuple):
