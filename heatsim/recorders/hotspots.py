@@ -36,8 +36,8 @@ class HotspotRecorder:
 
     def close(self, finished: bool) -> None:
         """Have the slices searched."""
-        self._writer.wait_for_room()
-        self._writer.submit(lambda: search_slices(self._folder, self._wanted, ambients=self._ambients))
+        with self._writer.room() as submit:
+            submit(lambda: search_slices(self._folder, self._wanted, ambients=self._ambients))
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[HotspotRecorder]:

@@ -32,18 +32,22 @@ class SliceRecorder:
         self._problem, self._folder, self._writer, self._wanted = problem, folder, writer, wanted
         self._index = cell_index(problem.grid, wanted.axis, wanted.at)
         self._count = 0
-        writer.wait_for_room()
-        writer.submit(
-            lambda: import_module("heatsim.plots.slices")
-        )  # matplotlib takes its time; now is when it is free
+        with writer.room() as submit:  # matplotlib takes its time; now is when it is free
+            submit(lambda: import_module("heatsim.plots.slices"))
 
     def record(self, state: State) -> None:
         """Copy the plane and have it written."""
-        self._writer.wait_for_room()
+        with self._writer.room() as submit:
+            frame = self._frame(state)
+            path = self._folder.slice_frame(self._wanted.name, self._count)
+            self._count += 1
+            submit(lambda: write_slice_frame(path, frame))
+
+    def _frame(self, state: State) -> SliceFrame:
         grid, axis = self._problem.grid, self._wanted.axis
         rows, columns = (other for other in reversed(AXES) if other != axis)
         unequal = any(grid.edges[AXES.index(other)] is not None for other in (rows, columns))
-        frame = SliceFrame(
+        return SliceFrame(
             field=self._problem.smoothed_slice(axis, state.plane(axis, self._index)),
             axes=(rows, columns),
             extent=(*grid.span(columns), *grid.span(rows)),
@@ -56,15 +60,12 @@ class SliceRecorder:
             faces=(grid.faces(rows), grid.faces(columns)) if unequal else None,
             coordinates=grid.coordinates,
         )
-        path = self._folder.slice_frame(self._wanted.name, self._count)
-        self._count += 1
-        self._writer.submit(lambda: write_slice_frame(path, frame))
 
     def close(self, finished: bool) -> None:
         """Have the frames drawn, unless they are many and the run was cut short: `heatsim plot` draws them then."""
         if self._count and (finished or self._count <= MAX_FRAMES_OF_STOPPED_RUN):
-            self._writer.wait_for_room()
-            self._writer.submit(lambda: draw_frames(self._folder, self._wanted.name))
+            with self._writer.room() as submit:
+                submit(lambda: draw_frames(self._folder, self._wanted.name))
 
 
 def cell_index(grid: CellGrid, axis: str, place: float) -> int:
