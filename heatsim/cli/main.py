@@ -21,6 +21,7 @@ from heatsim.cli.info import info
 from heatsim.cli.init import init
 from heatsim.cli.options import print_error
 from heatsim.cli.plot import plot
+from heatsim.cli.preview import preview
 from heatsim.cli.run import run
 from heatsim.cli.schema import schema
 from heatsim.cli.validate import validate
@@ -54,5 +55,5 @@ def main() -> None:
     """Heat conduction in a box: a scenario file in, temperatures, pictures and ParaView-ready snapshots out."""
 
 
-for _command in (run, validate, schema, init, info, plot, hotspots, doctor, verify, converge, bench, warm):
+for _command in (run, validate, schema, init, preview, info, plot, hotspots, doctor, verify, converge, bench, warm):
     main.add_command(_command)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from heatsim.geometry.grid import AXES, CellGrid
-from heatsim.recorders.pictures import draw_frames
+from heatsim.geometry.grid import AXES, cell_index
+from heatsim.pictures.frames import draw_frames
 from heatsim.store.slice_frames import SliceFrame, write_slice_frame
 
 if TYPE_CHECKING:
@@ -66,16 +64,6 @@ class SliceRecorder:
         if self._count and (finished or self._count <= MAX_FRAMES_OF_STOPPED_RUN):
             with self._writer.room() as submit:
                 submit(lambda: draw_frames(self._folder, self._wanted.name))
-
-
-def cell_index(grid: CellGrid, axis: str, place: float) -> int:
-    """The cell whose slab holds a place on an axis, m."""
-    i = AXES.index(axis)
-    if grid.edges[i] is None:
-        index = int((place - grid.origin[i]) / grid.spacing[i])
-    else:
-        index = int(np.searchsorted(grid.faces(axis), place, side="right")) - 1
-    return min(max(index, 0), grid.shape[2 - i] - 1)
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[SliceRecorder]:

@@ -146,14 +146,16 @@ def temperature_attributes(unit: str) -> dict[str, str]:
 
 
 def chunk_shape(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
-    """Chunks of whole rows (the last axis) and about 1 MiB, of even sizes along each axis."""
-    room = max(1, CHUNK_BYTES // (shape[-1] * itemsize))
-    chunk = [shape[-1]]
-    for length in reversed(shape[:-1]):
-        pieces = -(-length // room)
-        chunk.append(-(-length // pieces))
-        room = max(1, room // length)
-    return tuple(reversed(chunk))
+    """Chunks of about 1 MiB at most, nearly cubes, of even sizes along each axis: a plane across any axis reads few."""
+    room = max(1, CHUNK_BYTES // itemsize)
+    chunk = dict.fromkeys(range(len(shape)), 1)
+    for done, axis in enumerate(
+        sorted(chunk, key=lambda axis: shape[axis])
+    ):  # what a short axis leaves, longer ones take
+        side = max(1, int(room ** (1.0 / (len(shape) - done)) + 1e-9))
+        chunk[axis] = -(-shape[axis] // -(-shape[axis] // side))
+        room = max(1, room // chunk[axis])
+    return tuple(chunk[axis] for axis in range(len(shape)))
 
 
 def plain_dataset(file: h5py.File, name: str) -> h5py.Dataset:
