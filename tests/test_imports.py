@@ -47,7 +47,7 @@ ROOMS = {
     },
     "heatsim.physics": {"heatsim.scenario", "heatsim.geometry", "heatsim_kernels", "numpy"},
     "heatsim.problem": {"heatsim.scenario", "heatsim.geometry", "heatsim.physics", "heatsim_kernels", "numpy"},
-    "heatsim.store": {"h5py", "numpy", "PIL", "heatsim.geometry.grid"},
+    "heatsim.store": {"h5py", "numpy", "PIL", "av", "heatsim.geometry.grid"},
     "heatsim.store.inputs": {"heatsim.store.hdf5_input", "heatsim.store.input_checks", "numpy", "PIL"},
     "heatsim.plots": {"matplotlib", "numpy"},
     "heatsim.pictures": {"heatsim.store", "heatsim.plots", "heatsim.geometry.grid", "numpy"},

@@ -19,6 +19,7 @@ from heatsim.cli.doctor import doctor
 from heatsim.cli.hotspots import hotspots
 from heatsim.cli.info import info
 from heatsim.cli.init import init
+from heatsim.cli.movie import movie
 from heatsim.cli.options import print_error
 from heatsim.cli.plot import plot
 from heatsim.cli.preview import preview
@@ -55,5 +56,20 @@ def main() -> None:
     """Heat conduction in a box: a scenario file in, temperatures, pictures and ParaView-ready snapshots out."""
 
 
-for _command in (run, validate, schema, init, preview, info, plot, hotspots, doctor, verify, converge, bench, warm):
+for _command in (
+    run,
+    validate,
+    schema,
+    init,
+    preview,
+    info,
+    plot,
+    movie,
+    hotspots,
+    doctor,
+    verify,
+    converge,
+    bench,
+    warm,
+):
     main.add_command(_command)

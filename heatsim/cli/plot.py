@@ -85,13 +85,13 @@ def plot(folder: Path, **asked: Any) -> None:
         request.draw_overview()
     if asked["line"] or asked["tables"] or asked["overview"]:
         return
-    if to_file or asked["times"] or any(asked[name] is not None for name in _PLANE_KEYS):
+    if to_file or asked["times"] or any(asked[name] is not None for name in PLANE_KEYS):
         request.draw_planes()
     else:
         request.draw_all()
 
 
-_PLANE_KEYS = ("field", "axis", "at", "minus_run", "minus_time")
+PLANE_KEYS = ("field", "axis", "at", "minus_run", "minus_time")
 
 
 @dataclass

@@ -28,8 +28,11 @@ def draw_frames(
     name: str,
     options: PictureOptions = PictureOptions(),  # noqa: B008 (it does not change)
     tell: Tell = lambda message: None,
+    place: Callable[[int], Path] | None = None,
 ) -> list[Path]:
     """Draw all frames of a slice; returns the pictures. Frames that are damaged are left out, and told.
+
+    place: the file of the picture of a frame, by its number; left out, in the folder of the slices.
 
     Raises `OSError`; `InputFileError` where no frame can be read.
     """
@@ -47,7 +50,8 @@ def draw_frames(
         if shown is None or options.range == "frame":
             materials, page = plane_materials(folder, frame.normal, frame.position), None
         shown = frame
-        picture = folder.slice_picture(name, int(path.stem), options.kind)
+        number = int(path.stem)
+        picture = place(number) if place else folder.slice_picture(name, number, options.kind)
         cut, field, faces, overlay = fit_to_page(frame, options, materials)
         style = plane_style(cut, f"{time_text(cut.time, end)}{position_text(cut)}", limits, options)
         page = draw_slice(picture, field, cut.extent, style, faces=faces, overlay=overlay, page=page)
@@ -104,6 +108,7 @@ def plane_style(
         theme=options.colours,
         contours=options.contours,
         levels=options.levels,
+        dpi=options.dpi,
     )
 
 

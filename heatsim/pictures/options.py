@@ -18,7 +18,7 @@ class PictureOptions:
 
     range: of the colours: over all times that are drawn, of each picture by itself, or given; levels: values with lines
     of their own; contours: whether there are isotherms at the ticks of the scale; crop: what is shown of the plane,
-    (left, right, bottom, top) in m; kind: the format, "png", "svg" or "pdf".
+    (left, right, bottom, top) in m; kind: the format, "png", "svg" or "pdf"; dpi: pixels an inch.
     """
 
     theme: Literal["light", "dark"] = "light"
@@ -27,6 +27,7 @@ class PictureOptions:
     contours: bool = True
     crop: tuple[float, float, float, float] | None = None
     kind: Literal["png", "svg", "pdf"] = "png"
+    dpi: int = 150
 
     @property
     def colours(self) -> Theme:

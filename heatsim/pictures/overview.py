@@ -20,7 +20,7 @@ from heatsim.pictures.frames import (
     time_text,
 )
 from heatsim.pictures.options import PictureOptions
-from heatsim.pictures.planes import PlaneRequest, PlaneSource
+from heatsim.pictures.planes import PlaneRequest, PlaneSource, Point, line_curves
 from heatsim.pictures.tables import table_charts
 from heatsim.store.field_reader import FieldReader, SnapshotHeader
 from heatsim.store.snapshots import read_geometry_block
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from heatsim.plots.overview import OverviewBody, OverviewPlane
     from heatsim.store.folder import RunFolder
 
+_SEARCHED_CELLS = 2**25  # of all snapshots; of more, the last one is searched alone
+_PROFILES = 6  # along a line
 _VIEW_CELLS = 72  # an axis, from which the body is drawn
 
 
@@ -43,7 +45,7 @@ def draw_overview(path: Path, folder: RunFolder, options: PictureOptions, tell: 
         tell(message)
     info = folder.read_info()
     header, cell = find_hottest(reader)
-    charts = [chart for name in ("probes", "energy") for chart in _charts(folder, name)]
+    charts = _profile(reader) + [chart for name in ("probes", "energy") for chart in _charts(folder, name)]
     plane = _plane(reader, header, cell, options)
     style = PlaneStyle(("", ""), "", "", theme=options.colours)
     title = str(info.get("title") or folder.path.name)
@@ -51,19 +53,21 @@ def draw_overview(path: Path, folder: RunFolder, options: PictureOptions, tell: 
 
 
 def find_hottest(reader: FieldReader) -> tuple[SnapshotHeader, tuple[int, int, int]]:
-    """The last snapshot that can be read, and the cell (k, j, i) of its highest temperature outside ambients."""
-    header = reader.snapshots[-1]
-    best, where = -np.inf, (0, 0, 0)
+    """The snapshot and the cell (k, j, i) of the highest temperature outside ambients; of a large run, in the last
+    snapshot."""
+    few = reader.grid.cells * len(reader.snapshots) <= _SEARCHED_CELLS
+    best, found = -np.inf, (reader.snapshots[-1], (0, 0, 0))
     geometry = reader.folder.geometry
     scenario = reader.folder.read_scenario() if geometry.is_file() else {}
-    for z, values in reader.blocks(header, "temperature"):
-        if scenario.get("ambients"):
-            ids, names = read_geometry_block(geometry, (slice(z, z + len(values)), slice(None), slice(None)))
-            values = np.where(ambient_ids(scenario, names)[ids], -np.inf, values)
-        k, j, i = (int(each) for each in np.unravel_index(int(values.argmax()), values.shape))
-        if values[k, j, i] > best:
-            best, where = float(values[k, j, i]), (z + k, j, i)
-    return header, where
+    for header in reader.snapshots if few else reader.snapshots[-1:]:
+        for z, values in reader.blocks(header, "temperature"):
+            if scenario.get("ambients"):
+                ids, names = read_geometry_block(geometry, (slice(z, z + len(values)), slice(None), slice(None)))
+                values = np.where(ambient_ids(scenario, names)[ids], -np.inf, values)
+            k, j, i = (int(each) for each in np.unravel_index(int(values.argmax()), values.shape))
+            if values[k, j, i] > best:
+                best, found = float(values[k, j, i]), (header, (z + k, j, i))
+    return found
 
 
 def _plane(
@@ -129,6 +133,32 @@ def _charts(folder: RunFolder, table: str) -> list[Chart]:
         return table_charts(folder, table)
     except RequestError:  # it was not asked for, or has one time as yet
         return []
+
+
+def _profile(reader: FieldReader) -> list[Chart]:
+    """The temperature along the line of a run in one dimension, at the start, in between and at the end."""
+    from heatsim.plots.charts import Chart
+    from heatsim.plots.units import axis_symbol, length_unit, value_label
+
+    grid = reader.grid
+    resolved = [axis for axis in AXES if grid.shape[2 - AXES.index(axis)] > 1]
+    if len(resolved) != 1:
+        return []
+    start, end = (_on_line(grid, resolved[0], which) for which in (0, 1))
+    shown = reader.snapshots[:: max(1, len(reader.snapshots) // _PROFILES)]
+    curves = line_curves(reader, "temperature", (start, end), shown)
+    scale, symbol = length_unit(float(np.ptp(grid.span(resolved[0]))))
+    name = axis_symbol(resolved[0], grid.coordinates)
+    origin = grid.span(resolved[0])[0]
+    curves = [curve._replace(x=(origin + curve.x) / scale) for curve in curves]
+    return [Chart(f"{name} ({symbol})", value_label("Temperature", reader.fields["temperature"].unit), curves)]
+
+
+def _on_line(grid: CellGrid, axis: str, end: int) -> Point:
+    """An end of the line along an axis through the middle of the box."""
+    spans = {each: grid.span(each) for each in AXES}
+    x, y, z = (spans[each][end] if each == axis else 0.5 * sum(spans[each]) for each in AXES)
+    return x, y, z
 
 
 def _subtitle(info: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ from heatsim.store.snapshots import read_geometry_block
 
 if TYPE_CHECKING:
     from heatsim.plots.charts import Curve
+    from heatsim.plots.pages import PlaneStyle
     from heatsim.plots.planes import Arrows, PlaneMaterials
 
 Point = tuple[float, float, float]
@@ -134,24 +135,30 @@ def vector_components(reader: FieldReader, field: str) -> tuple[str, str, str]:
 
 
 def draw_planes(
-    source: PlaneSource, snapshots: Sequence[tuple[SnapshotHeader, Path]], options: PictureOptions, tell: Tell
+    source: PlaneSource,
+    snapshots: Sequence[tuple[SnapshotHeader, Path]],
+    options: PictureOptions,
+    tell: Tell,
+    drawn: Callable[[int], None] = lambda count: None,
 ) -> list[Path]:
     """Draw a plane at some times, each into its file; returns those drawn. Snapshots whose data are damaged are left
-    out, and told. Raises OSError; InputFileError where none can be read."""
+    out, and told; `drawn` is told how many are done. Raises OSError; InputFileError where none can be read."""
     from heatsim.plots.slices import draw_slice
 
     materials = plane_materials(source.reader.folder, source.axis, source.position)
     readable = list(_readable(source, snapshots, tell))
     limits = _limits(source, [header for header, _ in readable], options, materials)
     page, end = None, snapshots[-1][0].time
-    for header, path in readable:
+    for number, (header, path) in enumerate(readable, 1):
         frame, arrows = source.frame(header)
         if options.range == "frame":
             page, limits = None, _limits(source, [header], replace(options, range="run"), materials)
         cut, field, faces, overlay = fit_to_page(frame, options, materials, arrows)
         style = plane_style(cut, f"{time_text(cut.time, end)}{position_text(cut)}", limits, options)
         style = replace(style, quantity=source.quantity, colours=_DIFFERENCE_COLOURS if source.minus else style.colours)
+        field, style = in_handy_units(field, style)
         page = draw_slice(path, field, cut.extent, style, faces=faces, overlay=overlay, page=page)
+        drawn(number)
     return [path for _, path in readable]
 
 
@@ -189,6 +196,21 @@ def _limits(
     limits = joint_limits(ranges) if ranges else (0.0, 0.0)
     largest = max(map(abs, limits))
     return (-largest, largest) if source.minus else limits
+
+
+def in_handy_units(field: np.ndarray, style: PlaneStyle) -> tuple[np.ndarray, PlaneStyle]:
+    """A field and its style in a unit whose numbers have few digits; temperatures stay as they are."""
+    from heatsim.plots.units import scaled_unit
+
+    limits = style.limits
+    if style.unit in ("K", "degC") or limits is None:
+        return field, style
+    factor, unit = scaled_unit(max(map(abs, limits)), style.unit)
+    if factor == 1.0:
+        return field, style
+    scaled = limits[0] / factor, limits[1] / factor
+    levels = tuple(level / factor for level in style.levels)
+    return field / factor, replace(style, unit=unit, limits=scaled, levels=levels)
 
 
 # Lines between two points.

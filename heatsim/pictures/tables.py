@@ -59,13 +59,12 @@ def _group(table: str, column: TableColumn) -> tuple[str, str]:
 
 def _chart(time: np.ndarray, label: str, unit: str, members: list[TableColumn], log: bool) -> Chart:
     from heatsim.plots.charts import Chart, Curve
-    from heatsim.plots.units import length_unit, time_unit, value_label
+    from heatsim.plots.units import length_unit, scaled_unit, time_unit, value_label
 
     shown = time > 0 if log else np.isfinite(time)
     scale, symbol = (1.0, "s") if log else time_unit(float(time[np.isfinite(time)].max()))
-    factor = 1.0
-    if unit == "m":
-        factor, unit = length_unit(max(float(np.nanmax(np.abs(member.values))) for member in members) or 1.0)
+    largest = max(float(np.nanmax(np.abs(member.values))) for member in members)
+    factor, unit = length_unit(largest or 1.0) if unit == "m" else scaled_unit(largest, unit)
     curves = [Curve(member.name, time[shown] / scale, member.values[shown] / factor) for member in members]
     return Chart(f"Time ({symbol})", value_label(label, unit), curves, log)
 

@@ -15,7 +15,8 @@ from heatsim.plots.pages import DPI, LIGHT, Margins, Page, Theme, label_axes
 _WIDTH, _HEIGHT = 5.2, 3.2  # in, a panel
 _GAP = 0.35  # in, between panels, beside the height of labels
 _NAMES = 2.05  # in, for the names of the curves
-_LETTERS, _ROWS = 24, 16  # of a name, and names beside a panel
+_LETTERS = 24  # of a name
+_ROW = 0.185  # in, a name
 _STYLES = ("-", "--", ":", "-.")
 
 
@@ -87,14 +88,15 @@ def _finish(axes: Axes, chart: Chart, theme: Theme) -> None:
 
 def _name_curves(axes: Axes, count: int, theme: Theme) -> None:
     names = axes.get_legend_handles_labels()
-    handles, labels = names[0][:_ROWS], names[1][:_ROWS]
-    if count > _ROWS:
-        labels[-1] = f"and {count - _ROWS + 1} more"
+    rows = max(2, int(axes.bbox.height / axes.figure.dpi / _ROW))
+    handles, labels = names[0][:rows], names[1][:rows]
+    if count > rows:
+        labels[-1] = f"and {count - rows + 1} more"
     legend = axes.legend(
         handles,
         labels,
         frameon=False,
-        fontsize=8.5 if count <= 10 else 7.5,
+        fontsize=8.5 if count <= 10 else 8,
         loc="upper left",
         bbox_to_anchor=(1.02, 1.02),
         borderaxespad=0.0,

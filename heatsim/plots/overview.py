@@ -15,8 +15,8 @@ from heatsim.plots.planes import Extent, Faces, PlaneView
 from heatsim.plots.slices import PlaneOverlay, add_bar, box_size, label_lengths
 
 _WIDTH = 7.4  # in; the page has 8 in, 800 pixels at 100 a inch
-_PLANE = 4.2, 2.9  # in, the largest box of the plane
-_BODY = 2.6, 2.4  # in
+_PLANE = 3.5, 2.9  # in, the largest box of the plane
+_BODY = 2.3, 2.3  # in
 _CHART, _GAP = 1.7, 0.75  # in
 _NAMES = 2.0  # in, beside charts
 _FACT = 0.2  # in, a line of facts

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from math import isinf
+from math import floor, isinf, log10
 
 _LENGTHS = ((1.0, "m"), (1e-3, "mm"), (1e-6, "µm"), (1e-9, "nm"))
 _TIMES = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
+_PREFIXES = {-9: "n", -6: "µ", -3: "m", 3: "k", 6: "M", 9: "G", 12: "T"}
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -19,6 +20,18 @@ def length_unit(span: float) -> tuple[float, str]:
 def time_unit(span: float) -> tuple[float, str]:
     """Unit in which times up to `span` s have handy numbers: its size in s, and its symbol."""
     return _unit(span or 1.0, _TIMES, least=3.0 if span >= 60.0 else 1.0)
+
+
+def scaled_unit(largest: float, unit: str) -> tuple[float, str]:
+    """Unit in which values up to `largest` have handy numbers: its size, and its symbol, such as kJ or 10⁶ W/m²."""
+    symbol = unit_symbol(unit)
+    if not (largest >= 1e4 or 0 < largest < 1e-2):
+        return 1.0, symbol
+    power = 3 * floor(log10(largest) / 3)
+    if symbol in ("J", "W", "s") and power in _PREFIXES:
+        return 10.0**power, _PREFIXES[power] + symbol
+    raised = str(power).replace("-", "⁻").translate(_RAISED)
+    return 10.0**power, f"10{raised} {symbol}".rstrip()
 
 
 def format_length(metres: float) -> str:
