@@ -74,6 +74,7 @@ ROOMS = {
         "heatsim.problem",
         "heatsim.integrators",
         "heatsim.recorders",
+        "heatsim.pictures",
         "heatsim.store",
         "heatsim_kernels",
         "numba",
@@ -131,6 +132,7 @@ KERNELS_MAY_IMPORT = {"numpy", "numba", "llvmlite"}
 ANNOTATIONS = {
     "heatsim.scenario": {"heatsim.integrators.integrator"},
     "heatsim.integrators": {"heatsim.problem", "heatsim.simulation.state"},
+    "heatsim.pictures": {"heatsim.scenario"},
     "heatsim.pictures.preview": {"heatsim.problem"},
     "heatsim.recorders": {"heatsim.problem", "heatsim.simulation.state", "heatsim.scenario"},
 }

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from heatsim.store.folder import RunFolder
 
 FORMATS = ("gif", "webp", "mp4")
-_DPI = 100  # of a page 8 in wide: 800 pixels
 
 
 @click.command()
@@ -37,6 +36,7 @@ def movie(folder: Path, kept: str | None, fps: float, output: Path | None, **ask
     With --field, --axis, --at or --minus-... the plane goes through the snapshots, one frame each. The colours have one
     range over all times.
     """
+    from heatsim.pictures.closing import MOVIE_DPI
     from heatsim.pictures.movie import make_movie
     from heatsim.store.folder import RunFolder
 
@@ -46,7 +46,7 @@ def movie(folder: Path, kept: str | None, fps: float, output: Path | None, **ask
     if output is None:
         opened.pictures.mkdir(exist_ok=True)
     target = output or opened.pictures / f"{name}.{kind}"
-    options = replace(picture_options(opened, asked), dpi=_DPI)
+    options = replace(picture_options(opened, asked), dpi=MOVIE_DPI)
     with _bar() as progress:
         make_movie(target, shown, options, fps, warn, progress)
     click.echo(target)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from heatsim.plots.pages import Theme
+    from heatsim.scenario import Scenario
 
 Span = tuple[float, float]
 Range = Literal["run", "frame"] | Span
@@ -35,3 +36,9 @@ class PictureOptions:
         from heatsim.plots.pages import THEMES
 
         return THEMES[self.theme]
+
+
+def picture_options(scenario: Scenario) -> PictureOptions:
+    """How a scenario wants the pictures of its slices to look."""
+    wanted = scenario.output.pictures
+    return PictureOptions(wanted.theme, wanted.range, wanted.levels, wanted.contours, kind=wanted.format)

@@ -45,7 +45,12 @@ def draw_preview(path: Path, problem: Problem, options: PictureOptions) -> None:
     sides = " x ".join(map(format_length, lengths))
     title = scenario.title or (scenario.path.stem if scenario.path else "A scenario")
     draw_preview_page(
-        path, PreviewNames(title, f"{cells} cells, {sides}", names), body, void, sections, options.colours
+        path,
+        PreviewNames(title, f"{cells} cells, {sides}", names, _uncut_faces(problem)),
+        body,
+        void,
+        sections,
+        options.colours,
     )
 
 
@@ -57,6 +62,16 @@ def _section_axes(grid: CellGrid) -> list[str]:
     if len(resolved) == 3:
         return ["z", "y", "x"]
     return ["y" if resolved == ["z"] else next(axis for axis in AXES[::-1] if axis not in resolved)]
+
+
+def _uncut_faces(problem: Problem) -> dict[str, str]:
+    """The kinds of the faces along axes that no section shows, by their names; insulated ones are left out."""
+    axes = _section_axes(problem.grid)
+    hidden = {} if len(axes) > 1 else {number: name for number, name in enumerate(FACES) if name[0] == axes[0]}
+    kinds = {name: problem.boundary_faces.patches[number][0].condition.kind for number, name in hidden.items()}
+    return {
+        name: kind for name, kind in kinds.items() if kind != "insulated" and problem.grid.coordinates == "cartesian"
+    }
 
 
 def _heated_cells(problem: Problem) -> np.ndarray:

@@ -78,11 +78,13 @@ class Section:
 
 
 class PreviewNames(NamedTuple):
-    """The words of a preview: title, subtitle, and names of the materials with a remark to each."""
+    """The words of a preview: title, subtitle, names of the materials, and the kinds of faces that no section cuts, by
+    their names."""
 
     title: str
     subtitle: str
     materials: Sequence[str]
+    uncut: dict[str, str]
 
 
 def draw_preview_page(
@@ -113,7 +115,7 @@ def draw_preview_page(
 def _draw_outside(page: Page, body: Body, bottom: float) -> None:
     axes = page.add_axes(0.0, bottom, *_BODY)
     if draw_body(axes, body, ("x", "y", "z"), page.theme):
-        axes.text(0.0, 0.0, "thin sides stretched", transform=axes.transAxes, size=8, color=page.theme.faint)
+        axes.text(0.0, 1.01, "thin sides stretched", transform=axes.transAxes, size=8, color=page.theme.faint)
 
 
 def draw_section(axes: Axes, section: Section, void: np.ndarray, box: tuple[float, float], theme: Theme) -> None:
@@ -201,6 +203,7 @@ def _legend_entries(names: PreviewNames, void: np.ndarray, sections: Sequence[Se
     entries += [
         (Line2D([], [], color=colour, lw=3.2), f"face: {kind}") for kind, colour in KINDS.items() if kind in kinds
     ]
+    entries += [(Line2D([], [], color=KINDS[kind], lw=3.2), f"{face}: {kind}") for face, kind in names.uncut.items()]
     probes = [probe for section in sections for probe in section.probes]
     ring: dict[str, Any] = {"marker": "o", "ms": 4.5, "mec": _PROBE, "ls": ""}
     if any(probe.inside for probe in probes):

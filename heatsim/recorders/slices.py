@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from heatsim.geometry.grid import AXES, cell_index
 from heatsim.pictures.frames import draw_frames
+from heatsim.pictures.options import picture_options
 from heatsim.store.slice_frames import SliceFrame, write_slice_frame
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class SliceRecorder:
     def __init__(self, problem: Problem, folder: RunFolder, writer: Writer, wanted: Slice) -> None:
         self.times = wanted.times(problem.scenario.time.last_time)
         self._problem, self._folder, self._writer, self._wanted = problem, folder, writer, wanted
+        self._options = picture_options(problem.scenario)
         self._index = cell_index(problem.grid, wanted.axis, wanted.at)
         self._count = 0
         with writer.room() as submit:  # matplotlib takes its time; now is when it is free
@@ -63,7 +65,7 @@ class SliceRecorder:
         """Have the frames drawn, unless they are many and the run was cut short: `heatsim plot` draws them then."""
         if self._count and (finished or self._count <= MAX_FRAMES_OF_STOPPED_RUN):
             with self._writer.room() as submit:
-                submit(lambda: draw_frames(self._folder, self._wanted.name))
+                submit(lambda: draw_frames(self._folder, self._wanted.name, self._options))
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[SliceRecorder]:
