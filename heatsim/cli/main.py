@@ -21,6 +21,7 @@ from heatsim.cli.info import info
 from heatsim.cli.init import init
 from heatsim.cli.movie import movie
 from heatsim.cli.options import print_error
+from heatsim.cli.pack import pack
 from heatsim.cli.plot import plot
 from heatsim.cli.preview import preview
 from heatsim.cli.run import run
@@ -56,20 +57,7 @@ def main() -> None:
     """Heat conduction in a box: a scenario file in, temperatures, pictures and ParaView-ready snapshots out."""
 
 
-for _command in (
-    run,
-    validate,
-    schema,
-    init,
-    preview,
-    info,
-    plot,
-    movie,
-    hotspots,
-    doctor,
-    verify,
-    converge,
-    bench,
-    warm,
-):
+_ABOUT_SCENARIOS = (run, validate, schema, init, preview, warm)
+_ABOUT_RUNS = (info, plot, movie, pack, hotspots)
+for _command in (*_ABOUT_SCENARIOS, *_ABOUT_RUNS, doctor, verify, converge, bench):
     main.add_command(_command)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from heatsim.cli.options import run_folder
+from heatsim.cli.options import progress_bar, run_folder
 from heatsim.cli.plot import PLANE_KEYS, open_reader, picture_options, plane_options, plane_request, warn
 from heatsim.errors import RequestError
 
@@ -47,7 +44,7 @@ def movie(folder: Path, kept: str | None, fps: float, output: Path | None, **ask
         opened.pictures.mkdir(exist_ok=True)
     target = output or opened.pictures / f"{name}.{kind}"
     options = replace(picture_options(opened, asked), dpi=MOVIE_DPI)
-    with _bar() as progress:
+    with progress_bar("movie") as progress:
         make_movie(target, shown, options, fps, warn, progress)
     click.echo(target)
 
@@ -75,17 +72,3 @@ def _format(output: Path | None, kind: str | None) -> str:
     if found not in FORMATS or kind not in (None, found):
         raise click.UsageError(f"--output {output}: a file ends in {' or '.join(f'.{each}' for each in FORMATS)}")
     return found
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[float], None]]:
-    """A bar on a terminal; nothing on a pipe."""
-    if not sys.stderr.isatty():
-        yield lambda part: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("movie", total=1.0)
-        yield lambda part: bar.update(task, completed=part)

@@ -20,7 +20,7 @@ LAYOUT = 1
 _FOLDERS = ("snapshots", "slices")
 _OPTIONAL_FOLDERS = ("pictures",)  # made when something is put there
 _OWN_FILES = re.compile(
-    r"run\.(vtkhdf|json|log) | (geometry|mesh)\.h5 | scenario\.toml"
+    r"run\.(vtkhdf|json|log) | packed\.vtkhdf | (geometry|mesh)\.h5 | scenario\.toml"
     r"| snapshots/\d{6,}\.h5 | slices/[^/]+_(\d{6,}|hotspots)\.(png|svg|pdf) | slices/[^/]+/\d{6,}\.h5"
     r"| pictures/[^/]+\.(png|svg|pdf|gif|webp|mp4)",
     re.VERBOSE,
