@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -44,30 +44,44 @@ def draw_overview(path: Path, folder: RunFolder, options: PictureOptions, tell: 
     for message in reader.skipped:
         tell(message)
     info = folder.read_info()
-    header, cell = find_hottest(reader)
+    hottest = find_hottest(reader)
     charts = _profile(reader) + [chart for name in ("probes", "energy") for chart in _charts(folder, name)]
-    plane = _plane(reader, header, cell, options)
+    plane = _plane(reader, hottest.header, hottest.cell, options)
     style = PlaneStyle(("", ""), "", "", theme=options.colours)
     title = str(info.get("title") or folder.path.name)
-    draw_overview_page(path, (title, _subtitle(info)), _body(reader), plane, charts, _facts(reader, info), style)
+    draw_overview_page(
+        path, (title, _subtitle(info)), _body(reader), plane, charts, _facts(reader, info, hottest.last), style
+    )
 
 
-def find_hottest(reader: FieldReader) -> tuple[SnapshotHeader, tuple[int, int, int]]:
-    """The snapshot and the cell (k, j, i) of the highest temperature outside ambients; of a large run, in the last
-    snapshot."""
+class Hottest(NamedTuple):
+    """The highest temperature outside ambients: its snapshot and cell (k, j, i); and the extremes of the last snapshot
+    outside ambients."""
+
+    header: SnapshotHeader
+    cell: tuple[int, int, int]
+    last: tuple[float, float]
+
+
+def find_hottest(reader: FieldReader) -> Hottest:
+    """Find the highest temperature of all snapshots; of a large run, of the last one. Reads each of these once."""
     few = reader.grid.cells * len(reader.snapshots) <= _SEARCHED_CELLS
-    best, found = -np.inf, (reader.snapshots[-1], (0, 0, 0))
     geometry = reader.folder.geometry
-    scenario = reader.folder.read_scenario() if geometry.is_file() else {}
+    ambients = geometry.is_file() and "ambients" in (scenario := reader.folder.read_scenario())
+    best, found, lowest, highest = -np.inf, (reader.snapshots[-1], (0, 0, 0)), np.inf, -np.inf
     for header in reader.snapshots if few else reader.snapshots[-1:]:
+        lowest, highest = np.inf, -np.inf
         for z, values in reader.blocks(header, "temperature"):
-            if scenario.get("ambients"):
+            free: np.ndarray | bool = True
+            if ambients:
                 ids, names = read_geometry_block(geometry, (slice(z, z + len(values)), slice(None), slice(None)))
-                values = np.where(ambient_ids(scenario, names)[ids], -np.inf, values)
-            k, j, i = (int(each) for each in np.unravel_index(int(values.argmax()), values.shape))
-            if values[k, j, i] > best:
-                best, found = float(values[k, j, i]), (header, (z + k, j, i))
-    return found
+                free = ~ambient_ids(scenario, names)[ids]
+            lowest = min(lowest, float(values.min(where=free, initial=np.inf)))
+            highest = max(highest, top := float(values.max(where=free, initial=-np.inf)))
+            if top > best:
+                k, j, i = (int(each[0]) for each in np.nonzero((values == top) & free))
+                best, found = top, (header, (z + k, j, i))
+    return Hottest(*found, (lowest, highest))
 
 
 def _plane(
@@ -166,20 +180,18 @@ def _subtitle(info: dict[str, Any]) -> str:
     return state[:1].upper() + state[1:]
 
 
-def _facts(reader: FieldReader, info: dict[str, Any]) -> list[tuple[str, str]]:
+def _facts(reader: FieldReader, info: dict[str, Any], last: tuple[float, float]) -> list[tuple[str, str]]:
     from heatsim.plots.units import format_length, format_time, unit_symbol
 
     grid = reader.grid
     header = reader.snapshots[-1]
-    values = [(float(block.min()), float(block.max())) for _, block in reader.blocks(header, "temperature")]
-    low, high = min(low for low, _ in values), max(high for _, high in values)
     unit = unit_symbol(reader.fields["temperature"].unit)
     sides = " x ".join(format_length(float(np.ptp(grid.span(axis)))) for axis in AXES)
     facts = [
         ("grid", " x ".join(map(str, grid.shape[::-1])) + " cells"),
         ("box", sides if grid.coordinates == "cartesian" else "cylindrical"),
         ("last snapshot", time_text(header.time, header.time)),
-        ("temperatures", f"{low:.4g} to {high:.4g} {unit}"),
+        ("temperatures", f"{last[0]:.4g} to {last[1]:.4g} {unit}"),
         ("integrator", str(info.get("integrator", ""))),
         ("device", f"{info.get('device', '')}, {info.get('precision', '')}"),
     ]

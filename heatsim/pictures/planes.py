@@ -69,9 +69,18 @@ class PlaneSource:
         if request.minus is not None and request.minus[0].grid != grid:
             raise RequestError(f"{request.minus[0].folder.path}: its grid is not that of {reader.folder.path}")
         self.quantity = self._quantity()
+        self._last: tuple[SnapshotHeader, tuple[SliceFrame, Arrows | None]] | None = None
 
     def frame(self, snapshot: SnapshotHeader) -> tuple[SliceFrame, Arrows | None]:
-        """The plane at a snapshot, and the components of a vector within it. Raises InputFileError."""
+        """The plane at a snapshot, and the components of a vector within it. Raises InputFileError.
+
+        The last one is kept: a single picture reads its plane once.
+        """
+        if self._last is None or self._last[0] != snapshot:
+            self._last = snapshot, self._read(snapshot)
+        return self._last[1]
+
+    def _read(self, snapshot: SnapshotHeader) -> tuple[SliceFrame, Arrows | None]:
         values, arrows = self._values(self.reader, snapshot)
         if self._request.minus is not None:
             other, time = self._request.minus
@@ -146,54 +155,51 @@ def draw_planes(
     from heatsim.plots.slices import draw_slice
 
     materials = plane_materials(source.reader.folder, source.axis, source.position)
-    readable = list(_readable(source, snapshots, tell))
-    limits = _limits(source, [header for header, _ in readable], options, materials)
+    readable = list(_survey(source, snapshots, materials, tell))
+    limits = _limits(source, [extremes for _, _, extremes in readable], options)
     page, end = None, snapshots[-1][0].time
-    for number, (header, path) in enumerate(readable, 1):
+    for number, (header, path, extremes) in enumerate(readable, 1):
         frame, arrows = source.frame(header)
         if options.range == "frame":
-            page, limits = None, _limits(source, [header], replace(options, range="run"), materials)
+            page, limits = None, _limits(source, [extremes], options)
         cut, field, faces, overlay = fit_to_page(frame, options, materials, arrows)
         style = plane_style(cut, f"{time_text(cut.time, end)}{position_text(cut)}", limits, options)
         style = replace(style, quantity=source.quantity, colours=_DIFFERENCE_COLOURS if source.minus else style.colours)
         field, style = in_handy_units(field, style)
         page = draw_slice(path, field, cut.extent, style, faces=faces, overlay=overlay, page=page)
         drawn(number)
-    return [path for _, path in readable]
+    return [path for _, path, _ in readable]
 
 
-def _readable(
-    source: PlaneSource, snapshots: Sequence[tuple[SnapshotHeader, Path]], tell: Tell
-) -> Iterator[tuple[SnapshotHeader, Path]]:
-    """The snapshots whose plane can be read."""
+def _survey(
+    source: PlaneSource,
+    snapshots: Sequence[tuple[SnapshotHeader, Path]],
+    materials: PlaneMaterials | None,
+    tell: Tell,
+) -> Iterator[tuple[SnapshotHeader, Path, tuple[float, float]]]:
+    """The snapshots whose plane can be read, with its lowest and highest value."""
     errors = []
     for header, path in snapshots:
         try:
-            source.frame(header)
+            values = source.frame(header)[0].field
         except InputFileError as error:
             tell(f"{error}; it is left out")
             errors.append(error)
-        else:
-            yield header, path
+            continue
+        values = values if materials is None else values[~materials.void]
+        finite = values[np.isfinite(values)]
+        yield header, path, (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     if len(errors) == len(snapshots):
         raise errors[0]
 
 
 def _limits(
-    source: PlaneSource, headers: Sequence[SnapshotHeader], options: PictureOptions, materials: PlaneMaterials | None
-) -> tuple[float, float] | None:
+    source: PlaneSource, extremes: Sequence[tuple[float, float]], options: PictureOptions
+) -> tuple[float, float]:
     """The ends of the colour scale; of a difference those about 0."""
     if isinstance(options.range, tuple):
         return options.range
-    if options.range == "frame":
-        return None
-    ranges = []
-    for header in headers:
-        values = source.frame(header)[0].field
-        values = values if materials is None else values[~materials.void]
-        finite = values[np.isfinite(values)]
-        ranges += [(float(finite.min()), float(finite.max()))] if finite.size else []
-    limits = joint_limits(ranges) if ranges else (0.0, 0.0)
+    limits = joint_limits(extremes)
     largest = max(map(abs, limits))
     return (-largest, largest) if source.minus else limits
 

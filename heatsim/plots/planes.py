@@ -32,6 +32,7 @@ _CONTOUR_CELLS = 16  # an axis; on fewer cells the lines are only corners
 _PART_CELLS = 64  # of a part; smaller ones have no lines
 _CONTOUR_POINTS = 400  # an axis; finer fields are thinned out, which no eye sees
 _MAX_PARTS = 24  # of a plane; a foam has thousands, and then lines end at ambients only
+_FLAT = 1e-4  # of the colour scale; smaller differences are rounding
 _ARROWS = 26  # along the longer side of a plane
 _LABEL_SIZE = 7.5
 
@@ -150,7 +151,7 @@ class PlaneView:
         thin = tuple(slice(None, None, -(-count // _CONTOUR_POINTS)) for count in field.shape)
         # Edge values are repeated on the faces, so that lines run up to them.
         masked = np.pad(np.ma.getmaskarray(field), 1, mode="edge")[thin]
-        values = np.ma.masked_array(np.pad(field.filled(0.0), 1, mode="edge")[thin], masked)
+        values = np.ma.masked_array(self._levelled(np.pad(field.filled(0.0), 1, mode="edge")[thin], levels), masked)
         if values.count() == 0 or not float(values.min()) < levels[-1] or not float(values.max()) > levels[0]:
             return None
         y, x = (places[part] for places, part in zip(self._lattice, thin, strict=True))
@@ -162,6 +163,14 @@ class PlaneView:
         self._lines.append(lines)
         self._label(lines, dark, is_mark)
         return lines
+
+    def _levelled(self, values: np.ndarray, levels: list[float]) -> np.ndarray:
+        """Values with those next to a level made equal: in a field that is level but for rounding, lines would wind
+        through all of it."""
+        slack = _FLAT * (self.limits[1] - self.limits[0])
+        for level in levels:
+            values = np.where(np.abs(values - level) < slack, level + slack, values)
+        return values
 
     def _label(self, lines: QuadContourSet, dark: list[bool], is_mark: bool) -> None:
         unit = f" {unit_symbol(self._style.unit)}" if is_mark else ""

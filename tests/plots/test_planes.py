@@ -49,6 +49,16 @@ def test_a_jump_at_a_contact_is_no_bundle_of_isotherms() -> None:
     assert not lines_of(page_of(field, halves("contact")))
 
 
+@pytest.mark.parametrize("level", [300.0, 350.0])
+def test_rounding_about_a_level_is_no_isotherm(level: float) -> None:
+    """A plate at its initial temperature, which is a tick of the scale, beside a hot spot."""
+    y, x = np.mgrid[0:1:60j, 0:1:60j]
+    noise = np.random.default_rng(0).normal(0.0, 3e-5, (60, 60))
+    field = level + noise + 49 * np.exp(-((x - 0.3) ** 2 + (y - 0.3) ** 2) / 0.01)
+    page = page_of(field, None, limits=(300.0, 400.0))
+    assert 0 < sum(len(points) for points in lines_of(page)) < 400
+
+
 @pytest.mark.parametrize("kind", ["ambient", "contact"])
 def test_isotherms_run_up_to_a_border_and_end_there(kind: str) -> None:
     y = (np.arange(N) + 0.5)[:, None] * np.ones(N)
