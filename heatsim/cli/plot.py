@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,11 +33,11 @@ class _Range(click.ParamType[Any]):
 
 
 _STYLE = (
-    click.option("--range", "span", type=_Range(), default="run", help="Colours: of all times, a picture, or given."),
+    click.option("--range", "span", type=_Range(), help="Colours: of all times, a picture, or given [run]."),
     click.option("--level", "levels", multiple=True, type=Measure(TEMPERATURE), help="A value with a line of its own."),
     click.option("--crop", type=NumberList(4, LENGTH), metavar="LEFT,RIGHT,BOTTOM,TOP", help="The part to show, m."),
-    click.option("--contours/--no-contours", default=True, help="Lines of equal value."),
-    click.option("--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True),
+    click.option("--contours/--no-contours", default=None, help="Lines of equal value [drawn]."),
+    click.option("--theme", type=click.Choice(["light", "dark"]), help="Colours of the page [light]."),
 )
 _PLANE = (
     click.option("--field", metavar="NAME", help="A field of the snapshots [temperature]."),
@@ -165,11 +166,8 @@ class PlotRequest:
             if self.folder.slice_frame_paths(name):
                 self._say(draw_frames(self.folder, name, self.style, warn))
         for name in TABLES:
-            if (self.folder.path / f"{name}.csv").is_file():
-                try:
-                    self.draw_tables((name,))
-                except RequestError as error:  # a run that has come to no second time yet
-                    warn(str(error))
+            with suppress(RequestError):  # there is no such table, or it has no second time, as of a steady state
+                self.draw_tables((name,))
         try:
             self.draw_overview()
         except RunFolderError as error:  # no snapshots: there are other pictures, or nothing at all
@@ -187,10 +185,16 @@ class PlotRequest:
     def _kind(self) -> str:
         output, kind = self.asked["output"], self.asked["kind"]
         if output is None or not output.suffix:
-            return str(kind or "png")
+            return str(kind or self._own_kind())
         if output.suffix[1:].lower() not in FORMATS or kind not in (None, output.suffix[1:].lower()):
             raise click.UsageError(f"--output {output}: a file ends in .{kind}" if kind else _WHICH.format(output))
         return str(output.suffix[1:].lower())
+
+    def _own_kind(self) -> str:
+        try:
+            return str(self.folder.read_scenario()["output"]["pictures"]["format"])
+        except (RunFolderError, KeyError):
+            return "png"
 
     def _targets(self, names: list[str]) -> list[Path]:
         """Files for pictures of these names."""
@@ -239,9 +243,23 @@ def plane_request(reader: FieldReader, asked: dict[str, Any]) -> PlaneRequest:
 
 
 def picture_options(folder: RunFolder, asked: dict[str, Any], kind: str = "png") -> PictureOptions:
-    """How options ask pictures to look."""
+    """How options ask pictures to look; what they leave out is as the scenario has it in `output.pictures`."""
     from heatsim.pictures.options import PictureOptions
 
     unit = str(folder.read_info().get("temperature_unit", "K"))
+    try:
+        own = folder.read_scenario().get("output", {}).get("pictures", {})
+    except RunFolderError:  # a run of old, or one without its scenario
+        own = {}
     levels = tuple(to_run_unit(level, unit) for level in asked["levels"])
-    return PictureOptions(asked["theme"], asked["span"], levels, asked["contours"], asked["crop"], kind)  # type: ignore[arg-type]
+    if not levels and asked.get("field") in (None, "temperature"):
+        levels = tuple(own.get("levels", ()))
+
+    def chosen(option: str, key: str, default: Any) -> Any:
+        return own.get(key, default) if asked[option] is None else asked[option]
+
+    span, theme = chosen("span", "range", "run"), chosen("theme", "theme", "light")
+    if isinstance(span, list):
+        span = tuple(span) if asked.get("field") in (None, "temperature") else "run"
+    contours = chosen("contours", "contours", True)
+    return PictureOptions(theme, span, levels, contours, asked["crop"], kind)  # type: ignore[arg-type]

@@ -53,7 +53,7 @@ def draw_frames(
         number = int(path.stem)
         picture = place(number) if place else folder.slice_picture(name, number, options.kind)
         cut, field, faces, overlay = fit_to_page(frame, options, materials)
-        style = plane_style(cut, f"{time_text(cut.time, end)}{position_text(cut)}", limits, options)
+        style = plane_style(cut, plane_subtitle(cut, field, end), limits, options)
         page = draw_slice(picture, field, cut.extent, style, faces=faces, overlay=overlay, page=page)
         pictures.append(picture)
     return pictures
@@ -117,6 +117,19 @@ def time_text(time: float, whole: float) -> str:
     from heatsim.plots.units import format_time
 
     return "steady state" if np.isinf(time) else f"t = {format_time(time, whole)}"
+
+
+def plane_subtitle(frame: SliceFrame, field: np.ndarray, whole: float) -> str:
+    """Time, place, and the range of what is seen: a frame that is dark beside others has numbers, too."""
+    from heatsim.plots.units import unit_symbol
+
+    text = f"{time_text(frame.time, whole)}{position_text(frame)}"
+    seen = field[np.isfinite(field)]
+    if frame.unit not in ("K", "degC") or not seen.size:
+        return text
+    low, high = (f"{float(value) + 0.0:.4g}" for value in (seen.min(), seen.max()))
+    span = low if low == high else f"{low} to {high}"
+    return f"{text},  {span} {unit_symbol(frame.unit)}"
 
 
 def position_text(frame: SliceFrame) -> str:

@@ -64,12 +64,13 @@ class Hottest(NamedTuple):
 
 
 def find_hottest(reader: FieldReader) -> Hottest:
-    """Find the highest temperature of all snapshots; of a large run, of the last one. Reads each of these once."""
+    """Find the highest temperature of all snapshots but that of the start; of a large run, of the last one. Reads each
+    of these once."""
     few = reader.grid.cells * len(reader.snapshots) <= _SEARCHED_CELLS
     geometry = reader.folder.geometry
     ambients = geometry.is_file() and "ambients" in (scenario := reader.folder.read_scenario())
     best, found, lowest, highest = -np.inf, (reader.snapshots[-1], (0, 0, 0)), np.inf, -np.inf
-    for header in reader.snapshots if few else reader.snapshots[-1:]:
+    for header in reader.snapshots[min(1, len(reader.snapshots) - 1) :] if few else reader.snapshots[-1:]:
         lowest, highest = np.inf, -np.inf
         for z, values in reader.blocks(header, "temperature"):
             free: np.ndarray | bool = True

@@ -18,7 +18,7 @@ from heatsim.pictures.frames import (
     joint_limits,
     plane_materials,
     plane_style,
-    position_text,
+    plane_subtitle,
     time_text,
 )
 from heatsim.pictures.options import PictureOptions
@@ -163,7 +163,7 @@ def draw_planes(
         if options.range == "frame":
             page, limits = None, _limits(source, [extremes], options)
         cut, field, faces, overlay = fit_to_page(frame, options, materials, arrows)
-        style = plane_style(cut, f"{time_text(cut.time, end)}{position_text(cut)}", limits, options)
+        style = plane_style(cut, plane_subtitle(cut, field, end), limits, options)
         style = replace(style, quantity=source.quantity, colours=_DIFFERENCE_COLOURS if source.minus else style.colours)
         field, style = in_handy_units(field, style)
         page = draw_slice(path, field, cut.extent, style, faces=faces, overlay=overlay, page=page)

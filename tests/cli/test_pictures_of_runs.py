@@ -52,3 +52,14 @@ def test_keys_of_pictures_are_checked(invoke: Invoke, write: Write, key: str, sa
     done = invoke("validate", "case.toml")
     assert done.exit_code == 2
     assert said in done.stderr
+
+
+def test_pictures_drawn_again_look_as_the_scenario_says(invoke: Invoke, write: Write, tmp_path: Path) -> None:
+    write(BLOCK + WANTED)
+    assert invoke("run", "case.toml", "--quiet").exit_code == 0
+    picture = tmp_path / "outputs" / "case" / "slices" / "z_0.016_000001.png"
+    before = picture.read_bytes()
+    assert invoke("plot", "outputs/case").exit_code == 0
+    assert picture.read_bytes() == before
+    assert invoke("plot", "outputs/case", "--theme", "light").exit_code == 0
+    assert picture.read_bytes() != before
