@@ -79,7 +79,7 @@ class PlaneStyle:
     labels: names of the horizontal and the vertical axis, such as ("x", "y"); unit: of the values; limits: the values
     at the ends of the colour scale; None: the least and the greatest; quantity: of the values, for the scale; colours:
     the name of a colour map; contours: whether there are lines at the ticks of the scale; levels: values with lines of
-    their own.
+    their own; labelled: whether lines have their value beside them.
     """
 
     labels: tuple[str, str]
@@ -93,6 +93,7 @@ class PlaneStyle:
     colours: str = "inferno"
     contours: bool = True
     levels: tuple[float, ...] = ()
+    labelled: bool = True
 
     def limits_of(self, values: np.ndarray) -> tuple[float, float]:
         """The ends of the colour scale, spread where they are nearly equal; values that are not finite do not count."""

@@ -161,7 +161,8 @@ class PlaneView:
         colours = [theme.mark if is_mark else (1, 1, 1, 0.45) if each else (0, 0, 0, 0.4) for each in dark]
         lines = self.axes.contour(x, y, values, levels=levels, colors=colours, linewidths=1.6 if is_mark else 0.6)
         self._lines.append(lines)
-        self._label(lines, dark, is_mark)
+        if self._style.labelled:
+            self._label(lines, dark, is_mark)
         return lines
 
     def _levelled(self, values: np.ndarray, levels: list[float]) -> np.ndarray:

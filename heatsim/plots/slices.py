@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -189,7 +190,7 @@ def draw_hotspots(
     There the Laplacian of a Gaussian spot is zero: outside, the temperature is level again. Spots are numbered in the
     order given, and where they are few their rises stand beside them. Raises OSError.
     """
-    plane = SlicePage(field, extent, style)
+    plane = SlicePage(field, extent, replace(style, labelled=False))  # spots have labels enough
     page, axes = plane.page, plane.axes
     least = _LEAST_RADIUS * max(extent[1] - extent[0], extent[3] - extent[2])
     for number, spot in enumerate(spots, 1):
