@@ -58,7 +58,7 @@ def _shown(folder: RunFolder, kept: str | None, asked: dict[str, Any]) -> tuple[
     if kept is not None and kept not in names:
         raise RequestError(f"{folder.path}: has no slice {kept!r}; there are {', '.join(names) or 'none'}")
     if (kept is None and any(asked[key] is not None for key in PLANE_KEYS)) or not names:
-        reader = open_reader(folder)
+        reader = open_reader(folder, asked["field"])
         source = PlaneSource(reader, plane_request(reader, asked))
         return source, f"{asked['field'] or 'temperature'}_{source.axis}_{source.position:.6g}"
     name = kept or names[0]

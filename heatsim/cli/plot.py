@@ -14,6 +14,8 @@ from heatsim.cli.options import LENGTH, TEMPERATURE, TIME, Measure, NumberList, 
 from heatsim.errors import RequestError, RunFolderError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from heatsim.pictures.options import PictureOptions
     from heatsim.pictures.planes import PlaneRequest
     from heatsim.store.field_reader import FieldReader, SnapshotHeader
@@ -92,6 +94,7 @@ def plot(folder: Path, **asked: Any) -> None:
         request.draw_all()
 
 
+_MOST_CELLS_TO_DERIVE = 2**24  # a gigabyte of components
 PLANE_KEYS = ("field", "axis", "at", "minus_run", "minus_time")
 
 
@@ -111,7 +114,7 @@ class PlotRequest:
         """Draw a plane at the times that are asked for."""
         from heatsim.pictures.planes import PlaneSource, draw_planes
 
-        reader = open_reader(self.folder)
+        reader = open_reader(self.folder, self.asked["field"])
         source = PlaneSource(reader, plane_request(reader, self.asked))
         headers = self._headers(reader)
         name = f"{self.asked['field'] or 'temperature'}_{source.axis}_{source.position:.6g}"
@@ -125,7 +128,7 @@ class PlotRequest:
         from heatsim.plots.charts import Chart, draw_charts
         from heatsim.plots.units import format_length, length_unit, value_label
 
-        reader = open_reader(self.folder)
+        reader = open_reader(self.folder, self.asked["field"])
         field, ends = self.asked["field"] or "temperature", self.asked["line"]
         curves = line_curves(reader, field, ends, self._headers(reader))
         info = reader.require(field)
@@ -220,14 +223,40 @@ def warn(message: str) -> None:
     click.echo(f"warning: {message}", err=True)
 
 
-def open_reader(folder: RunFolder) -> FieldReader:
-    """The snapshots of a run; those that are damaged are told."""
+def open_reader(folder: RunFolder, field: str | None = None) -> FieldReader:
+    """The snapshots of a run; those that are damaged are told. A heat flux or gradient that they do not hold, if it is
+    the `field` that is asked for, follows from the temperature."""
+    from heatsim.pictures.planes import VECTORS
     from heatsim.store.field_reader import FieldReader
 
     reader = FieldReader(folder)
     for message in reader.skipped:
         warn(message)
+    vector = next((name for name in VECTORS if field is not None and field.startswith(name)), None)
+    if vector and field not in reader.fields and not any(name.startswith(vector) for name in reader.fields):
+        _derive_vector(reader, vector)
     return reader
+
+
+def _derive_vector(reader: FieldReader, name: str) -> None:
+    """Add a vector as the run itself would have found it: through contacts, boundary faces and ambients."""
+    from heatsim.problem import build_problem
+    from heatsim.recorders.derived_fields import DERIVED_FIELDS
+    from heatsim.scenario import load
+    from heatsim.store.field_reader import FieldInfo
+
+    if reader.grid.cells > _MOST_CELLS_TO_DERIVE:
+        raise RequestError(f"{name}: of so many cells it has to be kept by the run; ask for it in output.fields")
+    problem = build_problem(load(reader.folder.scenario))
+    letters = ("r", "", "z") if reader.grid.coordinates == "cylindrical" else ("x", "y", "z")
+    names = [f"{name}_{letter}" if letter else "" for letter in letters]
+
+    def derive(temperature: np.ndarray, time: float) -> dict[str, np.ndarray]:
+        both = problem.flux_and_gradient((temperature - problem.reference).astype(problem.dtype), time)
+        return {key: values for key, values in zip(names, both[name == "gradient"], strict=True) if key}
+
+    field = DERIVED_FIELDS[name]
+    reader.add_derived({key: FieldInfo(field.unit, f"{field.name} along {key[-1]}") for key in names if key}, derive)
 
 
 def plane_request(reader: FieldReader, asked: dict[str, Any]) -> PlaneRequest:
@@ -238,7 +267,7 @@ def plane_request(reader: FieldReader, asked: dict[str, Any]) -> PlaneRequest:
     run, time = asked["minus_run"], asked["minus_time"]
     minus = None
     if run is not None or time is not None:
-        minus = (reader if run is None else open_reader(RunFolder.open(run)), time)
+        minus = (reader if run is None else open_reader(RunFolder.open(run), asked["field"]), time)
     return PlaneRequest(asked["field"] or "temperature", asked["axis"], asked["at"], minus, asked["arrows"])
 
 

@@ -66,6 +66,8 @@ class PlaneSource:
         self._names = vector_components(reader, request.field)
         info = reader.require(self._names[0] or request.field)
         self.unit, self.long_name = info
+        if request.minus is not None:
+            request.minus[0].require(self._names[0] or request.field)
         if request.minus is not None and request.minus[0].grid != grid:
             raise RequestError(f"{request.minus[0].folder.path}: its grid is not that of {reader.folder.path}")
         self.quantity = self._quantity()

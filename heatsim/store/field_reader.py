@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from heatsim.store.snapshots import AXES, extra_fields, read_grid
 
 Cut = slice | int
 Block = tuple[Cut, Cut, Cut]  # along z, y, x
+Derive = Callable[[np.ndarray, float], dict[str, np.ndarray]]
 
 _SAME_TIME = 1e-6  # of the time between the first and the last snapshot
 _BLOCK_CELLS = 2**24  # read at once while a whole field is searched
@@ -51,6 +52,8 @@ class FieldReader:
         """Read the headers. Raises RunFolderError where there is no snapshot that can be read."""
         self.folder, self.skipped = folder, list[str]()
         self.snapshots: list[SnapshotHeader] = []
+        self._derive: dict[str, Derive] = {}
+        self._derived: tuple[SnapshotHeader, Derive, dict[str, np.ndarray]] | None = None  # the last ones
         paths = folder.snapshot_paths()
         for path in paths:
             try:
@@ -78,10 +81,24 @@ class FieldReader:
             )
         return min(self.snapshots, key=lambda snapshot: abs(snapshot.time - time))
 
+    def add_derived(self, fields: dict[str, FieldInfo], derive: Derive) -> None:
+        """Add fields that the snapshots do not hold; derive: gives them for a temperature (nz, ny, nx) at a time, s."""
+        self.fields |= fields
+        self._derive |= dict.fromkeys(fields, derive)
+
     def read(self, snapshot: SnapshotHeader, name: str, block: Block) -> np.ndarray:
         """Values of a field in a block of cells. Raises InputFileError for a file that is damaged."""
+        if name in self._derive:
+            return self._whole_derived(snapshot, self._derive[name])[name][block]
         with open_own(snapshot.path, "snapshot") as file:
             return np.asarray(plain_dataset(file, name)[block])
+
+    def _whole_derived(self, snapshot: SnapshotHeader, derive: Derive) -> dict[str, np.ndarray]:
+        if self._derived is None or self._derived[:2] != (snapshot, derive):
+            whole = slice(None)
+            temperature = self.read(snapshot, "temperature", (whole, whole, whole))
+            self._derived = snapshot, derive, derive(temperature, snapshot.time)
+        return self._derived[2]
 
     def plane(self, snapshot: SnapshotHeader, name: str, axis: str, index: int) -> np.ndarray:
         """The plane of a field normal to "x", "y" or "z" at a cell index: (nz, ny), (nz, nx) or (ny, nx)."""
