@@ -141,8 +141,9 @@ def position_text(frame: SliceFrame) -> str:
     return f",  {axis_symbol(frame.normal, frame.coordinates)} = {format_length(frame.position)}"
 
 
-def plane_materials(folder: RunFolder, axis: str, place: float) -> PlaneMaterials | None:
-    """The materials of the cells of a plane; None where all cells of the run are of one material."""
+def plane_materials(folder: RunFolder, axis: str, place: float, jumps: bool = False) -> PlaneMaterials | None:
+    """The materials of the cells of a plane; None where all cells of the run are of one material. jumps: whether values
+    jump between any two materials, as a heat flux does, and not at contacts alone."""
     from heatsim.plots.planes import PlaneMaterials
 
     if not folder.geometry.is_file():
@@ -152,7 +153,8 @@ def plane_materials(folder: RunFolder, axis: str, place: float) -> PlaneMaterial
         scenario = folder.read_scenario()
     except RunFolderError:  # nothing is known of ambients and contacts then
         scenario = {}
-    return PlaneMaterials(ids, ambient_ids(scenario, names)[ids], _parts(scenario, names)[ids])
+    parts = ids if jumps else _parts(scenario, names)[ids]
+    return PlaneMaterials(ids, ambient_ids(scenario, names)[ids], parts)
 
 
 def ambient_ids(scenario: dict[str, Any], names: Sequence[str]) -> np.ndarray:

@@ -66,6 +66,9 @@ class PlaneSource:
         self._names = vector_components(reader, request.field)
         info = reader.require(self._names[0] or request.field)
         self.unit, self.long_name = info
+        if request.minus is not None and self.unit == "degC":  # a difference of temperatures
+            self.unit = "K"
+        self.jumps = request.field.startswith(VECTORS)
         if request.minus is not None:
             request.minus[0].require(self._names[0] or request.field)
         if request.minus is not None and request.minus[0].grid != grid:
@@ -156,7 +159,7 @@ def draw_planes(
     out, and told; `drawn` is told how many are done. Raises OSError; InputFileError where none can be read."""
     from heatsim.plots.slices import draw_slice
 
-    materials = plane_materials(source.reader.folder, source.axis, source.position)
+    materials = plane_materials(source.reader.folder, source.axis, source.position, source.jumps)
     readable = list(_survey(source, snapshots, materials, tell))
     limits = _limits(source, [extremes for _, _, extremes in readable], options)
     page, end = None, snapshots[-1][0].time

@@ -54,7 +54,9 @@ def _group(table: str, column: TableColumn) -> tuple[str, str]:
     name, _, statistic = column.name.rpartition(" ")
     if table == "regions" and name:
         return _STATISTICS.get(statistic, statistic.capitalize()), name
-    return column.name.capitalize() if table == "melt_pool" and column.unit != "m" else "Size", column.name
+    if column.name == "max":
+        return _STATISTICS["max"], ""
+    return ("Size", column.name) if column.unit == "m" else (column.name.capitalize(), "")
 
 
 def _chart(time: np.ndarray, label: str, unit: str, members: list[TableColumn], log: bool) -> Chart:

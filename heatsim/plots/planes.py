@@ -35,6 +35,7 @@ _MAX_PARTS = 24  # of a plane; a foam has thousands, and then lines end at ambie
 _FLAT = 1e-4  # of the colour scale; smaller differences are rounding
 _ARROWS = 26  # along the longer side of a plane
 _LABEL_SIZE = 7.5
+_MARK_HALO = "#0b6fa8"
 
 
 @dataclass(frozen=True)
@@ -101,12 +102,28 @@ class PlaneView:
         kept: list[Text] = []
         for text in self._texts:
             place = text.get_window_extent(renderer)
-            inside = box.x0 <= place.x0 and place.x1 <= box.x1 and box.y0 <= place.y0 and place.y1 <= box.y1
+            inside = (
+                not self._is_hidden(*text.get_position())
+                and box.x0 <= place.x0
+                and place.x1 <= box.x1
+                and box.y0 <= place.y0
+                and place.y1 <= box.y1
+            )
             if inside and not any(place.overlaps(other.get_window_extent(renderer).padded(6.0)) for other in kept):
                 kept.append(text)
             else:
                 text.set_visible(False)
         self._texts = kept
+
+    def _is_hidden(self, x: float, y: float) -> bool:
+        """Whether a place lies in a cell without a value."""
+        if self._materials is None:
+            return False
+        row, column = (
+            int(np.clip(np.searchsorted(places, at, side="right") - 1, 0, len(places) - 2))
+            for places, at in zip(self._places, (y, x), strict=True)
+        )
+        return bool(self._materials.void[row, column])
 
     def _visible(self, field: np.ndarray) -> np.ma.MaskedArray:
         hidden = ~np.isfinite(field)
@@ -155,15 +172,23 @@ class PlaneView:
         if values.count() == 0 or not float(values.min()) < levels[-1] or not float(values.max()) > levels[0]:
             return None
         y, x = (places[part] for places, part in zip(self._lattice, thin, strict=True))
-        low, high = self.limits
-        dark = [(level - low) / (high - low) < 0.6 for level in levels]
+        dark = [self._is_dark(level) for level in levels]
         theme = self._style.theme
         colours = [theme.mark if is_mark else (1, 1, 1, 0.45) if each else (0, 0, 0, 0.4) for each in dark]
-        lines = self.axes.contour(x, y, values, levels=levels, colors=colours, linewidths=1.6 if is_mark else 0.6)
+        width = 1.6 if is_mark else 0.6
+        lines = self.axes.contour(
+            x, y, values, levels=levels, colors=colours, linewidths=width, negative_linestyles="solid"
+        )
         self._lines.append(lines)
         if self._style.labelled:
             self._label(lines, dark, is_mark)
         return lines
+
+    def _is_dark(self, level: float) -> bool:
+        """Whether the colour of a level is dark, so that light lines are seen on it."""
+        low, high = self.limits
+        red, green, blue, _ = self.image.get_cmap()((level - low) / (high - low))
+        return 0.3 * red + 0.59 * green + 0.11 * blue < 0.55
 
     def _levelled(self, values: np.ndarray, levels: list[float]) -> np.ndarray:
         """Values with those next to a level made equal: in a field that is level but for rounding, lines would wind
@@ -181,10 +206,11 @@ class PlaneView:
             if text in before:
                 continue
             level = next(i for i, each in enumerate(lines.levels) if _number_with(unit)(each) == text.get_text())
-            ink, halo = ("white", "black") if dark[level] else ("black", "white")
-            text.set(color=self._style.theme.mark if is_mark else ink, clip_on=True)
-            halo, strength = ("black", 0.7) if is_mark else (halo, 0.35)
-            text.set_path_effects([withStroke(linewidth=1.6, foreground=halo, alpha=strength)])
+            ink, halo, strength = ("white", "black", 0.35) if dark[level] else ("black", "white", 0.35)
+            if is_mark:
+                ink, halo, strength = "white", _MARK_HALO, 1.0
+            text.set(color=ink, clip_on=True)
+            text.set_path_effects([withStroke(linewidth=2.4 if is_mark else 1.6, foreground=halo, alpha=strength)])
             self._texts.append(text)
 
 

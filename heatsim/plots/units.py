@@ -55,8 +55,8 @@ def axis_symbol(axis: str, coordinates: str = "cartesian") -> str:
 def unit_symbol(unit: str) -> str:
     """A unit as printed: the CF names "degC" and "1" become "°C" and nothing, "W m-2" becomes "W/m²"."""
     named = {"degC": "°C", "1": ""}.get(unit)
-    if named is not None:
-        return named
+    if named is not None or not unit.isascii() or "/" in unit:  # which is printed already
+        return unit if named is None else named
     above, below = list[str](), list[str]()
     for part in unit.split(" "):
         base = part.rstrip("-0123456789")
