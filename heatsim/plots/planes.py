@@ -102,14 +102,9 @@ class PlaneView:
         kept: list[Text] = []
         for text in self._texts:
             place = text.get_window_extent(renderer)
-            inside = (
-                not self._is_hidden(*text.get_position())
-                and box.x0 <= place.x0
-                and place.x1 <= box.x1
-                and box.y0 <= place.y0
-                and place.y1 <= box.y1
-            )
-            if inside and not any(place.overlaps(other.get_window_extent(renderer).padded(6.0)) for other in kept):
+            inside = box.x0 <= place.x0 and place.x1 <= box.x1 and box.y0 <= place.y0 and place.y1 <= box.y1
+            taken = any(place.overlaps(other.get_window_extent(renderer).padded(6.0)) for other in kept)
+            if inside and not taken and not self._is_hidden(*text.get_position()):
                 kept.append(text)
             else:
                 text.set_visible(False)
@@ -351,7 +346,7 @@ def _draw_arrows(axes: Axes, field: np.ma.MaskedArray, arrows: Arrows, places: F
         (v * scale)[seen],
         angles="uv",
         units="inches",
-        scale=8.0,
+        scale=4.8,
         width=0.014,
         color="white",
         edgecolor=(0, 0, 0, 0.55),
