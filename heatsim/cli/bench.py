@@ -94,7 +94,11 @@ def convolution(**asked: Any) -> None:
 @click.option("--size", type=int, metavar="N", help="Cells an axis, a multiple of 32 [64; 256 on a GPU].")
 @_precision
 @click.option(
-    "--problem", "problems", multiple=True, type=click.Choice(["smooth", "stack"]), help="What to solve [both]."
+    "--problem",
+    "problems",
+    multiple=True,
+    type=click.Choice(["smooth", "stack", "warming"]),
+    help="What to solve [all].",
 )
 @click.option(
     "--integrator",
@@ -108,7 +112,9 @@ def convolution(**asked: Any) -> None:
 @write_option("docs/reports/integrators.md", TABLE)
 @click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw times over errors (PNG).")
 def integrators(**asked: Any) -> None:
-    """Time each integrator to several accuracies, on a smooth problem and a stiff one whose solutions are known.
+    """Time each integrator to several accuracies, on problems whose solutions are known.
+
+    They are a smooth one, a stiff one, and one with k(T).
 
     --problem and --integrator may be repeated. Exit code 1 if an error is more than three times the tolerance.
     """

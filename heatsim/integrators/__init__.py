@@ -25,6 +25,7 @@ from heatsim.integrators.steady import STEADY
 
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
+    from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents
     from heatsim_kernels.field import Field
     from heatsim_kernels.stencil import ExplicitStepper, StageStepper
 
@@ -47,13 +48,15 @@ class RunField:
     """The field of a run, and what advances it.
 
     stepper: takes the explicit steps, None for an integrator that solves; stages: the same, if it takes stages, too;
-    solver_device: "cpu" or "cuda", where linear systems are solved.
+    solver_device: "cpu" or "cuda", where linear systems are solved; tangents: of a nonlinear problem, for explicit
+    steps.
     """
 
     field: Field
     stepper: ExplicitStepper | None = None
     stages: StageStepper | None = None
     solver_device: str = "cpu"
+    tangents: SurfaceTangents | None = None
 
 
 def make_field(problem: Problem, kernel: str) -> RunField:
@@ -70,7 +73,7 @@ def make_field(problem: Problem, kernel: str) -> RunField:
     from heatsim_kernels.stencil import SWEEPS
 
     stepper = SWEEPS[kernel](coefficients, problem.dtype)
-    return RunField(stepper.field, stepper, stepper)
+    return RunField(stepper.field, stepper, stepper, tangents=_make_tangents(problem, stepper.field))
 
 
 def _make_solver_field(problem: Problem, kernel: str) -> RunField:
@@ -101,4 +104,17 @@ def _make_enthalpy_field(problem: Problem, coefficients: NonlinearCoefficients, 
     from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 
     stepper = NONLINEAR_SWEEPS[kernel](coefficients, problem.dtype)
-    return RunField(stepper.field, stepper, stepper)
+    return RunField(stepper.field, stepper, stepper, tangents=_make_tangents(problem, stepper.field))
+
+
+def _make_tangents(problem: Problem, field: Field) -> SurfaceTangents | None:
+    """What makes the tangents of a nonlinear problem where its field is."""
+    if problem.explicit_form is None:
+        return None
+    if field.device == "cuda":
+        from heatsim_kernels.enthalpy.cuda.surface_tangents import CudaSurfaceTangents
+
+        return CudaSurfaceTangents(problem.explicit_form.faces, problem.dtype)
+    from heatsim_kernels.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
+
+    return CpuSurfaceTangents(problem.explicit_form.faces)

@@ -26,7 +26,6 @@ from heatsim.integrators.integrator import Advance, EstimateInputs, Integrator, 
 from heatsim.integrators.step_control import CHECK_EVERY, count_equal_steps, count_steps, input_error, require_finite
 
 if TYPE_CHECKING:
-    from heatsim_kernels.enthalpy.cpu.surface_tangents import SurfaceTangents
     from heatsim_kernels.stencil.coefficients import Forcing
 
     from heatsim.problem import Problem
@@ -70,24 +69,24 @@ class StepForcing:
         if problem.explicit_form is None:
             return problem.linear_forcing(self._times(start, dt, first, count), dt), count
         if self._left == 0 or self._forcing is None:
-            self._forcing = self._renewed(problem.explicit_form.tangents, start, dt, first)
+            self._forcing = self._renewed(start, dt, first)
         served = min(count, self._left)
         forcing = self._forcing.of_steps(self._length - self._left, max(1, served))
         self._left -= served
         return forcing, served
 
-    def _renewed(self, tangents: SurfaceTangents, start: float, dt: float, first: int) -> Forcing:
-        problem, before = self._state.problem, self._forcing
-        at_start = problem.tangent_forcing(np.array([start + dt * first]), dt, self._state.field.cells)
+    def _renewed(self, start: float, dt: float, first: int) -> Forcing:
+        state, before = self._state, self._forcing
+        at_start = state.explicit_forcing(np.array([start + dt * first]), dt)
         if before is not None:
-            error = tangents.error(before, at_start)
+            error = state.tangents.error(before, at_start)
             if error > MAX_TANGENT_ERROR:
                 self._length = max(1, self._length // 2)
             elif error < MAX_TANGENT_ERROR / 8:  # twice the steps give four times the error
                 self._length = min(2 * self._length, MAX_TANGENT_STEPS)
-        self._length = self._left = min(self._length, problem.batch)
+        self._length = self._left = min(self._length, state.problem.batch)
         times = self._times(start, dt, first, self._length)
-        return at_start if len(times) == 1 else problem.tangent_forcing(times, dt, self._state.field.cells)
+        return at_start if len(times) == 1 else state.explicit_forcing(times, dt)
 
     def _times(self, start: float, dt: float, first: int, count: int) -> np.ndarray:
         problem = self._state.problem

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
-from heatsim_kernels.enthalpy.cpu.surface_tangents import SurfaceTangents
+from heatsim_kernels.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
 from heatsim_kernels.enthalpy.linearised import linearised
+from heatsim_kernels.enthalpy.surface_tangents import TangentFaces
 from heatsim_kernels.multigrid.cpu import operations as cpu
 from heatsim_kernels.stencil.coefficients import Forcing
 
@@ -53,7 +54,7 @@ class EnteringHeat:
 
     def __init__(self, coefficients: NonlinearCoefficients) -> None:
         self._stepper = NONLINEAR_SWEEPS["cpu"](coefficients, np.dtype(np.float64))
-        self._tangents = SurfaceTangents.of_open_faces(coefficients)
+        self._tangents = CpuSurfaceTangents(TangentFaces.of_open_faces(coefficients))
         nothing = np.zeros((1, coefficients.boundary_size))
         self._no_forcing = Forcing(nothing, nothing)
 
@@ -61,8 +62,8 @@ class EnteringHeat:
         """The heat through each face and from each ambient at the state u, W: that of an explicit step of a second."""
         stepper, before = self._stepper, self._stepper.heat_entered()
         stepper.field.put_state(u)
-        at_surface = stepper.field.cells(self._tangents.cells)
-        stepper.advance(1.0, 1, self._tangents.applied(self._no_forcing, at_surface, forcing.boundary))
+        cells = stepper.field.stored_cells
+        stepper.advance(1.0, 1, self._tangents.applied(self._no_forcing, cells, forcing.boundary))
         return np.asarray(stepper.heat_entered() - before)
 
 

@@ -51,8 +51,10 @@ MAX_FIELDS = 5  # on the device, where boundary faces or sources depend on time
 # Where something melts, the temperature has a kink at the front, and each cell that the front reaches has one in time.
 # No step resolves it, so that the estimated error falls but slowly with the step, and is far from the error: steps are
 # then taken by the age of what they follow, if the estimate asks for shorter ones, and have few stages. Measured on
-# Stefan's problem: the error of a temperature grows like the cube of the stages.
+# Stefan's problem: the error of a temperature grows like the cube of the stages; and on a cube that melts from all its
+# walls: like the step, and it is three times the tolerance at a step of 5.4 tolerance times the age, at most.
 STAGES_OF_MELTING, MIN_STAGES_OF_MELTING = 31, 9  # for a tolerance of 1e-2, and at least
+AGE_SHARE_OF_MELTING = 5.4  # a step over age and tolerance
 WARM_UP = 12.0  # stability limits: a super step so long has stages enough to be taken several at once
 
 # Of the jump times (dt/t)^3, the largest error of a step dt at age t: of a decaying mode, most x^3 exp(-x), 1.34, times
@@ -267,19 +269,19 @@ class Rkl2:
         for first in range(0, scheme.stages, at_once):
             some = stages[first : first + at_once]
             times = state.time + dt * np.array(scheme.c[first : first + len(some)])
-            forcing = self._inputs(times, state.field.cells)
+            forcing = self._inputs(times, state.field.stored_cells)
             self._stepper.take_stages(dt, some, first, forcing)
             shares = [stage.weight for stage in some]
             released += float(problem.source_energy(forcing, dt, len(some)) @ np.array(shares))
         state.solver_statistics.stages += scheme.stages
         return released
 
-    def _inputs(self, times: np.ndarray, cells: Callable[[np.ndarray], np.ndarray]) -> Forcing:
-        """Boundary faces and sources at some times, s; those that do not change are made once. `cells` gives the values
-        of the cells where tangents are made, if faces depend on temperature: those of the start serve a whole step."""
+    def _inputs(self, times: np.ndarray, cells: Callable[[Any], Any]) -> Forcing:
+        """Boundary faces and sources at some times, s; those that do not change are made once. cells: see
+        `SurfaceTangents`, which are made if faces depend on temperature; those of the start serve a whole step."""
         problem = self._state.problem
         if problem.explicit_form is not None:
-            return problem.tangent_forcing(times if self._varies else times[:1], 0.0, cells)
+            return problem.tangent_forcing(times if self._varies else times[:1], 0.0, self._state.tangents, cells)
         if self._varies:
             return problem.linear_forcing(times)
         if self._forcing is None:
@@ -294,12 +296,15 @@ def _start(state: State) -> Advance:
     super_steps = Rkl2(state, tolerance)
     if control.has_equal_steps:
         return lambda target: equal_steps(state, target, super_steps.longest, super_steps.advance)
-    accepted = [typical_step(problem, _share_of_age(tolerance), problem.events().restarts)] if problem.melts else []
+    accepted = [typical_step(problem, _share_of_age(problem, tolerance), problem.events().restarts)]
+    accepted = accepted if problem.melts else []
     return ErrorControl(state, super_steps, tolerance, ERROR_ORDER, super_steps.longest, *accepted).advance
 
 
-def _share_of_age(tolerance: float) -> float:
-    return step_share(tolerance, ERROR_ORDER, ERROR_CONSTANT)
+def _share_of_age(problem: Problem, tolerance: float) -> float:
+    """What a typical step is of the time since the start or a jump."""
+    share = step_share(tolerance, ERROR_ORDER, ERROR_CONSTANT)
+    return min(share, AGE_SHARE_OF_MELTING * tolerance) if problem.melts else share
 
 
 def _warm_up(state: State) -> None:
@@ -313,7 +318,7 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     tolerance = inputs.tolerance
     problem = inputs.problem.with_integrator(RKL2.name, tolerance)
     limit, timed = problem.stability_limit, has_stage_times(problem)
-    share = _share_of_age(tolerance)
+    share = _share_of_age(problem, tolerance)
     longest = longest_step(problem, tolerance)
     steps, sweeps = foresee_steps(problem, share, longest, lambda dt: 1 + stages_for(dt / limit))
     seconds = sweeps * (inputs.cost.sweep * SWEEPS_A_STAGE[inputs.device][timed])

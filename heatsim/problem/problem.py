@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
 from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
+from heatsim_kernels.enthalpy.surface_tangents import TangentFaces
 from heatsim_kernels.field.time_statistics import StatisticsRequest
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
@@ -49,7 +51,7 @@ from heatsim.scenario import Scenario, find_material_dependence, find_temperatur
 from heatsim.scenario.checks.materials_and_faces import find_crossing_temperature
 
 if TYPE_CHECKING:
-    from heatsim_kernels.enthalpy.cpu.surface_tangents import SurfaceTangents
+    from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents
 
 MAX_CLASSES_IN_BOUNDARY_VALUES = 4096  # beyond that boundary values come one a boundary cell: fewer than six a class
 _MAX_BATCH_VALUES = 2**20  # values of boundary faces or heat in one batch of steps
@@ -60,7 +62,7 @@ class ExplicitForm(NamedTuple):
     faces alone depend on temperature; and what stands for boundary faces."""
 
     coefficients: StencilCoefficients
-    tangents: SurfaceTangents
+    faces: TangentFaces
 
 
 @dataclass(frozen=True)
@@ -185,14 +187,14 @@ class Problem:
         a, b = self.boundary_values(times)
         return Forcing(a, b, *sources)
 
-    def tangent_forcing(self, times: np.ndarray, dt: float, cells: Callable[[np.ndarray], np.ndarray]) -> Forcing:
+    def tangent_forcing(
+        self, times: np.ndarray, dt: float, tangents: SurfaceTangents, cells: Callable[[Any], Any]
+    ) -> Forcing:
         """What explicit steps of a nonlinear problem take as `linear_forcing`, with tangents in place of boundary
-        faces; cells: gives the temperature offsets of cells, K, by their flat indices."""
-        assert self.explicit_form is not None
+        faces; cells: see `SurfaceTangents`."""
         assert self.surfaces is not None
-        tangents = self.explicit_form.tangents
         surfaces = self.surfaces.at(self._until_end(times))
-        return tangents.applied(self.linear_forcing(times, dt), cells(tangents.cells), surfaces)
+        return tangents.applied(self.linear_forcing(times, dt), cells, surfaces)
 
     def _until_end(self, times: np.ndarray) -> np.ndarray:
         return times if self.scenario.time.is_steady else np.minimum(times, self.scenario.time.end)
@@ -206,7 +208,15 @@ class Problem:
         return table, sources.field(float(times[0]), dt), sources.scale(when, dt), sources.window_sources(when, dt)
 
     def boundary_values(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(k, boundary_size) values of a and b at each time: see `Forcing`; k = 1 if nothing depends on time."""
+        """(k, boundary_size) values of a and b at each time: see `Forcing`; k = 1 if nothing depends on time, and then
+        the arrays are always the same."""
+        return self._boundary_values(times) if self.boundary_faces.varies else self._constant_boundary_values
+
+    @cached_property
+    def _constant_boundary_values(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._boundary_values(np.zeros(1))
+
+    def _boundary_values(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         a, b = self.boundary_faces.at(times)
         return (a, b) if self.boundary_entries is None else (a[:, self.boundary_entries], b[:, self.boundary_entries])
 
@@ -386,12 +396,10 @@ def _explicit_form(
     boundary_faces: BoundaryFaces,
 ) -> ExplicitForm:
     """Where a property depends on temperature, so does the half cell behind every face."""
-    from heatsim_kernels.enthalpy.cpu.surface_tangents import SurfaceTangents  # compiled code, which few runs need
-
     if find_material_dependence(scenario) is None:
         entries = boundary_faces.temperature_dependent_entries()
-        return ExplicitForm(linear, SurfaceTangents(coefficients, entries))
-    return ExplicitForm(coefficients, SurfaceTangents.of_open_faces(coefficients))
+        return ExplicitForm(linear, TangentFaces(coefficients, entries, stores_temperature=True))
+    return ExplicitForm(coefficients, TangentFaces.of_open_faces(coefficients))
 
 
 def _boundary_entries(coefficients: StencilCoefficients, cell_classes: CellClasses, zones: Zones) -> np.ndarray:

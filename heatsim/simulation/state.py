@@ -12,6 +12,7 @@ from heatsim.geometry.grid import AXES, FACES
 from heatsim.simulation.ledger import EnergyBalance, energy_warnings, range_warnings
 
 if TYPE_CHECKING:
+    from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents
     from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
     from heatsim_kernels.stencil import ExplicitStepper, StageStepper
     from heatsim_kernels.stencil.coefficients import Forcing
@@ -123,12 +124,19 @@ class State:
         """The forcing of explicit steps, or of stages, at `times` (k,) in s: see `Problem.linear_forcing`.
 
         In a nonlinear problem tangents to the flux of boundary faces, at the field as it is, stand for them: see
-        `heatsim_kernels.enthalpy.cpu.surface_tangents`.
+        `heatsim_kernels.enthalpy.surface_tangents`.
         """
         problem = self.problem
         if problem.explicit_form is None:
             return problem.linear_forcing(times, dt)
-        return problem.tangent_forcing(times, dt, self.field.cells)
+        return problem.tangent_forcing(times, dt, self.tangents, self.field.stored_cells)
+
+    @property
+    def tangents(self) -> SurfaceTangents:
+        """What makes tangents to the flux of boundary faces. Raises `TypeError` for a linear problem."""
+        if self._run_field.tangents is None:
+            raise TypeError("no face of this field depends on temperature")
+        return self._run_field.tangents
 
     @property
     def stepper(self) -> ExplicitStepper:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from heatsim_kernels.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
 from heatsim_kernels.field.cpu.field import CpuField
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
@@ -91,4 +92,5 @@ def plain_field(problem: Problem) -> RunField:
     """Room for the field of a run by super steps whose stages are taken here: nothing more is compiled for them."""
     interior = problem.explicit_form
     stages = PlainStages(problem.coefficients if interior is None else interior.coefficients, problem.dtype)
-    return RunField(stages.field, stages, stages)
+    tangents = None if interior is None else CpuSurfaceTangents(interior.faces)
+    return RunField(stages.field, stages, stages, tangents=tangents)

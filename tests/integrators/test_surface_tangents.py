@@ -32,12 +32,12 @@ def test_a_tangent_has_the_flux_and_the_slope_of_the_surface_balance() -> None:
     problem, nothing = state.problem, np.zeros(1)
     assert problem.explicit_form is not None
     assert problem.surfaces is not None
-    tangents, boundary = problem.explicit_form.tangents, problem.surfaces.at(nothing)
+    faces, boundary = problem.explicit_form.faces, problem.surfaces.at(nothing)
     linear = problem.linear_forcing(nothing)
-    assert len(tangents.cells) == 2 * 3 * 2  # the ends alone
+    assert len(faces.cells) == 2 * 3 * 2  # the ends alone
     state.field.put(np.linspace(-300.0, 200.0, 36).reshape(2, 3, 6))
-    found = problem.tangent_forcing(nothing, 0.0, state.field.cells)
-    others = np.setdiff1d(np.arange(found.boundary_a.size), tangents.entries)
+    found = state.explicit_forcing(nothing)
+    others = np.setdiff1d(np.arange(found.boundary_a.size), faces.entries)
     assert np.array_equal(found.boundary_a[:, others], linear.boundary_a[:, others])
     assert np.array_equal(found.boundary_b[:, others], linear.boundary_b[:, others])
     resistance, T = 0.004 / 20.0, state.field.cells(boundary_cells((2, 3, 6), 1))

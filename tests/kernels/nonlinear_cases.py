@@ -17,11 +17,13 @@ from heatsim_kernels.enthalpy.coefficients import (
     equal_cells,
     nonlinear_coefficients,
 )
-from heatsim_kernels.enthalpy.cpu.surface_tangents import SurfaceTangents
+from heatsim_kernels.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
+from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents, TangentFaces
 from heatsim_kernels.enthalpy.tables import EnthalpyTables, tabulate
 from heatsim_kernels.stencil import StageStepper
 from heatsim_kernels.stencil.coefficients import AmbientFaces, Forcing
+from stage_cases import COUNT, Staged, stages
 
 REFERENCE = 400.0  # K
 SPACING = (1e-3, 2e-3, 1.5e-3)
@@ -157,19 +159,24 @@ def random_case(
     return Case(coefficients, forcing, start)
 
 
-def tangents_of(coefficients: NonlinearCoefficients) -> SurfaceTangents:
-    """Tangents at all boundary faces that are open."""
-    return SurfaceTangents.of_open_faces(coefficients)
+def tangents_of(sweep: StageStepper) -> SurfaceTangents:
+    """What makes tangents at all boundary faces that are open, where the field of a sweep is."""
+    coefficients: Any = sweep.coefficients
+    faces = TangentFaces.of_open_faces(coefficients)
+    if sweep.field.device == "cpu":
+        return CpuSurfaceTangents(faces)
+    from heatsim_kernels.enthalpy.cuda.surface_tangents import CudaSurfaceTangents
+
+    return CudaSurfaceTangents(faces, sweep.dtype)
 
 
 def advance(sweep: StageStepper, dt: float, steps: int, forcing: NonlinearForcing) -> None:
     """Take steps with new tangents before each, so that the flux of every step is that of the surface balance."""
-    coefficients: Any = sweep.coefficients
-    tangents, nothing = tangents_of(coefficients), np.zeros((1, coefficients.boundary_size))
+    tangents, nothing = tangents_of(sweep), np.zeros((1, sweep.coefficients.boundary_size))
     for k in range(steps):
         row = forcing.of_steps(k, 1)
         given = Forcing(nothing, nothing, row.heat_table, row.heat_field, row.heat_scale, row.window_sources)
-        sweep.advance(dt, 1, tangents.applied(given, sweep.field.cells(tangents.cells), row.boundary))
+        sweep.advance(dt, 1, tangents.applied(given, sweep.field.stored_cells, row.boundary))
 
 
 class Outcome(NamedTuple):
@@ -182,6 +189,21 @@ def outcome(sweep: StageStepper, case: Case, steps: int = 3, dt: float = STEP) -
     sweep.field.put_state(case.start)
     advance(sweep, dt, steps, case.forcing)
     return Outcome(np.array(sweep.field.state()), sweep.heat_entered(), np.array(sweep.field.stored()))
+
+
+def staged(sweep: StageStepper, case: Case, form: str) -> Staged:
+    """A step of several stages with one tangent, after one that is rejected, and an explicit step behind it."""
+    chosen = stages(form, sweep.dtype.type)
+    sweep.field.put_state(case.start)
+    forcing = tangents_of(sweep).applied(case.linear_forcing(), sweep.field.stored_cells, case.forcing.boundary)
+    sweep.take_stages(STEP, chosen[:1], 0, forcing)
+    sweep.take_stages(STEP / 2, chosen[:2], 0, forcing)
+    for k in range(2, COUNT):
+        sweep.take_stages(STEP / 2, chosen[k : k + 1], k, forcing.of_steps(k, 1))
+    defect = sweep.defect(STEP / 2, chosen[0].rate, forcing.of_steps(COUNT, 1))
+    sweep.accept()
+    sweep.advance(STEP / 2, 1, forcing)
+    return Staged(np.array(sweep.field.state()), sweep.heat_entered(), np.array(defect))
 
 
 def source_heat(case: Case, dt: float, steps: int) -> float:

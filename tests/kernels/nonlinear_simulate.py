@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
-from nonlinear_cases import Case, outcome, random_case
+from nonlinear_cases import Case, outcome, random_case, staged
 
 STEPS = 2
 # Rows of whole vectors and others; boundary faces that are open, closed and periodic.
@@ -31,6 +31,8 @@ PLACES: tuple[tuple[tuple[int, int, int], type, dict[str, Any]], ...] = (
     ),
 )
 
+STAGED = (("register", "two"), ("basic", "four"), ("register", "four"))  # movement and form, for the first cases
+
 
 def cases() -> Iterator[tuple[str, type, Case]]:
     for shape, dtype, options in PLACES:
@@ -46,6 +48,10 @@ def main(target: str) -> None:
         ._asdict()
         .items()
     }
+    for number, (movement, form) in enumerate(STAGED):
+        _, dtype, case = list(cases())[number]
+        found = staged(NONLINEAR_SWEEPS[movement](case.coefficients, np.dtype(dtype)), case, form)
+        parts |= {f"stages: {number}: {part}": values for part, values in found._asdict().items()}
     np.savez(target, **parts)
 
 

@@ -10,7 +10,7 @@ import pytest
 from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from helpers import simulator
 from helpers.arrays import same_bits
-from nonlinear_cases import outcome
+from nonlinear_cases import outcome, staged
 
 pytestmark = [  # one process simulates once for all
     pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
@@ -35,3 +35,14 @@ def test_the_simulated_nonlinear_kernels_give_the_bits_of_the_cpu(name, dtype, c
         assert same_bits(simulated[f"{run}: field"], expected.field)
         np.testing.assert_allclose(simulated[f"{run}: heat_entered"], expected.heat_entered, rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(simulated[f"{run}: stored"], expected.stored, rtol=1e-12)
+
+
+@pytest.mark.parametrize("number", range(len(nonlinear_simulate.STAGED)))
+def test_simulated_nonlinear_stages_give_the_bits_of_the_cpu(number: int, simulated: dict[str, np.ndarray]) -> None:
+    _, dtype, case = list(nonlinear_simulate.cases())[number]
+    form = nonlinear_simulate.STAGED[number][1]
+    expected = staged(NONLINEAR_SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, form)
+    found = {part: simulated[f"stages: {number}: {part}"] for part in expected._fields}
+    assert same_bits(found["field"], expected.field)
+    assert same_bits(found["defect"], expected.defect)
+    np.testing.assert_allclose(found["heat_entered"], expected.heat_entered, rtol=1e-11, atol=1e-13)

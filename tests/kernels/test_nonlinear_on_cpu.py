@@ -29,8 +29,7 @@ def stepped(case: Case, dtype: type, fused: int, steps: int) -> dict[str, np.nda
     """The field after steps with one tangent, taken by passes of at most so many."""
     stepper = make_stepper(case.coefficients, np.dtype(dtype), fused)
     stepper.field.put_state(case.start)
-    tangents = tangents_of(case.coefficients)
-    forcing = tangents.applied(case.linear_forcing(), stepper.field.cells(tangents.cells), case.forcing.boundary)
+    forcing = tangents_of(stepper).applied(case.linear_forcing(), stepper.field.stored_cells, case.forcing.boundary)
     stepper.advance(STEP, steps, forcing)
     return {"field": np.array(stepper.field.state()), "heat": stepper.heat_entered()}
 
@@ -61,9 +60,8 @@ def test_stages_are_those_of_the_text(name: str, fused: int) -> None:
     case, count = random_case((5, 9, 37), **CASES[name]), 6
     chosen = stages("two", np.float64, seed=3, count=count)
     stepper, euler = (make_stepper(case.coefficients, np.dtype(np.float64), number) for number in (fused, 1))
-    tangents = tangents_of(case.coefficients)
     stepper.field.put_state(case.start)
-    forcing = tangents.applied(case.linear_forcing(), stepper.field.cells(tangents.cells), case.forcing.boundary)
+    forcing = tangents_of(stepper).applied(case.linear_forcing(), stepper.field.stored_cells, case.forcing.boundary)
     stepper.take_stages(STEP, chosen, 0, forcing)
     stepper.accept()
     fields = [case.start]

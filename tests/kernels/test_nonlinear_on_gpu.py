@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
 from helpers.arrays import FLOATS, same_bits
-from nonlinear_cases import outcome, random_case
+from nonlinear_cases import outcome, random_case, staged
 
 pytestmark = pytest.mark.gpu
 PLACES: tuple[tuple[tuple[int, int, int], dict[str, Any]], ...] = (
@@ -40,6 +40,19 @@ def check_bits(movement: str, shape: tuple[int, int, int], options: dict[str, An
     for axis in range(3):
         assert same_bits(*(sweep.field.plane(axis, 0) for sweep in sweeps))
     assert all(sweep.field.is_finite() and sweep.field.was_finite() for sweep in sweeps)
+
+
+@pytest.mark.parametrize("movement", ["basic", "register"])
+def test_stages_on_a_gpu_give_the_bits_of_the_cpu_for_temperature_dependent_materials(movement: str) -> None:
+    for (shape, options), dtype, form in product(PLACES, FLOATS, ("two", "four")):
+        case = random_case(shape, seed=8, **options)
+        expected, found = (
+            staged(NONLINEAR_SWEEPS[name](case.coefficients, np.dtype(dtype)), case, form) for name in ("cpu", movement)
+        )
+        assert same_bits(found.field, expected.field), (shape, dtype, form)
+        assert same_bits(found.defect, expected.defect), (shape, dtype, form)
+        size = np.abs(expected.heat_entered).sum() + 1e-3
+        np.testing.assert_allclose(found.heat_entered, expected.heat_entered, rtol=0, atol=1e-9 * size)
 
 
 def test_an_infinite_cell_is_noticed_on_a_gpu() -> None:

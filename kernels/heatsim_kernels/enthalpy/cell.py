@@ -27,6 +27,7 @@ AMBIENT = surface_balance.SURFACE_TERMS.index("ambient")
 NUMBERS = 6  # for each face of each cell class: see `EnthalpyMedium`
 # Passes at most where a coefficient follows the surface. Newton's take some five; where h leaps, half of them bisect.
 MAX_FACTOR_ITERATIONS = 64
+TANGENT_DIFFERENCE = 1e-3  # K, over which the slope of a flux is found
 
 
 class EnthalpyBox(NamedTuple):
@@ -291,6 +292,24 @@ def _bracketed(x, before, low, high, moved, sides, half):
     if bisected:
         x = fma(half, high - low, low)
     return x, low, high, sides, bisected
+
+
+def build_tangent(inlined, functions, read=None):
+    """Build tangent(T, material, cell_class, face, position, steepest, medium, boundary): a and b of the tangent to the
+    flux through a boundary face of a cell at T, see `surface_tangents`, in float64; steepest: W/(m2 K), its largest
+    slope."""
+    surface_heat, read = functions.surface_heat, read or inlined(_item)
+
+    @inlined
+    def tangent(T, material, cell_class, face, position, steepest, medium, boundary):
+        entering, _ = surface_heat(T, material, cell_class, face, position, medium, boundary)
+        warmer, _ = surface_heat(T + TANGENT_DIFFERENCE, material, cell_class, face, position, medium, boundary)
+        rising = steepest if boundary.follow != 0 else medium.zero
+        slope = min(max((warmer - entering) / TANGENT_DIFFERENCE, -steepest), rising)
+        resistance = read(medium.numbers, (cell_class * 6 + face) * NUMBERS + 4)
+        return slope * resistance, resistance * fma(-slope, T, entering)
+
+    return tangent
 
 
 def _known_boundary(inlined, read):

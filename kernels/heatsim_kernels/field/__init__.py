@@ -62,6 +62,9 @@ class Field(Protocol):
     def cells(self, indices: np.ndarray) -> np.ndarray:
         """Return the values of some cells, by flat index; any shape. Stored offsets are not rounded to `dtype`."""
 
+    def stored_cells(self, indices: Any) -> Any:
+        """Return the stored values of some cells, by flat index: arrays of the device the field is on."""
+
     def put_state(self, planes: Iterable[np.ndarray]) -> None:
         """Set the stored values from their planes (ny, nx), z upwards."""
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,8 +55,8 @@ class StageStepper(ExplicitStepper, Protocol):
         """The `TrapezoidalDefect` of the step whose stages were taken; `rate` is that of its first stage, `forcing`
         that of its end. Waits for the device."""
 
-    def cells_at_end(self, indices: np.ndarray) -> np.ndarray:
-        """The values of some cells, by flat index, after the stages taken. Waits for the device."""
+    def cells_at_end(self, indices: Any) -> Any:
+        """What `Field.stored_cells` gives, after the stages taken."""
 
     def accept(self) -> None:
         """Make the last stage the field, and enter its heat in the ledger. The caller samples the field."""

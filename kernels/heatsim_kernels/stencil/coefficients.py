@@ -10,7 +10,7 @@ classes). Numbers are float64 here; a kernel rounds them to the field's precisio
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -112,6 +112,13 @@ def table_rows(table: np.ndarray, first: int, steps: int) -> np.ndarray:
     return table[at : at + max(1, steps)]
 
 
+class DeviceBoundary(Protocol):
+    """Values a and b of the boundary faces that were found on the device, in place of those of a `Forcing`."""
+
+    def of_steps(self, first: int, steps: int) -> DeviceBoundary:
+        """Those of some steps."""
+
+
 @dataclass(frozen=True)
 class Forcing:
     """The values that may change from step to step, for a batch of steps.
@@ -122,6 +129,7 @@ class Forcing:
     heat_field: (nz, ny, nx) heating rate of each cell, K/s, in the field's precision, or None.
     heat_scale: (k,) factor on `heat_field`.
     window_sources: of each step, the windows that are heated when it has been taken; steps beyond the last have none.
+    on_device: what stands in place of boundary_a and boundary_b, which may then be anything.
     """
 
     boundary_a: np.ndarray
@@ -130,6 +138,7 @@ class Forcing:
     heat_field: np.ndarray | None = None
     heat_scale: np.ndarray = field(default_factory=lambda: np.ones(1))
     window_sources: tuple[tuple[WindowSource, ...], ...] = ()
+    on_device: DeviceBoundary | None = None
 
     @classmethod
     def insulated(cls, coefficients: StencilCoefficients) -> Forcing:
@@ -146,4 +155,5 @@ class Forcing:
             heat_table=None if table is None else table_rows(table, first, steps),
             heat_scale=table_rows(self.heat_scale, first, steps),
             window_sources=self.window_sources[first : first + steps],
+            on_device=None if self.on_device is None else self.on_device.of_steps(first, steps),
         )

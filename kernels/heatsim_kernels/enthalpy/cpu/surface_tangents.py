@@ -1,119 +1,97 @@
-"""Boundary faces whose heat flux is no affine function of temperature, on a body that is linear inside.
-
-Such a face is replaced by its tangent at a state, which the kernels for linear problems take as they take any face:
-
-    q(T) = q0 - s (T - T0)       T0: temperature of the cell where the tangent is made; q0, s: its surface balance
-    ghost = T + (a T + b)        a = -s R,  b = (q0 + s T0) R,  with R = h/k of the cell, m2 K/W
-
-A kink in k(T) or h(T) would make the slope of a tangent anything; it stays between that of a fixed temperature at the
-surface and none, or its opposite where h falls as T rises. So explicit steps that are stable remain so.
-
-While the cell moves by dT, the flux is wrong by q'' dT^2 / 2. So a tangent that serves a step leaves an error of second
-order in the length of the step, and of third order in the temperature. The heat that enters by the tangent is the heat
-that the ledger counts. Where the tangent is made, the flux is that of the balance itself.
-"""
+"""CPU: tangents to the flux of boundary faces; see `enthalpy.surface_tangents`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numba import prange
 
-from heatsim_kernels.enthalpy.cell import NUMBERS, EnthalpyBoundary
-from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
+from heatsim_kernels.enthalpy.cell import EnthalpyBoundary, build_tangent
+from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
 from heatsim_kernels.enthalpy.cpu.fused_pass import functions, pointed
 from heatsim_kernels.enthalpy.cpu.stepper import boundary_from
 from heatsim_kernels.enthalpy.kernel_arguments import boundary_rows, make_boundary, medium_of
-from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
-from heatsim_kernels.enthalpy.time_step_limit import least_resistivity
-from heatsim_kernels.runtime.cpu.compilation import parallel_jit
+from heatsim_kernels.enthalpy.surface_tangents import REAL, TERMS, TangentFaces, share_of_largest
+from heatsim_kernels.runtime.cpu.compilation import inlined, parallel_jit
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
+from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil.coefficients import Forcing
-from heatsim_kernels.stencil.heat_ledger import boundary_cells
 
 CELLS_A_BALANCE = 64  # cells whose update takes as long as a balance: for the number of threads
-TERMS = len(SURFACE_TERMS)
-DIFFERENCE = 1e-3  # K, over which the slope of a flux is found
-REAL = np.dtype(np.float64)  # of the balances, whatever the precision of the field
 
-surface_heat = functions.surface_heat
+tangent, temperature = build_tangent(inlined, functions), functions.temperature
 
 
-class SurfaceTangents:
-    """The faces of a problem that tangents stand for.
+class CpuSurfaceTangents:
+    """`SurfaceTangents` on the CPU."""
 
-    coefficients: of the problem, with boundary values by cell and materials that do not depend on temperature.
-    entries: (m,) which of the boundary values are tangents. cells: (m,) flat index of the cell beside each.
-    """
-
-    def __init__(self, coefficients: NonlinearCoefficients, entries: np.ndarray) -> None:
-        starts = coefficients.boundary_offsets
-        self._coefficients, self.entries = coefficients, entries
-        self._faces = np.searchsorted(starts, entries, side="right") - 1
-        self._positions = entries - starts[self._faces]
-        beside = np.concatenate([boundary_cells(coefficients.shape, face) for face in range(6)])
-        self.cells = beside[entries]
-        ids = coefficients.class_ids
-        self._classes = (
-            np.zeros(entries.size, np.int64) if ids is None else ids.reshape(-1)[self.cells].astype(np.int64)
-        )
-        self._medium = medium_of(coefficients, 1.0, REAL)
-        least = coefficients.area * coefficients.own * least_resistivity(coefficients)[coefficients.material][:, None]
-        least = least[self._classes, self._faces]
-        self._steepest = np.divide(1.0, least, out=np.zeros(entries.size), where=least > 0)  # cells that are not solved
-        self._threads = threads_for(CELLS_A_BALANCE * entries.size)
+    def __init__(self, faces: TangentFaces) -> None:
+        self._faces = faces
+        self._medium = medium_of(faces.coefficients, 1.0, REAL)
+        self._threads = threads_for(CELLS_A_BALANCE * faces.entries.size)
         self._given: np.ndarray | None = None
-        self._made_at = np.zeros(0)
+        self._made_at = np.zeros(faces.entries.size)  # temperature offsets, K
         self._boundary: EnthalpyBoundary | None = None
 
-    @classmethod
-    def of_open_faces(cls, coefficients: NonlinearCoefficients) -> SurfaceTangents:
-        """Tangents at all boundary faces through which heat may pass."""
-        sizes = np.diff(np.append(coefficients.boundary_offsets, coefficients.boundary_size))
-        return cls(coefficients, np.flatnonzero(~np.repeat(coefficients.closed, sizes)))
-
-    def applied(self, forcing: Forcing, offsets: np.ndarray, boundary: np.ndarray) -> Forcing:
-        """The forcing with the tangents at temperature offsets (m,), K, of `cells` in place of its values.
-
-        boundary: (k, terms, boundary_size) of the surface balance, see `NonlinearForcing`, with as many rows as
-        `forcing` has.
-        """
+    def applied(self, forcing: Forcing, cells: Callable[[Any], Any], boundary: np.ndarray) -> Forcing:
+        """The forcing with tangents: see `SurfaceTangents`."""
+        faces = self._faces
         if self._given is not boundary or self._boundary is None:
             values = boundary_rows(NonlinearForcing(boundary), REAL)
-            self._given, self._boundary = boundary, make_boundary(self._coefficients, values, REAL)
-        self._made_at = np.asarray(offsets, REAL)
+            self._given, self._boundary = boundary, make_boundary(faces.coefficients, values, REAL)
         a, b = (np.array(values) for values in (forcing.boundary_a, forcing.boundary_b))
         with limited(self._threads):
             _set_tangents(
-                self._made_at, self.entries, self._classes, self._faces, self._positions, self._steepest,
-                self._medium, self._boundary, a, b, self._threads,
+                np.asarray(cells(faces.cells), REAL), faces.stores_temperature, faces.entries, faces.classes,
+                faces.faces, faces.positions, faces.steepest, self._medium, self._boundary, self._made_at, a, b,
+                self._threads,
             )  # fmt: skip
         return replace(forcing, boundary_a=a, boundary_b=b)
 
     def error(self, before: Forcing, now: Forcing) -> float:
-        """How far the last tangents `before` are off where those of `now` were made, as a share of the largest flux."""
-        slope, height = before.boundary_a[-1, self.entries], before.boundary_b[-1, self.entries]
-        found = now.boundary_a[0, self.entries] * self._made_at + now.boundary_b[0, self.entries]
-        largest = float(np.abs(found).max(initial=0.0))
-        return float(np.abs(slope * self._made_at + height - found).max(initial=0.0)) / largest if largest > 0 else 0.0
+        """How far the last tangents are off: see `SurfaceTangents`."""
+        if not self._faces.entries.size:
+            return 0.0
+        lines = before.boundary_a[-1], before.boundary_b[-1], now.boundary_a[0], now.boundary_b[0]
+        blocks = np.empty((2, self._threads))
+        with limited(self._threads):
+            _compare_tangents(self._made_at, self._faces.entries, *lines, blocks)
+        return share_of_largest(blocks)
 
 
 @parallel_jit
-def _set_tangents(T, entries, classes, faces, positions, steepest, medium, boundary, a, b, parts):
-    """Put the tangents of m faces, of cells at T (m,), into the values a and b (rows, boundary_size); steepest: (m,)
-    W/(m2 K), the largest slope of each."""
+def _set_tangents(
+    states, stores_temperature, entries, classes, faces, positions, steepest, medium, boundary, made_at, a, b, parts
+):  # fmt: skip
+    """Put the tangents of m faces, beside cells of `states` (m,), into the values a and b (rows, boundary_size), and
+    the temperatures of these cells into `made_at`."""
     for index in prange(parts):
         part, m = np.int64(index), pointed(medium)  # prange counts in unsigned numbers
-        for row in range(a.shape[0]):
-            w = boundary_from(boundary, row * TERMS * boundary.size)
-            for i in range(part * T.size // parts, (part + 1) * T.size // parts):
-                cell_class, face = classes[i], faces[i]
-                material, position = np.int64(m.material[cell_class]), positions[i]
-                entering, _ = surface_heat(T[i], material, cell_class, face, position, m, w)
-                warmer, _ = surface_heat(T[i] + DIFFERENCE, material, cell_class, face, position, m, w)
-                rising = steepest[i] if w.follow != 0 else 0.0
-                slope = min(max((warmer - entering) / DIFFERENCE, -steepest[i]), rising)
-                resistance = m.numbers[(cell_class * 6 + face) * NUMBERS + 4]
-                a[row, entries[i]] = slope * resistance
-                b[row, entries[i]] = resistance * (entering - slope * T[i])
+        for i in range(part * states.size // parts, (part + 1) * states.size // parts):
+            cell_class, face, position = classes[i], faces[i], positions[i]
+            material, T = np.int64(m.material[cell_class]), states[i]
+            if not stores_temperature:
+                T = temperature(T, material, m)
+            made_at[i] = T
+            for row in range(a.shape[0]):
+                w = boundary_from(boundary, row * TERMS * boundary.size)
+                given = tangent(T, material, cell_class, face, position, steepest[i], m, w)
+                a[row, entries[i]], b[row, entries[i]] = given
+
+
+@parallel_jit
+def _compare_tangents(T, entries, slopes, heights, new_slopes, new_heights, blocks):
+    """blocks (2, parts): the largest difference of two sets of tangents at T (m,), and the largest of the new ones, of
+    each part of the faces."""
+    parts = blocks.shape[1]
+    for index in prange(parts):
+        part, difference, largest = np.int64(index), 0.0, 0.0
+        for i in range(part * T.size // parts, (part + 1) * T.size // parts):
+            entry = entries[i]
+            found = fma(new_slopes[entry], T[i], new_heights[entry])
+            difference = max(difference, abs(fma(slopes[entry], T[i], heights[entry]) - found))
+            largest = max(largest, abs(found))
+        blocks[0, part], blocks[1, part] = difference, largest

@@ -70,6 +70,10 @@ class CpuField:
         """Return the values of some cells: see `Field`."""
         return self._temperatures.cells(self.now[indices], indices, self.dtype)
 
+    def stored_cells(self, indices: np.ndarray) -> np.ndarray:
+        """Return the stored values of some cells: see `Field`."""
+        return np.asarray(self.now[indices])
+
     def put_state(self, planes: Iterable[np.ndarray]) -> None:
         """Set the stored values: see `Field`."""
         for target, plane in zip(self.state(), planes, strict=True):

@@ -23,14 +23,20 @@ def build_cells(variant):
     return cells
 
 
-def read_cells(values: Array, indices: np.ndarray, dtype: np.dtype) -> np.ndarray:
+def read_cells(values: Array, indices: np.ndarray) -> np.ndarray:
     """The values of some cells, by flat index; any shape. Waits for the device."""
     if not indices.size:
-        return np.empty(indices.shape, dtype)
-    out = empty(indices.size, dtype)
-    args = (values, on_device(np.asarray(indices, np.int64).reshape(-1)), out)
-    kernel(build_cells, None, args)(grid(indices.size), (THREADS, 1, 1), args)
-    return np.asarray(out.host().reshape(indices.shape))
+        return np.empty(indices.shape, values.dtype)
+    found = gathered(values, on_device(np.asarray(indices, np.int64).reshape(-1)))
+    return np.asarray(found.host().reshape(indices.shape))
+
+
+def gathered(values: Array, indices: Array) -> Array:
+    """The values of some cells, by flat index (m,) int64."""
+    out = empty(indices.shape[0], values.dtype)
+    args = (values, indices, out)
+    kernel(build_cells, None, args)(grid(indices.shape[0]), (THREADS, 1, 1), args)
+    return out
 
 
 def build_plane(variant):

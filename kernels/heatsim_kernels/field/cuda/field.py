@@ -10,7 +10,7 @@ import numpy as np
 from heatsim_kernels.field import DirectTemperatures, FieldCells, Temperatures
 from heatsim_kernels.field.cuda import cell_reads, field_sums
 from heatsim_kernels.field.cuda.block_reduction import THREADS
-from heatsim_kernels.field.cuda.cell_reads import read_cells
+from heatsim_kernels.field.cuda.cell_reads import gathered, read_cells
 from heatsim_kernels.field.cuda.region_reductions import CudaRegionTotals
 from heatsim_kernels.field.cuda.time_statistics import CudaTimeStatistics
 from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
@@ -93,7 +93,11 @@ class CudaField:
     def cells(self, indices: np.ndarray) -> np.ndarray:
         """Return the values of some cells: see `Field`."""
         chosen = np.asarray(indices, np.int64)
-        return self._temperatures.cells(read_cells(self.now, chosen, self._stored_dtype), chosen, self.dtype)
+        return self._temperatures.cells(read_cells(self.now, chosen), chosen, self.dtype)
+
+    def stored_cells(self, indices: Array) -> Array:
+        """Return the stored values of some cells, which stay on the GPU: see `Field`."""
+        return gathered(self.now, indices)
 
     def put_state(self, planes: Iterable[np.ndarray]) -> None:
         """Set the stored values: see `Field`."""

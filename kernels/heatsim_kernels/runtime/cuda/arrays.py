@@ -35,6 +35,16 @@ class Array:
         row.parameters = _parameters(self.parameters[4] + k * stride, row.shape, self.dtype.itemsize)
         return row
 
+    def some_rows(self, first: int, count: int) -> Array:
+        """Some rows of a table, for kernels alone."""
+        if SIMULATED:
+            return Array(self.device[first : first + count])
+        rows = object.__new__(Array)
+        rows.device, rows.shape, rows.dtype = None, (count, *self.shape[1:]), self.dtype
+        stride = self.parameters[5 + len(self.shape)]
+        rows.parameters = _parameters(self.parameters[4] + first * stride, rows.shape, self.dtype.itemsize)
+        return rows
+
     def host(self) -> np.ndarray:
         """A copy on the host, when everything launched so far is done."""
         return np.asarray(self.device.copy_to_host())
@@ -72,6 +82,12 @@ class Table(NamedTuple):
     def row(self, k: int) -> Array:
         """Row k, or the last."""
         return self.array.row(min(k, self.rows - 1))
+
+    def of_steps(self, first: int, steps: int) -> Table:
+        """The rows of some steps, for kernels alone; one is always given."""
+        at = min(first, self.rows - 1)
+        rows = min(max(1, steps), self.rows - at)
+        return self if rows == self.rows else Table(self.array.some_rows(at, rows), rows)
 
 
 class Upload:

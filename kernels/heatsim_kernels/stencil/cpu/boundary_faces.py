@@ -81,9 +81,14 @@ def face_at(boundary, face, step, position, ledger):
 def ghost_row(out, n, row, inside, classes, face):
     """Put the n ghost values beyond a row of cells into `out`, and enter their heat. inside: the temperatures of the
     cells."""
-    for i in range(n):
-        entry = i if face.per_cell else class_of(classes, i)
-        store(out, i, ghost_of_potential(load(row, i), load(inside, i), load(face.a, entry), load(face.b, entry)))
+    # Two loops: a place that may be either keeps LLVM from vectors.
+    if face.per_cell:
+        for i in range(n):
+            store(out, i, ghost_of_potential(load(row, i), load(inside, i), load(face.a, i), load(face.b, i)))
+    else:
+        for i in range(n):
+            entry = class_of(classes, i)
+            store(out, i, ghost_of_potential(load(row, i), load(inside, i), load(face.a, entry), load(face.b, entry)))
     if face.first < face.end:
         face.heat[0] += face.share * _heat_of_row(out, face.first, face.end, row, classes, face.weights)
     return out
@@ -105,5 +110,5 @@ def _heat_of_row(ghosts, first, end, row, classes, weights):
     """Heat that enters some cells of a row through their boundary faces in a step, J."""
     heat = 0.0
     for i in range(first, end):
-        heat += load(weights, class_of(classes, i)) * (np.float64(ghosts[i]) - np.float64(row[i]))
+        heat += load(weights, class_of(classes, i)) * (np.float64(load(ghosts, i)) - np.float64(load(row, i)))
     return heat

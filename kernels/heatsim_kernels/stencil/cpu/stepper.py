@@ -183,7 +183,7 @@ class CpuStepper:
         return self._kernel.defect(fields.start, one, fields.last, after, rate)
 
     def cells_at_end(self, indices: np.ndarray) -> np.ndarray:
-        """Values of some cells after the stages taken: see `StageStepper`."""
+        """Stored values of some cells after the stages taken: see `StageStepper`."""
         return np.asarray(self._fields.last[indices])
 
     def accept(self) -> None:

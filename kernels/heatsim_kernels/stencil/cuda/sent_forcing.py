@@ -10,6 +10,17 @@ from heatsim_kernels.runtime.cuda.arrays import Array, Table, Upload, on_device
 from heatsim_kernels.stencil.coefficients import Forcing
 
 
+class BoundaryTables(NamedTuple):
+    """The values of the boundary faces on the device, as `Forcing` has them, in the precision of the field."""
+
+    a: Table
+    b: Table
+
+    def of_steps(self, first: int, steps: int) -> BoundaryTables:
+        """Those of some steps."""
+        return BoundaryTables(self.a.of_steps(first, steps), self.b.of_steps(first, steps))
+
+
 class SentForcing(NamedTuple):
     """A `Forcing` on the device, and the length of its steps in the precision of the field; gains: of `heat_field`."""
 
@@ -45,10 +56,14 @@ class ForcingUploads:
 
     def send(self, dt: float, forcing: Forcing) -> SentForcing:
         """Send the forcing of steps of `dt` seconds, unless it is there already."""
-        dtype, uploads = self._dtype, self._uploads
+        dtype, uploads, given = self._dtype, self._uploads, forcing.on_device
+        if isinstance(given, BoundaryTables):
+            boundary = given
+        else:
+            tables = (uploads["a"], forcing.boundary_a), (uploads["b"], forcing.boundary_b)
+            boundary = BoundaryTables(*(upload.send(values, dtype) for upload, values in tables))
         return SentForcing(
-            uploads["a"].send(forcing.boundary_a, dtype),
-            uploads["b"].send(forcing.boundary_b, dtype),
+            *boundary,
             uploads["table"].send(self._no_heat if forcing.heat_table is None else forcing.heat_table, dtype),
             dtype.type(dt),
             self._field_of(forcing.heat_field),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from heatsim_kernels.field.cuda.block_reduction import THREADS
-from heatsim_kernels.field.cuda.cell_reads import read_cells
+from heatsim_kernels.field.cuda.cell_reads import gathered
 from heatsim_kernels.field.cuda.field import CudaField
 from heatsim_kernels.field.cuda.window_batches import WindowSourceBatches
 from heatsim_kernels.runtime.cuda.api import cuda
@@ -156,9 +156,9 @@ class CudaStepper:
         most, low, high = self._defects.host().max(axis=1).tolist()
         return TrapezoidalDefect(most, -low, high)
 
-    def cells_at_end(self, indices: np.ndarray) -> np.ndarray:
-        """Values of some cells after the stages taken: see `StageStepper`."""
-        return read_cells(self._fields.last, indices, self.dtype)
+    def cells_at_end(self, indices: Array) -> Array:
+        """Stored values of some cells after the stages taken: see `StageStepper`."""
+        return gathered(self._fields.last, indices)
 
     def accept(self) -> None:
         """Make the last stage the field: see `StageStepper`."""

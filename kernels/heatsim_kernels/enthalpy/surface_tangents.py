@@ -1,0 +1,87 @@
+"""Boundary faces whose heat flux is no affine function of the temperature or of Kirchhoff's potential.
+
+Such a face is replaced by its tangent at a state, which the kernels for linear problems take as they take any face:
+
+    q(T) = q0 - s (T - T0)       T0: temperature of the cell where the tangent is made; q0, s: its surface balance
+    ghost = T + (a T + b)        a = -s R,  b = (q0 + s T0) R,  with R = h/k of the cell, m2 K/W
+
+A kink in k(T) or h(T) would make the slope of a tangent anything; it stays between that of a fixed temperature at the
+surface and none, or its opposite where h falls as T rises. So explicit steps that are stable remain so.
+
+While the cell moves by dT, the flux is wrong by q'' dT^2 / 2. So a tangent that serves a step leaves an error of second
+order in the length of the step, and of third order in the temperature. The heat that enters by the tangent is the heat
+that the ledger counts. Where the tangent is made, the flux is that of the balance itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
+from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
+from heatsim_kernels.enthalpy.time_step_limit import least_resistivity
+from heatsim_kernels.stencil.coefficients import Forcing
+from heatsim_kernels.stencil.heat_ledger import boundary_cells
+
+TERMS = len(SURFACE_TERMS)
+REAL = np.dtype(np.float64)  # of the balances, whatever the precision of the field
+
+
+class TangentFaces:
+    """The faces of a problem that tangents stand for; what every device needs of them.
+
+    coefficients: of the problem, with boundary values by cell. entries: (m,) which of the boundary values are tangents.
+    stores_temperature: whether the field stores temperature offsets, as that of a body that is linear inside does.
+    cells: (m,) flat index of the cell beside each; faces, positions, classes: (m,) which face of the box, which of its
+    values, and the class of the cell. steepest: (m,) W/(m2 K), the largest slope of each.
+    """
+
+    def __init__(
+        self, coefficients: NonlinearCoefficients, entries: np.ndarray, *, stores_temperature: bool = False
+    ) -> None:
+        starts = coefficients.boundary_offsets
+        self.coefficients, self.entries, self.stores_temperature = coefficients, entries, stores_temperature
+        self.faces = np.searchsorted(starts, entries, side="right") - 1
+        self.positions = entries - starts[self.faces]
+        beside = np.concatenate([boundary_cells(coefficients.shape, face) for face in range(6)])
+        self.cells = beside[entries]
+        ids = coefficients.class_ids
+        self.classes = np.zeros(entries.size, np.int64) if ids is None else ids.reshape(-1)[self.cells].astype(np.int64)
+        least = coefficients.area * coefficients.own * least_resistivity(coefficients)[coefficients.material][:, None]
+        least = least[self.classes, self.faces]
+        self.steepest = np.divide(1.0, least, out=np.zeros(entries.size), where=least > 0)  # cells that are not solved
+
+    @classmethod
+    def of_open_faces(cls, coefficients: NonlinearCoefficients) -> TangentFaces:
+        """All boundary faces through which heat may pass, of a field that stores the enthalpy."""
+        return cls(coefficients, open_entries(coefficients))
+
+
+def open_entries(coefficients: NonlinearCoefficients) -> np.ndarray:
+    """Which of the boundary values, one a boundary cell, belong to faces through which heat may pass."""
+    sizes = np.diff(np.append(coefficients.boundary_offsets, coefficients.boundary_size))
+    return np.flatnonzero(~np.repeat(coefficients.closed, sizes))
+
+
+class SurfaceTangents(Protocol):
+    """Makes the tangents of a problem on a device."""
+
+    def applied(self, forcing: Forcing, cells: Callable[[Any], Any], boundary: np.ndarray) -> Forcing:
+        """The forcing with tangents in place of its values.
+
+        cells: `Field.stored_cells`, or what gives such of another state. boundary: (k, terms, boundary_size) of the
+        surface balance, see `NonlinearForcing`, with as many rows as `forcing` has.
+        """
+
+    def error(self, before: Forcing, now: Forcing) -> float:
+        """How far the last tangents `before` are off where those of `now`, the last made, were made, as a share of the
+        largest flux."""
+
+
+def share_of_largest(blocks: np.ndarray) -> float:
+    """The largest difference over the largest flux; blocks (2, parts): those of each part of the faces."""
+    difference, largest = blocks.max(axis=1).tolist()
+    return float(difference / largest) if largest > 0 else 0.0
