@@ -57,6 +57,13 @@ ROOMS = {
         "heatsim.geometry",
         "numpy",
     },
+    "heatsim.pictures.vectors": {
+        "heatsim.pictures",
+        "heatsim.problem",
+        "heatsim.scenario",
+        "heatsim.store",
+        "numpy",
+    },
     "heatsim.hotspots": {"heatsim_kernels", "numpy"},
     "heatsim.integrators": {"heatsim_kernels", "numpy"},
     "heatsim.recorders": {

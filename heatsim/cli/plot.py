@@ -14,8 +14,6 @@ from heatsim.cli.options import LENGTH, TEMPERATURE, TIME, Measure, NumberList, 
 from heatsim.errors import RequestError, RunFolderError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from heatsim.pictures.options import PictureOptions
     from heatsim.pictures.planes import PlaneRequest
     from heatsim.store.field_reader import FieldReader, SnapshotHeader
@@ -94,7 +92,6 @@ def plot(folder: Path, **asked: Any) -> None:
         request.draw_all()
 
 
-_MOST_CELLS_TO_DERIVE = 2**24  # a gigabyte of components
 PLANE_KEYS = ("field", "axis", "at", "minus_run", "minus_time")
 
 
@@ -232,31 +229,11 @@ def open_reader(folder: RunFolder, field: str | None = None) -> FieldReader:
     reader = FieldReader(folder)
     for message in reader.skipped:
         warn(message)
-    vector = next((name for name in VECTORS if field is not None and field.startswith(name)), None)
-    if vector and field not in reader.fields and not any(name.startswith(vector) for name in reader.fields):
-        _derive_vector(reader, vector)
+    if field is not None and field not in reader.fields and field.startswith(VECTORS):
+        from heatsim.pictures.vectors import add_vector
+
+        add_vector(reader, field)
     return reader
-
-
-def _derive_vector(reader: FieldReader, name: str) -> None:
-    """Add a vector as the run itself would have found it: through contacts, boundary faces and ambients."""
-    from heatsim.problem import build_problem
-    from heatsim.recorders.derived_fields import DERIVED_FIELDS
-    from heatsim.scenario import load
-    from heatsim.store.field_reader import FieldInfo
-
-    if reader.grid.cells > _MOST_CELLS_TO_DERIVE:
-        raise RequestError(f"{name}: of so many cells it has to be kept by the run; ask for it in output.fields")
-    problem = build_problem(load(reader.folder.scenario))
-    letters = ("r", "", "z") if reader.grid.coordinates == "cylindrical" else ("x", "y", "z")
-    names = [f"{name}_{letter}" if letter else "" for letter in letters]
-
-    def derive(temperature: np.ndarray, time: float) -> dict[str, np.ndarray]:
-        both = problem.flux_and_gradient((temperature - problem.reference).astype(problem.dtype), time)
-        return {key: values for key, values in zip(names, both[name == "gradient"], strict=True) if key}
-
-    field = DERIVED_FIELDS[name]
-    reader.add_derived({key: FieldInfo(field.unit, f"{field.name} along {key[-1]}") for key in names if key}, derive)
 
 
 def plane_request(reader: FieldReader, asked: dict[str, Any]) -> PlaneRequest:

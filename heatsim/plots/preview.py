@@ -11,7 +11,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import ListedColormap, to_hex, to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.patheffects import withStroke
@@ -121,7 +121,7 @@ def _draw_outside(page: Page, body: Body, bottom: float) -> None:
 def draw_section(axes: Axes, section: Section, void: np.ndarray, box: tuple[float, float], theme: Theme) -> None:
     """Draw a section into axes of the size `box`, in."""
     y, x = section.places
-    colours = [theme.void if hidden else material_colour(number) for number, hidden in enumerate(void)]
+    colours = _colours(void, theme)
     shown = ListedColormap(colours)
     axes.pcolorfast(x, y, section.ids.astype(float), cmap=shown, vmin=-0.5, vmax=len(colours) - 0.5)
     axes.set(xlim=section.extent[:2], ylim=section.extent[2:])
@@ -149,6 +149,14 @@ def draw_section(axes: Axes, section: Section, void: np.ndarray, box: tuple[floa
         spine.set_visible(False)
     label_lengths(axes, section.extent, section.labels, box, theme)
     axes.set_title(section.caption, size=9, color=theme.ink, loc="left", pad=6, parse_math=False)
+
+
+def _colours(void: np.ndarray, theme: Theme) -> list[str]:
+    """Colours of the materials; ambients are greys, each of its own shade."""
+    grey = np.array(to_rgb(theme.void))
+    shades = [to_hex(grey * (1.0 - 0.14 * (number % 4))) for number in range(int(void.sum()))]
+    ambients = iter(shades)
+    return [next(ambients) if hidden else material_colour(number) for number, hidden in enumerate(void)]
 
 
 def _add_lines(axes: Axes, segments: np.ndarray, colour: str, width: float) -> None:
@@ -193,7 +201,7 @@ _Entry = tuple[Patch | Line2D, str]
 
 def _legend_entries(names: PreviewNames, void: np.ndarray, sections: Sequence[Section], theme: Theme) -> list[_Entry]:
     used = {int(number) for section in sections for number in np.unique(section.ids)}
-    colours = [theme.void if hidden else material_colour(i) for i, hidden in enumerate(void)]
+    colours = _colours(void, theme)
     entries: list[_Entry] = [
         (Patch(facecolor=colours[i], edgecolor=_OUTLINE, lw=0.5), names.materials[i]) for i in sorted(used)
     ]
@@ -205,13 +213,13 @@ def _legend_entries(names: PreviewNames, void: np.ndarray, sections: Sequence[Se
     ]
     entries += [(Line2D([], [], color=KINDS[kind], lw=3.2), f"{face}: {kind}") for face, kind in names.uncut.items()]
     probes = [probe for section in sections for probe in section.probes]
-    ring: dict[str, Any] = {"marker": "o", "ms": 4.5, "mec": _PROBE, "ls": ""}
+    ring: dict[str, Any] = {"marker": "o", "ms": 4.5, "mec": theme.ink, "ls": ""}
     if any(probe.inside for probe in probes):
         entries.append((Line2D([], [], mfc=_PROBE, **ring), "probe in the plane"))
     if any(not probe.inside for probe in probes):
         entries.append((Line2D([], [], mfc="white", **ring), "probe before or behind it"))
     if any(len(section.slices) for section in sections):
-        entries.append((Line2D([], [], color=_SLICE, lw=0.9, ls=(0, (5, 3))), "slice"))
+        entries.append((Line2D([], [], color=theme.faint, lw=0.9, ls=(0, (5, 3))), "slice"))
     if any(len(section.paths) for section in sections):
         entries.append((Line2D([], [], color=_BEAM, lw=1.3), "path of a beam"))
     return entries

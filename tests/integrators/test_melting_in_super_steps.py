@@ -23,7 +23,7 @@ def by_euler() -> State:
 def front(state: State) -> float:
     """Where the temperature passes the melting point, m, from the two cells around it."""
     T = state.temperature()[0, 0]
-    above = int(np.argmax(T > WATER.melting))
+    above = int(np.argmax(WATER.melting < T))
     share = (WATER.melting - T[above - 1]) / (T[above] - T[above - 1])
     return float((above - 0.5 + share) * CELL)
 
