@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 from heatsim.errors import InputFileError, RequestError, RunFolderError
 from heatsim.geometry.grid import CellGrid
 from heatsim.store.folder import RunFolder
-from heatsim.store.hdf5 import open_own, plain_dataset
+from heatsim.store.hdf5 import open_own, plain_dataset, read_planes
 from heatsim.store.snapshots import AXES, extra_fields, read_grid
 
 Cut = slice | int
@@ -20,6 +21,7 @@ Block = tuple[Cut, Cut, Cut]  # along z, y, x
 Derive = Callable[[np.ndarray, float], dict[str, np.ndarray]]
 
 _SAME_TIME = 1e-6  # of the time between the first and the last snapshot
+_THREADS = 4
 _BLOCK_CELLS = 2**24  # read at once while a whole field is searched
 
 
@@ -106,14 +108,17 @@ class FieldReader:
         return self.read(snapshot, name, (z, y, x))
 
     def blocks(self, snapshot: SnapshotHeader, name: str) -> Iterator[tuple[int, np.ndarray]]:
-        """A field in blocks of whole planes: the z index of the first, and values (planes, ny, nx)."""
+        """A field in blocks of whole planes: the z index of the first, and values (planes, ny, nx).
+
+        Chunks are unpacked by several threads, which takes most of the time.
+        """
         nz, ny, nx = self.grid.shape
-        with open_own(snapshot.path, "snapshot") as file:
+        with open_own(snapshot.path, "snapshot") as file, ThreadPoolExecutor(_THREADS) as threads:
             data = plain_dataset(file, name)
             height = data.chunks[0] if data.chunks else nz
             height *= max(1, _BLOCK_CELLS // (height * ny * nx))
             for z in range(0, nz, height):
-                yield z, np.asarray(data[z : z + height])
+                yield z, read_planes(data, z, min(z + height, nz), threads)
 
     def require(self, name: str) -> FieldInfo:
         """What is known of a field. Raises RequestError where the snapshots do not hold it."""

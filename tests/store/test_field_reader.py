@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from heatsim.errors import RequestError, RunFolderError
+from heatsim.errors import InputFileError, RequestError, RunFolderError
 from heatsim.pictures.planes import PlaneRequest, PlaneSource, line_curves
 from heatsim.store.field_reader import FieldReader
 from heatsim.store.folder import RunFolder
@@ -30,6 +30,31 @@ def test_planes_and_blocks_are_those_of_the_field(filled: RunFolder, snapshot_of
         assert np.array_equal(reader.plane(header, "temperature", axis, 2), field[cut])
     blocks = list(reader.blocks(header, "temperature"))
     assert np.array_equal(np.concatenate([block for _, block in blocks]), field)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(70, 65, 130), (3, 300, 301), (1, 1, 50)])
+def test_blocks_unpacked_by_threads_are_those_that_hdf5_reads(
+    folder: RunFolder, snapshot_of: Callable[..., Snapshot], shape: tuple[int, int, int], dtype: str
+) -> None:
+    """Also where the last chunk along an axis is cut off by the end of the grid."""
+    written = snapshot_of(shape, 0, dtype)
+    write_snapshot(folder.snapshot(0), written)
+    reader = FieldReader(folder)
+    blocks = [block for _, block in reader.blocks(reader.snapshots[0], "temperature")]
+    assert np.array_equal(np.concatenate(blocks), written.temperature)
+    assert blocks[0].dtype == dtype
+
+
+def test_a_damaged_chunk_is_found_by_threads(folder: RunFolder, snapshot_of: Callable[..., Snapshot]) -> None:
+    write_snapshot(folder.snapshot(0), snapshot_of((70, 65, 130), 0))
+    reader = FieldReader(folder)
+    data = bytearray(folder.snapshot(0).read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 64] = bytes(64)
+    folder.snapshot(0).write_bytes(data)
+    with pytest.raises(InputFileError, match="000000"):
+        list(reader.blocks(reader.snapshots[0], "temperature"))
 
 
 def test_the_nearest_time_is_read_and_none_outside(filled: RunFolder) -> None:
