@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from heatsim.errors import RequestError
+from heatsim.errors import InputFileError, RequestError
 from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.pictures.frames import (
     Tell,
@@ -44,45 +44,61 @@ def draw_overview(path: Path, folder: RunFolder, options: PictureOptions, tell: 
     for message in reader.skipped:
         tell(message)
     info = folder.read_info()
-    hottest = find_hottest(reader)
+    hottest, last = find_hottest(reader, tell)
     charts = _profile(reader) + [chart for name in ("probes", "energy") for chart in _charts(folder, name)]
     plane = _plane(reader, hottest.header, hottest.cell, options)
     style = PlaneStyle(("", ""), "", "", theme=options.colours)
     title = str(info.get("title") or folder.path.name)
-    draw_overview_page(
-        path, (title, _subtitle(info)), _body(reader), plane, charts, _facts(reader, info, hottest.last), style
-    )
+    draw_overview_page(path, (title, _subtitle(info)), _body(reader), plane, charts, _facts(reader, info, last), style)
 
 
 class Hottest(NamedTuple):
-    """The highest temperature outside ambients: its snapshot and cell (k, j, i); and the extremes of the last snapshot
-    outside ambients."""
+    """The highest temperature of a snapshot outside ambients, with its snapshot and cell (k, j, i); and the lowest."""
 
+    value: float
     header: SnapshotHeader
     cell: tuple[int, int, int]
-    last: tuple[float, float]
+    lowest: float
 
 
-def find_hottest(reader: FieldReader) -> Hottest:
-    """Find the highest temperature of all snapshots but that of the start; of a large run, of the last one. Reads each
-    of these once."""
+def find_hottest(reader: FieldReader, tell: Tell) -> tuple[Hottest, Hottest]:
+    """Find the hottest of all snapshots but that of the start, and the last one; of a large run, the last one as both.
+
+    Each is read once. Those whose data are damaged are left out of the reader, and told. Raises InputFileError where
+    none can be read.
+    """
     few = reader.grid.cells * len(reader.snapshots) <= _SEARCHED_CELLS
+    found: list[Hottest] = []
+    for header in reversed(reader.snapshots[1:] or reader.snapshots):
+        if found and not few:
+            break
+        try:
+            found.append(_hottest_of(reader, header))
+        except InputFileError as error:
+            reader.snapshots.remove(header)
+            if not reader.snapshots:
+                raise
+            tell(f"{error}; it is left out")
+    if not found:  # the start is all that is left
+        found.append(_hottest_of(reader, reader.snapshots[-1]))
+    return max(found, key=lambda each: each.value), found[0]
+
+
+def _hottest_of(reader: FieldReader, header: SnapshotHeader) -> Hottest:
     geometry = reader.folder.geometry
     ambients = geometry.is_file() and "ambients" in (scenario := reader.folder.read_scenario())
-    best, found, lowest, highest = -np.inf, (reader.snapshots[-1], (0, 0, 0)), np.inf, -np.inf
-    for header in reader.snapshots[min(1, len(reader.snapshots) - 1) :] if few else reader.snapshots[-1:]:
-        lowest, highest = np.inf, -np.inf
-        for z, values in reader.blocks(header, "temperature"):
-            free: np.ndarray | bool = True
-            if ambients:
-                ids, names = read_geometry_block(geometry, (slice(z, z + len(values)), slice(None), slice(None)))
-                free = ~ambient_ids(scenario, names)[ids]
-            lowest = min(lowest, float(values.min(where=free, initial=np.inf)))
-            highest = max(highest, top := float(values.max(where=free, initial=-np.inf)))
-            if top > best:
-                k, j, i = (int(each[0]) for each in np.nonzero((values == top) & free))
-                best, found = top, (header, (z + k, j, i))
-    return Hottest(*found, (lowest, highest))
+    best, cell, lowest = -np.inf, (0, 0, 0), np.inf
+    for z, values in reader.blocks(header, "temperature"):
+        free: np.ndarray | bool = True
+        if ambients:
+            ids, names = read_geometry_block(geometry, (slice(z, z + len(values)), slice(None), slice(None)))
+            free = ~ambient_ids(scenario, names)[ids]
+        lowest = min(lowest, float(values.min(where=free, initial=np.inf)))
+        top = float(values.max(where=free, initial=-np.inf))
+        if top > best:
+            k, j, i = (int(each[0]) for each in np.nonzero((values == top) & free))
+            best, cell = top, (z + k, j, i)
+    return Hottest(best, header, cell, lowest)
 
 
 def _plane(
@@ -181,18 +197,17 @@ def _subtitle(info: dict[str, Any]) -> str:
     return state[:1].upper() + state[1:]
 
 
-def _facts(reader: FieldReader, info: dict[str, Any], last: tuple[float, float]) -> list[tuple[str, str]]:
+def _facts(reader: FieldReader, info: dict[str, Any], last: Hottest) -> list[tuple[str, str]]:
     from heatsim.plots.units import format_length, format_time, unit_symbol
 
     grid = reader.grid
-    header = reader.snapshots[-1]
     unit = unit_symbol(reader.fields["temperature"].unit)
     sides = " x ".join(format_length(float(np.ptp(grid.span(axis)))) for axis in AXES)
     facts = [
         ("grid", " x ".join(map(str, grid.shape[::-1])) + " cells"),
         ("box", sides if grid.coordinates == "cartesian" else "cylindrical"),
-        ("last snapshot", time_text(header.time, header.time)),
-        ("temperatures", f"{last[0]:.4g} to {last[1]:.4g} {unit}"),
+        ("last snapshot", time_text(last.header.time, last.header.time)),
+        ("temperatures", f"{last.lowest:.4g} to {last.value:.4g} {unit}"),
         ("integrator", str(info.get("integrator", ""))),
         ("device", f"{info.get('device', '')}, {info.get('precision', '')}"),
     ]

@@ -112,7 +112,10 @@ def test_damaged_data_of_a_snapshot_are_left_out_and_told(invoke: Invoke, run: P
     path.write_bytes(data)
     done = invoke("plot", "run", "--time", "all")
     assert (done.exit_code, len(done.stdout.splitlines())) == (0, 4)
-    assert any("000002.h5" in line and "left out" in line for line in messages(done.stderr))
+    overview = invoke("plot", "run", "--overview")
+    assert (overview.exit_code, len(overview.stdout.splitlines())) == (0, 1)
+    for each in (done, overview):
+        assert any("000002.h5" in line and "left out" in line for line in messages(each.stderr))
 
 
 @pytest.mark.parametrize(
