@@ -47,17 +47,31 @@ ROOMS = {
     },
     "heatsim.physics": {"heatsim.scenario", "heatsim.geometry", "heatsim_kernels", "numpy"},
     "heatsim.problem": {"heatsim.scenario", "heatsim.geometry", "heatsim.physics", "heatsim_kernels", "numpy"},
-    "heatsim.store": {"h5py", "numpy", "PIL", "heatsim.geometry.grid"},
+    "heatsim.store": {"h5py", "numpy", "PIL", "av", "heatsim.geometry.grid"},
     "heatsim.store.inputs": {"heatsim.store.hdf5_input", "heatsim.store.input_checks", "numpy", "PIL"},
     "heatsim.plots": {"matplotlib", "numpy"},
+    "heatsim.pictures": {"heatsim.store", "heatsim.plots", "heatsim.geometry.grid", "numpy"},
+    "heatsim.pictures.preview": {
+        "heatsim.pictures",
+        "heatsim.plots",
+        "heatsim.geometry",
+        "numpy",
+    },
+    "heatsim.pictures.vectors": {
+        "heatsim.pictures",
+        "heatsim.problem",
+        "heatsim.scenario",
+        "heatsim.store",
+        "numpy",
+    },
     "heatsim.hotspots": {"heatsim_kernels", "numpy"},
     "heatsim.integrators": {"heatsim_kernels", "numpy"},
     "heatsim.recorders": {
         "heatsim.store",
         "heatsim.plots",
+        "heatsim.pictures",
         "heatsim.hotspots",
         "heatsim.geometry.grid",
-        "heatsim_kernels.filter_bank",
         "numpy",
     },
     "heatsim.simulation": {
@@ -67,6 +81,7 @@ ROOMS = {
         "heatsim.problem",
         "heatsim.integrators",
         "heatsim.recorders",
+        "heatsim.pictures",
         "heatsim.store",
         "heatsim_kernels",
         "numba",
@@ -124,6 +139,8 @@ KERNELS_MAY_IMPORT = {"numpy", "numba", "llvmlite"}
 ANNOTATIONS = {
     "heatsim.scenario": {"heatsim.integrators.integrator"},
     "heatsim.integrators": {"heatsim.problem", "heatsim.simulation.state"},
+    "heatsim.pictures": {"heatsim.scenario"},
+    "heatsim.pictures.preview": {"heatsim.problem"},
     "heatsim.recorders": {"heatsim.problem", "heatsim.simulation.state", "heatsim.scenario"},
 }
 # What one place alone imports, whatever else the importing module may do. The command line may import all but CUDA.

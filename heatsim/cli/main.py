@@ -19,8 +19,11 @@ from heatsim.cli.doctor import doctor
 from heatsim.cli.hotspots import hotspots
 from heatsim.cli.info import info
 from heatsim.cli.init import init
+from heatsim.cli.movie import movie
 from heatsim.cli.options import print_error
+from heatsim.cli.pack import pack
 from heatsim.cli.plot import plot
+from heatsim.cli.preview import preview
 from heatsim.cli.run import run
 from heatsim.cli.schema import schema
 from heatsim.cli.validate import validate
@@ -54,5 +57,7 @@ def main() -> None:
     """Heat conduction in a box: a scenario file in, temperatures, pictures and ParaView-ready snapshots out."""
 
 
-for _command in (run, validate, schema, init, info, plot, hotspots, doctor, verify, converge, bench, warm):
+_ABOUT_SCENARIOS = (run, validate, schema, init, preview, warm)
+_ABOUT_RUNS = (info, plot, movie, pack, hotspots)
+for _command in (*_ABOUT_SCENARIOS, *_ABOUT_RUNS, doctor, verify, converge, bench):
     main.add_command(_command)

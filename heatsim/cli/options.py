@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -21,6 +24,65 @@ as_json_option = click.option("--json", "as_json", is_flag=True, help="Print the
 overrides_option = click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key, such as time.end=10."
 )
+
+
+Units = dict[str, float]
+LENGTH: Units = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "µm": 1e-6, "nm": 1e-9}
+TIME: Units = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0, "d": 86400.0}
+TEMPERATURE = ("K", "degC", "°C")  # which are told apart later, by the unit of the run
+
+
+class Temperature(NamedTuple):
+    """A temperature as given, and its unit; "" is that of the run."""
+
+    value: float
+    unit: str
+
+
+class Measure(click.ParamType[Any]):
+    """A number with a unit or without one: 0.005 or 5mm. A temperature keeps its unit."""
+
+    def __init__(self, units: Units | tuple[str, ...]) -> None:
+        self._units = units
+        self.name = "T" if isinstance(units, tuple) else next(iter(units)).upper()
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number in m or s, or a `Temperature`."""
+        if not isinstance(value, str):
+            return value
+        found = re.fullmatch(r"\s*([-+0-9.eE]*[0-9.])\s*([^\s0-9.]*)\s*", value)
+        try:
+            number, unit = float(found[1] if found else value), found[2] if found else ""
+        except ValueError:
+            self.fail(f"{value!r}: a number was expected, with a unit or without: {', '.join(self._units)}", param, ctx)
+        if unit and unit not in self._units:
+            self.fail(f"{value!r}: the unit {unit!r} is none of {', '.join(self._units)}", param, ctx)
+        if isinstance(self._units, tuple):
+            return Temperature(number, unit.replace("°", "deg"))
+        return number * self._units.get(unit, 1.0)
+
+
+class NumberList(click.ParamType[Any]):
+    """So many numbers with commas between them, each with a unit or without."""
+
+    def __init__(self, count: int, units: Units | None = None) -> None:
+        self._count, self._units = count, units or {"": 1.0}
+        self.name = ",".join("N" * count)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
+        """The numbers in SI units."""
+        if not isinstance(value, str):
+            return tuple(value)
+        parts = value.split(",")
+        if len(parts) != self._count:
+            self.fail(f"{value!r}: {self._count} numbers with commas between them were expected", param, ctx)
+        return tuple(Measure(self._units).convert(part, param, ctx) for part in parts)
+
+
+def to_run_unit(given: Temperature, unit: str) -> float:
+    """A temperature in the unit of a run, "K" or "degC"."""
+    shift = {("K", "degC"): -273.15, ("degC", "K"): 273.15}.get((given.unit, unit), 0.0)
+    return round(given.value + shift, 9)
 
 
 def print_error(message: str) -> None:
@@ -45,3 +107,17 @@ def write_option(document: str, what: str) -> Callable[[F], F]:
         metavar="[FILE]",
         help=f"{what} [{document}].",
     )
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
+    """A bar on a terminal, which is told the part that is done; nothing on a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda part: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda part: bar.update(task, completed=part)

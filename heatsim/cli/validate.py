@@ -13,8 +13,10 @@ from heatsim.errors import HeatsimError
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-def validate(files: tuple[Path, ...]) -> None:
+@click.option("--preview", is_flag=True, help="Draw what each is made of, as <scenario>_preview.png.")
+def validate(files: tuple[Path, ...], preview: bool) -> None:
     """Check scenario FILES, with the data files that they name; all that is wrong is told."""
+    from heatsim.cli.preview import draw
     from heatsim.problem import build_problem
     from heatsim.scenario import load
 
@@ -30,5 +32,7 @@ def validate(files: tuple[Path, ...]) -> None:
         else:
             steps = "to the steady state" if scenario.time.is_steady else f"step at most {problem.largest_step:.4g} s"
             click.echo(f"{file}: valid, {problem.grid.cells} cells, {steps}")
+            if preview:
+                draw(Path(f"{file.stem}_preview.png"), problem)
     if codes:
         sys.exit(max(codes))

@@ -105,3 +105,13 @@ class CellGrid(NamedTuple):
         if given is not None:
             return given[0], given[-1]
         return self.origin[i], self.origin[i] + self.shape[2 - i] * self.spacing[i]
+
+
+def cell_index(grid: CellGrid, axis: str, place: float) -> int:
+    """The cell whose slab holds a place on an axis, m."""
+    i = AXES.index(axis)
+    if grid.edges[i] is None:
+        index = int((place - grid.origin[i]) / grid.spacing[i])
+    else:
+        index = int(np.searchsorted(grid.faces(axis), place, side="right")) - 1
+    return min(max(index, 0), grid.shape[2 - i] - 1)

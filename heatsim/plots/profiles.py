@@ -8,13 +8,12 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 
-from heatsim.plots.pages import FAINT, Margins, Page, PlaneStyle, label_axes, space_ticks
+from heatsim.plots.pages import Margins, Page, PlaneStyle, label_axes, space_ticks
 from heatsim.plots.units import length_unit, value_label
 
 _WIDTH, _HEIGHT = 6.4, 3.2  # in
 _STRIP, _GAP = 0.16, 0.1  # in, height of the colour strip and the gap above it
 _MARGINS = Margins(left=0.95, bottom=0.62 + _STRIP + _GAP)
-_CURVE = "#b5343c"
 
 
 def draw_profile(
@@ -32,18 +31,19 @@ def draw_profile(
     cells, m. The vertical axis shows a little more than the limits of the colour scale. Raises OSError.
     """
     limits = style.limits_of(values)
-    page = Page((_WIDTH, _HEIGHT), _MARGINS, style.title, style.subtitle)
+    page = Page((_WIDTH, _HEIGHT), _MARGINS, style.title, style.subtitle, style.theme)
     axes = page.add_axes()
-    _draw_curve(axes, _centres(extent, len(values), faces), values, extent, limits)
+    _draw_curve(axes, _centres(extent, len(values), faces), values, limits, style)
+    axes.set_xlim(*extent)
     strip = page.add_axes(bottom=-_GAP - _STRIP, height=_STRIP)
-    _draw_strip(strip, values, extent, limits, faces)
+    _draw_strip(strip, values, extent, faces, style)
 
     scale, symbol = length_unit(extent[1] - extent[0])
     for axis in (axes.xaxis, strip.xaxis):
         space_ticks(axis, _WIDTH, 0.75, scale)
     space_ticks(axes.yaxis, _HEIGHT, 0.45)
-    label_axes(axes, "", value_label(style.quantity, style.unit))
-    label_axes(strip, f"{style.labels[along]} ({symbol})", "")
+    label_axes(axes, "", value_label(style.quantity, style.unit), style.theme.ink)
+    label_axes(strip, f"{style.labels[along]} ({symbol})", "", style.theme.ink)
     page.save(path, style.dpi)
 
 
@@ -56,13 +56,14 @@ def _centres(extent: tuple[float, float], count: int, faces: np.ndarray | None) 
 
 
 def _draw_curve(
-    axes: Axes, centres: np.ndarray, values: np.ndarray, extent: tuple[float, float], limits: tuple[float, float]
+    axes: Axes, centres: np.ndarray, values: np.ndarray, limits: tuple[float, float], style: PlaneStyle
 ) -> None:
     low, high = limits
-    axes.plot(centres, values, color=_CURVE, lw=1.8, marker="o" if len(values) <= 40 else "", ms=3.5)
-    axes.set_xlim(*extent)
+    axes.plot(centres, values, color=style.theme.curves[0], lw=1.8, marker="o" if len(values) <= 40 else "", ms=3.5)
+    for level in style.levels:
+        axes.axhline(level, color=style.theme.mark, lw=1.2)
     axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
-    axes.grid(color=FAINT, alpha=0.2, lw=0.6)
+    axes.grid(color=style.theme.faint, alpha=0.2, lw=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(axis="x", labelbottom=False, length=0)
 
@@ -71,12 +72,12 @@ def _draw_strip(
     strip: Axes,
     values: np.ndarray,
     extent: tuple[float, float],
-    limits: tuple[float, float],
     faces: np.ndarray | None,
+    style: PlaneStyle,
 ) -> None:
     """The values in colour."""
-    low, high = limits
-    colours = mpl.colormaps["inferno"].with_extremes(bad="#c9ced6")
+    low, high = style.limits_of(values)
+    colours = mpl.colormaps[style.colours].with_extremes(bad=style.theme.void)
     box = (*extent, 0.0, 1.0)
     if faces is None:
         strip.imshow(values[np.newaxis], extent=box, aspect="auto", cmap=colours, vmin=low, vmax=high)

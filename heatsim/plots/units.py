@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
-from math import isinf
+from math import floor, isinf, log10
 
 _LENGTHS = ((1.0, "m"), (1e-3, "mm"), (1e-6, "µm"), (1e-9, "nm"))
 _TIMES = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
+_PREFIXES = {-9: "n", -6: "µ", -3: "m", 3: "k", 6: "M", 9: "G", 12: "T"}
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def length_unit(span: float) -> tuple[float, str]:
     """Unit in which a picture `span` metres across has handy numbers: its size in m, and its symbol."""
     return _unit(span, _LENGTHS, least=0.5)
+
+
+def time_unit(span: float) -> tuple[float, str]:
+    """Unit in which times up to `span` s have handy numbers: its size in s, and its symbol."""
+    return _unit(span or 1.0, _TIMES, least=3.0 if span >= 60.0 else 1.0)
+
+
+def scaled_unit(largest: float, unit: str) -> tuple[float, str]:
+    """Unit in which values up to `largest` have handy numbers: its size, and its symbol, such as kJ or 10⁶ W/m²."""
+    symbol = unit_symbol(unit)
+    if not (largest >= 1e4 or 0 < largest < 1e-2):
+        return 1.0, symbol
+    power = 3 * floor(log10(largest) / 3)
+    if symbol in ("J", "W", "s") and power in _PREFIXES:
+        return 10.0**power, _PREFIXES[power] + symbol
+    raised = str(power).replace("-", "⁻").translate(_RAISED)
+    return 10.0**power, f"10{raised} {symbol}".rstrip()
 
 
 def format_length(metres: float) -> str:
@@ -23,7 +44,7 @@ def format_time(seconds: float, whole: float | None = None) -> str:
     if isinf(seconds):
         return "∞"
     span = abs(seconds if whole is None else whole)
-    return _format(seconds, _unit(span or 1.0, _TIMES, least=3.0 if span >= 60.0 else 1.0))
+    return _format(seconds, time_unit(span))
 
 
 def axis_symbol(axis: str, coordinates: str = "cartesian") -> str:
@@ -32,8 +53,18 @@ def axis_symbol(axis: str, coordinates: str = "cartesian") -> str:
 
 
 def unit_symbol(unit: str) -> str:
-    """A unit as printed: the CF names "degC" and "1" become "°C" and nothing."""
-    return {"degC": "°C", "1": ""}.get(unit, unit)
+    """A unit as printed: the CF names "degC" and "1" become "°C" and nothing, "W m-2" becomes "W/m²"."""
+    named = {"degC": "°C", "1": ""}.get(unit)
+    if named is not None or not unit.isascii() or "/" in unit:  # which is printed already
+        return unit if named is None else named
+    above, below = list[str](), list[str]()
+    for part in unit.split(" "):
+        base = part.rstrip("-0123456789")
+        power = part[len(base) :]
+        (below if power.startswith("-") else above).append(
+            base + power.lstrip("-").translate(_RAISED).removeprefix("¹")
+        )
+    return "·".join(above or ["1"]) + (f"/{'·'.join(below)}" if below else "")
 
 
 def value_label(quantity: str, unit: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from heatsim.errors import InputFileError
 from heatsim.hotspots import Spot, find_spots
-from heatsim.recorders.pictures import downsample_plane, plane_style, position_text
+from heatsim.pictures.frames import downsample_plane, plane_style, position_text, time_text
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame
 from heatsim.store.snapshots import read_geometry_plane
 from heatsim.store.tables import HotSpot, write_hotspots
@@ -36,8 +36,8 @@ class HotspotRecorder:
 
     def close(self, finished: bool) -> None:
         """Have the slices searched."""
-        self._writer.wait_for_room()
-        self._writer.submit(lambda: search_slices(self._folder, self._wanted, ambients=self._ambients))
+        with self._writer.room() as submit:
+            submit(lambda: search_slices(self._folder, self._wanted, ambients=self._ambients))
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[HotspotRecorder]:
@@ -109,7 +109,6 @@ def _placed(name: str, frame: SliceFrame, spot: Spot) -> HotSpot:
 
 def _draw(folder: RunFolder, name: str, frame: SliceFrame, field: np.ndarray, spots: Sequence[HotSpot]) -> None:
     from heatsim.plots.slices import HotspotMark, draw_hotspots, pixels
-    from heatsim.plots.units import format_time
 
     vertical, horizontal = frame.axes
     marks = [HotspotMark(getattr(spot, horizontal), getattr(spot, vertical), spot.scale, spot.rise) for spot in spots]
@@ -119,5 +118,5 @@ def _draw(folder: RunFolder, name: str, frame: SliceFrame, field: np.ndarray, sp
         downsample_plane(field, pixels(frame.extent)),
         frame.extent,
         marks,
-        plane_style(frame, f"t = {format_time(frame.time)}{position_text(frame)}:  {count}"),
+        plane_style(frame, f"{time_text(frame.time, frame.time)}{position_text(frame)}:  {count}"),
     )

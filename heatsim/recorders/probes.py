@@ -29,8 +29,7 @@ class ProbeRecorder(TableRecorder):
         unit = scenario.temperature_unit
         table = CsvTable(folder.probes, ["time [s]", *(f"{probe.name} [{unit}]" for probe in probes)])
         super().__init__((time for probe in probes for time in probe.times(scenario.time.last_time)), table)
-        seen = problem.zones.material, problem.materials.solids, problem.coefficients.periodic
-        stencils = [probe_weights(problem.grid, probe.at, *seen) for probe in probes]
+        stencils = [problem_probe_weights(problem, probe.at) for probe in probes]
         self._cells = np.array([cells for cells, _ in stencils])
         self._weights = np.array([weights for _, weights in stencils])
 
@@ -42,6 +41,12 @@ class ProbeRecorder(TableRecorder):
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[ProbeRecorder]:
     """The recorder of the probes, if there are any."""
     return [ProbeRecorder(problem, folder)] if problem.scenario.output.probes else []
+
+
+def problem_probe_weights(problem: Problem, point: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray]:
+    """The cells and weights from which a probe of a problem is read: see `probe_weights`."""
+    seen = problem.zones.material, problem.materials.solids, problem.coefficients.periodic
+    return probe_weights(problem.grid, point, *seen)
 
 
 # Where a probe reads the temperature of a point: cells and their weights.

@@ -5,10 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from heatsim.geometry.grid import AXES, CellGrid
-from heatsim.recorders.pictures import draw_frames
+from heatsim.geometry.grid import AXES, cell_index
+from heatsim.pictures.frames import draw_frames
+from heatsim.pictures.options import picture_options
 from heatsim.store.slice_frames import SliceFrame, write_slice_frame
 
 if TYPE_CHECKING:
@@ -30,20 +29,25 @@ class SliceRecorder:
     def __init__(self, problem: Problem, folder: RunFolder, writer: Writer, wanted: Slice) -> None:
         self.times = wanted.times(problem.scenario.time.last_time)
         self._problem, self._folder, self._writer, self._wanted = problem, folder, writer, wanted
+        self._options = picture_options(problem.scenario)
         self._index = cell_index(problem.grid, wanted.axis, wanted.at)
         self._count = 0
-        writer.wait_for_room()
-        writer.submit(
-            lambda: import_module("heatsim.plots.slices")
-        )  # matplotlib takes its time; now is when it is free
+        with writer.room() as submit:  # matplotlib takes its time; now is when it is free
+            submit(lambda: import_module("heatsim.plots.slices"))
 
     def record(self, state: State) -> None:
         """Copy the plane and have it written."""
-        self._writer.wait_for_room()
+        with self._writer.room() as submit:
+            frame = self._frame(state)
+            path = self._folder.slice_frame(self._wanted.name, self._count)
+            self._count += 1
+            submit(lambda: write_slice_frame(path, frame))
+
+    def _frame(self, state: State) -> SliceFrame:
         grid, axis = self._problem.grid, self._wanted.axis
         rows, columns = (other for other in reversed(AXES) if other != axis)
         unequal = any(grid.edges[AXES.index(other)] is not None for other in (rows, columns))
-        frame = SliceFrame(
+        return SliceFrame(
             field=self._problem.smoothed_slice(axis, state.plane(axis, self._index)),
             axes=(rows, columns),
             extent=(*grid.span(columns), *grid.span(rows)),
@@ -56,25 +60,12 @@ class SliceRecorder:
             faces=(grid.faces(rows), grid.faces(columns)) if unequal else None,
             coordinates=grid.coordinates,
         )
-        path = self._folder.slice_frame(self._wanted.name, self._count)
-        self._count += 1
-        self._writer.submit(lambda: write_slice_frame(path, frame))
 
     def close(self, finished: bool) -> None:
         """Have the frames drawn, unless they are many and the run was cut short: `heatsim plot` draws them then."""
         if self._count and (finished or self._count <= MAX_FRAMES_OF_STOPPED_RUN):
-            self._writer.wait_for_room()
-            self._writer.submit(lambda: draw_frames(self._folder, self._wanted.name))
-
-
-def cell_index(grid: CellGrid, axis: str, place: float) -> int:
-    """The cell whose slab holds a place on an axis, m."""
-    i = AXES.index(axis)
-    if grid.edges[i] is None:
-        index = int((place - grid.origin[i]) / grid.spacing[i])
-    else:
-        index = int(np.searchsorted(grid.faces(axis), place, side="right")) - 1
-    return min(max(index, 0), grid.shape[2 - i] - 1)
+            with self._writer.room() as submit:
+                submit(lambda: draw_frames(self._folder, self._wanted.name, self._options))
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[SliceRecorder]:

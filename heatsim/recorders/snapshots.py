@@ -51,8 +51,12 @@ class SnapshotRecorder:
         capture = state.capture()
         # On the host, copies and their compressed images fill all the room there is; derived fields are always there.
         share = 0 if capture and self._extra is _nothing else MAX_TASKS
-        self._writer.wait_for_room(share)
-        field = capture or _given(state.temperature())
+        with self._writer.room(share) as submit:
+            field = capture or _given(state.temperature())
+            submit(self._write_later(state, field))
+
+    def _write_later(self, state: State, field: Callable[[], np.ndarray]) -> Callable[[], None]:
+        """The task that writes a snapshot of the state as it is now."""
         path, time, step = self._folder.snapshot(self._count), state.time, state.step
         not_looked_at = self.late and state.field.device == "cuda"
         self._count += 1
@@ -65,7 +69,7 @@ class SnapshotRecorder:
             write_snapshot(path, Snapshot(self._problem.grid, time, step, values, unit, title, fields))
             self._series.append(path)
 
-        self._writer.submit(write, share)
+        return write
 
     def close(self, finished: bool) -> None:
         """Nothing is left to do: the writer finishes what it was given."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from queue import SimpleQueue
 
 MAX_TASKS = 2  # shares of tasks waiting or under way
@@ -19,20 +20,28 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="heatsim-writer", daemon=True)
         self._thread.start()
 
-    def wait_for_room(self, share: int = 1) -> None:
-        """Wait until there is room for a task, ROOM at most; call it before copying what the task is to write. A task
-        that holds no memory before its turn has a share of 0."""
+    @contextmanager
+    def room(self, share: int = 1) -> Iterator[Callable[[Callable[[], object]], None]]:
+        """Wait until there is room for a task, MAX_TASKS shares at most; gives the function that hands it over.
+
+        Enter it before copying what the task is to write. A task that holds no memory before its turn has a share of
+        0. If no task is handed over, as after an error, the room is free again: recorders that end would wait for ever.
+        """
         for _ in range(share):
             self._room.acquire()
+        submitted = False
+
+        def submit(task: Callable[[], object]) -> None:
+            nonlocal submitted
+            submitted = True
+            self._tasks.put((task, share))
+
         try:
             self._check()
-        except BaseException:
-            self._free(share)
-            raise
-
-    def submit(self, task: Callable[[], object], share: int = 1) -> None:
-        """Hand over a task for which `wait_for_room` made room."""
-        self._tasks.put((task, share))
+            yield submit
+        finally:
+            if not submitted:
+                self._free(share)
 
     def close(self) -> None:
         """Finish all tasks; raises the error of one that failed."""

@@ -10,8 +10,19 @@ from pydantic import Field, model_validator
 
 from heatsim.scenario.base_model import ScenarioBlock
 from heatsim.scenario.regions import Point, Shape
-from heatsim.scenario.toml.messages import quote, validation_error
-from heatsim.scenario.value_types import MATERIAL, NAME, Number, numbers, quantity, temperature
+from heatsim.scenario.toml.messages import found, quote, validation_error
+from heatsim.scenario.value_types import (
+    FLAG,
+    MATERIAL,
+    NAME,
+    Number,
+    ValidationContext,
+    ValueType,
+    numbers,
+    quantity,
+    temperature,
+    temperatures,
+)
 
 # When something is recorded.
 
@@ -148,6 +159,41 @@ class MeltPoolSize(Recorded):
     along: Literal["x", "y"] = Field("x", description="The axis of the length; the width is along the other one")
 
 
+def _colour_range(value: Any, context: ValidationContext) -> Any:
+    if value in ("run", "frame"):
+        return value
+    if not isinstance(value, (list, tuple)):
+        raise validation_error(f'expected "run", "frame" or an array of 2 temperatures, found {found(value)}')
+    number = Number(context.temperature_unit, least=context.absolute_zero)
+    return numbers(number, length=2, increasing=True).check(value, context)
+
+
+_ENDS = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+COLOUR_RANGE = ValueType(_colour_range, {"anyOf": [{"enum": ["run", "frame"]}, _ENDS]})
+
+
+class Pictures(ScenarioBlock):
+    """How the pictures look that a run draws of its slices, and what else it draws at its end."""
+
+    theme: Literal["light", "dark"] = Field("light", description="Colours of the page")
+    format: Literal["png", "svg", "pdf"] = Field("png", description="Format of the pictures")
+    range: Annotated[Literal["run", "frame"] | tuple[float, float], COLOUR_RANGE] = Field(
+        "run", description="Range of the colours: over all times, of each picture, or [lowest, highest] [K or degC]"
+    )
+    levels: Annotated[tuple[float, ...], temperatures(1)] = Field(
+        (), description="Temperatures that have a line of their own [K or degC]"
+    )
+    contours: Annotated[bool, FLAG] = Field(
+        True, description="Whether there are isotherms at the ticks of the colour scale"
+    )
+    overview: Annotated[bool, FLAG] = Field(
+        False, description="Whether the run is drawn on one page, pictures/overview.png"
+    )
+    movie: Literal["gif", "webp", "mp4"] | None = Field(
+        None, description="Format of a movie of each slice, in pictures/; mp4 needs heatsim[movie]"
+    )
+
+
 class Checkpoint(ScenarioBlock):
     """How often the run is saved so that it can be resumed."""
 
@@ -176,6 +222,7 @@ class Output(ScenarioBlock):
     energy: Schedule | None = Field(None, description="When the energy balance is kept in energy.csv")
     checkpoint: Checkpoint | None = Field(None, description="How often the run is saved to be resumed")
     slices: tuple[Slice, ...] = Field((), description="Planes to draw and keep")
+    pictures: Pictures = Field(Pictures(), description="How slices are drawn, and what else is")
     probes: tuple[Probe, ...] = Field((), description="Points to record in probes.csv")
     regions: tuple[Statistics, ...] = Field((), description="Parts of the box to keep statistics of in regions.csv")
     melt_pool: MeltPoolSize | None = Field(None, description="When the size of the melt pool is kept in melt_pool.csv")

@@ -313,6 +313,13 @@ def _label(value: Any, context: ValidationContext) -> int:
     return int(value)
 
 
+def _flag(value: Any, context: ValidationContext) -> bool:
+    if not isinstance(value, bool):
+        raise validation_error(f"expected true or false, found {found(value)}")
+    return value
+
+
+FLAG = ValueType(_flag, {"type": "boolean"})
 MATERIAL = ValueType(_known_material, {"type": "string"})  # the name of a material or ambient of this file
 LABEL = ValueType(_label, {"type": "string"})  # a whole number as a key, which in TOML is a string
 NAME = text(

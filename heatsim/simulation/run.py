@@ -20,6 +20,7 @@ from heatsim.errors import HeatsimError, Issue, RunFolderError
 from heatsim.integrators import INTEGRATORS, auto, make_field
 from heatsim.integrators.euler import with_explicit_steps
 from heatsim.integrators.integrator import StepCost
+from heatsim.pictures.closing import draw_closing_pictures
 from heatsim.problem import Problem, build_problem
 from heatsim.recorders import TABLES, make_recorders
 from heatsim.recorders.writer import Writer
@@ -175,6 +176,8 @@ def _run_in(
         log.warning("%s", warning)
     log.info("%s at t = %g s after %d steps", outcome, state.time, state.step)
     folder.write_info(info)
+    if outcome == "finished":
+        draw_closing_pictures(folder, problem.scenario, log.warning)
     return Run(folder.path, info)
 
 

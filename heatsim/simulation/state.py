@@ -89,6 +89,15 @@ class State:
         offset = (self.field.cells(cells).astype(np.float64) * weights).sum(axis=1)
         return np.asarray(offset + self.problem.reference)
 
+    def extremes(self) -> tuple[float, float]:
+        """The lowest and highest temperature of the solved cells, in the scenario's unit."""
+        coefficients, low, high = self.problem.coefficients, np.inf, -np.inf
+        solved = coefficients.capacity > 0
+        for z, plane in enumerate(self.field.host()):
+            free = plane if coefficients.class_ids is None or solved.all() else plane[solved[coefficients.class_ids[z]]]
+            low, high = min(low, float(free.min(initial=low))), max(high, float(free.max(initial=high)))
+        return low + self.problem.reference, high + self.problem.reference
+
     def statistics(self) -> dict[str, np.ndarray]:
         """The statistics of the field over time that the scenario asks for: `peak_temperature` in its unit,
         `time_above` in s and `cooling_rate` in K/s, (nz, ny, nx) each."""

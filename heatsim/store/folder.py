@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +18,11 @@ MARK = "heatsim_run"  # the key of run.json that makes a folder a run folder
 LAYOUT = 1
 
 _FOLDERS = ("snapshots", "slices")
+_OPTIONAL_FOLDERS = ("pictures",)  # made when something is put there
 _OWN_FILES = re.compile(
-    r"run\.(vtkhdf|json|log) | (geometry|mesh)\.h5 | scenario\.toml"
-    r"| snapshots/\d{6,}\.h5 | slices/[^/]+_(\d{6,}|hotspots)\.png | slices/[^/]+/\d{6,}\.h5",
+    r"run\.(vtkhdf|json|log) | packed\.vtkhdf | (geometry|mesh)\.h5 | scenario\.toml"
+    r"| snapshots/\d{6,}\.h5 | slices/[^/]+_(\d{6,}|hotspots)\.(png|svg|pdf) | slices/[^/]+/\d{6,}\.h5"
+    r"| pictures/[^/]+\.(png|svg|pdf|gif|webp|mp4)",
     re.VERBOSE,
 )
 _TEMPORARY = re.compile(r"(.*/)?\.([^/]+)\.tmp")
@@ -69,6 +72,11 @@ class RunFolder:
     def slices(self) -> Path:
         """Folder of the slices: pictures, and a folder of frames for each slice."""
         return self.path / "slices"
+
+    @property
+    def pictures(self) -> Path:
+        """Folder of the pictures and movies that commands draw; it is made with the first of them."""
+        return self.path / "pictures"
 
     @property
     def series(self) -> Path:
@@ -132,9 +140,9 @@ class RunFolder:
         """Data of one frame of a slice. Raises RunFolderError when `name` cannot be a file name."""
         return self.slices / _slice_name(name) / f"{number:06d}.h5"
 
-    def slice_picture(self, name: str, number: int) -> Path:
+    def slice_picture(self, name: str, number: int, kind: str = "png") -> Path:
         """Picture of one frame of a slice. Raises RunFolderError when `name` cannot be a file name."""
-        return self.slices / f"{_slice_name(name)}_{number:06d}.png"
+        return self.slices / f"{_slice_name(name)}_{number:06d}.{kind}"
 
     def hotspot_picture(self, name: str) -> Path:
         """Picture of the hot spots on a slice. Raises RunFolderError when `name` cannot be a file name."""
@@ -167,6 +175,13 @@ class RunFolder:
         del info[MARK]
         return info
 
+    def read_scenario(self) -> dict[str, Any]:
+        """The tables of scenario.toml as they stand, with all defaults. Raises RunFolderError where there are none."""
+        try:
+            return tomllib.loads(self.scenario.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise RunFolderError(f"{self.scenario}: is not a readable scenario") from None
+
     def _clear(self, force: bool, tables: Collection[str]) -> None:
         """Remove an earlier run, run.json last so that an interrupted removal can be repeated."""
         if not force:
@@ -177,7 +192,7 @@ class RunFolder:
             self.read_info()
         except RunFolderError as error:
             raise RunFolderError(f"{error}, so --force leaves it alone; choose another with --output") from None
-        for name in _FOLDERS:
+        for name in (*_FOLDERS, *_OPTIONAL_FOLDERS):
             _remove_own(self.path, name, tables)
         _remove_own(self.path, "", tables)
         self.info.unlink(missing_ok=True)

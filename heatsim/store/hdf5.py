@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import difflib
 import io
+import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
+from itertools import product
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -20,6 +24,7 @@ from heatsim.errors import InputFileError
 from heatsim.store.atomic import write_atomically
 
 CHUNK_BYTES = 2**20
+_UNDER_WAY = 16  # chunks that wait to be unpacked
 
 ENDS = "ends"  # the dimension of the two bounds of a cell
 _CYLINDRICAL = {
@@ -28,7 +33,7 @@ _CYLINDRICAL = {
 }
 
 # What h5py and code that walks a file raise when the file is damaged or made of something else.
-HDF5_ERRORS = (OSError, LookupError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError)
+HDF5_ERRORS = (OSError, LookupError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError, zlib.error)
 
 
 def write_hdf5(path: Path, build: Callable[[h5py.File], None]) -> None:
@@ -146,14 +151,16 @@ def temperature_attributes(unit: str) -> dict[str, str]:
 
 
 def chunk_shape(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
-    """Chunks of whole rows (the last axis) and about 1 MiB, of even sizes along each axis."""
-    room = max(1, CHUNK_BYTES // (shape[-1] * itemsize))
-    chunk = [shape[-1]]
-    for length in reversed(shape[:-1]):
-        pieces = -(-length // room)
-        chunk.append(-(-length // pieces))
-        room = max(1, room // length)
-    return tuple(reversed(chunk))
+    """Chunks of about 1 MiB at most, nearly cubes, of even sizes along each axis: a plane across any axis reads few."""
+    room = max(1, CHUNK_BYTES // itemsize)
+    chunk = dict.fromkeys(range(len(shape)), 1)
+    for done, axis in enumerate(
+        sorted(chunk, key=lambda axis: shape[axis])
+    ):  # what a short axis leaves, longer ones take
+        side = max(1, int(room ** (1.0 / (len(shape) - done)) + 1e-9))
+        chunk[axis] = -(-shape[axis] // -(-shape[axis] // side))
+        room = max(1, room // chunk[axis])
+    return tuple(chunk[axis] for axis in range(len(shape)))
 
 
 def plain_dataset(file: h5py.File, name: str) -> h5py.Dataset:
@@ -191,6 +198,42 @@ def heatsim_version() -> str:
         return metadata.version("heatsim")
     except metadata.PackageNotFoundError:
         return "unknown"
+
+
+# Chunks unpacked by threads: HDF5 itself does one thing at a time.
+
+
+def read_planes(data: h5py.Dataset, first: int, last: int, threads: Executor) -> np.ndarray:
+    """Planes `first` to `last` (excluded) of a dataset (nz, ny, nx). `first` is a multiple of the height of its chunks.
+
+    Of a dataset that `add_array` wrote, chunks are unpacked in parallel: a checksum at the end, deflated (whose own
+    checksum is verified), and shuffled, all first bytes of the values before all second ones (HDF5 file format, III.A).
+    """
+    usual = data.chunks and data.compression == "gzip" and data.shuffle and data.fletcher32
+    if not usual or first % data.chunks[0]:
+        return np.asarray(data[first:last])
+    planes = np.empty((last - first, *data.shape[1:]), data.dtype)
+
+    def unpack(start: tuple[int, ...], packed: bytes) -> None:
+        values = np.frombuffer(zlib.decompress(packed[:-4]), np.uint8).reshape(data.dtype.itemsize, -1)
+        brick = np.ascontiguousarray(values.T).view(data.dtype).reshape(data.chunks)
+        place = planes[start[0] - first :, start[1] :, start[2] :]
+        size = tuple(map(min, place.shape, brick.shape))
+        place[: size[0], : size[1], : size[2]] = brick[: size[0], : size[1], : size[2]]
+
+    under_way: deque[Future[None]] = deque()
+    _, ny, nx = data.shape
+    high, deep, wide = data.chunks
+    for start in product(range(first, last, high), range(0, ny, deep), range(0, nx, wide)):
+        mask, packed = data.id.read_direct_chunk(start)
+        if mask:  # a filter was left out
+            return np.asarray(data[first:last])
+        under_way.append(threads.submit(unpack, start, packed))
+        if len(under_way) > _UNDER_WAY:
+            under_way.popleft().result()
+    for task in under_way:
+        task.result()
+    return planes
 
 
 # Virtual HDF5 datasets: arrays of a run folder that lie in other files of it.

@@ -147,6 +147,13 @@ def read_geometry_plane(path: Path, axis: str, place: float) -> tuple[np.ndarray
         return plane, tuple(str(name) for name in material.attrs["names"])
 
 
+def read_geometry_block(path: Path, block: tuple[slice | int, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Read the material ids of a block of cells, along z, y, x, and the names of all ids. Raises InputFileError."""
+    with open_own(path, "geometry file") as file:
+        material = plain_dataset(file, "material")
+        return np.asarray(material[block]), tuple(str(name) for name in material.attrs["names"])
+
+
 def _material_attributes(names: Sequence[str]) -> dict[str, object]:
     """CF flags (CF 3.5); `flag_meanings` is a list of words, so the names as given are kept beside it."""
     return {

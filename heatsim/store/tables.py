@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from heatsim.errors import InputFileError
 from heatsim.store.atomic import write_atomically
 
@@ -50,6 +52,22 @@ def read_last_row(path: Path) -> dict[str, float]:
             last = next(iter(deque(rows, maxlen=1)), None)
         return dict(zip(header, map(float, last), strict=True)) if last else {}
     except (OSError, ValueError, StopIteration, csv.Error):
+        raise InputFileError(path, "is not a table of numbers by heatsim") from None
+
+
+def read_table(path: Path) -> tuple[list[str], np.ndarray]:
+    """The header of a table of numbers, and its rows (n, columns); a last row that is being written is left out.
+
+    Raises InputFileError when the file is missing or no such table.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+        header, numbers = rows[0], rows[1:]
+        if numbers and len(numbers[-1]) != len(header):
+            del numbers[-1]
+        return header, np.array(numbers, np.float64).reshape(len(numbers), len(header))
+    except (OSError, ValueError, IndexError, csv.Error):
         raise InputFileError(path, "is not a table of numbers by heatsim") from None
 
 

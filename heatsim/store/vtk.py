@@ -43,12 +43,12 @@ class VtkImage:
         vtk.attrs["Spacing"] = np.array(grid.spacing, dtype=np.float64)
         vtk.attrs["Direction"] = np.eye(3).ravel()
         _add_steps(file, vtk, times)
-        self._cells = vtk.create_group("CellData")
+        self.cells = vtk.create_group("CellData")
 
     def add(self, name: str, variable: VirtualVariable, sources: Sequence[str], data: h5py.Dataset) -> None:
         """Add a field that is `data` (time, z, y, x) in the series."""
         if self._times > 1:
-            self._cells[name] = data
+            self.cells[name] = data
         else:
             self._add(name, variable, lay_out_single(name, variable, self._shape, sources[0]), AXES)
 
@@ -60,7 +60,7 @@ class VtkImage:
             self._add(name, variable, lay_out_single(name, variable, self._shape, source), AXES)
 
     def _add(self, name: str, variable: VirtualVariable, layout: h5py.VirtualLayout, axes: Sequence[str]) -> None:
-        attach_scales(self._file, add_virtual(self._cells, name, variable, layout), axes)
+        attach_scales(self._file, add_virtual(self.cells, name, variable, layout), axes)
 
 
 class VtkMesh:
@@ -83,17 +83,21 @@ class VtkMesh:
                 steps[name] = same[:, None]
             steps["NumberOfParts"] = same + 1
             self._offsets = steps.create_group("CellDataOffsets")
-        self._cells = vtk.create_group("CellData")
+        self.cells = vtk.create_group("CellData")
 
     def add(self, name: str, variable: VirtualVariable, sources: Sequence[str], data: h5py.Dataset) -> None:
         """Add a field that is `data` (time, z, y, x) in the series."""
-        add_virtual(self._cells, name, variable, lay_out_queue(name, variable, self._grid.shape, sources))
+        self.add_layout(name, variable, lay_out_queue(name, variable, self._grid.shape, sources))
+
+    def add_layout(self, name: str, variable: VirtualVariable, layout: h5py.VirtualLayout) -> None:
+        """Add a field that is laid out as (time * cells,)."""
+        add_virtual(self.cells, name, variable, layout)
         if self._offsets is not None:
             self._offsets[name] = np.arange(self._times) * self._grid.cells
 
     def add_constant(self, name: str, variable: VirtualVariable, source: str) -> None:
         """Add a field (z, y, x) that is the same at all times."""
-        add_virtual(self._cells, name, variable, lay_out_queue(name, variable, self._grid.shape, [source]))
+        add_virtual(self.cells, name, variable, lay_out_queue(name, variable, self._grid.shape, [source]))
         if self._offsets is not None:
             self._offsets[name] = np.zeros(self._times, np.int64)
 

@@ -60,11 +60,11 @@ def test_a_terminal_is_told_of_each_kernel_in_place(scenario: Scenario, monkeypa
             seen.append(text)
 
     @contextmanager
-    def bar() -> Iterator[progress.Show]:
-        yield Shown()
+    def bar(words: progress.ProgressWords) -> Iterator[progress.Show]:
+        yield Shown(words)
 
     monkeypatch.setattr(progress.sys, "stderr", Terminal())
-    monkeypatch.setattr(progress, "_bar", bar)
+    monkeypatch.setattr(progress, "_terminal", bar)
     compile_two(scenario)
     about = precompile.expected_kernels(scenario)
     assert seen == [

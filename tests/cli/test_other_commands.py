@@ -1,4 +1,4 @@
-"""validate, schema, init, info, plot and doctor."""
+"""validate, schema, init, info and doctor."""
 
 from __future__ import annotations
 
@@ -99,35 +99,6 @@ def test_a_folder_that_is_no_run_is_refused(invoke: Invoke, tmp_path: Path, comm
     assert (done.exit_code, done.stdout) == (2, "")
     assert len(messages(done.stderr)) == 1
     assert place in done.stderr
-
-
-def test_plot_draws_the_same_pictures_again(invoke: Invoke, finished: Path, tmp_path: Path) -> None:
-    shutil.copytree(finished, tmp_path / "run")
-    pictures = sorted((tmp_path / "run" / "slices").glob("*.png"))
-    before = [picture.read_bytes() for picture in pictures]
-    for picture in pictures:
-        picture.unlink()
-    done = invoke("plot", "run")
-    assert (done.exit_code, done.stderr) == (0, "")
-    assert sorted(done.stdout.splitlines()) == [str(picture.relative_to(tmp_path)) for picture in pictures]
-    assert [picture.read_bytes() for picture in pictures] == before
-
-
-def test_plot_without_slices_says_how_to_get_them(invoke: Invoke, write: Write) -> None:
-    write(SMALL)
-    assert invoke("run", "case.toml", "--quiet").exit_code == 0
-    done = invoke("plot", "outputs/case")
-    assert done.exit_code == 2
-    assert "[[output.slices]]" in done.stderr
-
-
-def test_plot_of_a_damaged_frame_is_one_message(invoke: Invoke, finished: Path, tmp_path: Path) -> None:
-    shutil.copytree(finished, tmp_path / "run")
-    (tmp_path / "run" / "slices" / "z_0.016" / "000001.h5").write_bytes(b"junk")
-    done = invoke("plot", "run")
-    assert done.exit_code == 2
-    assert len(messages(done.stderr)) == 1
-    assert "000001.h5" in done.stderr
 
 
 def test_doctor_tells_versions_threads_and_gpu(invoke: Invoke) -> None:

@@ -9,10 +9,10 @@ import pytest
 from PIL import Image
 
 from heatsim.errors import InputFileError
+from heatsim.pictures.frames import downsample_plane, draw_frames
 from heatsim.plots.pages import PlaneStyle
 from heatsim.plots.slices import HotspotMark, draw_hotspots, draw_slice, pixels
 from heatsim.recorders.hotspots import search_slices
-from heatsim.recorders.pictures import downsample_plane, draw_frames
 from heatsim.scenario.hotspots import Hotspots
 from heatsim.store.folder import RunFolder
 from heatsim.store.slice_frames import SliceFrame, write_slice_frame

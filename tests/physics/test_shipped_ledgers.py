@@ -24,6 +24,8 @@ OVERRIDES = {
     "melt_pool": ["grid.cells=[40, 20, 10]"],
     "laser_track": ["grid.cells=[60, 20, 10]"],
     "window_frame": ["time.integrator=euler", "time.end=1"],  # on the way to its steady state
+    "heat_sink": ["time.integrator=euler", "time.end=1"],
+    "quench": ["time.integrator=euler"],
 }
 
 

@@ -29,7 +29,8 @@ def test_captures_of_a_gpu_queue_up_and_derived_fields_on_the_host_do_not(
     monkeypatch.setattr(state, "capture", lambda: state.temperature)
     recorder = SnapshotRecorder(problem, RunFolder.create(tmp_path / "run"), writer, *extra)  # type: ignore[arg-type]
     written, recorded = threading.Event(), threading.Event()
-    writer.submit(written.wait, 0)  # nothing is written before
+    with writer.room(0) as submit:
+        submit(written.wait)  # nothing is written before
 
     def record() -> None:
         for _ in range(3):

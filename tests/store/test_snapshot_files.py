@@ -92,13 +92,17 @@ def test_a_snapshot_that_links_to_another_file_is_not_followed(
 @pytest.mark.parametrize(
     "shape", [(256, 256, 256), (1, 1, 50), (1, 4000, 3000), (7, 1000, 900), (3, 5, 400_000), (100, 1, 1)]
 )
-def test_chunks_are_whole_rows_of_about_a_mebibyte(shape: tuple[int, int, int]) -> None:
+def test_chunks_are_bricks_of_about_a_mebibyte(shape: tuple[int, int, int]) -> None:
     chunk = chunk_shape(shape, 4)
     size = 4 * np.prod(chunk)
-    assert chunk[-1] == shape[-1]
     assert all(1 <= part <= whole for part, whole in zip(chunk, shape, strict=True))
-    assert size <= 2**20 or chunk[:-1] == (1, 1)
+    assert size <= 2**20
     assert size >= 2**18 or chunk == shape
+
+
+def test_a_plane_across_any_axis_lies_in_few_chunks() -> None:
+    assert chunk_shape((512, 512, 512), 4) == (64, 64, 64)
+    assert chunk_shape((16, 4096, 4096), 4) == (16, 128, 128)
 
 
 def test_writing_needs_memory_for_the_compressed_image_only(tmp_path: Path) -> None:

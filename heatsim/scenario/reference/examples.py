@@ -246,6 +246,14 @@ output.snapshots = { at = [0.0, 1.0, 10.0, 60.0] }
 output.energy = { count = 60 }
 """
 
+_PICTURES = """\
+[output.pictures]
+theme = "dark"
+range = [20.0, 120.0]
+levels = [100.0]
+overview = true
+"""
+
 _SLICE = """\
 [[output.slices]]
 axis = "z"
@@ -325,6 +333,7 @@ SECTIONS = (
     Section("`[output]`", "Output", _OUTPUT),
     Section("`[output.snapshots]`, `[output.energy]`", "Schedule", _SCHEDULE),
     Section("`[[output.slices]]`", "Slice", _SLICE),
+    Section("`[output.pictures]`", "Pictures", _PICTURES),
     Section("`[[output.probes]]`", "Probe", _PROBE),
     Section("`[[output.regions]]`", "Statistics", _STATISTICS),
     Section("`[output.melt_pool]`", "MeltPoolSize", _MELT_POOL),

@@ -1,0 +1,190 @@
+"""A body of cells seen from outside: parallel projection, one colour a material, faces shaded by their direction.
+
+Each pixel is a ray through the cells (Amanatides and Woo, A fast voxel traversal algorithm for ray tracing,
+Eurographics 1987): it goes from face to face until it meets a cell that is not void.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import cos, pi, sin
+from typing import NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+
+from heatsim.plots.pages import Theme
+
+_TURN, _RISE = -0.3 * pi, 0.16 * pi  # of the eye, around z from x and above the plane
+_SHADES = (0.72, 0.86, 1.0)  # of faces normal to x, y, z
+_LEAST_SIDE = 0.12  # of the longest; shorter ones are drawn longer
+_PIXELS = 420  # along the longer side of the picture
+_EDGES = "#22262b"
+_AWAY = 0.06  # of the box, around it
+
+# The palette of materials: told apart by most eyes, and from the colours of temperatures.
+MATERIALS = (
+    "#8ecae6", "#ffb703", "#90be6d", "#c8b6ff", "#f4a261", "#adb5bd", "#e76f7a", "#52b8a8", "#b08968", "#e9d985"
+)  # fmt: skip
+
+
+Camera = tuple[np.ndarray, np.ndarray, np.ndarray]  # unit vectors to the right, up, and away from the eye
+
+
+class Body(NamedTuple):
+    """Cells (nz, ny, nx): numbers of materials; which of the materials are void; places of faces along x, y, z, m."""
+
+    ids: np.ndarray
+    void: np.ndarray
+    faces: tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def material_colour(number: int) -> str:
+    """The colour of a material."""
+    return MATERIALS[number % len(MATERIALS)]
+
+
+def draw_body(axes: Axes, body: Body, names: tuple[str, str, str], theme: Theme) -> bool:
+    """Draw a body into axes, without a frame; returns whether a side had to be stretched. names: of the axes."""
+    sides, stretched = _drawn_sides(body.faces)
+    faces = [
+        side * (places - places[0]) / (places[-1] - places[0]) for side, places in zip(sides, body.faces, strict=True)
+    ]
+    right, up, away = _camera()
+    corners = np.array([[x, y, z] for x in (0, sides[0]) for y in (0, sides[1]) for z in (0, sides[2])])
+    across, tall = corners @ right, corners @ up
+    margin = _AWAY * max(np.ptp(across), np.ptp(tall))
+    extent = (across.min() - margin, across.max() + margin, tall.min() - margin, tall.max() + margin)
+    step = max(extent[1] - extent[0], extent[3] - extent[2]) / _PIXELS
+    x = np.arange(extent[0], extent[1], step)
+    y = np.arange(extent[2], extent[3], step)
+    picture = _render(body, faces, (right, up, away), (x, y))
+    axes.imshow(picture, origin="lower", extent=extent, interpolation="bilinear", zorder=1)
+    _draw_box(axes, sides, (right, up, away), names, theme)
+    axes.set_axis_off()
+    axes.set_aspect("equal", anchor="C")
+    return stretched
+
+
+def _drawn_sides(faces: Sequence[np.ndarray]) -> tuple[np.ndarray, bool]:
+    sides = np.array([places[-1] - places[0] for places in faces])
+    sides = sides / sides.max()
+    return np.maximum(sides, _LEAST_SIDE), bool((sides < _LEAST_SIDE).any())
+
+
+def _camera() -> Camera:
+    """Unit vectors to the right, up, and away from the eye."""
+    eye = np.array([cos(_RISE) * cos(_TURN), cos(_RISE) * sin(_TURN), sin(_RISE)])
+    right = np.array([-sin(_TURN), cos(_TURN), 0.0])
+    return right, np.cross(eye, right), -eye
+
+
+def _render(
+    body: Body,
+    faces: Sequence[np.ndarray],
+    camera: Camera,
+    places: tuple[np.ndarray, np.ndarray],
+) -> np.ndarray:
+    """The picture (rows, columns, 4), transparent beside the body; with lines where material or direction change."""
+    material, side, depth = _cast(body, faces, camera, places)
+    seen = material >= 0
+    colours = np.array([to_rgb(material_colour(i)) for i in range(len(body.void))])
+    shades = np.array(_SHADES)
+    picture = np.zeros((*material.shape, 4))
+    picture[seen, :3] = colours[material[seen]] * shades[side[seen], None]
+    picture[seen, 3] = 1.0
+    kind = np.where(seen, material * 3 + side, -1)
+    edge = np.zeros(material.shape, bool)
+    jump = 0.06 * max(each[-1] for each in faces)
+    for axis in (0, 1):
+        change = np.diff(kind, axis=axis) != 0
+        near = np.abs(np.diff(np.where(seen, depth, 0.0), axis=axis)) > jump
+        cut = tuple(slice(None, -1) if each == axis else slice(None) for each in (0, 1))
+        edge[cut] |= change | near
+    picture[edge, :3] = 0.45 * picture[edge, :3] + 0.55 * np.array(to_rgb(_EDGES))
+    picture[edge, 3] = 1.0
+    return picture
+
+
+def _cast(
+    body: Body,
+    faces: Sequence[np.ndarray],
+    camera: Camera,
+    places: tuple[np.ndarray, np.ndarray],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each pixel the material that is met first, -1 for none, the axis of the face met, and its depth."""
+    right, up, away = camera
+    columns, rows = np.meshgrid(*places)
+    start = columns.reshape(-1, 1) * right + rows.reshape(-1, 1) * up - 4.0 * away
+    low = np.array([each[0] for each in faces])
+    high = np.array([each[-1] for each in faces])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        to_low, to_high = (low - start) / away, (high - start) / away
+    enter = np.minimum(to_low, to_high)
+    leave = np.maximum(to_low, to_high).min(axis=1)
+    side, entry = enter.argmax(axis=1), enter.max(axis=1)
+    material = np.full(len(start), -1)
+    depth = np.zeros(len(start))
+    rays = np.flatnonzero(entry < leave - 1e-12)
+    inside = start[rays] + (entry[rays, None] + 1e-9) * away
+    cell = np.stack(
+        [
+            np.clip(np.searchsorted(each, inside[:, i], side="right") - 1, 0, len(each) - 2)
+            for i, each in enumerate(faces)
+        ],
+        axis=1,
+    )
+    step = np.where(away > 0, 1, -1)
+    at, axis = entry[rays], side[rays]
+    counts = np.array([len(each) - 1 for each in faces])
+    while len(rays):
+        met = body.ids[cell[:, 2], cell[:, 1], cell[:, 0]]
+        solid = ~body.void[met]
+        material[rays[solid]], side[rays[solid]], depth[rays[solid]] = met[solid], axis[solid], at[solid]
+        rays, cell = rays[~solid], cell[~solid]
+        ahead = np.stack([faces[i][cell[:, i] + (step[i] > 0)] for i in range(3)], axis=1)
+        reach = (ahead - start[rays]) / away
+        axis, at = reach.argmin(axis=1), reach.min(axis=1)
+        cell[np.arange(len(cell)), axis] += step[axis]
+        stays = ((cell >= 0) & (cell < counts)).all(axis=1)
+        rays, cell, axis, at = rays[stays], cell[stays], axis[stays], at[stays]
+    return tuple(each.reshape(columns.shape) for each in (material, side, depth))  # type: ignore[return-value]
+
+
+def _draw_box(
+    axes: Axes,
+    sides: np.ndarray,
+    camera: Camera,
+    names: tuple[str, str, str],
+    theme: Theme,
+) -> None:
+    """The frame of the box, and the names of the axes at its edges nearest to the eye."""
+    right, up, away = camera
+    corners = [np.array([x, y, z]) * sides for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+    farthest = max(range(8), key=lambda i: corners[i] @ away)
+    for i in range(8):
+        for bit in (1, 2, 4):
+            j = i | bit
+            if i & bit or farthest in (i, j):
+                continue
+            ends = np.array([corners[i], corners[j]])
+            axes.plot(ends @ right, ends @ up, color=theme.faint, lw=0.6, alpha=0.8, zorder=2)
+    x, y, z = sides
+    # The axes at the lower front edges, and up the left side.
+    for name, place, moved in (
+        (names[0], (0.5 * x, 0.0, 0.0), (0, -9)),
+        (names[1], (x, 0.5 * y, 0.0), (6, -9)),
+        (names[2], (0.0, 0.0, 0.5 * z), (-9, 0)),
+    ):
+        at = np.array(place)
+        axes.annotate(
+            name, (at @ right, at @ up), xytext=moved, textcoords="offset points", ha="center", va="center",
+            size=9, color=theme.ink, annotation_clip=False,
+        )  # fmt: skip
+
+
+def colour_patch(number: int) -> mpl.patches.Patch:
+    """A patch of a material's colour for a legend."""
+    return mpl.patches.Patch(facecolor=material_colour(number), edgecolor="none")
