@@ -1,7 +1,8 @@
 """The command line. Results go to stdout, progress and messages to stderr.
 
 Exit codes: 0 done; 1 failed; 2 usage or invalid scenario; 3 not finite; 4 GPU demanded and missing; 5 verification out
-of tolerance; 130, 143 after a signal, with everything kept that was reached.
+of tolerance; 75 after --max-time; 128 and its number after a signal (130 SIGINT, 143 SIGTERM, 138 SIGUSR1, 129 SIGHUP),
+with a checkpoint.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from heatsim.cli.info import info
 from heatsim.cli.init import init
 from heatsim.cli.options import print_error
 from heatsim.cli.plot import plot
+from heatsim.cli.resume import resume
 from heatsim.cli.run import run
 from heatsim.cli.schema import schema
 from heatsim.cli.validate import validate
@@ -54,5 +56,5 @@ def main() -> None:
     """Heat conduction in a box: a scenario file in, temperatures, pictures and ParaView-ready snapshots out."""
 
 
-for _command in (run, validate, schema, init, info, plot, hotspots, doctor, verify, converge, bench, warm):
+for _command in (run, resume, validate, schema, init, info, plot, hotspots, doctor, verify, converge, bench, warm):
     main.add_command(_command)

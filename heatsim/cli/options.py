@@ -21,6 +21,9 @@ as_json_option = click.option("--json", "as_json", is_flag=True, help="Print the
 overrides_option = click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key, such as time.end=10."
 )
+max_time_option = click.option(
+    "--max-time", metavar="TIME", help="End with a checkpoint before this wall time, such as 8h; exit code 75."
+)
 
 
 def print_error(message: str) -> None:

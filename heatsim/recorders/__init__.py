@@ -25,6 +25,13 @@ class Recorder(Protocol):
     def record(self, state: State) -> None:
         """Keep what is wanted of the state, at one of `times`."""
 
+    def state(self) -> dict[str, int]:
+        """How much has been kept, as soon as the writer has written it."""
+
+    def restore(self, saved: dict[str, int]) -> None:
+        """Cut what was kept back to what there was at `state`; called before the first `record`, in a run folder that
+        goes on."""
+
     def close(self, finished: bool) -> None:
         """End the record; called once, and quick to return after a run that did not finish."""
 

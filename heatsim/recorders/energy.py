@@ -30,13 +30,21 @@ class EnergyRecorder:
         unit = chosen.energy_unit if chosen else "J"
         parts = ["stored", "sources", *FACES, *problem.scenario.ambients, "residual"]
         header = ["time [s]", *(f"{part} [{unit}]" for part in parts), "residual / moved [1]"]
-        self._table = CsvTable(folder.energy, header)
+        self._table = CsvTable(folder.energy, header, goes_on=folder.goes_on)
 
     def record(self, state: State) -> None:
         """Add a row."""
         e = state.energy
         entered = [*(e.faces[name] for name in FACES), *e.ambients.values()]
         self._table.append([state.time, e.stored, e.sources, *entered, e.residual, e.relative_residual])
+
+    def state(self) -> dict[str, int]:
+        """How far the table is."""
+        return {"table_bytes": self._table.saved_size()}
+
+    def restore(self, saved: dict[str, int]) -> None:
+        """Cut the table back."""
+        self._table.cut_back(saved["table_bytes"])
 
     def close(self, finished: bool) -> None:
         """Close the table."""

@@ -41,13 +41,21 @@ class MeltPoolRecorder:
         materials = problem.material_ids()
         self._solid = None if materials is None else materials < problem.materials.solids
         sizes = ["length [m]", "width [m]", "depth [m]", "volume [m3]", f"max [{scenario.temperature_unit}]"]
-        self._table = CsvTable(folder.path / "melt_pool.csv", ["time [s]", *sizes])
+        self._table = CsvTable(folder.path / "melt_pool.csv", ["time [s]", *sizes], goes_on=folder.goes_on)
 
     def record(self, state: State) -> None:
         """Add a row."""
         pool = measure_pool(state.temperature(), self._isotherm, self._grid, self._solid)
         length, width = (pool.extents[axis] for axis in self._order)
         self._table.append([state.time, length, width, pool.extents[2], pool.volume, pool.highest])
+
+    def state(self) -> dict[str, int]:
+        """How far the table is."""
+        return {"table_bytes": self._table.saved_size()}
+
+    def restore(self, saved: dict[str, int]) -> None:
+        """Cut the table back."""
+        self._table.cut_back(saved["table_bytes"])
 
     def close(self, finished: bool) -> None:
         """Close the table."""

@@ -29,7 +29,8 @@ class ProbeRecorder:
         probes = scenario.output.probes
         self.times = tuple(sorted({time for probe in probes for time in probe.times(scenario.time.last_time)}))
         unit = scenario.temperature_unit
-        self._table = CsvTable(folder.probes, ["time [s]", *(f"{probe.name} [{unit}]" for probe in probes)])
+        names = [f"{probe.name} [{unit}]" for probe in probes]
+        self._table = CsvTable(folder.probes, ["time [s]", *names], goes_on=folder.goes_on)
         seen = problem.zones.material, problem.materials.solids, problem.coefficients.periodic
         stencils = [probe_weights(problem.grid, probe.at, *seen) for probe in probes]
         self._cells = np.array([cells for cells, _ in stencils])
@@ -38,6 +39,14 @@ class ProbeRecorder:
     def record(self, state: State) -> None:
         """Add a row."""
         self._table.append([state.time, *state.sample(self._cells, self._weights).tolist()])
+
+    def state(self) -> dict[str, int]:
+        """How far the table is."""
+        return {"table_bytes": self._table.saved_size()}
+
+    def restore(self, saved: dict[str, int]) -> None:
+        """Cut the table back."""
+        self._table.cut_back(saved["table_bytes"])
 
     def close(self, finished: bool) -> None:
         """Close the table."""

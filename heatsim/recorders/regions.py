@@ -26,7 +26,7 @@ class RegionRecorder:
         self._volumes = [float(part.cells.volumes.sum()) for part in self._regions]
         unit = scenario.temperature_unit
         names = [f"{part.name} {what}" for part in self._regions for what in _columns(unit)]
-        self._table = CsvTable(folder.regions, ["time [s]", *names])
+        self._table = CsvTable(folder.regions, ["time [s]", *names], goes_on=folder.goes_on)
 
     def record(self, state: State) -> None:
         """Add a row."""
@@ -36,6 +36,14 @@ class RegionRecorder:
             values = low, high, by_volume / volume
             row += [*(value + self._reference for value in values), heat - initial]
         self._table.append(row)
+
+    def state(self) -> dict[str, int]:
+        """How far the table is."""
+        return {"table_bytes": self._table.saved_size()}
+
+    def restore(self, saved: dict[str, int]) -> None:
+        """Cut the table back."""
+        self._table.cut_back(saved["table_bytes"])
 
     def close(self, finished: bool) -> None:
         """Close the table."""

@@ -16,6 +16,7 @@ class Writer:
         self._tasks: SimpleQueue[tuple[Callable[[], object], int] | None] = SimpleQueue()
         self._room = threading.Semaphore(MAX_TASKS)
         self._error: BaseException | None = None
+        self._all_done, self._open_tasks = threading.Condition(), 0
         self._thread = threading.Thread(target=self._work, name="heatsim-writer", daemon=True)
         self._thread.start()
 
@@ -32,7 +33,15 @@ class Writer:
 
     def submit(self, task: Callable[[], object], share: int = 1) -> None:
         """Hand over a task for which `wait_for_room` made room."""
+        with self._all_done:
+            self._open_tasks += 1
         self._tasks.put((task, share))
+
+    def finish(self) -> None:
+        """Wait until all that was submitted is written; raises the error of what failed."""
+        with self._all_done:
+            self._all_done.wait_for(lambda: self._open_tasks == 0)
+        self._check()
 
     def close(self) -> None:
         """Finish all tasks; raises the error of one that failed."""
@@ -61,3 +70,6 @@ class Writer:
             finally:
                 del task, entry  # and with them the copy of the field
                 self._free(share)
+                with self._all_done:
+                    self._open_tasks -= 1
+                    self._all_done.notify_all()

@@ -104,6 +104,16 @@ class Field(Protocol):
     def statistics(self) -> dict[str, np.ndarray]:
         """Return the statistics by name, see `time_statistics.CpuTimeStatistics.fields`; none if none are kept."""
 
+    def saved(self) -> dict[str, np.ndarray]:
+        """Return all that the future of the field depends on, arrays by name: for `restore`. Perhaps the arrays
+        themselves, so read them before the field changes."""
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `saved` gave, of a field of the same problem on any device."""
+
+    def as_stored(self, values: np.ndarray) -> Any:
+        """Return host values as `stored_cells` gives them: an array of the device the field is on."""
+
 
 class Temperatures(Protocol):
     """How the temperature offsets of a field follow from what it stores.
@@ -130,6 +140,9 @@ class Temperatures(Protocol):
 
     def out_of_range(self) -> Mapping[int, float]:
         """See `Field`."""
+
+    def restore_out_of_range(self, found: Mapping[int, float]) -> None:
+        """Take over what `out_of_range` gave."""
 
     def fill(self, state: Any, offsets: Any) -> None:
         """Compute the offsets of a whole field, flat, where it lies. Returns at once on a GPU."""
@@ -164,6 +177,30 @@ class DirectTemperatures:
         """No material has a range."""
         return {}
 
+    def restore_out_of_range(self, found: Mapping[int, float]) -> None:
+        """Nothing was found."""
+
     def fill(self, state: Any, offsets: Any) -> None:
         """Never asked for: see `direct`."""
         raise NotImplementedError("stored offsets need no other array")
+
+
+def saved_field(field: Field, statistics: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What `Field.saved` returns, with the state of the statistics, if any are kept."""
+    found = field.out_of_range()
+    return {
+        "stored": field.state(),
+        "range_materials": np.array(list(found), np.int64),
+        "range_offsets": np.array(list(found.values()), np.float64),
+        **{f"statistics_{name}": values for name, values in statistics.items()},
+    }
+
+
+def saved_statistics(saved: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The state of the statistics in what `saved_field` gave."""
+    return {name.removeprefix("statistics_"): values for name, values in saved.items() if "statistics_" in name}
+
+
+def saved_range(saved: Mapping[str, np.ndarray]) -> dict[int, float]:
+    """What `Field.out_of_range` gave, in what `saved_field` gave."""
+    return dict(zip(saved["range_materials"].tolist(), saved["range_offsets"].tolist(), strict=True))

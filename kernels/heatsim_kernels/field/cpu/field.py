@@ -7,7 +7,14 @@ from math import isfinite, prod
 
 import numpy as np
 
-from heatsim_kernels.field import DirectTemperatures, FieldCells, Temperatures
+from heatsim_kernels.field import (
+    DirectTemperatures,
+    FieldCells,
+    Temperatures,
+    saved_field,
+    saved_range,
+    saved_statistics,
+)
 from heatsim_kernels.field.cpu.weighted_sum import weighted_sum
 from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals, totals
 from heatsim_kernels.field.time_statistics import CpuTimeStatistics, StatisticsRequest
@@ -124,6 +131,21 @@ class CpuField:
     def statistics(self) -> dict[str, np.ndarray]:
         """Return the statistics by name: see `Field`."""
         return {} if self._statistics is None else self._statistics.fields()
+
+    def saved(self) -> dict[str, np.ndarray]:
+        """Return all that the future depends on: see `Field`."""
+        return saved_field(self, {} if self._statistics is None else self._statistics.state())
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `saved` gave: see `Field`."""
+        self.put_state(saved["stored"])
+        self._temperatures.restore_out_of_range(saved_range(saved))
+        if self._statistics is not None:
+            self._statistics.restore(saved_statistics(saved))
+
+    def as_stored(self, values: np.ndarray) -> np.ndarray:
+        """Return host values as `stored_cells` gives them."""
+        return values
 
     def _offsets(self) -> np.ndarray:
         """The offsets in the stored precision, (nz, ny, nx); if they are not what is stored, in the room of `next`."""

@@ -7,7 +7,14 @@ from math import prod
 
 import numpy as np
 
-from heatsim_kernels.field import DirectTemperatures, FieldCells, Temperatures
+from heatsim_kernels.field import (
+    DirectTemperatures,
+    FieldCells,
+    Temperatures,
+    saved_field,
+    saved_range,
+    saved_statistics,
+)
 from heatsim_kernels.field.cuda import cell_reads, field_sums
 from heatsim_kernels.field.cuda.block_reduction import THREADS
 from heatsim_kernels.field.cuda.cell_reads import gathered, read_cells
@@ -166,6 +173,21 @@ class CudaField:
     def statistics(self) -> dict[str, np.ndarray]:
         """Return host copies of the statistics by name: see `Field`."""
         return {} if self._statistics is None else self._statistics.fields()
+
+    def saved(self) -> dict[str, np.ndarray]:
+        """Return all that the future depends on: see `Field`."""
+        return saved_field(self, {} if self._statistics is None else self._statistics.state())
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `saved` gave: see `Field`."""
+        self.put_state(saved["stored"])
+        self._temperatures.restore_out_of_range(saved_range(saved))
+        if self._statistics is not None:
+            self._statistics.restore(saved_statistics(saved))
+
+    def as_stored(self, values: np.ndarray) -> Array:
+        """Return host values as `stored_cells` gives them."""
+        return on_device(np.ascontiguousarray(values))
 
     def _offsets(self) -> Array:
         """The offsets in the stored precision, flat; if they are not what is stored, in the room of `next`."""

@@ -1,0 +1,43 @@
+"""A run that is stopped and goes on has the bits of one that was not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from faults.cases import CASES, digest, write_case
+
+import heatsim
+from heatsim.simulation.run import resume_run, run_scenario
+from heatsim.simulation.time_loop import Progress
+
+
+def stop_after(calls: int) -> Callable[[Progress], bool]:
+    """A callback that stops a run at its progress of this number."""
+    left = [calls]
+
+    def on_progress(progress: Progress) -> bool:
+        left[0] -= 1
+        return left[0] > 0
+
+    return on_progress
+
+
+def stopped_and_resumed(path: Path, run: Path, every: int) -> int:
+    """Run a scenario with a stop after every so many progresses; returns how many there were."""
+    result = run_scenario(heatsim.load(path), run, on_progress=stop_after(every))
+    stops = 0
+    while not result.finished:
+        stops += 1
+        result = resume_run(run, on_progress=stop_after(every))
+    return stops
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_resumed_runs_have_the_bits_of_unbroken_ones(name: str, tmp_path: Path) -> None:
+    path = write_case(tmp_path, CASES[name])
+    unbroken = run_scenario(heatsim.load(path), tmp_path / "unbroken")
+    every = 6 if "euler" in name else 4
+    assert stopped_and_resumed(path, tmp_path / "resumed", every) >= 2
+    assert digest(tmp_path / "resumed") == digest(unbroken.path)
