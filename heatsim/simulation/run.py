@@ -196,7 +196,8 @@ def _require_something_left(
     reached = None if saved is None else saved["run"]["time"]
     if reached is None and info.get("state") == "finished":
         raise RequestError(f"{path}: has reached its end")
-    if reached is not None and reached >= scenario.time.last_time:
+    done = info.get("state") == "finished"  # one that was killed at its end has yet to be closed
+    if reached is not None and (reached > scenario.time.last_time or (done and reached == scenario.time.last_time)):
         raise RequestError(
             f"{path}: is at t = {reached:g} s, and its end is {scenario.time.last_time:g} s; "
             "--set time.end=... extends it"

@@ -60,7 +60,9 @@ beam = { kind = "gaussian", power = 60.0, radius = 0.002, depth = 0.002, path = 
 temperature = 310.0
 every = EVERY
 """
-TRACE = '[[sources]]\ntrace = "trace.csv"\nregion = { box = { lower = [0.0, 0.0, 0.0], upper = [0.004, 0.004, 0.004] } }\n'
+TRACE = (
+    '[[sources]]\ntrace = "trace.csv"\nregion = { box = { lower = [0.0, 0.0, 0.0], upper = [0.004, 0.004, 0.004] } }\n'
+)
 FIXED = '[boundary]\nx_min = { kind = "fixed", temperature = "300 + 20*sin(9*t)" }\n'
 RADIATING = '[boundary]\nx_min = { kind = "radiation", emissivity = 0.9, ambient = 900.0 }\n'
 MELTING = "latent = { heat = 2.0e4, solidus = 306.0, liquidus = 312.0 }"
@@ -91,13 +93,17 @@ def scenario(
     )
     sources = [part for part in parts if part.startswith(("[[sources", "[bound"))]
     outputs = SCHEDULES.replace("FIELDS", STATISTICS if statistics else "")
-    return (head + "".join(sources) + outputs).replace("EVERY", str(end / 6)) if "melt_pool" not in "".join(parts) else (
-        head
-        + "".join(sources).replace(BEAM, BEAM.partition("[output")[0])
-        + outputs
-        + "[output.melt_pool]\n"
-        + BEAM.partition("melt_pool]\n")[2]
-    ).replace("EVERY", str(end / 6))
+    return (
+        (head + "".join(sources) + outputs).replace("EVERY", str(end / 6))
+        if "melt_pool" not in "".join(parts)
+        else (
+            head
+            + "".join(sources).replace(BEAM, BEAM.partition("[output")[0])
+            + outputs
+            + "[output.melt_pool]\n"
+            + BEAM.partition("melt_pool]\n")[2]
+        ).replace("EVERY", str(end / 6))
+    )
 
 
 # Name -> what `scenario` makes it of.
@@ -112,6 +118,21 @@ CASES = {
     "implicit": scenario("implicit", FIXED, TRACE, statistics=True),
     "implicit in equal steps": scenario("implicit", BEAM, time="step = 0.02", precision="float64"),
     "implicit of what melts": scenario("implicit", RADIATING, conductivity=CURVED, latent=MELTING, statistics=True),
+}
+
+# On a GPU: every kernel, and what is kept on the device.
+GPU_CASES = {
+    **{
+        f"euler by {kernel}": scenario("euler", FIXED, TRACE, statistics=True, device="cuda", kernel=kernel)
+        for kernel in ("basic", "shared", "coarsened", "register", "temporal")
+    },
+    "euler by temporal without statistics": scenario("euler", FIXED, BEAM, device="cuda", kernel="temporal"),
+    "euler with tangents": scenario("euler", RADIATING, device="cuda", kernel="temporal", statistics=True),
+    "euler of what melts": scenario("euler", RADIATING, TRACE, device="cuda", kernel="register", latent=MELTING),
+    "rkl2 by register": scenario("rkl2", FIXED, BEAM, device="cuda", kernel="register", statistics=True),
+    "rkl2 by temporal in float64": scenario("rkl2", TRACE, device="cuda", kernel="temporal", precision="float64"),
+    "implicit": scenario("implicit", FIXED, TRACE, device="cuda", statistics=True),
+    "implicit of what melts": scenario("implicit", RADIATING, device="cuda", conductivity=CURVED, latent=MELTING),
 }
 
 

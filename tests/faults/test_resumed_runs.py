@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from faults.cases import CASES, digest, write_case
+from faults.cases import CASES, GPU_CASES, digest, write_case
 
 import heatsim
 from heatsim.simulation.run import resume_run, run_scenario
@@ -40,4 +40,13 @@ def test_resumed_runs_have_the_bits_of_unbroken_ones(name: str, tmp_path: Path) 
     unbroken = run_scenario(heatsim.load(path), tmp_path / "unbroken")
     every = 6 if "euler" in name else 4
     assert stopped_and_resumed(path, tmp_path / "resumed", every) >= 2
+    assert digest(tmp_path / "resumed") == digest(unbroken.path)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", GPU_CASES)
+def test_resumed_runs_on_a_gpu_have_the_bits_of_unbroken_ones(name: str, tmp_path: Path) -> None:
+    path = write_case(tmp_path, GPU_CASES[name])
+    unbroken = run_scenario(heatsim.load(path), tmp_path / "unbroken")
+    assert stopped_and_resumed(path, tmp_path / "resumed", 4) >= 2
     assert digest(tmp_path / "resumed") == digest(unbroken.path)
