@@ -27,7 +27,16 @@ def test_a_run_leaves_exactly_the_documented_files_and_its_summary_on_stdout(
     assert "stability limit" in done.stdout
     assert "outputs/case" in done.stdout.splitlines()[-1]
     folder = tmp_path / "outputs" / "case"
-    expected = {"run.json", "run.log", "run.vtkhdf", "geometry.h5", "scenario.toml", "probes.csv", "energy.csv"}
+    expected = {
+        "run.json",
+        "run.log",
+        "run.vtkhdf",
+        "geometry.h5",
+        "checkpoint.h5",
+        "scenario.toml",
+        "probes.csv",
+        "energy.csv",
+    }
     expected |= {f"snapshots/{i:06d}.h5" for i in range(5)}
     expected |= {f"slices/z_0.016/{i:06d}.h5" for i in range(3)} | {f"slices/z_0.016_{i:06d}.png" for i in range(3)}
     assert set(contents(folder)) == expected

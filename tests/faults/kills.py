@@ -17,9 +17,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from faults.cases import CASES, digest, write_case
-
 import heatsim
+from faults.cases import CASES, digest, write_case
 from heatsim.errors import HeatsimError
 from heatsim.simulation.run import resume_run, run_scenario
 from heatsim.store.folder import RunFolder

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from faults.cases import CASES, GPU_CASES, digest, write_case
 
 import heatsim
+from faults.cases import CASES, GPU_CASES, digest, write_case
 from heatsim.simulation.run import resume_run, run_scenario
 from heatsim.simulation.time_loop import Progress
 
