@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from heatsim.cli.options import as_json_option, max_time_option, overrides_option, print_warnings, scenario_file
+from heatsim.cli.options import (
+    as_json_option,
+    max_time_option,
+    overrides_option,
+    print_warnings,
+    scenario_file,
+    trust_option,
+)
 from heatsim.cli.signals import Interrupted, caught_signals, seconds_of
 
 if TYPE_CHECKING:
@@ -30,6 +37,8 @@ if TYPE_CHECKING:
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), help="Where to compute.")
 @click.option("--kernel", metavar="NAME", help="Stencil kernel, such as auto, cpu or basic.")
 @max_time_option
+@trust_option
+@click.option("--untrusted", is_flag=True, help="Run in a child process with limits, for files of strangers.")
 @click.option("--force", is_flag=True, help="Replace an earlier run in the folder.")
 @click.option("--dry-run", is_flag=True, help="Say what the run would take, and write nothing.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary.")
@@ -37,12 +46,16 @@ if TYPE_CHECKING:
 def run(file: Path, overrides: tuple[str, ...], quiet: bool, as_json: bool, **options: Any) -> None:
     """Run a scenario FILE to its results."""
     chosen = [f"compute.{name}={options[name]}" for name in ("device", "kernel") if options[name]]
+    if options["untrusted"]:
+        from heatsim.cli.untrusted import run_in_limited_child
+
+        sys.exit(run_in_limited_child())
     from heatsim.scenario import load
 
     release_large_arrays()
     # Compiling makes a million objects that live; collecting garbage at the usual rate took a tenth of its time.
     gc.set_threshold(50_000, 20, 50)
-    scenario = load(file, [*overrides, *chosen])
+    scenario = load(file, [*overrides, *chosen], trust=options["trust"])
     if options["dry_run"]:
         _print_estimate(scenario, as_json)
         return

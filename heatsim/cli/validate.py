@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
-from heatsim.cli.options import print_error, print_warnings
+from heatsim.cli.options import print_error, print_warnings, trust_option
 from heatsim.errors import HeatsimError
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-def validate(files: tuple[Path, ...]) -> None:
+@trust_option
+def validate(files: tuple[Path, ...], trust: bool) -> None:
     """Check scenario FILES, with the data files that they name; all that is wrong is told."""
     from heatsim.problem import build_problem
     from heatsim.scenario import load
@@ -21,7 +22,7 @@ def validate(files: tuple[Path, ...]) -> None:
     codes = []
     for file in files:
         try:
-            scenario = load(file)
+            scenario = load(file, trust=trust)
             problem = build_problem(scenario)
             print_warnings(problem.warnings())
         except HeatsimError as error:

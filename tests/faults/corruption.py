@@ -11,10 +11,9 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+import heatsim
 from faults.cases import CASES, write_case
 from faults.kills import report
-
-import heatsim
 from heatsim.simulation.run import run_scenario
 from heatsim.store.checkpoints import DamagedCheckpoint, read_checkpoint
 

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from faults.cases import CASES, write_case
 from faults.kills import report
-
 from heatsim.cli.main import main
 from heatsim.store.checkpoints import DamagedCheckpoint, read_checkpoint
 
