@@ -7,9 +7,11 @@ can read and write is bounded by the checks on paths, which hold without them.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 
+from heatsim.cli.signals import ENDING, SAVING
 from heatsim.errors import RequestError
 
 CPU_SECONDS_A_CORE = 3600  # s, for each core
@@ -51,10 +53,9 @@ def run_in_limited_child() -> int:
 
 
 def _status(child: subprocess.Popen[bytes]) -> int:
-    """The exit code of a child, which gets the signals of the terminal itself."""
-    while True:
-        try:
-            code = child.wait()
-        except KeyboardInterrupt:
-            continue
-        return 128 - code if code < 0 else code
+    """The exit code of a child, to which signals are passed on; that of Ctrl-C it has from the terminal itself."""
+    for number in (*ENDING, *SAVING):
+        passed_on = signal.SIG_IGN if number == signal.SIGINT else lambda number, frame: child.send_signal(number)
+        signal.signal(number, passed_on)
+    code = child.wait()
+    return 128 - code if code < 0 else code

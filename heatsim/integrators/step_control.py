@@ -17,6 +17,8 @@ from itertools import pairwise
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import numpy as np
+
 from heatsim.errors import NotConvergedError, NotFiniteError, ScenarioError
 
 if TYPE_CHECKING:
@@ -300,4 +302,17 @@ def input_error(error: ScenarioError) -> NotFiniteError:
 def require_finite(finite: bool, state: State) -> None:
     """Raise `NotFiniteError` if the state is not finite."""
     if not finite:
-        raise NotFiniteError.at(state.step, state.time)
+        raise NotFiniteError.at(state.step, state.time, _place_not_finite(state))
+
+
+def _place_not_finite(state: State) -> tuple[float, float, float] | None:
+    """The centre x, y, z of the first cell of a state that is not finite, m; None where the state itself is good."""
+    grid = state.problem.grid
+    for z, plane in enumerate(state.field.host()):
+        bad = np.argwhere(~np.isfinite(plane))
+        if bad.size:
+            y, x = bad[0]
+            centres = zip("xyz", (x, y, z), strict=True)
+            first, second, third = (float(grid.centres(axis)[index]) for axis, index in centres)
+            return first, second, third
+    return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Sequence
+from dataclasses import astuple
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,10 @@ def fingerprint(problem: Problem) -> str:
     input files gave."""
     digest = hashlib.sha256(_unchangeable(problem.scenario).encode())
     coefficients = problem.coefficients
-    for array in (coefficients.rates, coefficients.capacity, coefficients.class_ids):
+    tables = () if problem.tabulated is None else astuple(problem.tabulated.materials)
+    digest.update(repr([problem.reference, *(each for each in tables if isinstance(each, float))]).encode())
+    arrays = [each for each in tables if isinstance(each, np.ndarray)]
+    for array in (coefficients.rates, coefficients.capacity, coefficients.class_ids, *arrays):
         if array is not None:
             digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()

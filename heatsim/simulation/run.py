@@ -7,7 +7,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from math import prod
@@ -26,7 +26,8 @@ from heatsim.recorders import TABLES, make_recorders
 from heatsim.recorders.writer import Writer
 from heatsim.simulation import device_selection
 from heatsim.simulation.checkpointing import CHANGEABLE, Checkpointing, fingerprint
-from heatsim.simulation.memory_estimate import state_bytes
+from heatsim.simulation.free_resources import require_disk
+from heatsim.simulation.memory_estimate import disk_bytes, state_bytes
 from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import ProgressCallback, Timings, simulate
 from heatsim.store.atomic import write_atomically
@@ -122,6 +123,7 @@ def run_scenario(
     warnings = problem.warnings()
     on_warnings(warnings)
     path = Path(output) if output is not None else default_folder(scenario)
+    require_disk(path, disk_bytes(problem.scenario))
     with locked_folder(path):
         folder = RunFolder.create(path, force, TABLES)
         with _logged_to(folder.log, warnings):
@@ -153,7 +155,10 @@ def resume_run(
         _require_something_left(path, info, scenario, saved)
         problem, choice, taken = _prepare(scenario)
         if checkpoint is not None and checkpoint.fits != fingerprint(problem):
-            raise RunFolderError(f"{path}: its checkpoint does not fit its scenario or the input files of that")
+            why = "its checkpoint does not fit its scenario or the input files of that"
+            if problem.tabulated is not None and overrides:
+                why += "; where properties depend on temperature, another end may need tables of another range"
+            raise RunFolderError(f"{path}: {why}")
         warnings = [Issue(f"{damage}; the one before is taken") for damage in damages]
         if saved is None:
             warnings.append(Issue(f"{path}: has no checkpoint, so the run starts anew"))
@@ -249,7 +254,8 @@ def _run_in(
         log.error("%s", error or type(error).__name__)
         results = _results(state, timings, started) if state else {}
         told = str(error) or type(error).__name__
-        folder.write_info({"state": "stopped" if stopped else "failed", "error": told, **info, **results})
+        with suppress(OSError):  # a full disk, a folder that has vanished: the first error is the one to tell
+            folder.write_info({"state": "stopped" if stopped else "failed", "error": told, **info, **results})
         raise
     info = {"state": outcome, **info, **_results(state, timings, started), **_found(folder)}
     for warning in info["warnings"]:

@@ -46,7 +46,7 @@ def locked_folder(path: Path) -> Iterator[None]:
 
 
 def _may_be_used(path: Path) -> bool:
-    return path.is_dir() and ((path / "run.json").is_file() or not any(path.iterdir()))
+    return path.is_dir() and ((path / "run.json").is_file() or all(entry.name == LOCK for entry in path.iterdir()))
 
 
 def _take(descriptor: int, lock: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import heatsim
 from faults.cases import CASES, GPU_CASES, digest, write_case
+from heatsim.errors import RequestError, RunFolderError
 from heatsim.simulation.run import resume_run, run_scenario
 from heatsim.simulation.time_loop import Progress
 
@@ -50,3 +51,27 @@ def test_resumed_runs_on_a_gpu_have_the_bits_of_unbroken_ones(name: str, tmp_pat
     unbroken = run_scenario(heatsim.load(path), tmp_path / "unbroken")
     assert stopped_and_resumed(path, tmp_path / "resumed", 4) >= 2
     assert digest(tmp_path / "resumed") == digest(unbroken.path)
+
+
+def test_a_run_is_extended_by_another_end(tmp_path: Path) -> None:
+    text = CASES["euler"]
+    longer = write_case(tmp_path / "longer", text)
+    end = float(text.partition("end = ")[2].split()[0])
+    unbroken = run_scenario(heatsim.load(longer), tmp_path / "unbroken")
+    shorter = write_case(tmp_path / "shorter", text.replace(f"end = {end}", f"end = {end / 2}"))
+    run_scenario(heatsim.load(shorter), tmp_path / "extended")
+    with pytest.raises(RequestError, match="extends it"):
+        resume_run(tmp_path / "extended")
+    with pytest.raises(RequestError, match=r"may change time\.end"):
+        resume_run(tmp_path / "extended", ["initial.temperature=3"])
+    resume_run(tmp_path / "extended", [f"time.end={end}"])
+    assert digest(tmp_path / "extended") == digest(unbroken.path)
+
+
+def test_a_checkpoint_of_another_scenario_is_refused(tmp_path: Path) -> None:
+    path = write_case(tmp_path, CASES["rkl2 in equal steps"])
+    run_scenario(heatsim.load(path), tmp_path / "run", on_progress=stop_after(3))
+    scenario = tmp_path / "run" / "scenario.toml"
+    scenario.write_text(scenario.read_text().replace("heat_capacity = 500.0", "heat_capacity = 501.0"))
+    with pytest.raises(RunFolderError, match="does not fit its scenario"):
+        resume_run(tmp_path / "run")
