@@ -7,6 +7,7 @@ with a checkpoint.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from typing import Any
@@ -30,6 +31,8 @@ from heatsim.cli.verify import verify
 from heatsim.cli.warm import warm
 from heatsim.errors import HeatsimError
 
+BROKEN_PIPE = 141  # exit code, 128 + SIGPIPE
+
 
 class _Commands(click.Group):
     """Commands that tell errors in one message, without a traceback."""
@@ -45,6 +48,9 @@ class _Commands(click.Group):
         except MemoryError:
             print_error("not enough memory; make the grid smaller or use precision float32")
             sys.exit(1)
+        except BrokenPipeError:  # who read the output has enough; what the command did is done
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python would fail once more when it ends
+            sys.exit(BROKEN_PIPE)
         except OSError as error:
             print_error(f"{error.filename or 'the system'}: {error.strerror or error}")
             sys.exit(1)
