@@ -1,12 +1,13 @@
 # make run   set everything up and run the quick-start scenario to its pictures
 # make test  set everything up and run the checks and the tests
 # make quick run the most telling tests, in a minute and a half
+# make faults plant faults by the thousand and print the counts
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 SCENARIO ?= scenarios/quick_start.toml
 
-.PHONY: run test quick lint clean
+.PHONY: run test quick faults lint clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +40,10 @@ QUICK := tests/test_imports.py tests/test_pairwise.py tests/scenario tests/cli/t
 
 quick: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto --dist loadgroup -q -m "not slow and not gpu" -k "not float32 and not single_precision" $(QUICK)
+
+# Kills, signals, damaged and hostile files by the thousand; prints counts. About an hour.
+faults: $(VENV)/.installed-dev
+	cd tests && for suite in corruption signals kills hostile; do $(abspath $(BIN))/python -W ignore -m faults.$$suite || exit 1; done
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache

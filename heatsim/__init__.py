@@ -19,17 +19,19 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is used: `heatsim --hel
     from heatsim.simulation.time_loop import Progress
 
 __version__ = "0.1.0"
-__all__ = ["load", "open", "run"]
+__all__ = ["load", "open", "resume", "run"]
 
 
-def load(path: Path | str, overrides: Sequence[str] = ()) -> Scenario:
+def load(path: Path | str, overrides: Sequence[str] = (), *, trust: bool = False) -> Scenario:
     """Load a scenario file; `overrides` such as "time.end=10" come on top.
+
+    trust: whether it may name data files outside its own folder.
 
     Raises `heatsim.errors.ScenarioError` with everything that is wrong with it.
     """
     from heatsim import scenario
 
-    return scenario.load(path, overrides)
+    return scenario.load(path, overrides, trust=trust)
 
 
 def run(
@@ -37,16 +39,33 @@ def run(
     output: Path | str | None = None,
     *,
     force: bool = False,
-    on_progress: Callable[[Progress], bool] = lambda progress: True,
+    on_progress: Callable[[Progress], bool | str] = lambda progress: True,
 ) -> Run:
     """Run a scenario; the results go to the folder `output`, by default `outputs/<scenario>`.
 
-    `on_progress` is told of progress and may end the run early by returning False. Raises
+    `on_progress` is told of progress and may end the run early, with a checkpoint, by returning
+    False. Raises
     `heatsim.errors.HeatsimError`.
     """
     from heatsim.simulation import run as runs
 
     return runs.run_scenario(scenario, output, force=force, on_progress=on_progress)
+
+
+def resume(
+    run: Run | Path | str,
+    overrides: Sequence[str] = (),
+    *,
+    on_progress: Callable[[Progress], bool | str] = lambda progress: True,
+) -> Run:
+    """Go on with a run that was stopped or killed, from its last checkpoint; "time.end=20" in `overrides` extends it.
+
+    Raises `heatsim.errors.HeatsimError`.
+    """
+    from heatsim.simulation import run as runs
+
+    path = run.path if isinstance(run, runs.Run) else Path(run)
+    return runs.resume_run(path, overrides, on_progress=on_progress)
 
 
 def open(run: Run | Path | str) -> xarray.Dataset:

@@ -71,10 +71,11 @@ class NotFiniteError(HeatsimError):
     exit_code = 3
 
     @classmethod
-    def at(cls, step: int, time: float) -> NotFiniteError:
-        """After so many steps, at a time in s."""
+    def at(cls, step: int, time: float, place: tuple[float, float, float] | None = None) -> NotFiniteError:
+        """After so many steps, at a time in s; place: x, y, z of the first cell that is none, m."""
+        where = "" if place is None else ", x, y, z = {:.4g}, {:.4g}, {:.4g} m".format(*place)
         return cls(
-            f"the temperature is no longer finite at step {step}, t = {time:g} s; earlier results are kept. "
+            f"the temperature is no longer finite at step {step}, t = {time:g} s{where}; earlier results are kept. "
             "A source or boundary value may grow without bound"
         )
 

@@ -1,11 +1,13 @@
 """The command line. Results go to stdout, progress and messages to stderr.
 
 Exit codes: 0 done; 1 failed; 2 usage or invalid scenario; 3 not finite; 4 GPU demanded and missing; 5 verification out
-of tolerance; 130, 143 after a signal, with everything kept that was reached.
+of tolerance; 75 after --max-time; 128 and its number after a signal (130 SIGINT, 143 SIGTERM, 138 SIGUSR1, 129 SIGHUP),
+with a checkpoint.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from typing import Any
@@ -24,12 +26,15 @@ from heatsim.cli.options import print_error
 from heatsim.cli.pack import pack
 from heatsim.cli.plot import plot
 from heatsim.cli.preview import preview
+from heatsim.cli.resume import resume
 from heatsim.cli.run import run
 from heatsim.cli.schema import schema
 from heatsim.cli.validate import validate
 from heatsim.cli.verify import verify
 from heatsim.cli.warm import warm
 from heatsim.errors import HeatsimError
+
+BROKEN_PIPE = 141  # exit code, 128 + SIGPIPE
 
 
 class _Commands(click.Group):
@@ -46,6 +51,9 @@ class _Commands(click.Group):
         except MemoryError:
             print_error("not enough memory; make the grid smaller or use precision float32")
             sys.exit(1)
+        except BrokenPipeError:  # who read the output has enough; what the command did is done
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python would fail once more when it ends
+            sys.exit(BROKEN_PIPE)
         except OSError as error:
             print_error(f"{error.filename or 'the system'}: {error.strerror or error}")
             sys.exit(1)
@@ -57,7 +65,7 @@ def main() -> None:
     """Heat conduction in a box: a scenario file in, temperatures, pictures and ParaView-ready snapshots out."""
 
 
-_ABOUT_SCENARIOS = (run, validate, schema, init, preview, warm)
+_ABOUT_SCENARIOS = (run, resume, validate, schema, init, preview, warm)
 _ABOUT_RUNS = (info, plot, movie, pack, hotspots)
 for _command in (*_ABOUT_SCENARIOS, *_ABOUT_RUNS, doctor, verify, converge, bench):
     main.add_command(_command)

@@ -24,6 +24,10 @@ as_json_option = click.option("--json", "as_json", is_flag=True, help="Print the
 overrides_option = click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key, such as time.end=10."
 )
+trust_option = click.option("--trust", is_flag=True, help="Let FILE name data files outside its own folder.")
+max_time_option = click.option(
+    "--max-time", metavar="TIME", help="End with a checkpoint before this wall time, such as 8h; exit code 75."
+)
 
 
 Units = dict[str, float]

@@ -6,6 +6,7 @@ import ctypes
 import gc
 import json as jsonlib
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -13,12 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from heatsim.cli.options import as_json_option, overrides_option, print_warnings, scenario_file
-from heatsim.cli.signals import caught_signals
+from heatsim.cli.options import (
+    as_json_option,
+    max_time_option,
+    overrides_option,
+    print_warnings,
+    scenario_file,
+    trust_option,
+)
+from heatsim.cli.signals import Interrupted, caught_signals, seconds_of
 
 if TYPE_CHECKING:
     from heatsim.scenario import Scenario
-    from heatsim.simulation.time_loop import Progress
+    from heatsim.simulation.run import Run
+    from heatsim.simulation.time_loop import Progress, ProgressCallback, Request
 
 
 @click.command()
@@ -27,6 +36,9 @@ if TYPE_CHECKING:
 @overrides_option
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), help="Where to compute.")
 @click.option("--kernel", metavar="NAME", help="Stencil kernel, such as auto, cpu or basic.")
+@max_time_option
+@trust_option
+@click.option("--untrusted", is_flag=True, help="Run in a child process with limits, for files of strangers.")
 @click.option("--force", is_flag=True, help="Replace an earlier run in the folder.")
 @click.option("--dry-run", is_flag=True, help="Say what the run would take, and write nothing.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary.")
@@ -34,38 +46,59 @@ if TYPE_CHECKING:
 def run(file: Path, overrides: tuple[str, ...], quiet: bool, as_json: bool, **options: Any) -> None:
     """Run a scenario FILE to its results."""
     chosen = [f"compute.{name}={options[name]}" for name in ("device", "kernel") if options[name]]
+    if options["untrusted"]:
+        from heatsim.cli.untrusted import run_in_limited_child
+
+        sys.exit(run_in_limited_child())
     from heatsim.scenario import load
 
     release_large_arrays()
     # Compiling makes a million objects that live; collecting garbage at the usual rate took a tenth of its time.
     gc.set_threshold(50_000, 20, 50)
-    scenario = load(file, [*overrides, *chosen])
+    scenario = load(file, [*overrides, *chosen], trust=options["trust"])
     if options["dry_run"]:
         _print_estimate(scenario, as_json)
         return
-    from heatsim.cli import progress, summary
     from heatsim.simulation import run as runs
+
+    output, force = options["output"], options["force"]
+
+    def start(on_progress: ProgressCallback) -> Run:
+        return runs.run_scenario(scenario, output, force=force, on_progress=on_progress, on_warnings=print_warnings)
+
+    run_to_its_end(scenario, start, quiet=quiet, as_json=as_json, max_time=options["max_time"])
+
+
+def run_to_its_end(
+    scenario: Scenario, start: Callable[[ProgressCallback], Run], *, quiet: bool, as_json: bool, max_time: str | None
+) -> None:
+    """Show the progress and the results of a run that `start` begins or goes on with; ends the process with the code of
+    a signal that ended the run."""
+    from heatsim.cli import progress, summary
     from heatsim.simulation.precompile import prepare_process
 
+    seconds = None if max_time is None else seconds_of(max_time)
     if scenario.output.slices:
         Thread(target=_import_plots, daemon=True).start()
     prepare_process()
-    with progress.show_progress(scenario, quiet or as_json) as show, caught_signals() as caught:
+    with progress.show_progress(scenario, quiet or as_json) as show, caught_signals(seconds) as requests:
 
-        def on_progress(progress: Progress) -> bool:
+        def on_progress(progress: Progress) -> Request:
             show(progress)
-            return not caught
+            return requests.request(progress)
 
-        output, force = options["output"], options["force"]
-        result = runs.run_scenario(scenario, output, force=force, on_progress=on_progress, on_warnings=print_warnings)
+        try:
+            result = start(on_progress)
+        except Interrupted:
+            sys.exit(requests.exit_code)
     if as_json:
         click.echo(jsonlib.dumps({"folder": str(result.path), **result.info}, indent=2))
     elif not quiet:
         click.echo(summary.format_run(result.path, result.info))
     if quiet or as_json:
         print_warnings(result.info["warnings"])
-    if caught and not result.finished:
-        sys.exit(128 + caught[0])
+    if requests.exit_code and not result.finished:
+        sys.exit(requests.exit_code)
 
 
 def _print_estimate(scenario: Scenario, as_json: bool) -> None:

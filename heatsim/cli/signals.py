@@ -1,32 +1,101 @@
-"""Signals that end a run in good order."""
+"""Signals that end a run in good order, with a checkpoint, or ask for one."""
 
 from __future__ import annotations
 
 import os
+import re
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from heatsim.errors import RequestError
+
 if TYPE_CHECKING:
     from types import FrameType
 
+    from heatsim.simulation.time_loop import Progress, Request
+
+# Those that there are on this system; SIGUSR1 is what batch systems send ahead of the end.
+ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGUSR1", "SIGHUP") if hasattr(signal, name)]
+SAVING = [getattr(signal, name) for name in ("SIGUSR2",) if hasattr(signal, name)]
+OUT_OF_TIME = 75  # exit code of a run that --max-time ended: EX_TEMPFAIL of sysexits.h
+RESERVE = 0.02, 2.0, 60.0  # of the time allowed, for the last step and the checkpoint: a share, and s at least and most
+_UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class Interrupted(BaseException):
+    """A signal came before the first step; nothing is lost."""
+
+
+class StopRequests:
+    """What signals and the clock ask of a run.
+
+    ended_by: the number of the signal that ends the run, or None; out_of_time: whether the time allowed ends it.
+    """
+
+    def __init__(self, max_seconds: float | None = None) -> None:
+        self.ended_by: int | None = None
+        self.out_of_time = False
+        self.stepping = False  # set by the first progress: until then a signal may end the process where it is
+        self._save = False
+        self._deadline = None if max_seconds is None else time.perf_counter() + max_seconds - _reserve(max_seconds)
+
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """Take a signal. A second one that ends the run ends the process at once."""
+        if number in SAVING:
+            self._save = True
+            return
+        if self.ended_by is not None:
+            os._exit(128 + number)
+        self.ended_by = number
+        if not self.stepping:
+            raise Interrupted
+
+    def request(self, progress: Progress) -> Request:
+        """What to ask of the time loop now: see `time_loop.Request`."""
+        from heatsim.simulation.time_loop import CHECKPOINT
+
+        self.stepping = True
+        self.out_of_time = self._deadline is not None and time.perf_counter() > self._deadline
+        if self.ended_by is not None or self.out_of_time:
+            return False
+        save, self._save = self._save, False
+        return CHECKPOINT if save else True
+
+    @property
+    def exit_code(self) -> int:
+        """That of a run which did not reach its end because of this; 0 where nothing was asked."""
+        if self.ended_by is not None:
+            return 128 + self.ended_by
+        return OUT_OF_TIME if self.out_of_time else 0
+
 
 @contextmanager
-def caught_signals() -> Iterator[list[int]]:
-    """Collect SIGINT and SIGTERM instead of dying of them; a second one ends the process at once."""
-    caught: list[int] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        if caught:
-            os._exit(128 + number)
-        caught.append(number)
-
-    earlier: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number in earlier:
-        signal.signal(number, note)
+def caught_signals(max_seconds: float | None = None) -> Iterator[StopRequests]:
+    """Collect signals instead of dying of them."""
+    requests = StopRequests(max_seconds)
+    earlier: dict[int, Any] = {number: signal.getsignal(number) for number in (*ENDING, *SAVING)}
+    for number, handler in earlier.items():
+        if handler is not signal.SIG_IGN or number == signal.SIGINT:  # nohup ignores SIGHUP
+            signal.signal(number, requests.note)
     try:
-        yield caught
+        yield requests
     finally:
         for number, handler in earlier.items():
             signal.signal(number, handler)
+
+
+def seconds_of(text: str) -> float:
+    """A time such as "8h", "90 min", "1h30m" or "3600", in s. Raises `RequestError`."""
+    parts = re.findall(r"([0-9]*\.?[0-9]+)\s*([a-z]*)\s*", text.strip())
+    whole = re.fullmatch(r"(?:[0-9]*\.?[0-9]+\s*[a-z]*\s*)+", text.strip())
+    if not whole or any(unit not in _UNITS for _, unit in parts):
+        raise RequestError(f"--max-time: expected a time such as 8h, 90min or 3600 (s), found {text!r}")
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def _reserve(seconds: float) -> float:
+    share, least, most = RESERVE
+    return min(max(share * seconds, least), most)

@@ -107,7 +107,7 @@ def format_estimate(numbers: dict[str, Any]) -> str:
         ("step", f"at most {numbers['largest_step_seconds']:.6g} s"),
         ("steps", found if steps is None else f"{steps}, {numbers['cell_updates']:.3g} cell updates"),
         ("memory", f"about {numbers['memory_bytes'] / 1e6:.0f} MB"),
-        ("disk", f"about {numbers['disk_bytes'] / 1e6:.1f} MB of snapshots"),
+        ("disk", f"about {numbers['disk_bytes'] / 1e6:.1f} MB of snapshots and checkpoints"),
         ("time", "depends on the number of steps" if steps is None else f"about {numbers['seconds']:.3g} s"),
     ]
     shown = format_table([row for row in rows if not (steady and row[0] in ("stability limit", "step", "steps"))])

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import click
 
-from heatsim.cli.options import print_error, print_warnings
+from heatsim.cli.options import print_error, print_warnings, trust_option
 from heatsim.errors import HeatsimError
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--preview", is_flag=True, help="Draw what each is made of, as <scenario>_preview.png.")
-def validate(files: tuple[Path, ...], preview: bool) -> None:
+@trust_option
+def validate(files: tuple[Path, ...], preview: bool, trust: bool) -> None:
     """Check scenario FILES, with the data files that they name; all that is wrong is told."""
     from heatsim.cli.preview import draw
     from heatsim.problem import build_problem
@@ -23,7 +24,7 @@ def validate(files: tuple[Path, ...], preview: bool) -> None:
     codes = []
     for file in files:
         try:
-            scenario = load(file)
+            scenario = load(file, trust=trust)
             problem = build_problem(scenario)
             print_warnings(problem.warnings())
         except HeatsimError as error:

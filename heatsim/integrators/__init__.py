@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from heatsim.integrators.euler import EULER
 from heatsim.integrators.implicit import IMPLICIT
-from heatsim.integrators.integrator import SOLVER_KERNELS, Advance, Integrator
+from heatsim.integrators.integrator import SOLVER_KERNELS, Integrator, StepControl
 from heatsim.integrators.rkl2 import RKL2
 from heatsim.integrators.steady import STEADY
 
@@ -37,7 +37,7 @@ INTEGRATORS: dict[str, Integrator] = {"euler": EULER, "rkl2": RKL2, "implicit": 
 ON_CUDA = SOLVER_KERNELS["cuda"]
 
 
-def start_integrator(state: State) -> Advance:
+def start_integrator(state: State) -> StepControl:
     """Start the integrator that the scenario names; explicit Euler where it names none, which is resolved before a
     run."""
     return (state.problem.scenario.time.chosen or EULER).start(state)

@@ -24,6 +24,7 @@ from heatsim.integrators.islands import Islands, find_islands
 if TYPE_CHECKING:
     from heatsim_kernels.field import Field
 
+    from heatsim.integrators.integrator import SavedState
     from heatsim.problem import Problem
 
 SAME_STEP = 1e-9  # relative: less than the solver leaves
@@ -34,12 +35,14 @@ Values = Any  # (nz, ny, nx): an array of NumPy, or `CudaValues`
 @dataclass(frozen=True)
 class BalanceInputs:
     """Sources and ways out at a time. sources: of each cell, W, or 0.0 if there are none; power: their sum; a, b: (m,)
-    of the boundary faces, as in `Forcing`, then of the ambients; on the host."""
+    of the boundary faces, as in `Forcing`, then of the ambients; on the host;
+    time: s, any at which they are these."""
 
     sources: Values
     power: float
     a: np.ndarray
     b: np.ndarray
+    time: float
 
 
 def solver_kernels(device: str) -> MultigridKernels:
@@ -110,7 +113,7 @@ class Balance:
             self._sources = sources, self._kernels.total(sources) if heated else 0.0
         offsets = problem.ambient_offsets[: self._coefficients.ledger_size - 6]
         a, b = np.append(forcing.boundary_a[0], -np.ones_like(offsets)), np.append(forcing.boundary_b[0], offsets)
-        inputs = BalanceInputs(*self._sources, a, b)
+        inputs = BalanceInputs(*self._sources, a, b, time)
         if not (problem.boundary_faces.varies or problem.volume_sources.varies):
             self._still = inputs
         return inputs
@@ -169,6 +172,23 @@ class Balance:
         ties_of_one = self._problem.whole_capacity / self._time_step - ways_of_one
         x = found.x + (self._kernels.total(rhs) - ties) / ties_of_one
         return replace(found, x=x if self._solved is None else x * self._solved)
+
+    def state(self) -> SavedState:
+        """Which matrix is kept: its time step, s, and the a of its boundary faces; nothing before the first."""
+        return {} if self._solver is None else {"time_step": self._matrix_step, "a": self._a}
+
+    def restore(self, saved: SavedState, inputs: BalanceInputs) -> None:
+        """Prepare the matrix that was kept; inputs: any of the problem."""
+        if saved:
+            self.prepare(replace(inputs, a=saved["a"]), saved["time_step"])
+
+    def on_host(self, values: Values) -> np.ndarray:
+        """Values as an array of the host."""
+        return np.asarray(self._kernels.get(values))
+
+    def on_device(self, array: np.ndarray) -> Values:
+        """An array of the host as values."""
+        return self._kernels.put(array)
 
     def island_corrections(self, missing: Values) -> Values | None:
         """By how much the islands of the first matrix of `prepare` are off, K, for the heat that is missing in each

@@ -17,13 +17,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from math import inf, pi
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from heatsim.errors import ScenarioError
-from heatsim.integrators.integrator import Advance, EstimateInputs, Integrator, IntegratorEstimate
-from heatsim.integrators.step_control import CHECK_EVERY, count_equal_steps, count_steps, input_error, require_finite
+from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, SavedState, StepControl
+from heatsim.integrators.step_control import CHECK_EVERY, Interval, count_steps, input_error, require_finite
 
 if TYPE_CHECKING:
     from heatsim_kernels.stencil.coefficients import Forcing
@@ -45,6 +45,17 @@ PERIODS = 3.0  # of inputs that depend on time, in a run, which Euler has to fol
 ROUNDING_SHARE = 0.2
 
 
+class TangentsMade(NamedTuple):
+    """What tangents were made from: `steps` steps of `dt` s from number `first` on of an interval that started at
+    `start` s, and the stored values of the cells beside their faces, where the field is."""
+
+    start: float
+    dt: float
+    first: int
+    steps: int
+    cells: Any
+
+
 class StepForcing:
     """Gives the forcing of explicit steps, interval by interval.
 
@@ -57,6 +68,25 @@ class StepForcing:
         """tangent_steps: that the first tangents serve."""
         self._state, self._length, self._left = state, tangent_steps, 0
         self._forcing: Forcing | None = None
+        self._made: TangentsMade | None = None
+
+    def state(self) -> SavedState:
+        """How many steps tangents serve, and what the last ones were made from."""
+        made = None
+        if self._made is not None:
+            cells = self._made.cells
+            made = [*self._made[:-1], cells.host() if hasattr(cells, "host") else cells]
+        return {"length": self._length, "left": self._left, "made": made}
+
+    def restore(self, saved: SavedState) -> None:
+        """Go on from what `state` gave."""
+        self._length, self._left = saved["length"], saved["left"]
+        if saved["made"] is not None:
+            start, dt, first, steps, values = saved["made"]
+            cells = self._state.field.as_stored(values)
+            self._made = TangentsMade(start, dt, first, steps, cells)
+            times = self._times(start, dt, first, steps)
+            self._forcing = self._state.explicit_forcing(times, dt, lambda indices: cells)
 
     def begin_interval(self) -> None:
         """Renew the tangents with the next step."""
@@ -76,8 +106,14 @@ class StepForcing:
         return forcing, served
 
     def _renewed(self, start: float, dt: float, first: int) -> Forcing:
-        state, before = self._state, self._forcing
-        at_start = state.explicit_forcing(np.array([start + dt * first]), dt)
+        state, before, seen = self._state, self._forcing, dict[str, Any]()
+
+        def cells(indices: Any) -> Any:
+            if "cells" not in seen:
+                seen["cells"] = state.field.stored_cells(indices)
+            return seen["cells"]
+
+        at_start = state.explicit_forcing(np.array([start + dt * first]), dt, cells)
         if before is not None:
             error = state.tangents.error(before, at_start)
             if error > MAX_TANGENT_ERROR:
@@ -86,7 +122,8 @@ class StepForcing:
                 self._length = min(2 * self._length, MAX_TANGENT_STEPS)
         self._length = self._left = min(self._length, state.problem.batch)
         times = self._times(start, dt, first, self._length)
-        return at_start if len(times) == 1 else state.explicit_forcing(times, dt)
+        self._made = TangentsMade(start, dt, first, self._length, seen.get("cells"))
+        return at_start if len(times) == 1 else state.explicit_forcing(times, dt, cells)
 
     def _times(self, start: float, dt: float, first: int, count: int) -> np.ndarray:
         problem = self._state.problem
@@ -123,6 +160,7 @@ class ExplicitSteps:
         self._check_every = CHECK_EVERY[state.field.device]
         self._step_forcing = StepForcing(state)
         self._at_once = state.stepper.fused_steps
+        self._interval: Interval | None = None
         self._batch, self._unchecked = min(FIRST_BATCH[state.field.device], state.problem.batch), 0
 
     def advance(self, target: float) -> Iterator[None]:
@@ -130,16 +168,28 @@ class ExplicitSteps:
         state, start = self._state, self._state.time
         if target <= start:
             return
-        total = count_equal_steps(start, target, state.problem.largest_step)
+        if self._interval is None or self._interval.target != target:
+            self._step_forcing.begin_interval()
+        interval = Interval.begin(self._interval, start, target, state.problem.largest_step)
+        start, _, total, done = interval
         dt = (target - start) / total
-        done = 0
-        self._step_forcing.begin_interval()
         while done < total:
             count = min(self._batch, total - done)
             self._take(start, dt, done, count)
             done += count
+            self._interval = interval._replace(done=done) if done < total else None
+            if done == total:
+                state.time = target
             yield
-        state.time = target
+
+    def state(self) -> SavedState:
+        """The interval under way, and the tangents."""
+        return {"interval": self._interval and list(self._interval), "forcing": self._step_forcing.state()}
+
+    def restore(self, saved: SavedState) -> None:
+        """Go on from what `state` gave."""
+        self._interval = Interval.of(saved)
+        self._step_forcing.restore(saved["forcing"])
 
     def _take(self, start: float, dt: float, done: int, count: int) -> None:
         """Take a batch, and look now and then whether it is finite."""
@@ -229,8 +279,8 @@ def _refusal(problem: Problem, steps: int, tolerance: float) -> str:
     return "has too few steps to follow inputs that depend on time" if step > for_inputs else ""
 
 
-def _start(state: State) -> Advance:
-    return ExplicitSteps(state).advance
+def _start(state: State) -> StepControl:
+    return ExplicitSteps(state)
 
 
 def _warm_up(state: State) -> None:

@@ -26,10 +26,11 @@ from heatsim.errors import NotConvergedError
 from heatsim.integrators.euler import step_weight
 from heatsim.integrators.integrator import (
     SOLVER_KERNELS,
-    Advance,
     EstimateInputs,
     Integrator,
     IntegratorEstimate,
+    SavedState,
+    StepControl,
     solver_rows,
 )
 from heatsim.integrators.steady import seconds_of_solves
@@ -167,6 +168,18 @@ class Implicit:
         state.time, state.step = time, state.step + 1
         self._present = self._look(trial_step.inputs)
 
+    def state(self) -> SavedState:
+        """The slope that the next step is guessed from, when the inputs of the last one were, and the matrix."""
+        slope = None if self._slope is None else self._balance.on_host(self._slope)
+        return {"slope": slope, "inputs_time": self._present.inputs.time, "matrix": self._balance.state()}
+
+    def restore(self, saved: SavedState) -> None:
+        """Go on from what `state` gave."""
+        self._slope = None if saved["slope"] is None else self._balance.on_device(saved["slope"])
+        inputs = self._balance.inputs(saved["inputs_time"])
+        self._balance.restore(saved["matrix"], inputs)
+        self._present = self._look(inputs)
+
     def _look(self, inputs: BalanceInputs) -> Present:
         values = self._balance.values
         exchange = self._balance.exchange(values)
@@ -195,13 +208,13 @@ def combine_rates(weights: tuple[float, ...], stages: Sequence[HasRate], diagona
     return total
 
 
-def _start(state: State) -> Advance:
+def _start(state: State) -> StepControl:
     control = state.problem.scenario.time
     integrator = _make_stepper(state)
     if control.has_equal_steps:
-        return lambda target: equal_trial_steps(state, integrator, target)
+        return equal_trial_steps(state, integrator)
     order, largest_step = integrator.tableau.embedded_order, state.problem.largest_step
-    return ErrorControl(state, integrator, control.tolerance or DEFAULT_TOLERANCE, order, largest_step).advance
+    return ErrorControl(state, integrator, control.tolerance or DEFAULT_TOLERANCE, order, largest_step)
 
 
 def _make_stepper(state: State) -> Implicit | NonlinearImplicit:

@@ -8,17 +8,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
     from heatsim.simulation.state import State
 
-# Brings the state to a time exactly, and yields now and then on the way.
-Advance: TypeAlias = Callable[[float], Iterator[None]]
+SavedState: TypeAlias = dict[str, Any]  # numbers, texts, None, arrays on the host, lists and dictionaries of these
 Rows: TypeAlias = list[tuple[str, str]]  # of a table for people: name, value
 
 SOLVER_KERNELS = {"cpu": "multigrid", "cuda": "multigrid_cuda"}  # kernels of linear solvers, by device
+
+
+class StepControl(Protocol):
+    """Takes the steps of a run, and can be saved between any two of them."""
+
+    def advance(self, target: float) -> Iterator[None]:
+        """Bring the state to a time, s, exactly; yields now and then on the way, also at its end."""
+
+    def state(self) -> SavedState | None:
+        """All that later steps depend on beside the state of the run; None where that cannot be saved now."""
+
+    def restore(self, saved: SavedState) -> None:
+        """Go on from what `state` gave. The state of the run has been restored before."""
+
+
+class StepsBetweenEvents:
+    """A `StepControl` of a function that goes from event to event, and remembers nothing from one to the next."""
+
+    def __init__(self, advance: Callable[[float], Iterator[None]]) -> None:
+        self._advance, self._under_way = advance, False
+
+    def advance(self, target: float) -> Iterator[None]:
+        """Bring the state to a time."""
+        self._under_way = True
+        yield from self._advance(target)
+        self._under_way = False
+
+    def state(self) -> SavedState | None:
+        """Nothing at an event, None on the way."""
+        return None if self._under_way else {}
+
+    def restore(self, saved: SavedState) -> None:
+        """Nothing was saved."""
 
 
 class StepCost(NamedTuple):
@@ -81,7 +113,7 @@ class Integrator:
         kernel_count: kernels that a run compiles if none are on the disk, about.
 
     Functions:
-        start: gives the way of a state through time.
+        start: gives the step control of a state.
         warm_up: compiles what is not compiled yet, and leaves the state as it is.
         estimate: what a run would take, for `auto`; None if `auto` is not to take it.
         measure: seconds of a step on a state that is thrown away, or of a whole steady state; None if `estimate` knows.
@@ -90,7 +122,7 @@ class Integrator:
     """
 
     name: str
-    start: Callable[[State], Advance]
+    start: Callable[[State], StepControl]
     to_limit: bool = False
     bounded_by_stability: bool = False
     ends_at_kinks: bool = True

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from heatsim_kernels.field.window_source import window_heating_rate, window_sources_of
+from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.multigrid.solver import Solver
 
 from heatsim.errors import NotConvergedError
@@ -41,8 +42,8 @@ from heatsim.integrators.tableaus import TR_BDF2, Tableau
 
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
-    from heatsim_kernels.multigrid.operator import Operator
 
+    from heatsim.integrators.integrator import SavedState
     from heatsim.simulation.state import State
 
 MAX_ITERATIONS = 40  # Newton's, of a stage
@@ -131,6 +132,21 @@ class NonlinearImplicit:
         state.source_energy += trial_step.released
         state.time, state.step = time, state.step + 1
         self._present = self._look(self._inputs(time), trial_step.state)
+
+    def state(self) -> SavedState:
+        """The slope that the next step is guessed from, and what its solves are preconditioned for."""
+        operator = None if self._solver is None else self._solver.preconditioned_operator()
+        names = "gx", "gy", "gz", "s"
+        return {
+            "slope": self._slope,
+            "operator": None if operator is None else {name: getattr(operator, name) for name in names},
+        }
+
+    def restore(self, saved: SavedState) -> None:
+        """Go on from what `state` gave."""
+        self._slope, operator = saved["slope"], saved["operator"]
+        periodic = self._coefficients.periodic
+        self._solver = None if operator is None else Solver(Operator(**operator, periodic=periodic), self._kernels)
 
     def _inputs(self, time: float) -> NonlinearInputs:
         if self._still is not None:

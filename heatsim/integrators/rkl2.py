@@ -26,12 +26,12 @@ import numpy as np
 from heatsim_kernels.stencil.rk_stages import RkStage
 
 from heatsim.integrators.euler import rounding_loss, rounding_refusal
-from heatsim.integrators.integrator import Advance, EstimateInputs, Integrator, IntegratorEstimate, Rows
+from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, Rows, SavedState, StepControl
 from heatsim.integrators.step_control import (
     CHECK_EVERY,
+    EqualSteps,
     ErrorControl,
     TrialStep,
-    equal_steps,
     foresee_steps,
     require_finite,
     step_share,
@@ -247,6 +247,13 @@ class Rkl2:
             require_finite(state.field.was_finite(), state)
             self._checked = state.solver_statistics.stages
 
+    def state(self) -> SavedState:
+        """Nothing: a step depends on the field alone."""
+        return {}
+
+    def restore(self, saved: SavedState) -> None:
+        """Nothing was saved."""
+
     def _accept(self, released: float, time: float) -> None:
         state = self._state
         self._stepper.accept()
@@ -289,16 +296,16 @@ class Rkl2:
         return self._forcing
 
 
-def _start(state: State) -> Advance:
+def _start(state: State) -> StepControl:
     problem = state.problem
     control = problem.scenario.time
     tolerance = control.tolerance or DEFAULT_TOLERANCE
     super_steps = Rkl2(state, tolerance)
     if control.has_equal_steps:
-        return lambda target: equal_steps(state, target, super_steps.longest, super_steps.advance)
+        return EqualSteps(state, super_steps.longest, super_steps.advance, super_steps)
     accepted = [typical_step(problem, _share_of_age(problem, tolerance), problem.events().restarts)]
     accepted = accepted if problem.melts else []
-    return ErrorControl(state, super_steps, tolerance, ERROR_ORDER, super_steps.longest, *accepted).advance
+    return ErrorControl(state, super_steps, tolerance, ERROR_ORDER, super_steps.longest, *accepted)
 
 
 def _share_of_age(problem: Problem, tolerance: float) -> float:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heatsim.errors import NotConvergedError, NotFiniteError
-from heatsim.integrators.integrator import SOLVER_KERNELS, Advance, Integrator, solver_rows
+from heatsim.integrators.integrator import SOLVER_KERNELS, Integrator, StepControl, StepsBetweenEvents, solver_rows
 
 if TYPE_CHECKING:
     from heatsim.integrators.balance import Balance, BalanceInputs, Values
@@ -113,13 +113,13 @@ def _seconds_of_linearisations(state: State) -> float:
     return (time.perf_counter() - begun) * TYPICAL_ITERATIONS
 
 
-def _start(state: State) -> Advance:
+def _start(state: State) -> StepControl:
     tolerance = state.problem.scenario.time.tolerance or DEFAULT_TOLERANCE
     if state.problem.temperature_dependent:
         from heatsim.integrators import nonlinear_steady
 
-        return lambda target: nonlinear_steady.solve(state, tolerance)
-    return lambda target: solve(state, tolerance)
+        return StepsBetweenEvents(lambda target: nonlinear_steady.solve(state, tolerance))
+    return StepsBetweenEvents(lambda target: solve(state, tolerance))
 
 
 def _measure(state: State) -> float:

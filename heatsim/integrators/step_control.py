@@ -15,11 +15,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, isfinite
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
 
 from heatsim.errors import NotConvergedError, NotFiniteError, ScenarioError
 
 if TYPE_CHECKING:
+    from heatsim.integrators.integrator import SavedState
     from heatsim.problem import Problem
     from heatsim.simulation.state import State
 
@@ -63,6 +66,12 @@ class TrialStepper(Protocol):
     def accept_step(self, trial_step: Any, time: float) -> None:
         """Make the step computed the state of `time` s."""
 
+    def state(self) -> SavedState:
+        """All that later steps depend on beside the state of the run: see `StepControl`."""
+
+    def restore(self, saved: SavedState) -> None:
+        """Go on from what `state` gave."""
+
 
 def allowed_step_error(tolerance: float, order: int) -> float:
     """Estimated error that a step may have, as a share of the range of temperatures.
@@ -88,32 +97,75 @@ def count_steps(problem: Problem, largest_step: float | None = None) -> int:
     return sum(count_equal_steps(start, target, largest) for start, target in pairwise([0.0, *events]))
 
 
-def equal_steps(
-    state: State, target: float, largest_step: float, take_step: Callable[[float, float], None]
-) -> Iterator[None]:
-    """Bring a state to a time by equal steps, none larger than allowed, without error control.
+class Interval(NamedTuple):
+    """The way from one event to the next in `total` equal steps, of which `done` are taken; start, target in s."""
 
-    `take_step(dt, end)` takes one of `dt` s to the time `end`. Yields after each step.
+    start: float
+    target: float
+    total: int
+    done: int = 0
+
+    @classmethod
+    def begin(cls, saved: Interval | None, start: float, target: float, largest_step: float) -> Interval:
+        """The interval that was saved on the way to this target, or a new one from `start`."""
+        if saved is not None and saved.target == target:
+            return saved
+        return cls(start, target, count_equal_steps(start, target, largest_step))
+
+    @classmethod
+    def of(cls, saved: SavedState) -> Interval | None:
+        """That of a saved state, which has one if it was saved on the way."""
+        return None if saved["interval"] is None else cls(*saved["interval"])
+
+
+class EqualSteps:
+    """Steps of equal size from event to event, none larger than allowed, without error control.
+
+    `take_step(dt, end)` takes one of `dt` s to the time `end`.
     """
-    start = state.time
-    if target <= start:
-        return
-    total = count_equal_steps(start, target, largest_step)
-    for number in range(1, total + 1):
-        end = target if number == total else start + (target - start) * number / total
-        take_step((target - start) / total, end)
-        yield
+
+    def __init__(
+        self,
+        state: State,
+        largest_step: float,
+        take_step: Callable[[float, float], None],
+        method: TrialStepper,
+    ) -> None:
+        """method: whose state is saved with the steps."""
+        self._state, self._largest_step, self._take_step, self._method = state, largest_step, take_step, method
+        self._interval: Interval | None = None
+
+    def advance(self, target: float) -> Iterator[None]:
+        """Bring the state to a time; yields after each step."""
+        if target <= self._state.time:
+            return
+        interval = Interval.begin(self._interval, self._state.time, target, self._largest_step)
+        start, _, total, done = interval
+        for number in range(done + 1, total + 1):
+            end = target if number == total else start + (target - start) * number / total
+            self._take_step((target - start) / total, end)
+            self._interval = interval._replace(done=number) if number < total else None
+            yield
+
+    def state(self) -> SavedState:
+        """The interval under way, and the state of the method."""
+        return {"interval": self._interval and list(self._interval), "method": self._method.state()}
+
+    def restore(self, saved: SavedState) -> None:
+        """Go on from what `state` gave."""
+        self._interval = Interval.of(saved)
+        self._method.restore(saved["method"])
 
 
-def equal_trial_steps(state: State, integrator: TrialStepper, target: float) -> Iterator[None]:
-    """`equal_steps` no larger than asked for, of an integrator that computes a step before it takes it."""
+def equal_trial_steps(state: State, integrator: TrialStepper) -> EqualSteps:
+    """Equal steps no larger than asked for, of an integrator that computes a step before it takes it."""
 
     def take_step(dt: float, end: float) -> None:
         trial_step = _compute_trial_step(integrator, dt, None)
         require_finite(isfinite(trial_step.high - trial_step.low), state)
         integrator.accept_step(trial_step, end)
 
-    return equal_steps(state, target, state.problem.largest_step, take_step)
+    return EqualSteps(state, state.problem.largest_step, take_step, integrator)
 
 
 class ErrorControl:
@@ -160,6 +212,15 @@ class ErrorControl:
             if factor >= MIN_GROWTH:
                 self._size = min(max(self._size, dt * factor), self._longest)
             yield
+
+    def state(self) -> SavedState:
+        """The range of temperatures so far, the size of the next step, and the state of the method."""
+        return {"low": self._low, "high": self._high, "size": self._size, "method": self._integrator.state()}
+
+    def restore(self, saved: SavedState) -> None:
+        """Go on from what `state` gave."""
+        self._low, self._high, self._size = saved["low"], saved["high"], saved["size"]
+        self._integrator.restore(saved["method"])
 
     def _try(self, dt: float, least: float) -> tuple[TrialStep | None, float]:
         """An attempt, and by what factor the step should change.
@@ -241,4 +302,17 @@ def input_error(error: ScenarioError) -> NotFiniteError:
 def require_finite(finite: bool, state: State) -> None:
     """Raise `NotFiniteError` if the state is not finite."""
     if not finite:
-        raise NotFiniteError.at(state.step, state.time)
+        raise NotFiniteError.at(state.step, state.time, _place_not_finite(state))
+
+
+def _place_not_finite(state: State) -> tuple[float, float, float] | None:
+    """The centre x, y, z of the first cell of a state that is not finite, m; None where the state itself is good."""
+    grid = state.problem.grid
+    for z, plane in enumerate(state.field.host()):
+        bad = np.argwhere(~np.isfinite(plane))
+        if bad.size:
+            y, x = bad[0]
+            centres = zip("xyz", (x, y, z), strict=True)
+            first, second, third = (float(grid.centres(axis)[index]) for axis, index in centres)
+            return first, second, third
+    return None

@@ -18,7 +18,7 @@ from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables
 from heatsim.errors import ScenarioError
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.materials import CONDUCTIVITY, HEAT_CAPACITY, Material, PropertyTable
-from heatsim.scenario.value_types import ABSOLUTE_ZERO
+from heatsim.scenario.value_types import ABSOLUTE_ZERO, MAX_MAGNITUDE
 
 EXPRESSION_POINTS = 8193  # at which an expression is sampled
 FAILING = 0.01  # of the least value at temperatures that are sure to occur: an expression that falls below has failed
@@ -154,7 +154,7 @@ def _require_positive(
     scenario: Scenario, name: str, key: str, values: np.ndarray, knots: np.ndarray, known: Range
 ) -> None:
     here = (knots >= known[0]) & (knots <= known[1])
-    bad = here & ~(np.isfinite(values) & (values > 0))
+    bad = here & ~((values > 0) & (values <= MAX_MAGNITUDE))
     if bad.any():
         zero, unit = ABSOLUTE_ZERO[scenario.temperature_unit], scenario.temperature_unit
         low, high = (each + zero for each in known)

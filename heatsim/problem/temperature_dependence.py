@@ -47,6 +47,7 @@ MAX_TEMPERATURE_K = 4000.0  # or twice the highest temperature known
 SOURCE_MARGIN = 4.0  # on the rise by sources: capacities depend on temperature, and the power is sampled
 BOUNDS_SAMPLES = 65  # times at which faces are evaluated
 SOURCE_STRIDE = 4  # of these times, from one to the next at which sources are evaluated
+UNTABULATED_HINT = "heat capacities, or a solidus and a liquidus, may differ by too many powers of ten"
 HINT = "the surface may be as warm or cold as this: abs, max or min, as in max(T - 20, 0), keep it in bounds"
 
 
@@ -64,14 +65,20 @@ class TabulatedMaterials(NamedTuple):
 
 
 def tabulate_materials(scenario: Scenario, reference: float, bounds: TemperatureBounds) -> TabulatedMaterials:
-    """The materials about `reference`, in the scenario's unit. Raises `ScenarioError` as `material_properties` does."""
+    """The materials about `reference`, in the scenario's unit. Raises `ScenarioError` as `material_properties` does,
+    and for properties that need more segments than a table has, or have no finite enthalpy."""
     found = [material_properties(scenario, name, bounds) for name in scenario.materials]
     ambient = [kernel.EnthalpyMaterial.constant(1.0, 1.0)] if scenario.ambients else []
     low, high = bounds.possible
     segments = SEGMENTS_OF_ALL if high - low > WIDE else SEGMENTS
     segments = SEGMENTS_OF_STEADY if scenario.time.is_steady else segments
     middle = reference - ABSOLUTE_ZERO[scenario.temperature_unit]
-    tables = tabulate([each.material for each in found] + ambient, middle, bounds.possible, segments)
+    try:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            tables = tabulate([each.material for each in found] + ambient, middle, bounds.possible, segments)
+    except (ValueError, OverflowError) as error:
+        message = f"expected properties whose heat content can be tabulated: {error}"
+        raise ScenarioError([scenario.issue_at(("materials",), message, UNTABULATED_HINT)]) from None
     documented, reached = (
         [(first - middle, last - middle) for first, last in ranges]
         for ranges in ([each.documented for each in found], [bounds.reached])

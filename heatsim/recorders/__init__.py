@@ -28,6 +28,13 @@ class Recorder(Protocol):
     def record(self, state: State) -> None:
         """Keep what is wanted of the state, at one of `times`."""
 
+    def state(self) -> dict[str, int]:
+        """How much has been kept, as soon as the writer has written it."""
+
+    def restore(self, saved: dict[str, int]) -> None:
+        """Cut what was kept back to what there was at `state`; called before the first `record`, in a run folder that
+        goes on."""
+
     def close(self, finished: bool) -> None:
         """End the record; called once, and quick to return after a run that did not finish."""
 
@@ -40,6 +47,14 @@ class TableRecorder:
     def __init__(self, times: Iterable[float], table: CsvTable) -> None:
         """times: when a row is due, s, in any order."""
         self.times, self._table = tuple(sorted(set(times))), table
+
+    def state(self) -> dict[str, int]:
+        """How far the table is."""
+        return {"table_bytes": self._table.saved_size()}
+
+    def restore(self, saved: dict[str, int]) -> None:
+        """Cut the table back."""
+        self._table.cut_back(saved["table_bytes"])
 
     def close(self, finished: bool) -> None:
         """Close the table."""

@@ -29,7 +29,7 @@ class EnergyRecorder(TableRecorder):
         parts = ["stored", "sources", *FACES, *problem.scenario.ambients, "residual"]
         header = ["time [s]", *(f"{part} [{unit}]" for part in parts), "residual / moved [1]"]
         times = schedule.times(problem.scenario.time.last_time) if schedule else ()
-        super().__init__(times, CsvTable(folder.energy, header))
+        super().__init__(times, CsvTable(folder.energy, header, goes_on=folder.goes_on))
 
     def record(self, state: State) -> None:
         """Add a row."""

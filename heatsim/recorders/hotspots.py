@@ -34,6 +34,13 @@ class HotspotRecorder:
     def record(self, state: State) -> None:
         """Nothing is due before the end."""
 
+    def state(self) -> dict[str, int]:
+        """Nothing is found before the end."""
+        return {}
+
+    def restore(self, saved: dict[str, int]) -> None:
+        """Nothing was found yet."""
+
     def close(self, finished: bool) -> None:
         """Have the slices searched."""
         with self._writer.room() as submit:

@@ -39,7 +39,7 @@ class MeltPoolRecorder(TableRecorder):
         materials = problem.material_ids()
         self._solid = None if materials is None else materials < problem.materials.solids
         sizes = ["length [m]", "width [m]", "depth [m]", "volume [m3]", f"max [{scenario.temperature_unit}]"]
-        table = CsvTable(folder.path / "melt_pool.csv", ["time [s]", *sizes])
+        table = CsvTable(folder.path / "melt_pool.csv", ["time [s]", *sizes], goes_on=folder.goes_on)
         super().__init__(wanted.times(scenario.time.last_time), table)
 
     def record(self, state: State) -> None:

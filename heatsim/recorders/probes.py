@@ -27,7 +27,8 @@ class ProbeRecorder(TableRecorder):
         scenario = problem.scenario
         probes = scenario.output.probes
         unit = scenario.temperature_unit
-        table = CsvTable(folder.probes, ["time [s]", *(f"{probe.name} [{unit}]" for probe in probes)])
+        names = [f"{probe.name} [{unit}]" for probe in probes]
+        table = CsvTable(folder.probes, ["time [s]", *names], goes_on=folder.goes_on)
         super().__init__((time for probe in probes for time in probe.times(scenario.time.last_time)), table)
         stencils = [problem_probe_weights(problem, probe.at) for probe in probes]
         self._cells = np.array([cells for cells, _ in stencils])

@@ -25,7 +25,7 @@ class RegionRecorder(TableRecorder):
         unit = scenario.temperature_unit
         names = [f"{part.name} {what}" for part in self._regions for what in _columns(unit)]
         times = (time for each in wanted for time in each.times(scenario.time.last_time))
-        super().__init__(times, CsvTable(folder.regions, ["time [s]", *names]))
+        super().__init__(times, CsvTable(folder.regions, ["time [s]", *names], goes_on=folder.goes_on))
 
     def record(self, state: State) -> None:
         """Add a row."""

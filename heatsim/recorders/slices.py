@@ -61,6 +61,15 @@ class SliceRecorder:
             coordinates=grid.coordinates,
         )
 
+    def state(self) -> dict[str, int]:
+        """How many frames there are."""
+        return {"frames": self._count}
+
+    def restore(self, saved: dict[str, int]) -> None:
+        """Remove later frames."""
+        self._count = saved["frames"]
+        self._folder.cut_slice(self._wanted.name, self._count)
+
     def close(self, finished: bool) -> None:
         """Have the frames drawn, unless they are many and the run was cut short: `heatsim plot` draws them then."""
         if self._count and (finished or self._count <= MAX_FRAMES_OF_STOPPED_RUN):

@@ -39,7 +39,7 @@ class SnapshotRecorder:
         self.times = scenario.output.snapshots.times(scenario.time.last_time)
         self._problem, self._folder, self._writer, self._extra = problem, folder, writer, extra
         self.late = extra is _nothing
-        self._series = Series(folder)
+        self._series = Series(folder, read=not folder.goes_on)
         self._count = 0
         materials = problem.material_ids()
         if materials is not None:
@@ -70,6 +70,17 @@ class SnapshotRecorder:
             self._series.append(path)
 
         return write
+
+    def state(self) -> dict[str, int]:
+        """How many snapshots there are."""
+        return {"snapshots": self._count}
+
+    def restore(self, saved: dict[str, int]) -> None:
+        """Remove later snapshots."""
+        self._count = saved["snapshots"]
+        self._folder.cut_snapshots(self._count)
+        self._series = Series(self._folder)
+        self._series.write()
 
     def close(self, finished: bool) -> None:
         """Nothing is left to do: the writer finishes what it was given."""

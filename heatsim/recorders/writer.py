@@ -17,6 +17,7 @@ class Writer:
         self._tasks: SimpleQueue[tuple[Callable[[], object], int] | None] = SimpleQueue()
         self._room = threading.Semaphore(MAX_TASKS)
         self._error: BaseException | None = None
+        self._all_done, self._open_tasks = threading.Condition(), 0
         self._thread = threading.Thread(target=self._work, name="heatsim-writer", daemon=True)
         self._thread.start()
 
@@ -34,6 +35,8 @@ class Writer:
         def submit(task: Callable[[], object]) -> None:
             nonlocal submitted
             submitted = True
+            with self._all_done:
+                self._open_tasks += 1
             self._tasks.put((task, share))
 
         try:
@@ -42,6 +45,12 @@ class Writer:
         finally:
             if not submitted:
                 self._free(share)
+
+    def finish(self) -> None:
+        """Wait until all that was submitted is written; raises the error of what failed."""
+        with self._all_done:
+            self._all_done.wait_for(lambda: self._open_tasks == 0)
+        self._check()
 
     def close(self) -> None:
         """Finish all tasks; raises the error of one that failed."""
@@ -70,3 +79,6 @@ class Writer:
             finally:
                 del task, entry  # and with them the copy of the field
                 self._free(share)
+                with self._all_done:
+                    self._open_tasks -= 1
+                    self._all_done.notify_all()

@@ -18,24 +18,25 @@ from heatsim.scenario.unsupported import Unsupported, find_unsupported
 from heatsim.scenario.value_types import ValidationContext
 
 
-def load(path: Path | str, overrides: Sequence[str] = ()) -> Scenario:
+def load(path: Path | str, overrides: Sequence[str] = (), *, trust: bool = False) -> Scenario:
     """Read a scenario file.
 
     Args:
         path: a TOML file; relative file names in it are relative to its directory.
         overrides: "a.b.c=value" each, applied before validation; see `toml.document.apply_overrides`.
+        trust: whether it may name files outside its directory.
 
     Raises:
         ScenarioError: with everything that is wrong, in the order of the file (at most MAX_ERRORS).
     """
-    return loads(read_text(Path(path)), path, overrides)
+    return loads(read_text(Path(path)), path, overrides, trust=trust)
 
 
-def loads(text: str, path: Path | str | None = None, overrides: Sequence[str] = ()) -> Scenario:
+def loads(text: str, path: Path | str | None = None, overrides: Sequence[str] = (), *, trust: bool = True) -> Scenario:
     """Read a scenario from a text; `path` is where it came from, or "scenario" in messages. See `load`."""
     origin = None if path is None else Path(path)
     document = parse_document(text, origin, overrides)
-    context = ValidationContext.from_document(document.data, origin.parent if origin else Path())
+    context = ValidationContext.from_document(document.data, origin.parent if origin else Path(), trusted=trust)
     unsupported = find_unsupported(document.data)
     issues = [document.positions.issue_at(key, message) for key, message in unsupported]
     try:

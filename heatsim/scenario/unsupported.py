@@ -10,9 +10,7 @@ from heatsim.scenario.toml.positions import Key
 
 # key pattern -> what it waits for. "*" stands for any name or index. With "=" only that value is
 # refused, <table> being any table and <text> any string.
-NOT_YET = {
-    "output.checkpoint": "checkpoints",
-}
+NOT_YET: dict[str, str] = {}
 
 
 class Unsupported(NamedTuple):

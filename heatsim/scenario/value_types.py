@@ -34,21 +34,23 @@ class ValidationContext:
         materials: the names that a region may use, None = not known.
         sections: filled during validation with the top-level values that are valid, so that the checks across
             sections run on what there is.
+        trusted: whether files may lie outside the directory.
     """
 
     directory: Path = field(default_factory=Path)
     temperature_unit: str = "K"
     materials: frozenset[str] | None = None
     sections: dict[str, Any] = field(default_factory=dict)
+    trusted: bool = True
 
     @classmethod
-    def from_document(cls, document: dict[str, Any], directory: Path) -> ValidationContext:
+    def from_document(cls, document: dict[str, Any], directory: Path, *, trusted: bool = True) -> ValidationContext:
         """Read off a document, which need not be valid, what the validators need."""
         unit = document.get("temperature_unit")
         tables = (document.get("materials"), document.get("ambients"))
         names = frozenset(name for table in tables if isinstance(table, dict) for name in table)
         known = isinstance(unit, str) and unit in ABSOLUTE_ZERO
-        return cls(directory, str(unit) if known else "K", names or None)
+        return cls(directory, str(unit) if known else "K", names or None, trusted=trusted)
 
     @property
     def absolute_zero(self) -> float:
@@ -292,9 +294,23 @@ def file_name(expected: str) -> ValueType:
     def check(value: Any, context: ValidationContext) -> Any:
         if not isinstance(value, (str, Path)) or not str(value) or "\0" in str(value):
             raise validation_error(f"expected {expected}, found {found(value)}")
-        return Path(context.directory, value).absolute()
+        path = Path(context.directory, value).absolute()
+        if not (context.trusted or _is_within(path, context.directory)):
+            raise validation_error(
+                f"expected a file within the folder of the scenario, found {found(str(value))}",
+                "--trust allows it: only for a scenario from someone that you trust",
+            )
+        return path
 
     return ValueType(check, {"type": "string", "format": "path"})
+
+
+def _is_within(path: Path, directory: Path) -> bool:
+    """Whether a file lies in a directory, wherever links on the way lead."""
+    try:
+        return path.resolve().is_relative_to(directory.resolve())
+    except (OSError, RuntimeError):  # a loop of links, or a name that is too long
+        return False
 
 
 def _known_material(value: Any, context: ValidationContext) -> str:

@@ -9,6 +9,7 @@ from math import prod
 
 from heatsim.errors import HeatsimError, Issue, NoGpuError, ScenarioError
 from heatsim.scenario import Scenario, find_material_dependence
+from heatsim.simulation.free_resources import free_memory
 
 MAX_GPU_CELLS = 2**32 - 1  # cells; the CUDA kernels count them in 32 bits
 MIN_GPU_CELLS = 2**17  # cells; a step of fewer takes the CPU no longer than a launch takes the GPU
@@ -49,9 +50,9 @@ def require_memory(choice: DeviceChoice, needed: int) -> None:
     if choice.device == "cuda":
         from heatsim_kernels.runtime.cuda import api
 
-        free, what = api.memory()[0], "free on the GPU"
+        free, what = float(api.memory()[0]), "free on the GPU"
     else:
-        free, what = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), "of memory in this machine"
+        free, what = free_memory()
     if needed > free:
         raise HeatsimError(
             f"the run needs {needed / 1e9:.1f} GB, and there are {free / 1e9:.1f} GB {what}: take fewer cells"

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from heatsim.integrators import make_field
 from heatsim.integrators.step_control import count_steps
-from heatsim.simulation.memory_estimate import derived_bytes, run_bytes
+from heatsim.simulation.memory_estimate import disk_bytes, run_bytes
 from heatsim.simulation.state import State
 
 if TYPE_CHECKING:
     from heatsim.integrators.auto import Recommendation
     from heatsim.problem import Problem
-
-COMPRESSION = 0.6  # of a snapshot, typical
 
 
 def estimate_run(problem: Problem, device: str, kernel: str, advice: Recommendation | None) -> dict[str, Any]:
@@ -31,9 +29,7 @@ def estimate_run(problem: Problem, device: str, kernel: str, advice: Recommendat
         steps: int | None = 1
     else:
         steps = None if adaptive else count_steps(problem, chosen.largest_step(problem) if chosen else None)
-    snapshots = len(scenario.output.snapshots.times(control.last_time))
     seconds = _seconds_a_step(problem, kernel, advice)
-    snapshot = cells * problem.dtype.itemsize + derived_bytes(scenario)
     return {
         "device": device,
         "kernel": kernel,
@@ -44,7 +40,7 @@ def estimate_run(problem: Problem, device: str, kernel: str, advice: Recommendat
         "steps": steps,
         "cell_updates": None if steps is None else steps * cells,
         "memory_bytes": run_bytes(problem),
-        "disk_bytes": snapshots * snapshot * COMPRESSION,
+        "disk_bytes": disk_bytes(scenario),
         "seconds_a_step": seconds,
         "seconds": None if steps is None else steps * seconds,
         "advice": None if advice is None else asdict(advice),

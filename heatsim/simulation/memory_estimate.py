@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from heatsim.scenario import Scenario
 
 BASE_BYTES = 250e6  # bytes of Python, NumPy, Numba and compiled kernels
+COMPRESSION = 0.6  # of a snapshot, typical
+SOLVER_CHECKPOINT_BYTES_A_CELL = 16  # the state and its slope; with what depends on temperature, 16 more
 VECTOR_BYTES_A_CELL = 48  # bytes a cell of heat flux and gradient while they are found, in float64
 MATERIAL_BYTES_A_CELL = 57  # bytes a cell more, at most, where conductivity differs from cell to cell
 
@@ -52,6 +54,25 @@ def run_bytes(problem: Problem) -> float:
     else:
         beside = cells * itemsize * (2 + problem.volume_sources.holds_field)  # a snapshot and its image; a source
     return BASE_BYTES + state_bytes(problem.scenario, problem) + beside + _deriving_bytes(problem)
+
+
+def disk_bytes(scenario: Scenario) -> float:
+    """Bytes of the snapshots of a run on the disk, typically, and of its two checkpoints."""
+    cells, itemsize = prod(scenario.grid.cells), np.dtype(scenario.compute.precision).itemsize
+    snapshots = len(scenario.output.snapshots.times(scenario.time.last_time))
+    written = snapshots * (cells * itemsize + derived_bytes(scenario)) * COMPRESSION
+    return written + 2 * checkpoint_bytes(scenario)
+
+
+def checkpoint_bytes(scenario: Scenario) -> int:
+    """Bytes of a checkpoint: of the state, of statistics over time, and of what an integrator remembers."""
+    chosen, itemsize = scenario.time.chosen or EULER, np.dtype(scenario.compute.precision).itemsize
+    if chosen.to_limit:
+        return 0
+    peak, times, coolings = (name in scenario.output.fields for name in HISTORY_FIELDS)
+    a_cell = SOLVER_CHECKPOINT_BYTES_A_CELL if chosen.solves else itemsize
+    statistics = bytes_a_cell(peak, times, coolings, 8 if chosen.solves else itemsize)
+    return prod(scenario.grid.cells) * (a_cell + statistics)
 
 
 def derived_bytes(scenario: Scenario) -> int:

@@ -6,17 +6,18 @@ import logging
 import platform
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from heatsim import __version__
-from heatsim.errors import HeatsimError, Issue, RunFolderError
+from heatsim.errors import HeatsimError, Issue, RequestError, RunFolderError
 from heatsim.integrators import INTEGRATORS, auto, make_field
 from heatsim.integrators.euler import with_explicit_steps
 from heatsim.integrators.integrator import StepCost
@@ -25,10 +26,15 @@ from heatsim.problem import Problem, build_problem
 from heatsim.recorders import TABLES, make_recorders
 from heatsim.recorders.writer import Writer
 from heatsim.simulation import device_selection
-from heatsim.simulation.memory_estimate import state_bytes
+from heatsim.simulation.checkpointing import CHANGEABLE, Checkpointing, fingerprint
+from heatsim.simulation.free_resources import require_disk
+from heatsim.simulation.memory_estimate import disk_bytes, state_bytes
 from heatsim.simulation.state import State
-from heatsim.simulation.time_loop import Progress, Timings, simulate
+from heatsim.simulation.time_loop import ProgressCallback, Timings, simulate
+from heatsim.store.atomic import write_atomically
+from heatsim.store.checkpoints import newest_checkpoint
 from heatsim.store.folder import RunFolder
+from heatsim.store.run_lock import locked_folder
 from heatsim.store.tables import read_hotspots, read_last_row
 
 if TYPE_CHECKING:
@@ -37,7 +43,7 @@ if TYPE_CHECKING:
     from heatsim.scenario import Scenario
 
 TEMPORAL_CLASS_BYTES = 2  # bytes a cell that `temporal` keeps of the materials and sources around it, at most
-ProgressCallback = Callable[[Progress], bool]
+Prepared = tuple[Problem, device_selection.DeviceChoice, auto.Recommendation | None]
 WarningCallback = Callable[[Sequence[Issue]], None]
 log = logging.getLogger("heatsim")
 
@@ -107,12 +113,65 @@ def run_scenario(
 ) -> Run:
     """Run a scenario and keep its results in the folder `output` (default: `outputs/<scenario>`).
 
-    `on_progress` is told of progress about ten times a second and may end the run early by returning False;
+    `on_progress` is told of progress about ten times a second and may end the run early, with a checkpoint, by
+    returning False, or ask for one: see `time_loop.Request`.
     `on_warnings` is told, before the run, probable mistakes in the scenario. Raises `HeatsimError` in its kinds:
-    invalid scenario, folder that exists (unless `force`), no GPU, not finite. Nothing is written before the scenario
-    has been found valid as a whole; what was written stays if the run fails later.
+    invalid scenario, folder that exists (unless `force`) or that another process writes in, no GPU, not finite. Nothing
+    is written before the scenario has been found valid as a whole; what was written stays if the run fails later.
     """
     started = time.perf_counter()
+    problem, choice, taken = _prepare(scenario)
+    warnings = problem.warnings()
+    on_warnings(warnings)
+    path = Path(output) if output is not None else default_folder(scenario)
+    require_disk(path, disk_bytes(problem.scenario))
+    with locked_folder(path):
+        folder = RunFolder.create(path, force, TABLES)
+        with _logged_to(folder.log, warnings):
+            write_atomically(folder.scenario, problem.scenario.to_toml().encode())
+            return _run_in(folder, problem, choice, taken, _Callbacks(on_progress, started))
+
+
+def resume_run(
+    path: Path,
+    overrides: Sequence[str] = (),
+    *,
+    on_progress: ProgressCallback = lambda progress: True,
+    on_warnings: WarningCallback = lambda warnings: None,
+) -> Run:
+    """Go on with the run in a folder from its last whole checkpoint, to the same bits as if it had not been stopped.
+
+    Results later than that are removed and come again. A run that was stopped before its first checkpoint, and one to a
+    steady state, starts anew. overrides: "time.end=20" extends the run; other keys: `CHANGEABLE`. Raises `HeatsimError`
+    in its kinds, as where the checkpoint does not fit the scenario, or the run has reached its end.
+    """
+    started = time.perf_counter()
+    RunFolder.open(path)
+    with locked_folder(path):
+        folder = RunFolder(path, goes_on=True)
+        info = folder.read_info()
+        scenario = load_changed(path, overrides)
+        checkpoint, damages = newest_checkpoint(folder)
+        saved = None if checkpoint is None else checkpoint.state
+        _require_something_left(path, info, scenario, saved)
+        problem, choice, taken = _prepare(scenario)
+        if checkpoint is not None and checkpoint.fits != fingerprint(problem):
+            why = "its checkpoint does not fit its scenario or the input files of that"
+            if problem.tabulated is not None and overrides:
+                why += "; where properties depend on temperature, another end may need tables of another range"
+            raise RunFolderError(f"{path}: {why}")
+        warnings = [Issue(f"{damage}; the one before is taken") for damage in damages]
+        if saved is None:
+            warnings.append(Issue(f"{path}: has no checkpoint, so the run starts anew"))
+            folder = RunFolder.create(path, force=True, tables=TABLES)
+        on_warnings(warnings)
+        with _logged_to(folder.log, warnings, anew=saved is None):
+            write_atomically(folder.scenario, problem.scenario.to_toml().encode())
+            return _run_in(folder, problem, choice, taken, _Callbacks(on_progress, started), saved)
+
+
+def _prepare(scenario: Scenario) -> Prepared:
+    """The problem of a scenario with its integrator and device, for which there is memory."""
     choice = device_selection.choose_device(scenario)
     classes = (
         TEMPORAL_CLASS_BYTES if choice.kernel == "temporal" and (len(scenario.materials) > 1 or scenario.sources) else 0
@@ -121,20 +180,34 @@ def run_scenario(
     device_selection.require_memory_for(scenario, choice, state_bytes(scenario) + fused)
     problem = build_problem(scenario)
     device_selection.require_memory_for(scenario, choice, state_bytes(scenario, problem) + fused)
-    problem, choice, taken = resolve_auto(problem, choice)
-    scenario = problem.scenario
-    warnings = problem.warnings()
-    on_warnings(warnings)
-    folder = RunFolder.create(Path(output) if output is not None else default_folder(scenario), force, TABLES)
-    handler = _log_to(folder.log)
-    try:
-        folder.scenario.write_text(scenario.to_toml(), encoding="utf-8")
-        for warning in warnings:
-            log.warning("%s", warning)
-        return _run_in(folder, problem, choice, taken, on_progress, started)
-    finally:
-        log.removeHandler(handler)
-        handler.close()
+    return resolve_auto(problem, choice)
+
+
+def load_changed(path: Path, overrides: Sequence[str]) -> Scenario:
+    """The scenario of a run folder with the overrides that a run may have on its way. Raises `HeatsimError`."""
+    from heatsim.scenario import load
+
+    folder = RunFolder.open(path)
+    for override in overrides:
+        key = override.partition("=")[0].strip()
+        if not any(key == each or key.startswith(f"{each}.") for each in CHANGEABLE):
+            raise RequestError(f"--set {key}: a run that goes on may change {', '.join(CHANGEABLE)} only")
+    return load(folder.scenario, overrides, trust=True)  # as the run was, of which these are the files
+
+
+def _require_something_left(
+    path: Path, info: Mapping[str, Any], scenario: Scenario, saved: Mapping[str, Any] | None
+) -> None:
+    """Raise `RequestError` for a run that has reached its end, or is beyond the one that it is given."""
+    reached = None if saved is None else saved["run"]["time"]
+    if reached is None and info.get("state") == "finished":
+        raise RequestError(f"{path}: has reached its end")
+    done = info.get("state") == "finished"  # one that was killed at its end has yet to be closed
+    if reached is not None and (reached > scenario.time.last_time or (done and reached == scenario.time.last_time)):
+        raise RequestError(
+            f"{path}: is at t = {reached:g} s, and its end is {scenario.time.last_time:g} s; "
+            "--set time.end=... extends it"
+        )
 
 
 def open_series(path: Path) -> xarray.Dataset:
@@ -147,15 +220,23 @@ def open_series(path: Path) -> xarray.Dataset:
     return xarray.open_dataset(folder.series, engine="h5netcdf")
 
 
+class _Callbacks(NamedTuple):
+    """What is told of progress, and when the command began."""
+
+    on_progress: ProgressCallback
+    started: float
+
+
 def _run_in(
     folder: RunFolder,
     problem: Problem,
     choice: device_selection.DeviceChoice,
     taken: auto.Recommendation | None,
-    on_progress: ProgressCallback,
-    started: float,
+    callbacks: _Callbacks,
+    saved: dict[str, Any] | None = None,
 ) -> Run:
-    info = _describe(problem, choice, taken)
+    """saved: the state to go on from."""
+    info, started = _describe(problem, choice, taken), callbacks.started
     log.info(
         "%s: %s cells on %s (kernel %s)", problem.scenario.title, problem.grid.cells, choice.device_name, choice.kernel
     )
@@ -165,11 +246,17 @@ def _run_in(
     try:
         state = State(problem, make_field(problem, choice.kernel))
         _warm_up(state)
-        outcome = _compute(folder, problem, state, on_progress, timings)
+        if saved is not None:
+            state.restore(saved["run"])
+            log.info("goes on from t = %g s, step %d", state.time, state.step)
+        outcome = _compute(folder, state, callbacks.on_progress, timings, saved)
     except BaseException as error:
-        log.error("%s", error)
+        stopped = not isinstance(error, Exception)  # by a signal before the first step
+        log.error("%s", error or type(error).__name__)
         results = _results(state, timings, started) if state else {}
-        folder.write_info({"state": "failed", "error": str(error) or type(error).__name__, **info, **results})
+        told = str(error) or type(error).__name__
+        with suppress(OSError):  # a full disk, a folder that has vanished: the first error is the one to tell
+            folder.write_info({"state": "stopped" if stopped else "failed", "error": told, **info, **results})
         raise
     info = {"state": outcome, **info, **_results(state, timings, started), **_found(folder)}
     for warning in info["warnings"]:
@@ -190,14 +277,21 @@ def _warm_up(state: State) -> None:
     state.field.is_finite()
 
 
-def _compute(folder: RunFolder, problem: Problem, state: State, on_progress: ProgressCallback, timings: Timings) -> str:
+def _compute(
+    folder: RunFolder,
+    state: State,
+    on_progress: ProgressCallback,
+    timings: Timings,
+    saved: dict[str, Any] | None = None,
+) -> str:
     """The time loop with its recorders; returns "finished" or "stopped". Results are complete when it returns."""
-    writer = Writer()
+    writer, problem = Writer(), state.problem
     try:
         recorders = make_recorders(problem, folder, writer)
+        checkpointing = Checkpointing(folder, problem, writer, saved)
         finished = False
         try:
-            finished = simulate(state, recorders, timings, on_progress)
+            finished = simulate(state, recorders, timings, on_progress, checkpointing)
         finally:
             for recorder in recorders:
                 recorder.close(finished)
@@ -283,11 +377,19 @@ def list_versions() -> dict[str, str]:
     return found
 
 
-def _log_to(path: Path) -> logging.Handler:
-    handler = logging.FileHandler(path, mode="w", encoding="utf-8")
+@contextmanager
+def _logged_to(path: Path, warnings: Sequence[Issue], *, anew: bool = True) -> Iterator[None]:
+    """Keep the log of a run in a file, the warnings first."""
+    handler = logging.FileHandler(path, mode="w" if anew else "a", encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log.setLevel(logging.INFO)
     log.propagate = False
     log.addHandler(handler)
     log.info("command: %s", " ".join(sys.argv))
-    return handler
+    for warning in warnings:
+        log.warning("%s", warning)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        handler.close()

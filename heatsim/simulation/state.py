@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from heatsim_kernels.stencil.coefficients import Forcing
 
     from heatsim.integrators import RunField
+    from heatsim.integrators.integrator import SavedState
     from heatsim.problem import Problem
 
 
@@ -70,6 +71,33 @@ class State:
             yield plane
         self.extent_at_start = low, high
 
+    def state(self) -> SavedState:
+        """All that the future of a run depends on but what its step control and recorders know."""
+        stepper = self._run_field.stepper
+        return {
+            "time": self.time,
+            "step": self.step,
+            "source_energy": self.source_energy,
+            "entered": self.entered,
+            "solver_statistics": asdict(self.solver_statistics),
+            "extent_at_start": list(self.extent_at_start),
+            "initial_heat": [self._initial, self._initial_contrast, *self.region_heat_at_start],
+            "field": self.field.saved(),
+            "ledger": None if stepper is None else stepper.ledger_state(),
+        }
+
+    def restore(self, saved: SavedState) -> None:
+        """Go on from what `state` gave, of the same problem."""
+        self.time, self.step, self.source_energy = saved["time"], saved["step"], saved["source_energy"]
+        self.entered[:] = saved["entered"]
+        self.solver_statistics = SolverStatistics(**saved["solver_statistics"])
+        low, high = saved["extent_at_start"]
+        self.extent_at_start = low, high
+        self._initial, self._initial_contrast, *self.region_heat_at_start = saved["initial_heat"]
+        self.field.restore(saved["field"])
+        if self._run_field.stepper is not None:
+            self._run_field.stepper.restore_ledger(saved["ledger"])
+
     def temperature(self) -> np.ndarray:
         """The whole field, (nz, ny, nx), a fresh copy in the run's precision."""
         return self._absolute(self.field.host())
@@ -120,16 +148,18 @@ class State:
         stepper = self._run_field.stepper
         return self.entered.copy() if stepper is None else stepper.heat_entered()
 
-    def explicit_forcing(self, times: np.ndarray, dt: float = 0.0) -> Forcing:
+    def explicit_forcing(
+        self, times: np.ndarray, dt: float = 0.0, cells: Callable[[Any], Any] | None = None
+    ) -> Forcing:
         """The forcing of explicit steps, or of stages, at `times` (k,) in s: see `Problem.linear_forcing`.
 
-        In a nonlinear problem tangents to the flux of boundary faces, at the field as it is, stand for them: see
-        `heatsim_kernels.enthalpy.surface_tangents`.
+        In a nonlinear problem tangents to the flux of boundary faces stand for them, at the field as it is or at what
+        `cells` gives in place of `Field.stored_cells`: see `heatsim_kernels.enthalpy.surface_tangents`.
         """
         problem = self.problem
         if problem.explicit_form is None:
             return problem.linear_forcing(times, dt)
-        return problem.tangent_forcing(times, dt, self.tangents, self.field.stored_cells)
+        return problem.tangent_forcing(times, dt, self.tangents, cells or self.field.stored_cells)
 
     @property
     def tangents(self) -> SurfaceTangents:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf, nan
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -16,6 +18,10 @@ from heatsim.problem import Problem
 from heatsim.recorders import Recorder
 from heatsim.recorders.probes import problem_probe_weights
 from heatsim.simulation.state import State
+
+if TYPE_CHECKING:
+    from heatsim.integrators.integrator import StepControl
+    from heatsim.simulation.checkpointing import Checkpointing
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,12 @@ class Progress:
     look: Callable[[], LiveValues] = _unknown
 
 
+# What a callback asks for: True, go on; False, save the run and stop; CHECKPOINT, save it and go on.
+Request: TypeAlias = bool | str
+CHECKPOINT, END = "checkpoint", "end"
+ProgressCallback: TypeAlias = Callable[[Progress], Request]
+
+
 @dataclass
 class Timings:
     """Wall seconds in the time loop, and of these in recorders."""
@@ -57,29 +69,41 @@ def simulate(
     state: State,
     recorders: Sequence[Recorder],
     timings: Timings,
-    on_progress: Callable[[Progress], bool] = lambda progress: True,
+    on_progress: ProgressCallback = lambda progress: True,
+    checkpointing: Checkpointing | None = None,
 ) -> bool:
     """Run from state.time to the end of the scenario, or to the steady state; returns whether it was reached.
 
-    `on_progress` is told of progress about ten times a second and may end the run early by returning False; `timings`
-    is filled in. Raises `NotFiniteError` before anything not finite is recorded, `NotConvergedError` after the last
-    good state was recorded.
+    `on_progress` is told of progress about ten times a second, see `ProgressCallback`; `timings` is filled in.
+    checkpointing: writes checkpoints, and has the run go on from one. Raises `NotFiniteError` before anything not
+    finite is recorded, `NotConvergedError` after the last good state was recorded.
     """
     control, cells = state.problem.scenario.time, state.problem.grid.cells
     end = control.last_time
-    begun, look = time.perf_counter(), make_look(state)
+    begun = time.perf_counter()
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by `require_finite`
-            advance = start_integrator(state)
-            for event, due in _agenda(state.problem, recorders, end):
-                for _ in advance(event):
-                    sweeps = state.solver_statistics.stages or state.step
-                    if not on_progress(Progress(state.time, end, state.step, cells, sweeps, look)):
+            steps = start_integrator(state)
+            agenda = _agenda(state.problem, recorders, end)
+            if checkpointing is not None and checkpointing.saved is not None:
+                checkpointing.restore(steps, recorders)
+                agenda = [(event, due) for event, due in agenda if event > state.time]
+            save = _saver(checkpointing, state, steps, recorders)
+            progress = partial(_progress, state, end, cells, make_look(state))
+            go_on = on_progress(progress())
+            if not go_on:
+                return False
+            for event, due in agenda:
+                for _ in steps.advance(event):
+                    go_on = on_progress(progress())
+                    if state.time < event and not save(go_on):
                         return False
                 # Where nobody wants values now, a GPU is not waited for, which would leave it idle.
                 if event == end or state.field.device == "cpu" or not all(recorder.late for recorder in due):
                     require_finite(state.field.is_finite(), state)
                 _record(state, due, timings)
+                if not save(go_on if event < end else END):
+                    return event == end
     except NotConvergedError:
         _record(state, [recorder for recorder in recorders if recorder.times], timings)
         raise
@@ -101,6 +125,25 @@ def make_look(state: State) -> Callable[[], LiveValues]:
         return LiveValues(lowest, highest, float(values[0]) if values else nan)
 
     return look
+
+
+def _progress(state: State, end: float, cells: int, look: Callable[[], LiveValues]) -> Progress:
+    sweeps = state.solver_statistics.stages or state.step
+    return Progress(state.time, end, state.step, cells, sweeps, look)
+
+
+def _saver(
+    checkpointing: Checkpointing | None, state: State, steps: StepControl, recorders: Sequence[Recorder]
+) -> Callable[[Request], bool]:
+    """What writes a checkpoint if one is requested or due, and returns whether the run goes on."""
+
+    def save(request: Request) -> bool:
+        stops = request in (False, END)
+        if checkpointing is not None and (stops or request == CHECKPOINT or checkpointing.is_due(state.time)):
+            checkpointing.save(state, steps, recorders)
+        return not stops
+
+    return save
 
 
 def _agenda(problem: Problem, recorders: Sequence[Recorder], end: float) -> list[tuple[float, list[Recorder]]]:

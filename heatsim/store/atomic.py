@@ -11,8 +11,10 @@ def temporary_name(path: Path) -> Path:
     return path.with_name(f".{path.name}.tmp")
 
 
-def write_atomically(path: Path, data: bytes | memoryview) -> None:
+def write_atomically(path: Path, data: bytes | memoryview, keep: Path | None = None) -> None:
     """Write `data` to `path`: a reader sees the old file or the whole new one, also after a crash.
+
+    keep: the name under which the old file stays.
 
     Raises OSError (disk full, no permission), leaving the old file and no temporary one.
     """
@@ -22,6 +24,8 @@ def write_atomically(path: Path, data: bytes | memoryview) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        if keep is not None and path.exists():
+            path.replace(keep)
         temporary.replace(path)
     except OSError:
         temporary.unlink(missing_ok=True)

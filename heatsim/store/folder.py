@@ -16,11 +16,12 @@ from heatsim.store.atomic import write_atomically
 
 MARK = "heatsim_run"  # the key of run.json that makes a folder a run folder
 LAYOUT = 1
+LOCK = "run.lock"  # held by the process that writes in the folder
 
 _FOLDERS = ("snapshots", "slices")
 _OPTIONAL_FOLDERS = ("pictures",)  # made when something is put there
 _OWN_FILES = re.compile(
-    r"run\.(vtkhdf|json|log) | packed\.vtkhdf | (geometry|mesh)\.h5 | scenario\.toml"
+    r"run\.(vtkhdf|json|log|lock) | checkpoint(_previous)?\.h5 | packed\.vtkhdf | (geometry|mesh)\.h5 | scenario\.toml"
     r"| snapshots/\d{6,}\.h5 | slices/[^/]+_(\d{6,}|hotspots)\.(png|svg|pdf) | slices/[^/]+/\d{6,}\.h5"
     r"| pictures/[^/]+\.(png|svg|pdf|gif|webp|mp4)",
     re.VERBOSE,
@@ -31,9 +32,13 @@ _SLICE_NAME = re.compile(r"\w[\w.+=-]{0,99}")
 
 @dataclass(frozen=True)
 class RunFolder:
-    """The files of one run under `path`; relative paths inside it stay valid when the folder is moved."""
+    """The files of one run under `path`; relative paths inside it stay valid when the folder is moved.
+
+    goes_on: whether an earlier process began the run, whose results recorders add to.
+    """
 
     path: Path
+    goes_on: bool = False
 
     @classmethod
     def create(cls, path: Path, force: bool = False, tables: Collection[str] = ()) -> RunFolder:
@@ -47,7 +52,7 @@ class RunFolder:
         try:
             if path.is_symlink() or (path.exists() and not path.is_dir()):
                 raise RunFolderError(f"{path}: is a file or a link; choose another folder with --output")
-            if path.is_dir() and any(path.iterdir()):
+            if path.is_dir() and any(entry.name != LOCK for entry in path.iterdir()):
                 folder._clear(force, tables)
             for name in _FOLDERS:
                 (path / name).mkdir(parents=True, exist_ok=True)
@@ -127,6 +132,23 @@ class RunFolder:
     def log(self) -> Path:
         """What the run had to say."""
         return self.path / "run.log"
+
+    @property
+    def checkpoints(self) -> tuple[Path, Path]:
+        """The last checkpoint, and the one before."""
+        return self.path / "checkpoint.h5", self.path / "checkpoint_previous.h5"
+
+    def cut_snapshots(self, count: int) -> None:
+        """Remove all snapshots but the first `count`, and the series that refers to them."""
+        self.series.unlink(missing_ok=True)
+        _remove_from(self.snapshot_paths(), count)
+
+    def cut_slice(self, name: str, count: int) -> None:
+        """Remove all frames and pictures of a slice but the first `count`."""
+        _remove_from(self.slice_frame_paths(name), count)
+        pictures = self.slices.glob(f"{_slice_name(name)}_*.png")
+        _remove_from([path for path in pictures if re.fullmatch(r"\d{6,}", path.stem[len(name) + 1 :])], count)
+        self.hotspot_picture(name).unlink(missing_ok=True)
 
     def snapshot(self, number: int) -> Path:
         """Snapshot with this running number."""
@@ -221,6 +243,13 @@ def _is_own(name: str, tables: Collection[str]) -> bool:
     if temporary:
         name = f"{temporary[1] or ''}{temporary[2]}"
     return name in tables or _OWN_FILES.fullmatch(name) is not None
+
+
+def _remove_from(paths: Collection[Path], count: int) -> None:
+    """Remove files that are numbered from `count` on."""
+    for path in paths:
+        if int(path.stem.rpartition("_")[2]) >= count:
+            path.unlink()
 
 
 def _numbered(folder: Path) -> list[Path]:

@@ -19,6 +19,7 @@ import numpy as np
 from heatsim.store.hdf5 import HDF5_ERRORS, plain_dataset
 from heatsim.store.input_checks import Refusal, check_array, choose_dataset
 
+_FILTERS = (h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32)
 _REFUSED = 3  # exit status of a child that says why on stderr
 _CHUNK_ELEMENTS = 2**22  # a resizable dataset may have chunks larger than itself, within reason
 
@@ -55,9 +56,20 @@ def _read_here(path: Path, dataset: str | None, max_elements: int) -> np.ndarray
         except (KeyError, ValueError) as error:
             raise Refusal(error.args[0]) from None
         check_array(data.shape, data.dtype, max_elements)
+        _check_filters(data)
         if data.chunks and math.prod(data.chunks) > max(_CHUNK_ELEMENTS, data.size):
             raise Refusal(f"has chunks of {data.chunks} elements, far larger than the dataset")
         return np.asarray(data[()])
+
+
+def _check_filters(data: h5py.Dataset) -> None:
+    """Refuse filters that would load code, or that this build may lack."""
+    creation = data.id.get_create_plist()
+    for number in range(creation.get_nfilters()):
+        code, _, _, name = creation.get_filter(number)
+        if code not in _FILTERS:
+            label = name.decode(errors="replace") or code
+            raise Refusal(f"is filtered by {label!r}; gzip, shuffle and fletcher32 are taken")
 
 
 def _is_dataset(file: h5py.File, name: str) -> bool:

@@ -47,12 +47,15 @@ class _Layout:
 class Series:
     """`run.vtkhdf` of a run folder, kept in step with its snapshots, whose headers are read once."""
 
-    def __init__(self, folder: RunFolder) -> None:
-        """Take the snapshots already present. Raises InputFileError when one is damaged or differs."""
+    def __init__(self, folder: RunFolder, *, read: bool = True) -> None:
+        """Take the snapshots already present, unless not to `read` them.
+
+        Raises InputFileError when one is damaged or differs.
+        """
         self._folder = folder
         self._layout: _Layout | None = None
         self._frames: dict[Path, tuple[float, int]] = {}
-        for path in folder.snapshot_paths():
+        for path in folder.snapshot_paths() if read else ():
             self._take(path)
 
     def append(self, path: Path) -> None:

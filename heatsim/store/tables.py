@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,18 +12,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heatsim.errors import InputFileError
+from heatsim.errors import InputFileError, RunFolderError
 from heatsim.store.atomic import write_atomically
 
 
 class CsvTable:
-    """A CSV file (RFC 4180) begun anew, with a header that carries units, such as `time [s]`."""
+    """A CSV file (RFC 4180), with a header that carries units, such as `time [s]`."""
 
-    def __init__(self, path: Path, header: Sequence[str]) -> None:
+    def __init__(self, path: Path, header: Sequence[str], *, goes_on: bool = False) -> None:
+        """Begin a table anew, or go on with one that is there; then call `cut_back` next."""
         self._columns = len(header)
-        self._file = path.open("w", encoding="utf-8", newline="")
+        self._file = path.open("r+" if goes_on else "w", encoding="utf-8", newline="")
         self._writer = csv.writer(self._file)
-        self.append(header)
+        if not goes_on:
+            self.append(header)
+
+    def saved_size(self) -> int:
+        """Bytes of the table, all of which are on the disk now."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return os.fstat(self._file.fileno()).st_size
+
+    def cut_back(self, size: int) -> None:
+        """Forget all rows after those of `saved_size`. Raises RunFolderError for a table that is shorter."""
+        if os.fstat(self._file.fileno()).st_size < size:
+            raise RunFolderError(f"{self._file.name}: is shorter than at the checkpoint, so the run cannot go on in it")
+        self._file.truncate(size)
+        self._file.seek(0, os.SEEK_END)
 
     def append(self, row: Sequence[float | int | str]) -> None:
         """Add a row and hand it to the operating system, so that a killed run keeps it.

@@ -106,7 +106,7 @@ def test_the_initial_temperature_comes_from_a_file_beside_the_scenario(
     start = read_snapshot(tmp_path / "outputs" / "my case" / "snapshots" / "000000.h5")
     np.testing.assert_allclose(start.temperature, field, rtol=1e-6)
     # The resolved scenario in the run folder still finds the file.
-    assert invoke("validate", "outputs/my case/scenario.toml").exit_code == 0
+    assert invoke("validate", "outputs/my case/scenario.toml", "--trust").exit_code == 0
 
 
 def test_a_periodic_box_keeps_its_energy_and_evens_out_across_the_seam(

@@ -27,7 +27,16 @@ def test_a_run_leaves_exactly_the_documented_files_and_its_summary_on_stdout(
     assert "stability limit" in done.stdout
     assert "outputs/case" in done.stdout.splitlines()[-1]
     folder = tmp_path / "outputs" / "case"
-    expected = {"run.json", "run.log", "run.vtkhdf", "geometry.h5", "scenario.toml", "probes.csv", "energy.csv"}
+    expected = {
+        "run.json",
+        "run.log",
+        "run.vtkhdf",
+        "geometry.h5",
+        "checkpoint.h5",
+        "scenario.toml",
+        "probes.csv",
+        "energy.csv",
+    }
     expected |= {f"snapshots/{i:06d}.h5" for i in range(5)}
     expected |= {f"slices/z_0.016/{i:06d}.h5" for i in range(3)} | {f"slices/z_0.016_{i:06d}.png" for i in range(3)}
     assert set(contents(folder)) == expected
@@ -181,10 +190,12 @@ def test_a_dry_run_counts_the_steps_that_the_run_takes(invoke: Invoke, write: Wr
 
 
 def test_a_dry_run_counts_each_field_of_a_snapshot_on_the_disk(invoke: Invoke, write: Write) -> None:
-    for fields, count in (("[]", 1), ("['heat_flux', 'peak_temperature']", 1 + 3 + 1)):
+    for fields, count, kept in (("[]", 1, 1), ("['heat_flux', 'peak_temperature']", 1 + 3 + 1, 2)):
         write(f"{SMALL}[output]\nsnapshots = {{ count = 4 }}\nfields = {fields}\n")
         estimate = json.loads(invoke("run", "case.toml", "--dry-run", "--json").stdout)
-        assert estimate["disk_bytes"] == pytest.approx(0.6 * 5 * count * 4 * 8**3)
+        assert estimate["disk_bytes"] == pytest.approx(
+            (0.6 * 5 * count + 2 * kept) * 4 * 8**3
+        )  # snapshots, checkpoints
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("run", "--help"), ("--version",)])

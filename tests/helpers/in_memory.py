@@ -78,6 +78,12 @@ class Recording:
     def record(self, state: State) -> None:
         self.seen.append(self.look(state))
 
+    def state(self) -> dict[str, int]:
+        return {"seen": len(self.seen)}
+
+    def restore(self, saved: dict[str, int]) -> None:
+        del self.seen[saved["seen"] :]
+
     def close(self, finished: bool) -> None:
         """Nothing is open."""
 

@@ -5,7 +5,7 @@ dt L(Y) is what an explicit step of the CPU kernel adds to Y, so the two share n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -34,6 +34,12 @@ class PlainStages:
         self._first_rate = 1.0
 
     def advance(self, dt: float, steps: int, forcing: Forcing) -> None:
+        raise NotImplementedError
+
+    def ledger_state(self) -> dict[str, np.ndarray]:
+        return {}
+
+    def restore_ledger(self, saved: Mapping[str, np.ndarray]) -> None:
         raise NotImplementedError
 
     def heat_entered(self) -> np.ndarray:

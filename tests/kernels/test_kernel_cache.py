@@ -88,3 +88,18 @@ def modules_of_syntax_tree(path: Path) -> set[str]:
                     is_module = inner.with_suffix(".py").is_file() or (inner / "__init__.py").is_file()
                     expected.add(f"{origin}.{alias.name}" if is_module else origin)
     return expected
+
+
+def test_damaged_kernels_are_told_and_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    files = kernel_cache.SignatureFiles(str(tmp_path), "kernel", "stamp")
+    files.save("signature", ("code", b"machine code"))
+    assert files.load("signature") == ("code", b"machine code")
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    damaged = [whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :] for place in range(len(whole))]
+    for content in [*damaged, *(whole[:length] for length in range(0, len(whole), 7))]:
+        path.write_bytes(content)
+        assert files.load("signature") is None
+    assert "is damaged; the kernel is compiled anew" in caplog.text
+    files.save("signature", ("code", b"machine code"))
+    assert files.load("signature") is not None

@@ -62,10 +62,18 @@ def test_files_that_cannot_be_read_are_one_message(tmp_path: Path) -> None:
     assert refusal(tmp_path / "plat.toml") == f"{tmp_path}/plat.toml: no such file (did you mean {scenario}?)"
     assert refusal(tmp_path) == f"{tmp_path}: expected a scenario file, found a directory"
     assert refusal(scenario) == f"{scenario}:2:9: expected UTF-8 text, found byte 0xe9"
-    scenario.write_bytes(b"#" * (2**20 + 1))
-    assert refusal(scenario) == f"{scenario}: expected at most 1 MiB (arrays belong in files of their own)"
+    scenario.write_bytes(b"#" * (2**22 + 1))
+    assert refusal(scenario) == f"{scenario}: expected at most 4 MiB (arrays belong in files of their own)"
     scenario.write_bytes(b"")
     assert refusal(scenario) == f"{scenario}: expected a scenario, found nothing (see heatsim init)"
+
+
+def test_files_that_no_editor_makes_are_one_message_and_soon(tmp_path: Path) -> None:
+    scenario = tmp_path / "plate.toml"
+    scenario.write_bytes(b"\xef\xbb\xbf" * 3 + b"[grid]\nx = '\xff'\n")
+    assert refusal(scenario) == f"{scenario}:2:6: expected UTF-8 text, found byte 0xff"
+    scenario.write_text("[grid]\ncells = [" + ("[" * 30 + "]" * 30 + ",") * 60_000)  # 3.5 MB; took 20 s
+    assert "more than 100000 values; arrays belong in files of their own" in refusal(scenario)
 
 
 def test_a_file_with_windows_line_ends_and_byte_order_mark_loads(tmp_path: Path, minimal: str) -> None:

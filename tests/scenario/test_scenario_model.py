@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from heatsim.errors import ScenarioError
 from heatsim.scenario import Expression, load, loads
 from heatsim.scenario.regions import ArrayFile, Cylinder
 
@@ -57,7 +58,9 @@ def test_file_names_are_relative_to_the_scenario(tmp_path: Path, minimal: str) -
     given = "file = 'foam.npy', dataset = 'ids', map = { 0 = 'copper', -2 = 'copper' }"
     labels = f"[[regions]]\nlabels = {{ {given} }}\n"
     path.write_text(minimal.replace("293.15", "{ file = '../start.h5' }") + labels)
-    scenario = load(path)
+    with pytest.raises(ScenarioError, match="within the folder of the scenario"):
+        load(path)
+    scenario = load(path, trust=True)
     assert (scenario.path, scenario.directory) == (path, tmp_path)
     assert scenario.regions[1].labels is not None
     assert scenario.regions[1].labels.file == tmp_path / "foam.npy"

@@ -134,6 +134,8 @@ def _name_and_unit(field: str) -> tuple[str, str]:
 
 
 def _text(scenario: Scenario, key: Key, path: Path) -> str:
+    if path.exists() and not path.is_file():  # a pipe would be waited for, a device read without end
+        raise _refusal(path, key, 0, 0, "is not a file")
     try:
         with path.open("rb") as file:
             content = file.read(MAX_CSV_FILE_BYTES + 1)

@@ -26,7 +26,8 @@ from heatsim.scenario.toml.positions import (
     split_key,
 )
 
-MAX_FILE_BYTES = 2**20  # bytes
+MAX_FILE_BYTES = 4 * 2**20  # bytes
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def read_text(path: Path) -> str:
     """Return the text of a scenario file.
 
     Raises:
-        ScenarioError: there is no such file, or it is no UTF-8 text of at most 1 MiB.
+        ScenarioError: there is no such file, or it is no UTF-8 text of at most 4 MiB.
     """
     try:
         with path.open("rb") as file:
@@ -53,9 +54,10 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise _refusal(path, f"cannot be read: {error.strerror}") from None
     if len(content) > MAX_FILE_BYTES:
-        raise _refusal(path, "expected at most 1 MiB", "arrays belong in files of their own")
+        raise _refusal(path, "expected at most 4 MiB", "arrays belong in files of their own")
+    content = content.removeprefix(BYTE_ORDER_MARK)  # one at most: "utf-8-sig" would count the bytes of errors after it
     try:
-        return content.decode("utf-8-sig")
+        return content.decode()
     except UnicodeDecodeError as error:
         before = content[: error.start]
         line = before.count(b"\n") + 1

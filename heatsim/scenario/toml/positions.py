@@ -23,6 +23,7 @@ Key = tuple[str | int, ...]
 Position = tuple[int, int]  # line and column, from 1
 
 MAX_NESTING = 32  # keys and indices on top of each other; a scenario needs 8
+MAX_ENTRIES = 100_000  # keys and values of a file: a second's work
 MAX_NUMBER_CHARACTERS = 200  # characters
 
 _BLANK = re.compile(r"[ \t]*")
@@ -58,7 +59,7 @@ def scan(text: str) -> dict[Key, Position]:
     text that is not TOML, the part before the error is covered.
 
     Raises:
-        ScanError: the text is nested too deep or holds a number of too many digits.
+        ScanError: the text is nested too deep, has too many values or a number of too many digits.
     """
     scanner = _Scanner(text)
     with suppress(_NotToml):
@@ -189,6 +190,8 @@ class _Scanner:
         place = self._place(offset)
         if len(path) > MAX_NESTING:
             raise ScanError(f"nested more than {MAX_NESTING} deep", place)
+        if len(self.positions) > MAX_ENTRIES:
+            raise ScanError(f"more than {MAX_ENTRIES} values; arrays belong in files of their own", place)
         self.positions.setdefault(path, place)
         return path
 

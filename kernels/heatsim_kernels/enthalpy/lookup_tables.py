@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ from heatsim_kernels.enthalpy.material import EnthalpyCurves, EnthalpyMaterial, 
 from heatsim_kernels.enthalpy.pieces import fit_pieces, straight_pieces
 
 SEGMENTS = 2048
+MAX_SEGMENTS = 2**21  # some 200 MB a material: a latent heat of 1 J/kg over 4000 K needs as many
 
 
 @dataclass(frozen=True)
@@ -136,12 +137,17 @@ def tabulate(
 
     span: temperatures between which to tabulate; by default all those between the knots of the materials.
     segments: how many, at least.
+
+    Raises `ValueError` where heat capacities or temperatures lie so far apart that the tables would need more than
+    MAX_SEGMENTS segments, or hold what is not finite.
     """
     all_curves = [curves(material) for material in materials]
     units = [_at_reference(material, reference) for material in materials]
     conductivity = np.array([k for _, k in units])
     scales = [_Scale(enthalpy_at(of, reference), C) for of, (C, _) in zip(all_curves, units, strict=True)]
     low, width, count, scales = _grid(materials, all_curves, scales, span or _span(materials, reference), segments)
+    if count > MAX_SEGMENTS:
+        raise ValueError(f"{count:.3g} segments are needed, and {MAX_SEGMENTS} are the most")
     u = low + width * np.arange(-1, count + 2)
     rows = [_rows(*each, reference, u) for each in zip(materials, all_curves, scales, conductivity, strict=True)]
     potentials, temperatures, knots, melted, pieces = zip(*rows, strict=True)
@@ -151,6 +157,8 @@ def tabulate(
     resistivities = np.array(
         [_resistivities(*each, reference, T) for each in zip(all_curves, conductivity, strict=True)]
     )
+    if not all(np.isfinite(table).all() for table in (*potentials, *temperatures, resistivities)):
+        raise ValueError("enthalpies or potentials are too large for numbers of 64 bits")
     grids, capacity = (low, width, float(T[0]), float(step)), np.array([scale.capacity for scale in scales])
     return EnthalpyTables(
         reference, *grids, conductivity, capacity, np.array(potentials), np.array(temperatures), resistivities, knots,
@@ -211,6 +219,8 @@ def _grid(
                 scales[number] = _with_knots(scales[number], *ends, solid, width)
         first, last = _ends(heats, scales)
         first = solid - width * ceil((solid - first) / width)
+    if not isfinite(last - first) or not width > 0:
+        raise ValueError("enthalpies are too large for numbers of 64 bits")
     return float(first), float(width), max(2, ceil((last - first) / width)), scales
 
 

@@ -61,6 +61,10 @@ class EnthalpyTemperatures:
         """The materials that left their range in whole fields so far, with the offset first found beyond it, K."""
         return self._out_of_range
 
+    def restore_out_of_range(self, found: Mapping[int, float]) -> None:
+        """Take over what `out_of_range` gave."""
+        self._out_of_range = dict(found)
+
     def _material(self, z: int) -> np.ndarray:
         """The material of each cell of a plane, or of all."""
         class_ids = self._coefficients.class_ids

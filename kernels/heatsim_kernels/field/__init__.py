@@ -109,6 +109,16 @@ class Field(Protocol):
     def statistics(self) -> dict[str, np.ndarray]:
         """Return the statistics by name, see `time_statistics.CpuTimeStatistics.fields`; none if none are kept."""
 
+    def saved(self) -> dict[str, np.ndarray]:
+        """Return all that the future of the field depends on, arrays by name: for `restore`. Perhaps the arrays
+        themselves, so read them before the field changes."""
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `saved` gave, of a field of the same problem on any device."""
+
+    def as_stored(self, values: np.ndarray) -> Any:
+        """Return host values as `stored_cells` gives them: an array of the device the field is on."""
+
 
 class Temperatures(Protocol):
     """How the temperature offsets of a field follow from what it stores.
@@ -135,6 +145,9 @@ class Temperatures(Protocol):
 
     def out_of_range(self) -> Mapping[int, float]:
         """See `Field`."""
+
+    def restore_out_of_range(self, found: Mapping[int, float]) -> None:
+        """Take over what `out_of_range` gave."""
 
     def fill(self, state: Any, offsets: Any) -> None:
         """Compute the offsets of a whole field, flat, where it lies. Returns at once on a GPU."""
@@ -169,6 +182,9 @@ class DirectTemperatures:
         """No material has a range."""
         return {}
 
+    def restore_out_of_range(self, found: Mapping[int, float]) -> None:
+        """Nothing was found."""
+
     def fill(self, state: Any, offsets: Any) -> None:
         """Never asked for: see `direct`."""
         raise NotImplementedError("stored offsets need no other array")
@@ -182,6 +198,12 @@ class TimeStatistics(Protocol[Taken]):
 
     def fields(self) -> dict[str, np.ndarray]:
         """The statistics by name, on the host."""
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All that the future depends on, on the host."""
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `state` gave."""
 
 
 class StoredField(ABC, Generic[Values]):
@@ -216,6 +238,10 @@ class StoredField(ABC, Generic[Values]):
     @abstractmethod
     def _begin_statistics(self, request: StatisticsRequest) -> TimeStatistics[Values]:
         """Statistics that begin with the field as it is."""
+
+    @abstractmethod
+    def state(self) -> np.ndarray:
+        """The stored values: see `Field`."""
 
     @abstractmethod
     def put_state(self, planes: Iterable[np.ndarray]) -> None:
@@ -262,9 +288,45 @@ class StoredField(ABC, Generic[Values]):
         """Return the statistics by name: see `Field`."""
         return {} if self._statistics is None else self._statistics.fields()
 
+    def saved(self) -> dict[str, np.ndarray]:
+        """Return all that the future depends on: see `Field`."""
+        return saved_field(
+            self.state(), self.out_of_range(), {} if self._statistics is None else self._statistics.state()
+        )
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `saved` gave: see `Field`."""
+        self.put_state(saved["stored"])
+        self._temperatures.restore_out_of_range(saved_range(saved))
+        if self._statistics is not None:
+            self._statistics.restore(saved_statistics(saved))
+
     def _offsets(self) -> Values:
         """The offsets in the stored precision, flat; if they are not what is stored, in the room of `next`."""
         if self._temperatures.direct:
             return self.now
         self._temperatures.fill(self.now, self.next)
         return self.next
+
+
+def saved_field(
+    stored: np.ndarray, found: Mapping[int, float], statistics: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """What `Field.saved` returns: the stored values, `found` out of range, and the state of the statistics, if any are
+    kept."""
+    return {
+        "stored": stored,
+        "range_materials": np.array(list(found), np.int64),
+        "range_offsets": np.array(list(found.values()), np.float64),
+        **{f"statistics_{name}": values for name, values in statistics.items()},
+    }
+
+
+def saved_statistics(saved: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The state of the statistics in what `saved_field` gave."""
+    return {name.removeprefix("statistics_"): values for name, values in saved.items() if "statistics_" in name}
+
+
+def saved_range(saved: Mapping[str, np.ndarray]) -> dict[int, float]:
+    """What `Field.out_of_range` gave, in what `saved_field` gave."""
+    return dict(zip(saved["range_materials"].tolist(), saved["range_offsets"].tolist(), strict=True))

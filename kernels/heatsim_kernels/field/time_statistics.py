@@ -18,6 +18,7 @@ additions and a division where the threshold is crossed. `cuda.time_statistics` 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -79,6 +80,16 @@ class CpuTimeStatistics:
         where the value fell; NaN where it never fell below the crossing)."""
         kept = {"peak_temperature": self._peak, "time_above": self._time, "cooling_rate": self._cooling}
         return {name: values.reshape(self._shape) for name, values in kept.items() if values is not None}
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All that is kept, flat arrays by name: for `restore`."""
+        kept = {"last": self._last, "peak": self._peak, "time": self._time, "cooling": self._cooling}
+        return {name: values for name, values in kept.items() if values is not None}
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `state` gave, of statistics for the same request."""
+        for name, values in self.state().items():
+            values[:] = saved[name]
 
 
 @parallel_jit

@@ -56,6 +56,14 @@ class Solver:
         self._hierarchy = Hierarchy(self.operator, kernels)
         self._p, self._q, self._r = (kernels.field(operator.shape, np.float64) for _ in range(3))
 
+    def preconditioned_operator(self) -> Operator:
+        """The operator that solves are preconditioned for, rounded to float32, on the host. A new solver of it, brought
+        to this one's operator by `approach`, solves to the same bits."""
+        finest, get = self._hierarchy.levels[0], self._kernels.get
+        faces: Any = finest.g
+        gx, gy, gz = (np.asarray(get(each)) for each in faces)
+        return replace(self.operator, gx=gx, gy=gy, gz=gz, s=np.asarray(get(finest.s)))
+
     def approach(self, operator: Operator) -> None:
         """Solve for another operator, preconditioned for the one before: for those that differ little, as those of
         Newton's iterations do. Costs next to nothing."""

@@ -13,6 +13,8 @@ other's code for its own (numba/numba#10128).
 from __future__ import annotations
 
 import hashlib
+import io
+import logging
 import os
 import pickle
 import re
@@ -22,6 +24,9 @@ from typing import Any
 
 from numba import config
 from numba.core.caching import IndexDataCacheFile
+
+DIGEST_BYTES = 32  # of SHA-256, in front of what is kept
+log = logging.getLogger(__name__)
 
 PACKAGE = __name__.partition(".")[0]
 ROOT = Path(__file__).parents[1]
@@ -101,19 +106,25 @@ class SignatureFiles(IndexDataCacheFile):  # type: ignore[misc]  # Numba has no 
 
     def save(self, key: Any, data: Any) -> None:
         """Keep the code of a signature. key: the signature, the processor and the function, as Numba describes them."""
+        content = pickle.dumps((self._version, self._source_stamp)) + self._dump((key, data))
         with self._open_for_write(self._path_of(key)) as file:
-            pickle.dump((self._version, self._source_stamp), file)
-            file.write(self._dump((key, data)))
+            file.write(hashlib.sha256(content).digest() + content)
 
     def load(self, key: Any) -> Any:
-        """The code of a signature, or None if there is none of this source and this Numba."""
+        """The code of a signature, or None if there is none of this source and this Numba. Of a file that is damaged
+        nothing is used: it is told, and written anew."""
+        path = Path(self._path_of(key))
         try:
-            with Path(self._path_of(key)).open("rb") as file:
-                if pickle.load(file) != (self._version, self._source_stamp):
-                    return None  # read no further: what another Numba has written may not be readable
-                found, data = pickle.load(file)
-        except (FileNotFoundError, EOFError):  # an empty file: the machine stopped before it was on the disk
+            content = path.read_bytes()
+        except FileNotFoundError:
             return None
+        if hashlib.sha256(content[DIGEST_BYTES:]).digest() != content[:DIGEST_BYTES]:
+            log.warning("%s: is damaged; the kernel is compiled anew", path)
+            return None
+        with io.BytesIO(content[DIGEST_BYTES:]) as file:
+            if pickle.load(file) != (self._version, self._source_stamp):
+                return None  # read no further: what another Numba has written may not be readable
+            found, data = pickle.load(file)
         return data if found == key else None
 
     def _path_of(self, key: Any) -> str:

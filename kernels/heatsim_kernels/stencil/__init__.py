@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
@@ -42,6 +42,13 @@ class ExplicitStepper(Protocol):
 
     def heat_entered(self) -> np.ndarray:
         """Heat that has entered since the start through each of `coefficients.FACES`, then from each ambient, J."""
+
+    def ledger_state(self) -> dict[str, np.ndarray]:
+        """What `heat_entered` is summed up from, and `total`, the sums: for `restore_ledger`."""
+
+    def restore_ledger(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Count on from what `ledger_state` gave, to the same bits where the sums are split alike; from its total where
+        they are not, as on another device or with another number of threads."""
 
 
 class StageStepper(ExplicitStepper, Protocol):

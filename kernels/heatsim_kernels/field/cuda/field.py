@@ -115,6 +115,10 @@ class CudaField(StoredField[Array]):
     def _room(self) -> Array:
         return empty(prod(self.shape), self._stored_dtype)
 
+    def as_stored(self, values: np.ndarray) -> Array:
+        """Return host values as `stored_cells` gives them."""
+        return on_device(np.ascontiguousarray(values))
+
     def _begin_statistics(self, request: StatisticsRequest) -> CudaTimeStatistics:
         return CudaTimeStatistics(self._offsets(), self.shape, request)
 

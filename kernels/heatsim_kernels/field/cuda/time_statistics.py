@@ -5,6 +5,8 @@ A thread a cell, as in any pass bound by memory; neighbours are not looked at. W
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numba import float64, uint64
 
@@ -65,6 +67,21 @@ class CudaTimeStatistics:
         kept = {"peak_temperature": self._peak, "time_above": self._time, "cooling_rate": self._cooling}
         wanted = zip(kept.items(), self._variant, strict=True)
         return {name: values.host().reshape(self._shape) for (name, values), each in wanted if each}
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Host copies of all that is kept, as `CpuTimeStatistics.state`."""
+        return {name: values.host() for name, values in self._kept().items()}
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `state` gave: see `CpuTimeStatistics`."""
+        for name, values in self._kept().items():
+            values.device.copy_to_device(np.ascontiguousarray(saved[name], values.dtype))
+
+    def _kept(self) -> dict[str, Array]:
+        peaks, times, coolings = self._variant
+        kept = {"last": self._last, "peak": self._peak, "time": self._time, "cooling": self._cooling}
+        wanted = {"last": times or coolings, "peak": peaks, "time": times, "cooling": coolings}
+        return {name: values for name, values in kept.items() if wanted[name]}
 
 
 def _copy(source: Array) -> Array:

@@ -111,15 +111,19 @@ def _read(path: Path) -> Binary | None:
     try:
         head, _, code = path.read_bytes().partition(b"\n")
         about = json.loads(head)
-        whole = len(code) == about["bytes"]
-        return Binary(about["symbol"], code, about["report"]) if whole else None
+        kept = Binary(about["symbol"], code, about["report"])
+        return kept if about["sha256"] == _sha256_of(kept) else None  # damaged: it is compiled anew
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
+def _sha256_of(kept: Binary) -> str:
+    return hashlib.sha256(repr((kept.symbol, kept.report)).encode() + kept.code).hexdigest()
+
+
 def _write(path: Path, made: Binary) -> None:
     """Keep a kernel; a disk that is full or not ours costs the next process time, no more."""
-    head = json.dumps({"symbol": made.symbol, "report": made.report, "bytes": len(made.code)}).encode()
+    head = json.dumps({"symbol": made.symbol, "report": made.report, "sha256": _sha256_of(made)}).encode()
     part = path.with_suffix(f".{os.getpid()}.part")
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

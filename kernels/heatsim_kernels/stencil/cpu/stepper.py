@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple, Protocol
 
@@ -149,6 +149,24 @@ class CpuStepper:
     def heat_entered(self) -> np.ndarray:
         """Heat that has entered through each of FACES and from each ambient since the start, J."""
         return self._plan.entered() + self._entered_in_stages
+
+    def ledger_state(self) -> dict[str, np.ndarray]:
+        """The sums of the ledger: see `ExplicitStepper`."""
+        sums = {
+            "flows": self._plan.flows,
+            "ambient_heat": self._plan.ambient_heat,
+            "in_stages": self._entered_in_stages,
+        }
+        return {**sums, "total": self.heat_entered()}
+
+    def restore_ledger(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Count on: see `ExplicitStepper`."""
+        self._plan.forget()
+        if saved.get("flows", np.zeros(0)).shape == self._plan.flows.shape:
+            self._plan.flows[:], self._plan.ambient_heat[:] = saved["flows"], saved["ambient_heat"]
+            self._entered_in_stages[:] = saved["in_stages"]
+        else:
+            self._entered_in_stages[:] = saved["total"]
 
     def advance(self, dt: float, steps: int, forcing: Forcing) -> None:
         """Advance `steps` steps of `dt` seconds. For none, one of 0 s is made and not taken: all is compiled then, and

@@ -55,6 +55,19 @@ class HeatAccounts:
         """The heat since `begin` has entered."""
         self._open = False
 
+    def state(self) -> np.ndarray:
+        """(accounts, blocks) the sums since the start, on the host."""
+        known = self._before if self._open and self._before is not None else self.partial
+        return np.asarray(known.host())
+
+    def restore(self, partial: np.ndarray | None, total: np.ndarray) -> None:
+        """Count on from what `state` gave, or from the totals (accounts,) where those are of another shape."""
+        if partial is None or partial.shape != self.partial.shape:
+            partial = np.zeros(self.partial.shape)
+            partial[:, 0] = total
+        self.partial.device.copy_to_device(np.ascontiguousarray(partial))
+        self._open = False
+
 
 class CudaLedger(HeatAccounts):
     """Counts the heat that enters through the faces of the box that are not closed, and from ambients inside it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -87,6 +87,14 @@ class CudaStepper:
     def heat_entered(self) -> np.ndarray:
         """(6 + ambients,) heat that has entered through each of FACES and from each ambient since the start, J."""
         return self._sweep.ledger.entered()
+
+    def ledger_state(self) -> dict[str, np.ndarray]:
+        """The sums of the ledger: see `ExplicitStepper`."""
+        return {"partial": self._sweep.ledger.state(), "total": self.heat_entered()}
+
+    def restore_ledger(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Count on: see `ExplicitStepper`."""
+        self._sweep.ledger.restore(saved.get("partial"), saved["total"])
 
     def synchronize(self) -> None:
         """Wait until all steps taken so far are done."""

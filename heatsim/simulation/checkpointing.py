@@ -1,0 +1,106 @@
+"""When a run is saved, and what a checkpoint holds: the state of the run, of its step control and of its recorders."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import astuple
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from heatsim.integrators.step_control import require_finite
+from heatsim.store.checkpoints import Checkpoint, write_checkpoint
+
+if TYPE_CHECKING:
+    from heatsim.integrators.integrator import StepControl
+    from heatsim.problem import Problem
+    from heatsim.recorders import Recorder
+    from heatsim.recorders.writer import Writer
+    from heatsim.scenario import Scenario
+    from heatsim.simulation.state import State
+    from heatsim.store.folder import RunFolder
+
+DEFAULT_SECONDS = 600.0  # of wall time between checkpoints, in runs that seem to take twice as long
+# What may be another in a run that goes on.
+CHANGEABLE = ("time.end", "compute.device", "compute.kernel", "output.checkpoint")
+
+
+class Checkpointing:
+    """Writes the checkpoints of a run, and restores the parts of one.
+
+    saved: the state to go on from, or None at the start.
+    """
+
+    def __init__(
+        self, folder: RunFolder, problem: Problem, writer: Writer, saved: dict[str, Any] | None = None
+    ) -> None:
+        self._folder, self._writer, self.saved = folder, writer, saved
+        self._fits = fingerprint(problem)
+        wanted = problem.scenario.output.checkpoint
+        self._every = wanted.every_minutes * 60.0 if wanted else DEFAULT_SECONDS
+        self._waits = wanted is None  # for a run that is long enough
+        self._begun = self._last = time.perf_counter()
+        self._from_share = 0.0 if saved is None else self._share(saved["run"]["time"], problem)
+        self._problem = problem
+
+    def is_due(self, time_reached: float) -> bool:
+        """Whether so much wall time has gone since the last one."""
+        now = time.perf_counter()
+        if now - self._last < self._every:
+            return False
+        share = self._share(time_reached, self._problem) - self._from_share
+        return not self._waits or now - self._begun > 2.0 * self._every * share
+
+    def restore(self, control: StepControl, recorders: Sequence[Recorder]) -> None:
+        """Have the step control and the recorders go on. The state of the run has been restored before."""
+        if self.saved is None:
+            return
+        control.restore(self.saved["steps"])
+        for recorder, saved in zip(recorders, self.saved["recorders"], strict=True):
+            recorder.restore(saved)
+
+    def save(self, state: State, control: StepControl, recorders: Sequence[Recorder]) -> bool:
+        """Write a checkpoint when all earlier results are written; returns whether the state could be saved now.
+
+        Raises `NotFiniteError` in place of saving what is not finite, and OSError.
+        """
+        steps = control.state()
+        if steps is None or state.time == inf:
+            return False
+        require_finite(state.field.is_finite(), state)
+        self._writer.finish()
+        of_recorders = [recorder.state() for recorder in recorders]
+        content = {"run": state.state(), "steps": steps, "recorders": of_recorders}
+        write_checkpoint(self._folder, Checkpoint(self._fits, content))
+        self._last = time.perf_counter()
+        return True
+
+    @staticmethod
+    def _share(time_reached: float, problem: Problem) -> float:
+        end = problem.scenario.time.last_time
+        return time_reached / end if 0.0 < end < inf else 0.0
+
+
+def fingerprint(problem: Problem) -> str:
+    """A digest of all in a problem that a run cannot change on its way: the scenario but for CHANGEABLE, and what its
+    input files gave."""
+    digest = hashlib.sha256(_unchangeable(problem.scenario).encode())
+    coefficients = problem.coefficients
+    tables = () if problem.tabulated is None else astuple(problem.tabulated.materials)
+    digest.update(repr([problem.reference, *(each for each in tables if isinstance(each, float))]).encode())
+    arrays = [each for each in tables if isinstance(each, np.ndarray)]
+    for array in (coefficients.rates, coefficients.capacity, coefficients.class_ids, *arrays):
+        if array is not None:
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _unchangeable(scenario: Scenario) -> str:
+    changed: dict[str, Any] = scenario.model_dump(mode="json")
+    for key in CHANGEABLE:
+        block, name = key.split(".")
+        changed[block].pop(name, None)
+    return repr(sorted(changed.items()))

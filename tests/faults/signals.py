@@ -1,0 +1,89 @@
+"""Runs that are sent signals at random moments: they end with a whole checkpoint, or before their first step.
+
+`python -m faults.signals --count 100` (from tests/) prints the counts; `make faults` calls it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from faults.cases import CASES, write_case
+from faults.kills import report
+from heatsim.cli.main import main
+from heatsim.store.checkpoints import DamagedCheckpoint, read_checkpoint
+
+SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGUSR1: 138, signal.SIGHUP: 129}
+PATIENCE = 2.0  # s beyond the step in hand
+LONG = "end = 0.6", "end = 600.0"
+
+
+def start(arguments: list[str]) -> int:
+    """Start heatsim in a forked process, which has everything imported; returns its number."""
+    child = os.fork()
+    if child == 0:
+        status = 70  # what no command exits with: a traceback
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            main(arguments, standalone_mode=False)
+            status = 0
+        except SystemExit as end:
+            status = int(end.code or 0)
+        finally:
+            os._exit(status)
+    return child
+
+
+def interrupt(path: Path, run: Path, number: signal.Signals, delay: float, counts: Counter[str]) -> None:
+    """Send a signal after a delay and count what comes of it."""
+    child = start(["run", str(path), "--output", str(run), "--quiet"])
+    time.sleep(delay)
+    os.kill(child, number)
+    begun = time.perf_counter()
+    _, status = os.waitpid(child, 0)
+    counts["signals"] += 1
+    counts[f"later than {PATIENCE:g} s"] += time.perf_counter() - begun > PATIENCE
+    if os.WIFSIGNALED(status) and not run.exists():  # while Python was still to take its place
+        counts["before the command had begun"] += 1
+        return
+    counts["wrong exit codes"] += os.waitstatus_to_exitcode(status) != SIGNALS[number]
+    if not (run / "run.json").exists():
+        counts["before the run folder was made"] += 1
+        return
+    told = json.loads((run / "run.json").read_text())
+    if told.get("steps", 0) == 0:
+        counts["before the first step"] += 1
+        return
+    try:
+        read_checkpoint(run / "checkpoint.h5")
+        counts["whole checkpoints"] += 1
+    except DamagedCheckpoint:
+        counts["damaged checkpoints"] += 1
+
+
+def signals(count: int, seed: int = 1, names: tuple[str, ...] = tuple(CASES)) -> Counter[str]:
+    """So many signals, spread over the cases and the kinds of signals."""
+    random_numbers = random.Random(seed)
+    counts = Counter({"signals": 0, "wrong exit codes": 0, "damaged checkpoints": 0, f"later than {PATIENCE:g} s": 0})
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(count):
+            here = Path(folder) / str(number)
+            path = write_case(here, CASES[names[number % len(names)]].replace(*LONG))
+            kind = list(SIGNALS)[number // len(names) % len(SIGNALS)]
+            interrupt(path, here / "run", kind, random_numbers.uniform(0.02, 4.0), counts)
+    return counts
+
+
+if __name__ == "__main__":
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--count", type=int, default=100)
+    arguments.add_argument("--seed", type=int, default=1)
+    given = arguments.parse_args()
+    report(f"signals at random moments (seed {given.seed})", signals(given.count, given.seed))

@@ -1,0 +1,77 @@
+"""A run that is stopped and goes on has the bits of one that was not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import heatsim
+from faults.cases import CASES, GPU_CASES, digest, write_case
+from heatsim.errors import RequestError, RunFolderError
+from heatsim.simulation.run import resume_run, run_scenario
+from heatsim.simulation.time_loop import Progress
+
+
+def stop_after(calls: int) -> Callable[[Progress], bool]:
+    """A callback that stops a run at its progress of this number."""
+    left = [calls]
+
+    def on_progress(progress: Progress) -> bool:
+        left[0] -= 1
+        return left[0] > 0
+
+    return on_progress
+
+
+def stopped_and_resumed(path: Path, run: Path, every: int) -> int:
+    """Run a scenario with a stop after every so many progresses; returns how many there were."""
+    result = run_scenario(heatsim.load(path), run, on_progress=stop_after(every))
+    stops = 0
+    while not result.finished:
+        stops += 1
+        result = resume_run(run, on_progress=stop_after(every))
+    return stops
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_resumed_runs_have_the_bits_of_unbroken_ones(name: str, tmp_path: Path) -> None:
+    path = write_case(tmp_path, CASES[name])
+    unbroken = run_scenario(heatsim.load(path), tmp_path / "unbroken")
+    every = 6 if "euler" in name else 4
+    assert stopped_and_resumed(path, tmp_path / "resumed", every) >= 2
+    assert digest(tmp_path / "resumed") == digest(unbroken.path)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", GPU_CASES)
+def test_resumed_runs_on_a_gpu_have_the_bits_of_unbroken_ones(name: str, tmp_path: Path) -> None:
+    path = write_case(tmp_path, GPU_CASES[name])
+    unbroken = run_scenario(heatsim.load(path), tmp_path / "unbroken")
+    assert stopped_and_resumed(path, tmp_path / "resumed", 4) >= 2
+    assert digest(tmp_path / "resumed") == digest(unbroken.path)
+
+
+def test_a_run_is_extended_by_another_end(tmp_path: Path) -> None:
+    text = CASES["euler"]
+    longer = write_case(tmp_path / "longer", text)
+    end = float(text.partition("end = ")[2].split()[0])
+    unbroken = run_scenario(heatsim.load(longer), tmp_path / "unbroken")
+    shorter = write_case(tmp_path / "shorter", text.replace(f"end = {end}", f"end = {end / 2}"))
+    run_scenario(heatsim.load(shorter), tmp_path / "extended")
+    with pytest.raises(RequestError, match="extends it"):
+        resume_run(tmp_path / "extended")
+    with pytest.raises(RequestError, match=r"may change time\.end"):
+        resume_run(tmp_path / "extended", ["initial.temperature=3"])
+    resume_run(tmp_path / "extended", [f"time.end={end}"])
+    assert digest(tmp_path / "extended") == digest(unbroken.path)
+
+
+def test_a_checkpoint_of_another_scenario_is_refused(tmp_path: Path) -> None:
+    path = write_case(tmp_path, CASES["rkl2 in equal steps"])
+    run_scenario(heatsim.load(path), tmp_path / "run", on_progress=stop_after(3))
+    scenario = tmp_path / "run" / "scenario.toml"
+    scenario.write_text(scenario.read_text().replace("heat_capacity = 500.0", "heat_capacity = 501.0"))
+    with pytest.raises(RunFolderError, match="does not fit its scenario"):
+        resume_run(tmp_path / "run")

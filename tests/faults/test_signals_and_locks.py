@@ -1,0 +1,122 @@
+"""Signals, the time allowed and the lock of a run folder: what a run leaves, and what it exits with."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from helpers.commands import start
+
+import heatsim
+from faults.cases import CASES, write_case
+from faults.signals import LONG
+from faults.test_resumed_runs import stop_after
+from heatsim.cli.signals import seconds_of
+from heatsim.errors import RequestError, RunFolderError
+from heatsim.simulation.run import resume_run, run_scenario
+from heatsim.store.checkpoints import newest_checkpoint, read_checkpoint
+from heatsim.store.folder import RunFolder
+from heatsim.store.run_lock import locked_folder
+
+PATIENCE = 600  # s after which a process counts as hanging, on however busy a machine
+Launch = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def launch(tmp_path: Path) -> Iterator[Launch]:
+    """Run the long case in a process of its own; it is killed after the test."""
+    write_case(tmp_path, CASES["euler"].replace(*LONG))
+    started: list[subprocess.Popen[str]] = []
+
+    def call(*options: str) -> subprocess.Popen[str]:
+        started.append(start("run", "case.toml", "--output", "run", *options, cwd=tmp_path))
+        return started[-1]
+
+    yield call
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_signals_save_the_run_and_end_it_with_their_code(launch: Launch, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    process = launch()
+    wait_for((run / "checkpoint.h5").exists, process)
+    again = launch()  # while the first one writes there
+    _, told = again.communicate(timeout=PATIENCE)
+    assert again.returncode == 2
+    assert f"another process ({process.pid}) is writing in it" in told
+    process.send_signal(signal.SIGUSR2)
+    time.sleep(0.2)
+    assert process.poll() is None  # it saves and goes on
+    process.send_signal(signal.SIGUSR1)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 138
+    assert read_checkpoint(run / "checkpoint.h5").state["run"]["step"] > 0
+    assert not (run / "run.lock").exists()
+
+
+def test_the_time_allowed_ends_a_run_with_a_checkpoint(launch: Launch, tmp_path: Path) -> None:
+    process = launch("--max-time", "1 s")
+    _, told = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 75, told
+    assert RunFolder.open(tmp_path / "run").read_info()["state"] == "stopped"
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("8h", 28800), ("90 min", 5400), ("1h30m", 5400), ("12.5", 12.5)])
+def test_times_have_units(text: str, seconds: float) -> None:
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "8 hours", "h", "1e3", "-3", "8h later"])
+def test_other_times_are_refused(text: str) -> None:
+    with pytest.raises(RequestError, match="such as 8h"):
+        seconds_of(text)
+
+
+def test_the_lock_of_a_dead_process_is_free(tmp_path: Path) -> None:
+    script = (
+        f"import os; from heatsim.store.run_lock import locked_folder as l; from pathlib import Path\n"
+        f"with l(Path({str(tmp_path)!r})): os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+    assert (tmp_path / "run.lock").exists()
+    with locked_folder(tmp_path):
+        child = os.fork()
+        if child == 0:
+            try:
+                with locked_folder(tmp_path):
+                    os._exit(0)
+            except RunFolderError:
+                os._exit(3)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+
+
+def test_the_checkpoint_before_is_taken_where_the_last_one_is_damaged(tmp_path: Path) -> None:
+    path = write_case(tmp_path, CASES["rkl2 in equal steps"])
+    run_scenario(heatsim.load(path), tmp_path / "run", on_progress=stop_after(12))
+    folder = RunFolder(tmp_path / "run")
+    last, previous = folder.checkpoints
+    last.write_bytes(last.read_bytes()[:-1])
+    told: list[str] = []
+    resumed = resume_run(folder.path, on_warnings=lambda warnings: told.extend(map(str, warnings)))
+    assert resumed.finished
+    assert any("checksum" in each and "the one before is taken" in each for each in told)
+    for damaged in (last, previous):
+        damaged.write_bytes(b"heatsim")
+    with pytest.raises(RunFolderError, match="no checkpoint that can be used"):
+        newest_checkpoint(folder)

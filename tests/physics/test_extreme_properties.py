@@ -1,0 +1,29 @@
+"""Properties that no table can hold are one message; the tables of all others are finite."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from helpers.scenario_texts import SMALL
+
+from heatsim.errors import ScenarioError
+from heatsim.problem import build_problem
+from heatsim.scenario import loads
+
+
+@pytest.mark.parametrize(
+    ("capacity", "latent", "message"),
+    [
+        ("'T**20'", "", "materials.copper.heat_capacity: expected values > 0"),
+        ("385.0", "latent = { heat = 1e5, solidus = 500.0, liquidus = 1e20 }", "e+22 segments are needed"),
+        ("{ T = [0.0, 1e-8, 1e-7, 600.0], value = [1e30, 1e30, 1e-30, 1e30] }", "", ""),
+    ],
+)
+def test_heat_contents_out_of_all_proportion_are_told(capacity: str, latent: str, message: str) -> None:
+    text = SMALL.replace("heat_capacity = 385.0", f"heat_capacity = {capacity}\n{latent}")
+    if not message:
+        assert build_problem(loads(text)).tabulated is not None
+        return
+    with pytest.raises(ScenarioError, match=re.escape(message)):
+        build_problem(loads(text))
