@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from heatsim.scenario.base_model import ScenarioBlock
 from heatsim.scenario.regions import Point, Shape
 from heatsim.scenario.toml.messages import quote, validation_error
+from heatsim.scenario.units import in_unit
 from heatsim.scenario.value_types import MATERIAL, NAME, Number, numbers, quantity, temperature
 
 # When something is recorded.
@@ -100,10 +101,10 @@ class Slice(Recorded):
     @model_validator(mode="before")
     @classmethod
     def _fill_in_the_name(cls, data: Any) -> Any:
-        match data:
-            case {"name": _}:
-                return data
-            case {"axis": "x" | "y" | "z" as axis, "at": int() | float() as at}:
+        if not isinstance(data, dict) or "name" in data:
+            return data
+        match data.get("axis"), in_unit(data.get("at"), "m"):
+            case "x" | "y" | "z" as axis, int() | float() as at:
                 return {**data, "name": f"{axis}_{at:.9g}"}
         return data
 

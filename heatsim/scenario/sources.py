@@ -12,6 +12,7 @@ from heatsim.scenario.expressions.expression import Expression
 from heatsim.scenario.grid import LENGTH
 from heatsim.scenario.regions import ArrayFile, Shape
 from heatsim.scenario.toml.messages import validation_error
+from heatsim.scenario.units import in_unit
 from heatsim.scenario.value_types import Number, file_name, quantity, temperature
 
 FRACTION = Number("1", above=0, most=1)
@@ -81,7 +82,9 @@ class GoldakBeam(BaseBeam):
     @model_validator(mode="before")
     @classmethod
     def _fill_in_fractions(cls, data: Any) -> Any:
-        match data:
+        if not isinstance(data, dict):
+            return data
+        match {**data, **{name: in_unit(data[name], "m") for name in ("cf", "cr") if name in data}}:
             case {"ff": int() | float() as ff} if "fr" not in data and 0 < ff < 2:
                 return {**data, "fr": 2.0 - ff}
             case {"fr": int() | float() as fr} if "ff" not in data and 0 < fr < 2:
@@ -90,9 +93,7 @@ class GoldakBeam(BaseBeam):
                 return {"ff": 1.0, "fr": 1.0} | data  # the one given is told as wrong
             case {"cf": int() | float() as cf, "cr": int() | float() as cr} if cf > 0 and cr > 0:
                 return {**data, "ff": 2.0 * cf / (cf + cr), "fr": 2.0 * cr / (cf + cr)}
-            case dict():
-                return {**data, "ff": 1.0, "fr": 1.0}  # cf or cr is told as wrong
-        return data
+        return {**data, "ff": 1.0, "fr": 1.0}  # cf or cr is told as wrong
 
     @model_validator(mode="after")
     def _shares_out_all_power(self) -> GoldakBeam:

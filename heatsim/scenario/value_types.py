@@ -20,6 +20,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, cor
 
 from heatsim.scenario.expressions.expression import Expression, ExpressionError
 from heatsim.scenario.toml.messages import did_you_mean, found, validation_error
+from heatsim.scenario.units import UnitError, convert, split_quantity
 
 ABSOLUTE_ZERO = {"K": 0.0, "degC": -273.15}
 
@@ -104,13 +105,17 @@ def to_plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number in a unit ("1" = none) and a range: over `above`, or from `least`, to `most`."""
+    """A finite number in a unit ("1" = none) and a range: over `above`, or from `least`, to `most`.
+
+    absolute: whether it is a temperature, with a zero that its unit sets, and no difference of two.
+    """
 
     unit: str
     above: float | None = None
     least: float | None = None
     most: float | None = None
     whole: bool = False
+    absolute: bool = False
 
     def __str__(self) -> str:
         words = "whole number" if self.whole else "number"
@@ -152,11 +157,12 @@ class Number:
     def schema(self) -> Schema:
         """Return the JSON schema of the number."""
         limits = {"exclusiveMinimum": self.above, "minimum": self.least, "maximum": self.most}
-        kind = "integer" if self.whole else "number"
-        return {"type": kind} | {name: limit for name, limit in limits.items() if limit is not None}
+        bounds = {name: limit for name, limit in limits.items() if limit is not None}
+        return ({"type": "integer"} if self.whole else dict(WITH_UNIT)) | bounds
 
 
-TEMPERATURE = Number("K or degC")  # from absolute zero on in the file's unit
+WITH_UNIT: Schema = {"type": ["number", "string"]}  # a string is a number with a unit, such as "2 mm"
+TEMPERATURE = Number("K or degC", absolute=True)  # from absolute zero on in the file's unit
 
 
 def quantity(number: Number, variables: str = "", words: tuple[str, ...] = ()) -> ValueType:
@@ -172,20 +178,20 @@ def temperature(variables: str = "") -> ValueType:
     """Return the annotation of a temperature from absolute zero up in the file's unit, or expression."""
 
     def check(value: Any, context: ValidationContext) -> Any:
-        number = Number(context.temperature_unit, least=context.absolute_zero)
+        number = Number(context.temperature_unit, least=context.absolute_zero, absolute=True)
         return _quantity(value, number, variables, ())
 
-    return ValueType(check, _quantity_schema({"type": "number"}, variables, ()), TEMPERATURE)
+    return ValueType(check, _quantity_schema(dict(WITH_UNIT), variables, ()), TEMPERATURE)
 
 
 def temperatures(least: int) -> ValueType:
     """Return the annotation of an array of at least so many increasing temperatures from absolute zero up."""
 
     def check(value: Any, context: ValidationContext) -> Any:
-        number = Number(context.temperature_unit, least=context.absolute_zero)
+        number = Number(context.temperature_unit, least=context.absolute_zero, absolute=True)
         return numbers(number, least=least, increasing=True).check(value, context)
 
-    return ValueType(check, {"type": "array", "items": {"type": "number"}, "minItems": least})
+    return ValueType(check, {"type": "array", "items": dict(WITH_UNIT), "minItems": least})
 
 
 def _quantity_schema(number: Schema, variables: str, words: tuple[str, ...]) -> Schema:
@@ -204,11 +210,24 @@ def _quantity(value: Any, number: Number, variables: str, words: tuple[str, ...]
     kinds = [f'"{word}"' for word in words] + [f"a {number}"]
     kinds += [f"an expression in {_listed(variables)}"] if variables else []
     expected = f"expected {' or '.join(kinds)}{number.in_unit}, found {found(value)}"
+    if isinstance(value, str) and not number.whole and (parts := split_quantity(value)):
+        return _with_unit(parts, number, expected)
     if variables and isinstance(value, str):
         return _expression(value, variables, expected, number)
     if not number.holds(value):
         raise validation_error(expected, did_you_mean(value, words) or number.hint(value))
     return value if number.whole else float(value)
+
+
+def _with_unit(parts: tuple[str, str], number: Number, expected: str) -> float:
+    """A number with a unit in the unit of the key."""
+    try:
+        converted = convert(*parts, number.unit, number.absolute)
+    except UnitError as error:
+        raise validation_error(expected, error.message) from None
+    if not number.holds(converted):
+        raise validation_error(f"{expected}, which is {converted:g}", number.hint(converted))
+    return converted
 
 
 def condition(variables: str = "xyz") -> ValueType:

@@ -14,6 +14,7 @@ import tomli_w
 from heatsim.scenario.expressions.parser import FUNCTIONS
 from heatsim.scenario.model import Scenario
 from heatsim.scenario.reference.examples import SECTIONS, Section
+from heatsim.scenario.units import ALONE, WITH_PREFIX
 from heatsim.scenario.unsupported import NOT_YET
 
 FILE_NAME = "heatsim.schema.json"  # shipped scenarios name it in their first line
@@ -72,7 +73,12 @@ edit it.
 What a run leaves behind, and restarts, are in [results.md](results.md); what whole cells mean is in the
 [guide](../guide/geometry.md#what-whole-cells-mean), precision in [time](../guide/time.md#precision).
 
-Units are SI. Temperatures are in the file's `temperature_unit`; "K or degC" stands for it, and they begin at absolute
+Units are SI. A number that has a unit may also be a string with another one: `"2 mm"`, `"1 h"`, `"25 degC"`,
+`"5 W/(m K)"`, `"50 %"`. Known are {units}, with the prefixes
+f p n u m c d k M G T where they make sense. A space multiplies, `m2` is a square metre, and what a `/` divides by
+stands in brackets if it is more than one unit.
+
+Temperatures are in the file's `temperature_unit`; "K or degC" stands for it, and they begin at absolute
 zero. Points and sizes are [x, y, z]. File names are relative to the scenario file. A key whose default
 is "none" may be left out; a unit of 1 is none. Each example but the first stands in the first: its tables replace those
 of the same name there.
@@ -91,7 +97,8 @@ def markdown() -> str:
     """The reference as Markdown."""
     whole = json_schema()
     tables = {"Scenario": whole, **whole["$defs"]}
-    head = _HEAD.format(functions=", ".join(f"`{name}`" for name in FUNCTIONS))
+    units = " ".join(unit for unit in (*WITH_PREFIX, *ALONE) if unit not in ("1", "l"))
+    head = _HEAD.format(functions=", ".join(f"`{name}`" for name in FUNCTIONS), units=units)
     return "\n".join([head, *("\n".join(_section(section, tables[section.name])) for section in SECTIONS)])
 
 
@@ -139,6 +146,8 @@ def _kind(field: dict[str, Any]) -> str:
             return "array of 2 texts"
         case {"type": "object", "additionalProperties": values}:
             return f"{_kind(values)} by name"
+        case {"type": ["number", "string"]}:  # the page says once that a string may name another unit
+            return "number"
         case {"type": "integer"}:
             return "whole number"
         case {"format": "path"}:
