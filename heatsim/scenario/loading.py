@@ -11,6 +11,7 @@ from pydantic_core import ErrorDetails
 from heatsim.errors import Issue, ScenarioError
 from heatsim.scenario.base_model import MAX_ERRORS, is_tag
 from heatsim.scenario.checks.cross_block import run_checks
+from heatsim.scenario.material_library import library
 from heatsim.scenario.model import Scenario
 from heatsim.scenario.toml.document import parse_document, read_text
 from heatsim.scenario.toml.positions import Key, SourcePositions
@@ -35,7 +36,7 @@ def loads(text: str, path: Path | str | None = None, overrides: Sequence[str] = 
     """Read a scenario from a text; `path` is where it came from, or "scenario" in messages. See `load`."""
     origin = None if path is None else Path(path)
     document = parse_document(text, origin, overrides)
-    context = ValidationContext.from_document(document.data, origin.parent if origin else Path())
+    context = ValidationContext.from_document(document.data, origin.parent if origin else Path(), library)
     unsupported = find_unsupported(document.data)
     issues = [document.positions.issue_at(key, message) for key, message in unsupported]
     try:

@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tomli_w
-from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from heatsim.errors import Issue
 from heatsim.scenario.base_model import ScenarioBlock
 from heatsim.scenario.boundary import Boundary
 from heatsim.scenario.grid import Grid
 from heatsim.scenario.hotspots import Hotspots
-from heatsim.scenario.materials import MAX_MATERIALS, Ambient, Contact, Material, MaterialName
+from heatsim.scenario.material_library import MaterialEntry, find_library_materials
+from heatsim.scenario.materials import MAX_MATERIALS, Ambient, Contact, MaterialName
 from heatsim.scenario.output import Output
 from heatsim.scenario.regions import Region
 from heatsim.scenario.smoothing import Smoothing
@@ -37,8 +38,10 @@ class Scenario(ScenarioBlock):
     grid: Grid = Field(description="The box and its cells")
     time: Time = Field(description="The time span and the way through it")
     compute: Compute = Field(Compute(), description="Where and in which precision the run is computed")
-    materials: dict[MaterialName, Material] = Field(
-        min_length=1, max_length=MAX_MATERIALS, description="The materials by name"
+    materials: dict[MaterialName, MaterialEntry] = Field(
+        min_length=1,
+        max_length=MAX_MATERIALS,
+        description="The materials by name; may be left out if regions name those of the library",
     )
     ambients: dict[MaterialName, Ambient] = Field({}, description="Regions that are not solved, by name")
     regions: tuple[Region, ...] = Field(
@@ -54,6 +57,14 @@ class Scenario(ScenarioBlock):
     hotspots: Hotspots | None = Field(None, description="Search for hot spots on the slices")
 
     _positions: SourcePositions = PrivateAttr(default_factory=SourcePositions)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _add_library_materials(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not isinstance(given := data.get("materials", {}), dict):
+            return data
+        added = {name: name for name in find_library_materials(data)}
+        return {**data, "materials": {**given, **added}} if added else data
 
     @field_validator("*", mode="after")
     @classmethod

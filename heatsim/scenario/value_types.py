@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -33,6 +33,7 @@ class ValidationContext:
         directory: what relative file names are relative to.
         temperature_unit: "K" or "degC".
         materials: the names that a region may use, None = not known.
+        library: gives the names of the library of materials, which a region may use too.
         sections: filled during validation with the top-level values that are valid, so that the checks across
             sections run on what there is.
     """
@@ -40,16 +41,19 @@ class ValidationContext:
     directory: Path = field(default_factory=Path)
     temperature_unit: str = "K"
     materials: frozenset[str] | None = None
+    library: Callable[[], Iterable[str]] = tuple
     sections: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def from_document(cls, document: dict[str, Any], directory: Path) -> ValidationContext:
-        """Read off a document, which need not be valid, what the validators need."""
+    def from_document(
+        cls, document: dict[str, Any], directory: Path, library: Callable[[], Iterable[str]] = tuple
+    ) -> ValidationContext:
+        """Read off a document, which need not be valid, what the validators need; library: see the attribute."""
         unit = document.get("temperature_unit")
         tables = (document.get("materials"), document.get("ambients"))
         names = frozenset(name for table in tables if isinstance(table, dict) for name in table)
         known = isinstance(unit, str) and unit in ABSOLUTE_ZERO
-        return cls(directory, str(unit) if known else "K", names or None)
+        return cls(directory, str(unit) if known else "K", names or None, library)
 
     @property
     def absolute_zero(self) -> float:
@@ -318,8 +322,9 @@ def file_name(expected: str) -> ValueType:
 
 def _known_material(value: Any, context: ValidationContext) -> str:
     known = sorted(context.materials or ())
-    if not isinstance(value, str) or (known and value not in known):
-        hint = did_you_mean(value, known) or f"known here: {', '.join(known[:20])}"
+    library = context.library() if value not in known else ()
+    if not isinstance(value, str) or (known and value not in (*known, *library)):
+        hint = did_you_mean(value, [*known, *library]) or f"known here: {', '.join(known[:20])}"
         raise validation_error(f"expected the name of a material, found {found(value)}", hint)
     return value
 

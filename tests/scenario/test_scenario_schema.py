@@ -39,7 +39,7 @@ def test_shipped_scenarios_name_the_schema_in_their_first_line() -> None:
 def test_the_schema_has_a_name_and_says_which_keys_are_needed() -> None:
     whole = json_schema()
     assert (whole["$id"], whole["title"]) == ("urn:heatsim:scenario", "heatsim scenario")
-    assert whole["required"] == ["grid", "time", "materials", "regions", "initial"]
+    assert whole["required"] == ["grid", "time", "regions", "initial"]
 
 
 @pytest.mark.parametrize(("name", "field"), list(fields(json_schema())))

@@ -72,6 +72,12 @@ density = 7900.0
 heat_capacity = "480 + 0.2*T"            # T in the file's unit
 """
 
+_REFERENCE = """\
+[materials]
+copper = { name = "copper", at = "60 degC" }   # constants: the problem stays linear
+steel = "carbon_steel"                          # k(T) and c(T) of the library
+"""
+
 _CONDUCTIVITY = """\
 [materials.copper]
 conductivity = { T = [0.0, 500.0], value = [401.0, 370.0] }
@@ -298,6 +304,7 @@ SECTIONS = (
     Section("`[time]`", "Time", '[time]\nend = 60.0\nintegrator = "implicit"\ntolerance = 1e-4\n'),
     Section("`[compute]`", "Compute", '[compute]\ndevice = "cpu"\nprecision = "float64"\n'),
     Section("`[materials.NAME]`", "Material", _MATERIAL),
+    Section("Materials by name", "MaterialReference", _REFERENCE),
     Section("`[materials.NAME.conductivity]`", "ConductivityTable", _CONDUCTIVITY),
     Section("`[materials.NAME.heat_capacity]`", "HeatCapacityTable", _HEAT_CAPACITY),
     Section("`[materials.NAME.latent]`", "Latent", _LATENT),

@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import tomli_w
 
 from heatsim.scenario.expressions.parser import FUNCTIONS
+from heatsim.scenario.material_library import library
 from heatsim.scenario.model import Scenario
 from heatsim.scenario.reference.examples import SECTIONS, Section
 from heatsim.scenario.units import ALONE, WITH_PREFIX
@@ -24,6 +26,7 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON schema of a scenario file; what is not built yet is in it and says so."""
     body: dict[str, Any] = _without_null(Scenario.model_json_schema())
     body["title"] = "heatsim scenario"
+    body["required"].remove("materials")  # regions may name those of the library
     for pattern in NOT_YET:
         path, _, value = pattern.partition("=")
         note = f"{value.strip('<>')}: not supported yet." if value else "Not supported yet."
@@ -99,7 +102,23 @@ def markdown() -> str:
     tables = {"Scenario": whole, **whole["$defs"]}
     units = " ".join(unit for unit in (*WITH_PREFIX, *ALONE) if unit not in ("1", "l"))
     head = _HEAD.format(functions=", ".join(f"`{name}`" for name in FUNCTIONS), units=units)
-    return "\n".join([head, *("\n".join(_section(section, tables[section.name])) for section in SECTIONS)])
+    sections = ("\n".join(_section(section, tables[section.name])) for section in SECTIONS)
+    return "\n".join([head, *sections, *_library()])
+
+
+def _library() -> Iterator[str]:
+    yield "## Materials of the library\n"
+    yield "With the source, the licence and the range of temperatures of each number in `scenarios/materials/`.\n"
+    yield "| name | what it is | k at 300 K [W/(m K)] | in T | melts |"
+    yield "|---|---|---|---|---|"
+    for name, table in library().items():
+        k = table["conductivity"]
+        varies = [isinstance(table[key], dict) for key in ("conductivity", "heat_capacity")]
+        values = np.atleast_1d(np.interp(300.0, k["T"], k["value"]) if isinstance(k, dict) else k)
+        shown = ", ".join(f"{each:.4g}" for each in values.tolist())
+        about = table["about"].replace("|", "/")
+        yield f"| {name} | {about} | {shown} | {'yes' if any(varies) else ''} | {'yes' if 'latent' in table else ''} |"
+    yield ""
 
 
 def _section(section: Section, table: dict[str, Any]) -> Iterator[str]:
