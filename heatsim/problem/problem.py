@@ -304,7 +304,7 @@ def build_problem(scenario: Scenario) -> Problem:
     grid, materials = make_grid(scenario), make_materials(scenario)
     dtype = np.dtype(scenario.compute.precision)
     material_ids = voxelise_materials(scenario, grid)
-    sources = make_source_terms(scenario, grid, material_ids < materials.solids if scenario.ambients else None)
+    sources = make_source_terms(scenario, grid, material_ids)
     zones = make_zones(scenario, grid, material_ids, frozenset(term.source for term in sources if term.space is None))
     of_zones = np.array(zones.materials)
     initial = InitialField(scenario, grid)

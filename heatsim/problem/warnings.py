@@ -81,6 +81,8 @@ def _volume(shape: Shape, grid: CellGrid) -> float | None:
     if shape.box is not None:
         radial = 0.5 * (low[0] + high[0]) if grid.coordinates == "cylindrical" else 1.0
         return float((high - low).prod() * radial)
+    if shape.polygon is not None and grid.coordinates == "cylindrical":
+        return None
     if (low == bounds[0]).all() and (high == bounds[1]).all():
         return _whole_volume(shape)
     steps = (np.arange(_SAMPLES) + 0.5) / _SAMPLES
@@ -92,6 +94,9 @@ def _volume(shape: Shape, grid: CellGrid) -> float | None:
 def _whole_volume(shape: Shape) -> float:
     if shape.sphere is not None:
         return 4 / 3 * np.pi * shape.sphere.radius**3
+    if shape.polygon is not None:
+        low, high = shape.polygon.span
+        return shape.polygon.area * (high - low)
     assert shape.cylinder is not None
     return np.pi * shape.cylinder.radius**2 * dist(shape.cylinder.start, shape.cylinder.end)
 

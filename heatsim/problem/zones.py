@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,11 +54,11 @@ def make_zones(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, uni
     material_ids: as `voxelise_materials` gives it; uniform: the numbers of those sources.
     """
     solids = len(scenario.materials)
-    within = [n for n in sorted(uniform) if scenario.sources[n].region is not None]
+    within = [n for n in sorted(uniform) if not scenario.sources[n].everywhere]
     ids = material_ids.astype(np.uint16) if within else material_ids
     contents: list[tuple[int, frozenset[int]]] = [(i, frozenset()) for i in range(solids + len(scenario.ambients))]
     for number in within:
-        _split(scenario, grid, ids, contents, number)
+        _split(scenario, grid, material_ids, ids, contents, number)
     used = np.flatnonzero(np.bincount(ids.reshape(-1)))
     renumber = np.zeros(len(contents), np.min_scalar_type(len(used) - 1))
     renumber[used] = np.arange(len(used))
@@ -67,14 +68,28 @@ def make_zones(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, uni
     return Zones(renumber[ids] if len(used) > 1 else None, materials, sources)
 
 
+def source_masks(
+    scenario: Scenario, grid: CellGrid, number: int, materials: Iterable[np.ndarray]
+) -> Iterator[np.ndarray]:
+    """The cells in source `number`, plane by plane (ny, nx), z upwards; materials: those of each plane's cells."""
+    source, key = scenario.sources[number], ("sources", number, "region")
+    if source.material is None:
+        return shape_masks(scenario, key, source.region, grid)
+    index = [*scenario.materials, *scenario.ambients].index(source.material)
+    return (np.broadcast_to(plane == index, grid.shape[1:]) for plane in materials)
+
+
 def _split(
-    scenario: Scenario, grid: CellGrid, ids: np.ndarray, contents: list[tuple[int, frozenset[int]]], number: int
+    scenario: Scenario,
+    grid: CellGrid,
+    material_ids: np.ndarray,
+    ids: np.ndarray,
+    contents: list[tuple[int, frozenset[int]]],
+    number: int,
 ) -> None:
     """Give the solid cells in source `number` zones of their own."""
     heated: dict[int, int] = {}
-    for plane, mask in zip(
-        ids, shape_masks(scenario, ("sources", number, "region"), scenario.sources[number].region, grid), strict=True
-    ):
+    for plane, mask in zip(ids, source_masks(scenario, grid, number, material_ids), strict=True):
         for old in np.unique(plane[mask]).tolist():
             material, sources = contents[old]
             if old not in heated and material < len(scenario.materials):

@@ -95,7 +95,7 @@ class Scenario(ScenarioBlock):
 
         It loads again to an equal scenario.
         """
-        return tomli_w.dumps(_without_empty(self.model_dump(mode="json")))
+        return tomli_w.dumps(_without_empty(self.model_dump(mode="json", by_alias=True)))
 
 
 def _without_empty(table: dict[str, Any]) -> dict[str, Any]:

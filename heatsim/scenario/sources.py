@@ -13,7 +13,7 @@ from heatsim.scenario.grid import LENGTH
 from heatsim.scenario.regions import ArrayFile, Shape
 from heatsim.scenario.toml.messages import validation_error
 from heatsim.scenario.units import in_unit
-from heatsim.scenario.value_types import Number, file_name, quantity, temperature
+from heatsim.scenario.value_types import MATERIAL, Number, file_name, quantity, temperature
 
 FRACTION = Number("1", above=0, most=1)
 HALF = Number("1", above=0, most=2)
@@ -118,6 +118,9 @@ class Source(ScenarioBlock):
     """
 
     region: Shape | None = Field(None, description="Where the heat is released; everywhere if left out")
+    material: Annotated[str | None, MATERIAL] = Field(
+        None, description="Or: the material in which the heat is released, wherever it is"
+    )
     power: Annotated[float | Expression | None, quantity(Number("W"), "xyzt")] = Field(
         None, description="Power in the whole region, number or expression in x, y, z, t [W]"
     )
@@ -131,6 +134,11 @@ class Source(ScenarioBlock):
     )
     beam: Beam | None = Field(None, description="A moving heat source")
 
+    @property
+    def everywhere(self) -> bool:
+        """Whether it has neither a region nor a material."""
+        return self.region is None and self.material is None
+
     @model_validator(mode="after")
     def _has_one_amount(self) -> Self:
         require_one_of(self, power="W", power_density="W/m3", trace="", beam="")
@@ -143,10 +151,17 @@ class Source(ScenarioBlock):
         return self
 
     @model_validator(mode="after")
+    def _has_one_place(self) -> Self:
+        other = "beam" if self.beam is not None else "region" if self.region is not None else None
+        if self.material is not None and other:
+            raise validation_error(f"expected material or {other}, found both")
+        return self
+
+    @model_validator(mode="after")
     def _is_in_a_shape(self) -> Self:
         if self.region is not None and self.region.forms in ((), ("labels",)):
             given = "labels" if self.region.forms else "none"
-            message = f"expected box, sphere, cylinder or where in region, found {given}"
+            message = f"expected box, sphere, cylinder, polygon, where, labelled or stl in region, found {given}"
             raise validation_error(message, "leave region out for everywhere")
         return self
 

@@ -284,6 +284,20 @@ def numbers(
     return ValueType(check, {"type": "array", "items": number.schema(), "minItems": low, "maxItems": high})
 
 
+def point_pairs(number: Number, least: int, most: int = 10_000) -> ValueType:
+    """Return the annotation of an array of pairs of numbers, from `least` to `most` of them."""
+    pair = numbers(number, length=2)
+    expected = f"expected an array of at least {least} pairs of numbers{number.in_unit}"
+
+    def check(value: Any, context: ValidationContext) -> Any:
+        if not isinstance(value, (list, tuple)) or not least <= len(value) <= most:
+            raise validation_error(f"{expected}, found {found(value)}")
+        return _items(value, lambda item: pair.check(item, context))
+
+    schema = {"type": "array", "items": dict(pair.schema), "minItems": least, "maxItems": most}
+    return ValueType(check, schema)
+
+
 def _items(value: Any, check: Callable[[Any], Any]) -> tuple[Any, ...]:
     """Check each item, so that every bad one is told, each at its own place."""
     items: list[Any] = []
@@ -293,6 +307,11 @@ def _items(value: Any, check: Callable[[Any], Any]) -> tuple[Any, ...]:
             items.append(check(item))
         except PydanticCustomError as error:
             errors.append({"type": error, "loc": (index,), "input": None})
+        except ValidationError as error:  # of an array in the array
+            inner = error.errors(include_url=False)
+            errors += [
+                {"type": validation_error(**each["ctx"]), "loc": (index, *each["loc"]), "input": None} for each in inner
+            ]
     if errors:
         raise ValidationError.from_exception_data("array", errors)
     return tuple(items)

@@ -7,6 +7,7 @@ Warnings are about probable mistakes in a valid scenario.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from heatsim.errors import Issue
@@ -27,11 +28,13 @@ from heatsim.scenario.checks.materials_and_faces import (
     cooling_rates_have_a_temperature,
     cylindrical_faces_exist,
     find_crossing_temperature,
+    initial_temperatures_are_of_what_is_solved,
     melted_fractions_have_something_to_melt,
     names_mean_one_thing,
     patches_are_parts_of_faces,
     shapes_suit_cylindrical_coordinates,
     shapes_with_keys,
+    sources_are_in_what_is_solved,
     statistics_are_of_what_is_solved,
     steady_states_have_no_past,
     temperature_dependence_is_separable,
@@ -101,7 +104,7 @@ def records_are_inside(grid: Grid, output: Output) -> Iterator[KeyIssue]:
 def _in_mm(grid: Grid, *places: float) -> str:
     """A hint for places so far outside that they are probably not in metres."""
     reach = max(map(abs, (*grid.origin, *grid.upper)))
-    return "in mm? lengths are in m" if max(map(abs, places)) > FAR * reach else ""
+    return "in mm? lengths are in m" if max(abs(place) for place in places if isfinite(place)) > FAR * reach else ""
 
 
 def _is_inside(grid: Grid, axis: int, place: float) -> bool:
@@ -165,6 +168,8 @@ CHECKS: tuple[tuple[Callable[..., Iterator[KeyIssue]], tuple[str, ...]], ...] = 
     (melted_fractions_have_something_to_melt, ("materials", "output")),
     (cooling_rates_have_a_temperature, ("materials", "output")),
     (statistics_are_of_what_is_solved, ("ambients", "output")),
+    (sources_are_in_what_is_solved, ("ambients", "sources")),
+    (initial_temperatures_are_of_what_is_solved, ("ambients", "regions")),
     (steady_states_have_no_past, ("time", "output")),
     (schedules_fit_the_run, ("time", "output")),
     (smoothing_has_no_beam_to_smooth, ("sources", "smoothing")),

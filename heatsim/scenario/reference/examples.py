@@ -148,6 +148,22 @@ material = "steel"
 cylinder = { start = [0.05, 0.03, 0.0], end = [0.05, 0.03, 0.02], radius = 0.01 }
 """
 
+_POLYGON = """\
+[[regions]]
+material = "copper"
+
+[[regions]]                                   # an L, 4 mm high, which starts hot
+material = "steel"
+initial = 80.0
+polygon = { axis = "z", points = [[0, 0], [0.05, 0], [0.05, 0.01], [0.01, 0.01], [0.01, 0.04], [0, 0.04]], to = 0.004 }
+"""
+
+_LABELLED = """\
+[[sources]]                                   # two of the solids in a file
+region = { labelled = { file = "labels.npy", labels = [2, 5] } }
+power = 3.0
+"""
+
 _LABELS = """\
 [[regions]]
 labels = { file = "labels.npy", map = { 0 = "copper", 1 = "steel" } }
@@ -210,8 +226,8 @@ power = "40 if t < 30 else 0"
 [[sources]]                              # everywhere
 power_density = "1e5*exp(-(x/0.01)**2)"
 
-[[sources]]
-region = { where = "x > 0.08" }
+[[sources]]                              # in all of a material
+material = "steel"
 trace = "power.csv"
 """
 
@@ -314,7 +330,9 @@ SECTIONS = (
     Section("`box`", "Box", _BOX),
     Section("`sphere`", "Sphere", _SPHERE),
     Section("`cylinder`", "Cylinder", _CYLINDER),
+    Section("`polygon`", "Polygon", _POLYGON),
     Section("`[regions.labels]`", "Labels", _LABELS),
+    Section("`labelled`", "Labelled", _LABELLED),
     Section("`[initial]`", "Initial", _INITIAL),
     Section("`[initial.temperature]`", "ArrayFile", _ARRAY),
     Section("`[boundary]`", "Boundary", _BOUNDARY),
