@@ -42,8 +42,9 @@ from heatsim.scenario.checks.materials_and_faces import (
 from heatsim.scenario.grid import Grid
 from heatsim.scenario.materials import Material
 from heatsim.scenario.model import Scenario
-from heatsim.scenario.output import MAX_TIMES, Output, Probe, Schedule, Slice, Statistics
+from heatsim.scenario.output import Output, Probe, Slice, Statistics
 from heatsim.scenario.regions import Region
+from heatsim.scenario.schedules import MAX_TIMES, Schedule
 from heatsim.scenario.sources import Source
 from heatsim.scenario.time_and_compute import Time
 from heatsim.scenario.toml.messages import quote
@@ -147,6 +148,9 @@ def schedules_fit_the_run(time: Time, output: Output) -> Iterator[KeyIssue]:
         if schedule.every and time.end / schedule.every > MAX_TIMES:
             times = f"{time.end / schedule.every:.3g} times to time.end = {time.end:g} s"
             yield KeyIssue((*key, "every"), f"expected at most {MAX_TIMES} times, found {times}")
+        if schedule.after > time.end:
+            message = f"expected a time up to time.end = {time.end:g} (s), found {schedule.after:g}"
+            yield KeyIssue((*key, "after"), message)
         if isinstance(schedule, Schedule) and schedule.at and max(schedule.at) > time.end:
             message = f"expected times up to time.end = {time.end:g} (s), found {max(schedule.at):g}"
             remedy = f"leave out later times, or replace the list: --set '{'.'.join(map(str, key))}={{count=1}}'"

@@ -268,6 +268,21 @@ output.snapshots = { at = [0.0, 1.0, 10.0, 60.0] }
 output.energy = { count = 60 }
 """
 
+_LOGARITHMIC = """\
+[[output.probes]]                        # 20 times a decade, and none before 1 ms
+name = "heater"
+at = [0.02, 0.02, 0.01]
+times = { from = 1e-4, to = 60.0, per_decade = 20 }
+after = "1 ms"
+"""
+
+_TIMES_FILE = """\
+[[output.probes]]
+name = "heater"
+at = [0.02, 0.02, 0.01]
+times = [0.5, 1.0, "1 min"]              # or { file = "measured.csv", column = "time" }
+"""
+
 _SLICE = """\
 [[output.slices]]
 axis = "z"
@@ -349,6 +364,8 @@ SECTIONS = (
     Section("`[[smoothing]]`", "Smoothing", _SMOOTHING),
     Section("`[output]`", "Output", _OUTPUT),
     Section("`[output.snapshots]`, `[output.energy]`", "Schedule", _SCHEDULE),
+    Section("Times in equal ratios", "LogarithmicTimes", _LOGARITHMIC),
+    Section("Times from a file", "TimesFile", _TIMES_FILE),
     Section("`[[output.slices]]`", "Slice", _SLICE),
     Section("`[[output.probes]]`", "Probe", _PROBE),
     Section("`[[output.regions]]`", "Statistics", _STATISTICS),
