@@ -29,6 +29,11 @@ def format_run(path: Path, info: dict[str, Any]) -> str:
     reached = "the steady state" if info["time"] is None else f"t = {info['time']:g} s"
     rows = [
         ("state", f"{info['state']} at {reached}"),
+        *(
+            [("stopped by", f"{info['stop']['criterion']}, at t = {info['stop']['time']:.6g} s")]
+            if "stop" in info
+            else []
+        ),
         ("device", f"{info['device_name']}, {info['precision']}"),
         ("kernel", f"{info['kernel']} ({info['kernel_reason']})"),
         ("grid", " x ".join(map(str, info["cells"])) + " cells"),

@@ -13,6 +13,7 @@ import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
 from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
 from heatsim_kernels.enthalpy.surface_tangents import TangentFaces
+from heatsim_kernels.field.region_reductions import RegionCells
 from heatsim_kernels.field.time_statistics import StatisticsRequest
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
@@ -46,7 +47,14 @@ from heatsim.problem.warnings import (
     patches_off_their_areas,
     sources_off_their_shapes,
 )
-from heatsim.problem.zones import StatisticsRegion, Zones, find_statistics_regions, make_zones, voxelise_materials
+from heatsim.problem.zones import (
+    StatisticsRegion,
+    Zones,
+    find_statistics_regions,
+    find_stop_parts,
+    make_zones,
+    voxelise_materials,
+)
 from heatsim.scenario import Scenario, find_material_dependence, find_temperature_dependence, find_warnings
 from heatsim.scenario.checks.materials_and_faces import find_crossing_temperature
 
@@ -86,6 +94,7 @@ class Problem:
     largest_step: float  # s
     dtype: np.dtype
     statistics_regions: tuple[StatisticsRegion, ...]  # of which statistics are kept
+    stop_parts: dict[str | None, RegionCells]  # of which the stop has conditions
     tabulated: TabulatedMaterials | None  # materials of a nonlinear problem,
     surfaces: SurfaceConditions | None  # and its faces
     explicit_form: ExplicitForm | None  # of a nonlinear problem
@@ -349,6 +358,7 @@ def build_problem(scenario: Scenario) -> Problem:
         largest_step=step,
         dtype=dtype,
         statistics_regions=statistics_regions,
+        stop_parts=find_stop_parts(scenario, grid, statistics_regions, material_ids, materials.capacity),
         tabulated=tables,
         surfaces=surfaces,
         explicit_form=explicit_form,

@@ -128,6 +128,35 @@ def find_statistics_regions(
     )
 
 
+def find_stop_parts(
+    scenario: Scenario,
+    grid: CellGrid,
+    regions: tuple[StatisticsRegion, ...],
+    material: np.ndarray,
+    capacities: np.ndarray,
+) -> dict[str | None, RegionCells]:
+    """The parts of which the stop of a scenario has conditions, by their names; None: all solid cells."""
+    found: dict[str | None, RegionCells] = {}
+    for part in scenario.stop.parts if scenario.stop else ():
+        named = [region.cells for region in regions if region.name == part]
+        if named:
+            found[part] = named[0]
+            continue
+        solid = (capacities > 0)[material]
+        cells = np.flatnonzero(solid if part is None else material == list(scenario.materials).index(part))
+        if cells.size == 0:
+            raise ScenarioError([scenario.issue_at(("stop", "when"), f"no cell is made of {part!r}")])
+        found[part] = _region_cells(grid, cells, material, capacities)
+    return found
+
+
+def _region_cells(grid: CellGrid, cells: np.ndarray, material: np.ndarray, capacities: np.ndarray) -> RegionCells:
+    z, y, x = np.unravel_index(cells, grid.shape)
+    along = dict(zip(AXES, (x, y, z), strict=True))
+    volumes = np.prod([grid.measure(axis)[along[axis]] for axis in AXES], axis=0)
+    return RegionCells(cells, volumes, volumes * capacities[material.reshape(-1)[cells]])
+
+
 def _statistics_region(
     scenario: Scenario, grid: CellGrid, number: int, material: np.ndarray, capacities: np.ndarray
 ) -> StatisticsRegion:
@@ -140,7 +169,4 @@ def _statistics_region(
         where = "material" if wanted.material is not None else (wanted.forms or ("name",))[0]
         message = "covers no centre of a solid cell" if where != "material" else "no cell is made of it"
         raise ScenarioError([scenario.issue_at((*key, where), message)])
-    z, y, x = np.unravel_index(cells, grid.shape)
-    along = dict(zip(AXES, (x, y, z), strict=True))
-    volumes = np.prod([grid.measure(axis)[along[axis]] for axis in AXES], axis=0)
-    return StatisticsRegion(wanted.name, RegionCells(cells, volumes, volumes * capacities[material.reshape(-1)[cells]]))
+    return StatisticsRegion(wanted.name, _region_cells(grid, cells, material, capacities))

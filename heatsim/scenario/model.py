@@ -19,6 +19,7 @@ from heatsim.scenario.output import Output
 from heatsim.scenario.regions import Region
 from heatsim.scenario.smoothing import Smoothing
 from heatsim.scenario.sources import Initial, Source
+from heatsim.scenario.stop import Stop
 from heatsim.scenario.time_and_compute import Compute, Time
 from heatsim.scenario.toml.positions import Key, SourcePositions
 from heatsim.scenario.value_types import ValidationContext, text
@@ -37,6 +38,7 @@ class Scenario(ScenarioBlock):
     )
     grid: Grid = Field(description="The box and its cells")
     time: Time = Field(description="The time span and the way through it")
+    stop: Stop | None = Field(None, description="What ends the run before time.end")
     compute: Compute = Field(Compute(), description="Where and in which precision the run is computed")
     materials: dict[MaterialName, MaterialEntry] = Field(
         min_length=1,

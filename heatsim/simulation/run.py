@@ -26,6 +26,7 @@ from heatsim.recorders.writer import Writer
 from heatsim.simulation import device_selection
 from heatsim.simulation.memory_estimate import state_bytes
 from heatsim.simulation.state import State
+from heatsim.simulation.stop_criterion import StopCriterion
 from heatsim.simulation.time_loop import Progress, Timings, simulate
 from heatsim.store.folder import RunFolder
 from heatsim.store.tables import read_hotspots, read_last_row
@@ -164,13 +165,18 @@ def _run_in(
     try:
         state = State(problem, make_field(problem, choice.kernel))
         _warm_up(state)
-        outcome = _compute(folder, problem, state, on_progress, timings)
+        stop = StopCriterion(problem.scenario.stop, problem.scenario.time.end) if problem.scenario.stop else None
+        outcome = _compute(folder, problem, state, on_progress, timings, stop)
     except BaseException as error:
         log.error("%s", error)
         results = _results(state, timings, started) if state else {}
         folder.write_info({"state": "failed", "error": str(error) or type(error).__name__, **info, **results})
         raise
     info = {"state": outcome, **info, **_results(state, timings, started), **_found(folder)}
+    if stop is not None and stop.met is not None:
+        info["stop"] = stop.met
+    elif stop is not None and outcome == "finished":
+        info["warnings"] = [*info["warnings"], stop.warning]
     for warning in info["warnings"]:
         log.warning("%s", warning)
     log.info("%s at t = %g s after %d steps", outcome, state.time, state.step)
@@ -187,14 +193,21 @@ def _warm_up(state: State) -> None:
     state.field.is_finite()
 
 
-def _compute(folder: RunFolder, problem: Problem, state: State, on_progress: ProgressCallback, timings: Timings) -> str:
+def _compute(
+    folder: RunFolder,
+    problem: Problem,
+    state: State,
+    on_progress: ProgressCallback,
+    timings: Timings,
+    stop: StopCriterion | None,
+) -> str:
     """The time loop with its recorders; returns "finished" or "stopped". Results are complete when it returns."""
     writer = Writer()
     try:
         recorders = make_recorders(problem, folder, writer)
         finished = False
         try:
-            finished = simulate(state, recorders, timings, on_progress)
+            finished = simulate(state, recorders, timings, on_progress, stop)
         finally:
             for recorder in recorders:
                 recorder.close(finished)

@@ -15,6 +15,7 @@ from heatsim.integrators.step_control import require_finite
 from heatsim.problem import Problem
 from heatsim.recorders import Recorder
 from heatsim.simulation.state import State
+from heatsim.simulation.stop_criterion import StopCriterion
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,11 @@ def simulate(
     recorders: Sequence[Recorder],
     timings: Timings,
     on_progress: Callable[[Progress], bool] = lambda progress: True,
+    stop: StopCriterion | None = None,
 ) -> bool:
     """Run from state.time to the end of the scenario, or to the steady state; returns whether it was reached.
+
+    The run ends early where `stop` says so, and all recorders record that moment; it counts as reached.
 
     `on_progress` is told of progress about ten times a second and may end the run early by returning False; `timings`
     is filled in. Raises `NotFiniteError` before anything not finite is recorded, `NotConvergedError` after the last
@@ -61,6 +65,9 @@ def simulate(
                 if event == end or state.field.device == "cpu" or not all(recorder.late for recorder in due):
                     require_finite(state.field.is_finite(), state)
                 _record(state, due, timings)
+                if stop is not None and event in stop.times and stop.look(state):
+                    _record(state, [each for each in recorders if each.times and each not in due], timings)
+                    return True
     except NotConvergedError:
         _record(state, [recorder for recorder in recorders if recorder.times], timings)
         raise

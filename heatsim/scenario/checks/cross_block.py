@@ -46,8 +46,9 @@ from heatsim.scenario.output import Output, Probe, Slice, Statistics
 from heatsim.scenario.regions import Region
 from heatsim.scenario.schedules import MAX_TIMES, Schedule
 from heatsim.scenario.sources import Source
+from heatsim.scenario.stop import Stop
 from heatsim.scenario.time_and_compute import Time
-from heatsim.scenario.toml.messages import quote
+from heatsim.scenario.toml.messages import did_you_mean, quote
 from heatsim.scenario.toml.positions import KeyIssue
 
 ROUNDING = 1e-9  # of the grid's size: a place on the upper face is inside
@@ -157,6 +158,24 @@ def schedules_fit_the_run(time: Time, output: Output) -> Iterator[KeyIssue]:
             yield KeyIssue((*key, "at"), message, remedy)
 
 
+def stops_are_about_parts(
+    time: Time, materials: Mapping[str, Material], output: Output, stop: Stop | None
+) -> Iterator[KeyIssue]:
+    """A condition names materials or regions of statistics; a steady state has no time to end before."""
+    if stop is None:
+        return
+    if time.is_steady:
+        yield KeyIssue(("stop",), f'expected no stop with integrator "{time.integrator}", which has no end')
+    known = [*(region.name for region in output.regions), *materials]
+    for part in stop.parts:
+        if part is not None and part not in known:
+            message = f"expected the name of a material or of a region in output.regions, found {quote(part)}"
+            yield KeyIssue(("stop", "when"), message, did_you_mean(part, known) or f"known here: {', '.join(known)}")
+    if stop.every and time.end / stop.every > MAX_TIMES:
+        message = f"expected at most {MAX_TIMES} looks, found {time.end / stop.every:.3g} to time.end = {time.end:g} s"
+        yield KeyIssue(("stop", "every"), message)
+
+
 CHECKS: tuple[tuple[Callable[..., Iterator[KeyIssue]], tuple[str, ...]], ...] = (
     (first_region_covers_the_grid, ("regions",)),
     (shapes_meet_the_grid, ("grid", "regions", "sources", "output")),
@@ -176,6 +195,7 @@ CHECKS: tuple[tuple[Callable[..., Iterator[KeyIssue]], tuple[str, ...]], ...] = 
     (initial_temperatures_are_of_what_is_solved, ("ambients", "regions")),
     (steady_states_have_no_past, ("time", "output")),
     (schedules_fit_the_run, ("time", "output")),
+    (stops_are_about_parts, ("time", "materials", "output", "stop")),
     (smoothing_has_no_beam_to_smooth, ("sources", "smoothing")),
     (smoothing_has_something_to_smooth, ("sources", "output", "smoothing")),
     (smoothing_has_a_device_for_its_kernel, ("compute", "smoothing")),

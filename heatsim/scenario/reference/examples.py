@@ -60,6 +60,12 @@ thickness = 0.018
 cells = 4
 """
 
+_STOP = """\
+[stop]
+when = "max(T, 'steel') > 45 or mean(T) > 30"
+every = 0.5
+"""
+
 _MATERIAL = """\
 [materials.copper]
 conductivity = 400.0
@@ -333,6 +339,7 @@ SECTIONS = (
     Section("`[grid.x]`, `[grid.y]`, `[grid.z]`", "Axis", _AXIS),
     Section("`[[grid.x.layers]]`", "Layer", _LAYERS),
     Section("`[time]`", "Time", '[time]\nend = 60.0\nintegrator = "implicit"\ntolerance = 1e-4\n'),
+    Section("`[stop]`", "Stop", _STOP),
     Section("`[compute]`", "Compute", '[compute]\ndevice = "cpu"\nprecision = "float64"\n'),
     Section("`[materials.NAME]`", "Material", _MATERIAL),
     Section("Materials by name", "MaterialReference", _REFERENCE),
