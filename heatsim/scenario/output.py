@@ -42,8 +42,8 @@ class Probe(Recorded):
 
     name: Name = Field(description="Name of the column in probes.csv")
     at: Point = Field(
-        description="Place x, y, z [m]; on a wall of the box the temperature of its surface, on a straight line "
-        "through the two cells nearest to it and so of second order"
+        description="Place x, y, z [m]; on a face of the box the temperature of its surface, by the balance of heat; "
+        "where something depends on temperature, on a straight line through the two cells nearest to it"
     )
 
 
