@@ -22,7 +22,7 @@ from heatsim.scenario.sources import Initial, Source
 from heatsim.scenario.stop import Stop
 from heatsim.scenario.time_and_compute import Compute, Time
 from heatsim.scenario.toml.positions import Key, SourcePositions
-from heatsim.scenario.value_types import ValidationContext, text
+from heatsim.scenario.value_types import WITH_UNIT, ValidationContext, text
 
 Title = Annotated[str, text("a title of at most 200 characters on one line", r"[^\x00-\x1f\x7f]{0,200}")]
 
@@ -35,6 +35,12 @@ class Scenario(ScenarioBlock):
     title: Title = Field("", description="Title of the run and its pictures")
     temperature_unit: Literal["K", "degC"] = Field(
         "K", description="Unit of every temperature in the file and in the results"
+    )
+    parameters: dict[str, int | float] = Field(
+        {},
+        description="Numbers by name, for any value and expression of the file; also with a unit, or as an expression "
+        "in those above. --set parameters.NAME=VALUE changes one",
+        json_schema_extra={"additionalProperties": dict(WITH_UNIT)},
     )
     grid: Grid = Field(description="The box and its cells")
     time: Time = Field(description="The time span and the way through it")

@@ -19,6 +19,7 @@ class Section(NamedTuple):
 _FILE = """\
 title = "A steel insert in a copper block"
 temperature_unit = "degC"
+parameters = { h = 500.0, room = "20 degC" }
 grid = { cells = [50, 30, 10], size = [0.1, 0.06, 0.02] }
 time = { end = 60.0 }
 materials.copper = { conductivity = 400.0, density = 8900.0, heat_capacity = 385.0 }
@@ -27,8 +28,8 @@ regions = [
   { material = "copper" },
   { material = "steel", box = { lower = [0.04, 0.0, 0.0], upper = [0.06, 0.06, 0.01] } },
 ]
-initial = { temperature = 20.0 }
-boundary.y_max = { kind = "convection", coefficient = 500.0, ambient = 20.0 }
+initial = { temperature = "room" }
+boundary.y_max = { kind = "convection", coefficient = "h", ambient = "room + 2*sin(2*pi*t/3600)" }
 sources = [{ region = { sphere = { center = [0.02, 0.02, 0.01], radius = 0.006 } }, power = 50.0 }]
 output.slices = [{ axis = "z", at = 0.01, every = 5.0 }]
 """
