@@ -45,6 +45,7 @@ from heatsim.problem.warnings import (
     beams_through_the_bottom,
     idle_contacts,
     patches_off_their_areas,
+    probes_in_ambients,
     sources_off_their_shapes,
 )
 from heatsim.problem.zones import (
@@ -293,6 +294,7 @@ class Problem:
         """The warnings about the scenario, each with its place, and those that only arrays can tell."""
         scenario, grid, beams = self.scenario, self.grid, self.volume_sources.beams
         found = [*idle_contacts(scenario, self.zones, self.cell_classes)]
+        found += probes_in_ambients(scenario, grid, self.zones, self.materials.solids)
         found += beams_on_ambients(grid, self.zones, self.materials.solids, beams)
         found += beams_through_the_bottom(grid, beams)
         found += [

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from itertools import count
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,10 @@ class Run:
     path: Path
     info: dict[str, Any]
 
+    def __repr__(self) -> str:
+        reached = "the steady state" if self.info.get("time") is None else f"t = {self.info['time']:g} s"
+        return f"Run({str(self.path)!r}, {self.info.get('state', 'unknown')} at {reached})"
+
     @property
     def finished(self) -> bool:
         """Whether the end time was reached."""
@@ -56,8 +61,13 @@ class Run:
 
 
 def default_folder(scenario: Scenario) -> Path:
-    """`outputs/<name of the scenario file>` in the current folder."""
-    return Path("outputs") / (scenario.path.stem if scenario.path else "run")
+    """`outputs/<name of the scenario file>` in the current folder; of the scenario in a run folder, one beside that
+    folder, with a number after its name."""
+    if scenario.path is None or not (scenario.path.parent / "run.json").is_file():
+        return Path("outputs") / (scenario.path.stem if scenario.path else "run")
+    of = scenario.path.parent.resolve()
+    number = next(number for number in count(2) if not of.with_name(f"{of.name}-{number}").exists())
+    return of.with_name(f"{of.name}-{number}")
 
 
 def resolve_auto(
