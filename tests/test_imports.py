@@ -30,7 +30,9 @@ ROOMS = {
     "heatsim.scenario.toml": {"pydantic_core"},
     "heatsim.scenario.expressions": {"heatsim.scenario.toml", "numpy"},
     "heatsim.scenario.base_model": {"heatsim.scenario.toml", "pydantic", "pydantic_core"},
+    "heatsim.scenario.units": {"heatsim.scenario.toml.messages"},
     "heatsim.scenario.value_types": {
+        "heatsim.scenario.units",
         "heatsim.scenario.toml",
         "heatsim.scenario.expressions",
         "pydantic",

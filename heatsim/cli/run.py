@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 @click.option("--untrusted", is_flag=True, help="Run in a child process with limits, for files of strangers.")
 @click.option("--force", is_flag=True, help="Replace an earlier run in the folder.")
 @click.option("--dry-run", is_flag=True, help="Say what the run would take, and write nothing.")
+@click.option("--resolved", is_flag=True, help="With --dry-run: print the scenario with all defaults, too.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary.")
 @as_json_option
 def run(file: Path, overrides: tuple[str, ...], quiet: bool, as_json: bool, **options: Any) -> None:
@@ -57,7 +58,7 @@ def run(file: Path, overrides: tuple[str, ...], quiet: bool, as_json: bool, **op
     gc.set_threshold(50_000, 20, 50)
     scenario = load(file, [*overrides, *chosen], trust=options["trust"])
     if options["dry_run"]:
-        _print_estimate(scenario, as_json)
+        _print_estimate(scenario, as_json, options["resolved"])
         return
     from heatsim.simulation import run as runs
 
@@ -101,7 +102,7 @@ def run_to_its_end(
         sys.exit(requests.exit_code)
 
 
-def _print_estimate(scenario: Scenario, as_json: bool) -> None:
+def _print_estimate(scenario: Scenario, as_json: bool, resolved: bool) -> None:
     from heatsim.cli import summary
     from heatsim.problem import build_problem
     from heatsim.simulation import device_selection, dry_run
@@ -119,8 +120,9 @@ def _print_estimate(scenario: Scenario, as_json: bool) -> None:
     if as_json:
         click.echo(jsonlib.dumps(numbers, indent=2))
     else:
-        click.echo(problem.scenario.to_toml())
         click.echo(summary.format_estimate(numbers))
+    if resolved and not as_json:
+        click.echo(f"\n{problem.scenario.to_toml()}")
 
 
 def _import_plots() -> None:

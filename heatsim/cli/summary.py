@@ -29,6 +29,11 @@ def format_run(path: Path, info: dict[str, Any]) -> str:
     reached = "the steady state" if info["time"] is None else f"t = {info['time']:g} s"
     rows = [
         ("state", f"{info['state']} at {reached}"),
+        *(
+            [("stopped by", f"{info['stop']['criterion']}, at t = {info['stop']['time']:.6g} s")]
+            if "stop" in info
+            else []
+        ),
         ("device", f"{info['device_name']}, {info['precision']}"),
         ("kernel", f"{info['kernel']} ({info['kernel_reason']})"),
         ("grid", " x ".join(map(str, info["cells"])) + " cells"),
@@ -42,6 +47,7 @@ def format_run(path: Path, info: dict[str, Any]) -> str:
             f"{info['energy']['residual']:.3g} {integrator.energy_unit}, "
             f"{info['energy']['relative_residual']:.1e} of the energy moved",
         ),
+        *([("heat entered", _format_heat(info, integrator.energy_unit))] if _heat_entered(info) else []),
         *([("hot spots", _format_hottest(info))] if "hotspots" in info else []),
         *(("warning", warning) for warning in info.get("warnings", ())),
         ("results", f"{path}{os.sep}"),
@@ -56,6 +62,16 @@ def _format_steps(info: dict[str, Any]) -> str:
     limit = info["stability_limit_seconds"] or float("inf")
     of = "" if INTEGRATORS[info["integrator"]].bounded_by_stability else "of explicit Euler "
     return f"{steps}{rejected}, mean {mean:.4g} s (stability limit {of}{limit:.4g} s)"
+
+
+def _heat_entered(info: dict[str, Any]) -> dict[str, float]:
+    """Heat that came through each face and from each ambient, but for those through which none passed."""
+    energy = info["energy"]
+    return {name: heat for name, heat in (energy["faces"] | energy["ambients"]).items() if heat != 0.0}
+
+
+def _format_heat(info: dict[str, Any], unit: str) -> str:
+    return ", ".join(f"{name} {heat:.5g} {unit}" for name, heat in _heat_entered(info).items())
 
 
 def _format_hottest(info: dict[str, Any]) -> str:

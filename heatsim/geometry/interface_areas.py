@@ -20,9 +20,9 @@ import numpy as np
 from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.geometry.voxelise import last_regions, stl_surface
 from heatsim.scenario import Expression, Scenario
-from heatsim.scenario.regions import Cylinder, Shape, Sphere
+from heatsim.scenario.regions import Cylinder, Polygon, Shape, Sphere
 
-OBLIQUE_FORMS = ("sphere", "cylinder", "where", "stl")  # forms that may be oblique
+OBLIQUE_FORMS = ("sphere", "cylinder", "polygon", "where", "stl")  # forms that may be oblique
 LEVELS = 64  # factors between 1 and 2 that are told apart, so that cell classes stay few
 _FLAT = 1e-3  # excess of a factor below which a surface counts as lying along the grid
 
@@ -146,6 +146,8 @@ def surface_normals(shape: Shape, pairs: CellPairs) -> np.ndarray:
         return _of_sphere(shape.sphere, pairs)
     if shape.cylinder is not None:
         return _of_cylinder(shape.cylinder, pairs)
+    if shape.polygon is not None:
+        return _of_polygon(shape.polygon, pairs)
     if shape.stl is not None:
         surface, found = stl_surface(shape.stl), np.zeros(pairs.own.shape)
         for axis in np.unique(pairs.axis).tolist():
@@ -169,6 +171,28 @@ def _of_cylinder(cylinder: Cylinder, pairs: CellPairs) -> np.ndarray:
     )
     through_end = ((below >= 0) & (below <= length)) != ((above >= 0) & (above <= length))
     return np.asarray(np.where(through_end, direction, pairs.own - start - direction * here))
+
+
+def _of_polygon(polygon: Polygon, pairs: CellPairs) -> np.ndarray:
+    """Those of the edge nearest to the middle between the two cells, and along the axis at the ends."""
+    axis, (low, high) = "xyz".index(polygon.axis), polygon.span
+    within = [(low <= points[axis]) & (points[axis] <= high) for points in (pairs.lower, pairs.upper)]
+    u, v = (0.5 * (pairs.lower[number] + pairs.upper[number]) for number in polygon.across)
+    nearest, normal = np.full(u.shape, np.inf), np.zeros(pairs.own.shape)
+    for (a, b), (c, d) in polygon.edges:
+        du, dv = c - a, d - b
+        length2 = du * du + dv * dv
+        if length2 == 0.0:
+            continue
+        along = np.clip(((u - a) * du + (v - b) * dv) / length2, 0.0, 1.0)
+        away = (u - a - along * du) ** 2 + (v - b - along * dv) ** 2
+        nearer = away < nearest
+        nearest[nearer] = away[nearer]
+        for number, part in zip(polygon.across, (dv, -du), strict=True):
+            normal[number, nearer] = part
+    ends = within[0] != within[1]
+    normal[:, ends] = np.eye(3)[axis][:, None]
+    return normal
 
 
 def _of_condition(condition: Expression, pairs: CellPairs) -> np.ndarray:

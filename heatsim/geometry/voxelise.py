@@ -13,7 +13,7 @@ from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.geometry.point_values import centre_planes, require_finite
 from heatsim.geometry.stl import StlSurface, read_surface
 from heatsim.scenario import Scenario
-from heatsim.scenario.regions import Box, Cylinder, Labels, Shape, Sphere
+from heatsim.scenario.regions import ArrayFile, Box, Cylinder, Labelled, Labels, Polygon, Shape, Sphere
 from heatsim.scenario.toml.positions import Key
 from heatsim.store.inputs import read_array
 
@@ -26,11 +26,15 @@ def shape_masks(scenario: Scenario, key: Key, shape: Shape | None, grid: CellGri
     Raises `ScenarioError` for a condition that is undefined at some centre, and an STL file that cannot be used.
     """
     solid = iter(() if shape is None or shape.stl is None else _solid(scenario, (*key, "stl"), shape.stl, grid))
+    given = None if shape is None else shape.labelled
+    labelled = None if given is None else iter(_labelled(scenario, (*key, "labelled"), given, grid))
     for point in centre_planes(grid):
         if shape is None or not shape.forms:
             inside = np.array(True)
         elif shape.stl is not None:
             inside = next(solid)
+        elif labelled is not None:
+            inside = next(labelled)
         elif shape.where is not None:
             truth = np.asarray(shape.where(**point))
             require_finite(scenario, (*key, "where"), truth, f"in the plane z = {point['z']:g} m")
@@ -41,11 +45,13 @@ def shape_masks(scenario: Scenario, key: Key, shape: Shape | None, grid: CellGri
 
 
 def contains_points(shape: Shape, x: np.ndarray | float, y: np.ndarray | float, z: np.ndarray | float) -> np.ndarray:
-    """Whether points, m, lie in a box, sphere or cylinder."""
+    """Whether points, m, lie in a box, sphere, cylinder or polygon."""
     if shape.box:
         return _in_box(shape.box, (x, y, z))
     if shape.sphere:
         return _in_sphere(shape.sphere, (x, y, z))
+    if shape.polygon:
+        return _in_polygon(shape.polygon, (x, y, z))
     assert shape.cylinder
     return _in_cylinder(shape.cylinder, (x, y, z))
 
@@ -69,6 +75,23 @@ def _in_cylinder(cylinder: Cylinder, point: tuple[np.ndarray | float, ...]) -> n
     along = sum(a * b for a, b in zip(axis, away, strict=True)) / length2  # 0 at the start, 1 at the end
     distance2 = sum(b * b for b in away) - along**2 * length2
     return np.asarray((along >= 0) & (along <= 1) & (distance2 <= cylinder.radius**2))
+
+
+def _in_polygon(polygon: Polygon, point: tuple[np.ndarray | float, ...]) -> np.ndarray:
+    """A ray along the first axis from a point inside crosses the outline an odd number of times."""
+    low, high = polygon.span
+    along = point["xyz".index(polygon.axis)]
+    u, v = (point[number] for number in polygon.across)
+    odd = np.zeros(np.broadcast_shapes(np.shape(u), np.shape(v)), bool)
+    for (a, b), (c, d) in polygon.edges:
+        if b != d:
+            odd ^= ((b <= v) != (d <= v)) & (u < a + (c - a) * (v - b) / (d - b))
+    return np.asarray(odd & (low <= along) & (along <= high))
+
+
+def _labelled(scenario: Scenario, key: Key, labelled: Labelled, grid: CellGrid) -> np.ndarray:
+    """Which cells have one of some labels, (nz, ny, nx)."""
+    return np.isin(_read_labels(scenario, key, labelled, grid.shape), labelled.labels)
 
 
 def _solid(scenario: Scenario, key: Key, file: Path, grid: CellGrid) -> np.ndarray:
@@ -170,16 +193,21 @@ def covered_volume(
 
 
 def _paint_labels(scenario: Scenario, key: Key, labels: Labels, names: list[str], material: np.ndarray) -> None:
-    array = read_cells(scenario, (*key, "file"), labels.file, labels.dataset, material.shape)
-    if array.dtype.kind not in "biu":
-        message = f"expected whole numbers in {labels.file.name}, found {array.dtype}"
-        raise ScenarioError([scenario.issue_at((*key, "file"), message)])
+    array = _read_labels(scenario, key, labels, material.shape)
     unknown = [int(label) for label in np.unique(array) if int(label) not in labels.map]
     if unknown:
         message = f"expected a material for every label, found none for {', '.join(map(str, unknown[:8]))}"
         raise ScenarioError([scenario.issue_at((*key, "map"), message)])
     for label, name in labels.map.items():
         material[array == label] = names.index(name)
+
+
+def _read_labels(scenario: Scenario, key: Key, labels: ArrayFile, shape: tuple[int, ...]) -> np.ndarray:
+    array = read_cells(scenario, (*key, "file"), labels.file, labels.dataset, shape)
+    if array.dtype.kind not in "biu":
+        message = f"expected whole numbers in {labels.file.name}, found {array.dtype}"
+        raise ScenarioError([scenario.issue_at((*key, "file"), message)])
+    return array
 
 
 def read_cells(scenario: Scenario, key: Key, file: Path, dataset: str | None, shape: tuple[int, ...]) -> np.ndarray:

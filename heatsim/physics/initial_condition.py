@@ -8,13 +8,14 @@ import numpy as np
 
 from heatsim.geometry.grid import CellGrid
 from heatsim.geometry.point_values import centre_planes, evaluate, require_at_least, require_finite
-from heatsim.geometry.voxelise import read_cells
+from heatsim.geometry.voxelise import last_regions, read_cells
 from heatsim.physics.smoothing import is_smoothed, smooth_field
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.regions import ArrayFile
+from heatsim.scenario.toml.positions import Key
 from heatsim.scenario.value_types import ABSOLUTE_ZERO
 
-_KEY = ("initial", "temperature")
+_KEY: Key = ("initial", "temperature")
 
 
 class InitialField:
@@ -26,6 +27,8 @@ class InitialField:
     def __init__(self, scenario: Scenario, grid: CellGrid) -> None:
         """Raises as `planes` does where the field is to be smoothed."""
         self._scenario, self._grid = scenario, grid
+        given = any(region.initial is not None for region in scenario.regions)
+        self._last_regions = last_regions(scenario, grid) if given else None
         self._smoothed: np.ndarray | None = None
         self._middle = 0.0
         if is_smoothed(scenario, "initial"):
@@ -65,13 +68,25 @@ class InitialField:
         for z, point in enumerate(centre_planes(self._grid)):
             where = f"in the plane z = {point['z']:g} m"
             plane = self._plane(value, point) if array is None else array[z].astype(np.float64)
+            if self._last_regions is not None:
+                plane = self._with_regions(plane, self._last_regions[z], point)
             self._require_physical(plane, where)
             yield plane
 
-    def _require_physical(self, temperatures: np.ndarray, where: str) -> None:
+    def _require_physical(self, temperatures: np.ndarray, where: str, key: Key = _KEY) -> None:
         unit = self._scenario.temperature_unit
-        require_finite(self._scenario, _KEY, temperatures, where)
-        require_at_least(self._scenario, _KEY, temperatures, ABSOLUTE_ZERO[unit], f"{unit} (absolute zero)", where)
+        require_finite(self._scenario, key, temperatures, where)
+        require_at_least(self._scenario, key, temperatures, ABSOLUTE_ZERO[unit], f"{unit} (absolute zero)", where)
+
+    def _with_regions(self, plane: np.ndarray, last: np.ndarray, point: dict[str, np.ndarray | float]) -> np.ndarray:
+        """A plane with the temperatures of those regions that have their own; last: the region of each cell."""
+        for number in np.unique(last).tolist():
+            own = self._scenario.regions[number].initial
+            if own is not None:
+                values, key = self._plane(own, point), ("regions", number, "initial")
+                self._require_physical(values[last == number], f"in the plane z = {point['z']:g} m", key)
+                plane = np.where(last == number, values, plane)
+        return plane
 
     def _plane(self, value: object, point: dict[str, np.ndarray | float]) -> np.ndarray:
         assert isinstance(value, float | Expression)

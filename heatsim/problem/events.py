@@ -43,7 +43,8 @@ def find_events(
     left out, those that the scenario asks for.
     """
     end = scenario.time.end
-    times = scenario.output.times(end) if recorded is None else recorded
+    times = frozenset(scenario.output.times(end) if recorded is None else recorded)
+    times |= frozenset(scenario.stop.times(end) if scenario.stop else ())
     kinks = frozenset(input_times)
     turns = (beam.path.turns for beam in beams)
     return Events(tuple(sorted({end, *kinks, *times})), kinks.difference(*turns))

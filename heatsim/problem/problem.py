@@ -13,6 +13,7 @@ import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
 from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
 from heatsim_kernels.enthalpy.surface_tangents import TangentFaces
+from heatsim_kernels.field.region_reductions import RegionCells
 from heatsim_kernels.field.time_statistics import StatisticsRequest
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
@@ -44,9 +45,16 @@ from heatsim.problem.warnings import (
     beams_through_the_bottom,
     idle_contacts,
     patches_off_their_areas,
+    probes_in_ambients,
     sources_off_their_shapes,
 )
-from heatsim.problem.zones import StatisticsRegion, Zones, find_statistics_regions, make_zones, voxelise_materials
+from heatsim.problem.zones import (
+    StatisticsRegion,
+    Zones,
+    find_stop_parts,
+    make_zones,
+    voxelise_materials,
+)
 from heatsim.scenario import Scenario, find_material_dependence, find_temperature_dependence, find_warnings
 from heatsim.scenario.checks.materials_and_faces import find_crossing_temperature
 
@@ -86,6 +94,7 @@ class Problem:
     largest_step: float  # s
     dtype: np.dtype
     statistics_regions: tuple[StatisticsRegion, ...]  # of which statistics are kept
+    stop_parts: dict[str | None, RegionCells]  # of which the stop has conditions
     tabulated: TabulatedMaterials | None  # materials of a nonlinear problem,
     surfaces: SurfaceConditions | None  # and its faces
     explicit_form: ExplicitForm | None  # of a nonlinear problem
@@ -284,6 +293,7 @@ class Problem:
         """The warnings about the scenario, each with its place, and those that only arrays can tell."""
         scenario, grid, beams = self.scenario, self.grid, self.volume_sources.beams
         found = [*idle_contacts(scenario, self.zones, self.cell_classes)]
+        found += probes_in_ambients(scenario, grid, self.zones, self.materials.solids)
         found += beams_on_ambients(grid, self.zones, self.materials.solids, beams)
         found += beams_through_the_bottom(grid, beams)
         found += [
@@ -304,7 +314,7 @@ def build_problem(scenario: Scenario) -> Problem:
     grid, materials = make_grid(scenario), make_materials(scenario)
     dtype = np.dtype(scenario.compute.precision)
     material_ids = voxelise_materials(scenario, grid)
-    sources = make_source_terms(scenario, grid, material_ids < materials.solids if scenario.ambients else None)
+    sources = make_source_terms(scenario, grid, material_ids)
     zones = make_zones(scenario, grid, material_ids, frozenset(term.source for term in sources if term.space is None))
     of_zones, initial = np.array(zones.materials), InitialField(scenario, grid)
     faces = BoundaryFaces(scenario, grid, zones.ids, materials.conductivity[:, of_zones], 0.0)
@@ -328,6 +338,7 @@ def build_problem(scenario: Scenario) -> Problem:
     volume_sources = VolumeSources(scenario, grid, zones, materials.capacity[of_zones], sources, dtype)
     _check_inputs(scenario, boundary_faces, volume_sources, coefficients)
     step = largest_step(scenario, limit, boundary_faces.varies or volume_sources.varies, volume_sources.longest_step)
+    statistics_regions = find_statistics_regions(scenario, grid, material_ids, materials.capacity)
     return Problem(
         scenario=scenario,
         grid=grid,
@@ -343,7 +354,8 @@ def build_problem(scenario: Scenario) -> Problem:
         stability_limit=limit,
         largest_step=step,
         dtype=dtype,
-        statistics_regions=find_statistics_regions(scenario, grid, material_ids, materials.capacity),
+        statistics_regions=statistics_regions,
+        stop_parts=find_stop_parts(scenario, grid, statistics_regions, material_ids, materials.capacity),
         tabulated=tables,
         surfaces=surfaces,
         explicit_form=explicit_form,

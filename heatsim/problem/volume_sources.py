@@ -18,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from heatsim_kernels.field.window_source import WindowSource
 
+from heatsim.errors import ScenarioError
 from heatsim.geometry.grid import CellGrid
 from heatsim.geometry.point_values import centre_planes, evaluate, require_finite
-from heatsim.geometry.voxelise import covered_volume, shape_masks
+from heatsim.geometry.voxelise import covered_volume
 from heatsim.physics.event_times import discontinuity_times
 from heatsim.physics.smoothing import is_smoothed, smooth_field
 from heatsim.physics.sources.beam import (
@@ -36,7 +37,7 @@ from heatsim.physics.sources.beam import (
     volumes,
 )
 from heatsim.physics.sources.power_trace import PowerTrace, read_trace
-from heatsim.problem.zones import Zones
+from heatsim.problem.zones import Zones, source_masks
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import Value, depends_on
 from heatsim.scenario.sources import Source
@@ -63,15 +64,23 @@ class SourceTerm:
         return self.space is not None and depends_on(self.space, "t")
 
 
-def make_source_terms(scenario: Scenario, grid: CellGrid, solid: np.ndarray | None) -> tuple[SourceTerm, ...]:
-    """The terms of all sources but beams, which heat cells that are `solid` (None: all). Raises `ScenarioError` for a
-    region that covers no centre of such a cell, or a trace as `read_trace` does."""
+def make_source_terms(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray) -> tuple[SourceTerm, ...]:
+    """The terms of all sources but beams, which heat solid cells; material_ids: as `voxelise_materials` gives it.
+
+    Raises `ScenarioError` for a region that covers no centre of a solid cell, a material of which there is none, or a
+    trace as `read_trace` does."""
     fixed = [n for n, source in enumerate(scenario.sources) if source.beam is None]
-    return tuple(term for n in fixed for term in _source_terms(scenario, grid, solid, n))
+    return tuple(term for n in fixed for term in _source_terms(scenario, grid, material_ids, n))
 
 
-def _source_terms(scenario: Scenario, grid: CellGrid, solid: np.ndarray | None, number: int) -> list[SourceTerm]:
+def _source_terms(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, number: int) -> list[SourceTerm]:
     source = scenario.sources[number]
+    solid = material_ids < len(scenario.materials) if scenario.ambients else None
+    if source.material is not None:
+        solid = material_ids == list(scenario.materials).index(source.material)
+        if not solid.any():
+            message = "no cell is made of it"
+            raise ScenarioError([scenario.issue_at(("sources", number, "material"), message)])
     volume = covered_volume(scenario, ("sources", number, "region"), source.region, grid, solid)
     scale = 1.0 if source.power_density is not None else 1.0 / volume
     uniform = _EVERYWHERE if is_smoothed(scenario, "sources") else None  # a smoothed zone is no zone any more
@@ -251,11 +260,13 @@ class VolumeSources:
 
     def _densities(self, term: SourceTerm, time: float, dt: float, timed: bool) -> Iterator[tuple[int, np.ndarray]]:
         """Number and power density (ny, nx), W/m3, of each plane that a term may heat; `timed`: times its factor."""
-        region = self._scenario.sources[term.source].region
+        source = self._scenario.sources[term.source]
         factor = self._factor_at(term, time, dt) if timed else 1.0
-        inside = shape_masks(self._scenario, ("sources", term.source, "region"), region, self._grid)
+        of_zones = np.array(self._zones.materials)
+        materials = (self._zones.plane(of_zones, z) for z in range(self._grid.shape[0]))
+        inside = source_masks(self._scenario, self._grid, term.source, materials)
         for z, (mask, point) in enumerate(zip(inside, centre_planes(self._grid), strict=True)):
-            if region is not None and not mask.any():
+            if not source.everywhere and not mask.any():
                 continue
             density = term.scale * factor * evaluate(term.space or 1.0, self._grid.shape[1:], **point, t=time)
             require_finite(self._scenario, ("sources", term.source), density[mask], f"at t = {time:g} s")

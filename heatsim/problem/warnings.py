@@ -9,6 +9,7 @@ Whether the cells of a source or a patch, chosen by their centres, have the volu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import product
 from math import dist
 
 import numpy as np
@@ -81,6 +82,8 @@ def _volume(shape: Shape, grid: CellGrid) -> float | None:
     if shape.box is not None:
         radial = 0.5 * (low[0] + high[0]) if grid.coordinates == "cylindrical" else 1.0
         return float((high - low).prod() * radial)
+    if shape.polygon is not None and grid.coordinates == "cylindrical":
+        return None
     if (low == bounds[0]).all() and (high == bounds[1]).all():
         return _whole_volume(shape)
     steps = (np.arange(_SAMPLES) + 0.5) / _SAMPLES
@@ -92,6 +95,9 @@ def _volume(shape: Shape, grid: CellGrid) -> float | None:
 def _whole_volume(shape: Shape) -> float:
     if shape.sphere is not None:
         return 4 / 3 * np.pi * shape.sphere.radius**3
+    if shape.polygon is not None:
+        low, high = shape.polygon.span
+        return shape.polygon.area * (high - low)
     assert shape.cylinder is not None
     return np.pi * shape.cylinder.radius**2 * dist(shape.cylinder.start, shape.cylinder.end)
 
@@ -146,6 +152,23 @@ def idle_contacts(scenario: Scenario, zones: Zones, cell_classes: CellClasses) -
     for i, contact in enumerate(scenario.contacts):
         if frozenset(names.index(name) for name in contact.between) not in touching:
             yield KeyIssue(("contacts", i, "between"), "these materials never touch, so the contact has no effect")
+
+
+def probes_in_ambients(scenario: Scenario, grid: CellGrid, zones: Zones, solids: int) -> Iterator[KeyIssue]:
+    """Probes that read the temperature that an ambient is given."""
+    names = [*scenario.materials, *scenario.ambients]
+    for i, probe in enumerate(scenario.output.probes):
+        beside = product(*(_sides(grid.faces(axis), place) for axis, place in zip(AXES, probe.at, strict=True)))
+        materials = [zones.material((x, y, z)) for x, y, z in beside]
+        if min(materials) >= solids:
+            message = f"lies in {names[materials[0]]!r}, an ambient, whose temperature is given"
+            yield KeyIssue(("output", "probes", i, "at"), message)
+
+
+def _sides(faces: np.ndarray, place: float) -> set[int]:
+    """The cells along an axis that a place lies in: two if it is on a face between them."""
+    sides = (int(np.searchsorted(faces, place, side=side)) - 1 for side in ("left", "right"))
+    return {min(max(each, 0), len(faces) - 2) for each in sides}
 
 
 def beams_on_ambients(grid: CellGrid, zones: Zones, solids: int, beams: Iterable[MovingBeam]) -> Iterator[KeyIssue]:

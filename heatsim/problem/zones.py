@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,11 +54,11 @@ def make_zones(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, uni
     material_ids: as `voxelise_materials` gives it; uniform: the numbers of those sources.
     """
     solids = len(scenario.materials)
-    within = [n for n in sorted(uniform) if scenario.sources[n].region is not None]
+    within = [n for n in sorted(uniform) if not scenario.sources[n].everywhere]
     ids = material_ids.astype(np.uint16) if within else material_ids
     contents: list[tuple[int, frozenset[int]]] = [(i, frozenset()) for i in range(solids + len(scenario.ambients))]
     for number in within:
-        _split(scenario, grid, ids, contents, number)
+        _split(scenario, grid, material_ids, ids, contents, number)
     used = np.flatnonzero(np.bincount(ids.reshape(-1)))
     renumber = np.zeros(len(contents), np.min_scalar_type(len(used) - 1))
     renumber[used] = np.arange(len(used))
@@ -67,14 +68,28 @@ def make_zones(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, uni
     return Zones(renumber[ids] if len(used) > 1 else None, materials, sources)
 
 
+def source_masks(
+    scenario: Scenario, grid: CellGrid, number: int, materials: Iterable[np.ndarray]
+) -> Iterator[np.ndarray]:
+    """The cells in source `number`, plane by plane (ny, nx), z upwards; materials: those of each plane's cells."""
+    source, key = scenario.sources[number], ("sources", number, "region")
+    if source.material is None:
+        return shape_masks(scenario, key, source.region, grid)
+    index = [*scenario.materials, *scenario.ambients].index(source.material)
+    return (np.broadcast_to(plane == index, grid.shape[1:]) for plane in materials)
+
+
 def _split(
-    scenario: Scenario, grid: CellGrid, ids: np.ndarray, contents: list[tuple[int, frozenset[int]]], number: int
+    scenario: Scenario,
+    grid: CellGrid,
+    material_ids: np.ndarray,
+    ids: np.ndarray,
+    contents: list[tuple[int, frozenset[int]]],
+    number: int,
 ) -> None:
     """Give the solid cells in source `number` zones of their own."""
     heated: dict[int, int] = {}
-    for plane, mask in zip(
-        ids, shape_masks(scenario, ("sources", number, "region"), scenario.sources[number].region, grid), strict=True
-    ):
+    for plane, mask in zip(ids, source_masks(scenario, grid, number, material_ids), strict=True):
         for old in np.unique(plane[mask]).tolist():
             material, sources = contents[old]
             if old not in heated and material < len(scenario.materials):
@@ -113,6 +128,35 @@ def find_statistics_regions(
     )
 
 
+def find_stop_parts(
+    scenario: Scenario,
+    grid: CellGrid,
+    regions: tuple[StatisticsRegion, ...],
+    material: np.ndarray,
+    capacities: np.ndarray,
+) -> dict[str | None, RegionCells]:
+    """The parts of which the stop of a scenario has conditions, by their names; None: all solid cells."""
+    found: dict[str | None, RegionCells] = {}
+    for part in scenario.stop.parts if scenario.stop else ():
+        named = [region.cells for region in regions if region.name == part]
+        if named:
+            found[part] = named[0]
+            continue
+        solid = (capacities > 0)[material]
+        cells = np.flatnonzero(solid if part is None else material == list(scenario.materials).index(part))
+        if cells.size == 0:
+            raise ScenarioError([scenario.issue_at(("stop", "when"), f"no cell is made of {part!r}")])
+        found[part] = _region_cells(grid, cells, material, capacities)
+    return found
+
+
+def _region_cells(grid: CellGrid, cells: np.ndarray, material: np.ndarray, capacities: np.ndarray) -> RegionCells:
+    z, y, x = np.unravel_index(cells, grid.shape)
+    along = dict(zip(AXES, (x, y, z), strict=True))
+    volumes = np.prod([grid.measure(axis)[along[axis]] for axis in AXES], axis=0)
+    return RegionCells(cells, volumes, volumes * capacities[material.reshape(-1)[cells]])
+
+
 def _statistics_region(
     scenario: Scenario, grid: CellGrid, number: int, material: np.ndarray, capacities: np.ndarray
 ) -> StatisticsRegion:
@@ -125,7 +169,4 @@ def _statistics_region(
         where = "material" if wanted.material is not None else (wanted.forms or ("name",))[0]
         message = "covers no centre of a solid cell" if where != "material" else "no cell is made of it"
         raise ScenarioError([scenario.issue_at((*key, where), message)])
-    z, y, x = np.unravel_index(cells, grid.shape)
-    along = dict(zip(AXES, (x, y, z), strict=True))
-    volumes = np.prod([grid.measure(axis)[along[axis]] for axis in AXES], axis=0)
-    return StatisticsRegion(wanted.name, RegionCells(cells, volumes, volumes * capacities[material.reshape(-1)[cells]]))
+    return StatisticsRegion(wanted.name, _region_cells(grid, cells, material, capacities))

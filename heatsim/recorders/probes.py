@@ -30,13 +30,25 @@ class ProbeRecorder(TableRecorder):
         names = [f"{probe.name} [{unit}]" for probe in probes]
         table = CsvTable(folder.probes, ["time [s]", *names], goes_on=folder.goes_on)
         super().__init__((time for probe in probes for time in probe.times(scenario.time.last_time)), table)
-        stencils = [problem_probe_weights(problem, probe.at) for probe in probes]
+        faces = [_balanced_face(problem, probe.at) for probe in probes]
+        stencils = [
+            problem_probe_weights(problem, probe.at, face=face) for probe, face in zip(probes, faces, strict=True)
+        ]
         self._cells = np.array([cells for cells, _ in stencils])
         self._weights = np.array([weights for _, weights in stencils])
+        on_faces = ((number, face) for number, face in enumerate(faces) if face is not None)
+        self._surfaces = [(number, _boundary_places(problem, face, self._cells[number])) for number, face in on_faces]
 
     def record(self, state: State) -> None:
         """Add a row."""
-        self._table.append([state.time, *state.sample(self._cells, self._weights).tolist()])
+        weights, added = self._weights, np.zeros(len(self._weights))
+        if self._surfaces:
+            weights = weights.copy()
+            a, b = state.problem.boundary_values(np.array([0.0 if np.isinf(state.time) else state.time]))
+            for number, places in self._surfaces:  # half of a ghost's rise: the surface of the balance
+                added[number] = 0.5 * float(weights[number] @ b[0, places])
+                weights[number] *= 1.0 + 0.5 * a[0, places]
+        self._table.append([state.time, *(state.sample(self._cells, weights) + added).tolist()])
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[ProbeRecorder]:
@@ -44,10 +56,44 @@ def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[ProbeRecor
     return [ProbeRecorder(problem, folder)] if problem.scenario.output.probes else []
 
 
-def problem_probe_weights(problem: Problem, point: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray]:
+def problem_probe_weights(
+    problem: Problem, point: tuple[float, float, float], face: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """The cells and weights from which a probe of a problem is read: see `probe_weights`."""
     seen = problem.zones.material, problem.materials.solids, problem.coefficients.periodic
-    return probe_weights(problem.grid, point, *seen)
+    return probe_weights(problem.grid, point, *seen, face=face)
+
+
+def _balanced_face(problem: Problem, point: tuple[float, float, float]) -> int | None:
+    """The face of the box on which a point lies, where the balance of heat at its surface is known at once: that of a
+    linear problem, at a cell that is solved. None elsewhere."""
+    if problem.surfaces is not None:
+        return None
+    grid, solids = problem.grid, problem.materials.solids
+    own = _own_cell(grid, point, lambda cell: problem.zones.material(cell) < solids)
+    if problem.zones.material(own) >= solids:
+        return None
+    for axis, (name, place) in enumerate(zip(AXES, point, strict=True)):
+        sizes = grid.sizes(name)
+        for upper, end in enumerate(grid.span(name)):
+            on_axis = grid.coordinates == "cylindrical" and axis == 0 and end == 0.0
+            near = abs(place - end) <= _ON_A_FACE * float(sizes[-upper])
+            if near and not on_axis and not problem.coefficients.periodic[axis]:
+                return 2 * axis + upper
+    return None
+
+
+def _boundary_places(problem: Problem, face: int, cells: np.ndarray) -> np.ndarray:
+    """Where among the boundary values those of some cells (n,), flat indices, beside a face stand; (n,)."""
+    coefficients = problem.coefficients
+    start = int(coefficients.boundary_offsets[face])
+    if coefficients.boundary_per_cell:
+        z, y, x = np.unravel_index(cells, coefficients.shape)
+        rows, columns = ((z, y), (z, x), (y, x))[face // 2]
+        return np.asarray(start + rows * coefficients.shape[(1, 2, 2)[face // 2]] + columns)
+    if coefficients.class_ids is None:
+        return np.full(cells.shape, start)
+    return np.asarray(start + coefficients.class_ids.reshape(-1)[cells].astype(np.intp))
 
 
 # Where a probe reads the temperature of a point: cells and their weights.
@@ -64,11 +110,13 @@ def probe_weights(
     material: Callable[[Cell], int] = lambda cell: 0,
     solids: int = 1,
     periodic: tuple[bool, bool, bool] = (False, False, False),
+    *,
+    face: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Flat indices (8,) and weights (8,) of the cells from which the temperature at a point (x, y, z), m, is read.
 
     material: of a cell (i, j, k) along x, y, z; from `solids` on materials are ambients. periodic: whether x, y, z
-        wrap.
+        wrap. face: that of FACES on which the point lies and whose balance is known, so that no line is drawn to it.
 
     A probe sees the material of its own cell alone, so nothing is averaged over a jump of temperature or a bend of its
     slope. Along each axis a straight line goes through two centres of this material: that of its own cell and
@@ -89,6 +137,8 @@ def probe_weights(
         return material(cell) == material(own)
 
     lines = [_line(grid, axis, point[axis], own, seen, periodic[axis]) for axis in range(3)]
+    if face is not None:
+        lines[face // 2] = own[face // 2], 0.0
     pairs = (((i, 1.0 - share), (beside, share)) for i, (beside, share) in zip(own, lines, strict=True))
     corners = list(product(*pairs))
     cells = [(x[0], y[0], z[0]) for x, y, z in corners]

@@ -6,6 +6,7 @@ import re
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 from pydantic.functional_validators import ModelWrapValidatorHandler
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
@@ -73,10 +74,10 @@ def _translate(error: ErrorDetails, model: type[ScenarioBlock]) -> tuple[tuple[s
         case "flaw":
             return place, validation_error(context["message"], context["hint"])
         case "missing":
-            field = model.model_fields.get(str(place[0])) if len(place) == 1 else None
+            field = _fields(model).get(str(place[0])) if len(place) == 1 else None
             return place, validation_error("missing", (field.description or "") if field else "")
         case "extra_forbidden":
-            known = list(model.model_fields)
+            known = list(_fields(model))
             hint = did_you_mean(place[-1], known) or f"known here: {', '.join(known)}"
             return place, validation_error("unknown key", hint)
         case "literal_error":
@@ -107,6 +108,11 @@ def _translate(error: ErrorDetails, model: type[ScenarioBlock]) -> tuple[tuple[s
             )
         case _:
             return place, validation_error(f"{error['msg']}, found {found(value)}")
+
+
+def _fields(model: type[ScenarioBlock]) -> dict[str, FieldInfo]:
+    """The fields of a table by their names in the file."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _not_one_of(choices: list[str], value: Any) -> PydanticCustomError:

@@ -11,7 +11,9 @@ from pydantic_core import ErrorDetails
 from heatsim.errors import Issue, ScenarioError
 from heatsim.scenario.base_model import MAX_ERRORS, is_tag
 from heatsim.scenario.checks.cross_block import run_checks
+from heatsim.scenario.material_library import library
 from heatsim.scenario.model import Scenario
+from heatsim.scenario.parameters import substitute_parameters
 from heatsim.scenario.toml.document import parse_document, read_text
 from heatsim.scenario.toml.positions import Key, SourcePositions
 from heatsim.scenario.unsupported import Unsupported, find_unsupported
@@ -36,11 +38,14 @@ def loads(text: str, path: Path | str | None = None, overrides: Sequence[str] = 
     """Read a scenario from a text; `path` is where it came from, or "scenario" in messages. See `load`."""
     origin = None if path is None else Path(path)
     document = parse_document(text, origin, overrides)
-    context = ValidationContext.from_document(document.data, origin.parent if origin else Path(), trusted=trust)
-    unsupported = find_unsupported(document.data)
-    issues = [document.positions.issue_at(key, message) for key, message in unsupported]
+    data, wrong = substitute_parameters(document.data)
+    directory = origin.parent if origin else Path()
+    context = ValidationContext.from_document(data, directory, library, trusted=trust)
+    unsupported = find_unsupported(data)
+    issues = [document.positions.issue_at(*finding) for finding in wrong]
+    issues += [document.positions.issue_at(key, message) for key, message in unsupported]
     try:
-        scenario = Scenario.model_validate(document.data, context=context)
+        scenario = Scenario.model_validate(data, context=context)
     except ValidationError as error:
         issues += _locate(error.errors(include_url=False), document.positions, unsupported)
     issues += [document.positions.issue_at(*finding) for finding in run_checks(context.sections)]

@@ -6,21 +6,23 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tomli_w
-from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from heatsim.errors import Issue
 from heatsim.scenario.base_model import ScenarioBlock
 from heatsim.scenario.boundary import Boundary
 from heatsim.scenario.grid import Grid
 from heatsim.scenario.hotspots import Hotspots
-from heatsim.scenario.materials import MAX_MATERIALS, Ambient, Contact, Material, MaterialName
+from heatsim.scenario.material_library import MaterialEntry, find_library_materials
+from heatsim.scenario.materials import MAX_MATERIALS, Ambient, Contact, MaterialName
 from heatsim.scenario.output import Output
 from heatsim.scenario.regions import Region
 from heatsim.scenario.smoothing import Smoothing
 from heatsim.scenario.sources import Initial, Source
+from heatsim.scenario.stop import Stop
 from heatsim.scenario.time_and_compute import Compute, Time
 from heatsim.scenario.toml.positions import Key, SourcePositions
-from heatsim.scenario.value_types import ValidationContext, text
+from heatsim.scenario.value_types import WITH_UNIT, ValidationContext, text
 
 Title = Annotated[str, text("a title of at most 200 characters on one line", r"[^\x00-\x1f\x7f]{0,200}")]
 
@@ -34,11 +36,20 @@ class Scenario(ScenarioBlock):
     temperature_unit: Literal["K", "degC"] = Field(
         "K", description="Unit of every temperature in the file and in the results"
     )
+    parameters: dict[str, int | float] = Field(
+        {},
+        description="Numbers by name, for any value and expression of the file; also with a unit, or as an expression "
+        "in those above. --set parameters.NAME=VALUE changes one",
+        json_schema_extra={"additionalProperties": dict(WITH_UNIT)},
+    )
     grid: Grid = Field(description="The box and its cells")
     time: Time = Field(description="The time span and the way through it")
+    stop: Stop | None = Field(None, description="What ends the run before time.end")
     compute: Compute = Field(Compute(), description="Where and in which precision the run is computed")
-    materials: dict[MaterialName, Material] = Field(
-        min_length=1, max_length=MAX_MATERIALS, description="The materials by name"
+    materials: dict[MaterialName, MaterialEntry] = Field(
+        min_length=1,
+        max_length=MAX_MATERIALS,
+        description="The materials by name; may be left out if regions name those of the library",
     )
     ambients: dict[MaterialName, Ambient] = Field({}, description="Regions that are not solved, by name")
     regions: tuple[Region, ...] = Field(
@@ -54,6 +65,14 @@ class Scenario(ScenarioBlock):
     hotspots: Hotspots | None = Field(None, description="Search for hot spots on the slices")
 
     _positions: SourcePositions = PrivateAttr(default_factory=SourcePositions)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _add_library_materials(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not isinstance(given := data.get("materials", {}), dict):
+            return data
+        added = {name: name for name in find_library_materials(data)}
+        return {**data, "materials": {**given, **added}} if added else data
 
     @field_validator("*", mode="after")
     @classmethod
@@ -84,7 +103,7 @@ class Scenario(ScenarioBlock):
 
         It loads again to an equal scenario.
         """
-        return tomli_w.dumps(_without_empty(self.model_dump(mode="json")))
+        return tomli_w.dumps(_without_empty(self.model_dump(mode="json", by_alias=True)))
 
 
 def _without_empty(table: dict[str, Any]) -> dict[str, Any]:

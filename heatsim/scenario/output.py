@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import inf
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from heatsim.scenario.base_model import ScenarioBlock
 from heatsim.scenario.regions import Point, Shape
+from heatsim.scenario.schedules import Recorded, Schedule
 from heatsim.scenario.toml.messages import found, quote, validation_error
+from heatsim.scenario.units import in_unit
 from heatsim.scenario.value_types import (
     FLAG,
     MATERIAL,
@@ -23,78 +24,6 @@ from heatsim.scenario.value_types import (
     temperature,
     temperatures,
 )
-
-# When something is recorded.
-
-
-MAX_TIMES = 1_000_000
-
-Every = Annotated[float | None, quantity(Number("s", above=0))]
-Count = Annotated[int | None, quantity(Number("1", least=1, most=MAX_TIMES, whole=True))]
-
-
-class Schedule(ScenarioBlock):
-    """Times at which something is recorded, in one of three forms."""
-
-    every: Every = Field(None, description="Interval, from t = 0 on; the end is recorded too [s]")
-    at: Annotated[tuple[float, ...] | None, numbers(Number("s", least=0))] = Field(
-        None, description="The times themselves [s]"
-    )
-    count: Count = Field(None, description="Number of equal intervals from 0 to the end, both recorded [1]")
-
-    @model_validator(mode="after")
-    def _has_one_form(self) -> Self:
-        given = [name for name in ("every", "at", "count") if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise validation_error(
-                f"expected one of every (s), at (s) and count, found {' and '.join(given) or 'none'}"
-            )
-        return self
-
-    def times(self, end: float) -> tuple[float, ...]:
-        """Return the times to record in a run from 0 to `end` [s], sorted, unique, within [0, end]; an infinite end,
-        that of a steady state, alone.
-
-        Each is a multiple of the interval, not a sum of intervals, so nothing drifts, and rounded to twelve digits, so
-        that schedules meet where they should. The end is always among them, unless the times are listed.
-        """
-        if end == inf:
-            return () if self.at == () else (inf,)
-        if self.at is not None:
-            return tuple(sorted({time for time in self.at if time <= end}))
-        if self.count is not None:
-            return (*(_rounded(i * end / self.count) for i in range(self.count)), end)
-        every = self.every or end
-        last = int(end / every * (1 - 1e-9))  # what comes so close to the end is the end
-        return (*(_rounded(i * every) for i in range(last + 1)), end)
-
-
-def _rounded(time: float) -> float:
-    return float(f"{time:.12g}")
-
-
-class Recorded(ScenarioBlock):
-    """Something recorded at regular times, with the keys of a schedule in its own table."""
-
-    every: Every = Field(None, description="Interval between records, from t = 0 on [s]; this or count is needed")
-    count: Count = Field(None, description="Or: number of equal intervals from 0 to the end [1]")
-
-    @model_validator(mode="after")
-    def _has_one_schedule(self) -> Self:
-        if (self.every is None) == (self.count is None):
-            found = "none" if self.every is None else "both"
-            raise validation_error(f"expected one of every (s) and count, found {found}")
-        return self
-
-    @property
-    def schedule(self) -> Schedule:
-        """When it is recorded."""
-        return Schedule(count=self.count) if self.every is None else Schedule(every=self.every)
-
-    def times(self, end: float) -> tuple[float, ...]:
-        """Return the times to record in a run from 0 to `end` [s]; see `Schedule.times`."""
-        return self.schedule.times(end)
-
 
 Name = Annotated[str, NAME]
 HISTORY_FIELDS = ("peak_temperature", "time_above", "cooling_rate")  # fields that depend on all that has been
@@ -111,10 +40,10 @@ class Slice(Recorded):
     @model_validator(mode="before")
     @classmethod
     def _fill_in_the_name(cls, data: Any) -> Any:
-        match data:
-            case {"name": _}:
-                return data
-            case {"axis": "x" | "y" | "z" as axis, "at": int() | float() as at}:
+        if not isinstance(data, dict) or "name" in data:
+            return data
+        match data.get("axis"), in_unit(data.get("at"), "m"):
+            case "x" | "y" | "z" as axis, int() | float() as at:
                 return {**data, "name": f"{axis}_{at:.9g}"}
         return data
 
@@ -124,8 +53,8 @@ class Probe(Recorded):
 
     name: Name = Field(description="Name of the column in probes.csv")
     at: Point = Field(
-        description="Place x, y, z [m]; on a wall of the box the temperature of its surface, on a straight line "
-        "through the two cells nearest to it and so of second order"
+        description="Place x, y, z [m]; on a face of the box the temperature of its surface, by the balance of heat; "
+        "where something depends on temperature, on a straight line through the two cells nearest to it"
     )
 
 

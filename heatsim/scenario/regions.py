@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from math import dist, sqrt
+from math import dist, inf, sqrt
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -12,13 +12,23 @@ from heatsim.scenario.base_model import ScenarioBlock
 from heatsim.scenario.expressions.expression import Expression
 from heatsim.scenario.grid import Corner
 from heatsim.scenario.toml.messages import validation_error
-from heatsim.scenario.value_types import LABEL, MATERIAL, Number, condition, file_name, numbers, quantity
+from heatsim.scenario.value_types import (
+    LABEL,
+    MATERIAL,
+    Number,
+    condition,
+    file_name,
+    numbers,
+    point_pairs,
+    quantity,
+    temperature,
+)
 
 Point = Annotated[Corner, numbers(Number("m"), length=3)]
 Radius = Annotated[float, quantity(Number("m", above=0))]
 Bounds = tuple[Corner, Corner]
 
-FORMS = ("box", "sphere", "cylinder", "where", "labels", "stl")
+FORMS = ("box", "sphere", "cylinder", "polygon", "where", "labels", "labelled", "stl")
 
 
 class Box(ScenarioBlock):
@@ -72,6 +82,61 @@ class Cylinder(ScenarioBlock):
         return _around(self.start, self.end, (x, y, z))
 
 
+class Polygon(ScenarioBlock):
+    """A plane polygon that is drawn out along an axis.
+
+    What its outline encloses an odd number of times is inside.
+    """
+
+    axis: Literal["x", "y", "z"] = Field(description="The axis along which the polygon is drawn out")
+    points: Annotated[tuple[tuple[float, float], ...], point_pairs(Number("m"), least=3)] = Field(
+        description="Corners in their order, by their places along the other two axes, as [x, y] for the axis z [m]"
+    )
+    start: Annotated[float | None, quantity(Number("m"))] = Field(
+        None, alias="from", description="Where it begins along the axis; at the end of the grid, if left out [m]"
+    )
+    end: Annotated[float | None, quantity(Number("m"))] = Field(
+        None, alias="to", description="Where it ends along the axis; at the end of the grid, if left out [m]"
+    )
+
+    @model_validator(mode="after")
+    def _has_volume(self) -> Self:
+        low, high = self.span
+        if not low < high:
+            raise validation_error(f"expected from < to (m), found {low:g} and {high:g}")
+        if self.area == 0.0:
+            raise validation_error("expected points that enclose an area, found points on a line")
+        return self
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Where it begins and ends along its axis [m]; infinite where that is not said."""
+        return (-inf if self.start is None else self.start), (inf if self.end is None else self.end)
+
+    @property
+    def across(self) -> tuple[int, int]:
+        """The numbers of the two axes of the points."""
+        a, b = (number for number, axis in enumerate("xyz") if axis != self.axis)
+        return a, b
+
+    @property
+    def edges(self) -> tuple[tuple[tuple[float, float], tuple[float, float]], ...]:
+        """Its edges, by their ends [m]."""
+        return tuple(zip(self.points, (*self.points[1:], self.points[0]), strict=True))
+
+    @property
+    def area(self) -> float:
+        """The area that the outline encloses, of one that does not cross itself [m2]."""
+        return 0.5 * abs(sum(a * d - b * c for (a, b), (c, d) in self.edges))
+
+    def bounds(self) -> Bounds:
+        """Return the lower and upper corner of the box around it [m]."""
+        low, high = [self.span[0]] * 3, [self.span[1]] * 3
+        for number, places in zip(self.across, zip(*self.points, strict=True), strict=True):
+            low[number], high[number] = min(places), max(places)
+        return (low[0], low[1], low[2]), (high[0], high[1], high[2])
+
+
 def _around(a: Corner, b: Corner, reach: Corner) -> Bounds:
     lower = tuple(min(p, q) - r for p, q, r in zip(a, b, reach, strict=True))
     upper = tuple(max(p, q) + r for p, q, r in zip(a, b, reach, strict=True))
@@ -98,6 +163,14 @@ class Labels(ArrayFile):
     )
 
 
+class Labelled(ArrayFile):
+    """The cells that have one of some labels in a file: one of several solids in it."""
+
+    labels: Annotated[tuple[int, ...], numbers(Number("1", whole=True), most=1000)] = Field(
+        description="The labels of the cells, whole numbers [1]"
+    )
+
+
 class Shape(ScenarioBlock):
     """A part of the box in one of several forms; none of them = everywhere.
 
@@ -107,10 +180,12 @@ class Shape(ScenarioBlock):
     box: Box | None = Field(None, description="A box along the axes")
     sphere: Sphere | None = Field(None, description="A ball")
     cylinder: Cylinder | None = Field(None, description="A cylinder along any direction")
+    polygon: Polygon | None = Field(None, description="A polygon drawn out along an axis")
     where: Annotated[Expression | None, condition()] = Field(
         None, description="A condition in x, y, z [m], true inside"
     )
     labels: Labels | None = Field(None, description="Labels that paint several materials at once")
+    labelled: Labelled | None = Field(None, description="The cells with given labels in a file")
     stl: Annotated[Path | None, file_name("the name of an .stl file")] = Field(
         None, description="A closed surface from an STL file, in metres"
     )
@@ -128,7 +203,7 @@ class Shape(ScenarioBlock):
 
     def bounds(self) -> Bounds | None:
         """Return the corners of the box around the shape [m]; None if known from arrays only."""
-        form = self.box or self.sphere or self.cylinder
+        form = self.box or self.sphere or self.cylinder or self.polygon
         return form.bounds() if form else None
 
 
@@ -141,6 +216,11 @@ class Region(Shape):
 
     material: Annotated[str | None, MATERIAL] = Field(
         None, description="Name of the material or ambient; left out with labels"
+    )
+    initial: Annotated[float | Expression | None, temperature("xyz")] = Field(
+        None,
+        description="Temperature at t = 0 of the cells that stay this region's, in place of that in [initial] "
+        "[K or degC]",
     )
 
     @model_validator(mode="after")

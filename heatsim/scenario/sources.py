@@ -12,7 +12,8 @@ from heatsim.scenario.expressions.expression import Expression
 from heatsim.scenario.grid import LENGTH
 from heatsim.scenario.regions import ArrayFile, Shape
 from heatsim.scenario.toml.messages import validation_error
-from heatsim.scenario.value_types import Number, file_name, quantity, temperature
+from heatsim.scenario.units import in_unit
+from heatsim.scenario.value_types import MATERIAL, Number, file_name, quantity, temperature
 
 FRACTION = Number("1", above=0, most=1)
 HALF = Number("1", above=0, most=2)
@@ -81,7 +82,9 @@ class GoldakBeam(BaseBeam):
     @model_validator(mode="before")
     @classmethod
     def _fill_in_fractions(cls, data: Any) -> Any:
-        match data:
+        if not isinstance(data, dict):
+            return data
+        match {**data, **{name: in_unit(data[name], "m") for name in ("cf", "cr") if name in data}}:
             case {"ff": int() | float() as ff} if "fr" not in data and 0 < ff < 2:
                 return {**data, "fr": 2.0 - ff}
             case {"fr": int() | float() as fr} if "ff" not in data and 0 < fr < 2:
@@ -90,9 +93,7 @@ class GoldakBeam(BaseBeam):
                 return {"ff": 1.0, "fr": 1.0} | data  # the one given is told as wrong
             case {"cf": int() | float() as cf, "cr": int() | float() as cr} if cf > 0 and cr > 0:
                 return {**data, "ff": 2.0 * cf / (cf + cr), "fr": 2.0 * cr / (cf + cr)}
-            case dict():
-                return {**data, "ff": 1.0, "fr": 1.0}  # cf or cr is told as wrong
-        return data
+        return {**data, "ff": 1.0, "fr": 1.0}  # cf or cr is told as wrong
 
     @model_validator(mode="after")
     def _shares_out_all_power(self) -> GoldakBeam:
@@ -117,6 +118,9 @@ class Source(ScenarioBlock):
     """
 
     region: Shape | None = Field(None, description="Where the heat is released; everywhere if left out")
+    material: Annotated[str | None, MATERIAL] = Field(
+        None, description="Or: the material in which the heat is released, wherever it is"
+    )
     power: Annotated[float | Expression | None, quantity(Number("W"), "xyzt")] = Field(
         None, description="Power in the whole region, number or expression in x, y, z, t [W]"
     )
@@ -130,6 +134,11 @@ class Source(ScenarioBlock):
     )
     beam: Beam | None = Field(None, description="A moving heat source")
 
+    @property
+    def everywhere(self) -> bool:
+        """Whether it has neither a region nor a material."""
+        return self.region is None and self.material is None
+
     @model_validator(mode="after")
     def _has_one_amount(self) -> Self:
         require_one_of(self, power="W", power_density="W/m3", trace="", beam="")
@@ -142,10 +151,17 @@ class Source(ScenarioBlock):
         return self
 
     @model_validator(mode="after")
+    def _has_one_place(self) -> Self:
+        other = "beam" if self.beam is not None else "region" if self.region is not None else None
+        if self.material is not None and other:
+            raise validation_error(f"expected material or {other}, found both")
+        return self
+
+    @model_validator(mode="after")
     def _is_in_a_shape(self) -> Self:
         if self.region is not None and self.region.forms in ((), ("labels",)):
             given = "labels" if self.region.forms else "none"
-            message = f"expected box, sphere, cylinder or where in region, found {given}"
+            message = f"expected box, sphere, cylinder, polygon, where, labelled or stl in region, found {given}"
             raise validation_error(message, "leave region out for everywhere")
         return self
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +20,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, cor
 
 from heatsim.scenario.expressions.expression import Expression, ExpressionError
 from heatsim.scenario.toml.messages import did_you_mean, found, validation_error
+from heatsim.scenario.units import UnitError, convert, split_quantity
 
 ABSOLUTE_ZERO = {"K": 0.0, "degC": -273.15}
 
@@ -32,6 +33,7 @@ class ValidationContext:
         directory: what relative file names are relative to.
         temperature_unit: "K" or "degC".
         materials: the names that a region may use, None = not known.
+        library: gives the names of the library of materials, which a region may use too.
         sections: filled during validation with the top-level values that are valid, so that the checks across
             sections run on what there is.
         trusted: whether files may lie outside the directory.
@@ -40,17 +42,25 @@ class ValidationContext:
     directory: Path = field(default_factory=Path)
     temperature_unit: str = "K"
     materials: frozenset[str] | None = None
+    library: Callable[[], Iterable[str]] = tuple
     sections: dict[str, Any] = field(default_factory=dict)
     trusted: bool = True
 
     @classmethod
-    def from_document(cls, document: dict[str, Any], directory: Path, *, trusted: bool = True) -> ValidationContext:
-        """Read off a document, which need not be valid, what the validators need."""
+    def from_document(
+        cls,
+        document: dict[str, Any],
+        directory: Path,
+        library: Callable[[], Iterable[str]] = tuple,
+        *,
+        trusted: bool = True,
+    ) -> ValidationContext:
+        """Read off a document, which need not be valid, what the validators need; library, trusted: the attributes."""
         unit = document.get("temperature_unit")
         tables = (document.get("materials"), document.get("ambients"))
         names = frozenset(name for table in tables if isinstance(table, dict) for name in table)
         known = isinstance(unit, str) and unit in ABSOLUTE_ZERO
-        return cls(directory, str(unit) if known else "K", names or None, trusted=trusted)
+        return cls(directory, str(unit) if known else "K", names or None, library, trusted=trusted)
 
     @property
     def absolute_zero(self) -> float:
@@ -106,13 +116,17 @@ def to_plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number in a unit ("1" = none) and a range: over `above`, or from `least`, to `most`."""
+    """A finite number in a unit ("1" = none) and a range: over `above`, or from `least`, to `most`.
+
+    absolute: whether it is a temperature, with a zero that its unit sets, and no difference of two.
+    """
 
     unit: str
     above: float | None = None
     least: float | None = None
     most: float | None = None
     whole: bool = False
+    absolute: bool = False
 
     def __str__(self) -> str:
         words = "whole number" if self.whole else "number"
@@ -154,11 +168,12 @@ class Number:
     def schema(self) -> Schema:
         """Return the JSON schema of the number."""
         limits = {"exclusiveMinimum": self.above, "minimum": self.least, "maximum": self.most}
-        kind = "integer" if self.whole else "number"
-        return {"type": kind} | {name: limit for name, limit in limits.items() if limit is not None}
+        bounds = {name: limit for name, limit in limits.items() if limit is not None}
+        return ({"type": "integer"} if self.whole else dict(WITH_UNIT)) | bounds
 
 
-TEMPERATURE = Number("K or degC")  # from absolute zero on in the file's unit
+WITH_UNIT: Schema = {"type": ["number", "string"]}  # a string is a number with a unit, such as "2 mm"
+TEMPERATURE = Number("K or degC", absolute=True)  # from absolute zero on in the file's unit
 
 
 def quantity(number: Number, variables: str = "", words: tuple[str, ...] = ()) -> ValueType:
@@ -174,20 +189,20 @@ def temperature(variables: str = "") -> ValueType:
     """Return the annotation of a temperature from absolute zero up in the file's unit, or expression."""
 
     def check(value: Any, context: ValidationContext) -> Any:
-        number = Number(context.temperature_unit, least=context.absolute_zero)
+        number = Number(context.temperature_unit, least=context.absolute_zero, absolute=True)
         return _quantity(value, number, variables, ())
 
-    return ValueType(check, _quantity_schema({"type": "number"}, variables, ()), TEMPERATURE)
+    return ValueType(check, _quantity_schema(dict(WITH_UNIT), variables, ()), TEMPERATURE)
 
 
 def temperatures(least: int) -> ValueType:
     """Return the annotation of an array of at least so many increasing temperatures from absolute zero up."""
 
     def check(value: Any, context: ValidationContext) -> Any:
-        number = Number(context.temperature_unit, least=context.absolute_zero)
+        number = Number(context.temperature_unit, least=context.absolute_zero, absolute=True)
         return numbers(number, least=least, increasing=True).check(value, context)
 
-    return ValueType(check, {"type": "array", "items": {"type": "number"}, "minItems": least})
+    return ValueType(check, {"type": "array", "items": dict(WITH_UNIT), "minItems": least})
 
 
 def _quantity_schema(number: Schema, variables: str, words: tuple[str, ...]) -> Schema:
@@ -206,11 +221,24 @@ def _quantity(value: Any, number: Number, variables: str, words: tuple[str, ...]
     kinds = [f'"{word}"' for word in words] + [f"a {number}"]
     kinds += [f"an expression in {_listed(variables)}"] if variables else []
     expected = f"expected {' or '.join(kinds)}{number.in_unit}, found {found(value)}"
+    if isinstance(value, str) and not number.whole and (parts := split_quantity(value)):
+        return _with_unit(parts, number, expected)
     if variables and isinstance(value, str):
         return _expression(value, variables, expected, number)
     if not number.holds(value):
         raise validation_error(expected, did_you_mean(value, words) or number.hint(value))
     return value if number.whole else float(value)
+
+
+def _with_unit(parts: tuple[str, str], number: Number, expected: str) -> float:
+    """A number with a unit in the unit of the key."""
+    try:
+        converted = convert(*parts, number.unit, number.absolute)
+    except UnitError as error:
+        raise validation_error(expected, error.message) from None
+    if not number.holds(converted):
+        raise validation_error(f"{expected}, which is {converted:g}", number.hint(converted))
+    return converted
 
 
 def condition(variables: str = "xyz") -> ValueType:
@@ -263,6 +291,20 @@ def numbers(
     return ValueType(check, {"type": "array", "items": number.schema(), "minItems": low, "maxItems": high})
 
 
+def point_pairs(number: Number, least: int, most: int = 10_000) -> ValueType:
+    """Return the annotation of an array of pairs of numbers, from `least` to `most` of them."""
+    pair = numbers(number, length=2)
+    expected = f"expected an array of at least {least} pairs of numbers{number.in_unit}"
+
+    def check(value: Any, context: ValidationContext) -> Any:
+        if not isinstance(value, (list, tuple)) or not least <= len(value) <= most:
+            raise validation_error(f"{expected}, found {found(value)}")
+        return _items(value, lambda item: pair.check(item, context))
+
+    schema = {"type": "array", "items": dict(pair.schema), "minItems": least, "maxItems": most}
+    return ValueType(check, schema)
+
+
 def _items(value: Any, check: Callable[[Any], Any]) -> tuple[Any, ...]:
     """Check each item, so that every bad one is told, each at its own place."""
     items: list[Any] = []
@@ -272,6 +314,11 @@ def _items(value: Any, check: Callable[[Any], Any]) -> tuple[Any, ...]:
             items.append(check(item))
         except PydanticCustomError as error:
             errors.append({"type": error, "loc": (index,), "input": None})
+        except ValidationError as error:  # of an array in the array
+            inner = error.errors(include_url=False)
+            errors += [
+                {"type": validation_error(**each["ctx"]), "loc": (index, *each["loc"]), "input": None} for each in inner
+            ]
     if errors:
         raise ValidationError.from_exception_data("array", errors)
     return tuple(items)
@@ -315,8 +362,9 @@ def _is_within(path: Path, directory: Path) -> bool:
 
 def _known_material(value: Any, context: ValidationContext) -> str:
     known = sorted(context.materials or ())
-    if not isinstance(value, str) or (known and value not in known):
-        hint = did_you_mean(value, known) or f"known here: {', '.join(known[:20])}"
+    library = context.library() if value not in known else ()
+    if not isinstance(value, str) or (known and value not in (*known, *library)):
+        hint = did_you_mean(value, [*known, *library]) or f"known here: {', '.join(known[:20])}"
         raise validation_error(f"expected the name of a material, found {found(value)}", hint)
     return value
 

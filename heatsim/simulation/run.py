@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from itertools import count
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,6 +31,7 @@ from heatsim.simulation.checkpointing import CHANGEABLE, Checkpointing, fingerpr
 from heatsim.simulation.free_resources import require_disk
 from heatsim.simulation.memory_estimate import disk_bytes, state_bytes
 from heatsim.simulation.state import State
+from heatsim.simulation.stop_criterion import StopCriterion
 from heatsim.simulation.time_loop import ProgressCallback, Timings, simulate
 from heatsim.store.atomic import write_atomically
 from heatsim.store.checkpoints import newest_checkpoint
@@ -55,6 +57,10 @@ class Run:
     path: Path
     info: dict[str, Any]
 
+    def __repr__(self) -> str:
+        reached = "the steady state" if self.info.get("time") is None else f"t = {self.info['time']:g} s"
+        return f"Run({str(self.path)!r}, {self.info.get('state', 'unknown')} at {reached})"
+
     @property
     def finished(self) -> bool:
         """Whether the end time was reached."""
@@ -62,8 +68,13 @@ class Run:
 
 
 def default_folder(scenario: Scenario) -> Path:
-    """`outputs/<name of the scenario file>` in the current folder."""
-    return Path("outputs") / (scenario.path.stem if scenario.path else "run")
+    """`outputs/<name of the scenario file>` in the current folder; of the scenario in a run folder, one beside that
+    folder, with a number after its name."""
+    if scenario.path is None or not (scenario.path.parent / "run.json").is_file():
+        return Path("outputs") / (scenario.path.stem if scenario.path else "run")
+    of = scenario.path.parent.resolve()
+    number = next(number for number in count(2) if not of.with_name(f"{of.name}-{number}").exists())
+    return of.with_name(f"{of.name}-{number}")
 
 
 def resolve_auto(
@@ -249,7 +260,8 @@ def _run_in(
         if saved is not None:
             state.restore(saved["run"])
             log.info("goes on from t = %g s, step %d", state.time, state.step)
-        outcome = _compute(folder, state, callbacks.on_progress, timings, saved)
+        stop = StopCriterion(problem.scenario.stop, problem.scenario.time.end) if problem.scenario.stop else None
+        outcome = _compute(folder, state, callbacks.on_progress, timings, stop, saved)
     except BaseException as error:
         stopped = not isinstance(error, Exception)  # by a signal before the first step
         log.error("%s", error or type(error).__name__)
@@ -259,6 +271,10 @@ def _run_in(
             folder.write_info({"state": "stopped" if stopped else "failed", "error": told, **info, **results})
         raise
     info = {"state": outcome, **info, **_results(state, timings, started), **_found(folder)}
+    if stop is not None and stop.met is not None:
+        info["stop"] = stop.met
+    elif stop is not None and outcome == "finished":
+        info["warnings"] = [*info["warnings"], stop.warning]
     for warning in info["warnings"]:
         log.warning("%s", warning)
     log.info("%s at t = %g s after %d steps", outcome, state.time, state.step)
@@ -282,6 +298,7 @@ def _compute(
     state: State,
     on_progress: ProgressCallback,
     timings: Timings,
+    stop: StopCriterion | None,
     saved: dict[str, Any] | None = None,
 ) -> str:
     """The time loop with its recorders; returns "finished" or "stopped". Results are complete when it returns."""
@@ -291,7 +308,7 @@ def _compute(
         checkpointing = Checkpointing(folder, problem, writer, saved)
         finished = False
         try:
-            finished = simulate(state, recorders, timings, on_progress, checkpointing)
+            finished = simulate(state, recorders, timings, on_progress, checkpointing, stop)
         finally:
             for recorder in recorders:
                 recorder.close(finished)

@@ -18,6 +18,7 @@ from heatsim.problem import Problem
 from heatsim.recorders import Recorder
 from heatsim.recorders.probes import problem_probe_weights
 from heatsim.simulation.state import State
+from heatsim.simulation.stop_criterion import StopCriterion
 
 if TYPE_CHECKING:
     from heatsim.integrators.integrator import StepControl
@@ -71,8 +72,11 @@ def simulate(
     timings: Timings,
     on_progress: ProgressCallback = lambda progress: True,
     checkpointing: Checkpointing | None = None,
+    stop: StopCriterion | None = None,
 ) -> bool:
     """Run from state.time to the end of the scenario, or to the steady state; returns whether it was reached.
+
+    The run ends early where `stop` says so, and all recorders record that moment; it counts as reached.
 
     `on_progress` is told of progress about ten times a second, see `ProgressCallback`; `timings` is filled in.
     checkpointing: writes checkpoints, and has the run go on from one. Raises `NotFiniteError` before anything not
@@ -102,6 +106,10 @@ def simulate(
                 if event == end or state.field.device == "cpu" or not all(recorder.late for recorder in due):
                     require_finite(state.field.is_finite(), state)
                 _record(state, due, timings)
+                if stop is not None and event in stop.times and stop.look(state):
+                    _record(state, [each for each in recorders if each.times and each not in due], timings)
+                    save(END)
+                    return True
                 if not save(go_on if event < end else END):
                     return event == end
     except NotConvergedError:

@@ -162,8 +162,11 @@ def test_a_dry_run_writes_nothing_and_says_what_the_run_would_take(
     invoke: Invoke, write: Write, tmp_path: Path
 ) -> None:
     write(BLOCK)
-    done = invoke("run", "case.toml", "--dry-run")
-    assert done.exit_code == 0, done.stderr
+    short = invoke("run", "case.toml", "--dry-run")
+    done = invoke("run", "case.toml", "--dry-run", "--resolved")
+    assert done.exit_code == short.exit_code == 0, done.stderr
+    assert short.stdout.startswith("device")
+    assert "precision" not in short.stdout
     for row in ("stability limit", "step ", "steps", "memory", "disk", "time "):
         assert f"\n{row}" in done.stdout, row
     assert 'precision = "float32"' in done.stdout  # the resolved scenario, defaults filled in

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -137,15 +136,13 @@ def test_probes_by_contacts_jumps_ambients_and_walls_of_a_run_are_exact_where_th
     assert probed(tmp_path, text, *places) == pytest.approx(exact, abs=1e-5)
 
 
-def test_a_probe_on_a_cooled_face_is_of_second_order(tmp_path: Path) -> None:
-    """Heated inside by 1000 W/m3, k = 2, insulated at 0, h = 25 at 1 m: T = 300 + 1000/25 on the face."""
-    errors = []
-    for n in (8, 16, 32):
+def test_probes_on_a_cooled_and_on_an_insulated_face_are_those_of_the_balance(tmp_path: Path) -> None:
+    """Heated inside by 1000 W/m3, k = 2, insulated at 0, h = 25 at 1 m: T = 300 + 1000/25 on the face, 250 K more on
+    the other; both are exact on any grid, since all heat passes one and none the other."""
+
+    for n in (8, 16):
         text = case(
             (n, 1, 1), integrator="steady", tolerance=1e-10, materials={"unit": material(2.0)},
             boundary={"x_max": convection(25.0, 300.0)}, sources=[{"power_density": 1000.0}],
         )  # fmt: skip
-        ends = probed(tmp_path, text, 0.0, 1.0)
-        errors.append([ends[0] - (340.0 + 250.0), ends[1] - 340.0])
-    for coarse, fine in pairwise(errors):
-        assert np.array(coarse) / fine == pytest.approx(4.0, rel=0.05)
+        assert probed(tmp_path, text, 0.0, 1.0) == pytest.approx([590.0, 340.0], abs=5e-4)

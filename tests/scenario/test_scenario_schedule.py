@@ -2,11 +2,16 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import inf
+from pathlib import Path
 
+import pytest
+from helpers.scenario_texts import MINIMAL
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from heatsim.scenario.output import Probe, Schedule
+from heatsim.scenario import loads
+from heatsim.scenario.output import Probe
+from heatsim.scenario.schedules import LogarithmicTimes, Schedule
 
 
 def test_an_interval_gives_its_multiples_without_drift_and_the_end() -> None:
@@ -35,6 +40,26 @@ def test_a_count_of_intervals_records_both_ends() -> None:
 
 def test_a_probe_carries_its_schedule_in_its_own_table() -> None:
     assert Probe(name="a", at=(0, 0, 0), count=2).times(3.0) == (0.0, 1.5, 3.0)
+
+
+def test_logarithmic_times_have_equal_ratios_and_both_ends() -> None:
+    decade = LogarithmicTimes.model_validate({"from": 1e-3, "to": 1.0, "per_decade": 2}).times()
+    assert decade == pytest.approx([1e-3 * 10 ** (i / 2) for i in range(7)])
+    assert (decade[0], decade[2], decade[-1]) == (1e-3, 1e-2, 1.0)
+    uneven = LogarithmicTimes.model_validate({"from": 1.0, "to": 15.0, "per_decade": 1}).times()
+    assert uneven == (1.0, 10.0, 15.0)
+
+
+def test_nothing_is_recorded_before_after_but_the_end_is() -> None:
+    assert Schedule(every=1.0, after=2.5).times(4.5) == (3.0, 4.0, 4.5)
+
+
+def test_times_come_from_a_file_and_are_kept_in_the_resolved_scenario(tmp_path: Path) -> None:
+    (tmp_path / "when.csv").write_text("step,time\n0,0.5\n1,2.5\n2,99\n")
+    probe = 'output.probes = [{ name = "a", at = [0, 0, 0], times = { file = "when.csv", column = "time" } }]\n'
+    scenario = loads(probe + MINIMAL, tmp_path / "case.toml")
+    assert scenario.output.probes[0].times(10.0) == (0.5, 2.5)
+    assert loads(scenario.to_toml()).output.probes == scenario.output.probes
 
 
 @given(st.integers(1, 5000), st.floats(1e-6, 1e6))

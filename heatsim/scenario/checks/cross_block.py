@@ -7,6 +7,7 @@ Warnings are about probable mistakes in a valid scenario.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from heatsim.errors import Issue
@@ -27,11 +28,13 @@ from heatsim.scenario.checks.materials_and_faces import (
     cooling_rates_have_a_temperature,
     cylindrical_faces_exist,
     find_crossing_temperature,
+    initial_temperatures_are_of_what_is_solved,
     melted_fractions_have_something_to_melt,
     names_mean_one_thing,
     patches_are_parts_of_faces,
     shapes_suit_cylindrical_coordinates,
     shapes_with_keys,
+    sources_are_in_what_is_solved,
     statistics_are_of_what_is_solved,
     steady_states_have_no_past,
     temperature_dependence_is_separable,
@@ -39,11 +42,13 @@ from heatsim.scenario.checks.materials_and_faces import (
 from heatsim.scenario.grid import Grid
 from heatsim.scenario.materials import Material
 from heatsim.scenario.model import Scenario
-from heatsim.scenario.output import MAX_TIMES, Output, Probe, Schedule, Slice, Statistics
+from heatsim.scenario.output import Output, Probe, Slice, Statistics
 from heatsim.scenario.regions import Region
+from heatsim.scenario.schedules import MAX_TIMES, Schedule
 from heatsim.scenario.sources import Source
+from heatsim.scenario.stop import Stop
 from heatsim.scenario.time_and_compute import Time
-from heatsim.scenario.toml.messages import quote
+from heatsim.scenario.toml.messages import did_you_mean, quote
 from heatsim.scenario.toml.positions import KeyIssue
 
 ROUNDING = 1e-9  # of the grid's size: a place on the upper face is inside
@@ -101,7 +106,7 @@ def records_are_inside(grid: Grid, output: Output) -> Iterator[KeyIssue]:
 def _in_mm(grid: Grid, *places: float) -> str:
     """A hint for places so far outside that they are probably not in metres."""
     reach = max(map(abs, (*grid.origin, *grid.upper)))
-    return "in mm? lengths are in m" if max(map(abs, places)) > FAR * reach else ""
+    return "in mm? lengths are in m" if max(abs(place) for place in places if isfinite(place)) > FAR * reach else ""
 
 
 def _is_inside(grid: Grid, axis: int, place: float) -> bool:
@@ -144,10 +149,31 @@ def schedules_fit_the_run(time: Time, output: Output) -> Iterator[KeyIssue]:
         if schedule.every and time.end / schedule.every > MAX_TIMES:
             times = f"{time.end / schedule.every:.3g} times to time.end = {time.end:g} s"
             yield KeyIssue((*key, "every"), f"expected at most {MAX_TIMES} times, found {times}")
+        if schedule.after > time.end:
+            message = f"expected a time up to time.end = {time.end:g} (s), found {schedule.after:g}"
+            yield KeyIssue((*key, "after"), message)
         if isinstance(schedule, Schedule) and schedule.at and max(schedule.at) > time.end:
             message = f"expected times up to time.end = {time.end:g} (s), found {max(schedule.at):g}"
             remedy = f"leave out later times, or replace the list: --set '{'.'.join(map(str, key))}={{count=1}}'"
             yield KeyIssue((*key, "at"), message, remedy)
+
+
+def stops_are_about_parts(
+    time: Time, materials: Mapping[str, Material], output: Output, stop: Stop | None
+) -> Iterator[KeyIssue]:
+    """A condition names materials or regions of statistics; a steady state has no time to end before."""
+    if stop is None:
+        return
+    if time.is_steady:
+        yield KeyIssue(("stop",), f'expected no stop with integrator "{time.integrator}", which has no end')
+    known = [*(region.name for region in output.regions), *materials]
+    for part in stop.parts:
+        if part is not None and part not in known:
+            message = f"expected the name of a material or of a region in output.regions, found {quote(part)}"
+            yield KeyIssue(("stop", "when"), message, did_you_mean(part, known) or f"known here: {', '.join(known)}")
+    if stop.every and time.end / stop.every > MAX_TIMES:
+        message = f"expected at most {MAX_TIMES} looks, found {time.end / stop.every:.3g} to time.end = {time.end:g} s"
+        yield KeyIssue(("stop", "every"), message)
 
 
 CHECKS: tuple[tuple[Callable[..., Iterator[KeyIssue]], tuple[str, ...]], ...] = (
@@ -165,8 +191,11 @@ CHECKS: tuple[tuple[Callable[..., Iterator[KeyIssue]], tuple[str, ...]], ...] = 
     (melted_fractions_have_something_to_melt, ("materials", "output")),
     (cooling_rates_have_a_temperature, ("materials", "output")),
     (statistics_are_of_what_is_solved, ("ambients", "output")),
+    (sources_are_in_what_is_solved, ("ambients", "sources")),
+    (initial_temperatures_are_of_what_is_solved, ("ambients", "regions")),
     (steady_states_have_no_past, ("time", "output")),
     (schedules_fit_the_run, ("time", "output")),
+    (stops_are_about_parts, ("time", "materials", "output", "stop")),
     (smoothing_has_no_beam_to_smooth, ("sources", "smoothing")),
     (smoothing_has_something_to_smooth, ("sources", "output", "smoothing")),
     (smoothing_has_a_device_for_its_kernel, ("compute", "smoothing")),

@@ -157,6 +157,24 @@ def statistics_are_of_what_is_solved(ambients: Mapping[str, Ambient], output: Ou
             yield KeyIssue(("output", "regions", i, "material"), message, "ambients are not solved")
 
 
+def sources_are_in_what_is_solved(ambients: Mapping[str, Ambient], sources: Sequence[Source]) -> Iterator[KeyIssue]:
+    """An ambient is not heated."""
+    for i, source in enumerate(sources):
+        if source.material in ambients:
+            message = f"expected the name of a material, found {quote(source.material or '')}, an ambient"
+            yield KeyIssue(("sources", i, "material"), message, "ambients are not solved")
+
+
+def initial_temperatures_are_of_what_is_solved(
+    ambients: Mapping[str, Ambient], regions: Sequence[Region]
+) -> Iterator[KeyIssue]:
+    """An ambient has the temperature that it names."""
+    for i, region in enumerate(regions):
+        if region.initial is not None and region.material in ambients:
+            message = f"expected no initial in a region of {quote(region.material or '')}, an ambient"
+            yield KeyIssue(("regions", i, "initial"), message, "an ambient has its own temperature")
+
+
 def steady_states_have_no_past(time: Time, output: Output) -> Iterator[KeyIssue]:
     """A steady state is found at once."""
     for name in HISTORY_FIELDS:

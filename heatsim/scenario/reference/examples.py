@@ -19,6 +19,7 @@ class Section(NamedTuple):
 _FILE = """\
 title = "A steel insert in a copper block"
 temperature_unit = "degC"
+parameters = { h = 500.0, room = "20 degC" }
 grid = { cells = [50, 30, 10], size = [0.1, 0.06, 0.02] }
 time = { end = 60.0 }
 materials.copper = { conductivity = 400.0, density = 8900.0, heat_capacity = 385.0 }
@@ -27,8 +28,8 @@ regions = [
   { material = "copper" },
   { material = "steel", box = { lower = [0.04, 0.0, 0.0], upper = [0.06, 0.06, 0.01] } },
 ]
-initial = { temperature = 20.0 }
-boundary.y_max = { kind = "convection", coefficient = 500.0, ambient = 20.0 }
+initial = { temperature = "room" }
+boundary.y_max = { kind = "convection", coefficient = "h", ambient = "room + 2*sin(2*pi*t/3600)" }
 sources = [{ region = { sphere = { center = [0.02, 0.02, 0.01], radius = 0.006 } }, power = 50.0 }]
 output.slices = [{ axis = "z", at = 0.01, every = 5.0 }]
 """
@@ -60,6 +61,12 @@ thickness = 0.018
 cells = 4
 """
 
+_STOP = """\
+[stop]
+when = "max(T, 'steel') > 45 or mean(T) > 30"
+every = 0.5
+"""
+
 _MATERIAL = """\
 [materials.copper]
 conductivity = 400.0
@@ -70,6 +77,12 @@ heat_capacity = 385.0
 conductivity = [15.0, 15.0, 1.5]
 density = 7900.0
 heat_capacity = "480 + 0.2*T"            # T in the file's unit
+"""
+
+_REFERENCE = """\
+[materials]
+copper = { name = "copper", at = "60 degC" }   # constants: the problem stays linear
+steel = "carbon_steel"                          # k(T) and c(T) of the library
 """
 
 _CONDUCTIVITY = """\
@@ -142,6 +155,22 @@ material = "steel"
 cylinder = { start = [0.05, 0.03, 0.0], end = [0.05, 0.03, 0.02], radius = 0.01 }
 """
 
+_POLYGON = """\
+[[regions]]
+material = "copper"
+
+[[regions]]                                   # an L, 4 mm high, which starts hot
+material = "steel"
+initial = 80.0
+polygon = { axis = "z", points = [[0, 0], [0.05, 0], [0.05, 0.01], [0.01, 0.01], [0.01, 0.04], [0, 0.04]], to = 0.004 }
+"""
+
+_LABELLED = """\
+[[sources]]                                   # two of the solids in a file
+region = { labelled = { file = "labels.npy", labels = [2, 5] } }
+power = 3.0
+"""
+
 _LABELS = """\
 [[regions]]
 labels = { file = "labels.npy", map = { 0 = "copper", 1 = "steel" } }
@@ -204,8 +233,8 @@ power = "40 if t < 30 else 0"
 [[sources]]                              # everywhere
 power_density = "1e5*exp(-(x/0.01)**2)"
 
-[[sources]]
-region = { where = "x > 0.08" }
+[[sources]]                              # in all of a material
+material = "steel"
 trace = "power.csv"
 """
 
@@ -252,6 +281,21 @@ theme = "dark"
 range = [20.0, 120.0]
 levels = [100.0]
 overview = true
+"""
+
+_LOGARITHMIC = """\
+[[output.probes]]                        # 20 times a decade, and none before 1 ms
+name = "heater"
+at = [0.02, 0.02, 0.01]
+times = { from = 1e-4, to = 60.0, per_decade = 20 }
+after = "1 ms"
+"""
+
+_TIMES_FILE = """\
+[[output.probes]]
+name = "heater"
+at = [0.02, 0.02, 0.01]
+times = [0.5, 1.0, "1 min"]              # or { file = "measured.csv", column = "time" }
 """
 
 _SLICE = """\
@@ -304,8 +348,10 @@ SECTIONS = (
     Section("`[grid.x]`, `[grid.y]`, `[grid.z]`", "Axis", _AXIS),
     Section("`[[grid.x.layers]]`", "Layer", _LAYERS),
     Section("`[time]`", "Time", '[time]\nend = 60.0\nintegrator = "implicit"\ntolerance = 1e-4\n'),
+    Section("`[stop]`", "Stop", _STOP),
     Section("`[compute]`", "Compute", '[compute]\ndevice = "cpu"\nprecision = "float64"\n'),
     Section("`[materials.NAME]`", "Material", _MATERIAL),
+    Section("Materials by name", "MaterialReference", _REFERENCE),
     Section("`[materials.NAME.conductivity]`", "ConductivityTable", _CONDUCTIVITY),
     Section("`[materials.NAME.heat_capacity]`", "HeatCapacityTable", _HEAT_CAPACITY),
     Section("`[materials.NAME.latent]`", "Latent", _LATENT),
@@ -315,7 +361,9 @@ SECTIONS = (
     Section("`box`", "Box", _BOX),
     Section("`sphere`", "Sphere", _SPHERE),
     Section("`cylinder`", "Cylinder", _CYLINDER),
+    Section("`polygon`", "Polygon", _POLYGON),
     Section("`[regions.labels]`", "Labels", _LABELS),
+    Section("`labelled`", "Labelled", _LABELLED),
     Section("`[initial]`", "Initial", _INITIAL),
     Section("`[initial.temperature]`", "ArrayFile", _ARRAY),
     Section("`[boundary]`", "Boundary", _BOUNDARY),
@@ -332,6 +380,8 @@ SECTIONS = (
     Section("`[[smoothing]]`", "Smoothing", _SMOOTHING),
     Section("`[output]`", "Output", _OUTPUT),
     Section("`[output.snapshots]`, `[output.energy]`", "Schedule", _SCHEDULE),
+    Section("Times in equal ratios", "LogarithmicTimes", _LOGARITHMIC),
+    Section("Times from a file", "TimesFile", _TIMES_FILE),
     Section("`[[output.slices]]`", "Slice", _SLICE),
     Section("`[output.pictures]`", "Pictures", _PICTURES),
     Section("`[[output.probes]]`", "Probe", _PROBE),

@@ -9,11 +9,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import tomli_w
 
 from heatsim.scenario.expressions.parser import FUNCTIONS
+from heatsim.scenario.material_library import library
 from heatsim.scenario.model import Scenario
 from heatsim.scenario.reference.examples import SECTIONS, Section
+from heatsim.scenario.units import ALONE, WITH_PREFIX
 from heatsim.scenario.unsupported import NOT_YET
 
 FILE_NAME = "heatsim.schema.json"  # shipped scenarios name it in their first line
@@ -23,6 +26,7 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON schema of a scenario file; what is not built yet is in it and says so."""
     body: dict[str, Any] = _without_null(Scenario.model_json_schema())
     body["title"] = "heatsim scenario"
+    body["required"].remove("materials")  # regions may name those of the library
     for pattern in NOT_YET:
         path, _, value = pattern.partition("=")
         note = f"{value.strip('<>')}: not supported yet." if value else "Not supported yet."
@@ -72,7 +76,12 @@ edit it.
 What a run leaves behind, and restarts, are in [results.md](results.md); what whole cells mean is in the
 [guide](../guide/geometry.md#what-whole-cells-mean), precision in [time](../guide/time.md#precision).
 
-Units are SI. Temperatures are in the file's `temperature_unit`; "K or degC" stands for it, and they begin at absolute
+Units are SI. A number that has a unit may also be a string with another one: `"2 mm"`, `"1 h"`, `"25 degC"`,
+`"5 W/(m K)"`, `"50 %"`. Known are {units}, with the prefixes
+f p n u m c d k M G T where they make sense. A space multiplies, `m2` is a square metre, and what a `/` divides by
+stands in brackets if it is more than one unit.
+
+Temperatures are in the file's `temperature_unit`; "K or degC" stands for it, and they begin at absolute
 zero. Points and sizes are [x, y, z]. File names are relative to the scenario file. A key whose default
 is "none" may be left out; a unit of 1 is none. Each example but the first stands in the first: its tables replace those
 of the same name there.
@@ -91,8 +100,25 @@ def markdown() -> str:
     """The reference as Markdown."""
     whole = json_schema()
     tables = {"Scenario": whole, **whole["$defs"]}
-    head = _HEAD.format(functions=", ".join(f"`{name}`" for name in FUNCTIONS))
-    return "\n".join([head, *("\n".join(_section(section, tables[section.name])) for section in SECTIONS)])
+    units = " ".join(unit for unit in (*WITH_PREFIX, *ALONE) if unit not in ("1", "l"))
+    head = _HEAD.format(functions=", ".join(f"`{name}`" for name in FUNCTIONS), units=units)
+    sections = ("\n".join(_section(section, tables[section.name])) for section in SECTIONS)
+    return "\n".join([head, *sections, *_library()])
+
+
+def _library() -> Iterator[str]:
+    yield "## Materials of the library\n"
+    yield "With the source, the licence and the range of temperatures of each number in `scenarios/materials/`.\n"
+    yield "| name | what it is | k at 300 K [W/(m K)] | in T | melts |"
+    yield "|---|---|---|---|---|"
+    for name, table in library().items():
+        k = table["conductivity"]
+        varies = [isinstance(table[key], dict) for key in ("conductivity", "heat_capacity")]
+        values = np.atleast_1d(np.interp(300.0, k["T"], k["value"]) if isinstance(k, dict) else k)
+        shown = ", ".join(f"{each:.4g}" for each in values.tolist())
+        about = table["about"].replace("|", "/")
+        yield f"| {name} | {about} | {shown} | {'yes' if any(varies) else ''} | {'yes' if 'latent' in table else ''} |"
+    yield ""
 
 
 def _section(section: Section, table: dict[str, Any]) -> Iterator[str]:
@@ -139,6 +165,8 @@ def _kind(field: dict[str, Any]) -> str:
             return "array of 2 texts"
         case {"type": "object", "additionalProperties": values}:
             return f"{_kind(values)} by name"
+        case {"type": ["number", "string"]}:  # the page says once that a string may name another unit
+            return "number"
         case {"type": "integer"}:
             return "whole number"
         case {"format": "path"}:

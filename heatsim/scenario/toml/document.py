@@ -83,7 +83,15 @@ def parse_document(text: str, path: Path | None, overrides: Sequence[str] = ()) 
         raise ScenarioError([_syntax_issue(error, text, lines, file)]) from None
     if not data:
         raise ScenarioError([Issue("expected a scenario, found nothing", file=file, hint="see heatsim init")])
+    known = list(parameters) if isinstance(parameters := data.get("parameters"), dict) else []
     given, issues = apply_overrides(data, overrides)
+    issues += [
+        Issue(
+            "expected a parameter of the file", file=f"--set {name}", hint=f"known there: {', '.join(known) or 'none'}"
+        )
+        for key, name in given.items()
+        if key[0] == "parameters" and len(key) == 2 and key[1] not in known
+    ]
     if issues:
         raise ScenarioError(issues)
     return Document(data, SourcePositions(path, lines, given))

@@ -10,6 +10,33 @@ from collections.abc import Iterable
 from pydantic_core import PydanticCustomError, ValidationError
 
 MAX_QUOTED_CHARACTERS = 60  # characters of the user's own text that a message repeats
+SYMBOLS = {
+    "k": ("conductivity",),
+    "lambda": ("conductivity",),
+    "rho": ("density",),
+    "c": ("heat_capacity",),
+    "cp": ("heat_capacity",),
+    "c_p": ("heat_capacity",),
+    "specific_heat": ("heat_capacity",),
+    "h": ("coefficient",),
+    "htc": ("coefficient",),
+    "R": ("resistance",),
+    "T": ("temperature", "ambient"),
+    "T0": ("temperature",),
+    "T_inf": ("ambient",),
+    "Tinf": ("ambient",),
+    "eps": ("emissivity",),
+    "epsilon": ("emissivity",),
+    "q": ("flux", "power_density"),
+    "Q": ("power",),
+    "P": ("power",),
+    "r_min": ("x_min",),
+    "r_max": ("x_max",),
+    "r": ("x", "radius"),
+    "dt": ("step",),
+    "t_end": ("end",),
+    "L": ("heat", "size"),
+}  # how engineers write what a key says in full
 
 
 def validation_error(message: str, hint: str = "") -> PydanticCustomError:
@@ -72,5 +99,7 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     """Return `did you mean "copper"?`, or nothing when no known word is near."""
     if not isinstance(word, str):
         return ""
-    near = difflib.get_close_matches(word[: 2 * MAX_QUOTED_CHARACTERS], list(known), n=1, cutoff=0.6)
+    names = list(known)
+    near = [name for name in SYMBOLS.get(word, ()) if name in names]
+    near = near or difflib.get_close_matches(word[: 2 * MAX_QUOTED_CHARACTERS], names, n=1, cutoff=0.6)
     return f"did you mean {quote(near[0])}?" if near else ""

@@ -1,0 +1,189 @@
+"""Materials by name, from the library under scenarios/materials/ or a file of the user's own.
+
+A file has one table a material, with the keys of `[materials.NAME]` and what else it wants to say of it. Temperatures
+in the library are in K; a user's file says `temperature_unit` as a scenario does.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
+
+import numpy as np
+from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationInfo, model_validator
+
+from heatsim.errors import ScenarioError
+from heatsim.scenario.base_model import ScenarioBlock
+from heatsim.scenario.expressions.expression import Expression
+from heatsim.scenario.materials import Material, PropertyTable, Temperature
+from heatsim.scenario.toml.document import parse_document, read_text
+from heatsim.scenario.toml.messages import did_you_mean, found, quote, validation_error, validation_error_at
+from heatsim.scenario.value_types import ABSOLUTE_ZERO, NAME, ValidationContext, file_name
+
+PROPERTIES = ("conductivity", "density", "heat_capacity", "latent")
+
+
+class MaterialReference(ScenarioBlock):
+    """A material of the library or of another file, in place of its properties.
+
+    The library's name alone will do: `lid = "copper"`. Regions may name a material of the library without any entry
+    here. Properties in the library depend on temperature where that is known, which makes the problem temperature
+    dependent; `at` takes them at one temperature, and leaves melting out.
+    """
+
+    name: Annotated[str | None, NAME] = Field(
+        None, description="Name of the material in the library or the file; that of the entry, if left out"
+    )
+    file: Annotated[Path | None, file_name("the name of a .toml file")] = Field(
+        None,
+        description="A file with a table for each material, with keys as here, and `temperature_unit`; the library of "
+        "heatsim, if left out",
+    )
+    at: Temperature | None = Field(
+        None, description="The temperature at which all properties are taken, without melting [K or degC]"
+    )
+
+    @model_validator(mode="after")
+    def _says_which(self) -> Self:
+        if self.name is None and self.file is None:
+            raise validation_error("expected name, file or both, found none")
+        return self
+
+
+def library_folder() -> Path:
+    """The folder of the library, in an installed package or a checkout."""
+    package = Path(__file__).parents[1]
+    installed = package / "scenarios" / "materials"
+    return installed if installed.is_dir() else package.parent / "scenarios" / "materials"
+
+
+@cache
+def library() -> dict[str, dict[str, Any]]:
+    """The tables of all materials of the library by their names."""
+    tables: dict[str, dict[str, Any]] = {}
+    for file in sorted(library_folder().glob("*.toml")):
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        tables |= {name: table for name, table in content.items() if name != "references"}
+    return tables
+
+
+def find_library_materials(document: dict[str, Any]) -> list[str]:
+    """The names of the library by which regions paint and that the document does not define."""
+    tables = (document.get("materials"), document.get("ambients"))
+    defined = {name for table in tables if isinstance(table, dict) for name in table}
+    wanted = dict.fromkeys(name for name in _painted(document) if name not in defined)
+    return [name for name in wanted if name in library()] if wanted else []
+
+
+def _painted(document: dict[str, Any]) -> Iterable[str]:
+    regions = document.get("regions")
+    for region in regions if isinstance(regions, list) else ():
+        if isinstance(region, dict):
+            labels = region.get("labels")
+            names = labels.get("map") if isinstance(labels, dict) else None
+            painted = [region.get("material"), *(names.values() if isinstance(names, dict) else ())]
+            yield from (name for name in painted if isinstance(name, str))
+
+
+def _resolve(value: Any, info: ValidationInfo) -> Material:
+    """The material that a name or a reference stands for; a material as it is."""
+    context = info.context if isinstance(info.context, ValidationContext) else ValidationContext()
+    match value:
+        case Material():
+            return value
+        case MaterialReference(name=name, file=Path() as file):
+            table, unit = _from_file(file, name)
+        case MaterialReference(name=name):
+            table, unit = _from_library(name or "", ("name",)), "K"
+        case _:
+            table, unit = _from_library(value), "K"
+    material = Material.model_validate(_properties(table, unit, context.temperature_unit), context=context)
+    if isinstance(value, MaterialReference) and value.at is not None:
+        return material.model_copy(update={**_constants(material, value.at), "latent": None})
+    return material
+
+
+def _from_library(name: str, place: tuple[str, ...] = ()) -> dict[str, Any]:
+    if name not in library():
+        hint = did_you_mean(name, library()) or f"{', '.join([*library()][:12])}, ...: docs/reference/scenario.md"
+        message = f"expected a table or the name of a material of the library, found {quote(name)}"
+        raise validation_error_at(place, message, hint) if place else validation_error(message, hint)
+    return library()[name]
+
+
+def _from_file(file: Path, name: str | None) -> tuple[dict[str, Any], str]:
+    """The table of a material of a user's file, and that file's unit of temperature."""
+    try:
+        content = parse_document(read_text(file), file).data
+    except ScenarioError as error:
+        raise validation_error_at(("file",), str(error.flaws[0]).removeprefix("error: ")) from None
+    unit = content.get("temperature_unit", "K")
+    if unit not in ABSOLUTE_ZERO:
+        raise validation_error_at(("file",), f'expected temperature_unit "K" or "degC" in {file.name}')
+    tables = {key: table for key, table in content.items() if isinstance(table, dict) and "density" in table}
+    if name is None and len(tables) == 1:
+        [name] = tables
+    if name not in tables:
+        message = f"expected the name of a material in {file.name}, found {found(name) if name else 'none'}"
+        hint = did_you_mean(name, tables) or f"known there: {', '.join(tables) or 'none'}"
+        raise validation_error_at(("name",) if name else ("file",), message, hint)
+    return tables[name], unit
+
+
+def _properties(table: dict[str, Any], unit: str, wanted: str) -> dict[str, Any]:
+    """The properties of a table, with its temperatures in another unit."""
+    shift = ABSOLUTE_ZERO[wanted] - ABSOLUTE_ZERO[unit]
+    properties = {key: value for key, value in table.items() if key in PROPERTIES}
+    return properties if shift == 0.0 else {key: _shifted(value, shift) for key, value in properties.items()}
+
+
+def _shifted(value: Any, shift: float) -> Any:
+    match value:
+        case {"T": list() as T}:
+            return value | {"T": [_moved(each, shift) for each in T]}
+        case {"solidus": solidus, "liquidus": liquidus}:
+            return value | {"solidus": _moved(solidus, shift), "liquidus": _moved(liquidus, shift)}
+        case str():
+            return re.sub(r"\bT\b", f"(T - {shift})", value)
+    return value
+
+
+def _moved(temperature: Any, shift: float) -> Any:
+    plain = isinstance(temperature, int | float) and not isinstance(temperature, bool)
+    return round(temperature + shift, 6) if plain else temperature  # one with a unit is not shifted
+
+
+def _constants(material: Material, temperature: float) -> dict[str, float]:
+    """What stands for tables and expressions at one temperature."""
+    constants = {}
+    for key in ("conductivity", "heat_capacity"):
+        value = getattr(material, key)
+        if isinstance(value, Expression):
+            constants[key] = float(value(T=temperature))
+        elif isinstance(value, PropertyTable):
+            constants[key] = float(np.interp(temperature, value.T, value.value))
+    return constants
+
+
+def _entry_tag(value: Any) -> str:
+    """The tag of what an entry of `[materials]` is."""
+    if isinstance(value, str):
+        return "<name>"
+    refers = isinstance(value, dict) and value.keys() & {"name", "file", "at"} and "density" not in value
+    return "<reference>" if refers or isinstance(value, MaterialReference) else "<table>"
+
+
+if TYPE_CHECKING:
+    MaterialEntry: TypeAlias = Material
+else:
+    MaterialEntry = Annotated[
+        Annotated[Material, Tag("<table>")]
+        | Annotated[MaterialReference, Tag("<reference>")]
+        | Annotated[str, Tag("<name>")],
+        Discriminator(_entry_tag),
+        AfterValidator(_resolve),
+    ]
