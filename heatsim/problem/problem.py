@@ -51,6 +51,7 @@ from heatsim.problem.warnings import (
 from heatsim.problem.zones import (
     StatisticsRegion,
     Zones,
+    find_statistics_regions,
     find_stop_parts,
     make_zones,
     voxelise_materials,

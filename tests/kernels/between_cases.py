@@ -48,7 +48,7 @@ def linear(dtype: Any) -> Any:
 
 def nonlinear(dtype: Any) -> Any:
     case = random_nonlinear_case(SHAPE, several=False, closed=(True,) * 6)
-    return case._replace(forcing=replace(case.forcing, window_sources=window_sources(dtype, 3e5)))
+    return case._replace(forcing=replace(case.linear_forcing(), window_sources=window_sources(dtype, 3e5)))
 
 
 def plainly_heated(sweep: ExplicitStepper, case: Any) -> np.ndarray:

@@ -21,7 +21,7 @@ from between_cases import (
     statistics_request,
     window_sources,
 )
-from heatsim_kernels.enthalpy.cpu.stepper import EnthalpyCpuStepper
+from heatsim_kernels.enthalpy.cpu.stepper import make_stepper
 from heatsim_kernels.field.window_source import WindowSource, window_heating_rate, window_sources_of
 from heatsim_kernels.stencil.coefficients import Forcing
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
@@ -84,10 +84,10 @@ def test_a_watch_sees_every_step() -> None:
 
 def test_of_temperature_dependent_materials_the_temperature_is_watched() -> None:
     case = nonlinear(np.float64)
-    sweep = EnthalpyCpuStepper(case.coefficients, np.dtype(np.float64))
+    sweep = make_stepper(case.coefficients, np.dtype(np.float64))
     seen = statistics_request(sweep, case, NONLINEAR, 1e-4)
     tables, material = case.coefficients.tables, case.coefficients.spread_over_cells(case.coefficients.material)
-    single = EnthalpyCpuStepper(case.coefficients, np.dtype(np.float64))
+    single = make_stepper(case.coefficients, np.dtype(np.float64))
     single.field.put_state(case.start)
     frames = [tables.temperature(single.field.state(), material)]
     for k in range(STEPS):
