@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from heatsim import __version__
-from heatsim.errors import HeatsimError, InputFileError, Issue, RequestError, RunFolderError
+from heatsim.errors import HeatsimError, Issue, RequestError, RunFolderError
 from heatsim.integrators import INTEGRATORS, auto, make_field
 from heatsim.integrators.euler import with_explicit_steps
 from heatsim.integrators.integrator import StepCost
@@ -254,7 +254,7 @@ def _run_in(
         log.error("%s", error or type(error).__name__)
         results = _results(state, timings, started) if state else {}
         told = str(error) or type(error).__name__
-        if isinstance(error, (OSError, InputFileError)) and not folder.path.is_dir():
+        if isinstance(error, Exception) and not folder.path.is_dir():  # whatever failed first for lack of it
             raise HeatsimError(f"{folder.path}: the run folder has vanished while the run wrote in it") from error
         with suppress(OSError):  # a full disk: the first error is the one to tell
             folder.write_info({"state": "stopped" if stopped else "failed", "error": told, **info, **results})
