@@ -43,7 +43,7 @@ quick: $(VENV)/.installed-dev
 
 # Kills, signals, damaged and hostile files by the thousand; prints counts. About an hour.
 faults: $(VENV)/.installed-dev
-	cd tests && for suite in corruption signals kills hostile; do $(abspath $(BIN))/python -W ignore -m faults.$$suite || exit 1; done
+	cd tests && for suite in corruption signals kills disk hostile; do $(abspath $(BIN))/python -W ignore -m faults.$$suite || exit 1; done
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache

@@ -267,7 +267,9 @@ def _run_in(
         log.error("%s", error or type(error).__name__)
         results = _results(state, timings, started) if state else {}
         told = str(error) or type(error).__name__
-        with suppress(OSError):  # a full disk, a folder that has vanished: the first error is the one to tell
+        if isinstance(error, Exception) and not folder.path.is_dir():  # whatever failed first for lack of it
+            raise HeatsimError(f"{folder.path}: the run folder has vanished while the run wrote in it") from error
+        with suppress(OSError):  # a full disk: the first error is the one to tell
             folder.write_info({"state": "stopped" if stopped else "failed", "error": told, **info, **results})
         raise
     info = {"state": outcome, **info, **_results(state, timings, started), **_found(folder)}

@@ -32,6 +32,7 @@ def start(arguments: list[str]) -> int:
         status = 70  # what no command exits with: a traceback
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have background jobs ignore it
             main(arguments, standalone_mode=False)
             status = 0
         except SystemExit as end:

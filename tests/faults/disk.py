@@ -1,0 +1,95 @@
+"""Disks that are full at random points, and folders that vanish: one message, exit code 1, earlier results whole.
+
+`python -m faults.disk --count 50` (from tests/) prints the counts; `make faults` calls it. RLIMIT_FSIZE stands for the
+full disk: no file may be larger, so that those that grow and the large ones fail.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import resource
+import shutil
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from faults.cases import CASES, write_case
+from faults.kills import report, unreadable_files
+from faults.signals import LONG
+from heatsim.cli.main import main
+from heatsim.store.checkpoints import DamagedCheckpoint, read_checkpoint
+from heatsim.store.folder import RunFolder
+
+LARGEST = 60_000  # bytes, about what a checkpoint of a case has
+
+
+def start(arguments: list[str], messages: Path, limit: int | None = None) -> int:
+    """Start heatsim in a forked process with a limit on the size of its files; returns its number."""
+    child = os.fork()
+    if child == 0:
+        status = 70  # what no command exits with: a traceback
+        try:
+            os.dup2(os.open(messages, os.O_WRONLY | os.O_CREAT), 2)
+            if limit is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+            main(arguments, standalone_mode=False)
+            status = 0
+        except SystemExit as end:
+            status = int(end.code or 0)
+        finally:
+            os._exit(status)
+    return child
+
+
+def look(run: Path, messages: Path, status: int, counts: Counter[str]) -> None:
+    """Count how a run ended and what it left."""
+    counts["deaths by signal"] += os.WIFSIGNALED(status)
+    code = os.waitstatus_to_exitcode(status)
+    counts["exit code 1"] += code == 1
+    counts["exit code 0, as all files fitted"] += code == 0
+    counts["other exit codes"] += code not in (0, 1)
+    errors = [line for line in messages.read_text().splitlines() if line.startswith("error")]
+    counts["messages not one"] += len(errors) != (code != 0)
+    counts["unreadable files"] += unreadable_files(run) if run.exists() else 0
+    counts["acknowledged snapshots"] += len(RunFolder(run).snapshot_paths()) if run.exists() else 0
+    for path in RunFolder(run).checkpoints:
+        try:
+            if path.exists():
+                read_checkpoint(path)
+                counts["whole checkpoints"] += 1
+        except DamagedCheckpoint:
+            counts["damaged checkpoints"] += 1
+
+
+def full_disks(count: int, vanishing: int, seed: int = 1, names: tuple[str, ...] = tuple(CASES)) -> Counter[str]:
+    """So many limits on the size of files, and so many run folders that vanish."""
+    chance = random.Random(seed)
+    counts = Counter({"limits": 0, "folders that vanish": 0, "deaths by signal": 0, "damaged checkpoints": 0})
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(count + vanishing):
+            here = Path(folder) / str(number)
+            text, run = CASES[names[number % len(names)]], here / "run"
+            path = write_case(here, text if number < count else text.replace(*LONG))
+            arguments = ["run", str(path), "--output", str(run), "--quiet"]
+            limit = chance.randrange(2000, LARGEST) if number < count else None
+            child = start(arguments, here / "messages", limit)
+            counts["limits" if number < count else "folders that vanish"] += 1
+            if number >= count:
+                while not (run / "checkpoint.h5").exists():
+                    time.sleep(0.01)
+                run.rename(here / "elsewhere")
+            _, status = os.waitpid(child, 0)
+            look(run if number < count else here / "elsewhere", here / "messages", status, counts)
+            shutil.rmtree(here)
+    return counts
+
+
+if __name__ == "__main__":
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--count", type=int, default=50)
+    arguments.add_argument("--vanishing", type=int, default=10)
+    given = arguments.parse_args()
+    report("full disks and folders that vanish", full_disks(given.count, given.vanishing))
