@@ -52,8 +52,9 @@ class Convection(FaceCondition):
         return radiates or super().ties_temperature(values)
 
     def affine(self, values: Inputs, resistance: np.ndarray) -> tuple[Terms, Terms]:
-        """-s and s Tinf with s = U h/k and U = 1/(1/hc + h/(2k)), through the half cell; (0, 0) where hc depends on T or the
-        surface radiates.
+        """-s and s Tinf with s = U h/k and U = 1/(1/hc + h/(2k)), through the half cell.
+
+        (0, 0) where hc depends on T or the surface radiates.
 
         Written so that hc = 0 needs no division by zero.
         """
