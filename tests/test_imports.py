@@ -42,6 +42,7 @@ ROOMS = {
     "heatsim.geometry": {"heatsim.scenario", "heatsim.store.inputs", "numpy", "trimesh", "rtree"},
     "heatsim.physics.boundary": {
         "heatsim.scenario.base_model",
+        "heatsim.scenario.toml",
         "heatsim.scenario.expressions",
         "heatsim.scenario.value_types",
         "pydantic",

@@ -77,8 +77,8 @@ class FaceCondition(ScenarioBlock):
 
     @property
     def inputs(self) -> dict[str, Value]:
-        """The value of each input, by its name."""
-        return {name: self.__dict__[name] for name in self.numbers()}
+        """The value of each input that is given, by its name."""
+        return {name: self.__dict__[name] for name in self.numbers() if self.__dict__[name] is not None}
 
     @property
     def temperatures(self) -> dict[str, Value]:

@@ -213,6 +213,7 @@ _CONVECTION = """\
 kind = "convection"
 coefficient = 10.0
 ambient = 20.0
+emissivity = 0.9                         # it radiates to the ambient, too
 patches = [{ where = "x < 0.02", kind = "convection", coefficient = 200.0, ambient = 5.0 }]
 """
 
