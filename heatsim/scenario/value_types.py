@@ -19,7 +19,8 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from heatsim.scenario.expressions.expression import Expression, ExpressionError
-from heatsim.scenario.toml.messages import did_you_mean, found, validation_error
+from heatsim.scenario.expressions.time_series import TimeSeries, read_series
+from heatsim.scenario.toml.messages import did_you_mean, found, validation_error, validation_error_at
 from heatsim.scenario.units import UnitError, convert, split_quantity
 
 ABSOLUTE_ZERO = {"K": 0.0, "degC": -273.15}
@@ -104,6 +105,8 @@ class ValueType:
 def to_plain(value: Any) -> Any:
     """Return a value as TOML has it: expressions and paths as strings."""
     match value:
+        case TimeSeries():
+            return {"file": str(value.file), "column": value.column}
         case Expression():
             return value.text
         case Path():
@@ -172,6 +175,12 @@ class Number:
         return ({"type": "integer"} if self.whole else dict(WITH_UNIT)) | bounds
 
 
+SERIES: Schema = {
+    "type": "object",
+    "format": "series",
+    "properties": {"file": {"type": "string"}, "column": {"type": "string"}},
+    "required": ["file", "column"],
+}  # a column of a CSV file over time
 WITH_UNIT: Schema = {"type": ["number", "string"]}  # a string is a number with a unit, such as "2 mm"
 TEMPERATURE = Number("K or degC", absolute=True)  # from absolute zero on in the file's unit
 
@@ -180,6 +189,8 @@ def quantity(number: Number, variables: str = "", words: tuple[str, ...] = ()) -
     """Return the annotation of a number, one of `words`, or an expression in `variables` ("xyzt")."""
 
     def check(value: Any, context: ValidationContext) -> Any:
+        if isinstance(value, dict) and "t" in variables:
+            return _series(value, number, context)
         return _quantity(value, number, variables, words)
 
     return ValueType(check, _quantity_schema(number.schema(), variables, words), number)
@@ -190,6 +201,8 @@ def temperature(variables: str = "") -> ValueType:
 
     def check(value: Any, context: ValidationContext) -> Any:
         number = Number(context.temperature_unit, least=context.absolute_zero, absolute=True)
+        if isinstance(value, dict) and "t" in variables:
+            return _series(value, number, context)
         return _quantity(value, number, variables, ())
 
     return ValueType(check, _quantity_schema(dict(WITH_UNIT), variables, ()), TEMPERATURE)
@@ -212,6 +225,8 @@ def _quantity_schema(number: Schema, variables: str, words: tuple[str, ...]) -> 
     if variables:
         text = f"Expression in {_listed(variables)}"
         choices.append({"type": "string", "description": text})
+        if "t" in variables:
+            choices.append(dict(SERIES))
     return {"anyOf": choices} if len(choices) > 1 else number
 
 
@@ -228,6 +243,16 @@ def _quantity(value: Any, number: Number, variables: str, words: tuple[str, ...]
     if not number.holds(value):
         raise validation_error(expected, did_you_mean(value, words) or number.hint(value))
     return value if number.whole else float(value)
+
+
+def _series(table: dict[str, Any], number: Number, context: ValidationContext) -> TimeSeries:
+    """Values over time from a file, all of them in the range of the key."""
+    series = read_series(table, context.directory, number.unit, number.absolute)
+    bad = next((value for value in series.values.tolist() if not number.holds(value)), None)
+    if bad is not None:
+        message = f"{series.file.name}: expected a {number}{number.in_unit} in column {series.column}, found {bad:g}"
+        raise validation_error_at(("column",), message)
+    return series
 
 
 def _with_unit(parts: tuple[str, str], number: Number, expected: str) -> float:

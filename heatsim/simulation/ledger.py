@@ -60,9 +60,15 @@ def range_warnings(problem: Problem, reached: Mapping[int, float]) -> Iterator[s
     for number, offset in reached.items():
         low, high = problem.tabulated.documented[number]
         yield (
-            f"materials.{names[number]}: {offset + reference:.6g} {unit} was reached, and its properties are known "
-            f"from {low + reference:.6g} to {high + reference:.6g} {unit}: beyond, they go on with the last values"
+            f"materials.{names[number]}: {_shown(offset + reference)} {unit} was reached, and its properties are known "
+            f"from {_shown(low + reference)} to {_shown(high + reference)} {unit}: beyond, "
+            "they go on with the last values"
         )
+
+
+def _shown(temperature: float) -> str:
+    """A temperature, in which 0 degC is 0 and no rest of a difference."""
+    return f"{round(temperature, 6) + 0.0:.6g}"
 
 
 def energy_warnings(

@@ -86,6 +86,11 @@ zero. Points and sizes are [x, y, z]. File names are relative to the scenario fi
 is "none" may be left out; a unit of 1 is none. Each example but the first stands in the first: its tables replace those
 of the same name there.
 
+Where an expression may depend on t, a **CSV column** may stand: `{{ file = "weather.csv", column = "air" }}`. The
+column `time` or `t`, else the first, is in s; a unit in the head of a column, such as `time [h]` or `air [degC]`, is
+converted.
+Values lie on straight lines between the rows, and are constant before the first and after the last.
+
 **Expressions** are strings such as `"20 + 5*sin(2*pi*t/60)"`. They know the place x, y, z (m), the time t since the
 start (s), and the temperature T (K or degC), each where the table below names it; numbers, `pi`, `+ - * / **`,
 comparisons, `and`, `or`, `not`, `a if c else b`; and the functions {functions}.
@@ -165,6 +170,8 @@ def _kind(field: dict[str, Any]) -> str:
             return "array of 2 texts"
         case {"type": "object", "additionalProperties": values}:
             return f"{_kind(values)} by name"
+        case {"format": "series"}:
+            return "CSV column { file, column }"
         case {"type": ["number", "string"]}:  # the page says once that a string may name another unit
             return "number"
         case {"type": "integer"}:
