@@ -114,7 +114,7 @@ def run(problem: Problem, limit: float) -> Outcome:
 
 
 def _first_only(begun: float, limit: float, progress: Progress) -> bool:
-    return time.perf_counter() - begun < limit
+    return progress.steps == 0 or time.perf_counter() - begun < limit
 
 
 def compare(name: str, case: Case, tolerance: float, limit: float) -> bool:

@@ -179,7 +179,7 @@ def test_a_gpu_grid_holds_no_more_cells_than_its_kernels_can_count() -> None:
 def test_a_grid_that_does_not_fit_is_told_with_bytes_before_anything_is_done(
     bench: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("os.sysconf", lambda name: 2**16 if name == "SC_PHYS_PAGES" else 2**12)
+    monkeypatch.setattr("heatsim.simulation.free_resources._available", lambda: 2.0**28)
     done = bench("--device", "cpu", "--size", "512")
     assert (done.exit_code, done.stdout) == (1, "")
     assert "--size 512 in float32: the run needs 1.1 GB, and there are 0.3 GB" in done.stderr

@@ -128,7 +128,7 @@ def _run(problem: Problem, kernel: str, end: float, limit: float) -> tuple[State
     state, timings, begun = State(shorter, make_field(shorter, kernel)), Timings(), time.perf_counter()
 
     def on_progress(progress: Progress) -> bool:
-        return time.perf_counter() - begun < limit
+        return progress.steps == 0 or time.perf_counter() - begun < limit
 
     reached = simulate(state, [], timings, on_progress)
     state.field.is_finite()  # waits for the device
