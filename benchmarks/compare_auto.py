@@ -67,7 +67,8 @@ FREE_AIR = 'z_max = { kind = "convection", coefficient = "5*(1 + abs(T - 20)/50)
 RADIATING = 'z_max = { kind = "radiation", emissivity = 0.9, ambient = 20.0 }'
 COLD = 'z_min = { kind = "fixed", temperature = 20.0 }'
 HOT = 'z_min = { kind = "fixed", temperature = 100.0 }'
-CHIP = "sources = [{ region = { box = { lower = [0.002, 0.002, 0.003], upper = [0.004, 0.004, 0.004] } }, power = 5.0 }]"
+CHIP_BOX = "box = { lower = [0.002, 0.002, 0.003], upper = [0.004, 0.004, 0.004] }"
+CHIP = f"sources = [{{ region = {{ {CHIP_BOX} }}, power = 5.0 }}]"
 BOARD = 'regions = [{ material = "resin" }, { material = "silicon", where = "z > 0.003" }]\n'
 MM4 = (0.006, 0.006, 0.004)
 CASES = {
