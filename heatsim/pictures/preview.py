@@ -13,7 +13,7 @@ from heatsim.pictures.options import PictureOptions
 from heatsim.pictures.overview import thinned_faces
 
 if TYPE_CHECKING:
-    from heatsim.plots.preview import FaceEdge, Marker, Section
+    from heatsim.plots.preview import BodySection, FaceEdge, Marker
     from heatsim.problem import Problem
 
 _VIEW_CELLS = 96  # an axis, from which the body is drawn
@@ -103,8 +103,8 @@ def _centre(problem: Problem, heated: np.ndarray) -> Place:
     return x, y, z
 
 
-def _section(problem: Problem, ids: np.ndarray, heated: np.ndarray, axis: str) -> Section:
-    from heatsim.plots.preview import Section
+def _section(problem: Problem, ids: np.ndarray, heated: np.ndarray, axis: str) -> BodySection:
+    from heatsim.plots.preview import BodySection
     from heatsim.plots.units import axis_symbol, format_length
 
     grid = problem.grid
@@ -118,7 +118,7 @@ def _section(problem: Problem, ids: np.ndarray, heated: np.ndarray, axis: str) -
     places = _thinned(grid, rows, y), _thinned(grid, columns, x)
     flat = grid.coordinates == "cylindrical"
     caption = "Half plane" if flat else f"Section {axis_symbol(axis)} = {format_length(at)}"
-    return Section(
+    return BodySection(
         caption,
         (axis_symbol(columns, grid.coordinates), axis_symbol(rows, grid.coordinates)),
         extent,

@@ -19,7 +19,7 @@ _STATISTICS = {"min": "Lowest temperature", "max": "Highest temperature", "mean"
 _COLUMN = re.compile(r"(?P<name>.*) \[(?P<unit>[^\]]*)\]")
 
 
-class TableColumn(NamedTuple):
+class RecordedColumn(NamedTuple):
     """A column of a table: its name, unit, and values."""
 
     name: str
@@ -36,7 +36,7 @@ def table_charts(folder: RunFolder, table: str, log: bool = False) -> list[Chart
     finite = np.isfinite(time)
     if not finite.any() or len(time) < 2:
         raise RequestError(f"{path}: has {len(time)} times, and a curve needs two")
-    groups: dict[tuple[str, str], list[TableColumn]] = {}
+    groups: dict[tuple[str, str], list[RecordedColumn]] = {}
     for column in columns:
         if table == "energy" and not column.values.any():  # a face that is closed
             continue
@@ -45,7 +45,7 @@ def table_charts(folder: RunFolder, table: str, log: bool = False) -> list[Chart
     return [_chart(time, label, unit, members, log) for (label, unit), members in groups.items()]
 
 
-def _group(table: str, column: TableColumn) -> tuple[str, str]:
+def _group(table: str, column: RecordedColumn) -> tuple[str, str]:
     """The label of the chart that a column belongs to, and its name there."""
     if table == "energy":
         return "Energy" if column.unit == "J" else "Power", column.name
@@ -59,7 +59,7 @@ def _group(table: str, column: TableColumn) -> tuple[str, str]:
     return ("Size", column.name) if column.unit == "m" else (column.name.capitalize(), "")
 
 
-def _chart(time: np.ndarray, label: str, unit: str, members: list[TableColumn], log: bool) -> Chart:
+def _chart(time: np.ndarray, label: str, unit: str, members: list[RecordedColumn], log: bool) -> Chart:
     from heatsim.plots.charts import Chart, Curve
     from heatsim.plots.units import length_unit, scaled_unit, time_unit, value_label
 
@@ -71,12 +71,12 @@ def _chart(time: np.ndarray, label: str, unit: str, members: list[TableColumn], 
     return Chart(f"Time ({symbol})", value_label(label, unit), curves, log)
 
 
-def _read_columns(path: Path) -> tuple[np.ndarray, list[TableColumn]]:
+def _read_columns(path: Path) -> tuple[np.ndarray, list[RecordedColumn]]:
     """Time in s, and the other columns; those without a dimension, as the share of a residual, are left out."""
     header, values = read_table(path)
     columns = []
     for title, column in zip(header, values.T, strict=True):
         found = _COLUMN.fullmatch(title)
         name, unit = (found["name"], found["unit"]) if found else (title, "1")
-        columns.append(TableColumn(name, unit, column))
+        columns.append(RecordedColumn(name, unit, column))
     return columns[0].values, [column for column in columns[1:] if column.unit != "1"]

@@ -58,7 +58,7 @@ class Marker(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Section:
+class BodySection:
     """A section through the body.
 
     ids: materials of the cells (rows, columns); heated: cells with a source; slices: planes that the run keeps, each as
@@ -88,7 +88,7 @@ class PreviewNames(NamedTuple):
 
 
 def draw_preview_page(
-    path: Path, names: PreviewNames, body: Body | None, void: np.ndarray, sections: Sequence[Section], theme: Theme
+    path: Path, names: PreviewNames, body: Body | None, void: np.ndarray, sections: Sequence[BodySection], theme: Theme
 ) -> None:
     """Draw a preview into the PNG, SVG or PDF file `path`; void: (n,) which materials are ambients. Raises OSError."""
     single = len(sections) == 1
@@ -118,7 +118,7 @@ def _draw_outside(page: Page, body: Body, bottom: float) -> None:
         axes.text(0.0, 1.01, "thin sides stretched", transform=axes.transAxes, size=8, color=page.theme.faint)
 
 
-def draw_section(axes: Axes, section: Section, void: np.ndarray, box: tuple[float, float], theme: Theme) -> None:
+def draw_section(axes: Axes, section: BodySection, void: np.ndarray, box: tuple[float, float], theme: Theme) -> None:
     """Draw a section into axes of the size `box`, in."""
     y, x = section.places
     colours = _colours(void, theme)
@@ -169,7 +169,7 @@ def _around(places: Faces) -> Faces:
     return y, x
 
 
-def _mark_probes(axes: Axes, section: Section, box: tuple[float, float]) -> None:
+def _mark_probes(axes: Axes, section: BodySection, box: tuple[float, float]) -> None:
     left, right, bottom, top = section.extent
     few = len(section.probes) <= 8
     taken: list[tuple[float, float]] = []
@@ -199,7 +199,9 @@ def _mark_probes(axes: Axes, section: Section, box: tuple[float, float]) -> None
 _Entry = tuple[Patch | Line2D, str]
 
 
-def _legend_entries(names: PreviewNames, void: np.ndarray, sections: Sequence[Section], theme: Theme) -> list[_Entry]:
+def _legend_entries(
+    names: PreviewNames, void: np.ndarray, sections: Sequence[BodySection], theme: Theme
+) -> list[_Entry]:
     used = {int(number) for section in sections for number in np.unique(section.ids)}
     colours = _colours(void, theme)
     entries: list[_Entry] = [

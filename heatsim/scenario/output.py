@@ -123,7 +123,7 @@ class Pictures(ScenarioBlock):
     )
 
 
-class Checkpoint(ScenarioBlock):
+class CheckpointInterval(ScenarioBlock):
     """How often the run is saved so that it can be resumed."""
 
     every_minutes: Annotated[float, quantity(Number("min", above=0))] = Field(
@@ -149,7 +149,7 @@ class Output(ScenarioBlock):
         "kelvin below its solidus; the solidus, if left out [K or degC]",
     )
     energy: Schedule | None = Field(None, description="When the energy balance is kept in energy.csv")
-    checkpoint: Checkpoint | None = Field(None, description="How often the run is saved to be resumed")
+    checkpoint: CheckpointInterval | None = Field(None, description="How often the run is saved to be resumed")
     slices: tuple[Slice, ...] = Field((), description="Planes to draw and keep")
     pictures: Pictures = Field(Pictures(), description="How slices are drawn, and what else is")
     probes: tuple[Probe, ...] = Field((), description="Points to record in probes.csv")

@@ -82,9 +82,7 @@ def simulate(
     checkpointing: writes checkpoints, and has the run go on from one. Raises `NotFiniteError` before anything not
     finite is recorded, `NotConvergedError` after the last good state was recorded.
     """
-    control, cells = state.problem.scenario.time, state.problem.grid.cells
-    end = control.last_time
-    begun = time.perf_counter()
+    end, begun = state.problem.scenario.time.last_time, time.perf_counter()
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by `require_finite`
             steps = start_integrator(state)
@@ -93,7 +91,7 @@ def simulate(
                 checkpointing.restore(steps, recorders)
                 agenda = [(event, due) for event, due in agenda if event > state.time]
             save = _saver(checkpointing, state, steps, recorders)
-            progress = partial(_progress, state, end, cells, make_look(state))
+            progress = partial(_progress, state, end, make_look(state))
             go_on = on_progress(progress())
             if not go_on:
                 return False
@@ -135,9 +133,9 @@ def make_look(state: State) -> Callable[[], LiveValues]:
     return look
 
 
-def _progress(state: State, end: float, cells: int, look: Callable[[], LiveValues]) -> Progress:
+def _progress(state: State, end: float, look: Callable[[], LiveValues]) -> Progress:
     sweeps = state.solver_statistics.stages or state.step
-    return Progress(state.time, end, state.step, cells, sweeps, look)
+    return Progress(state.time, end, state.step, state.problem.grid.cells, sweeps, look)
 
 
 def _saver(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from helpers.commands import BLOCK, Heatsim, Invoke, start
+from helpers.commands import BLOCK, Heatsim, Invoke, runner, start
 
 from heatsim.cli.main import main
 
@@ -15,16 +15,7 @@ from heatsim.cli.main import main
 @pytest.fixture
 def heatsim(tmp_path: Path) -> Heatsim:
     """Run heatsim in a process of its own, in `tmp_path`, to its end."""
-
-    def call(*arguments: object, timeout: float = 1800.0) -> subprocess.CompletedProcess[str]:
-        process = start(*arguments, cwd=tmp_path)
-        try:
-            out, err = process.communicate(timeout=timeout)
-        finally:
-            process.kill()
-        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
-
-    return call
+    return runner(tmp_path, 1800.0)
 
 
 @pytest.fixture

@@ -9,13 +9,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.commands import ENDLESS, SMALL, Invoke, messages
+from helpers.commands import ENDLESS, SMALL, Invoke, messages, wait_for
 
 import heatsim as api
 from heatsim.store.snapshots import read_snapshot
@@ -89,14 +88,6 @@ def test_stderr_holds_the_message_and_no_warnings_of_numpy(write: Write, launch:
     assert len(messages(err)) == 1, err
 
 
-def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_a_run_in_good_order(
     write: Write, launch: Launch, tmp_path: Path, number: signal.Signals, code: int
@@ -104,7 +95,7 @@ def test_a_signal_ends_a_run_in_good_order(
     write(ENDLESS + "[[output.slices]]\naxis = 'z'\nat = 0.05\nevery = 1000.0\n")
     process = launch("run", "case.toml")
     run = tmp_path / "outputs" / "case"
-    wait_for(lambda: len(list((run / "snapshots").glob("0*.h5"))) > 3, process)
+    wait_for(lambda: len(list((run / "snapshots").glob("0*.h5"))) > 3, process, PATIENCE)
     process.send_signal(number)
     out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == code, err
@@ -125,7 +116,7 @@ def test_many_frames_do_not_delay_the_end_of_an_interrupted_run(write: Write, la
     write(ENDLESS + "[[output.slices]]\naxis = 'z'\nat = 0.05\nevery = 1.0\n")
     process = launch("run", "case.toml")
     frames = tmp_path / "outputs" / "case" / "slices" / "z_0.05"
-    wait_for(lambda: (frames / "000200.h5").is_file(), process)
+    wait_for(lambda: (frames / "000200.h5").is_file(), process, PATIENCE)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
@@ -137,9 +128,9 @@ def test_a_second_signal_ends_the_run_at_once(write: Write, launch: Launch, tmp_
     write(ENDLESS + "[[output.slices]]\naxis = 'z'\nat = 0.05\nevery = 1000.0\n")
     process = launch("run", "case.toml")
     slices = tmp_path / "outputs" / "case" / "slices"
-    wait_for(lambda: (slices / "z_0.05" / "000010.h5").is_file(), process)
+    wait_for(lambda: (slices / "z_0.05" / "000010.h5").is_file(), process, PATIENCE)
     process.send_signal(signal.SIGINT)
-    wait_for(lambda: any(slices.glob("*.png")), process)  # it draws
+    wait_for(lambda: any(slices.glob("*.png")), process, PATIENCE)  # it draws
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
@@ -149,7 +140,7 @@ def test_a_killed_run_leaves_results_that_can_be_read(write: Write, launch: Laun
     write(ENDLESS)
     process = launch("run", "case.toml")
     run = tmp_path / "outputs" / "case"
-    wait_for(lambda: len(list((run / "snapshots").glob("0*.h5"))) > 3, process)
+    wait_for(lambda: len(list((run / "snapshots").glob("0*.h5"))) > 3, process, PATIENCE)
     process.kill()
     process.communicate(timeout=PATIENCE)
     with api.open(run) as data:

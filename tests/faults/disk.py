@@ -6,7 +6,6 @@ full disk: no file may be larger, so that those that grow and the large ones fai
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import resource
@@ -17,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 from faults.cases import CASES, write_case
-from faults.kills import report, unreadable_files
+from faults.kills import numbers_asked_for, report, unreadable_files
 from faults.signals import LONG
 from heatsim.cli.main import main
 from heatsim.store.checkpoints import DamagedCheckpoint, read_checkpoint
@@ -88,8 +87,5 @@ def full_disks(count: int, vanishing: int, seed: int = 1, names: tuple[str, ...]
 
 
 if __name__ == "__main__":
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("--count", type=int, default=50)
-    arguments.add_argument("--vanishing", type=int, default=10)
-    given = arguments.parse_args()
+    given = numbers_asked_for(count=50, vanishing=10)
     report("full disks and folders that vanish", full_disks(given.count, given.vanishing))

@@ -106,9 +106,14 @@ def report(title: str, counts: Counter[str]) -> None:
         print(f"  {name}: {value}")
 
 
-if __name__ == "__main__":
+def numbers_asked_for(**defaults: int) -> argparse.Namespace:
+    """The numbers that the command line gives, each an option of its name."""
     arguments = argparse.ArgumentParser()
-    arguments.add_argument("--count", type=int, default=200)
-    arguments.add_argument("--seed", type=int, default=1)
-    given = arguments.parse_args()
+    for name, default in defaults.items():
+        arguments.add_argument(f"--{name}", type=int, default=default)
+    return arguments.parse_args()
+
+
+if __name__ == "__main__":
+    given = numbers_asked_for(count=200, seed=1)
     report(f"kill -9 at random moments (seed {given.seed})", kills(given.count, given.seed))

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -16,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from faults.cases import CASES, write_case
-from faults.kills import report
+from faults.kills import numbers_asked_for, report
 from heatsim.cli.main import main
 from heatsim.store.checkpoints import DamagedCheckpoint, read_checkpoint
 
@@ -83,8 +82,5 @@ def signals(count: int, seed: int = 1, names: tuple[str, ...] = tuple(CASES)) ->
 
 
 if __name__ == "__main__":
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("--count", type=int, default=100)
-    arguments.add_argument("--seed", type=int, default=1)
-    given = arguments.parse_args()
+    given = numbers_asked_for(count=100, seed=1)
     report(f"signals at random moments (seed {given.seed})", signals(given.count, given.seed))

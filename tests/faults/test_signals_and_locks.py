@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from helpers.commands import start
+from helpers.commands import start, wait_for
 
 import heatsim
 from faults.cases import CASES, write_case
@@ -44,18 +44,10 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
         process.communicate()
 
 
-def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def test_signals_save_the_run_and_end_it_with_their_code(launch: Launch, tmp_path: Path) -> None:
     run = tmp_path / "run"
     process = launch()
-    wait_for((run / "checkpoint.h5").exists, process)
+    wait_for((run / "checkpoint.h5").exists, process, PATIENCE)
     again = launch()  # while the first one writes there
     _, told = again.communicate(timeout=PATIENCE)
     assert again.returncode == 2

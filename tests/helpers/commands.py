@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,6 +81,29 @@ def start(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
     ]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=cwd, stdout=pipe, stderr=pipe, text=True)
+
+
+def runner(folder: Path, patience: float) -> Heatsim:
+    """Run heatsim in a process of its own, in a folder, to its end, within so many seconds."""
+
+    def call(*arguments: object, timeout: float = patience) -> subprocess.CompletedProcess[str]:
+        process = start(*arguments, cwd=folder)
+        try:
+            out, err = process.communicate(timeout=timeout)
+        finally:
+            process.kill()
+        return subprocess.CompletedProcess([*map(str, arguments)], process.returncode, out, err)
+
+    return call
+
+
+def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str], patience: float) -> None:
+    """Wait for a condition, at most so many seconds, while a process runs."""
+    deadline = time.monotonic() + patience
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

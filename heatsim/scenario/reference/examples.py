@@ -337,6 +337,11 @@ temperature = 40.0
 every = 5.0
 """
 
+_CHECKPOINT = """\
+[output.checkpoint]
+every_minutes = 30
+"""
+
 _HOTSPOTS = """\
 [hotspots]
 scales = [0.004, 0.006, 0.009]
@@ -388,5 +393,6 @@ SECTIONS = (
     Section("`[[output.probes]]`", "Probe", _PROBE),
     Section("`[[output.regions]]`", "Statistics", _STATISTICS),
     Section("`[output.melt_pool]`", "MeltPoolSize", _MELT_POOL),
+    Section("`[output.checkpoint]`", "CheckpointInterval", _CHECKPOINT),
     Section("`[hotspots]`", "Hotspots", _HOTSPOTS),
 )
