@@ -27,8 +27,8 @@ from heatsim.cli.options import device_option, write_option
 def verify(**asked: Any) -> None:
     """Run problems with published or exact answers, all or those of NAMES, and judge them.
 
-    Exit code 5 if one is out of tolerance. A problem that needs a feature which is not built yet is neither passed nor
-    failed; demanded by name it ends with exit code 2.
+    Exit code 5 if one is out of tolerance. A problem that needs float64 is neither passed nor failed in float32;
+    demanded by name it ends with exit code 2.
     """
     from heatsim.verification import command
 

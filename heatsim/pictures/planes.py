@@ -27,7 +27,7 @@ from heatsim.store.slice_frames import SliceFrame
 from heatsim.store.snapshots import read_geometry_block
 
 if TYPE_CHECKING:
-    from heatsim.plots.charts import Curve
+    from heatsim.plots.curve import Curve
     from heatsim.plots.pages import PlaneStyle
     from heatsim.plots.planes import Arrows, PlaneMaterials
 
@@ -238,7 +238,7 @@ def line_curves(
 
     Raises RequestError for a point outside the box, or a field that there is not; InputFileError.
     """
-    from heatsim.plots.charts import Curve
+    from heatsim.plots.curve import Curve
 
     reader.require(field)
     grid = reader.grid

@@ -60,7 +60,8 @@ def _group(table: str, column: RecordedColumn) -> tuple[str, str]:
 
 
 def _chart(time: np.ndarray, label: str, unit: str, members: list[RecordedColumn], log: bool) -> Chart:
-    from heatsim.plots.charts import Chart, Curve
+    from heatsim.plots.charts import Chart
+    from heatsim.plots.curve import Curve
     from heatsim.plots.units import length_unit, scaled_unit, time_unit, value_label
 
     shown = time > 0 if log else np.isfinite(time)

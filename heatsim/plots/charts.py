@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
+from heatsim.plots.curve import Curve
 from heatsim.plots.pages import DPI, LIGHT, Margins, Page, Theme, label_axes
 
 _WIDTH, _HEIGHT = 5.2, 3.2  # in, a panel
@@ -18,14 +18,6 @@ _NAMES = 2.05  # in, for the names of the curves
 _LETTERS = 24  # of a name
 _ROW = 0.185  # in, a name
 _STYLES = ("-", "--", ":", "-.")
-
-
-class Curve(NamedTuple):
-    """A curve: its name, and its points."""
-
-    name: str
-    x: np.ndarray
-    y: np.ndarray
 
 
 class Chart(NamedTuple):

@@ -318,9 +318,7 @@ def build_problem(scenario: Scenario) -> Problem:
     sources = make_source_terms(scenario, grid, material_ids)
     zones = make_zones(scenario, grid, material_ids, frozenset(term.source for term in sources if term.space is None))
     of_zones, initial = np.array(zones.materials), InitialField(scenario, grid)
-    faces = BoundaryFaces(scenario, grid, zones.ids, materials.conductivity[:, of_zones], 0.0)
-    reference = _reference(initial, faces, materials)
-    tables = _tables(scenario, grid, zones, materials, sources, initial, faces, reference)
+    reference, tables = _reference_and_tables(scenario, grid, zones, materials, sources, initial)
     materials = materials if tables is None else materials.at_reference(tables.materials)
     area_factors = find_area_factors(scenario, grid, material_ids, materials.contact, materials.solids)
     cell_classes = make_cell_classes(grid, zones, materials, periodic_axes(scenario, grid), area_factors)
@@ -373,23 +371,24 @@ def _check_inputs(
         inputs.check(sample_times(scenario))
 
 
-def _tables(
+def _reference_and_tables(
     scenario: Scenario,
     grid: CellGrid,
     zones: Zones,
     materials: Materials,
     sources: tuple[SourceTerm, ...],
     initial: InitialField,
-    boundary_faces: BoundaryFaces,
-    reference: float,
-) -> TabulatedMaterials | None:
-    """The materials as tables, where something depends on temperature."""
+) -> tuple[float, TabulatedMaterials | None]:
+    """The reference temperature; the materials as tables, where something depends on temperature."""
+    boundary_faces = BoundaryFaces(scenario, grid, zones.ids, materials.conductivity[:, np.array(zones.materials)], 0.0)
+    reference = _reference(initial, boundary_faces, materials)
     if find_temperature_dependence(scenario) is None:
-        return None
+        return reference, None
     solid = (np.array(zones.materials) < materials.solids).astype(float)
     unit = VolumeSources(scenario, grid, zones, solid, sources, np.dtype(scenario.compute.precision))
     known = input_range(scenario, initial.range(), boundary_faces, materials.temperature)
-    return tabulate_materials(scenario, reference, find_temperature_bounds(scenario, known, unit, boundary_faces))
+    bounds = find_temperature_bounds(scenario, known, unit, boundary_faces)
+    return reference, tabulate_materials(scenario, reference, bounds)
 
 
 def _coefficients(

@@ -16,7 +16,6 @@ from heatsim.scenario.model import Scenario
 from heatsim.scenario.parameters import substitute_parameters
 from heatsim.scenario.toml.document import parse_document, read_text
 from heatsim.scenario.toml.positions import Key, SourcePositions
-from heatsim.scenario.unsupported import Unsupported, find_unsupported
 from heatsim.scenario.value_types import ValidationContext
 
 
@@ -41,13 +40,11 @@ def loads(text: str, path: Path | str | None = None, overrides: Sequence[str] = 
     data, wrong = substitute_parameters(document.data)
     directory = origin.parent if origin else Path()
     context = ValidationContext.from_document(data, directory, library, trusted=trust)
-    unsupported = find_unsupported(data)
     issues = [document.positions.issue_at(*finding) for finding in wrong]
-    issues += [document.positions.issue_at(key, message) for key, message in unsupported]
     try:
         scenario = Scenario.model_validate(data, context=context)
     except ValidationError as error:
-        issues += _locate(error.errors(include_url=False), document.positions, unsupported)
+        issues += _locate(error.errors(include_url=False), document.positions)
     issues += [document.positions.issue_at(*finding) for finding in run_checks(context.sections)]
     if issues:
         in_order = sorted(issues, key=lambda issue: (issue.line, issue.column))
@@ -56,14 +53,11 @@ def loads(text: str, path: Path | str | None = None, overrides: Sequence[str] = 
     return scenario
 
 
-def _locate(
-    errors: Sequence[ErrorDetails], positions: SourcePositions, unsupported: Sequence[Unsupported]
-) -> list[Issue]:
-    """Locate pydantic's errors in the file, but for those inside what is not supported anyway."""
+def _locate(errors: Sequence[ErrorDetails], positions: SourcePositions) -> list[Issue]:
+    """Locate pydantic's errors in the file."""
     issues = []
     for error in errors:
         key: Key = tuple(part for part in error["loc"] if not is_tag(part))
-        if not any(key[: len(refused.key)] == refused.key for refused in unsupported):
-            words = error.get("ctx", {})
-            issues.append(positions.issue_at(key, words["message"], words["hint"]))
+        words = error.get("ctx", {})
+        issues.append(positions.issue_at(key, words["message"], words["hint"]))
     return issues

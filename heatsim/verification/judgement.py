@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from heatsim.plots.curve import ComparisonPanel, Curve
 from heatsim.verification.finished import FinishedRun, grid_spacings
 from heatsim.verification.order import observed_order, rms_over_volume
 from heatsim.verification.refinement import RefinementLevel
@@ -40,26 +41,6 @@ class ValueCheck(NamedTuple):
         if self.order_asked is None:
             return near
         return near and self.order is not None and abs(self.order - self.order_asked) <= self.order_tolerance
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Points (x, y), or a line through them."""
-
-    name: str
-    x: np.ndarray
-    y: np.ndarray
-    line: bool = True
-
-
-@dataclass(frozen=True)
-class ComparisonPanel:
-    """Curves over one pair of axes, both logarithmic if `log`."""
-
-    x_label: str
-    y_label: str
-    curves: Sequence[Curve]
-    log: bool = False
 
 
 @dataclass(frozen=True)

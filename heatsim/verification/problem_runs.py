@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from heatsim.errors import HeatsimError, ScenarioError
+from heatsim.errors import HeatsimError
 from heatsim.scenario import Scenario, load
 from heatsim.verification.finished import FinishedRun
 from heatsim.verification.judgement import Judgement, ValueCheck, VerificationProblem
@@ -16,7 +16,6 @@ from heatsim.verification.refinement import RefinementLevel, overrides
 
 MAX_LEDGER_RESIDUAL = {"float64": 1e-9, "float32": 1e-4}  # relative residual of the energy ledger that is rounding
 NOT_JUDGED = Judgement(())
-NOT_BUILT, WAITS = "not supported", "waits for "  # in what the program says of a feature that it lacks
 
 
 @dataclass(frozen=True)
@@ -50,9 +49,6 @@ def verify_problem(problem: VerificationProblem, folder: Path, device: str, prec
             return ProblemOutcome(problem, title, "needs", reason="float64")
         runs = [run_level(first, level, folder, device, precision) for level in problem.levels]
         judged = problem.judge(runs)
-    except ScenarioError as error:
-        needs = missing_features(error)
-        return ProblemOutcome(problem, title, "needs" if needs else "failed", reason=needs or str(error))
     except HeatsimError as error:
         return ProblemOutcome(problem, title, "failed", reason=str(error), seconds=time.perf_counter() - begun)
     judgement = Judgement([*judged.checks, ledger_check(runs, precision)], judged.panels)
@@ -75,15 +71,6 @@ def ledger_check(runs: Sequence[FinishedRun], precision: str) -> ValueCheck:
     return ValueCheck(
         "energy ledger, relative", 0.0, max((run.ledger for run in runs), key=abs), MAX_LEDGER_RESIDUAL[precision]
     )
-
-
-def missing_features(error: ScenarioError) -> str:
-    """The features that a refused scenario waits for, or nothing if it was refused for another reason."""
-    features = []
-    for flaw in error.flaws:
-        if NOT_BUILT in flaw.message:
-            features.append(flaw.message.partition(WAITS)[2] or flaw.message)
-    return ", ".join(dict.fromkeys(features))
 
 
 def _compute(device: str, precision: str) -> list[str]:

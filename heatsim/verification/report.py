@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heatsim.plots.curves import draw_panels
+from heatsim.plots.comparisons import draw_panels
+from heatsim.plots.curve import ComparisonPanel
 from heatsim.tables import Row, TableColumn, markdown, print_table, write_section
-from heatsim.verification.judgement import ComparisonPanel, ValueCheck, error_panels
+from heatsim.verification.judgement import ValueCheck, error_panels
 from heatsim.verification.problem_runs import ProblemOutcome
 
 if TYPE_CHECKING:
@@ -92,12 +93,12 @@ def markdown_table(outcomes: Sequence[ProblemOutcome]) -> str:
 
 
 def count_in_words(outcomes: Sequence[ProblemOutcome]) -> str:
-    """ "17 passed, 0 failed, 5 need features that are not built yet"."""
+    """ "17 passed, 0 failed, 5 need float64"."""
     passed, failed, needing = (
         sum(outcome.state == state for outcome in outcomes) for state in ("passed", "failed", "needs")
     )
     verb = "needs" if needing == 1 else "need"
-    return f"{passed} passed, {failed} failed" + (f", {needing} {verb} what is not there" if needing else "")
+    return f"{passed} passed, {failed} failed" + (f", {needing} {verb} float64" if needing else "")
 
 
 def as_json(outcomes: Sequence[ProblemOutcome], device: str, precision: str) -> dict[str, Any]:
@@ -149,11 +150,7 @@ def draw_studies(path: Path, studies: Sequence[Study], file: str, unit: str, nam
 
 def _draw(path: Path, panels: Sequence[ComparisonPanel], title: str, subtitle: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    plain = [
-        (panel.x_label, panel.y_label, [(each.name, each.x, each.y, each.line) for each in panel.curves], panel.log)
-        for panel in panels
-    ]
-    draw_panels(path, plain, title=title, subtitle=subtitle)
+    draw_panels(path, panels, title=title, subtitle=subtitle)
 
 
 # docs/reports/verification.md: the table of each device and precision, and the figures, each between markers.

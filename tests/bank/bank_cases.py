@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from heatsim_kernels.filter_bank import Epilogue
 from helpers.arrays import same_bits
 
 Pair = tuple[int, int]
@@ -28,7 +29,7 @@ class Bank(NamedTuple):
         return np.asarray(images, dtype), np.asarray(filters, dtype), np.asarray(bias, dtype)
 
     def options(self) -> dict[str, Any]:
-        return {"stride": self.stride, "padding": self.padding, "pool": self.pool, "relu": self.relu}
+        return {"stride": self.stride, "padding": self.padding, "epilogue": Epilogue(self.relu, self.pool)}
 
 
 def expected(images: np.ndarray, filters: np.ndarray, bias: np.ndarray, bank: Bank) -> np.ndarray:

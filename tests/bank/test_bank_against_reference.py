@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 from bank_cases import Bank, expected, random_banks, tolerance
-from heatsim_kernels.filter_bank import BANK_KERNELS, filter_bank
+from heatsim_kernels.filter_bank import BANK_KERNELS, Epilogue, filter_bank
 from helpers.arrays import FLOATS, same_bits
 
 ON_CPU = [name for name, devices in BANK_KERNELS.items() if "cpu" in devices]
@@ -83,7 +83,9 @@ def test_images_and_filters_may_be_views_and_whole_numbers() -> None:
 def test_what_is_not_finite_reaches_the_pixels_that_see_it_and_no_others(kernel: str) -> None:
     images = np.ones((1, 1, 9, 60), np.float32)
     images[0, 0, 4, 50] = np.nan
-    found = filter_bank(images, np.ones((3, 1, 3, 3), np.float32), padding=1, kernel=kernel, relu=True)
+    found = filter_bank(
+        images, np.ones((3, 1, 3, 3), np.float32), padding=1, kernel=kernel, epilogue=Epilogue(relu=True)
+    )
     lost = np.isnan(found[0, 1])
     assert lost[3:6, 49:52].all()
     assert lost.sum() == 9

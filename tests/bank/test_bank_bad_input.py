@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.filter_bank import filter_bank, max_pool, relu
+from heatsim_kernels.filter_bank import Epilogue, filter_bank, max_pool, relu
 
 IMAGES = np.zeros((1, 2, 8, 9), np.float32)
 FILTERS = np.zeros((3, 2, 3, 3), np.float32)
@@ -21,9 +21,9 @@ FILTERS = np.zeros((3, 2, 3, 3), np.float32)
         ({"stride": True}, "stride must be an integer"),
         ({"stride": (1, 1, 1)}, "stride must be an integer"),
         ({"padding": -1}, "padding must be an integer of at least 0"),
-        ({"pool": 0}, "pooling window must be an integer of at least 1"),
-        ({"pool": (2, 0)}, "pooling stride must be an integer of at least 1"),
-        ({"pool": 7}, "a pooling window of 7 cells in y is wider than the 6"),
+        ({"epilogue": Epilogue(pool=0)}, "pooling window must be an integer of at least 1"),
+        ({"epilogue": Epilogue(pool=(2, 0))}, "pooling stride must be an integer of at least 1"),
+        ({"epilogue": Epilogue(pool=7)}, "a pooling window of 7 cells in y is wider than the 6"),
         ({"images": np.zeros((8, 9), np.float32)}, r"images must be \(batch, channels, y, x\)"),
         ({"filters": np.zeros((3, 3, 3), np.float32)}, r"filters must be \(filters, channels, y, x\)"),
         ({"filters": np.zeros((3, 4, 3, 3), np.float32)}, "filters expect 4 channels, but the images have 2"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bank_cases import Bank, maxima
-from heatsim_kernels.filter_bank import filter_bank, max_pool, relu
+from heatsim_kernels.filter_bank import Epilogue, filter_bank, max_pool, relu
 from helpers.arrays import FLOATS, same_bits
 
 POOLS = [((1, 1), (1, 1)), ((2, 2), (2, 2)), ((3, 3), (2, 2)), ((2, 5), (3, 1)), ((4, 1), (1, 4)), ((7, 9), (7, 9))]
@@ -65,7 +65,7 @@ def test_pooling_behind_a_bank_is_pooling_its_response(window: tuple[int, int], 
     for kernel in ("direct", "register"):
         for threshold in (False, True):
             plain = filter_bank(images, filters, padding=1, bias=bias, kernel=kernel)
-            pool = window, step
-            fused = filter_bank(images, filters, padding=1, bias=bias, kernel=kernel, relu=threshold, pool=pool)
+            epilogue = Epilogue(threshold, (window, step))
+            fused = filter_bank(images, filters, padding=1, bias=bias, kernel=kernel, epilogue=epilogue)
             apart = max_pool(relu(plain) if threshold else plain, window, step)
             assert same_bits(fused, apart)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from heatsim.cli.main import main
 from heatsim.geometry.grid import CellGrid
 from heatsim.geometry.voxelise import covered_volume, shape_masks, voxelise_regions
-from heatsim.scenario import Scenario, load, unsupported
+from heatsim.scenario import Scenario, load
 
 pytest.importorskip("trimesh")
 pytest.importorskip("rtree")
@@ -43,12 +43,6 @@ stl = "{file}"
 [initial]
 temperature = 300.0
 """
-
-
-@pytest.fixture(autouse=True)
-def _stl_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    built = {key: feature for key, feature in unsupported.NOT_YET.items() if not key.endswith("stl")}
-    monkeypatch.setattr(unsupported, "NOT_YET", built)
 
 
 def cube(half: float, centre: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Triangles:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from heatsim.scenario import json_schema, loads, starter, unsupported
+from heatsim.scenario import json_schema, loads, starter
 from heatsim.scenario.reference.schema import FILE_NAME
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -48,17 +48,6 @@ def test_every_key_is_described_and_every_number_has_a_unit(name: str, field: di
     kinds = [field, *field.get("anyOf", ()), field.get("items", {})]
     if any(kind.get("type") in (["number", "string"], "integer") for kind in kinds):
         assert "[" in field["description"], name
-
-
-def test_the_schema_says_what_is_not_supported_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    for pattern in ("contacts", "boundary.*.kind=radiation", "time.integrator=rkl2"):
-        monkeypatch.setitem(unsupported.NOT_YET, pattern, "a feature")
-    found, tables = json_schema()["properties"], json_schema()["$defs"]
-    assert found["contacts"]["description"].endswith("Not supported yet.")
-    assert "upported yet" not in found["ambients"]["description"]
-    assert tables["Radiation"]["properties"]["kind"]["description"].endswith("radiation: not supported yet.")
-    assert "not supported" not in tables["Fixed"]["properties"]["kind"]["description"]
-    assert "rkl2: not supported yet." in tables["Time"]["properties"]["integrator"]["description"]
 
 
 def test_the_schema_knows_no_null_as_toml_has_none() -> None:

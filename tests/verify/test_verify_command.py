@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from heatsim.cli.main import main
-from heatsim.scenario import load, unsupported
+from heatsim.scenario import load
 from heatsim.verification import problem_runs
 from heatsim.verification.judgement import VerificationProblem
 from heatsim.verification.problems import PROBLEMS
@@ -35,8 +35,6 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
 @pytest.mark.parametrize("problem", QUICK, ids=lambda problem: problem.name)
 def test_a_quick_problem_is_solved_within_its_tolerance_and_order(problem: VerificationProblem, tmp_path: Path) -> None:
     outcome = problem_runs.verify_problem(problem, tmp_path, "cpu", "float64")
-    if outcome.state == "needs":
-        pytest.skip(f"not built yet: {outcome.reason}")
     assert outcome.state == "passed", [outcome.reason, *(c for c in outcome.judgement.checks if not c.passed)]
 
 
@@ -65,10 +63,7 @@ def test_a_scenario_names_its_schema_and_its_source_and_is_computed_in_float64(p
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
-def test_nothing_is_wrong_with_a_scenario_but_what_is_not_built(
-    problem: VerificationProblem, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(unsupported, "NOT_YET", {})
+def test_nothing_is_wrong_with_a_scenario(problem: VerificationProblem) -> None:
     assert load(problem_runs.scenario_file(problem.name)).title
 
 
@@ -123,17 +118,6 @@ def test_a_run_that_fails_is_a_failure_with_its_reason(
     done = invoke("verify", "mode-1d", "--device", "cpu")
     assert done.exit_code == 5
     assert "mode-1d.toml:8:10: time.end: expected" in done.stderr
-
-
-def test_what_is_not_built_is_neither_passed_nor_failed(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(unsupported.NOT_YET, "materials.*.density", "matter of a density")
-    done = invoke("verify", "--quick", "--device", "cpu")
-    assert done.exit_code == 0
-    assert "needs matter of a density" in done.stdout
-    assert f"0 passed, 0 failed, {len(QUICK)} need" in done.stdout
-    assert invoke("verify", "mode-1d", "--device", "cpu").exit_code == 2  # demanded, and cannot be judged
-    told = json.loads(invoke("verify", "mode-1d", "--device", "cpu", "--json").stdout)
-    assert told["problems"][0]["state"] == "needs"
 
 
 def test_a_document_holds_table_and_figures_between_markers(

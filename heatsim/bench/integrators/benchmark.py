@@ -18,7 +18,8 @@ from heatsim.bench.integrators.problems import PROBLEMS, KnownProblem, scenario_
 from heatsim.bench.request import CommonRequest, check_time, command_line
 from heatsim.errors import RequestError
 from heatsim.integrators import INTEGRATORS, make_field
-from heatsim.plots.curves import Curve, CurvePanel, draw_panels
+from heatsim.plots.comparisons import draw_panels
+from heatsim.plots.curve import ComparisonPanel, Curve
 from heatsim.problem import Problem, build_problem
 from heatsim.simulation import device_selection
 from heatsim.simulation.state import State
@@ -227,16 +228,16 @@ def draw_time_to_accuracy(path: Path, document: dict[str, Any]) -> None:
     draw_panels(path, panels, title=title, subtitle=f"{size} cells; errors over the range of temperatures")
 
 
-def _panel(case: tuple[str, str], rows: list[Row]) -> CurvePanel:
+def _panel(case: tuple[str, str], rows: list[Row]) -> ComparisonPanel:
     curves = [_curve(name, rows) for name in dict.fromkeys(row["integrator"] for row in rows)]
-    return f"largest error, {case[0]} in {case[1]}", "time (s)", curves, True
+    return ComparisonPanel(f"largest error, {case[0]} in {case[1]}", "time (s)", curves, log=True)
 
 
 def _curve(name: str, rows: list[Row]) -> Curve:
     """A line where there are several tolerances, else a point."""
     pairs = sorted((row["error"], row["seconds"]) for row in rows if row["integrator"] == name)
     errors, seconds = np.array(pairs).T
-    return name, errors, seconds, len(pairs) > 1
+    return Curve(name, errors, seconds, line=len(pairs) > 1)
 
 
 SUITE = BenchmarkSuite(

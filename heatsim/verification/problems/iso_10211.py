@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from heatsim.plots.curve import ComparisonPanel, Curve
 from heatsim.verification.exact.steady import rectangle_heated_side
 from heatsim.verification.finished import FinishedRun, grid_spacings
 from heatsim.verification.judgement import (
-    ComparisonPanel,
-    Curve,
     Judgement,
     ValueCheck,
     VerificationProblem,

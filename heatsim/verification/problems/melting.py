@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from heatsim.plots.curve import ComparisonPanel, Curve
 from heatsim.verification.exact import CARSLAW_JAEGER
 from heatsim.verification.exact.transient import MaterialPhase, Solidification
 from heatsim.verification.finished import FinishedRun
-from heatsim.verification.judgement import ComparisonPanel, Curve, Judgement, ValueCheck, VerificationProblem
+from heatsim.verification.judgement import Judgement, ValueCheck, VerificationProblem
 from heatsim.verification.order import rms_over_volume
 from heatsim.verification.refinement import grids
 

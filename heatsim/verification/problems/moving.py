@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from heatsim.plots.curve import ComparisonPanel, Curve
 from heatsim.verification.exact.steady import rosenthal
 from heatsim.verification.finished import FinishedRun
-from heatsim.verification.judgement import ComparisonPanel, Curve, Judgement, ValueCheck, VerificationProblem
+from heatsim.verification.judgement import Judgement, ValueCheck, VerificationProblem
 from heatsim.verification.refinement import grids
 
 POWER, SPEED, CONDUCTIVITY, DIFFUSIVITY = 100.0, 0.01, 30.0, 30.0 / (7500.0 * 500.0)

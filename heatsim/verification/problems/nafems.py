@@ -7,12 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from heatsim.plots.curve import ComparisonPanel, Curve
 from heatsim.verification.exact.steady import radiating_end, rectangle_heated_side
 from heatsim.verification.exact.transient import slab_sinusoidal_face
 from heatsim.verification.finished import FinishedRun, grid_spacings
 from heatsim.verification.judgement import (
-    ComparisonPanel,
-    Curve,
     Judgement,
     ValueCheck,
     VerificationProblem,

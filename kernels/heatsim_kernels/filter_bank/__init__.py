@@ -20,7 +20,7 @@ at stride 1 masks up to 57 x 57 in float32 and 33 x 33 in float64. "auto" is `re
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,19 @@ DEVICES = ("cpu", "cuda")
 REALS = (np.float32, np.float64)
 
 
+class Epilogue(NamedTuple):
+    """What a filter bank does with a response before it is written to memory."""
+
+    relu: bool = False
+    """Whether negative values become zero."""
+    pool: PoolSize = None
+    """None, a window, or (window, stride), each in pixels or a pair (y, x). The maxima of whole windows, after the
+    ReLU, take the place of the response."""
+
+
+PLAIN = Epilogue()
+
+
 def filter_bank(
     images: Any,
     filters: Any,
@@ -47,8 +60,7 @@ def filter_bank(
     bias: Any = None,
     kernel: str = "auto",
     device: str = "cpu",
-    relu: bool = False,
-    pool: PoolSize = None,
+    epilogue: Epilogue = PLAIN,
 ) -> np.ndarray:
     """The response of every filter to every image, (batch, filters, y, x); see the module for the formula.
 
@@ -60,26 +72,24 @@ def filter_bank(
     bias : (filters,), added to each filter's response; None for none
     kernel : a name of BANK_KERNELS, or "auto"
     device : "cpu" or "cuda"
-    relu : whether negative responses become zero
-    pool : None, a window, or (window, stride), each in pixels or a pair (y, x): the response is pooled to the maxima of
-        whole windows, after the ReLU, and is not itself written to memory
+    epilogue : what is done with a response before it is written to memory
 
     Raises `ValueError` for shapes that do not fit, a stride of 0, a negative padding, and names that there are not.
     """
     images, filters = _reals(images), np.asarray(filters)
-    shape = geometry(images.shape, filters.shape, stride, padding, pool)
+    shape = geometry(images.shape, filters.shape, stride, padding, epilogue.pool)
     weights = np.ascontiguousarray(filters, images.dtype)
     start = np.zeros(shape.filters, images.dtype) if bias is None else np.ascontiguousarray(bias, images.dtype)
     if start.shape != (shape.filters,):
         raise ValueError(f"bias must have a value for each of {shape.filters} filters; its shape is {start.shape}")
     name = _chosen(kernel, device, shape, images.dtype)
     if device == "cpu":
-        found: np.ndarray = import_module(f".cpu.{name}", __package__).run(images, weights, start, shape, relu)
+        found: np.ndarray = import_module(f".cpu.{name}", __package__).run(images, weights, start, shape, epilogue.relu)
         return found
     from heatsim_kernels.filter_bank.cuda.bank import CudaFilterBank
     from heatsim_kernels.runtime.cuda.arrays import on_device
 
-    out = CudaFilterBank(weights, start, shape, relu, name).respond(on_device(images.reshape(-1))).host()
+    out = CudaFilterBank(weights, start, shape, epilogue.relu, name).respond(on_device(images.reshape(-1))).host()
     return out.reshape(shape.batch, shape.filters, *shape.output)
 
 

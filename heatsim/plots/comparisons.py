@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator
 
+from heatsim.plots.curve import ComparisonPanel
 from heatsim.plots.pages import FAINT, Margins, Page, label_axes
 
 _WIDTH, _HEIGHT, _GAP = 4.2, 3.1, 1.05  # in, a panel, and between panels
 _MARGINS = Margins(left=0.95)
 _INK_OF_LINES, _INK_OF_POINTS = "#6b7280", "#b5343c"
 
-Curve: TypeAlias = tuple[str, np.ndarray, np.ndarray, bool]  # name, x, y, whether it is a line or points
-CurvePanel: TypeAlias = tuple[str, str, Sequence[Curve], bool]  # labels of x and y, curves, whether it is logarithmic
 
-
-def draw_panels(path: Path, panels: Sequence[CurvePanel], *, title: str, subtitle: str = "", dpi: int = 110) -> None:
+def draw_panels(
+    path: Path, panels: Sequence[ComparisonPanel], *, title: str, subtitle: str = "", dpi: int = 110
+) -> None:
     """Draw panels into the PNG file `path`: lines in grey, under points in red. Raises OSError."""
     pitch = _WIDTH + _GAP
     page = Page((pitch * len(panels) - _GAP, _HEIGHT), _MARGINS, title, subtitle)
@@ -29,23 +27,22 @@ def draw_panels(path: Path, panels: Sequence[CurvePanel], *, title: str, subtitl
     page.save(path, dpi)
 
 
-def _draw(axes: Axes, panel: CurvePanel) -> None:
-    x_label, y_label, curves, log = panel
-    if log:
+def _draw(axes: Axes, panel: ComparisonPanel) -> None:
+    if panel.log:
         axes.set(xscale="log", yscale="log")
-    styles = iter(["-", "--", ":", "-."] * len(curves))
-    for name, x, y, line in sorted(curves, key=lambda curve: not curve[3]):
-        if line:
-            axes.plot(x, y, color=_INK_OF_LINES, lw=1.3, ls=next(styles), label=name)
+    styles = iter(["-", "--", ":", "-."] * len(panel.curves))
+    for curve in sorted(panel.curves, key=lambda curve: not curve.line):
+        if curve.line:
+            axes.plot(curve.x, curve.y, color=_INK_OF_LINES, lw=1.3, ls=next(styles), label=curve.name)
         else:
-            few = len(x) <= 40
-            axes.plot(x, y, color=_INK_OF_POINTS, marker="o", ms=4.5 if few else 2.0, ls="", label=name)
-    if log:
+            size = 4.5 if len(curve.x) <= 40 else 2.0
+            axes.plot(curve.x, curve.y, color=_INK_OF_POINTS, marker="o", ms=size, ls="", label=curve.name)
+    if panel.log:
         _name_few_ticks(axes)
     axes.grid(color=FAINT, alpha=0.2, lw=0.6)
     axes.set_axisbelow(True)
     axes.legend(frameon=False, fontsize=9)
-    label_axes(axes, x_label, y_label)
+    label_axes(axes, panel.x_label, panel.y_label)
 
 
 def _name_few_ticks(axes: Axes) -> None:
