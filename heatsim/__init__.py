@@ -43,7 +43,7 @@ def run(
 ) -> Run:
     """Run a scenario; the results go to the folder `output`, by default `outputs/<scenario>`.
 
-    `on_progress` is told of progress and may end the run early, with a checkpoint, by returning
+    `on_progress` is called with the progress and may end the run early, with a checkpoint, by returning
     False. Raises
     `heatsim.errors.HeatsimError`.
     """

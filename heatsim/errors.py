@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class HeatsimError(Exception):
-    """Base of all errors that are told in one message, without a traceback."""
+    """Base of all errors that are reported in one message, without a traceback."""
 
     exit_code = 1
 

@@ -115,7 +115,7 @@ def write_option(document: str, what: str) -> Callable[[F], F]:
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
-    """A bar on a terminal, which is told the part that is done; nothing on a pipe."""
+    """A bar on a terminal, which is given the part that is done; nothing on a pipe."""
     if not sys.stderr.isatty():
         yield lambda part: None
         return

@@ -26,7 +26,7 @@ from heatsim.cli.plot import open_reader
 def pack(folder: Path, order: Any, fields: tuple[str, ...], output: Path | None) -> None:
     """Write the snapshots of a RUN folder as one ordinary file: (time, z, y, x), for xarray (CF) and ParaView (VTKHDF).
 
-    The snapshots stay. Those that are damaged are left out, and told.
+    The snapshots stay. Those that are damaged are left out, and reported.
     """
     from heatsim.store.folder import RunFolder
     from heatsim.store.packing import pack_run

@@ -221,8 +221,8 @@ def warn(message: str) -> None:
 
 
 def open_reader(folder: RunFolder, field: str | None = None) -> FieldReader:
-    """The snapshots of a run; those that are damaged are told. A heat flux or gradient that they do not hold, if it is
-    the `field` that is asked for, follows from the temperature."""
+    """The snapshots of a run; those that are damaged are reported. A heat flux or gradient that they do not hold, if
+    it is the `field` that is asked for, follows from the temperature."""
     from heatsim.pictures.planes import VECTORS
     from heatsim.store.field_reader import FieldReader
 

@@ -69,7 +69,7 @@ def show_progress(scenario: Scenario, quiet: bool) -> Iterator[Show]:
 
 
 class ProgressWords:
-    """What is told of the progress of a run, and when its field is read for that."""
+    """What is reported of the progress of a run, and when its field is read for that."""
 
     def __init__(self, scenario: Scenario) -> None:
         from heatsim.plots.units import unit_symbol

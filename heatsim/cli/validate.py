@@ -16,7 +16,7 @@ from heatsim.errors import HeatsimError
 @click.option("--preview", is_flag=True, help="Draw what each is made of, as <scenario>_preview.png.")
 @trust_option
 def validate(files: tuple[Path, ...], preview: bool, trust: bool) -> None:
-    """Check scenario FILES, with the data files that they name; all that is wrong is told."""
+    """Check scenario FILES, with the data files that they name; all that is wrong is reported."""
     from heatsim.cli.preview import draw
     from heatsim.problem import build_problem
     from heatsim.scenario import load

@@ -147,5 +147,5 @@ def _trimesh(path: Path) -> Any:
     except ImportError:
         message = "STL files need two more packages"
         raise InputFileError(path, f'{message}: pip install "heatsim[stl]"') from None
-    logging.getLogger("trimesh").addHandler(logging.NullHandler())  # else it prints what is told as an error here
+    logging.getLogger("trimesh").addHandler(logging.NullHandler())  # else it prints what is reported as an error here
     return trimesh

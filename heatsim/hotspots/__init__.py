@@ -21,7 +21,7 @@ What is found (A / noise: rise over the noise of a cell; s in cells; scales half
     told apart          at distances d with d^2 >= 2 (s1^2 + s2^2); of two nearer ones the stronger is reported
 Noise that neighbours share, as in a smoothed slice, is underestimated; the rise asked for must then keep it out.
 Beyond its edges a slice is taken as reflected, as behind an insulated face. Cells that are not solved (ambients) are
-filled with what the nearest solid cell has; no spot is told in them.
+filled with what the nearest solid cell has; no spot is reported in them.
 
 Source: Lindeberg, Feature detection with automatic scale selection, International Journal of Computer Vision 30 (1998).
 """

@@ -30,7 +30,7 @@ def draw_frames(
     tell: Tell = lambda message: None,
     place: Callable[[int], Path] | None = None,
 ) -> list[Path]:
-    """Draw all frames of a slice; returns the pictures. Frames that are damaged are left out, and told.
+    """Draw all frames of a slice; returns the pictures. Frames that are damaged are left out, and reported.
 
     place: the file of the picture of a frame, by its number; left out, in the folder of the slices.
 

@@ -14,7 +14,7 @@ from heatsim.pictures.planes import PlaneSource, draw_planes
 from heatsim.store.animations import require_movie_format, write_movie
 from heatsim.store.folder import RunFolder
 
-Progress = Callable[[float], None]  # told the part that is done
+Progress = Callable[[float], None]  # called with the part that is done
 _DRAWING = 0.7  # of the time of a movie goes into drawing
 
 

@@ -64,8 +64,8 @@ class Hottest(NamedTuple):
 def find_hottest(reader: FieldReader, tell: Tell) -> tuple[Hottest, Hottest]:
     """Find the hottest of all snapshots but that of the start, and the last one; of a large run, the last one as both.
 
-    Each is read once. Those whose data are damaged are left out of the reader, and told. Raises InputFileError where
-    none can be read.
+    Each is read once. Those whose data are damaged are left out of the reader, and reported. Raises InputFileError
+    where none can be read.
     """
     few = reader.grid.cells * len(reader.snapshots) <= _SEARCHED_CELLS
     found: list[Hottest] = []

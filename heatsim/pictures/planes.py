@@ -156,7 +156,10 @@ def draw_planes(
     drawn: Callable[[int], None] = lambda count: None,
 ) -> list[Path]:
     """Draw a plane at some times, each into its file; returns those drawn. Snapshots whose data are damaged are left
-    out, and told; `drawn` is told how many are done. Raises OSError; InputFileError where none can be read."""
+    out, and reported; `drawn` is called with how many are done.
+
+    Raises OSError; InputFileError where none can be read.
+    """
     from heatsim.plots.slices import draw_slice
 
     materials = plane_materials(source.reader.folder, source.axis, source.position, source.jumps)

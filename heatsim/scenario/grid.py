@@ -121,7 +121,7 @@ class Grid(ScenarioBlock):
         given = around | data
         axes = [_axis_or_none(given.get(name)) for name in "xyz"]
         derived: dict[str, Any] = {}
-        if all(name in given for name in "xyz"):  # 1 stands for what cannot be known, where an axis is told as wrong
+        if all(name in given for name in "xyz"):  # 1 stands for what cannot be known, where an axis is wrong
             derived = {
                 "cells": [axis.cells if axis else 1 for axis in axes],
                 "size": [axis.size if axis else 1.0 for axis in axes],
@@ -194,7 +194,7 @@ class Grid(ScenarioBlock):
 
 
 def _axis_or_none(value: Any) -> Axis | None:
-    """The axis that a table makes, None where there is none or it is wrong, which is told elsewhere."""
+    """The axis that a table makes, None where there is none or it is wrong, which is reported elsewhere."""
     if isinstance(value, Axis):
         return value
     try:

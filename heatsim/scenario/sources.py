@@ -90,10 +90,10 @@ class GoldakBeam(BaseBeam):
             case {"fr": int() | float() as fr} if "ff" not in data and 0 < fr < 2:
                 return {**data, "ff": 2.0 - fr}
             case {"ff": _} | {"fr": _}:
-                return {"ff": 1.0, "fr": 1.0} | data  # the one given is told as wrong
+                return {"ff": 1.0, "fr": 1.0} | data  # the one given is reported as wrong
             case {"cf": int() | float() as cf, "cr": int() | float() as cr} if cf > 0 and cr > 0:
                 return {**data, "ff": 2.0 * cf / (cf + cr), "fr": 2.0 * cr / (cf + cr)}
-        return {**data, "ff": 1.0, "fr": 1.0}  # cf or cr is told as wrong
+        return {**data, "ff": 1.0, "fr": 1.0}  # cf or cr is reported as wrong
 
     @model_validator(mode="after")
     def _shares_out_all_power(self) -> GoldakBeam:

@@ -331,7 +331,7 @@ def point_pairs(number: Number, least: int, most: int = 10_000) -> ValueType:
 
 
 def _items(value: Any, check: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """Check each item, so that every bad one is told, each at its own place."""
+    """Check each item, so that every bad one is reported, each at its own place."""
     items: list[Any] = []
     errors: list[InitErrorDetails] = []
     for index, item in enumerate(value):

@@ -32,7 +32,7 @@ def require_disk(path: Path, needed: float) -> None:
         place = place.parent
     try:
         free = shutil.disk_usage(place).free
-    except OSError:  # told when the folder is made
+    except OSError:  # reported when the folder is made
         return
     if needed > free:
         raise RunFolderError(

@@ -124,9 +124,9 @@ def run_scenario(
 ) -> Run:
     """Run a scenario and keep its results in the folder `output` (default: `outputs/<scenario>`).
 
-    `on_progress` is told of progress about ten times a second and may end the run early, with a checkpoint, by
+    `on_progress` is called with the progress about ten times a second and may end the run early, with a checkpoint, by
     returning False, or ask for one: see `time_loop.Request`.
-    `on_warnings` is told, before the run, probable mistakes in the scenario. Raises `HeatsimError` in its kinds:
+    `on_warnings` is called, before the run, with probable mistakes in the scenario. Raises `HeatsimError` in its kinds:
     invalid scenario, folder that exists (unless `force`) or that another process writes in, no GPU, not finite. Nothing
     is written before the scenario has been found valid as a whole; what was written stays if the run fails later.
     """
@@ -232,7 +232,7 @@ def open_series(path: Path) -> xarray.Dataset:
 
 
 class _Callbacks(NamedTuple):
-    """What is told of progress, and when the command began."""
+    """What is reported of progress, and when the command began."""
 
     on_progress: ProgressCallback
     started: float

@@ -78,7 +78,7 @@ def simulate(
 
     The run ends early where `stop` says so, and all recorders record that moment; it counts as reached.
 
-    `on_progress` is told of progress about ten times a second, see `ProgressCallback`; `timings` is filled in.
+    `on_progress` is called with the progress about ten times a second, see `ProgressCallback`; `timings` is filled in.
     checkpointing: writes checkpoints, and has the run go on from one. Raises `NotFiniteError` before anything not
     finite is recorded, `NotConvergedError` after the last good state was recorded.
     """

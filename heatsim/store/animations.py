@@ -24,7 +24,7 @@ def write_movie(
 ) -> None:
     """Write PNG pictures, all of the size of the first, as a movie of `fps` frames a second; `path` says the format.
 
-    done: told how many frames have been written. Raises OSError; RequestError where MP4 cannot be written.
+    done: called with how many frames have been written. Raises OSError; RequestError where MP4 cannot be written.
     """
     kind = path.suffix[1:].lower()
     {"gif": _write_gif, "webp": _write_webp, "mp4": _write_mp4}[kind](path, pictures, fps, done)

@@ -41,7 +41,7 @@ class FieldInfo(NamedTuple):
 
 
 class FieldReader:
-    """The snapshots of a run folder. Those that cannot be read are passed over, and told in `skipped`.
+    """The snapshots of a run folder. Those that cannot be read are passed over, and reported in `skipped`.
 
     Snapshots are renamed into place when they are complete, so a run that still goes on is read like any other.
     """

@@ -47,8 +47,8 @@ def pack_run(
 ) -> None:
     """Write the snapshots of a run as one file, chunked for whole fields or for time series.
 
-    progress: told the part that is done. Takes `_BUFFER_BYTES` of memory, or a plane at each time if that is more.
-    Raises OSError, also where the disk has no room; RequestError for a field that there is not; InputFileError.
+    progress: called with the part that is done. Takes `_BUFFER_BYTES` of memory, or a plane at each time if that is
+    more. Raises OSError, also where the disk has no room; RequestError for a field that there is not; InputFileError.
     """
     for name in fields:
         reader.require(name)
