@@ -19,7 +19,7 @@ PLACES: tuple[tuple[tuple[int, int, int], type, dict[str, Any]], ...] = (
         {"several": False, "closed": (False, False, True, True, True, False), "follow": True},
     ),
     (
-        (4, 3, 8),
+        (4, 3, 9),
         np.float64,
         {"periodic": (True, False, True), "closed": (True, True, True, True, True, True), "by_cell": False},
     ),
@@ -31,7 +31,7 @@ PLACES: tuple[tuple[tuple[int, int, int], type, dict[str, Any]], ...] = (
     ),
 )
 
-STAGED = (("register", "two"), ("basic", "four"), ("register", "four"))  # movement and form, for the first cases
+STAGED = (("register", "two", 0), ("basic", "four", 1), ("register", "four", 1))  # movement, form, number of the case
 
 
 def cases() -> Iterator[tuple[str, type, NonlinearCase]]:
@@ -48,8 +48,8 @@ def main(target: str) -> None:
         ._asdict()
         .items()
     }
-    for number, (movement, form) in enumerate(STAGED):
-        _, dtype, case = list(cases())[number]
+    for number, (movement, form, place) in enumerate(STAGED):
+        _, dtype, case = list(cases())[place]
         found = staged(NONLINEAR_SWEEPS[movement](case.coefficients, np.dtype(dtype)), case, form)
         parts |= {f"stages: {number}: {part}": values for part, values in found._asdict().items()}
     np.savez(target, **parts)

@@ -30,6 +30,7 @@ class TemporalTrial(NamedTuple):
     periodic: tuple[bool, bool, bool] = (False, False, False)
     features: Features = Features()
     seed: int = 7
+    per_cell: bool = False
 
 
 HEATED, MATERIALS = Features(table=True), Features(zones=3, pairs=True, table=True)
@@ -50,13 +51,27 @@ TRIALS = {
     "kinds that differ in heat alone": TemporalTrial(
         (3, 6, 8), SMALL, np.float32, features=Features(zones=3, table=True), seed=8
     ),
+    "boundary values a cell, rows of odd length": TemporalTrial((5, 6, 9), SMALL, np.float64, per_cell=True),
+    "boundary values a cell, periodic in y and z": TemporalTrial(
+        (4, 5, 8), NEAR, np.float32, (False, True, True), MATERIALS, per_cell=True
+    ),
+    "boundary values a cell, periodic in x": TemporalTrial(
+        (2, 6, 9), SMALL, np.float32, (True, False, False), HEATED, per_cell=True
+    ),
     "a rate a face": TemporalTrial((2, 6, 8), NEAR, np.float32, features=Features(skew=True)),
 }
 
 
 def case_of(trial: TemporalTrial) -> Case:
     """A random problem whose boundary faces and source are other ones in each step."""
-    case = random_case(trial.shape, trial.features, periodic=trial.periodic, rows=trial.tile.steps, seed=trial.seed)
+    case = random_case(
+        trial.shape,
+        trial.features,
+        periodic=trial.periodic,
+        per_cell=trial.per_cell,
+        rows=trial.tile.steps,
+        seed=trial.seed,
+    )
     return case._replace(coefficients=replace(case.coefficients, closed=(True,) * 6))
 
 

@@ -33,12 +33,13 @@ class StageTrial(NamedTuple):
     later: int = 0
     windows: bool = False
     seed: int = 7
+    per_cell: bool = False
 
 
 HEATED, MATERIALS = Features(table=True), Features(zones=3, pairs=True, table=True)
 SMALL, NEAR, THREE = TemporalTile(2, 2, 3, 2), TemporalTile(2, 2, 3, 2, ahead=1), TemporalTile(3, 4, 4, 2, ahead=2)
 TRIALS = {
-    "two at once and one over, rows of odd length": StageTrial((6, 6, 9), SMALL, np.float64, features=HEATED),
+    "two at once and one over, rows of odd length": StageTrial((3, 6, 9), SMALL, np.float64, features=HEATED),
     "twice two at once, in two calls, one plane": StageTrial((1, 6, 8), SMALL, np.float32, stages=6, later=3),
     "three at once": StageTrial((2, 8, 20), THREE, np.float32),
     "three at once and one over, periodic all around": StageTrial(
@@ -50,6 +51,7 @@ TRIALS = {
     "three at once, a material of its own to every cell, periodic in x": StageTrial(
         (2, 8, 12), THREE, np.float64, (True, False, False), Features(zones=2, pairs=True), seed=8
     ),
+    "boundary values a cell": StageTrial((2, 6, 8), SMALL, np.float32, features=HEATED, stages=3, per_cell=True),
     "a rate a face": StageTrial((2, 6, 8), SMALL, np.float64, features=Features(skew=True), stages=3),
 }
 ONE_BY_ONE = {
@@ -62,7 +64,14 @@ ONE_BY_ONE = {
 def case_of(trial: StageTrial) -> Case:
     """A random problem whose boundary faces and source are other ones in each stage; heat is counted where there is a
     source."""
-    case = random_case(trial.shape, trial.features, periodic=trial.periodic, rows=trial.stages, seed=trial.seed)
+    case = random_case(
+        trial.shape,
+        trial.features,
+        periodic=trial.periodic,
+        per_cell=trial.per_cell,
+        rows=trial.stages,
+        seed=trial.seed,
+    )
     if trial.windows:
         window = WindowSource((0, 1, 2), np.full((1, 2, 3), 3.0, trial.dtype), 0.0)
         case = case._replace(forcing=replace(case.forcing, window_sources=((), (window,))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,16 +79,18 @@ def test_another_numba_without_these_internals_compiles_the_plain_way(monkeypatc
 
 
 @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
-def test_both_versions_of_a_kernel_compute_the_same_bits() -> None:
-    kernel, fields = compilation.parallel_jit(fill), []
-    for count in (1, 2, 1):
-        values = np.linspace(0.1, 1.0, 101)
+@pytest.mark.parametrize("compiled", [compilation.parallel_jit, compilation.parallel_jit_for_levels])
+def test_both_versions_of_a_kernel_compute_the_same_bits(compiled: Callable[..., Any]) -> None:
+    kernel, fields, serial, whole = compiled(fill), [], [], np.linspace(0.1, 1.0, 101)
+    for count, values in ((1, whole), (2, whole), (1, whole), (1, whole.astype(np.float32))):
+        found = values.copy()
         with threads.limited(count):
-            kernel(values, 0.3)
-        fields.append(values)
-        assert kernel.parallel_is_compiled == (len(fields) > 1)
-    assert len(kernel.serial.signatures) == len(kernel.parallel.signatures) == 1
+            kernel(found, 0.3)
+        fields.append(found)
+        serial.append(len(kernel.serial.signatures))
     assert fields[0].tobytes() == fields[1].tobytes() == fields[2].tobytes()
+    # What is called for grids of all sizes compiles no serial version once it has a parallel one.
+    assert serial == ([1, 1, 1, 1] if compiled is compilation.parallel_jit_for_levels else [1, 1, 1, 2])
 
 
 @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")

@@ -30,8 +30,8 @@ def test_the_simulated_nonlinear_kernels_give_the_bits_of_the_cpu(name, dtype, c
 
 @pytest.mark.parametrize("number", range(len(nonlinear_simulate.STAGED)))
 def test_simulated_nonlinear_stages_give_the_bits_of_the_cpu(number: int, simulated: dict[str, np.ndarray]) -> None:
-    _, dtype, case = list(nonlinear_simulate.cases())[number]
-    form = nonlinear_simulate.STAGED[number][1]
+    _, form, place = nonlinear_simulate.STAGED[number]
+    _, dtype, case = list(nonlinear_simulate.cases())[place]
     expected = staged(NONLINEAR_SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, form)
     found = {part: simulated[f"stages: {number}: {part}"] for part in expected._fields}
     assert same_bits(found["field"], expected.field)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import simulate_temporal
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 from helpers.arrays import FLOATS, same_bits
 from helpers.kernel_cases import Features
@@ -23,21 +24,34 @@ PLACES = (
     ((9, 130, 131), (False, False, False), Features(zones=5, table=True)),
     ((9, 130, 131), (False, False, False), Features(skew=True)),
 )
+PER_CELL = (
+    ((37, 131, 203), (False, False, False), Features()),
+    ((21, 100, 133), (True, False, False), HEATED),
+    ((21, 131, 132), (False, True, True), HEATED),
+    ((9, 130, 131), (False, False, False), MATERIALS),
+)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_several_steps_at_once_give_the_bits_and_the_trace_of_single_steps_on_a_gpu(dtype: type) -> None:
-    for shape, periodic, features in PLACES:
-        check_steps_at_once(shape, periodic, features, dtype)
+    for per_cell, places in ((False, PLACES), (True, PER_CELL)):
+        for shape, periodic, features in places:
+            check_steps_at_once(
+                TemporalTrial(shape, tile_for(features, dtype, per_cell), dtype, periodic, features, 7, per_cell)
+            )
 
 
-def check_steps_at_once(
-    shape: tuple[int, int, int], periodic: tuple[bool, bool, bool], features: Features, dtype: type
-) -> None:
-    from heatsim_kernels.stencil.temporal.march import TILES, TILES_OF_FACES
+def tile_for(features: Features, dtype: type, per_cell: bool) -> TemporalTile:
+    from heatsim_kernels.stencil.temporal.march import tiles_for
 
-    tile: TemporalTile = (TILES_OF_FACES if features.zones > 1 or features.skew else TILES)[np.dtype(dtype).name][0]
-    trial = TemporalTrial(shape, tile, dtype, periodic, features)
+    uniform, class_dtype = features.zones == 1 and not features.skew, "uint8" if features.zones > 1 else ""
+    configuration = StencilConfiguration(
+        np.dtype(dtype).name, uniform, class_dtype, features.table, False, per_cell, (False,) * 3
+    )
+    return tiles_for(configuration)[0]
+
+
+def check_steps_at_once(trial: TemporalTrial) -> None:
     found, expected = simulate_temporal.at_once(trial), simulate_temporal.step_by_step(trial)
     assert same_bits(found["field"], expected["field"])
     assert same_bits(found["trace"], expected["trace"])

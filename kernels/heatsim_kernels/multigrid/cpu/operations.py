@@ -18,7 +18,7 @@ from heatsim_kernels.multigrid.cpu import sweeps, transfers
 from heatsim_kernels.multigrid.hierarchy import Shape
 from heatsim_kernels.multigrid.hierarchy import multiply as _multiply
 from heatsim_kernels.multigrid.operator import BoundaryCoupling
-from heatsim_kernels.runtime.cpu.compilation import called, parallel_jit
+from heatsim_kernels.runtime.cpu.compilation import called, parallel_jit_for_levels
 from heatsim_kernels.runtime.cpu.pointers import load, padded, pointer, shifted, store, widest_vectors
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 
@@ -183,7 +183,7 @@ def _step_part(n, alpha, scale, p, q, x, r, b):
         store(b, i, np.float32(value * scale))
 
 
-@parallel_jit
+@parallel_jit_for_levels
 def _step(alpha, scale, p, q, x, r, b, sums):
     for part in prange(len(sums)):
         first = part * CHUNK
@@ -202,7 +202,7 @@ def _step(alpha, scale, p, q, x, r, b, sums):
         sums[part] = _dot(n, at, at)
 
 
-@parallel_jit
+@parallel_jit_for_levels
 def _dots(z, r, q, sums):
     """sums (parts, 3): z.r, z.q and the largest |z| of each part."""
     for part in prange(len(sums)):
@@ -214,7 +214,7 @@ def _dots(z, r, q, sums):
         sums[part, 2] = _largest(n, at)
 
 
-@parallel_jit
+@parallel_jit_for_levels
 def _dot_parts(x, y, sums):
     for part in prange(len(sums)):
         first = part * CHUNK
@@ -229,7 +229,7 @@ def _direction_part(n, z, beta, unit, p):
         store(p, i, np.float64(load(z, i)) * unit + beta * load(p, i))
 
 
-@parallel_jit
+@parallel_jit_for_levels
 def _direction(z, beta, unit, p, parts):
     for part in prange(parts):
         first = part * CHUNK

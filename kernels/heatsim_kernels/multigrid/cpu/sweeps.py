@@ -19,7 +19,7 @@ import numpy as np
 from numba import prange
 
 from heatsim_kernels.multigrid import cell
-from heatsim_kernels.runtime.cpu.compilation import called, inlined, parallel_jit
+from heatsim_kernels.runtime.cpu.compilation import called, inlined, parallel_jit_for_levels
 from heatsim_kernels.runtime.cpu.pointers import load, pointer, shifted, store, widest_vectors
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 
@@ -74,7 +74,7 @@ def _seven_row(n, out, c, ym, yp, zm, zp, b, share, from_zero, gx, gym, gy, gzm,
         store(out, i, _seven(i, im, ip, c, ym, yp, zm, zp, b, share, from_zero, gx, gym, gy, gzm, gz, s))
 
 
-@parallel_jit
+@parallel_jit_for_levels
 def _seven_sweep(shape, gx, gy, gz, s, x, b, share, from_zero, out, blocks):
     nz, ny, nx = shape
     rows = nz * ny
@@ -174,7 +174,7 @@ def _all_cells(n, out, c, u1, u2, u3, u4, u5, u6, u7, u8, b, share, a, a1, a2, a
         store(out, i, _outcome(c, b, i, flow, size, share))
 
 
-@parallel_jit
+@parallel_jit_for_levels
 def _all_sweep(shape, a, s, x, b, share, from_zero, out, blocks):
     nz, ny, nx = shape
     rows = nz * ny

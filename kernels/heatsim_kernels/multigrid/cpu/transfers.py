@@ -15,7 +15,7 @@ from heatsim_kernels.multigrid import galerkin as cells
 from heatsim_kernels.multigrid.cpu.sweeps import CpuConductances
 from heatsim_kernels.multigrid.galerkin import CellSample
 from heatsim_kernels.multigrid.hierarchy import Coarsening, Shape
-from heatsim_kernels.runtime.cpu.compilation import called, inlined, parallel_jit
+from heatsim_kernels.runtime.cpu.compilation import called, inlined, parallel_jit_for_levels
 from heatsim_kernels.runtime.cpu.pointers import load, pointer, shifted, store, widest_vectors
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 
@@ -50,7 +50,7 @@ def _restrict_along_row(n, nc, nf, out, r, w):
         out[i] = value
 
 
-@parallel_jit
+@parallel_jit_for_levels
 def _restrict(outer, n, inner, nf, r, w, out, blocks):
     """r (outer, n, inner) to out (outer, n - nf, inner), with w (outer, nf, inner)."""
     nc = n - nf
@@ -97,7 +97,7 @@ def _interpolate_along_row(n, nc, nf, out, c, w, add):
         out[2 * j + 1] = out[2 * j + 1] + value if add else value
 
 
-@parallel_jit
+@parallel_jit_for_levels
 def _interpolate(outer, n, inner, nf, c, w, add, out, blocks):
     """c (outer, n - nf, inner) to out (outer, n, inner)."""
     nc, rows = n - nf, (outer if inner == 1 else outer * n)
@@ -170,7 +170,7 @@ def _choose_coarse_cell(g, shape, axis, coarse, of, w, out, cell):
     return lambda g, shape, axis, coarse, of, w, out, cell: make(g, shape, axis, coarse, of, w, out, cell)
 
 
-@parallel_jit
+@parallel_jit_for_levels
 def _for_cells(conductances, shape, axis, of, start, stride, lower_share, out, blocks):
     """out (of): for every `stride`-th cell from `start` on the conductance to both sides, or the lower side's share."""
     rows = of[0] * of[1]
@@ -185,7 +185,7 @@ def _for_cells(conductances, shape, axis, of, start, stride, lower_share, out, b
                 out[row * of[2] + i] = total
 
 
-@parallel_jit
+@parallel_jit_for_levels
 def _galerkin(conductances, shape, axis, coarse, of, w, out, blocks):
     """out (coarse, 13 a row): the conductances of a grid coarser along an axis."""
     rows = coarse[0] * coarse[1]

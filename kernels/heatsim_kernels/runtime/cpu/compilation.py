@@ -43,9 +43,17 @@ def jit(function: Callable[..., Any]) -> Any:
 
 def parallel_jit(function: Callable[..., Any]) -> Any:
     """Compile a function with `prange`: see `ParallelKernel`."""
-    return ParallelKernel(
-        _compile_for_python(function, parallel=True), _compile_for_python(function, ONE_THREAD, parallel=False)
-    )
+    return ParallelKernel(*_both_versions(function))
+
+
+def parallel_jit_for_levels(function: Callable[..., Any]) -> Any:
+    """The same for a function that a run calls for large and for small grids, as multigrid does: once the parallel
+    version has been called, it serves small ones too, and a serial one need not be compiled as well."""
+    return ParallelKernel(*_both_versions(function), for_levels=True)
+
+
+def _both_versions(function: Callable[..., Any]) -> tuple[Any, Any]:
+    return _compile_for_python(function, parallel=True), _compile_for_python(function, ONE_THREAD, parallel=False)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -67,24 +75,22 @@ class ParallelKernel:
     """A kernel in two versions: `parallel`, whose `prange` is shared out among threads, and `serial`, in which it is
     `range`.
 
-    The serial version compiles in a fifth of the time, and is all that a small grid needs. It is called as long as the
-    calling thread may use one Numba thread only (see `threads.limited`) and the parallel version has not been called
-    in this process. Both compute the same bits if each pass of the `prange` writes only places of its own; so there
+    The serial version compiles in half the time or less, and is all that a small grid needs. It is called where the
+    calling thread may use one Numba thread only (see `threads.limited`); but see `parallel_jit_for_levels`. Both
+    compute the same bits if each pass of the `prange` writes only places of its own; so there
     must be no scalar reduction over a `prange`. Compiled code cannot call a `ParallelKernel`.
     """
 
-    def __init__(self, parallel: Any, serial: Any) -> None:
-        self.parallel, self.serial, self.parallel_is_compiled = parallel, serial, False
+    def __init__(self, parallel: Any, serial: Any, *, for_levels: bool = False) -> None:
+        self.parallel, self.serial, self._for_levels, self._parallel_alone = parallel, serial, for_levels, False
         update_wrapper(self, parallel.py_func)
 
     def __call__(self, *args: Any) -> Any:
         """Call the version that suits the number of threads."""
-        if self.parallel_is_compiled:
-            return self.parallel(*args)
-        if get_num_threads() == 1:
+        if get_num_threads() == 1 and not self._parallel_alone:
             return self.serial(*args)
         result = self.parallel(*args)
-        self.parallel_is_compiled = True
+        self._parallel_alone = self._for_levels
         return result
 
     @property

@@ -162,7 +162,7 @@ class LinearSweep:
         """The means to take several steps of such problems at once, if this sweep is to and they can be."""
         if self._to_fuse and structure not in self._fused:
             cell_classes = TemporalCellClasses(self.field.class_ids, self._coefficients.class_count)
-            traced = self.ledger.open_faces > 0
+            traced = self.ledger.open_faces > 0 or structure.boundary_per_cell
             self._fused[structure] = fused_steps(
                 structure, self._coefficients, traced=traced, cell_classes=cell_classes
             )

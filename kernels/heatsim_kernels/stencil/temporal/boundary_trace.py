@@ -20,8 +20,8 @@ from heatsim_kernels.runtime.cuda.register_tuples import cascade, each, part
 from heatsim_kernels.runtime.cuda.warp_rows import WARP, anew, store_rows, thread_anew
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.level import Board, either
+from heatsim_kernels.stencil.temporal.periodic_index import into
 from heatsim_kernels.stencil.temporal.plan import TemporalTile, TouchedFaces
-from heatsim_kernels.stencil.temporal.setup import into
 
 
 def build_buffer(configuration: StencilConfiguration, tile: TemporalTile, touched: TouchedFaces):

@@ -17,26 +17,28 @@ import numpy as np
 from numba import int32, uint32, uint64
 
 from heatsim_kernels.runtime.cuda.api import inlined
-from heatsim_kernels.runtime.cuda.register_tuples import cycled, each, part, repeated
-from heatsim_kernels.runtime.cuda.warp_rows import load_rows
+from heatsim_kernels.runtime.cuda.register_tuples import counted, cycled, each, part, repeated
+from heatsim_kernels.runtime.cuda.warp_rows import load_rows, thread_anew
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cuda.cell_update import RATES
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from heatsim_kernels.stencil.temporal.periodic_index import into, wrapped
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 
 HEAT = 12  # where the heating rates of the classes begin in the numbers of a level, after a and b of six faces
 
 
 class LevelBoundary(NamedTuple):
-    """Boundary values of a batch of steps: a and b, (rows, 6 n), FACES in order, n being the number of cell classes;
-    and the first step of the sweep."""
+    """Boundary values of a batch of steps: a and b, (rows, values), FACES in order, of each cell class or of each
+    boundary cell in C order of its two axes; the first step of the sweep; the cells of the grid along each axis."""
 
     a: Any
     b: Any
     rows: int
     first: int
     classes: int
+    shape: Any
 
 
 def build_low(configuration: StencilConfiguration):
@@ -154,25 +156,78 @@ def _heat(cell, cell_class, board, at):
     return board[at + uint64(HEAT) + uint64(cell_class)]
 
 
-def build_ghost(configuration: StencilConfiguration):
-    """Build call(cells, classes, face, n, board, at, boundary): the ghost values of cells beside FACES number `face`,
-    in the step of level n, whose numbers begin at `at`."""
+def build_ghost(configuration: StencilConfiguration, tile: TemporalTile, corner: int, axis: int):
+    """Build call(cells, classes, face, n, p, board, at, boundary): the ghost values of cells in plane p beside FACES
+    number `face`, in the step of level n, whose numbers begin at `at`.
+
+    axis: 0, 1 or 2 for faces of x, y or z, at which the cells are an outer column, an outer row or all of a lane.
+    corner: where on the board that of the tile is.
+    """
+    if configuration.boundary_per_cell:
+        return _cell_ghosts(configuration, tile, corner, axis)
     by_class, uniform, two = each(_class_ghost), each(physics.ghost), load_rows(2, True)
 
     @inlined
-    def of_classes(cells, classes, face, n, board, at, boundary):
-        row = uint32(min(int32(boundary.first + n), int32(boundary.rows - int32(1))))
+    def of_classes(cells, classes, face, n, p, board, at, boundary):
+        row = _row_of(boundary, n)
         return by_class(cells, classes, face, uint32(boundary.classes), row, boundary.a, boundary.b)
 
     @inlined
-    def of_one(cells, classes, face, n, board, at, boundary):
+    def of_one(cells, classes, face, n, p, board, at, boundary):
         a, b = two(board, at + uint64(face) * uint64(2), (uint32(0),))
         return uniform(cells, a, b)
 
     return of_classes if configuration.class_dtype else of_one
 
 
-_ghost = inlined(physics.ghost)
+@inlined
+def _row_of(boundary, n):
+    """The row of boundary values for the step of level n."""
+    return uint32(min(int32(boundary.first + n), int32(boundary.rows - int32(1))))
+
+
+def _cell_ghosts(configuration, tile, corner, axis):
+    """`build_ghost` where each boundary cell has values of its own: FACES in order, each in C order of its two axes.
+    Where a lane is, is asked for anew: see `boundary_trace`."""
+    (wrap_x, wrap_y, wrap_z), columns, rows = configuration.periodic, tile.columns, tile.rows
+    count = (rows, columns, rows * columns)[axis]
+    numbers, ghosts = counted(count), each(_own_ghost, whole=2)
+
+    def place_of(number, x, y, z, ny, nx):
+        """The place on the face of a cell, given its number among those of the lane."""
+        if axis == 0:
+            return uint32(z * ny + _wrapped(uint32(y + number), ny))
+        if axis == 1:
+            return uint32(z * nx + _wrapped(uint32(x + number), nx))
+        line = _wrapped(uint32(y + number // uint32(columns)), ny)
+        return uint32(line * nx + _wrapped(uint32(x + number % uint32(columns)), nx))
+
+    places_of = each(place_of)
+
+    @inlined
+    def of_cells(cells, classes, face, n, p, board, at, boundary):
+        tx, band = thread_anew()
+        nz, ny, nx = int32(boundary.shape.nz), int32(boundary.shape.ny), int32(boundary.shape.nx)
+        x = int32(int32(board[corner]) + tx * int32(columns))
+        y = int32(int32(board[corner + 3]) + band * int32(rows))
+        # Planes beyond the grid read the values of one inside it; what comes of them is never stored.
+        z = into(p, nz) if wrap_z else max(int32(0), min(p, int32(nz - int32(1))))
+        x, y = into(x, nx) if wrap_x else x, into(y, ny) if wrap_y else y
+        sizes = uint32(nz * ny), uint32(nz * nx), uint32(ny * nx)
+        first = uint32(uint32(face) & uint32(1)) * sizes[axis]
+        for before in range(axis):
+            first = uint32(first + uint32(2) * sizes[before])
+        places = places_of(numbers(uint32(0), uint32(1)), uint32(x), uint32(y), uint32(z), uint32(ny), uint32(nx))
+        return ghosts(cells, places, first, _row_of(boundary, n), boundary.a, boundary.b)
+
+    return of_cells
+
+
+_ghost, _wrapped = inlined(physics.ghost), inlined(wrapped)
+
+
+def _own_ghost(c, place, first, row, a, b):
+    return _ghost(c, a[row, uint32(first + place)], b[row, uint32(first + place)])
 
 
 def _class_ghost(c, cell_class, face, count, row, a, b):

@@ -21,7 +21,7 @@ from heatsim_kernels.stencil.temporal.level import StageRates
 from heatsim_kernels.stencil.temporal.march import StepRates, TemporalTables, TemporalVariant
 from heatsim_kernels.stencil.temporal.plan import (
     BOUNDARY_COSTS,
-    BOUNDARY_COSTS_OF_CLASSES,
+    BOUNDARY_COSTS_OF_LOOKUPS,
     TemporalTile,
     plan,
     trace_size,
@@ -48,7 +48,8 @@ class FusedSteps:
         self.steps = tile.steps
         self.trace = empty(trace_size(tile, shape) if traced else 1, configuration.dtype)
         self._variant = TemporalVariant(configuration, tile, shape[2] % tile.columns == 0, traced)
-        costs_of = BOUNDARY_COSTS_OF_CLASSES if configuration.class_dtype else BOUNDARY_COSTS
+        looked_up = configuration.class_dtype != "" or configuration.boundary_per_cell
+        costs_of = BOUNDARY_COSTS_OF_LOOKUPS if looked_up else BOUNDARY_COSTS
         costs = costs_of[configuration.dtype][traced + march.splits(self._variant)]
         pieces, firsts = plan(tile, shape, configuration.periodic, _multiprocessors(), costs)
         self._grid = (len(firsts) - 1, 1, 1)

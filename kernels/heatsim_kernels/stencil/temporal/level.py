@@ -133,7 +133,8 @@ def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touche
     lowered = differences.build_low(configuration)
     step_cells = differences.build_step(configuration, tile, layout.rates)
     above_in, low_of, complete, keep, hand_on = scheme_of(configuration)
-    ghosts, with_ghosts = differences.build_ghost(configuration), _ghosts_beside(configuration, tile, touched)
+    ghosts = differences.build_ghost(configuration, tile, layout.corner, 2)
+    with_ghosts = _ghosts_beside(configuration, tile, touched)
     classes_of = _classes(configuration, tile)
     top, bottom = part(slice(0, columns)), part(slice(-columns, None))
     but_bottom, but_top = part(slice(0, -columns)), part(slice(columns, None))
@@ -150,13 +151,13 @@ def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touche
         classes = classes_of(board, lane, k, n)
         p = int32(k - int32(1) - n)
         inside = left, right, up, down
-        left, right, up, down = with_ghosts(cells, classes, n, board, at, lane, boundary, inside)
+        left, right, up, down = with_ghosts(cells, classes, n, p, board, at, lane, boundary, inside)
         zp = above
         if end_z:
             if p == int32(0):
-                low = lowered(cells, ghosts(cells, classes, int32(4), n, board, at, boundary))
+                low = lowered(cells, ghosts(cells, classes, int32(4), n, p, board, at, boundary))
             if p == int32(span.nz - int32(1)):
-                zp = ghosts(cells, classes, int32(5), n, board, at, boundary)
+                zp = ghosts(cells, classes, int32(5), n, p, board, at, boundary)
         xm, xp = to_right(cells, left), to_left(cells, right)
         ym, yp = up + but_bottom(cells), but_top(cells) + down
         same = uint32(alike >> uint32(n)) & uint32(1) == uint32(1)  # bit n is that of plane k - 1 - n
@@ -175,51 +176,51 @@ def either(flag, one, other):
 
 
 def _ghosts_beside(configuration, tile, touched):
-    """Build call(cells, classes, n, board, at, lane, boundary, sides): the cells to the left and right, above and
+    """Build call(cells, classes, n, p, board, at, lane, boundary, sides): the cells to the left and right, above and
     below, with ghost values where a lane lies at an end of the grid."""
     wrap_x, wrap_y, _ = configuration.periodic
     end_x, end_y, columns = touched.x and not wrap_x, touched.y and not wrap_y, tile.columns
-    columns_beside = _ghosts_at_ends(
-        configuration, part(slice(0, None, columns)), part(slice(columns - 1, None, columns)), 0
-    )
-    rows_beside = _ghosts_at_ends(configuration, part(slice(0, columns)), part(slice(-columns, None)), 2)
+    outer_columns = part(slice(0, None, columns)), part(slice(columns - 1, None, columns))
+    columns_beside = _ghosts_at_ends(configuration, tile, *outer_columns, 0)
+    rows_beside = _ghosts_at_ends(configuration, tile, part(slice(0, columns)), part(slice(-columns, None)), 1)
 
     @inlined
-    def with_ghosts(cells, classes, n, board, at, lane, boundary, sides):
+    def with_ghosts(cells, classes, n, p, board, at, lane, boundary, sides):
         left, right, up, down = sides
         if end_x:
             ends_x = lane.at_left, lane.at_right, lane.face_x
-            left, right = columns_beside(cells, classes, n, board, at, ends_x, boundary, left, right)
+            left, right = columns_beside(cells, classes, n, p, board, at, ends_x, boundary, left, right)
         if end_y:
             ends_y = lane.at_top, lane.at_bottom, lane.face_y
-            up, down = rows_beside(cells, classes, n, board, at, ends_y, boundary, up, down)
+            up, down = rows_beside(cells, classes, n, p, board, at, ends_y, boundary, up, down)
         return left, right, up, down
 
     return with_ghosts
 
 
-def _ghosts_at_ends(configuration, first, last, face):
-    """Build call(cells, classes, n, board, at, ends, boundary, before, behind): what lies before the first and behind
-    the last cells along an axis, with ghost values at the ends of the grid. face: number of the axis's lower face.
-    ends: whether the lane lies at the lower end, at the upper, and the face at which it lies."""
-    ghosts, choose, upper = differences.build_ghost(configuration), each(either), face + 1
+def _ghosts_at_ends(configuration, tile, first, last, axis):
+    """Build call(cells, classes, n, p, board, at, ends, boundary, before, behind): what lies before the first and
+    behind the last cells along an axis, with ghost values at the ends of the grid. ends: whether the lane lies at the
+    lower end, at the upper, and the face at which it lies."""
+    corner, lower, upper = Board.of(tile, configuration).corner, 2 * axis, 2 * axis + 1
+    ghosts, choose = differences.build_ghost(configuration, tile, corner, axis), each(either)
 
     @inlined
-    def by_class(cells, classes, n, board, at, ends, boundary, before, behind):
+    def looked_up(cells, classes, n, p, board, at, ends, boundary, before, behind):
         # A branch: few warps lie at a boundary, and the boundary values of their cells are in global memory.
         if ends[0]:
-            before = ghosts(first(cells), first(classes), int32(face), n, board, at, boundary)
+            before = ghosts(first(cells), first(classes), int32(lower), n, p, board, at, boundary)
         if ends[1]:
-            behind = ghosts(last(cells), last(classes), int32(upper), n, board, at, boundary)
+            behind = ghosts(last(cells), last(classes), int32(upper), n, p, board, at, boundary)
         return before, behind
 
     @inlined
-    def of_one_class(cells, classes, n, board, at, ends, boundary, before, behind):
+    def of_one_class(cells, classes, n, p, board, at, ends, boundary, before, behind):
         one, other = first(cells), last(cells)
-        before = choose(ends[0], ghosts(one, first(classes), ends[2], n, board, at, boundary), before)
-        return before, choose(ends[1], ghosts(other, last(classes), ends[2], n, board, at, boundary), behind)
+        before = choose(ends[0], ghosts(one, first(classes), ends[2], n, p, board, at, boundary), before)
+        return before, choose(ends[1], ghosts(other, last(classes), ends[2], n, p, board, at, boundary), behind)
 
-    return of_one_class if configuration.class_dtype == "" else by_class
+    return looked_up if configuration.class_dtype or configuration.boundary_per_cell else of_one_class
 
 
 def _classes(configuration, tile):

@@ -81,8 +81,8 @@ class TemporalVariant(NamedTuple):
 class TemporalTables(NamedTuple):
     """Boundary values and heating rates of a batch of steps; the last row of each serves all later steps.
 
-    a, b: (wall_rows, 6 n), FACES in order, n being the number of cell classes. heat: (heat_rows, n), K/s, or any array
-    where there is none.
+    a, b: (boundary_rows, values), FACES in order, of each cell class or of each boundary cell. heat: (heat_rows, cell
+    classes), K/s, or any array where there is none.
     """
 
     a: Any
@@ -112,16 +112,19 @@ class LaneCellClasses(NamedTuple):
 
 def fuses(configuration: StencilConfiguration, tile: TemporalTile, shape: tuple[int, int, int]) -> bool:
     """Whether the kernel can take several steps at once of a problem on a grid of `shape`."""
-    unfit = (
-        configuration.heat_field or configuration.boundary_per_cell or configuration.class_dtype not in ("", "uint8")
+    return (
+        not configuration.heat_field
+        and configuration.class_dtype in ("", "uint8")
+        and fits(tile, shape, configuration.periodic)
     )
-    return not unfit and fits(tile, shape, configuration.periodic)
 
 
 def tiles_for(configuration: StencilConfiguration) -> tuple[TemporalTile, ...]:
     """Tiles for a configuration, the best first."""
     of_axes, of_faces = (STAGE_TILES, STAGE_TILES_OF_FACES) if configuration.stage else (TILES, TILES_OF_FACES)
-    return (of_axes if configuration.uniform else of_faces)[configuration.dtype]
+    # To look boundary values up takes registers, of which smaller tiles leave more to a lane.
+    few = configuration.boundary_per_cell and (configuration.heat_table or configuration.stage)
+    return (of_axes if configuration.uniform and not few else of_faces)[configuration.dtype]
 
 
 def bounds(tile: TemporalTile) -> tuple[int, int]:
@@ -160,7 +163,7 @@ def build(variant: TemporalVariant):
         else:
             board = cuda.shared.array(0 if dynamic else size, real, ALIGNMENT)
         take_numbers(board, k, tables, classes)
-        boundary = LevelBoundary(tables.a, tables.b, tables.boundary_rows, k, classes.class_count)
+        boundary = LevelBoundary(tables.a, tables.b, tables.boundary_rows, k, classes.class_count, shape)
         share = cuda.blockIdx.x
         for piece in range(firsts[share], firsts[share + 1]):
             march(pieces, piece, u, v, trace, shape, board, rates, boundary, classes.lane_classes)
@@ -169,9 +172,11 @@ def build(variant: TemporalVariant):
 
 
 def splits(variant: TemporalVariant) -> bool:
-    """Whether tiles at ends in x alone and in y alone have turns of their own. With cell classes, or for stages, there
-    are no registers for that; without a trace it gains nothing."""
-    return variant.traced and variant.configuration.class_dtype == "" and not variant.configuration.stage
+    """Whether tiles at ends in x alone and in y alone have turns of their own. With values looked up by cell, or for
+    stages, there are no registers for that; without a trace it gains nothing."""
+    configuration = variant.configuration
+    looked_up = configuration.class_dtype != "" or configuration.boundary_per_cell
+    return variant.traced and not looked_up and not configuration.stage
 
 
 def _march(variant):

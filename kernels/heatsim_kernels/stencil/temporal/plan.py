@@ -103,8 +103,8 @@ BOUNDARY_COSTS = {
     "float32": (BoundaryCosts(1.2, 1.2, 1.2), BoundaryCosts(1.6, 1.6, 1.6), BoundaryCosts(1.45, 1.2, 1.55)),
     "float64": (BoundaryCosts(1.3, 1.3, 1.3), BoundaryCosts(1.8, 1.8, 1.8), BoundaryCosts(1.45, 1.2, 1.6)),
 }
-# The same with cell classes, whose boundary values are looked up cell by cell: without a trace, and with one.
-BOUNDARY_COSTS_OF_CLASSES = {
+# The same where boundary values are looked up, by cell class or by boundary cell: without a trace, and with one.
+BOUNDARY_COSTS_OF_LOOKUPS = {
     "float32": (BoundaryCosts(1.75, 1.75, 1.75), BoundaryCosts(1.9, 1.9, 1.9)),
     "float64": (BoundaryCosts(1.55, 1.55, 1.55), BoundaryCosts(1.75, 1.75, 1.75)),
 }

@@ -17,6 +17,7 @@ from heatsim_kernels.stencil.cuda.cell_update import RATES
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.differences import HEAT
 from heatsim_kernels.stencil.temporal.level import Board, Lane
+from heatsim_kernels.stencil.temporal.periodic_index import into, wrapped
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 
 
@@ -36,17 +37,6 @@ class MarchSpan(NamedTuple):
     rows: object
     plane: int
     grid: int
-
-
-@inlined
-def into(i, n):
-    """The index, int32, in a grid of n cells for one that is at most a period away."""
-    return int32(i + n) if i < 0 else (int32(i - n) if i >= n else i)
-
-
-def wrapped(i, n):
-    """The same, uint32, for an index that is at most a period beyond the grid."""
-    return uint32(i - n) if i >= n else uint32(i)
 
 
 def build_place(configuration: StencilConfiguration, tile: TemporalTile):
@@ -120,7 +110,8 @@ def build_numbers(configuration: StencilConfiguration, tile: TemporalTile):
     level, from step k on, and the rates of each cell class."""
     layout, steps, threads = Board.of(tile, configuration), tile.steps, WARP * tile.bands
     numbers, count, rates_at = layout.numbers, layout.number_count, layout.rates
-    several, own_rates, with_heat = configuration.class_dtype != "", not configuration.uniform, configuration.heat_table
+    own_rates, with_heat = not configuration.uniform, configuration.heat_table
+    looked_up = configuration.class_dtype != "" or configuration.boundary_per_cell
 
     @inlined
     def take_boundary(board, k, t, tables):
@@ -140,7 +131,7 @@ def build_numbers(configuration: StencilConfiguration, tile: TemporalTile):
     @inlined
     def take_numbers(board, k, tables, classes):
         t = int32(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
-        if not several:
+        if not looked_up:
             for i in range(t, 6 * steps, threads):
                 take_boundary(board, k, int32(i), tables)
         if with_heat:
