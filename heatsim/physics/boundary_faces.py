@@ -99,6 +99,18 @@ class BoundaryFaces:
         values = [value for patch in self for value in patch.condition.inputs.values()]
         return discontinuity_times(values, self._scenario.time.end)
 
+    @property
+    def uneven(self) -> tuple[bool, bool, bool]:
+        """For axes x, y, z, whether values at their faces may differ from cell to cell."""
+        found = [self._is_uneven(i) for i in range(len(FACES))]
+        return found[0] or found[1], found[2] or found[3], found[4] or found[5]
+
+    def _is_uneven(self, face: int) -> bool:
+        first, *others = self.patches[face]
+        inputs, resolved = first.condition.inputs.values(), _resolved(self._grid, FACES[face])
+        varies = first.condition.temperature_dependent or any(depends_on(value, resolved) for value in inputs)
+        return bool(others) or varies or bool(np.ptp(self._resistances[face]) > 0.0)
+
     def check(self, times: np.ndarray) -> None:
         """Look at the values at some times, one after the other; raises `ScenarioError` for what is not good then."""
         for time in times[:, None] if self.varies else ():

@@ -403,6 +403,7 @@ def _coefficients(
         boundary_faces.closed,
         boundary_faces.per_cell or len(cell_classes.zone) > MAX_CLASSES_IN_BOUNDARY_VALUES,
         cell_classes.ambient_faces,
+        boundary_faces.uneven if cell_classes.ids is None else (True, True, True),
     )
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from heatsim_kernels.runtime.cuda.arrays import Table, empty, on_device
 from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cuda.cell_update import RATES
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses
@@ -31,6 +32,7 @@ class TemporalTrial(NamedTuple):
     features: Features = Features()
     seed: int = 7
     per_cell: bool = False
+    uneven: tuple[bool, bool, bool] = (True, True, True)
 
 
 HEATED, MATERIALS = Features(table=True), Features(zones=3, pairs=True, table=True)
@@ -58,6 +60,12 @@ TRIALS = {
     "boundary values a cell, periodic in x": TemporalTrial(
         (2, 6, 9), SMALL, np.float32, (True, False, False), HEATED, per_cell=True
     ),
+    "boundary values a cell at the faces of z alone": TemporalTrial(
+        (4, 6, 9), SMALL, np.float32, features=HEATED, per_cell=True, uneven=(False, False, True)
+    ),
+    "boundary values a cell at the faces of y alone": TemporalTrial(
+        (2, 6, 9), SMALL, np.float64, per_cell=True, uneven=(False, True, False)
+    ),
     "a rate a face": TemporalTrial((2, 6, 8), NEAR, np.float32, features=Features(skew=True)),
 }
 
@@ -72,7 +80,19 @@ def case_of(trial: TemporalTrial) -> Case:
         rows=trial.tile.steps,
         seed=trial.seed,
     )
-    return case._replace(coefficients=replace(case.coefficients, closed=(True,) * 6))
+    boundary = with_even_faces(case.coefficients, case.forcing, trial.uneven) if trial.per_cell else case.forcing
+    return Case(replace(case.coefficients, closed=(True,) * 6), boundary, case.start)
+
+
+def with_even_faces(coefficients: StencilCoefficients, forcing: Forcing, uneven: tuple[bool, bool, bool]) -> Forcing:
+    """The same with one value a face along the axes that are not uneven."""
+    starts = [*coefficients.cell_offsets, coefficients.boundary_size]
+    a, b = forcing.boundary_a.copy(), forcing.boundary_b.copy()
+    for face in range(6):
+        if not uneven[face // 2]:
+            for values in (a, b):
+                values[:, starts[face] : starts[face + 1]] = values[:, starts[face], None]
+    return replace(forcing, boundary_a=a, boundary_b=b)
 
 
 def beside_boundary(field: np.ndarray, periodic: tuple[bool, bool, bool]) -> np.ndarray:
@@ -98,6 +118,7 @@ def at_once(trial: TemporalTrial) -> dict[str, np.ndarray]:
     """The same by one sweep of `temporal`."""
     case, dtype = case_of(trial), np.dtype(trial.dtype)
     structure, coefficients = StencilConfiguration.of(case.coefficients, case.forcing, dtype), case.coefficients
+    structure = structure._replace(uneven=trial.uneven)
     cell_classes = TemporalCellClasses(
         on_device(np.zeros(1, np.uint8) if coefficients.class_ids is None else coefficients.class_ids.ravel()),
         coefficients.class_count,

@@ -14,19 +14,23 @@ pytestmark = [
     pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
     pytest.mark.skipif(bool(config.ENABLE_CUDASIM), reason="the CUDA simulator compiles nothing"),
 ]
-PLAIN, HEATED, MATERIALS = (True, "", False), (True, "", True), (False, "uint8", True)  # uniform, kinds, heat by class
+# Whether the material is uniform, type of the classes, whether there is heat by class, boundary values a cell.
+PLAIN, HEATED, HEATED_BY_CELL = (True, "", False, False), (True, "", True, False), (True, "", True, True)
+MATERIALS = (False, "uint8", True, False)
 WALLED, PERIODIC = (False, False, False), (True, True, True)
 
 
 @pytest.mark.parametrize(
     ("precision", "coefficients", "periodic", "aligned", "traced", "capability", "stage"),
-    [  # every pair of these
+    [  # every pair of these; boundary values come one a cell in the last two
         ("float32", HEATED, WALLED, True, True, (9, 0), ""),
         ("float64", MATERIALS, PERIODIC, True, False, (9, 0), ""),
         ("float64", PLAIN, PERIODIC, False, False, (8, 0), ""),
         ("float32", PLAIN, WALLED, True, True, (9, 0), "two"),
         ("float64", HEATED, WALLED, True, True, (9, 0), "two"),
         ("float32", MATERIALS, PERIODIC, False, False, (8, 0), "two"),
+        ("float32", HEATED_BY_CELL, WALLED, True, True, (9, 0), "two"),
+        ("float64", HEATED_BY_CELL, WALLED, False, True, (9, 0), ""),
     ],
 )
 def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # type: ignore[no-untyped-def]
@@ -35,8 +39,9 @@ def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # t
     from heatsim_kernels.runtime.cuda.api import cuda
     from heatsim_kernels.stencil.temporal import march
 
-    uniform, class_dtype, heat = coefficients
-    structure = StencilConfiguration(precision, uniform, class_dtype, heat, False, False, periodic, stage)
+    uniform, class_dtype, heat, per_cell = coefficients
+    uneven = (False, False, True)  # values differ from cell to cell at the faces of z alone
+    structure = StencilConfiguration(precision, uniform, class_dtype, heat, False, per_cell, periodic, stage, uneven)
     tile = march.tiles_for(structure)[0 if capability >= (9, 0) else -1]
     kernel = march.build(march.TemporalVariant(structure, tile, aligned, traced))
     signature = march.signature(precision, tile.steps if stage else 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from helpers.in_memory import Run, case, problem_of
@@ -54,6 +56,28 @@ def test_the_steady_profile_of_patches_is_that_of_two_rods(run: Run) -> None:
     for row, heat in ((0, 1.0), (1, 1.0), (3, 3.0), (4, 3.0)):
         np.testing.assert_allclose(outcome.temperature[0, row], heat * (1.0 - x), rtol=0, atol=2e-4)
     assert outcome.temperature[0, 2] == pytest.approx(np.zeros(10), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("face", "uneven"),
+    [
+        (patched(INSULATED, ("y < 0.5", flux(8.0))), True),
+        (fixed("1 + x"), True),
+        ({"kind": "radiation", "emissivity": 0.9, "ambient": 300.0}, True),  # its tangents differ
+        (fixed("20 * t"), False),
+        (convection("3 + t", 2.0), False),
+    ],
+)
+def test_faces_whose_values_differ_from_cell_to_cell_are_known(face: Face, uneven: bool) -> None:
+    """`temporal` looks up values by cell there alone. A face of x has values come one a cell in any case."""
+    boundary = {"x_min": fixed("2 + y"), "y_min": convection(2.0, 1.0), "z_max": face}
+    faces = problem_of(case([4, 5, 6], 1.0, boundary=boundary)).boundary_faces
+    assert faces.per_cell
+    assert faces.uneven == (True, False, uneven)
+    a, b = faces.at(np.array([0.5]))
+    for number, (start, end) in enumerate(pairwise(faces.starts)):
+        if not faces.uneven[number // 2]:
+            assert np.ptp(a[0, start:end]) == np.ptp(b[0, start:end]) == 0.0
 
 
 def test_patches_count_for_the_stable_step_and_the_reference() -> None:

@@ -49,6 +49,8 @@ class StencilCoefficients:
     boundary_per_cell: whether boundary values come one a boundary cell (FACES one after another, each in C order of its
         two axes) or one a class, (6, n).
     ambient_faces: faces between solved and prescribed cells, if there are any.
+    uneven: for axes x, y, z, whether boundary values at their faces may differ from cell to cell, where they come one a
+        boundary cell.
     """
 
     shape: tuple[int, int, int]
@@ -59,6 +61,7 @@ class StencilCoefficients:
     closed: tuple[bool, ...] = (True,) * 6
     boundary_per_cell: bool = False
     ambient_faces: AmbientFaces | None = None
+    uneven: tuple[bool, bool, bool] = (True, True, True)
 
     @property
     def class_count(self) -> int:

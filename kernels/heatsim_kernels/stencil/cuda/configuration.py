@@ -20,6 +20,11 @@ class StencilConfiguration(NamedTuple):
     boundary_per_cell: bool
     periodic: tuple[bool, bool, bool]
     stage: str = ""  # "two" or "four": fields that a Runge-Kutta stage is made of; "" for an explicit step
+    uneven: tuple[bool, bool, bool] = (True, True, True)  # see `StencilCoefficients`; only `temporal` makes use of it
+
+    def looks_up(self, axis: int) -> bool:
+        """Whether `temporal` looks boundary values at the faces of an axis (0, 1 or 2 for x, y, z) up by cell."""
+        return self.class_dtype != "" or (self.boundary_per_cell and self.uneven[axis])
 
     @classmethod
     def of(cls, coefficients: StencilCoefficients, forcing: Forcing, dtype: np.dtype) -> StencilConfiguration:

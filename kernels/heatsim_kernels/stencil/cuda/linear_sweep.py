@@ -163,8 +163,9 @@ class LinearSweep:
         if self._to_fuse and structure not in self._fused:
             cell_classes = TemporalCellClasses(self.field.class_ids, self._coefficients.class_count)
             traced = self.ledger.open_faces > 0 or structure.boundary_per_cell
+            configuration = structure._replace(uneven=self._coefficients.uneven)
             self._fused[structure] = fused_steps(
-                structure, self._coefficients, traced=traced, cell_classes=cell_classes
+                configuration, self._coefficients, traced=traced, cell_classes=cell_classes
             )
         return self._fused.get(structure)
 

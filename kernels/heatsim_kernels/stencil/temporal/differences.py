@@ -163,7 +163,7 @@ def build_ghost(configuration: StencilConfiguration, tile: TemporalTile, corner:
     axis: 0, 1 or 2 for faces of x, y or z, at which the cells are an outer column, an outer row or all of a lane.
     corner: where on the board that of the tile is.
     """
-    if configuration.boundary_per_cell:
+    if configuration.boundary_per_cell and configuration.looks_up(axis):
         return _cell_ghosts(configuration, tile, corner, axis)
     by_class, uniform, two = each(_class_ghost), each(physics.ghost), load_rows(2, True)
 
@@ -184,6 +184,15 @@ def build_ghost(configuration: StencilConfiguration, tile: TemporalTile, corner:
 def _row_of(boundary, n):
     """The row of boundary values for the step of level n."""
     return uint32(min(int32(boundary.first + n), int32(boundary.rows - int32(1))))
+
+
+@inlined
+def first_of_face(face, shape):
+    """Where the values of FACES number `face` begin, where they come one a boundary cell."""
+    of_x, of_y = uint32(shape.nz * shape.ny), uint32(shape.nz * shape.nx)
+    size = of_x if face < 2 else (of_y if face < 4 else uint32(shape.ny * shape.nx))
+    before = uint32(0) if face < 2 else (of_x if face < 4 else uint32(of_x + of_y))
+    return uint32(uint32(2) * before + (face & uint32(1)) * size)
 
 
 def _cell_ghosts(configuration, tile, corner, axis):
@@ -213,10 +222,7 @@ def _cell_ghosts(configuration, tile, corner, axis):
         # Planes beyond the grid read the values of one inside it; what comes of them is never stored.
         z = into(p, nz) if wrap_z else max(int32(0), min(p, int32(nz - int32(1))))
         x, y = into(x, nx) if wrap_x else x, into(y, ny) if wrap_y else y
-        sizes = uint32(nz * ny), uint32(nz * nx), uint32(ny * nx)
-        first = uint32(uint32(face) & uint32(1)) * sizes[axis]
-        for before in range(axis):
-            first = uint32(first + uint32(2) * sizes[before])
+        first = first_of_face(uint32(face), boundary.shape)
         places = places_of(numbers(uint32(0), uint32(1)), uint32(x), uint32(y), uint32(z), uint32(ny), uint32(nx))
         return ghosts(cells, places, first, _row_of(boundary, n), boundary.a, boundary.b)
 

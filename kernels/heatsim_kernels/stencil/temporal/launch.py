@@ -48,7 +48,7 @@ class FusedSteps:
         self.steps = tile.steps
         self.trace = empty(trace_size(tile, shape) if traced else 1, configuration.dtype)
         self._variant = TemporalVariant(configuration, tile, shape[2] % tile.columns == 0, traced)
-        looked_up = configuration.class_dtype != "" or configuration.boundary_per_cell
+        looked_up = configuration.looks_up(0) or configuration.looks_up(1)
         costs_of = BOUNDARY_COSTS_OF_LOOKUPS if looked_up else BOUNDARY_COSTS
         costs = costs_of[configuration.dtype][traced + march.splits(self._variant)]
         pieces, firsts = plan(tile, shape, configuration.periodic, _multiprocessors(), costs)

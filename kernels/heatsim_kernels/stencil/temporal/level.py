@@ -220,7 +220,7 @@ def _ghosts_at_ends(configuration, tile, first, last, axis):
         before = choose(ends[0], ghosts(one, first(classes), ends[2], n, p, board, at, boundary), before)
         return before, choose(ends[1], ghosts(other, last(classes), ends[2], n, p, board, at, boundary), behind)
 
-    return looked_up if configuration.class_dtype or configuration.boundary_per_cell else of_one_class
+    return looked_up if configuration.looks_up(axis) else of_one_class
 
 
 def _classes(configuration, tile):

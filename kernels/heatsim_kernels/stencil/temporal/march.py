@@ -123,7 +123,8 @@ def tiles_for(configuration: StencilConfiguration) -> tuple[TemporalTile, ...]:
     """Tiles for a configuration, the best first."""
     of_axes, of_faces = (STAGE_TILES, STAGE_TILES_OF_FACES) if configuration.stage else (TILES, TILES_OF_FACES)
     # To look boundary values up takes registers, of which smaller tiles leave more to a lane.
-    few = configuration.boundary_per_cell and (configuration.heat_table or configuration.stage)
+    looked_up = configuration.boundary_per_cell and any(configuration.looks_up(axis) for axis in range(3))
+    few = looked_up and (configuration.heat_table or configuration.stage)
     return (of_axes if configuration.uniform and not few else of_faces)[configuration.dtype]
 
 
@@ -162,7 +163,7 @@ def build(variant: TemporalVariant):
             board = cuda.shared.array(size, real)
         else:
             board = cuda.shared.array(0 if dynamic else size, real, ALIGNMENT)
-        take_numbers(board, k, tables, classes)
+        take_numbers(board, k, tables, classes, shape)
         boundary = LevelBoundary(tables.a, tables.b, tables.boundary_rows, k, classes.class_count, shape)
         share = cuda.blockIdx.x
         for piece in range(firsts[share], firsts[share + 1]):
@@ -175,7 +176,7 @@ def splits(variant: TemporalVariant) -> bool:
     """Whether tiles at ends in x alone and in y alone have turns of their own. With values looked up by cell, or for
     stages, there are no registers for that; without a trace it gains nothing."""
     configuration = variant.configuration
-    looked_up = configuration.class_dtype != "" or configuration.boundary_per_cell
+    looked_up = configuration.looks_up(0) or configuration.looks_up(1)
     return variant.traced and not looked_up and not configuration.stage
 
 

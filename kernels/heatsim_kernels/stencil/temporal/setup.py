@@ -15,7 +15,7 @@ from heatsim_kernels.runtime.cuda.register_tuples import counted, each
 from heatsim_kernels.runtime.cuda.warp_rows import WARP
 from heatsim_kernels.stencil.cuda.cell_update import RATES
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
-from heatsim_kernels.stencil.temporal.differences import HEAT
+from heatsim_kernels.stencil.temporal.differences import HEAT, first_of_face
 from heatsim_kernels.stencil.temporal.level import Board, Lane
 from heatsim_kernels.stencil.temporal.periodic_index import into, wrapped
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
@@ -106,20 +106,21 @@ def _owned_rows(rows):
 
 
 def build_numbers(configuration: StencilConfiguration, tile: TemporalTile):
-    """Build call(board, k, tables, classes), which copies to the board the boundary values and the sources of each
-    level, from step k on, and the rates of each cell class."""
+    """Build call(board, k, tables, classes, shape), which copies to the board the boundary values and the sources of
+    each level, from step k on, and the rates of each cell class."""
     layout, steps, threads = Board.of(tile, configuration), tile.steps, WARP * tile.bands
     numbers, count, rates_at = layout.numbers, layout.number_count, layout.rates
     own_rates, with_heat = not configuration.uniform, configuration.heat_table
-    looked_up = configuration.class_dtype != "" or configuration.boundary_per_cell
+    several, per_cell = configuration.class_dtype != "", configuration.boundary_per_cell
 
     @inlined
-    def take_boundary(board, k, t, tables):
+    def take_boundary(board, k, t, tables, shape):
         level, face = int32(t // int32(6)), int32(t % int32(6))
         at = uint64(numbers) + uint64(level * int32(count)) + uint64(face * int32(2))
         row = min(int32(k + level), int32(tables.boundary_rows - int32(1)))
-        board[at] = tables.a[row, face]
-        board[at + uint64(1)] = tables.b[row, face]
+        place = first_of_face(uint32(face), shape) if per_cell else uint32(face)
+        board[at] = tables.a[row, place]
+        board[at + uint64(1)] = tables.b[row, place]
 
     @inlined
     def take_heat(board, k, cell_class, tables):
@@ -129,11 +130,11 @@ def build_numbers(configuration: StencilConfiguration, tile: TemporalTile):
             board[at] = tables.heat[row, cell_class]
 
     @inlined
-    def take_numbers(board, k, tables, classes):
+    def take_numbers(board, k, tables, classes, shape):
         t = int32(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
-        if not looked_up:
+        if not several:
             for i in range(t, 6 * steps, threads):
-                take_boundary(board, k, int32(i), tables)
+                take_boundary(board, k, int32(i), tables, shape)
         if with_heat:
             for cell_class in range(t, classes.class_count, threads):
                 take_heat(board, k, int32(cell_class), tables)
