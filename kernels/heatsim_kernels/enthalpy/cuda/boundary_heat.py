@@ -18,7 +18,7 @@ from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.coefficients import FACES
 
 BLOCKS = 2 if SIMULATED else 512  # of an account: many, because each waits for memory between its few rounds
-THREADS = 4 if SIMULATED else 128  # of a block: five such blocks share the registers of a multiprocessor in float64
+THREADS = 2 if SIMULATED else 128  # of a block: five such blocks share the registers of a multiprocessor in float64
 BOUNDARY_ACCOUNTS = len(FACES)  # accounts of the ledger for the faces of the box, the first ones; then the ambients
 
 passing, phi, temperature = functions.passing, functions.phi, functions.temperature

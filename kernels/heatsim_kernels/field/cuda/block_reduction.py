@@ -6,7 +6,7 @@ from numba import float64
 
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 
-THREADS = 4 if SIMULATED else 256  # a block; the simulator runs a Python thread for each
+THREADS = 2 if SIMULATED else 256  # a block; the simulator runs a Python thread for each
 
 
 @inlined
