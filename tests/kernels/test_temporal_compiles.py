@@ -22,7 +22,7 @@ WALLED, PERIODIC = (False, False, False), (True, True, True)
 
 @pytest.mark.parametrize(
     ("precision", "coefficients", "periodic", "aligned", "traced", "capability", "stage"),
-    [  # every pair of these; boundary values come one a cell in the last two
+    [  # every pair of these; boundary values come one a cell in the last
         ("float32", HEATED, WALLED, True, True, (9, 0), ""),
         ("float64", MATERIALS, PERIODIC, True, False, (9, 0), ""),
         ("float64", PLAIN, PERIODIC, False, False, (8, 0), ""),
@@ -30,7 +30,6 @@ WALLED, PERIODIC = (False, False, False), (True, True, True)
         ("float64", HEATED, WALLED, True, True, (9, 0), "two"),
         ("float32", MATERIALS, PERIODIC, False, False, (8, 0), "two"),
         ("float32", HEATED_BY_CELL, WALLED, True, True, (9, 0), "two"),
-        ("float64", HEATED_BY_CELL, WALLED, False, True, (9, 0), ""),
     ],
 )
 def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # type: ignore[no-untyped-def]
