@@ -7,7 +7,7 @@ data = heatsim.open(run)          # an xarray Dataset, read lazily
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is used: `heatsim --hel
     from heatsim.simulation.time_loop import Progress
 
 __version__ = "0.1.0"
-__all__ = ["load", "open", "resume", "run"]
+__all__ = ["evaluate", "load", "open", "resume", "run"]
 
 
 def load(path: Path | str, overrides: Sequence[str] = (), *, trust: bool = False) -> Scenario:
@@ -66,6 +66,24 @@ def resume(
 
     path = run.path if isinstance(run, runs.Run) else Path(run)
     return runs.resume_run(path, overrides, on_progress=on_progress)
+
+
+def evaluate(
+    scenario: Path | str | Scenario, parameters: Mapping[str, float | str], output: Path | str | None = None
+) -> dict[str, float | None]:
+    """The results of one run of a scenario file with other parameters, by name: a function for SciPy, Optuna or SALib.
+
+    Args:
+        scenario: a TOML file, or what `load` made of one.
+        parameters: values of its `[parameters]`, or of keys with dots; numbers, or texts with a unit as "2 mm".
+        output: folder to keep the run in; by default nothing is kept.
+
+    Results are those of `[[output.results]]`; without any, the last values of probes and regions and the heat through
+    each face. Raises `heatsim.errors.HeatsimError`.
+    """
+    from heatsim.sweeps import runs
+
+    return runs.evaluate(scenario, parameters, output)
 
 
 def open(run: Run | Path | str) -> xarray.Dataset:

@@ -16,7 +16,7 @@ TREES = {"heatsim": ROOT / "heatsim", "heatsim_kernels": ROOT / "kernels" / "hea
 
 # Room -> what it may import beside itself, the standard library and (in heatsim) heatsim.errors. The longest name wins.
 ROOMS = {
-    "heatsim": {"heatsim.scenario", "heatsim.simulation", "heatsim.cli.main", "xarray"},
+    "heatsim": {"heatsim.scenario", "heatsim.simulation", "heatsim.sweeps", "heatsim.cli.main", "xarray"},
     "heatsim.errors": {"heatsim.errors"},
     "heatsim.scenario": {
         "heatsim.integrators.INTEGRATORS",
@@ -110,6 +110,16 @@ ROOMS = {
         "heatsim.tables",
         "numpy",
         "tomli_w",
+    },
+    "heatsim.sweeps": {
+        "heatsim.simulation",
+        "heatsim.scenario",
+        "heatsim.store",
+        "heatsim.plots",
+        "distributed",
+        "numba",
+        "numpy",
+        "xarray",
     },
     "heatsim.verification": {
         "heatsim.simulation",

@@ -29,6 +29,7 @@ from heatsim.cli.preview import preview
 from heatsim.cli.resume import resume
 from heatsim.cli.run import run
 from heatsim.cli.schema import schema
+from heatsim.cli.sweep import sweep
 from heatsim.cli.validate import validate
 from heatsim.cli.verify import verify
 from heatsim.cli.warm import warm
@@ -65,7 +66,7 @@ def main() -> None:
     """Heat conduction in a box: a scenario file in, temperatures, pictures and ParaView-ready snapshots out."""
 
 
-_ABOUT_SCENARIOS = (run, resume, validate, schema, init, preview, warm)
+_ABOUT_SCENARIOS = (run, resume, sweep, validate, schema, init, preview, warm)
 _ABOUT_RUNS = (info, plot, movie, pack, hotspots)
 for _command in (*_ABOUT_SCENARIOS, *_ABOUT_RUNS, doctor, verify, converge, bench):
     main.add_command(_command)

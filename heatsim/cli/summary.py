@@ -48,6 +48,7 @@ def format_run(path: Path, info: dict[str, Any]) -> str:
             f"{info['energy']['relative_residual']:.1e} of the energy moved",
         ),
         *([("heat entered", _format_heat(info, integrator.energy_unit))] if _heat_entered(info) else []),
+        *((name, _format_result(value)) for name, value in info.get("results", {}).items()),
         *([("hot spots", _format_hottest(info))] if "hotspots" in info else []),
         *(("warning", warning) for warning in info.get("warnings", ())),
         ("results", f"{path}{os.sep}"),
@@ -72,6 +73,10 @@ def _heat_entered(info: dict[str, Any]) -> dict[str, float]:
 
 def _format_heat(info: dict[str, Any], unit: str) -> str:
     return ", ".join(f"{name} {heat:.5g} {unit}" for name, heat in _heat_entered(info).items())
+
+
+def _format_result(value: float | None) -> str:
+    return "not reached" if value is None else f"{value:.6g}"
 
 
 def _format_hottest(info: dict[str, Any]) -> str:

@@ -51,8 +51,8 @@ from heatsim.problem.warnings import (
 from heatsim.problem.zones import (
     StatisticsRegion,
     Zones,
+    find_named_parts,
     find_statistics_regions,
-    find_stop_parts,
     make_zones,
     voxelise_materials,
 )
@@ -95,7 +95,7 @@ class Problem:
     largest_step: float  # s
     dtype: np.dtype
     statistics_regions: tuple[StatisticsRegion, ...]  # of which statistics are kept
-    stop_parts: dict[str | None, RegionCells]  # of which the stop has conditions
+    named_parts: dict[str | None, RegionCells]  # of which the stop and the results of the scenario speak
     tabulated: TabulatedMaterials | None  # materials of a nonlinear problem,
     surfaces: SurfaceConditions | None  # and its faces
     explicit_form: ExplicitForm | None  # of a nonlinear problem
@@ -354,7 +354,7 @@ def build_problem(scenario: Scenario) -> Problem:
         largest_step=step,
         dtype=dtype,
         statistics_regions=statistics_regions,
-        stop_parts=find_stop_parts(scenario, grid, statistics_regions, material_ids, materials.capacity),
+        named_parts=find_named_parts(scenario, grid, statistics_regions, material_ids, materials.capacity),
         tabulated=tables,
         surfaces=surfaces,
         explicit_form=explicit_form,

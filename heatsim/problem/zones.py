@@ -128,16 +128,22 @@ def find_statistics_regions(
     )
 
 
-def find_stop_parts(
+def find_named_parts(
     scenario: Scenario,
     grid: CellGrid,
     regions: tuple[StatisticsRegion, ...],
     material: np.ndarray,
     capacities: np.ndarray,
 ) -> dict[str | None, RegionCells]:
-    """The parts of which the stop of a scenario has conditions, by their names; None: all solid cells."""
+    """The parts of which the stop and the results of a scenario speak, by their names; None: all solid cells."""
     found: dict[str | None, RegionCells] = {}
+    wanted: dict[str | None, tuple[str | int, ...]] = {}
+    for number, result in enumerate(scenario.output.results):
+        if result.subject.is_statistic:
+            wanted.setdefault(result.subject.name, ("output", "results", number, "of"))
     for part in scenario.stop.parts if scenario.stop else ():
+        wanted.setdefault(part, ("stop", "when"))
+    for part, key in wanted.items():
         named = [region.cells for region in regions if region.name == part]
         if named:
             found[part] = named[0]
@@ -145,7 +151,7 @@ def find_stop_parts(
         solid = (capacities > 0)[material]
         cells = np.flatnonzero(solid if part is None else material == list(scenario.materials).index(part))
         if cells.size == 0:
-            raise ScenarioError([scenario.issue_at(("stop", "when"), f"no cell is made of {part!r}")])
+            raise ScenarioError([scenario.issue_at(key, f"no cell is made of {part!r}")])
         found[part] = _region_cells(grid, cells, material, capacities)
     return found
 

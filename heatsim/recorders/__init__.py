@@ -82,6 +82,7 @@ RECORDERS = {
     "regions": RecorderEntry("heatsim.recorders.regions", "regions.csv", "regions"),
     "melt_pool": RecorderEntry("heatsim.recorders.melt_pool", "melt_pool.csv", "melt pool"),
     "hotspots": RecorderEntry("heatsim.recorders.hotspots", "hotspots.csv", "hot spots"),
+    "results": RecorderEntry("heatsim.recorders.results", "results.csv", "results"),
     "energy": RecorderEntry("heatsim.recorders.energy", "energy.csv", "energy ledger"),
 }
 TABLES = tuple(entry.table for entry in RECORDERS.values() if entry.table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
@@ -16,20 +16,15 @@ from heatsim.store.tables import CsvTable
 if TYPE_CHECKING:
     from heatsim.problem import Problem
     from heatsim.recorders.writer import Writer
+    from heatsim.scenario.output import Probe
     from heatsim.simulation.state import State
     from heatsim.store.folder import RunFolder
 
 
-class ProbeRecorder(TableRecorder):
-    """All probes in one table; whenever one is due, all are recorded."""
+class ProbeReader:
+    """Reads the temperatures at probes from the state of a run."""
 
-    def __init__(self, problem: Problem, folder: RunFolder) -> None:
-        scenario = problem.scenario
-        probes = scenario.output.probes
-        unit = scenario.temperature_unit
-        names = [f"{probe.name} [{unit}]" for probe in probes]
-        table = CsvTable(folder.probes, ["time [s]", *names], goes_on=folder.goes_on)
-        super().__init__((time for probe in probes for time in probe.times(scenario.time.last_time)), table)
+    def __init__(self, problem: Problem, probes: Sequence[Probe]) -> None:
         faces = [_balanced_face(problem, probe.at) for probe in probes]
         stencils = [
             problem_probe_weights(problem, probe.at, face=face) for probe, face in zip(probes, faces, strict=True)
@@ -39,8 +34,8 @@ class ProbeRecorder(TableRecorder):
         on_faces = ((number, face) for number, face in enumerate(faces) if face is not None)
         self._surfaces = [(number, _boundary_places(problem, face, self._cells[number])) for number, face in on_faces]
 
-    def record(self, state: State) -> None:
-        """Add a row."""
+    def read(self, state: State) -> list[float]:
+        """The temperatures, in the scenario's unit."""
         weights, added = self._weights, np.zeros(len(self._weights))
         if self._surfaces:
             weights = weights.copy()
@@ -48,7 +43,24 @@ class ProbeRecorder(TableRecorder):
             for number, places in self._surfaces:  # half of a ghost's rise: the surface of the balance
                 added[number] = 0.5 * float(weights[number] @ b[0, places])
                 weights[number] *= 1.0 + 0.5 * a[0, places]
-        self._table.append([state.time, *(state.sample(self._cells, weights) + added).tolist()])
+        found: list[float] = (state.sample(self._cells, weights) + added).tolist()
+        return found
+
+
+class ProbeRecorder(TableRecorder):
+    """All probes in one table; whenever one is due, all are recorded."""
+
+    def __init__(self, problem: Problem, folder: RunFolder) -> None:
+        scenario = problem.scenario
+        probes, unit = scenario.output.probes, scenario.temperature_unit
+        names = [f"{probe.name} [{unit}]" for probe in probes]
+        table = CsvTable(folder.probes, ["time [s]", *names], goes_on=folder.goes_on)
+        super().__init__((time for probe in probes for time in probe.times(scenario.time.last_time)), table)
+        self._reader = ProbeReader(problem, probes)
+
+    def record(self, state: State) -> None:
+        """Add a row."""
+        self._table.append([state.time, *self._reader.read(state)])
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[ProbeRecorder]:

@@ -20,6 +20,7 @@ from heatsim.scenario.regions import Region
 from heatsim.scenario.smoothing import Smoothing
 from heatsim.scenario.sources import Initial, Source
 from heatsim.scenario.stop import Stop
+from heatsim.scenario.sweep import Sweep
 from heatsim.scenario.time_and_compute import Compute, Time
 from heatsim.scenario.toml.positions import Key, SourcePositions
 from heatsim.scenario.value_types import WITH_UNIT, ValidationContext, text
@@ -63,6 +64,7 @@ class Scenario(ScenarioBlock):
     smoothing: tuple[Smoothing, ...] = Field((), description="Convolution passes, in order")
     output: Output = Field(Output(), description="What is recorded")
     hotspots: Hotspots | None = Field(None, description="Search for hot spots on the slices")
+    sweep: Sweep | None = Field(None, description="The runs of `heatsim sweep`")
 
     _positions: SourcePositions = PrivateAttr(default_factory=SourcePositions)
 

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from heatsim.scenario.base_model import ScenarioBlock
 from heatsim.scenario.regions import Point, Shape
+from heatsim.scenario.results import Result
 from heatsim.scenario.schedules import Recorded, Schedule
 from heatsim.scenario.toml.messages import found, quote, validation_error
 from heatsim.scenario.units import in_unit
@@ -154,11 +155,13 @@ class Output(ScenarioBlock):
     pictures: Pictures = Field(Pictures(), description="How slices are drawn, and what else is")
     probes: tuple[Probe, ...] = Field((), description="Points to record in probes.csv")
     regions: tuple[Statistics, ...] = Field((), description="Parts of the box to keep statistics of in regions.csv")
+    results: tuple[Result, ...] = Field((), description="Numbers for which the run is made")
     melt_pool: MeltPoolSize | None = Field(None, description="When the size of the melt pool is kept in melt_pool.csv")
 
     def times(self, end: float) -> tuple[float, ...]:
         """Return the times at which anything is recorded in a run from 0 to `end` [s], sorted and unique."""
-        return tuple(sorted({time for _, schedule in self.schedules() for time in schedule.times(end)}))
+        timed: list[Schedule | Recorded | Result] = [*(schedule for _, schedule in self.schedules()), *self.results]
+        return tuple(sorted({time for each in timed for time in each.times(end)}))
 
     def schedules(self) -> Iterator[tuple[tuple[str | int, ...], Schedule | Recorded]]:
         """The key below `output` and the schedule of each thing that is recorded."""

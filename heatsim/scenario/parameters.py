@@ -42,6 +42,8 @@ TEXTS = frozenset(
         "filter",
         "edges",
         "when",
+        "of",
+        "over",
         "parameters",
         "$schema",
     ]

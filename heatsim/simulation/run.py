@@ -25,6 +25,7 @@ from heatsim.integrators.integrator import StepCost
 from heatsim.pictures.closing import draw_closing_pictures
 from heatsim.problem import Problem, build_problem
 from heatsim.recorders import TABLES, make_recorders
+from heatsim.recorders.results import found_results
 from heatsim.recorders.writer import Writer
 from heatsim.simulation import device_selection
 from heatsim.simulation.checkpointing import CHANGEABLE, Checkpointing, fingerprint
@@ -272,7 +273,7 @@ def _run_in(
         with suppress(OSError):  # a full disk: the first error is the one to tell
             folder.write_info({"state": "stopped" if stopped else "failed", "error": told, **info, **results})
         raise
-    info = {"state": outcome, **info, **_results(state, timings, started), **_found(folder)}
+    info = {"state": outcome, **info, **_results(state, timings, started), **_found(folder, problem.scenario)}
     if stop is not None and stop.met is not None:
         info["stop"] = stop.met
     elif stop is not None and outcome == "finished":
@@ -371,12 +372,14 @@ def _results(state: State, timings: Timings, started: float) -> dict[str, Any]:
     }
 
 
-def _found(folder: RunFolder) -> dict[str, Any]:
-    """The hot spots and the last statistics of regions, where they were asked for."""
+def _found(folder: RunFolder, scenario: Scenario) -> dict[str, Any]:
+    """The hot spots, the last statistics of regions and the results, where they were asked for."""
     found: dict[str, Any] = {"hotspots": describe_hotspots(folder)} if folder.hotspots.is_file() else {}
     if folder.regions.is_file():
         last = read_last_row(folder.regions)
         found["regions"] = {name: value for name, value in last.items() if np.isfinite(value)}  # JSON has no infinity
+    if folder.results.is_file():
+        found["results"] = found_results(scenario, folder)
     return found
 
 

@@ -42,11 +42,11 @@ class StopCriterion:
 
     def _condition(self, state: State) -> float | None:
         clauses = [clause for choice in self._stop.alternatives for clause in choice]
-        totals = {part: state.totals(state.problem.stop_parts[part]) for part in self._stop.parts}
+        totals = {part: state.totals(state.problem.named_parts[part]) for part in self._stop.parts}
         reference, values = state.problem.reference, {}
         for clause in clauses:
             low, high, by_volume, _ = totals[clause.part]
-            volume = float(state.problem.stop_parts[clause.part].volumes.sum())
+            volume = float(state.problem.named_parts[clause.part].volumes.sum())
             values[clause] = reference + {"min": low, "max": high, "mean": by_volume / volume}[clause.statistic]
         self._last = " and ".join(
             f"{clause.statistic}(T{', ' + repr(clause.part) if clause.part else ''}) is {value:.6g}"

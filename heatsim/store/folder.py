@@ -114,6 +114,11 @@ class RunFolder:
         return self.path / "regions.csv"
 
     @property
+    def results(self) -> Path:
+        """The numbers for which the run is made, over time."""
+        return self.path / "results.csv"
+
+    @property
     def hotspots(self) -> Path:
         """Hot spots on the slices."""
         return self.path / "hotspots.csv"

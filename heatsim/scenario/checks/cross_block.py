@@ -40,10 +40,11 @@ from heatsim.scenario.checks.materials_and_faces import (
     temperature_dependence_is_separable,
 )
 from heatsim.scenario.grid import Grid
-from heatsim.scenario.materials import Material
+from heatsim.scenario.materials import Ambient, Material
 from heatsim.scenario.model import Scenario
 from heatsim.scenario.output import Output, Probe, Slice, Statistics
 from heatsim.scenario.regions import Region
+from heatsim.scenario.results import Result
 from heatsim.scenario.schedules import MAX_TIMES, Schedule
 from heatsim.scenario.sources import Source
 from heatsim.scenario.stop import Stop
@@ -116,10 +117,11 @@ def _is_inside(grid: Grid, axis: int, place: float) -> bool:
 
 def records_have_their_own_names(output: Output) -> Iterator[KeyIssue]:
     """Names become file and column names; some file systems do not tell upper from lower case."""
-    kinds: dict[str, Sequence[Slice | Probe | Statistics]] = {
+    kinds: dict[str, Sequence[Slice | Probe | Statistics | Result]] = {
         "slices": output.slices,
         "probes": output.probes,
         "regions": output.regions,
+        "results": output.results,
     }
     for kind, records in kinds.items():
         seen: dict[str, int] = {}
@@ -176,6 +178,32 @@ def stops_are_about_parts(
         yield KeyIssue(("stop", "every"), message)
 
 
+def results_are_of_what_there_is(
+    time: Time, materials: Mapping[str, Material], ambients: Mapping[str, Ambient], output: Output
+) -> Iterator[KeyIssue]:
+    """A result names a part, a probe, a face or an ambient; its time is in the run, and a steady state has none."""
+    parts = [*(region.name for region in output.regions), *materials]
+    known = {
+        "probe": ([probe.name for probe in output.probes], "a probe in output.probes"),
+        "heat": ([*FACES, *ambients], "a face of the box or of an ambient"),
+        **dict.fromkeys(("min", "max", "mean"), (parts, "a material or of a region in output.regions")),
+    }
+    for number, result in enumerate(output.results):
+        key, subject = ("output", "results", number), result.subject
+        names, what = known[subject.kind]
+        if subject.name is not None and subject.name not in names:
+            hint = did_you_mean(subject.name, names) or (f"known here: {', '.join(names)}" if names else "")
+            yield KeyIssue((*key, "of"), f"expected the name of {what}, found {quote(subject.name)}", hint)
+        if time.is_steady and (result.over or result.at is not None):
+            name = "over" if result.over else "at"
+            yield KeyIssue((*key, name), f'expected no {name} with integrator "{time.integrator}", which has no time')
+        elif not time.is_steady and result.at is not None and result.at > time.end:
+            message = f"expected a time up to time.end = {time.end:g} (s), found {result.at:g}"
+            yield KeyIssue((*key, "at"), message)
+        elif result.every is not None and time.end / result.every > MAX_TIMES:
+            yield KeyIssue((*key, "every"), f"expected at most {MAX_TIMES} looks, found {time.end / result.every:.3g}")
+
+
 CHECKS: tuple[tuple[Callable[..., Iterator[KeyIssue]], tuple[str, ...]], ...] = (
     (first_region_covers_the_grid, ("regions",)),
     (shapes_meet_the_grid, ("grid", "regions", "sources", "output")),
@@ -196,6 +224,7 @@ CHECKS: tuple[tuple[Callable[..., Iterator[KeyIssue]], tuple[str, ...]], ...] = 
     (steady_states_have_no_past, ("time", "output")),
     (schedules_fit_the_run, ("time", "output")),
     (stops_are_about_parts, ("time", "materials", "output", "stop")),
+    (results_are_of_what_there_is, ("time", "materials", "ambients", "output")),
     (smoothing_has_no_beam_to_smooth, ("sources", "smoothing")),
     (smoothing_has_something_to_smooth, ("sources", "output", "smoothing")),
     (smoothing_has_a_device_for_its_kernel, ("compute", "smoothing")),

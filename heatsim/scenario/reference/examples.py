@@ -331,6 +331,17 @@ box = { lower = [0.0, 0.0, 0.0], upper = [0.01, 0.06, 0.02] }
 count = 60
 """
 
+_RESULT = """\
+[[output.results]]
+name = "hottest steel"
+of = "max(T, 'steel')"
+over = "time"
+
+[[output.results]]
+name = "heat through z_min"
+of = "heat('z_min')"                     # J, at the end
+"""
+
 _MELT_POOL = """\
 [output.melt_pool]
 temperature = 40.0
@@ -346,6 +357,11 @@ _HOTSPOTS = """\
 [hotspots]
 scales = [0.004, 0.006, 0.009]
 threshold = 1.0
+"""
+
+_SWEEP = """\
+[sweep]
+vary = { h = [100.0, 200.0, 500.0], room = { from = "10 degC", to = "30 degC", count = 5 } }
 """
 
 SECTIONS = (
@@ -392,7 +408,9 @@ SECTIONS = (
     Section("`[output.pictures]`", "Pictures", _PICTURES),
     Section("`[[output.probes]]`", "Probe", _PROBE),
     Section("`[[output.regions]]`", "Statistics", _STATISTICS),
+    Section("`[[output.results]]`", "Result", _RESULT),
     Section("`[output.melt_pool]`", "MeltPoolSize", _MELT_POOL),
     Section("`[output.checkpoint]`", "CheckpointInterval", _CHECKPOINT),
     Section("`[hotspots]`", "Hotspots", _HOTSPOTS),
+    Section("`[sweep]`", "Sweep", _SWEEP),
 )

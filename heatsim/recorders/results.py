@@ -1,0 +1,79 @@
+"""The numbers for which a run is made, over time, `results.csv`; and what they are at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from heatsim.recorders import TableRecorder
+from heatsim.recorders.probes import ProbeReader
+from heatsim.store.tables import CsvTable, read_table
+
+if TYPE_CHECKING:
+    from heatsim.problem import Problem
+    from heatsim.recorders.writer import Writer
+    from heatsim.scenario import Scenario
+    from heatsim.simulation.state import State
+    from heatsim.store.folder import RunFolder
+
+_OVER_TIME: dict[str, Callable[[np.ndarray], np.floating]] = {"max": np.max, "probe": np.max, "min": np.min}
+
+
+class ResultRecorder(TableRecorder):
+    """All results in one table; whenever one is due, all are recorded."""
+
+    def __init__(self, problem: Problem, folder: RunFolder) -> None:
+        scenario = problem.scenario
+        self._quantities = [result.subject for result in scenario.output.results]
+        self._parts = {each.name for each in self._quantities if each.is_statistic}
+        self._probes = ProbeReader(problem, scenario.output.probes)
+        self._probe_names = [probe.name for probe in scenario.output.probes]
+        self._read_probes = any(each.kind == "probe" for each in self._quantities)
+        unit, heat = scenario.temperature_unit, scenario.time.chosen.energy_unit if scenario.time.chosen else "J"
+        names = [f"{each.name} [{heat if each.subject.kind == 'heat' else unit}]" for each in scenario.output.results]
+        last = scenario.time.last_time
+        times = (time for result in scenario.output.results for time in result.times(last))
+        super().__init__((*times, last), CsvTable(folder.results, ["time [s]", *names], goes_on=folder.goes_on))
+
+    def record(self, state: State) -> None:
+        """Add a row."""
+        problem = state.problem
+        totals = {part: state.totals(problem.named_parts[part]) for part in self._parts}
+        probes = dict(zip(self._probe_names, self._probes.read(state), strict=True)) if self._read_probes else {}
+        row = [state.time]
+        for each in self._quantities:
+            if each.is_statistic:
+                low, high, by_volume, _ = totals[each.name]
+                mean = by_volume / float(problem.named_parts[each.name].volumes.sum())
+                row.append(problem.reference + {"min": low, "max": high, "mean": mean}[each.kind])
+            elif each.kind == "probe":
+                row.append(probes[str(each.name)])
+            else:
+                row.append((state.energy.faces | state.energy.ambients)[str(each.name)])
+        self._table.append(row)
+
+
+def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[ResultRecorder]:
+    """The recorder of the results, if any are asked for."""
+    return [ResultRecorder(problem, folder)] if problem.scenario.output.results else []
+
+
+def found_results(scenario: Scenario, folder: RunFolder) -> dict[str, float | None]:
+    """The results of a run by their names, in the scenario's unit of temperature, or J; of a run that has not come to
+    the time of one, None."""
+    _, rows = read_table(folder.results)
+    times, found = rows[:, 0], {}
+    for column, result in enumerate(scenario.output.results, 1):
+        values, last = rows[:, column], scenario.time.last_time
+        if result.over is None:
+            at = np.flatnonzero(times == (last if result.at is None else result.at))
+            stopped = scenario.stop is not None and result.at is None and len(times) > 0
+            value = values[at[0]] if at.size else values[-1] if stopped else np.nan
+        elif result.subject.kind == "mean":
+            value = np.trapezoid(values, times) / (times[-1] - times[0]) if len(times) > 1 else np.nan
+        else:
+            value = _OVER_TIME[result.subject.kind](values) if len(times) else np.nan
+        found[result.name] = float(value) if np.isfinite(value) else None
+    return found

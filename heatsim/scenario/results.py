@@ -1,0 +1,97 @@
+"""`[[output.results]]`: the numbers for which a run is made, each with a name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from heatsim.scenario.base_model import ScenarioBlock
+from heatsim.scenario.toml.messages import found, validation_error
+from heatsim.scenario.value_types import NAME, Number, ValidationContext, ValueType, quantity
+
+SAMPLES = 200  # times in a run at which a result over time is looked at, if its `every` is left out
+_QUOTED = r"(?:'([^']+)'|\"([^\"]+)\")"
+_STATISTIC = re.compile(rf"\s*(min|max|mean)\s*\(\s*T\s*(?:,\s*{_QUOTED}\s*)?\)\s*")
+_NAMED = re.compile(rf"\s*(probe|heat)\s*\(\s*{_QUOTED}\s*\)\s*")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a result is: `kind` is min, max or mean of the temperatures of a part, None being all that is solved; or the
+    probe, or the heat through the face or from the ambient, of that name."""
+
+    kind: str
+    name: str | None
+
+    @property
+    def is_statistic(self) -> bool:
+        """Whether it is one of the temperatures of a part."""
+        return self.kind in ("min", "max", "mean")
+
+
+def parse_quantity(text: str) -> Quantity | None:
+    """The quantity that a text names, None where it names none."""
+    if match := _STATISTIC.fullmatch(text):
+        return Quantity(match[1], match[2] or match[3])
+    if match := _NAMED.fullmatch(text):
+        return Quantity(match[1], match[2] or match[3])
+    return None
+
+
+def _check(value: Any, context: ValidationContext) -> str:
+    if isinstance(value, str) and parse_quantity(value) is not None:
+        return value
+    message = f"expected max(T), min(T), mean(T), probe('name') or heat('face'), found {found(value)}"
+    raise validation_error(message, "of a part: \"max(T, 'die')\"")
+
+
+OF = ValueType(_check, {"type": "string"})
+
+
+class Result(ScenarioBlock):
+    """A number that a run is made for: in `results.csv`, `run.json`, the summary and the table of a sweep."""
+
+    name: Annotated[str, NAME] = Field(description="Name of the result")
+    of: Annotated[str, OF] = Field(
+        description="max(T), min(T) or mean(T) of all that is solved, or of a material or region of output.regions, as "
+        "max(T, 'die'); probe('name') of output.probes; heat('z_min'), which has entered through a face or from an "
+        "ambient since t = 0, J; of a steady state, W"
+    )
+    at: Annotated[float | None, quantity(Number("s", least=0))] = Field(
+        None, description="Time of the value [s]; the end of the run, if left out"
+    )
+    over: Literal["time"] | None = Field(
+        None,
+        description="Or over the run: the greatest of max(T) and of a probe, the least of min(T), the mean of mean(T)",
+    )
+    every: Annotated[float | None, quantity(Number("s", above=0))] = Field(
+        None, description="Of a result over time: the interval between looks; a 200th of the run, if left out [s]"
+    )
+
+    @model_validator(mode="after")
+    def _has_one_time(self) -> Self:
+        if self.over is not None and self.at is not None:
+            raise validation_error("expected one of at and over, found both")
+        if self.over is None and self.every is not None:
+            raise validation_error('expected every with over = "time" alone')
+        if self.over is not None and self.subject.kind == "heat":
+            raise validation_error("expected no over with heat, which counts from t = 0", "leave over out")
+        return self
+
+    @property
+    def subject(self) -> Quantity:
+        """What it is of."""
+        parsed = parse_quantity(self.of)
+        assert parsed is not None
+        return parsed
+
+    def times(self, end: float) -> tuple[float, ...]:
+        """The times at which it is looked at in a run from 0 to `end`, s."""
+        if self.over is None:
+            return (end if self.at is None else self.at,)
+        interval = self.every or end / SAMPLES
+        count = int(end / interval * (1 - 1e-9))
+        return (*(float(f"{i * interval:.12g}") for i in range(count + 1)), end)

@@ -1,0 +1,114 @@
+"""What came of the runs of a sweep: `sweep.csv`, an xarray Dataset, and pictures of the trends."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from heatsim.errors import InputFileError
+from heatsim.scenario.sweep_axes import number_of, unit_of
+from heatsim.store.atomic import write_atomically
+from heatsim.store.tables import read_last_row
+from heatsim.sweeps.points import Point
+
+if TYPE_CHECKING:
+    import xarray
+
+    from heatsim.store.folder import RunFolder
+
+Row = dict[str, Any]
+STATE, ERROR = "state", "error"
+
+
+def values_of(folder: RunFolder, info: Mapping[str, Any]) -> Row:
+    """The numbers of a finished run, by name and unit: its results, else its last probes, regions and heat."""
+    found: Row = {}
+    unit, steady = info["temperature_unit"], info["time"] is None
+    if "results" in info:
+        header = [name for name in read_last_row(folder.results) if name != "time [s]"]
+        return dict(zip(header, info["results"].values(), strict=True))
+    if folder.probes.is_file():
+        found |= {name: value for name, value in read_last_row(folder.probes).items() if name != "time [s]"}
+    found |= {name: value for name, value in info.get("regions", {}).items() if not name.startswith("time")}
+    heat = {**info["energy"]["faces"], **info["energy"]["ambients"]}
+    found |= {f"heat {name} [{'W' if steady else 'J'}]": value for name, value in heat.items() if value != 0.0}
+    assert unit in ("K", "degC")
+    return found
+
+
+def write_table(path: Path, points: Sequence[Point], rows: Mapping[int, Row]) -> None:
+    """Write `sweep.csv`: the number of each run, its parameters, its state and its values. Raises OSError."""
+    names = [f"{name} [{unit}]" if (unit := unit_of(value)) else name for name, value in points[0].items()]
+    values = list(dict.fromkeys(name for row in rows.values() for name in row if name not in (STATE, ERROR)))
+    values += [ERROR] if any(ERROR in row for row in rows.values()) else []
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["run", *names, STATE, *values])
+    for number in sorted(rows):
+        row = rows[number]
+        given = [number_of(value) for value in points[number].values()]
+        writer.writerow([f"{number:04d}", *given, row[STATE], *("" if row.get(v) is None else row[v] for v in values)])
+    write_atomically(path, text.getvalue().encode())
+
+
+def read_sweep(path: Path) -> tuple[list[str], list[str], list[dict[str, str]]]:
+    """The names of the parameters, those of the values, and the rows of a `sweep.csv`. Raises InputFileError."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            rows, header = list(reader), list(reader.fieldnames or ())
+        at = header.index(STATE)
+    except (OSError, ValueError, csv.Error):
+        raise InputFileError(path, "is not the table of a sweep by heatsim") from None
+    return header[1:at], [name for name in header[at + 1 :] if name != ERROR], rows
+
+
+def open_sweep(folder: Path) -> xarray.Dataset:
+    """The table of a sweep as a Dataset: a variable for each value and a coordinate for each parameter over `run`.
+
+    Needs `pip install heatsim[xarray]`. Raises InputFileError.
+    """
+    import xarray
+
+    parameters, values, rows = read_sweep(folder / "sweep.csv")
+
+    def column(name: str) -> tuple[str, np.ndarray]:
+        return "run", np.array([float(row[name]) if row[name] else np.nan for row in rows])
+
+    coordinates = {"run": [row["run"] for row in rows], **{name: column(name) for name in parameters}}
+    return xarray.Dataset({name: column(name) for name in values}, coordinates)
+
+
+def draw_trends(folder: Path, title: str = "Sweep") -> list[Path]:
+    """Draw each value over the first parameter, a curve for each combination of the others; returns the pictures."""
+    from heatsim.plots.charts import Chart, draw_charts
+    from heatsim.plots.curve import Curve
+
+    parameters, values, rows = read_sweep(folder / "sweep.csv")
+    first, others, drawn = parameters[0], parameters[1:], []
+    for value in values:
+        curves: dict[str, list[tuple[float, float]]] = {}
+        for row in rows:
+            if row[value]:
+                label = ", ".join(f"{name} = {float(row[name]):.4g}" for name in others) or value
+                curves.setdefault(label, []).append((float(row[first]), float(row[value])))
+        if not curves:
+            continue
+        lines = [Curve(name, *np.array(sorted(pairs)).T) for name, pairs in curves.items()]
+        path = folder / "pictures" / f"{_file_name(value)}.png"
+        path.parent.mkdir(exist_ok=True)
+        draw_charts(path, [Chart(first, value, lines[:MAX_CURVES])], title, value)
+        drawn.append(path)
+    return drawn
+
+
+MAX_CURVES = 24  # in a picture
+
+
+def _file_name(value: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_" else "_" for c in value.partition(" [")[0])

@@ -1,0 +1,191 @@
+"""Families of runs: their table, what goes on after a stop, failures, and one run as a function."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from scipy.optimize import brentq
+
+import heatsim
+from heatsim.cli.main import main
+from heatsim.sweeps import runs
+from heatsim.sweeps.table import open_sweep, read_sweep
+
+# A block heated uniformly, whose heat leaves through one face.
+TEXT = """
+temperature_unit = "degC"
+parameters = { h = 10.0, power = 1.0, L = "100 mm" }
+grid = { cells = [10, 1, 1], size = ["L", 0.1, 0.1] }
+time = { integrator = "steady" }
+initial = { temperature = 20.0 }
+materials.steel = { conductivity = 15.0, density = 7900.0, heat_capacity = 500.0 }
+regions = [{ material = "steel" }]
+sources = [{ power = "power" }]
+boundary = { x_max = { kind = "convection", coefficient = "h", ambient = 20.0 } }
+[output]
+snapshots = { count = 1 }
+results = [{ name = "hottest", of = "max(T)" }, { name = "out", of = "heat('x_max')" }]
+[sweep]
+vary = { h = [5.0, 10.0], power = { from = 1.0, to = 3.0, count = 3 } }
+"""
+
+
+def hottest(h: float, power: float, length: float = 0.1) -> float:
+    """Of the exact profile at the centre of the first cell: a parabola."""
+    area, k, x = 0.01, 15.0, length / 20
+    return 20.0 + power / (h * area) + power * (length**2 - x**2) / (2 * k * area * length)
+
+
+Invoke = Callable[..., Result]
+
+
+@pytest.fixture
+def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    """Run a command in `tmp_path`, where the scenario is."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "block.toml").write_text(TEXT)
+    return lambda *words: CliRunner().invoke(main, list(words), catch_exceptions=False)
+
+
+def test_a_sweep_has_a_row_a_run_and_a_picture_a_value(invoke: Invoke, tmp_path: Path) -> None:
+    done = invoke("sweep", "block.toml")
+    assert done.exit_code == 0, done.stderr
+    assert done.stderr.count("hottest") == 6
+    folder = tmp_path / "outputs" / "block-sweep"
+    parameters, values, rows = read_sweep(folder / "sweep.csv")
+    assert (parameters, values) == (["h", "power"], ["hottest [degC]", "out [W]"])
+    assert [row["run"] for row in rows] == [f"000{n}" for n in range(6)]
+    for row in rows:
+        h, power = float(row["h"]), float(row["power"])
+        assert float(row["hottest [degC]"]) == pytest.approx(hottest(h, power), abs=4e-3)
+        assert float(row["out [W]"]) == pytest.approx(-power, rel=1e-6)
+        assert json.loads((folder / row["run"] / "run.json").read_text())["state"] == "finished"
+    assert {path.name for path in (folder / "pictures").iterdir()} == {"hottest.png", "out.png"}
+    if find_spec("xarray"):
+        data = open_sweep(folder)
+        assert data["hottest [degC]"].sel(run="0004").item() == float(rows[4]["hottest [degC]"])
+        assert data["h"].sel(run="0004").item() == 10.0
+
+
+def test_a_sweep_that_was_stopped_does_what_is_missing(invoke: Invoke, tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    words = "sweep", "block.toml", "--output", "runs", "--vary", "L=50mm:100mm:2"
+    assert invoke(*words).exit_code == 0
+    kept = (folder / "0000" / "run.json").stat().st_mtime_ns
+    info = json.loads((folder / "0001" / "run.json").read_text()) | {"state": "running"}
+    (folder / "0001" / "run.json").write_text(json.dumps(info))
+    refused = invoke(*words)
+    assert refused.exit_code == 2
+    assert "--resume does what is missing" in refused.stderr
+    assert invoke(*words, "--resume").exit_code == 0
+    assert (folder / "0000" / "run.json").stat().st_mtime_ns == kept
+    assert json.loads((folder / "0001" / "run.json").read_text())["state"] == "finished"
+    rows = read_sweep(folder / "sweep.csv")[2]
+    for row, length in zip(rows, (0.05, 0.1), strict=True):
+        assert float(row["L [mm]"]) == 1e3 * length
+        assert float(row["hottest [degC]"]) == pytest.approx(hottest(10.0, 1.0, length), abs=4e-3)
+    other = invoke(*words[:-1], "L=50mm:100mm:3", "--resume")
+    assert other.exit_code == 2
+    assert "sweep of other parameters" in other.stderr
+
+
+def test_a_run_that_fails_is_told_and_passed_over(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "block.toml"
+    path.write_text(TEXT.replace('coefficient = "h"', 'coefficient = "1 / (h - 9)"'))
+    done = invoke("sweep", "block.toml", "--vary", "h=10,9,12", "--json")
+    assert done.exit_code == 1
+    found = json.loads(done.stdout)["runs"]
+    assert [run["state"] for run in found] == ["finished", "failed", "finished"]
+    assert "coefficient" in found[1]["error"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--vary", "hh=1,2"), 'hh: is no parameter of block.toml (did you mean "h"?)'),
+        (("--vary", "h=5,ten"), "expected a number"),
+        (("--vary", "grid.cels=1,2"), "grid.cels"),
+        (("--scheduler", "tcp://127.0.0.1:1"), "--scheduler"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(invoke: Invoke, words: tuple[str, ...], message: str) -> None:
+    done = invoke("sweep", "block.toml", *words)
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+def test_the_table_of_a_sweep_is_checked_with_the_scenario(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "block.toml"
+    for old, new, place in (
+        ("h = [5.0, 10.0]", "h = 5.0", "15:10: sweep.vary.h: expected a list"),
+        ("[sweep]\nvary", "[sweep]\nfile = 'none.csv'\nvary", "14:"),
+    ):
+        path.write_text(TEXT.replace(old, new))
+        done = invoke("validate", "block.toml")
+        assert done.exit_code == 2
+        assert place in done.stderr
+
+
+def dying(sweep: runs.Sweep, folder: Path, number: int, threads: int = 0) -> dict[str, Any]:
+    """As `take_run`, but run 1 kills its worker the first time."""
+    mark = folder / "died"
+    if number == 1 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return runs.take_run(sweep, folder, number, threads)
+
+
+def test_the_run_of_a_worker_that_is_killed_is_taken_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "block.toml"
+    path.write_text(TEXT)
+    sweep = runs.make_sweep(path, [])
+    submitted = runs._submitted
+    # Workers import this module by its name, and so the function that dies.
+    monkeypatch.setattr(runs, "_submitted", lambda pool, *rest: submitted(Dying(pool), *rest))
+    rows = runs.run_sweep(sweep, tmp_path / "runs", workers=2)
+    assert (tmp_path / "runs" / "died").exists()
+    assert [rows[n]["state"] for n in range(6)] == ["finished"] * 6
+
+
+class Dying:
+    """An executor that takes `dying` for what it is given."""
+
+    def __init__(self, pool: Any) -> None:
+        self._pool = pool
+
+    def submit(self, function: Any, *args: Any) -> Any:
+        return self._pool.submit(dying, *args)
+
+
+@pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed")
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_takes_the_runs(invoke: Invoke, tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+        done = invoke("sweep", "block.toml", "--scheduler", cluster.scheduler_address)
+    assert done.exit_code == 0, done.stderr
+    assert len(read_sweep(tmp_path / "outputs" / "block-sweep" / "sweep.csv")[2]) == 6
+
+
+def test_one_run_is_a_function_for_an_optimiser(tmp_path: Path) -> None:
+    path = tmp_path / "block.toml"
+    path.write_text(TEXT)
+    assert heatsim.evaluate(path, {"h": 5.0})["hottest"] == pytest.approx(hottest(5.0, 1.0), abs=4e-3)
+    # The coefficient for which the hottest cell is at 25 degC, by SciPy.
+    found = brentq(
+        lambda h: float(heatsim.evaluate(path, {"h": h})["hottest"] or np.nan) - 25.0, 10.0, 100.0, xtol=1e-3
+    )
+    assert hottest(found, 1.0) == pytest.approx(25.0, abs=5e-3)
+    kept = heatsim.evaluate(heatsim.load(path), {"L": "50 mm"}, tmp_path / "kept")
+    assert kept["hottest"] == pytest.approx(hottest(10.0, 1.0, 0.05), abs=4e-3)
+    assert (tmp_path / "kept" / "run.json").is_file()
