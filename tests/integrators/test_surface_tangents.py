@@ -85,9 +85,8 @@ def test_the_field_does_not_depend_on_the_batches_of_a_run(monkeypatch: pytest.M
     np.testing.assert_allclose([heat for _, heat in found], [found[0][1]] * 3, rtol=1e-12)
 
 
-@pytest.mark.parametrize("ambient", [20.0, "20 + 200*sin(3*t)"])
-def test_super_steps_with_tangents_are_of_second_order_and_close_the_ledger(ambient: Any) -> None:
-    text = bar({"x_max": {**RADIATING, "ambient": ambient}, "x_min": COOLED}, integrator="rkl2")
+def test_super_steps_with_tangents_are_of_second_order_and_close_the_ledger() -> None:
+    text = bar({"x_max": {**RADIATING, "ambient": "20 + 200*sin(3*t)"}, "x_min": COOLED}, integrator="rkl2")
     exact = run(text, integrator="implicit", tolerance=1e-6).temperature()
     sizes, errors = (0.2, 0.1, 0.05), []
     for step in sizes:

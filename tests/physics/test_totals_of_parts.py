@@ -84,5 +84,5 @@ def test_totals_are_those_of_the_field_and_of_the_balance(body: str, kernel: str
 )
 @pytest.mark.parametrize("materials", [LINEAR, MELTING], ids=["linear", "melting"])
 def test_totals_of_implicit_steps_are_too(materials: dict[str, Any], kernel: str) -> None:
-    text = with_parts(text_of(materials, "float64"), integrator="implicit", step="auto", tolerance=1e-3)
+    text = with_parts(text_of(materials, "float64"), integrator="implicit", step="auto", tolerance=1e-2)
     check(in_memory.run(text, kernel), 1e-12)
