@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -161,19 +162,33 @@ def _taken(
 
 
 def _in_processes(sweep: Sweep, folder: Path, numbers: Sequence[int], workers: int) -> Iterator[tuple[int, Row]]:
-    """A pool breaks when a worker dies, and takes all runs under way with it: they are taken again in a new one."""
+    """A pool breaks when a worker dies, and takes the runs under way with it: they are taken again in a new one. Where
+    that breaks before any run is done, they are taken one by one, since one of them may be what kills its worker."""
     left, threads = list(numbers), max(1, (os.cpu_count() or 1) // workers)
-    for _ in range(ATTEMPTS):
-        if not left:
-            return
-        with ProcessPoolExecutor(min(workers, len(left)), get_context("spawn")) as pool:
-            try:
-                for number, row in _submitted(pool, sweep, folder, left, threads):
-                    left.remove(number)
-                    yield number, row
-            except BrokenProcessPool:
-                continue
-    yield from ((number, {STATE: "failed", ERROR: "its worker process died"}) for number in left)
+    while left:
+        begun = len(left)
+        for number, row in _pooled(sweep, folder, left, min(workers, begun), threads):
+            left.remove(number)
+            yield number, row
+        if left and len(left) == begun:
+            for number in left[:workers]:
+                left.remove(number)
+                yield number, _taken_alone(sweep, folder, number)
+
+
+def _pooled(
+    sweep: Sweep, folder: Path, numbers: Sequence[int], workers: int, threads: int
+) -> Iterator[tuple[int, Row]]:
+    """The runs that are done before a worker dies."""
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool, suppress(BrokenProcessPool):
+        yield from _submitted(pool, sweep, folder, numbers, threads)
+
+
+def _taken_alone(sweep: Sweep, folder: Path, number: int) -> Row:
+    for _ in range(ATTEMPTS - 1):
+        for _, row in _pooled(sweep, folder, [number], 1, 0):
+            return row
+    return {STATE: "failed", ERROR: "its worker process died"}
 
 
 def _on_cluster(sweep: Sweep, folder: Path, numbers: Sequence[int], scheduler: str) -> Iterator[tuple[int, Row]]:

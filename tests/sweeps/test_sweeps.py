@@ -17,6 +17,7 @@ from scipy.optimize import brentq
 
 import heatsim
 from heatsim.cli.main import main
+from heatsim.scenario.sweep_axes import axis_of_text
 from heatsim.sweeps import runs
 from heatsim.sweeps.table import open_sweep, read_sweep
 
@@ -136,9 +137,9 @@ def test_the_table_of_a_sweep_is_checked_with_the_scenario(invoke: Invoke, tmp_p
 
 
 def dying(sweep: runs.Sweep, folder: Path, number: int, threads: int = 0) -> dict[str, Any]:
-    """As `take_run`, but run 1 kills its worker the first time."""
+    """As `take_run`, but run 1 kills its worker each time, and run 2 the first time."""
     mark = folder / "died"
-    if number == 1 and not mark.exists():
+    if number == 1 or (number == 2 and not mark.exists()):
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return runs.take_run(sweep, folder, number, threads)
@@ -147,23 +148,23 @@ def dying(sweep: runs.Sweep, folder: Path, number: int, threads: int = 0) -> dic
 def test_the_run_of_a_worker_that_is_killed_is_taken_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "block.toml"
     path.write_text(TEXT)
-    sweep = runs.make_sweep(path, [])
+    sweep = runs.make_sweep(path, [axis_of_text("h=5,10,20")])
     submitted = runs._submitted
     # Workers import this module by its name, and so the function that dies.
-    monkeypatch.setattr(runs, "_submitted", lambda pool, *rest: submitted(Dying(pool), *rest))
+    monkeypatch.setattr(runs, "_submitted", lambda pool, *rest: submitted(Dying(pool, dying), *rest))
     rows = runs.run_sweep(sweep, tmp_path / "runs", workers=2)
-    assert (tmp_path / "runs" / "died").exists()
-    assert [rows[n]["state"] for n in range(6)] == ["finished"] * 6
+    assert [rows[n]["state"] for n in range(3)] == ["finished", "failed", "finished"]
+    assert rows[1]["error"] == "its worker process died"
 
 
 class Dying:
-    """An executor that takes `dying` for what it is given."""
+    """An executor that takes another function for the one that it is given."""
 
-    def __init__(self, pool: Any) -> None:
-        self._pool = pool
+    def __init__(self, pool: Any, instead: Any) -> None:
+        self._pool, self._instead = pool, instead
 
     def submit(self, function: Any, *args: Any) -> Any:
-        return self._pool.submit(dying, *args)
+        return self._pool.submit(self._instead, *args)
 
 
 @pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed")
