@@ -51,7 +51,7 @@ def sweep(file: Path, overrides: tuple[str, ...], as_json: bool, **options: Any)
 
     how = {name: options[name] for name in ("workers", "scheduler", "resume", "force")}
     rows = runs.run_sweep(family, folder, on_row=(lambda number, row: None) if as_json else show, **how)
-    pictures = table.draw_trends(folder)
+    pictures = table.draw_trends(folder, family.title)
     failed = {number: row for number, row in rows.items() if row[table.STATE] != "finished"}
     if as_json:
         found = [{"run": n, "parameters": family.points[n], **rows[n]} for n in sorted(rows)]

@@ -1,4 +1,4 @@
-"""Curves over time or along a line, with their names beside them, so that none covers a curve."""
+"""Curves over time or along a line, with their names beside them, so that none covers a curve; and maps of values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
@@ -102,3 +103,39 @@ def _name_curves(axes: Axes, count: int, theme: Theme) -> None:
 def _short(name: str) -> str:
     name = f" {name}" if name.startswith("_") else name  # matplotlib hides names that begin so
     return name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}…"
+
+
+_MAP, _BAR_GAP, _BAR = 4.0, 0.25, 0.18  # in, a side of a map, and the colour bar beside it
+
+
+class ValueMap(NamedTuple):
+    """Values (y, x) at all combinations of two series of numbers, and the labels of all three."""
+
+    x: np.ndarray
+    y: np.ndarray
+    values: np.ndarray
+    labels: tuple[str, str, str]
+
+
+def draw_map(path: Path, shown: ValueMap, title: str, subtitle: str = "", theme: Theme = LIGHT) -> None:
+    """Draw a map of values, a field with its number for each combination, into the file `path`. Raises OSError."""
+    page = Page((_MAP + _BAR_GAP + _BAR, _MAP), Margins(left=0.95, right=0.95), title, subtitle, theme)
+    axes = page.add_axes(width=_MAP)
+    image = axes.imshow(shown.values, origin="lower", aspect="auto", cmap="inferno", interpolation="nearest")
+    for axis, numbers in ((axes.xaxis, shown.x), (axes.yaxis, shown.y)):
+        step = -(-len(numbers) // 10)  # so that labels have room
+        axis.set_ticks(range(0, len(numbers), step), [f"{value:.4g}" for value in numbers[::step]])
+    if shown.values.size <= 100:
+        _write_values(axes, np.asarray(image.norm(shown.values)), shown.values)
+    label_axes(axes, shown.labels[0], shown.labels[1], theme.ink)
+    bar = page.figure.colorbar(image, cax=page.add_axes(left=_MAP + _BAR_GAP, width=_BAR))
+    bar.outline.set_visible(False)
+    bar.ax.set_ylabel(shown.labels[2], size=10, color=theme.ink, labelpad=8)
+    page.save(path, DPI)
+
+
+def _write_values(axes: Axes, shares: np.ndarray, values: np.ndarray) -> None:
+    for (row, column), value in np.ndenumerate(values):
+        if np.isfinite(value):
+            ink = "black" if shares[row, column] > 0.6 else "white"
+            axes.text(column, row, f"{value:.4g}", ha="center", va="center", size=7, color=ink)

@@ -37,6 +37,7 @@ class Sweep:
     points: tuple[Point, ...]
     overrides: tuple[str, ...] = ()
     trust: bool = False
+    title: str = ""
 
     def overrides_of(self, number: int) -> list[str]:
         """Those of a run."""
@@ -53,7 +54,8 @@ def make_sweep(
 ) -> Sweep:  # fmt: skip
     """The sweep of a scenario file: over `axes`, or over those of its table [sweep] where there are none. Each run's
     scenario is checked. Raises HeatsimError in its kinds."""
-    table = load(path, overrides, trust=trust).sweep
+    given = load(path, overrides, trust=trust)
+    table, title = given.sweep, given.title or path.stem
     if table is not None:
         if not axes:
             axes = axes_of_file(table.file) if table.file else [axis_of_table(*each) for each in table.vary.items()]
@@ -61,7 +63,7 @@ def make_sweep(
         samples, seed = samples if samples is not None else table.samples, table.seed if seed is None else seed
     method = method or "product"
     found = points_of(axes, method, samples if method == "latin_hypercube" else None, seed or 0)
-    sweep = Sweep(path, tuple(found), tuple(overrides), trust)
+    sweep = Sweep(path, tuple(found), tuple(overrides), trust, title)
     _require_known(path, sweep)
     return sweep
 

@@ -19,6 +19,7 @@ from heatsim.sweeps.points import Point
 if TYPE_CHECKING:
     import xarray
 
+    from heatsim.plots.charts import ValueMap
     from heatsim.store.folder import RunFolder
 
 Row = dict[str, Any]
@@ -85,8 +86,9 @@ def open_sweep(folder: Path) -> xarray.Dataset:
 
 
 def draw_trends(folder: Path, title: str = "Sweep") -> list[Path]:
-    """Draw each value over the first parameter, a curve for each combination of the others; returns the pictures."""
-    from heatsim.plots.charts import Chart, draw_charts
+    """Draw each value over the first parameter, a curve for each combination of the others; and as a map where two
+    parameters take all combinations of three values each or more. Returns the pictures."""
+    from heatsim.plots.charts import Chart, draw_charts, draw_map
     from heatsim.plots.curve import Curve
 
     parameters, values, rows = read_sweep(folder / "sweep.csv")
@@ -104,7 +106,27 @@ def draw_trends(folder: Path, title: str = "Sweep") -> list[Path]:
         path.parent.mkdir(exist_ok=True)
         draw_charts(path, [Chart(first, value, lines[:MAX_CURVES])], title, value)
         drawn.append(path)
+        shown = _map_of(parameters, value, rows)
+        if shown is not None:
+            drawn.append(path.with_name(f"{path.stem}_map.png"))
+            draw_map(drawn[-1], shown, title, value)
     return drawn
+
+
+def _map_of(parameters: Sequence[str], value: str, rows: Sequence[Mapping[str, str]]) -> ValueMap | None:
+    """The values over two parameters that take all combinations; None where they do not."""
+    from heatsim.plots.charts import ValueMap
+
+    if len(parameters) != 2:
+        return None
+    x, y = (np.unique([float(row[name]) for row in rows]) for name in parameters)
+    if min(x.size, y.size) < 3 or x.size * y.size != len(rows):
+        return None
+    values = np.full((y.size, x.size), np.nan)
+    for row in rows:
+        place = np.searchsorted(y, float(row[parameters[1]])), np.searchsorted(x, float(row[parameters[0]]))
+        values[place] = float(row[value]) if row[value] else np.nan
+    return ValueMap(x, y, values, (parameters[0], parameters[1], value))
 
 
 MAX_CURVES = 24  # in a picture

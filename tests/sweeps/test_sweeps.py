@@ -36,7 +36,7 @@ boundary = { x_max = { kind = "convection", coefficient = "h", ambient = 20.0 } 
 snapshots = { count = 1 }
 results = [{ name = "hottest", of = "max(T)" }, { name = "out", of = "heat('x_max')" }]
 [sweep]
-vary = { h = [5.0, 10.0], power = { from = 1.0, to = 3.0, count = 3 } }
+vary = { h = [5.0, 10.0, 20.0], power = { from = 1.0, to = 3.0, count = 3 } }
 """
 
 
@@ -60,17 +60,19 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
 def test_a_sweep_has_a_row_a_run_and_a_picture_a_value(invoke: Invoke, tmp_path: Path) -> None:
     done = invoke("sweep", "block.toml")
     assert done.exit_code == 0, done.stderr
-    assert done.stderr.count("hottest") == 6
+    assert done.stderr.count("hottest") == 9
     folder = tmp_path / "outputs" / "block-sweep"
     parameters, values, rows = read_sweep(folder / "sweep.csv")
     assert (parameters, values) == (["h", "power"], ["hottest [degC]", "out [W]"])
-    assert [row["run"] for row in rows] == [f"000{n}" for n in range(6)]
+    assert [row["run"] for row in rows] == [f"000{n}" for n in range(9)]
     for row in rows:
         h, power = float(row["h"]), float(row["power"])
         assert float(row["hottest [degC]"]) == pytest.approx(hottest(h, power), abs=4e-3)
         assert float(row["out [W]"]) == pytest.approx(-power, rel=1e-6)
         assert json.loads((folder / row["run"] / "run.json").read_text())["state"] == "finished"
-    assert {path.name for path in (folder / "pictures").iterdir()} == {"hottest.png", "out.png"}
+    assert {path.name for path in (folder / "pictures").iterdir()} == {
+        f"{name}{kind}.png" for name in ("hottest", "out") for kind in ("", "_map")
+    }
     if find_spec("xarray"):
         data = open_sweep(folder)
         assert data["hottest [degC]"].sel(run="0004").item() == float(rows[4]["hottest [degC]"])
@@ -127,7 +129,7 @@ def test_what_makes_no_sense_is_refused(invoke: Invoke, words: tuple[str, ...], 
 def test_the_table_of_a_sweep_is_checked_with_the_scenario(invoke: Invoke, tmp_path: Path) -> None:
     path = tmp_path / "block.toml"
     for old, new, place in (
-        ("h = [5.0, 10.0]", "h = 5.0", "15:10: sweep.vary.h: expected a list"),
+        ("h = [5.0, 10.0, 20.0]", "h = 5.0", "15:10: sweep.vary.h: expected a list"),
         ("[sweep]\nvary", "[sweep]\nfile = 'none.csv'\nvary", "14:"),
     ):
         path.write_text(TEXT.replace(old, new))
@@ -175,7 +177,7 @@ def test_a_cluster_takes_the_runs(invoke: Invoke, tmp_path: Path) -> None:
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
         done = invoke("sweep", "block.toml", "--scheduler", cluster.scheduler_address)
     assert done.exit_code == 0, done.stderr
-    assert len(read_sweep(tmp_path / "outputs" / "block-sweep" / "sweep.csv")[2]) == 6
+    assert len(read_sweep(tmp_path / "outputs" / "block-sweep" / "sweep.csv")[2]) == 9
 
 
 def test_one_run_is_a_function_for_an_optimiser(tmp_path: Path) -> None:
