@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from heatsim.problem import Problem
     from heatsim.recorders.writer import Writer
     from heatsim.scenario import Scenario
+    from heatsim.scenario.results import Result
     from heatsim.simulation.state import State
     from heatsim.store.folder import RunFolder
 
@@ -60,20 +61,25 @@ def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[ResultReco
     return [ResultRecorder(problem, folder)] if problem.scenario.output.results else []
 
 
-def found_results(scenario: Scenario, folder: RunFolder) -> dict[str, float | None]:
-    """The results of a run by their names, in the scenario's unit of temperature, or J; of a run that has not come to
-    the time of one, None."""
+def found_results(scenario: Scenario, folder: RunFolder, finished: bool) -> dict[str, float | None]:
+    """The results of a run by their names, in the scenario's unit of temperature, or J; None where the run has not come
+    to the time of one, or to its end. finished: whether it has come to its end, by a stop or at `time.end`."""
     _, rows = read_table(folder.results)
-    times, found = rows[:, 0], {}
+    found = {}
     for column, result in enumerate(scenario.output.results, 1):
-        values, last = rows[:, column], scenario.time.last_time
-        if result.over is None:
-            at = np.flatnonzero(times == (last if result.at is None else result.at))
-            stopped = scenario.stop is not None and result.at is None and len(times) > 0
-            value = values[at[0]] if at.size else values[-1] if stopped else np.nan
-        elif result.subject.kind == "mean":
-            value = np.trapezoid(values, times) / (times[-1] - times[0]) if len(times) > 1 else np.nan
-        else:
-            value = _OVER_TIME[result.subject.kind](values) if len(times) else np.nan
+        value = _value(result, rows[:, 0], rows[:, column], finished)
         found[result.name] = float(value) if np.isfinite(value) else None
     return found
+
+
+def _value(result: Result, times: np.ndarray, values: np.ndarray, finished: bool) -> float:
+    if result.at is not None:
+        at = np.flatnonzero(times == result.at)
+        return float(values[at[0]]) if at.size else np.nan
+    if not finished:
+        return np.nan
+    if result.over is None:
+        return float(values[-1])
+    if result.subject.kind == "mean":
+        return float(np.trapezoid(values, times) / (times[-1] - times[0]))
+    return float(_OVER_TIME[result.subject.kind](values))

@@ -273,7 +273,12 @@ def _run_in(
         with suppress(OSError):  # a full disk: the first error is the one to tell
             folder.write_info({"state": "stopped" if stopped else "failed", "error": told, **info, **results})
         raise
-    info = {"state": outcome, **info, **_results(state, timings, started), **_found(folder, problem.scenario)}
+    info = {
+        "state": outcome,
+        **info,
+        **_results(state, timings, started),
+        **_found(folder, problem.scenario, outcome == "finished"),
+    }
     if stop is not None and stop.met is not None:
         info["stop"] = stop.met
     elif stop is not None and outcome == "finished":
@@ -372,14 +377,14 @@ def _results(state: State, timings: Timings, started: float) -> dict[str, Any]:
     }
 
 
-def _found(folder: RunFolder, scenario: Scenario) -> dict[str, Any]:
+def _found(folder: RunFolder, scenario: Scenario, finished: bool) -> dict[str, Any]:
     """The hot spots, the last statistics of regions and the results, where they were asked for."""
     found: dict[str, Any] = {"hotspots": describe_hotspots(folder)} if folder.hotspots.is_file() else {}
     if folder.regions.is_file():
         last = read_last_row(folder.regions)
         found["regions"] = {name: value for name, value in last.items() if np.isfinite(value)}  # JSON has no infinity
     if folder.results.is_file():
-        found["results"] = found_results(scenario, folder)
+        found["results"] = found_results(scenario, folder, finished)
     return found
 
 

@@ -47,6 +47,11 @@ every = EVERY
 name = "all"
 material = "steel"
 every = EVERY
+[[output.results]]
+name = "hottest"
+of = "max(T)"
+over = "time"
+every = EVERY
 """
 SLICES = '[[output.slices]]\naxis = "z"\nat = 0.004\nevery = EVERY\n'
 STATISTICS = 'fields = ["peak_temperature", "time_above", "cooling_rate"]\ntime_above = 305.0\ncooling_through = 304.0'

@@ -65,8 +65,15 @@ def test_a_run_that_is_stopped_before_has_no_value(tmp_path: Path) -> None:
     run = heatsim.run(loads(TEXT), tmp_path / "run", on_progress=lambda progress: progress.time < 6.0)
     assert not run.finished
     found = run.info["results"]
-    assert found["mean"] is None
+    assert found["mean"] is found["hottest"] is found["average"] is None
     assert found["half way"] == pytest.approx(steel(5.0), abs=1e-4)
+
+
+def test_a_stop_is_the_end(tmp_path: Path) -> None:
+    text = TEXT + "[stop]\nwhen = \"mean(T, 'steel') > 300.9\"\nevery = 1.0\n"
+    found = heatsim.run(loads(text), tmp_path / "run").info["results"]
+    assert found["mean"] == pytest.approx(steel(7.0), abs=1e-4)
+    assert found["average"] == pytest.approx(steel(3.5), abs=1e-4)
 
 
 def test_results_of_a_steady_state(tmp_path: Path) -> None:
