@@ -57,3 +57,8 @@ def require_at_most(scenario: Scenario, key: Key, values: np.ndarray, most: floa
     if values.size and values.max() > most:
         found = f"expected at most {most:g} {unit}, found {values.max():g} {at}"
         raise ScenarioError([scenario.issue_at(key, found)])
+
+
+def describe_times(times: np.ndarray) -> str:
+    """In words, when values were looked at that are not good."""
+    return f"at t = {times[0]:g} s" if len(times) == 1 else f"between t = {times[0]:g} and {times[-1]:g} s"

@@ -106,15 +106,17 @@ class Balance:
         if self._still is not None:
             return self._still
         problem = self._problem
-        forcing = problem.linear_forcing(np.array([time]))
+        forcing = problem.linear_forcing(np.array([time]), ambient_heat=False)
         if self._sources is None or problem.volume_sources.varies:
             heated = forcing.heat_table is not None or forcing.heat_field is not None or bool(forcing.window_sources)
             sources = self._assembly.sources(forcing) if heated else 0.0
             self._sources = sources, self._kernels.total(sources) if heated else 0.0
         offsets = problem.ambient_offsets[: self._coefficients.ledger_size - 6]
+        if problem.ambients.varies:
+            offsets = offsets + problem.ambients.rises(np.array([time]))[0]
         a, b = np.append(forcing.boundary_a[0], -np.ones_like(offsets)), np.append(forcing.boundary_b[0], offsets)
         inputs = BalanceInputs(*self._sources, a, b, time)
-        if not (problem.boundary_faces.varies or problem.volume_sources.varies):
+        if not problem.varies:
             self._still = inputs
         return inputs
 

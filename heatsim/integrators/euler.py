@@ -127,8 +127,7 @@ class StepForcing:
 
     def _times(self, start: float, dt: float, first: int, count: int) -> np.ndarray:
         problem = self._state.problem
-        varies = problem.boundary_faces.varies or problem.volume_sources.varies
-        return np.asarray(start + dt * (first + np.arange(max(1, count if varies else 1))))
+        return np.asarray(start + dt * (first + np.arange(max(1, count if problem.varies else 1))))
 
 
 def advance(
@@ -143,8 +142,10 @@ def advance(
     while True:
         forcing, served = step_forcing.of(start, dt, first, end - first)
         state.stepper.advance(dt, served, forcing)
-        for energy in state.problem.source_energy(forcing, dt, served).tolist():
-            state.source_energy += energy  # one by one: the sum must not depend on batches
+        from_ambients = state.problem.ambient_heat(start + dt * (first + np.arange(served)), dt)
+        for number, energy in enumerate(state.problem.source_energy(forcing, dt, served).tolist()):
+            # One by one: the sum must not depend on batches.
+            state.add_released(energy, None if from_ambients is None else from_ambients[number])
         first += served
         if first >= end:
             break
@@ -264,7 +265,7 @@ def accurate_step(problem: Problem, tolerance: float) -> float:
 
 def _longest_steps(problem: Problem, tolerance: float) -> tuple[float, float]:
     """The longest steps that are many enough before the first event, and to follow inputs that depend on time, s."""
-    varies = problem.boundary_faces.varies or problem.volume_sources.varies
+    varies = problem.varies
     for_inputs = tolerance * problem.scenario.time.end / (0.5 * pi * PERIODS) if varies else inf
     return tolerance * problem.events().after_start[0] / ERROR_CONSTANT, for_inputs
 

@@ -63,10 +63,12 @@ class NonlinearTrialStep(TrialStep):
 
 
 class NonlinearInputs(NamedTuple):
-    """Boundary faces at a time, and what sources release in each cell, W."""
+    """Boundary faces at a time; what sources release in each cell, W; and the values that prescribed cells have then
+    (nz, ny, nx), None where those are the stored ones."""
 
     boundary: NonlinearForcing
     sources: np.ndarray
+    prescribed: np.ndarray | None
 
 
 class NonlinearStage(NamedTuple):
@@ -94,7 +96,9 @@ class NonlinearImplicit:
         self._solver: Solver | None = None
         self._still: NonlinearInputs | None = None
         self._slope: np.ndarray | None = None  # of u over time, in the last step: what the next is guessed from
-        self._present = self._look(self._inputs(state.time), np.array(state.field.state()))
+        stored = np.array(state.field.state())
+        self._start = stored if state.problem.ambients.varies else None  # prescribed cells of the field keep it
+        self._present = self._look(self._inputs(state.time), stored)
 
     def trial_step(self, dt: float, accuracy: float | None) -> NonlinearTrialStep:
         """Compute a step of `dt` s and estimate its error, its stages to about `accuracy` K; without an estimate, and
@@ -126,7 +130,8 @@ class NonlinearImplicit:
         state = self._state
         elapsed = time - state.time
         self._slope = (trial_step.state - self._present.u) / elapsed
-        state.field.put_state(trial_step.state)
+        u = trial_step.state
+        state.field.put_state(u if self._start is None else np.where(self._solved, u, self._start))
         state.field.sample(elapsed)
         state.entered += trial_step.entered
         state.source_energy += trial_step.released
@@ -159,16 +164,25 @@ class NonlinearImplicit:
         if forcing.heat_field is not None:
             rates = rates + forcing.heat_scale[0] * forcing.heat_field
         boundary = replace(forcing, heat_table=None, heat_field=None, window_sources=())
-        inputs = NonlinearInputs(boundary, self._capacity * rates)
-        if not (problem.boundary_faces.varies or problem.volume_sources.varies):
+        rises = problem.ambient_rises(time)
+        prescribed = None
+        if rises is not None and self._start is not None:
+            prescribed = self._start + self._coefficients.spread_over_cells(rises)
+        inputs = NonlinearInputs(boundary, self._capacity * rates, prescribed)
+        if not problem.varies:
             self._still = inputs
         return inputs
+
+    def _with_ambients(self, u: np.ndarray, inputs: NonlinearInputs) -> np.ndarray:
+        """The states with those of prescribed cells at the time of the inputs."""
+        return u if inputs.prescribed is None else np.where(self._solved, u, inputs.prescribed)
 
     def _temperature(self, u: np.ndarray) -> np.ndarray:
         """Rises of temperature, K."""
         return self._coefficients.tables.temperature(u, self._material)
 
     def _look(self, inputs: NonlinearInputs, u: np.ndarray) -> NonlinearStage:
+        u = self._with_ambients(u, inputs)
         flow = linearise_problem(self._coefficients, u, self._temperature(u), inputs.boundary).flow
         rate = np.where(self._solved, flow + inputs.sources, 0.0)
         return NonlinearStage(inputs, u, rate, self._entering_heat.at(u, inputs.boundary))
@@ -180,7 +194,7 @@ class NonlinearImplicit:
         the stages before it add, W."""
         coefficients, solved, old = self._coefficients, self._solved, self._present.u
         inputs, ties = self._inputs(self._state.time + elapsed), self._capacity / (self.tableau.diagonal * dt)
-        u, step, sizes = np.where(solved, guess, old), 1.0, [np.inf]
+        u, step, sizes = self._with_ambients(np.where(solved, guess, old), inputs), 1.0, [np.inf]
         T = self._temperature(u)
         for _ in range(MAX_ITERATIONS):
             operator, _, flow = linearise_problem(coefficients, u, T, inputs.boundary)

@@ -172,7 +172,7 @@ def stages_for(steps: float) -> int:
 
 def has_stage_times(problem: Problem) -> bool:
     """Whether `rkl2_scheme` is taken, whose stages have times of their own."""
-    return problem.boundary_faces.varies or problem.volume_sources.varies or problem.melts
+    return problem.varies or problem.melts
 
 
 def max_stages(dtype: np.dtype, tolerance: float, timed: bool) -> int:
@@ -204,6 +204,13 @@ def _stages(stages: int, timed: bool, dtype: np.dtype) -> tuple[RkStage, ...]:
     return (rkl2_scheme if timed else two_term_scheme)(stages).rounded(dtype)
 
 
+@dataclass(frozen=True)
+class StagesTrialStep(TrialStep):
+    """from_ambients: of the heat released, what came from each ambient that depends on time, J, if any does."""
+
+    from_ambients: np.ndarray | None
+
+
 class Rkl2:
     """Super steps of a state whose stepper takes stages."""
 
@@ -212,19 +219,19 @@ class Rkl2:
         problem = state.problem
         self._state, self._stepper = state, state.stages
         self._timed = has_stage_times(problem)
-        self._varies = problem.boundary_faces.varies or problem.volume_sources.varies
+        self._varies = problem.varies
         self._forcing: Forcing | None = None
         self._checked = state.solver_statistics.stages  # stages that had been taken at the last look
         self.longest = longest_step(problem, tolerance)  # s
 
-    def trial_step(self, dt: float, accuracy: float | None = None) -> TrialStep:
+    def trial_step(self, dt: float, accuracy: float | None = None) -> StagesTrialStep:
         """Compute a step of `dt` s and estimate its error; the state stays. `accuracy` is for those who solve.
 
         The estimate is what a third order method would add, by the defect from the trapezoidal rule as in RKC
         (Sommeijer, Shampine and Verwer, J. Comput. Appl. Math. 88, 1998), for which the end of the step is swept once;
         less what rounding may have added to it, which no shorter step would take away.
         """
-        released = self._take_stages(dt)
+        released, from_ambients = self._take_stages(dt)
         scheme = self._scheme(dt)
         end = self._state.time + dt
         rate = float(self._state.problem.dtype.type(scheme.mu_tilde[0]))
@@ -232,16 +239,16 @@ class Rkl2:
         self._state.solver_statistics.stages += 1
         noise = defect_rounding(self._state.problem.dtype, max(abs(found.low), abs(found.high)), rate, scheme.limit)
         error = scheme.share_of_defect * max(found.largest - noise, 0.0 * found.largest)
-        return TrialStep(error, found.low, found.high, released)
+        return StagesTrialStep(error, found.low, found.high, released, from_ambients)
 
-    def accept_step(self, trial_step: TrialStep, time: float) -> None:
+    def accept_step(self, trial_step: StagesTrialStep, time: float) -> None:
         """Make the step computed the state of `time` s."""
-        self._accept(trial_step.released, time)
+        self._accept(time, trial_step.released, trial_step.from_ambients)
 
     def advance(self, dt: float, time: float) -> None:
         """Take a step of `dt` s to `time` s, without an estimate; waits for nothing but a look, now and then, whether
         all is finite."""
-        self._accept(self._take_stages(dt), time)
+        self._accept(time, *self._take_stages(dt))
         state = self._state
         if state.solver_statistics.stages - self._checked >= CHECK_EVERY[state.field.device]:
             require_finite(state.field.was_finite(), state)
@@ -254,11 +261,11 @@ class Rkl2:
     def restore(self, saved: SavedState) -> None:
         """Nothing was saved."""
 
-    def _accept(self, released: float, time: float) -> None:
+    def _accept(self, time: float, released: float, from_ambients: np.ndarray | None) -> None:
         state = self._state
         self._stepper.accept()
         state.field.sample(time - state.time)
-        state.source_energy += released
+        state.add_released(released, from_ambients)
         state.time, state.step = time, state.step + 1
 
     def _count(self, dt: float) -> int:
@@ -267,9 +274,10 @@ class Rkl2:
     def _scheme(self, dt: float) -> Rkl2Scheme:
         return (rkl2_scheme if self._timed else two_term_scheme)(self._count(dt))
 
-    def _take_stages(self, dt: float) -> float:
-        """All stages of a step; the heat that sources release in it, J."""
+    def _take_stages(self, dt: float) -> tuple[float, np.ndarray | None]:
+        """All stages of a step; the heat released in it, J, and of that what came from ambients."""
         state, problem, released = self._state, self._state.problem, 0.0
+        from_ambients: np.ndarray | None = None
         scheme = self._scheme(dt)
         stages = _stages(scheme.stages, self._timed, problem.dtype)
         at_once = problem.batch if self._varies else scheme.stages
@@ -278,10 +286,13 @@ class Rkl2:
             times = state.time + dt * np.array(scheme.c[first : first + len(some)])
             forcing = self._inputs(times, state.field.stored_cells)
             self._stepper.take_stages(dt, some, first, forcing)
-            shares = [stage.weight for stage in some]
-            released += float(problem.source_energy(forcing, dt, len(some)) @ np.array(shares))
+            shares = np.array([stage.weight for stage in some])
+            released += float(problem.source_energy(forcing, dt, len(some)) @ shares)
+            heat = problem.ambient_heat(times, dt)
+            if heat is not None:
+                from_ambients = shares @ heat + (0.0 if from_ambients is None else from_ambients)
         state.solver_statistics.stages += scheme.stages
-        return released
+        return released, from_ambients
 
     def _inputs(self, times: np.ndarray, cells: Callable[[Any], Any]) -> Forcing:
         """Boundary faces and sources at some times, s; those that do not change are made once. cells: see

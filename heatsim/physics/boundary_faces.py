@@ -28,7 +28,7 @@ from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
 
 from heatsim.errors import ScenarioError
 from heatsim.geometry.grid import AXES, FACE_AXES, CellGrid
-from heatsim.geometry.point_values import evaluate, require_at_least, require_at_most, require_finite
+from heatsim.geometry.point_values import describe_times, evaluate, require_at_least, require_at_most, require_finite
 from heatsim.physics.boundary.insulated import Insulated
 from heatsim.physics.event_times import discontinuity_times
 from heatsim.scenario import Scenario
@@ -291,11 +291,6 @@ def _varies(patches: list[FacePatch]) -> bool:
 def _strength_varies(patch: FacePatch) -> bool:
     strength = patch.condition.STRENGTH
     return strength != "" and depends_on(patch.condition.inputs[strength], "t")
-
-
-def describe_times(times: np.ndarray) -> str:
-    """In words, when values were looked at that are not good."""
-    return f"at t = {times[0]:g} s" if len(times) == 1 else f"between t = {times[0]:g} and {times[-1]:g} s"
 
 
 def split_into_patches(

@@ -16,6 +16,7 @@ from heatsim_kernels.enthalpy import material as kernel
 from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables
 
 from heatsim.errors import ScenarioError
+from heatsim.geometry.point_values import describe_times, evaluate, require_at_least, require_finite
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.materials import CONDUCTIVITY, HEAT_CAPACITY, Material, PropertyTable
 from heatsim.scenario.value_types import ABSOLUTE_ZERO, MAX_MAGNITUDE
@@ -35,7 +36,7 @@ class Materials:
     capacity: (m,) J/(m3 K), of ambients 0. Both are NaN where they depend on temperature and no reference is known yet.
     surface: (m,) surface resistance towards an ambient, m2 K/W.
     contact: (m, m) contact resistance, m2 K/W.
-    temperature: of each ambient, in the scenario's unit.
+    temperature: of each ambient at t = 0, in the scenario's unit.
     """
 
     solids: int
@@ -72,8 +73,21 @@ def make_materials(scenario: Scenario) -> Materials:
         np.array([volumetric_capacity(material) for material in materials] + [0.0] * len(ambients)),
         np.array(surface),
         contact,
-        np.array([ambient.temperature for ambient in ambients]),
+        ambient_temperatures(scenario, np.zeros(1))[0],
     )
+
+
+def ambient_temperatures(scenario: Scenario, times: np.ndarray) -> np.ndarray:
+    """(k, m) temperatures of the m ambients at k times, s, in the scenario's unit. Raises `ScenarioError` for one that
+    is not finite or below absolute zero."""
+    unit, when = scenario.temperature_unit, describe_times(times)
+    found = np.empty((len(times), len(scenario.ambients)))
+    for number, (name, ambient) in enumerate(scenario.ambients.items()):
+        key, values = ("ambients", name, "temperature"), evaluate(ambient.temperature, times.shape, t=times)
+        require_finite(scenario, key, values, when)
+        require_at_least(scenario, key, values, ABSOLUTE_ZERO[unit], f"{unit} (absolute zero)", when)
+        found[:, number] = values
+    return found
 
 
 def conductivity(material: Material) -> tuple[float, float, float]:

@@ -1,8 +1,8 @@
 """A scenario made concrete: grid, zones, exchange rates, faces, sources, stable step.
 
-problem = build(scenario)            # arrays and numbers; raises ScenarioError
-stepper.field.put(problem.initial_planes())  # the rise over problem.reference
-stepper.advance(dt, steps, problem.drive(times))
+problem = build_problem(scenario)            # arrays and numbers; raises ScenarioError
+stepper.field.put(problem.initial_planes())  # offsets from problem.reference
+stepper.advance(dt, steps, problem.forcing(times))
 """
 
 from heatsim.problem.problem import Problem, build_problem

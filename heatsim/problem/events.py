@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from heatsim.physics.boundary_faces import BoundaryFaces
 from heatsim.physics.sources.beam import MovingBeam
+from heatsim.problem.ambients import Ambients
 from heatsim.problem.volume_sources import VolumeSources
 from heatsim.scenario import Scenario
 
@@ -50,13 +51,16 @@ def find_events(
     return Events(tuple(sorted({end, *kinks, *times})), kinks.difference(*turns))
 
 
-def input_event_times(end: float, sources: VolumeSources, faces: BoundaryFaces) -> tuple[float, ...]:
+def input_event_times(
+    end: float, sources: VolumeSources, faces: BoundaryFaces, ambients: Ambients
+) -> tuple[float, ...]:
     """The times at which an input has a kink, and those just before and just after each of its discontinuities, s.
 
     Integrators evaluate inputs at both ends of a step, and would take the value on one side of a discontinuity for the
     whole step on the other: a step in between keeps this to a share MIN_STEP_SHARE of the run.
     """
-    discontinuities = frozenset(time for time in sources.discontinuities | faces.discontinuities if 0.0 < time < end)
+    jumps = sources.discontinuities | faces.discontinuities | ambients.discontinuities
+    discontinuities = frozenset(time for time in jumps if 0.0 < time < end)
     half = 0.5 * MIN_STEP_SHARE * end
     times = (sources.kinks - discontinuities).union(*((time - half, time + half) for time in discontinuities))
     return tuple(time for time in times if 0.0 < time < end)

@@ -26,6 +26,7 @@ from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions, per
 from heatsim.physics.initial_condition import InitialField
 from heatsim.physics.materials import Materials, make_materials
 from heatsim.physics.smoothing import smooth_field
+from heatsim.problem.ambients import Ambients
 from heatsim.problem.cell_classes import CellClasses, make_cell_classes
 from heatsim.problem.derived_fields import Vector, flux_and_gradient
 from heatsim.problem.events import MIN_STEP_SHARE, Events, find_events, input_event_times
@@ -89,6 +90,7 @@ class Problem:
         np.ndarray | None
     )  # which boundary face value of the zones serves each of the terms; None: they are the same
     volume_sources: VolumeSources
+    ambients: Ambients
     initial: InitialField
     reference: float
     stability_limit: float  # s
@@ -105,13 +107,17 @@ class Problem:
         """Whether properties, melting, radiation or coefficients do, so that the problem is not linear."""
         return self.tabulated is not None
 
+    @property
+    def varies(self) -> bool:
+        """Whether a boundary face, a source or an ambient depends on time."""
+        return self.boundary_faces.varies or self.volume_sources.varies or self.ambients.varies
+
     def with_integrator(self, integrator: str, tolerance: float | None, step: float | None = None) -> Problem:
         """The same problem, to be taken through time by another integrator, in steps of `step` s if that is given."""
         changed = {"integrator": integrator, "tolerance": tolerance} | ({} if step is None else {"step": step})
         control = self.scenario.time.model_copy(update=changed)
         scenario = self.scenario.model_copy(update={"time": control})
-        varies = self.boundary_faces.varies or self.volume_sources.varies
-        step = largest_step(scenario, self.stability_limit, varies, self.volume_sources.longest_step)
+        step = largest_step(scenario, self.stability_limit, self.varies, self.volume_sources.longest_step)
         return replace(self, scenario=scenario, largest_step=step)
 
     def initial_planes(self) -> Iterator[np.ndarray]:
@@ -123,8 +129,23 @@ class Problem:
 
     @property
     def ambient_offsets(self) -> np.ndarray:
-        """(m,) temperature of each ambient over the reference, K."""
+        """(m,) temperature of each ambient over the reference at t = 0, K."""
         return self.materials.temperature - self.reference
+
+    def ambient_rises(self, time: float) -> np.ndarray | None:
+        """(n,) how much warmer the prescribed cells of each class are at a time, s, than at t = 0, K; None where
+        ambients do not depend on time."""
+        if not self.ambients.varies:
+            return None
+        rises = np.append(np.zeros(self.materials.solids), self.ambients.rises(self._until_end(np.array([time])))[0])
+        return np.asarray(rises[np.array(self.zones.materials)[self.cell_classes.zone]])
+
+    def ambient_heat(self, times: np.ndarray, dt: float) -> np.ndarray | None:
+        """(k, m) what `source_energy` has of each ambient in a step of `dt` s from each time on, J; None where ambients
+        do not depend on time."""
+        if not (self.ambients.varies and len(times)):
+            return None
+        return dt * self.ambients.powers(self._until_end(times))
 
     @property
     def class_bytes(self) -> int:
@@ -137,13 +158,19 @@ class Problem:
         return float(self.coefficients.capacity @ self.cell_classes.count)
 
     @property
+    def needs_solver(self) -> bool:
+        """Whether explicit steps would be wrong: the heat of an ambient that depends on time goes by the conductivity
+        of the cells beside it, which depends on temperature."""
+        return self.ambients.varies and find_material_dependence(self.scenario) is not None
+
+    @property
     def event_times(self) -> tuple[float, ...]:
         """Times at which steps have to end, s: those at which an input bends or jumps, which long steps would miss.
         Explicit Euler takes means over its steps, whatever they are."""
         chosen = self.scenario.time.chosen
         if chosen is None or not chosen.ends_at_kinks:
             return ()
-        return input_event_times(self.scenario.time.end, self.volume_sources, self.boundary_faces)
+        return input_event_times(self.scenario.time.end, self.volume_sources, self.boundary_faces, self.ambients)
 
     def events(self, recorded: Iterable[float] | None = None) -> Events:
         """The times at which steps have to end; recorded: see `find_events`."""
@@ -163,11 +190,16 @@ class Problem:
     def batch(self) -> int:
         """The most steps for which one `forcing` can be made."""
         rows = len(SURFACE_TERMS) if self.temperature_dependent else 1
+        heated = self.volume_sources.varies or self.ambients.varies
         boundary_faces = rows * self.coefficients.boundary_size if self.boundary_faces.varies else 0
         fitting = max(
             1,
             _MAX_BATCH_VALUES
-            // max(boundary_faces, self.coefficients.class_count if self.volume_sources.varies else 0, 1),
+            // max(
+                boundary_faces,
+                self.coefficients.class_count if heated else 0,
+                1,
+            ),
         )
         return min(fitting, self.volume_sources.longest_batch or fitting)
 
@@ -190,10 +222,11 @@ class Problem:
         sources = self._sources(times, dt)
         return NonlinearForcing(self.surfaces.at(times), *sources)
 
-    def linear_forcing(self, times: np.ndarray, dt: float = 0.0) -> Forcing:
-        """What `forcing` gives of a linear problem."""
+    def linear_forcing(self, times: np.ndarray, dt: float = 0.0, *, ambient_heat: bool = True) -> Forcing:
+        """What `forcing` gives of a linear problem; without the heat of ambients that depend on time, if their
+        temperatures are given to the solver."""
         times = self._until_end(times)
-        sources = self._sources(times, dt)
+        sources = self._sources(times, dt, ambient_heat and self.ambients.varies)
         a, b = self.boundary_values(times)
         return Forcing(a, b, *sources)
 
@@ -209,12 +242,15 @@ class Problem:
     def _until_end(self, times: np.ndarray) -> np.ndarray:
         return times if self.scenario.time.is_steady else np.minimum(times, self.scenario.time.end)
 
-    def _sources(self, times: np.ndarray, dt: float) -> tuple[Any, ...]:
-        """The part of the forcing that volume sources are."""
+    def _sources(self, times: np.ndarray, dt: float, ambient_heat: bool = False) -> tuple[Any, ...]:
+        """The part of the forcing that volume sources are, and the heat of ambients."""
         sources = self.volume_sources
-        when = times if sources.varies else times[:1]
+        when = times if sources.varies or ambient_heat else times[:1]
         table = sources.table(when, dt)
         table = None if table is None else table[:, self.cell_classes.zone]
+        if ambient_heat:
+            rates = self.ambients.heating_rates(when)
+            table = rates if table is None else table + rates
         return table, sources.field(float(times[0]), dt), sources.scale(when, dt), sources.window_sources(when, dt)
 
     def boundary_values(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -231,7 +267,8 @@ class Problem:
         return (a, b) if self.boundary_entries is None else (a[:, self.boundary_entries], b[:, self.boundary_entries])
 
     def source_energy(self, forcing: Forcing | NonlinearForcing, dt: float, steps: int) -> np.ndarray:
-        """(steps,) heat released in each step of `dt`, J, with the numbers as the sweep rounds them."""
+        """(steps,) heat released in each step of `dt`, J, with the numbers as the sweep rounds them; that of ambients
+        that depend on time is in it."""
         real = self.dtype.type
         energy = np.zeros(steps)
         if forcing.heat_table is not None:
@@ -263,6 +300,8 @@ class Problem:
         """Heat flux, W/m2, and temperature gradient, K/m, of a field at a time, s: see `derived_fields`."""
         now = np.array([0.0 if np.isinf(time) else time])
         boundary = self.boundary_values(now) if self.surfaces is None else (self.surfaces.at(now),)
+        rises = self.ambient_rises(float(now[0]))
+        offset = offset if rises is None else offset + self.coefficients.spread_over_cells(rises)
         return flux_and_gradient(
             self.grid, self.zones, self.materials, self.cell_classes, self.coefficients, boundary, offset
         )
@@ -335,8 +374,10 @@ def build_problem(scenario: Scenario) -> Problem:
         explicit_form = _explicit_form(scenario, linear, nonlinear, boundary_faces)
     limit = stability_limit(coefficients, boundary_faces, entries, surfaces, sample_times(scenario))
     volume_sources = VolumeSources(scenario, grid, zones, materials.capacity[of_zones], sources, dtype)
-    _check_inputs(scenario, boundary_faces, volume_sources, coefficients)
-    step = largest_step(scenario, limit, boundary_faces.varies or volume_sources.varies, volume_sources.longest_step)
+    ambients = Ambients(scenario, cell_classes)
+    _check_inputs(scenario, boundary_faces, volume_sources, ambients, coefficients)
+    varies = boundary_faces.varies or volume_sources.varies or ambients.varies
+    step = largest_step(scenario, limit, varies, volume_sources.longest_step)
     statistics_regions = find_statistics_regions(scenario, grid, material_ids, materials.capacity)
     return Problem(
         scenario=scenario,
@@ -348,6 +389,7 @@ def build_problem(scenario: Scenario) -> Problem:
         boundary_faces=boundary_faces,
         boundary_entries=entries,
         volume_sources=volume_sources,
+        ambients=ambients,
         initial=initial,
         reference=reference,
         stability_limit=limit,
@@ -362,12 +404,22 @@ def build_problem(scenario: Scenario) -> Problem:
 
 
 def _check_inputs(
-    scenario: Scenario, faces: BoundaryFaces, sources: VolumeSources, coefficients: StencilCoefficients
+    scenario: Scenario,
+    faces: BoundaryFaces,
+    sources: VolumeSources,
+    ambients: Ambients,
+    coefficients: StencilCoefficients,
 ) -> None:
     """Raise `ScenarioError` for inputs that are not good at a time of the run, or that have no steady state."""
+    chosen = scenario.time.chosen
+    explicit = chosen is not None and not chosen.solves
+    if explicit and ambients.varies and find_material_dependence(scenario) is not None:
+        message = "explicit steps take no ambient that depends on t beside a material that depends on temperature"
+        raise ScenarioError([scenario.issue_at(("time", "integrator"), message, 'integrator = "implicit" takes both')])
     if scenario.time.is_steady:
-        require_steady_state(scenario, faces, sources, coefficients.ambient_faces is not None)
-    for inputs in (sources, faces):
+        varies = faces.varies or sources.varies or ambients.varies
+        require_steady_state(scenario, varies, faces, coefficients.ambient_faces is not None)
+    for inputs in (sources, faces, ambients):
         inputs.check(sample_times(scenario))
 
 
@@ -386,7 +438,7 @@ def _reference_and_tables(
         return reference, None
     solid = (np.array(zones.materials) < materials.solids).astype(float)
     unit = VolumeSources(scenario, grid, zones, solid, sources, np.dtype(scenario.compute.precision))
-    known = input_range(scenario, initial.range(), boundary_faces, materials.temperature)
+    known = input_range(scenario, initial.range(), boundary_faces)
     bounds = find_temperature_bounds(scenario, known, unit, boundary_faces)
     return reference, tabulate_materials(scenario, reference, bounds)
 

@@ -31,7 +31,14 @@ from heatsim_kernels.stencil.coefficients import StencilCoefficients
 
 from heatsim.errors import ScenarioError
 from heatsim.physics.boundary_faces import BoundaryFaces
-from heatsim.physics.materials import Materials, Range, TemperatureBounds, least_capacity, material_properties
+from heatsim.physics.materials import (
+    Materials,
+    Range,
+    TemperatureBounds,
+    ambient_temperatures,
+    least_capacity,
+    material_properties,
+)
 from heatsim.problem.cell_classes import CellClasses
 from heatsim.problem.volume_sources import VolumeSources
 from heatsim.scenario import Expression, Scenario
@@ -171,10 +178,12 @@ def sample_times(scenario: Scenario) -> np.ndarray:
     return np.zeros(1) if scenario.time.is_steady else np.linspace(0.0, scenario.time.end, BOUNDS_SAMPLES)
 
 
-def input_range(scenario: Scenario, initial: Range, boundary_faces: BoundaryFaces, ambients: np.ndarray) -> Range:
+def input_range(scenario: Scenario, initial: Range, boundary_faces: BoundaryFaces) -> Range:
     """The least and the greatest of the initial, boundary and ambient temperatures, K; arguments are in the scenario's
     unit."""
-    values = [*initial, *boundary_faces.temperatures(sample_times(scenario)), *ambients.tolist()]
+    times = sample_times(scenario)
+    ambients = ambient_temperatures(scenario, times).reshape(-1).tolist()
+    values = [*initial, *boundary_faces.temperatures(times), *ambients]
     zero = ABSOLUTE_ZERO[scenario.temperature_unit]
     return min(values) - zero, max(values) - zero
 

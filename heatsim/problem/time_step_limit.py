@@ -10,7 +10,6 @@ from heatsim_kernels.stencil.time_step_limit import stable_step
 
 from heatsim.errors import ScenarioError
 from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions
-from heatsim.problem.volume_sources import VolumeSources
 from heatsim.scenario import Scenario, find_temperature_dependence
 
 SAFETY = 0.9  # of the stability limit, for step = "auto": at the limit itself the shortest waves do not decay
@@ -54,18 +53,16 @@ def largest_step(scenario: Scenario, limit: float, varies: bool, longest: float)
     return float(control.step) if chosen is not None else min(control.step, SAFETY * limit)
 
 
-def require_steady_state(
-    scenario: Scenario, boundary_faces: BoundaryFaces, volume_sources: VolumeSources, ambient: bool
-) -> None:
-    """Raise `ScenarioError` unless inputs are constant and something ties the temperature to a given one: a boundary
-    face, or an `ambient` in the grid.
+def require_steady_state(scenario: Scenario, varies: bool, boundary_faces: BoundaryFaces, ambient: bool) -> None:
+    """Raise `ScenarioError` unless no input `varies` with time and something ties the temperature to a given one:
+    a boundary face, or an `ambient` in the grid.
 
     One such tie is enough: conductivities are positive, so heat gets from every cell to every other, or, where ambients
     keep them apart, to an ambient.
     """
     key = ("time", "integrator")
-    if boundary_faces.varies or volume_sources.varies:
-        message = "a steady state needs boundary values and sources that do not depend on t"
+    if varies:
+        message = "a steady state needs boundary values, ambients and sources that do not depend on t"
         raise ScenarioError([scenario.issue_at(key, message, 'integrator = "implicit" follows them')])
     if not (ambient or boundary_faces.fixes_temperature()):
         message = "no steady state, or any number of them: no face has a temperature to settle at"

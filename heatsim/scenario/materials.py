@@ -17,6 +17,7 @@ CONDUCTIVITY = Number("W/(m K)", above=0)
 HEAT_CAPACITY = Number("J/(kg K)", above=0)
 MaterialName = Annotated[str, NAME]
 Temperature = Annotated[float, temperature()]
+TemperatureOverTime = Annotated[float | Expression, temperature("t")]
 
 
 class PropertyTable(ScenarioBlock):
@@ -101,7 +102,9 @@ class Ambient(ScenarioBlock):
     Regions name it as they name materials. It needs one of coefficient and resistance.
     """
 
-    temperature: Temperature = Field(description="Temperature of the ambient [K or degC]")
+    temperature: TemperatureOverTime = Field(
+        description="Temperature of the ambient, or an expression in t [K or degC]"
+    )
     coefficient: Annotated[float | None, quantity(Number("W/(m2 K)", above=0))] = Field(
         None, description="Heat transfer coefficient [W/(m2 K)]"
     )

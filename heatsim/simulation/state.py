@@ -41,8 +41,8 @@ class State:
     """A field on its device at a time (s), `step` steps in; the time of a steady state is infinite.
 
     Temperatures come out in the scenario's unit. entered: heat that has entered through each face of the box and from
-    each ambient since the start, J, as integrators that solve count it (of a steady state, W); source_energy: that
-    sources have released, likewise.
+    each ambient since the start, J, as integrators that solve count it (of a steady state, W); of the others what
+    came from ambients that depend on time; source_energy: that sources have released.
     """
 
     def __init__(self, problem: Problem, run_field: RunField) -> None:
@@ -100,22 +100,27 @@ class State:
 
     def temperature(self) -> np.ndarray:
         """The whole field, (nz, ny, nx), a fresh copy in the run's precision."""
-        return self._absolute(self.field.host())
+        return self._absolute(self.field.host(), self._class_ids, self.problem.ambient_rises(self.time))
 
     def capture(self) -> Callable[[], np.ndarray] | None:
         """A function that gives `temperature` as it is now, called once, later and from any thread; None where the
         copy would have to be on the host now."""
-        fetch = self.field.capture()
-        return None if fetch is None else lambda: self._absolute(fetch())
+        fetch, rises = self.field.capture(), self.problem.ambient_rises(self.time)
+        return None if fetch is None else lambda: self._absolute(fetch(), self._class_ids, rises)
 
     def plane(self, axis: str, index: int) -> np.ndarray:
         """The plane normal to "x", "y" or "z" at a cell index: (nz, ny), (nz, nx) or (ny, nx)."""
-        return self._absolute(self.field.plane(2 - AXES.index(axis), index))
+        last = 2 - AXES.index(axis)
+        ids = self._class_ids
+        ids = None if ids is None else ids.take(index, axis=last)
+        return self._absolute(self.field.plane(last, index), ids, self.problem.ambient_rises(self.time))
 
     def sample(self, cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Weighted means of cells: flat indices (n, m) and weights (n, m) give (n,), float64."""
-        offset = (self.field.cells(cells).astype(np.float64) * weights).sum(axis=1)
-        return np.asarray(offset + self.problem.reference)
+        offset, rises = self.field.cells(cells).astype(np.float64), self.problem.ambient_rises(self.time)
+        if rises is not None and self._class_ids is not None:
+            offset += rises[self._class_ids.reshape(-1)[cells]]
+        return np.asarray((offset * weights).sum(axis=1) + self.problem.reference)
 
     def extremes(self) -> tuple[float, float]:
         """The lowest and highest temperature of the solved cells, in the scenario's unit."""
@@ -146,7 +151,19 @@ class State:
     def heat_entered(self) -> np.ndarray:
         """Heat that has entered through each face of the box and from each ambient since the start, J."""
         stepper = self._run_field.stepper
-        return self.entered.copy() if stepper is None else stepper.heat_entered()
+        return self.entered.copy() if stepper is None else stepper.heat_entered() + self.entered
+
+    def add_released(self, energy: float, from_ambients: np.ndarray | None) -> None:
+        """Enter the heat of the sources in a step, J, in the ledger; of it, what came from each ambient that depends on
+        time (m,)."""
+        if from_ambients is not None:
+            rest = energy - float(from_ambients.sum())
+            if not self.problem.scenario.sources:  # then it is the rounding of what ambients brought
+                sizes = np.abs(from_ambients)
+                from_ambients, rest = from_ambients + rest * sizes / (sizes.sum() or 1.0), 0.0
+            self.entered[len(FACES) :] += from_ambients
+            energy = rest
+        self.source_energy += energy
 
     def explicit_forcing(
         self, times: np.ndarray, dt: float = 0.0, cells: Callable[[Any], Any] | None = None
@@ -211,5 +228,13 @@ class State:
         moved = sum(map(abs, entered)) + abs(self.source_energy) + contrast
         return EnergyBalance(stored, self.source_energy, faces, ambients, moved)
 
-    def _absolute(self, offset: np.ndarray) -> np.ndarray:
-        return np.asarray(offset + self.problem.dtype.type(self.problem.reference))
+    @property
+    def _class_ids(self) -> np.ndarray | None:
+        return self.problem.coefficients.class_ids
+
+    def _absolute(self, offset: np.ndarray, class_ids: np.ndarray | None, rises: np.ndarray | None) -> np.ndarray:
+        """Temperatures, in a fresh array; class_ids: of these cells; rises: see `Problem.ambient_rises`."""
+        temperature = np.asarray(offset + self.problem.dtype.type(self.problem.reference))
+        if rises is not None and class_ids is not None:
+            temperature += rises.astype(self.problem.dtype)[class_ids]
+        return temperature

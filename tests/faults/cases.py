@@ -67,6 +67,14 @@ TRACE = (
 )
 FIXED = '[boundary]\nx_min = { kind = "fixed", temperature = "300 + 20*sin(9*t)" }\n'
 RADIATING = '[boundary]\nx_min = { kind = "radiation", emissivity = 0.9, ambient = 900.0 }\n'
+OUTSIDE = """\
+[ambients.outside]
+temperature = "300 + 20*sin(9*t)"
+coefficient = 500.0
+[[regions]]
+material = "outside"
+where = "y > 0.005"
+"""
 MELTING = "latent = { heat = 2.0e4, solidus = 306.0, liquidus = 312.0 }"
 CURVED = '"15 + 0.01*T"'
 
@@ -93,7 +101,7 @@ def scenario(
         conductivity=conductivity,
         latent=latent,
     )
-    sources = [part for part in parts if part.startswith(("[[sources", "[bound"))]
+    sources = [part for part in parts if part.startswith(("[[sources", "[bound", "[ambients"))]
     # Pictures are drawn where there are statistics: they take longer than all else.
     outputs = SCHEDULES.replace("FIELDS", STATISTICS if statistics else "").replace(
         "SLICES", SLICES if statistics else ""
@@ -118,7 +126,7 @@ CASES = {
     "euler with tangents": scenario("euler", RADIATING),
     "euler of what melts": scenario("euler", RADIATING, TRACE, latent=MELTING, statistics=True),
     "rkl2": scenario("rkl2", FIXED, BEAM),
-    "rkl2 in equal steps": scenario("rkl2", TRACE, time="step = 0.02"),
+    "rkl2 in equal steps": scenario("rkl2", TRACE, OUTSIDE, time="step = 0.02"),
     "rkl2 of what melts": scenario("rkl2", RADIATING, latent=MELTING, precision="float64"),
     "implicit": scenario("implicit", FIXED, TRACE, statistics=True),
     "implicit in equal steps": scenario("implicit", BEAM, time="step = 0.02", precision="float64"),

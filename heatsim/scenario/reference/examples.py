@@ -115,6 +115,7 @@ latent = { heat = 2.7e5, solidus = 1400.0, liquidus = 1450.0 }
 
 _AMBIENT = """\
 ambients.air = { temperature = 20.0, coefficient = 8.0 }
+ambients.outside = { temperature = "5 + 8*sin(2*pi*t/86400)", resistance = 0.04 }
 regions = [{ material = "copper" }, { material = "air", where = "x > 0.05 and z > 0.01" }]
 """
 

@@ -1,0 +1,135 @@
+"""An ambient whose temperature depends on time acts as the same air beyond a face of the box."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import heatsim
+from heatsim.errors import ScenarioError
+from heatsim.problem import build_problem
+from heatsim.scenario import loads
+
+AIR = "10 + 8*sin(2*pi*t/3600)"
+WALL = """\
+temperature_unit = "degC"
+[grid]
+cells = [{cells}, 4, 1]
+size = [{length}, 0.04, 0.04]
+origin = [{origin}, 0.0, 0.0]
+[time]
+end = 3600.0
+step = 12.0
+integrator = "{integrator}"
+[compute]
+precision = "float64"
+[materials.brick]
+conductivity = {conductivity}
+density = 1700.0
+heat_capacity = 900.0
+[[regions]]
+material = "brick"
+[initial]
+temperature = 15.0
+[output]
+energy = {{ every = 1800.0 }}
+snapshots = {{ at = [900.0] }}
+[[output.probes]]
+name = "surface"
+at = [0.053, 0.02, 0.02]
+every = 600.0
+[boundary]
+x_max = {{ kind = "convection", coefficient = 8.0, ambient = 20.0 }}
+y_min = {beside}
+"""
+AMBIENT = """\
+[[regions]]
+material = "outside"
+box = {{ lower = [0.0, 0.0, 0.0], upper = [0.05, 0.04, 0.04] }}
+[ambients.outside]
+temperature = {air}
+coefficient = 25.0
+"""
+INSULATED = '{ kind = "insulated" }'
+RADIATING = '{ kind = "radiation", emissivity = 0.9, ambient = 5.0 }'
+
+
+def wall(integrator: str = "euler", air: str = f'"{AIR}"', conductivity: str = "0.8", beside: str = INSULATED) -> str:
+    """25 cells of brick behind 5 of an ambient."""
+    text = WALL.format(
+        cells=30, length=0.3, origin=0.0, integrator=integrator, conductivity=conductivity, beside=beside
+    )
+    return text + AMBIENT.format(air=air)
+
+
+def wall_with_a_face(integrator: str, conductivity: str, beside: str) -> str:
+    """The same brick alone, with the air beyond its face."""
+    face = f'x_min = {{ kind = "convection", coefficient = 25.0, ambient = "{AIR}" }}\n'
+    filled = WALL.format(
+        cells=25, length=0.25, origin=0.05, integrator=integrator, conductivity=conductivity, beside=beside
+    )
+    return filled + face
+
+
+@pytest.mark.parametrize(
+    ("integrator", "conductivity", "beside"),
+    [
+        ("euler", "0.8", INSULATED),
+        ("euler", "0.8", RADIATING),
+        ("rkl2", "0.8", INSULATED),
+        ("rkl2", "0.8", RADIATING),
+        ("implicit", "0.8", INSULATED),
+        ("implicit", '"0.6 + 0.01*T"', INSULATED),
+    ],
+)
+def test_an_ambient_is_the_air_beyond_a_face(tmp_path: Path, integrator: str, conductivity: str, beside: str) -> None:
+    runs = []
+    for make in (wall, wall_with_a_face):
+        text = make(integrator, conductivity=conductivity, beside=beside)
+        runs.append(heatsim.run(loads(text), tmp_path / str(len(runs))))
+    ambient, face = (run.info["energy"] for run in runs)
+    assert ambient["ambients"]["outside"] == pytest.approx(face["faces"]["x_min"], rel=1e-6)
+    assert abs(face["faces"]["x_min"]) > 100.0
+    assert ambient["sources"] == face["sources"] == 0.0
+    assert abs(ambient["residual"]) < 1e-9 * abs(ambient["ambients"]["outside"])
+    found = [np.genfromtxt(run.path / "probes.csv", delimiter=",", skip_header=1)[:, 1] for run in runs]
+    np.testing.assert_allclose(*found, atol=1e-6)
+
+
+def test_results_show_the_ambient_at_its_temperature_of_the_time(tmp_path: Path) -> None:
+    run = heatsim.run(loads(wall()), tmp_path / "run")
+    (snapshot,) = (run.path / "snapshots").glob("*.h5")
+    with h5py.File(snapshot) as file:
+        temperature = file["temperature"][()]
+    np.testing.assert_allclose(temperature[0, :, :5], 18.0, atol=1e-9)  # a quarter of the period on
+    assert temperature[0, :, 5:].max() < 17.0
+
+
+def test_a_weather_file_is_the_expression_it_follows(tmp_path: Path) -> None:
+    (tmp_path / "weather.csv").write_text("time [h],air [degC]\n0,10\n1,30\n")
+    heat = []
+    for number, air in enumerate(('{ file = "weather.csv", column = "air" }', '"10 + t/180"')):
+        file = tmp_path / f"{number}.toml"
+        file.write_text(wall("rkl2", air))
+        heat.append(heatsim.run(heatsim.load(file), tmp_path / str(number)).info["energy"]["ambients"]["outside"])
+    assert heat[0] == pytest.approx(heat[1], rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "words"),
+    [
+        (wall("steady").replace("step = 12.0\n", ""), "time.integrator", "do not depend on t"),
+        (wall("euler", conductivity='"0.6 + 0.01*T"'), "time.integrator", "explicit steps"),
+        (wall("euler", '"-300*t"'), "ambients.outside.temperature", "absolute zero"),
+        (wall("euler", '"1/(t - 1800)"'), "ambients.outside.temperature", "finite"),
+    ],
+    ids=["steady", "explicit steps beside k(T)", "too cold", "a pole"],
+)
+def test_what_cannot_be_is_refused(text: str, key: str, words: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        build_problem(loads(text))
+    assert key in str(refused.value)
+    assert words in str(refused.value)
