@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -192,8 +189,7 @@ def test_sizes_and_masks_are_columns_first() -> None:
 @simulator.needs_numba_cuda
 def test_the_launches_that_are_timed_on_a_gpu_solve_the_problems_named() -> None:
     script = Path(__file__).with_name("bench_convolution_on_simulator.py")
-    simulated = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=simulated, check=False)
+    done = simulator.run_script(script)
     assert done.stdout.strip() == "equal", done.stderr
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +15,7 @@ pytestmark = simulator.needs_numba_cuda
 
 def test_copies_of_any_size_are_whole() -> None:
     script = Path(__file__).with_name("copy_on_simulator.py")
-    simulated = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=simulated, check=False)
+    done = simulator.run_script(script)
     assert done.stdout.strip() == "equal", done.stderr
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -33,16 +33,21 @@ def fixture_of(script: str | None) -> Callable[..., dict[str, np.ndarray]]:
     return simulated_results
 
 
+def run_script(script: Path | str, *arguments: object, path: Sequence[Path] = ()) -> subprocess.CompletedProcess[str]:
+    """Run a script on the simulator; path: where it finds modules beside its own folder and those of this tree."""
+    places = os.pathsep.join(map(str, (*path, ROOT, ROOT / "kernels", ROOT / "tests", Path(script).parent)))
+    silent = "ignore::RuntimeWarning"  # NumPy tells of unsigned sums that wrap, as they are meant to
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": places, "PYTHONWARNINGS": silent}
+    command = [sys.executable, "-m", "helpers.simulated", str(script), *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=3600, check=False)
+
+
 def results(script: str | None, folder: Path, *more: Path) -> dict[str, np.ndarray]:
     """The arrays that a script saves in the .npz file which is its argument. `folder`: for this file; `more`: where the
     script finds further modules."""
     assert script is not None
     target = folder / "results.npz"
-    path = os.pathsep.join(map(str, (ROOT / "kernels", ROOT / "tests", Path(script).parent, *more)))
-    silent = "ignore::RuntimeWarning"  # NumPy tells of unsigned sums that wrap, as they are meant to
-    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": path, "PYTHONWARNINGS": silent}
-    command = [sys.executable, script, str(target)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=3600, check=False)
+    done = run_script(script, target, path=more)
     assert done.returncode == 0, done.stderr
     with np.load(target) as file:
         return dict(file)
