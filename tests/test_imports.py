@@ -67,6 +67,7 @@ ROOMS = {
         "heatsim.store",
         "numpy",
     },
+    "heatsim.viewer": {"heatsim.store", "heatsim.plots", "heatsim.geometry.grid", "numpy"},
     "heatsim.hotspots": {"heatsim_kernels", "numpy"},
     "heatsim.integrators": {"heatsim_kernels", "numpy"},
     "heatsim.recorders": {
@@ -86,6 +87,7 @@ ROOMS = {
         "heatsim.recorders",
         "heatsim.pictures",
         "heatsim.store",
+        "heatsim.viewer",
         "heatsim_kernels",
         "numba",
         "numpy",

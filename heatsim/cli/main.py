@@ -32,6 +32,7 @@ from heatsim.cli.schema import schema
 from heatsim.cli.sweep import sweep
 from heatsim.cli.validate import validate
 from heatsim.cli.verify import verify
+from heatsim.cli.view import view
 from heatsim.cli.warm import warm
 from heatsim.errors import HeatsimError
 
@@ -67,6 +68,6 @@ def main() -> None:
 
 
 _ABOUT_SCENARIOS = (run, resume, sweep, validate, schema, init, preview, warm)
-_ABOUT_RUNS = (info, plot, movie, pack, hotspots)
+_ABOUT_RUNS = (info, plot, movie, view, pack, hotspots)
 for _command in (*_ABOUT_SCENARIOS, *_ABOUT_RUNS, doctor, verify, converge, bench):
     main.add_command(_command)

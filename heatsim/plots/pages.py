@@ -244,3 +244,9 @@ def _numbers(ticks: list[float]) -> list[str]:
         if all(abs(float(text) - tick) < 1e-9 * max(map(abs, ticks)) for text, tick in zip(texts, ticks, strict=True)):
             return texts
     return [f"{tick:g}" for tick in ticks]
+
+
+def colour_table(count: int, colours: str = PlaneStyle.colours) -> list[str]:
+    """Colours of a scale from its lower to its upper end, as "#rrggbb"."""
+    shades = mpl.colormaps[colours](np.linspace(0.0, 1.0, count))
+    return [mpl.colors.to_hex(shade) for shade in shades]

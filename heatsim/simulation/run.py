@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     import xarray
 
     from heatsim.scenario import Scenario
+    from heatsim.viewer.page import Embedded
 
 TEMPORAL_CLASS_BYTES = 2  # bytes a cell that `temporal` keeps of the materials and sources around it, at most
 Prepared = tuple[Problem, device_selection.DeviceChoice, auto.Recommendation | None]
@@ -61,6 +62,16 @@ class Run:
     def __repr__(self) -> str:
         reached = "the steady state" if self.info.get("time") is None else f"t = {self.info['time']:g} s"
         return f"Run({str(self.path)!r}, {self.info.get('state', 'unknown')} at {reached})"
+
+    def view(self, field: str = "temperature", *, height: int = 760) -> Embedded:
+        """The page of `heatsim view` for a notebook, `height` pixels high. Raises `heatsim.errors.HeatsimError` where
+        there is no snapshot that can be read, or no such field in them."""
+        from heatsim.store.field_reader import FieldReader
+        from heatsim.viewer.frames import FrameSource
+        from heatsim.viewer.page import Embedded, make_page
+
+        source = FrameSource(FieldReader(RunFolder.open(self.path)), field)
+        return Embedded(make_page(source, log.warning, lambda part: None)[0], height)
 
     @property
     def finished(self) -> bool:
