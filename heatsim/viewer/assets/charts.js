@@ -33,7 +33,7 @@ class Chart {
     this.place = { ...whole, low, high };
     const across = (x) => whole.left + ((x - low) / (high - low)) * whole.width;
     const up = (y) => whole.top + whole.height - ((y - least) / (greatest - least)) * whole.height;
-    this.drawAxes(context, whole, ticks(low, high, whole.width / 90), ticks(least, greatest, whole.height / 30), across, up, label);
+    this.drawAxes(context, whole, ticks(low, high, whole.width / 90), ticks(least, greatest, Math.max(2, whole.height / 30)), across, up, label);
     curves.forEach(({ name, x, y }, n) => {
       context.strokeStyle = context.fillStyle = CURVE_COLOURS[n % CURVE_COLOURS.length];
       context.lineWidth = 1.5;
@@ -67,7 +67,7 @@ class Chart {
       context.fillText(tidy(value, digitsOf(x)), across(value), whole.top + whole.height + 6);
     }
     context.textAlign = "right";
-    context.fillText(label, whole.left - 8, whole.top + whole.height + 6);
+    context.fillText(label, whole.left - 16, whole.top + whole.height + 6);
     context.textBaseline = "middle";
     for (const value of y) {
       context.globalAlpha = 0.25;

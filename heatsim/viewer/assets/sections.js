@@ -1,7 +1,7 @@
 // Sections: the cells of a plane, each in one colour, with the cross-hair and the borders of materials.
 "use strict";
 
-const MARGIN = { left: 42, right: 10, top: 6, bottom: 20 };
+const MARGIN = { left: 42, right: 18, top: 6, bottom: 20 };
 const STEEPEST = 12; // of width over height, and of height over width, drawn to scale
 const VOID = 0xff9a9a9a;
 

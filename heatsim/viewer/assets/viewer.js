@@ -188,7 +188,7 @@ class Viewer {
     const missing = about.frames.length > this.frames.length ? `, ${this.frames.length} read` : "";
     const coarse = about.coarsening > 1 ? `, means of ${about.coarsening} cells along each axis` : "";
     const thinned = about.every > 1 ? `, every ${about.every}th snapshot` : "";
-    byId("note").textContent = `${about.frames.length} times${missing}, ${about.shape.slice().reverse().join(" × ")} cells${coarse}${thinned}`;
+    byId("note").textContent = `${about.frames.length} ${about.frames.length === 1 ? "time" : "times"}${missing}, ${about.shape.slice().reverse().join(" × ")} cells${coarse}${thinned}`;
   }
 
   timeDigits() {
