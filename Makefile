@@ -1,13 +1,15 @@
 # make run   set everything up and run the quick-start scenario to its pictures
 # make test  set everything up and run the checks and the tests
+# make long  run the tests that only add pairs of what is tested one by one
 # make quick run the most telling tests, in a minute and a half
+# make docs  build the documentation site, and run the scenarios of its gallery
 # make faults plant faults by the thousand and print the counts
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 SCENARIO ?= scenarios/quick_start.toml
 
-.PHONY: run test quick faults lint clean
+.PHONY: run test long quick docs faults lint clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -30,7 +32,11 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not long"
+
+# Every pair of terms of a CUDA kernel, where `make test` compiles each term.
+long: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "long"
 
 # Rooms and words, scenario files and their messages, physics with the fewest compiled kernels, one whole run and its files.
 QUICK := tests/test_imports.py tests/test_pairwise.py tests/scenario tests/cli/test_messages.py tests/cli/test_run_results.py \
@@ -39,11 +45,15 @@ QUICK := tests/test_imports.py tests/test_pairwise.py tests/scenario tests/cli/t
   tests/plots/test_slice_pictures.py
 
 quick: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n auto --dist loadgroup -q -m "not slow and not gpu" -k "not float32 and not single_precision" $(QUICK)
+	$(BIN)/python -m pytest -n auto --dist loadgroup -q -m "not slow and not gpu and not long" -k "not float32 and not single_precision" $(QUICK)
 
 # Kills, signals, damaged and hostile files by the thousand; prints counts. About an hour.
 faults: $(VENV)/.installed-dev
 	cd tests && for suite in corruption signals kills disk hostile; do $(abspath $(BIN))/python -W ignore -m faults.$$suite || exit 1; done
+
+# The site in build/site. HEATSIM_GALLERY=none runs no scenario; HEATSIM_UPDATE_IMAGES=1 draws docs/images anew.
+docs: $(VENV)/.installed-dev
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache

@@ -188,7 +188,7 @@ def test_a_full_disk_is_one_message_and_no_hang(
 
 def test_a_limit_on_the_size_of_files_is_one_message(write: Write, tmp_path: Path) -> None:
     """The operating system's own refusal, in a process of its own: no file may exceed 64 KiB."""
-    text = SMALL.replace("[8, 8, 8]", "[64, 32, 32]").replace("300 + 100*x", "300 + 50*sin(1e9*x*y + 1e8*z)")
+    text = SMALL.replace("[8, 8, 8]", "[32, 32, 24]").replace("300 + 100*x", "300 + 50*sin(1e9*x*y + 1e8*z)")
     write(text)
     script = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"

@@ -34,6 +34,18 @@ def pairwise(factors: Mapping[str, Sequence[Any]], allowed: Callable[[Row], bool
     return rows
 
 
+def singles(rows: Sequence[Row], factors: Mapping[str, Sequence[Any]]) -> list[int]:
+    """The numbers of a few rows, in order, in which each value of each factor occurs that occurs at all."""
+    missing = {(name, list(factors[name]).index(row[name])) for row in rows for name in factors}
+    chosen: list[int] = []
+    while missing:
+        gains = [len(missing & {(name, list(factors[name]).index(row[name])) for name in factors}) for row in rows]
+        best = gains.index(max(gains))
+        chosen.append(best)
+        missing -= {(name, list(factors[name]).index(rows[best][name])) for name in factors}
+    return sorted(chosen)
+
+
 def missing_pairs(
     rows: Sequence[Row], factors: Mapping[str, Sequence[Any]], allowed: Callable[[Row], bool] = lambda row: True
 ) -> list[Row]:

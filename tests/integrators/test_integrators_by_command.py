@@ -190,7 +190,7 @@ SWINGING = BLOCK.replace("ambient = 290.0", 'ambient = "290 + sin(t)"')
         (FLOATING, STEADY, "time.integrator: no steady state, or any number of them: no face has a temperature"),
         (UNDECIDED, STEADY, "no steady state"),
         (PERIODIC, STEADY, "no steady state"),
-        (SWINGING, STEADY, "a steady state needs boundary values and sources that do not depend on t"),
+        (SWINGING, STEADY, "a steady state needs boundary values, ambients and sources that do not depend on t"),
         (BLOCK, [*STEADY, "--device", "cuda", "--kernel", "cpu"], 'compute.kernel: "cpu" runs on device "cpu"'),
         (BLOCK, [*IMPLICIT, "--kernel", "basic"], 'compute.kernel: "basic" takes explicit steps'),
         (BLOCK, [*IMPLICIT, "--set", "time.tolerance=0.5"], "(a share of the range of temperatures), found 0.5"),

@@ -31,7 +31,7 @@ PLACES: tuple[tuple[tuple[int, int, int], type, dict[str, Any]], ...] = (
     ),
 )
 
-STAGED = (("register", "two", 0), ("basic", "four", 1), ("register", "four", 1))  # movement, form, number of the case
+STAGED = (("register", "two", 0), ("register", "four", 1))  # movement, form, number of the case
 
 
 def cases() -> Iterator[tuple[str, type, NonlinearCase]]:

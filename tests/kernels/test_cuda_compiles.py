@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from heatsim_kernels.stencil import ONE_STEP_KERNELS
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
-from helpers.pairwise import Row, missing_pairs, pairwise
+from helpers.pairwise import Row, missing_pairs, pairwise, singles
 from numba import config, types
 
 pytestmark = [
@@ -44,6 +44,7 @@ LARGEST_OF_EACH = [
     for number, movement in enumerate(("register", "basic", "coarsened", "shared"))
 ]
 ROWS = [*pairwise(FACTORS), *LARGEST_OF_EACH]
+SHORT = singles(ROWS, FACTORS)
 # Places in a kernel where a cell is renewed, and for x, y, z those where a ghost can lie beyond it. `basic` has a path
 # for cells at an end of an axis and one for all others. `register` has one for cells at any end, one for those at no
 # end of y and z, one for those at none at all, each for a vector of cells (four in float32) and for one; of a vector
@@ -168,8 +169,15 @@ def test_the_kernels_that_are_compiled_hold_every_pair_of_terms() -> None:
     assert len(ROWS) < 32
 
 
+def marks_of(number: int) -> list[pytest.MarkDecorator]:
+    """Rows that add pairs alone take long: each value is in the others."""
+    short = number in SHORT or number >= len(ROWS) - len(LARGEST_OF_EACH)
+    group = pytest.mark.xdist_group(f"CUDA {ROWS[number]['movement']}")
+    return [group] if short else [group, pytest.mark.long]
+
+
 @pytest.mark.parametrize(
-    "row", [pytest.param(row, marks=pytest.mark.xdist_group(f"CUDA {row['movement']}")) for row in ROWS], ids=name_of
+    "row", [pytest.param(row, marks=marks_of(number)) for number, row in enumerate(ROWS)], ids=name_of
 )
 def test_a_sweep_compiles_to_what_was_written_out_without_spills(row: Row) -> None:
     ptx = ptx_of_sweep(row)

@@ -19,7 +19,7 @@ KERNELS = [
     pytest.param("register", "float32", marks=pytest.mark.xdist_group("nonlinear register")),
     pytest.param("boundary_heat", "float32", marks=pytest.mark.xdist_group("nonlinear ledger")),
     pytest.param("interface_cells", "float32", marks=pytest.mark.xdist_group("nonlinear interface cells")),
-    pytest.param("register", "float64", marks=[pytest.mark.slow, pytest.mark.xdist_group("nonlinear register")]),
+    pytest.param("register", "float64", marks=[pytest.mark.long, pytest.mark.xdist_group("nonlinear register")]),
 ]
 
 
