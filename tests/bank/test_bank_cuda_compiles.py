@@ -10,6 +10,7 @@ from importlib.util import find_spec
 import pytest
 from heatsim_kernels.filter_bank import BANK_KERNELS
 from heatsim_kernels.filter_bank.geometry import Pool, geometry
+from helpers.ptx import compile_to_ptx
 from numba import config, types
 
 pytestmark = [
@@ -34,7 +35,6 @@ def compiled(kernel: str, name: str) -> tuple[str, str, tuple[int, int]]:
     """PTX, the assembler's report and the launch bounds of a kernel."""
     pytest.importorskip("cuda.bindings.nvjitlink", reason="nvjitlink (cuda-bindings) is not installed")
     from heatsim_kernels.filter_bank.cuda.block import BankConfiguration, Sizes
-    from heatsim_kernels.runtime.cuda.api import cuda
     from heatsim_kernels.runtime.cuda.compilation import _assembled
 
     filters, mask, stride, pool, precision, capability = VARIANTS[name]
@@ -48,7 +48,7 @@ def compiled(kernel: str, name: str) -> tuple[str, str, tuple[int, int]]:
     bounds = block.bounds(structure)
     reals = getattr(types, precision)[::1]
     signature = types.void(reals, reals, reals, reals, types.NamedUniTuple(types.uint32, len(Sizes._fields), Sizes))
-    ptx = str(cuda.compile_ptx(module.build(structure), signature, cc=capability, launch_bounds=bounds)[0])
+    ptx = compile_to_ptx(module.build(structure), signature, capability, bounds)
     return ptx, _assembled(ptx, capability)[1], bounds
 
 
@@ -76,7 +76,6 @@ def test_a_bank_kernel_computes_in_its_own_precision_with_fused_steps_alone(kern
 
 def test_relu_and_max_pooling_compile_and_stay_in_float32() -> None:
     from heatsim_kernels.filter_bank.cuda import bank
-    from heatsim_kernels.runtime.cuda.api import cuda
 
     reals, count = types.float32[::1], types.uint32
     extents = types.NamedTuple((count, count, count, count, types.uint64), bank.Extents)
@@ -84,6 +83,6 @@ def test_relu_and_max_pooling_compile_and_stay_in_float32() -> None:
         (bank.build_relu("float32"), types.void(reals, reals)),
         (bank.build_max_pool(Pool((3, 2), (2, 2))), types.void(reals, reals, extents)),
     ):
-        ptx = str(cuda.compile_ptx(built, signature, cc=(9, 0))[0])
+        ptx = compile_to_ptx(built, signature)
         assert ".f32" in ptx
         assert ".f64" not in ptx

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from heatsim_kernels.convolution import EDGES, LINE_KERNELS, PLANE_KERNELS
+from helpers.ptx import compile_to_ptx
 from numba import config, types
 
 pytestmark = [
@@ -55,12 +56,11 @@ def signature(module: str, made: Any) -> Any:
 @cache
 def compiled(module: str, made: Any, capability: tuple[int, int]) -> tuple[str, str]:
     """PTX, and what the assembler reports of it."""
-    from heatsim_kernels.runtime.cuda.api import cuda
     from heatsim_kernels.runtime.cuda.compilation import _assembled
 
     pytest.importorskip("cuda.bindings.nvjitlink", reason="nvjitlink (cuda-bindings) is not installed")
     kernel, bounds = movement(module).build(made), (prod(movement(module).block(made)), 1)
-    ptx = str(cuda.compile_ptx(kernel, signature(module, made), cc=capability, launch_bounds=bounds)[0])
+    ptx = compile_to_ptx(kernel, signature(module, made), capability, bounds)
     return ptx, _assembled(ptx, capability)[1]
 
 

@@ -14,6 +14,7 @@ import pytest
 from heatsim_kernels.stencil import ONE_STEP_KERNELS
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from helpers.pairwise import Row, missing_pairs, pairwise, singles
+from helpers.ptx import compile_to_ptx
 from numba import config, types
 
 pytestmark = [
@@ -119,9 +120,7 @@ def ptx_of_sweep(row: Row) -> str:
 
 @cache
 def ptx_of(build: Callable[..., Any], variant: Any, signature: Any, capability: tuple[int, int]) -> str:
-    from heatsim_kernels.runtime.cuda.api import cuda
-
-    return str(cuda.compile_ptx(build(variant), signature, cc=capability)[0])
+    return compile_to_ptx(build(variant), signature, capability)
 
 
 @cache

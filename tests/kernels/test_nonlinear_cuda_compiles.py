@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import pytest
+from helpers.ptx import compile_to_ptx
 from numba import config, types
 
 pytestmark = [
@@ -56,7 +57,6 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
     from importlib import import_module
 
     from heatsim_kernels.enthalpy.cuda.cell import EnthalpyConfiguration
-    from heatsim_kernels.runtime.cuda.api import cuda
     from heatsim_kernels.runtime.cuda.compilation import _assembled
 
     name, _, how = name.partition(", ")
@@ -80,7 +80,7 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
     )
     bounds = module.bounds(variant) if hasattr(module, "bounds") else None
     build = module.build_temperatures if name == "temperatures" else module.build
-    ptx = str(cuda.compile_ptx(build(variant), signature, cc=(9, 0), launch_bounds=bounds)[0])
+    ptx = compile_to_ptx(build(variant), signature, (9, 0), bounds)
     return ptx, _assembled(ptx, (9, 0))[1]
 
 

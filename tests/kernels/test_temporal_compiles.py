@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 import pytest
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from helpers.ptx import compile_to_ptx
 from numba import config
 from test_cuda_compiles import REGISTERS, registers, spilled_bytes
 
@@ -34,7 +35,6 @@ WALLED, PERIODIC = (False, False, False), (True, True, True)
 def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # type: ignore[no-untyped-def]
     precision, coefficients, periodic, aligned, traced, capability, stage
 ) -> None:
-    from heatsim_kernels.runtime.cuda.api import cuda
     from heatsim_kernels.stencil.temporal import march
 
     uniform, class_dtype, heat, per_cell = coefficients
@@ -43,7 +43,7 @@ def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # t
     tile = march.tiles_for(structure)[0 if capability >= (9, 0) else -1]
     kernel = march.build(march.TemporalVariant(structure, tile, aligned, traced))
     signature = march.signature(precision, tile.steps if stage else 0)
-    ptx = str(cuda.compile_ptx(kernel, signature, cc=capability, launch_bounds=march.bounds(tile))[0])
+    ptx = compile_to_ptx(kernel, signature, capability, march.bounds(tile))
     assert not re.search(r"^\s*call\b", ptx, re.MULTILINE)  # all is inlined
     assert spilled_bytes(ptx, capability) == 0
     assert registers(ptx, capability) * march.bounds(tile)[0] <= REGISTERS

@@ -17,7 +17,10 @@ from typing import Any
 from numba import config, get_num_threads, njit
 from numba.core.registry import CPUDispatcher
 
+from heatsim_kernels.runtime.compile_watch import pause_collection_for_the_cpu
 from heatsim_kernels.runtime.kernel_cache import cache_folder, keep_by_signature
+
+pause_collection_for_the_cpu()
 
 ONE_THREAD = "one-thread"  # folder of the serial versions: Numba's cache does not tell them from the parallel ones
 

@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heatsim_kernels.runtime.compile_watch import announce
+from heatsim_kernels.runtime.compile_watch import announce, collection_paused
 from heatsim_kernels.runtime.cuda.api import cuda, linker
 from heatsim_kernels.runtime.kernel_cache import cache_folder
 
@@ -61,7 +61,8 @@ def compiled(
     build: Callable[..., Any], variant: Hashable, signature: Any, capability: tuple[int, int], bounds: Any = None
 ) -> Binary:
     """As `binary`, without the disk."""
-    ptx = str(cuda.compile_ptx(build(variant), signature, cc=capability, launch_bounds=bounds)[0])
+    with collection_paused():
+        ptx = str(cuda.compile_ptx(build(variant), signature, cc=capability, launch_bounds=bounds)[0])
     code, report = _assembled(ptx, capability)
     return Binary(_symbol(ptx), code, report)
 
