@@ -1,18 +1,20 @@
 """Fields as whole numbers of 16 bits, packed so that a page of sixty frames can be sent by mail.
 
 A frame is quantised to 0 ... 65535 between two ends. Each number is predicted from numbers that the reader has already,
-and the difference is kept; `assets/frames.js` goes the same way back. Predictions are by cubic interpolation, level by
+and the difference is kept; `assets/frames.js` goes the same way back. Predictions interpolate by polynomials, level by
 level: the cells of a coarse grid come first, then those half way between them along z, y and x, then those of the next
 finer grid (the predictor of the SZ3 compressor: Zhao et al., IEEE ICDE 2021). Only the rounding of the quantised field
-is left then, which is mostly 0 and +-1. Where most cells are what they were in the frame before, the difference from
-that frame is packed in place of the frame.
+is left then, which is mostly 0 and +-1. Instead of a frame its difference from the frame before is packed the same way,
+where that is shorter.
 
-Two differences go into a byte, four bits each; 15 says that the difference is in a list of 16-bit numbers at the end.
-A difference d is stored as 2 d for d >= 0, else -2 d - 1. The bytes are then compressed by gzip.
+A difference d is stored as 2 d for d >= 0, else -2 d - 1. Two of them go into a byte, four bits each; 15 says that the
+number is in a list: of these the low bytes come first, then the high ones. Bytes and list are compressed by gzip, each
+by itself; four bytes before them tell the length of the first.
 """
 
 from __future__ import annotations
 
+import struct
 import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -22,13 +24,12 @@ import numpy as np
 LEVELS = 65535  # of a quantised field, less one
 _ESCAPE = 15
 _ZERO = np.uint16(2**15)  # stands for no difference from the frame before
-_SAME_SHARE = 0.5  # of cells that did not change, from which on a difference from the frame before is packed
 _STRATEGIES = ((1, zlib.Z_DEFAULT_STRATEGY), (6, zlib.Z_HUFFMAN_ONLY))  # what repeats, and what is noise
 _GZIP = 31  # window bits of zlib for the gzip format
 
 
 class EncodedFrame(NamedTuple):
-    """data: gzip; from_before: whether it is the difference from the frame before, modulo 2^16."""
+    """data: packed; from_before: whether it is the difference from the frame before, modulo 2^16."""
 
     data: bytes
     from_before: bool
@@ -43,20 +44,32 @@ def quantise(field: np.ndarray, low: float, high: float) -> np.ndarray:
 
 def encode(numbers: np.ndarray, before: np.ndarray | None = None) -> EncodedFrame:
     """Pack a quantised frame (nz, ny, nx) uint16; before: the frame before it."""
-    from_before = before is not None and float(np.mean(numbers == before)) > _SAME_SHARE
-    differences = _differences(numbers - before + _ZERO if before is not None and from_before else numbers)
+    alone = EncodedFrame(_packed(_differences(numbers)), False)
+    if before is None:
+        return alone
+    change = EncodedFrame(_packed(_differences(numbers - before + _ZERO)), True)
+    return min(alone, change, key=lambda each: len(each.data))
+
+
+def _packed(differences: np.ndarray) -> bytes:
     folded = ((differences << 1) ^ (differences >> 15)).view(np.uint16)
     escaped = folded >= _ESCAPE
     halves = np.where(escaped, _ESCAPE, folded).astype(np.uint8)
     if halves.size % 2:
         halves = np.append(halves, np.uint8(0))
-    packed = (halves[0::2] | (halves[1::2] << 4)).tobytes() + folded[escaped].astype("<u2").tobytes()
-    return EncodedFrame(min((_compress(packed, *each) for each in _STRATEGIES), key=len), from_before)
+    listed = folded[escaped]
+    pairs = _compressed((halves[0::2] | (halves[1::2] << 4)).tobytes())
+    planes = np.concatenate((listed & 255, listed >> 8)).astype(np.uint8)
+    return struct.pack("<I", len(pairs)) + pairs + _compressed(planes.tobytes())
 
 
-def _compress(data: bytes, level: int, strategy: int) -> bytes:
-    packer = zlib.compressobj(level, zlib.DEFLATED, _GZIP, 9, strategy)
-    return packer.compress(data) + packer.flush()
+def _compressed(data: bytes) -> bytes:
+    """By gzip, with whatever makes it shorter."""
+    found = []
+    for level, strategy in _STRATEGIES:
+        packer = zlib.compressobj(level, zlib.DEFLATED, _GZIP, 9, strategy)
+        found.append(packer.compress(data) + packer.flush())
+    return min(found, key=len)
 
 
 def _differences(numbers: np.ndarray) -> np.ndarray:
@@ -71,16 +84,23 @@ def _differences(numbers: np.ndarray) -> np.ndarray:
 
 
 def _predicted(known: np.ndarray, count: int) -> np.ndarray:
-    """What lies half way between values (n, ...) and the next ones, of the first `count`: cubic where there are two on
-    both sides, else the mean; behind the last the last."""
+    """What lies half way between values (n, ...) and the next ones, of the first `count`: by a polynomial through three
+    values on both sides, or through two, or the mean, as many as there are; behind the last it is the last."""
     above = known[1 : count + 1]
     if len(above) < count:
         above = np.concatenate((above, known[-1:]))
     found: np.ndarray = (known[:count] + above) >> 1
-    last = min(count, len(known) - 2)
-    if last > 1:
-        inner, outer = known[1:last] + known[2 : last + 1], known[: last - 1] + known[3 : last + 2]
-        found[1:last] = (9 * inner - outer + 8) >> 4
+
+    def pair(reach: int, away: int) -> np.ndarray:
+        """Sums of the values `away` before and after, where there are `reach` on both sides."""
+        first, last = reach - 1, min(count, len(known) - reach)
+        return np.asarray(known[first - away + 1 : last - away + 1] + known[first + away : last + away])
+
+    if min(count, len(known) - 2) > 1:
+        found[1 : min(count, len(known) - 2)] = (9 * pair(2, 1) - pair(2, 2) + 8) >> 4
+    if min(count, len(known) - 3) > 2:
+        quintic = (150 * pair(3, 1) - 25 * pair(3, 2) + 3 * pair(3, 3) + 128) >> 8
+        found[2 : min(count, len(known) - 3)] = quintic
     return found
 
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import gzip
+import struct
 
 import numpy as np
 import pytest
 
 from heatsim.viewer.encoding import LEVELS, encode, passes, quantise
 
-SHAPES = [(1, 1, 1), (1, 1, 7), (2, 1, 3), (5, 4, 3), (8, 8, 8), (1, 16, 9), (13, 7, 20)]
+SHAPES = [(1, 1, 1), (1, 1, 7), (1, 2, 40), (2, 1, 3), (5, 4, 3), (8, 8, 8), (1, 16, 9), (13, 7, 20)]
 
 
 def unpacked(data: bytes, cells: int) -> np.ndarray:
     """The differences (cells,) of a frame: what `unpack` of assets/frames.js does."""
-    raw = np.frombuffer(gzip.decompress(data), np.uint8)
-    halves = np.column_stack((raw[: (cells + 1) // 2] & 15, raw[: (cells + 1) // 2] >> 4)).reshape(-1)[:cells]
-    folded = halves.astype(np.int64)
-    folded[halves == 15] = np.frombuffer(raw[(cells + 1) // 2 :].tobytes(), "<u2")
+    (length,) = struct.unpack_from("<I", data)
+    pairs, listed = (
+        np.frombuffer(gzip.decompress(part), np.uint8).astype(np.int64)
+        for part in (data[4 : 4 + length], data[4 + length :])
+    )
+    halves = np.column_stack((pairs & 15, pairs >> 4)).reshape(-1)[:cells]
+    folded = halves.copy()
+    folded[halves == 15] = listed[: len(listed) // 2] + 256 * listed[len(listed) // 2 :]
     return np.where(folded % 2, -(folded + 1) // 2, folded // 2)
 
 
@@ -36,7 +41,10 @@ def restored(differences: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray
             elif n == 0 or n + 2 >= len(known):
                 expected = (known[n] + known[n + 1]) >> 1
             else:
-                expected = (9 * (known[n] + known[n + 1]) - known[n - 1] - known[n + 2] + 8) >> 4
+                inner, outer = known[n] + known[n + 1], known[n - 1] + known[n + 2]
+                expected = (9 * inner - outer + 8) >> 4
+                if n >= 2 and n + 3 < len(known):
+                    expected = (150 * inner - 25 * outer + 3 * (known[n - 2] + known[n + 3]) + 128) >> 8
             at[2 * n + 1] = (expected + next(found)) % 2**16
     return field
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from helpers.chromium import Browser, needs_chromium
+from PIL import Image
 
 from heatsim.cli.main import main
+from heatsim.simulation.run import Run
 
 pytestmark = [needs_chromium, pytest.mark.xdist_group("browser")]
 # The upper left of the section, beside the cross-hair in the middle.
@@ -128,6 +131,28 @@ def test_a_picture_is_saved_of_all_that_is_shown(page: Browser) -> None:
     )
     assert found[0] >= 1000
     assert found[2] > 20_000
+
+
+def test_a_notebook_shows_the_page_in_a_frame(run_of_a_ball: Path, tmp_path: Path) -> None:
+    notebook = tmp_path / "notebook.html"
+    notebook.write_text(f"<!doctype html><body>{Run(run_of_a_ball, {}).view()._repr_html_()}</body>", encoding="utf-8")
+    with Browser() as browser:
+        browser.open(notebook.as_uri())
+        browser.wait_for("document.readyState === 'complete'")
+        # The frame is of another origin, so what it shows is all that can be asked for.
+        browser.screenshot(tmp_path / "before.png")
+        end = time.monotonic() + 30.0
+        while is_blank(tmp_path / "before.png") and time.monotonic() < end:
+            browser.screenshot(tmp_path / "before.png")
+        assert not is_blank(tmp_path / "before.png")
+        assert browser.messages == []
+
+
+def is_blank(picture: Path) -> bool:
+    """Whether a picture has none of the colours of the scale."""
+    with Image.open(picture) as image:
+        red, green, blue = np.moveaxis(np.asarray(image.convert("RGB"), int), -1, 0)
+    return int(((red > 200) & (green > 100) & (green < 190) & (blue < 60)).sum()) < 20
 
 
 def test_without_webgl_there_are_sections_alone(run_of_a_ball: Path, tmp_path: Path) -> None:

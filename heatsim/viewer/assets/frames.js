@@ -17,9 +17,11 @@ function fromBase64(text) {
 }
 
 // The differences of a frame, one after the other.
-function unpack(bytes, count) {
-  const halves = (count + 1) >> 1;
-  const listed = new Uint16Array(bytes.slice(halves).buffer);
+async function unpack(data, count) {
+  const length = new DataView(data.buffer, data.byteOffset).getUint32(0, true);
+  const bytes = await gunzip(data.subarray(4, 4 + length)), list = await gunzip(data.subarray(4 + length));
+  const listed = new Uint16Array(list.length / 2);
+  for (let i = 0; i < listed.length; i++) listed[i] = list[i] | (list[listed.length + i] << 8);
   const found = new Int32Array(count);
   let next = 0;
   for (let i = 0; i < count; i++) {
@@ -34,8 +36,10 @@ function unpack(bytes, count) {
 function predicted(field, at, step, place, n) {
   if (place + 1 >= n) return field[at];
   const sum = field[at] + field[at + 2 * step];
-  if (place === 0 || place + 2 >= n) return sum >> 1;
-  return (9 * sum - field[at - 2 * step] - field[at + 4 * step] + 8) >> 4;
+  if (place < 1 || place + 2 >= n) return sum >> 1;
+  const next = field[at - 2 * step] + field[at + 4 * step];
+  if (place < 2 || place + 3 >= n) return (9 * sum - next + 8) >> 4;
+  return (150 * sum - 25 * next + 3 * (field[at - 4 * step] + field[at + 6 * step]) + 128) >> 8;
 }
 
 // A field (nz, ny, nx) from its differences, modulo 2^16 if it is itself a difference from the frame before.
@@ -74,7 +78,7 @@ function restore(differences, shape) {
 // The whole numbers of a frame, (cells,) Uint16Array; before: those of the frame before it.
 async function decodeFrame(bytes, shape, before) {
   const count = shape[0] * shape[1] * shape[2];
-  const restored = restore(unpack(await gunzip(bytes), count), shape);
+  const restored = restore(await unpack(bytes, count), shape);
   const numbers = new Uint16Array(count);
   for (let i = 0; i < count; i++) numbers[i] = before ? restored[i] + before[i] - ZERO : restored[i];
   return numbers;
