@@ -55,7 +55,7 @@ class Kernel:
         self._launch(self._own, grid, block, args, shared)()
 
     def bound(self, grid: Triple, block: Triple, args: tuple[Any, ...], shared: int = 0) -> Callable[[], None]:
-        """A function that launches with these arguments, packed now; the arrays must outlive it."""
+        """A function that launches with these arguments, packed now; it keeps their arrays."""
         return self._launch(self._slots(), grid, block, args, shared)
 
     def _slots(self) -> tuple[Any, Any]:
@@ -74,7 +74,7 @@ class Kernel:
         given = self._function, *grid, *block, shared, 0, ctypes.addressof(slots[1]), 0
         start_kernel = driver().cuLaunchKernel
 
-        def launch(kept: Any = slots) -> None:  # as long as there may be launches
+        def launch(kept: Any = (slots, args)) -> None:  # as long as there may be launches
             driver_call(start_kernel(*given))
 
         return launch
