@@ -73,7 +73,8 @@ def write_examples(folder: Path, outputs: Path) -> None:
     """Write the examples, one a scenario, into a folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    (folder / "scenarios").symlink_to(SCENARIOS)  # sphinx-gallery runs an example in its folder
+    # sphinx-gallery runs an example in its folder, and takes a folder with a README for a gallery.
+    shutil.copytree(SCENARIOS, folder / "scenarios", ignore=shutil.ignore_patterns("README.md", "verify", "materials"))
     introduction = "Gallery\n=======\n\nThe scenarios that come with heatsim, each run for this page. "
     introduction += "Download a file and run it with ``heatsim run FILE``.\n"
     (folder / "GALLERY_HEADER.rst").write_text(introduction, encoding="utf-8")
