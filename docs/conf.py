@@ -20,7 +20,14 @@ project = "heatsim"
 author = "The heatsim developers"
 version = release = __version__
 extensions = ["myst_parser", "sphinx_gallery.gen_gallery", "sphinx_copybutton"]
-exclude_patterns = ["gallery/scenarios", "gallery/*.md5", "gallery/*.py", "gallery/*.zip", "gallery/*.json", "sg_execution_times.rst"]
+exclude_patterns = [
+    "gallery/scenarios",
+    "gallery/*.md5",
+    "gallery/*.py",
+    "gallery/*.zip",
+    "gallery/*.json",
+    "sg_execution_times.rst",
+]
 html_theme = "furo"
 html_title = f"heatsim {__version__}"
 templates_path: list[str] = []

@@ -51,7 +51,8 @@ def test_a_shipped_scenario_leaves_snapshots_pictures_curves_and_its_energy(scen
 
 def test_a_shipped_scenario_takes_a_gpu_where_there_is_one(scenario: Scenario) -> None:
     assert (scenario.compute.device, scenario.compute.kernel) == ("auto", "auto")
-    assert scenario.time.step == "auto"
+    # A step of its own is for integrators that are stable with any.
+    assert scenario.time.step == "auto" or scenario.time.integrator in ("rkl2", "implicit")
 
 
 def test_the_files_that_a_shipped_scenario_names_are_shipped(scenario: Scenario) -> None:

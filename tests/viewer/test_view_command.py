@@ -87,6 +87,16 @@ def test_a_damaged_snapshot_is_left_out_and_told(run_of_a_ball: Path, tmp_path: 
     assert len(about(run / "pictures" / "view.html")["frames"]) == 4
 
 
+def test_a_run_that_is_being_written_is_shown_as_far_as_it_is(run_of_a_ball: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(run_of_a_ball, tmp_path / "run")
+    told = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**told, "state": "running"}))
+    (run / "snapshots" / "000004.h5").rename(run / "snapshots" / "000004.h5.tmp")
+    done = view(run)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert len(about(run / "pictures" / "view.html")["frames"]) == 4
+
+
 def test_a_notebook_shows_the_page(run_of_a_ball: Path) -> None:
     run = heatsim.simulation.run.Run(run_of_a_ball, {})
     shown = run.view(height=500)._repr_html_()
