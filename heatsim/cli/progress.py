@@ -5,6 +5,7 @@ While kernels are compiled it says which one and how far, on a terminal; elsewhe
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -57,7 +58,7 @@ def show_progress(scenario: Scenario, quiet: bool) -> Iterator[Show]:
 
     expected = expected_kernels(scenario)
     words = ProgressWords(scenario)
-    with _terminal(words) if sys.stderr.isatty() else nullcontext(_Lines(words)) as show:
+    with _terminal(words) if _can_redraw() else nullcontext(_Lines(words)) as show:
         numbers = count(1)
 
         def tell(kernel: str) -> None:
@@ -66,6 +67,12 @@ def show_progress(scenario: Scenario, quiet: bool) -> Iterator[Show]:
 
         with watch_compiling(tell):
             yield show
+
+
+def _can_redraw() -> bool:
+    """Whether stderr is a terminal that takes the cursor back; one called dumb (an editor's, an empty TERM of a job) gets
+    lines."""
+    return sys.stderr.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 
 class ProgressWords:

@@ -64,6 +64,7 @@ def test_a_terminal_is_told_of_each_kernel_in_place(scenario: Scenario, monkeypa
         yield Shown(words)
 
     monkeypatch.setattr(progress.sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(progress, "_terminal", bar)
     compile_two(scenario)
     about = precompile.expected_kernels(scenario)
@@ -76,6 +77,7 @@ def test_a_terminal_is_told_of_each_kernel_in_place(scenario: Scenario, monkeypa
 def test_the_bar_of_a_terminal_shows_what_is_compiled(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(progress.sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
     with progress.show_progress(scenario, False):
         compile_watch.announce(KERNELS[0])
     assert "compiling kernels: 1 of about" in terminal.getvalue()

@@ -49,6 +49,7 @@ def test_a_sparkline_goes_from_the_lowest_bar_to_the_highest() -> None:
 def test_a_terminal_sees_time_step_extremes_the_first_probe_and_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(progress.sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setattr(progress, "_LOOK_EVERY", 0.0)
     monkeypatch.setattr(progress, "_LOOK_SHARE", 0.0)
@@ -58,6 +59,18 @@ def test_a_terminal_sees_time_step_extremes_the_first_probe_and_the_time_left(mo
     seen = terminal.getvalue()
     for words in ("t = 2 s of 4 s, step 200", "290 to 340.5 K", "middle ▁▃▆█ 304 K", "cell updates/s", "0:00 left"):
         assert words in seen, words
+
+
+def test_a_terminal_that_cannot_redraw_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(progress.sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "dumb")
+    clock = iter(float(second) for second in range(20, 40))
+    monkeypatch.setattr(progress.Clock, "elapsed", lambda self: next(clock))
+    with progress.show_progress(loads(BLOCK), False) as show:
+        show(at(0.5))
+    assert "290 to 340.5 K" in terminal.getvalue()
+    assert "\x1b" not in terminal.getvalue()
 
 
 def test_a_pipe_gets_plain_lines_and_few(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
