@@ -42,6 +42,10 @@ BROKEN_PIPE = 141  # exit code, 128 + SIGPIPE
 class _Commands(click.Group):
     """Commands that tell errors in one message, without a traceback."""
 
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        _open_standard_streams()
+        return super().main(*arguments, **options)
+
     def invoke(self, context: click.Context) -> Any:
         try:
             return super().invoke(context)
@@ -59,6 +63,16 @@ class _Commands(click.Group):
         except OSError as error:
             print_error(f"{error.filename or 'the system'}: {error.strerror or error}")
             sys.exit(1)
+
+
+def _open_standard_streams() -> None:
+    """Lead closed standard streams to nowhere. Python has none then, and the number of a closed one would go to the next
+    file that is opened, into which a library would write its messages."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115  # open to the end
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -348,8 +348,9 @@ def _spread(rows: np.ndarray, steps: int) -> np.ndarray:
     return rows[np.minimum(np.arange(steps), len(rows) - 1)]
 
 
-def build_problem(scenario: Scenario) -> Problem:
-    """Make a scenario concrete. Raises `ScenarioError` for what only arrays can tell."""
+def build_problem(scenario: Scenario, reference: float | None = None) -> Problem:
+    """Make a scenario concrete. reference: of the temperatures of a run that goes on, in the scenario's unit; the middle
+    of its inputs if left out. Raises `ScenarioError` for what only arrays can tell."""
     require_setup_memory(scenario)
     grid, materials = make_grid(scenario), make_materials(scenario)
     dtype = np.dtype(scenario.compute.precision)
@@ -357,7 +358,7 @@ def build_problem(scenario: Scenario) -> Problem:
     sources = make_source_terms(scenario, grid, material_ids)
     zones = make_zones(scenario, grid, material_ids, frozenset(term.source for term in sources if term.space is None))
     of_zones, initial = np.array(zones.materials), InitialField(scenario, grid)
-    reference, tables = _reference_and_tables(scenario, grid, zones, materials, sources, initial)
+    reference, tables = _reference_and_tables(scenario, grid, zones, materials, sources, initial, reference)
     materials = materials if tables is None else materials.at_reference(tables.materials)
     area_factors = find_area_factors(scenario, grid, material_ids, materials.contact, materials.solids)
     cell_classes = make_cell_classes(grid, zones, materials, periodic_axes(scenario, grid), area_factors)
@@ -430,10 +431,11 @@ def _reference_and_tables(
     materials: Materials,
     sources: tuple[SourceTerm, ...],
     initial: InitialField,
+    given: float | None,
 ) -> tuple[float, TabulatedMaterials | None]:
-    """The reference temperature; the materials as tables, where something depends on temperature."""
+    """The reference temperature, if none is given; the materials as tables, where something depends on temperature."""
     boundary_faces = BoundaryFaces(scenario, grid, zones.ids, materials.conductivity[:, np.array(zones.materials)], 0.0)
-    reference = _reference(initial, boundary_faces, materials)
+    reference = _reference(initial, boundary_faces, materials) if given is None else given
     if find_temperature_dependence(scenario) is None:
         return reference, None
     solid = (np.array(zones.materials) < materials.solids).astype(float)

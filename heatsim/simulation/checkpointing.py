@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from heatsim.recorders.writer import Writer
     from heatsim.scenario import Scenario
     from heatsim.simulation.state import State
+    from heatsim.simulation.stop_criterion import StopCriterion
     from heatsim.store.folder import RunFolder
 
 DEFAULT_SECONDS = 600.0  # of wall time between checkpoints, in runs that seem to take twice as long
@@ -31,13 +32,18 @@ CHANGEABLE = ("time.end", "compute.device", "compute.kernel", "output.checkpoint
 class Checkpointing:
     """Writes the checkpoints of a run, and restores the parts of one.
 
-    saved: the state to go on from, or None at the start.
+    saved: the state to go on from, or None at the start. stop: what ends the run early, which compares with the past.
     """
 
     def __init__(
-        self, folder: RunFolder, problem: Problem, writer: Writer, saved: dict[str, Any] | None = None
+        self,
+        folder: RunFolder,
+        problem: Problem,
+        writer: Writer,
+        saved: dict[str, Any] | None = None,
+        stop: StopCriterion | None = None,
     ) -> None:
-        self._folder, self._writer, self.saved = folder, writer, saved
+        self._folder, self._writer, self._stop, self.saved = folder, writer, stop, saved
         self._fits = fingerprint(problem)
         wanted = problem.scenario.output.checkpoint
         self._every = wanted.every_minutes * 60.0 if wanted else DEFAULT_SECONDS
@@ -61,6 +67,8 @@ class Checkpointing:
         control.restore(self.saved["steps"])
         for recorder, saved in zip(recorders, self.saved["recorders"], strict=True):
             recorder.restore(saved)
+        if self._stop is not None:
+            self._stop.restore(self.saved["stop"])
 
     def save(self, state: State, control: StepControl, recorders: Sequence[Recorder]) -> bool:
         """Write a checkpoint when all earlier results are written; returns whether the state could be saved now.
@@ -73,7 +81,8 @@ class Checkpointing:
         require_finite(state.field.is_finite(), state)
         self._writer.finish()
         of_recorders = [recorder.state() for recorder in recorders]
-        content = {"run": state.state(), "steps": steps, "recorders": of_recorders}
+        of_stop = None if self._stop is None else self._stop.state()
+        content = {"run": state.state(), "steps": steps, "recorders": of_recorders, "stop": of_stop}
         write_checkpoint(self._folder, Checkpoint(self._fits, content))
         self._last = time.perf_counter()
         return True

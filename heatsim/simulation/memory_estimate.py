@@ -65,14 +65,15 @@ def disk_bytes(scenario: Scenario) -> float:
 
 
 def checkpoint_bytes(scenario: Scenario) -> int:
-    """Bytes of a checkpoint: of the state, of statistics over time, and of what an integrator remembers."""
+    """Bytes of a checkpoint: of the state, of statistics over time, and of what an integrator and a stop remember."""
     chosen, itemsize = scenario.time.chosen or EULER, np.dtype(scenario.compute.precision).itemsize
     if chosen.to_limit:
         return 0
     peak, times, coolings = (name in scenario.output.fields for name in HISTORY_FIELDS)
     a_cell = SOLVER_CHECKPOINT_BYTES_A_CELL if chosen.solves else itemsize
     statistics = bytes_a_cell(peak, times, coolings, 8 if chosen.solves else itemsize)
-    return prod(scenario.grid.cells) * (a_cell + statistics)
+    watched = itemsize if scenario.stop is not None and scenario.stop.steady_rate is not None else 0
+    return prod(scenario.grid.cells) * (a_cell + statistics + watched)
 
 
 def derived_bytes(scenario: Scenario) -> int:

@@ -35,7 +35,7 @@ from heatsim.simulation.state import State
 from heatsim.simulation.stop_criterion import StopCriterion
 from heatsim.simulation.time_loop import ProgressCallback, Timings, simulate
 from heatsim.store.atomic import write_atomically
-from heatsim.store.checkpoints import newest_checkpoint
+from heatsim.store.checkpoints import Checkpoint, newest_checkpoint
 from heatsim.store.folder import RunFolder
 from heatsim.store.run_lock import locked_folder
 from heatsim.store.tables import read_hotspots, read_last_row
@@ -180,12 +180,10 @@ def resume_run(
         checkpoint, damages = newest_checkpoint(folder)
         saved = None if checkpoint is None else checkpoint.state
         _require_something_left(path, info, scenario, saved)
-        problem, choice, taken = _prepare(scenario)
-        if checkpoint is not None and checkpoint.fits != fingerprint(problem):
-            why = "its checkpoint does not fit its scenario or the input files of that"
-            if problem.tabulated is not None and overrides:
-                why += "; where properties depend on temperature, another end may need tables of another range"
-            raise RunFolderError(f"{path}: {why}")
+        reference = None if saved is None else saved["run"]["reference"]
+        problem, choice, taken = _prepare(scenario, reference)
+        if checkpoint is not None and not _fits(checkpoint, problem, path, reference):
+            raise RunFolderError(f"{path}: its checkpoint does not fit its scenario or the input files of that")
         warnings = [Issue(f"{damage}; the one before is taken") for damage in damages]
         if saved is None:
             warnings.append(Issue(f"{path}: has no checkpoint, so the run starts anew"))
@@ -196,15 +194,27 @@ def resume_run(
             return _run_in(folder, problem, choice, taken, _Callbacks(on_progress, started), saved)
 
 
-def _prepare(scenario: Scenario) -> Prepared:
-    """The problem of a scenario with its integrator and device, for which there is memory."""
+def _fits(checkpoint: Checkpoint, problem: Problem, path: Path, reference: float | None) -> bool:
+    """Whether the run of a checkpoint can go on as this problem: it has its inputs, and its tables of materials too or
+    those of the range to which another end leads; they count heat from the same reference."""
+    if checkpoint.fits == fingerprint(problem):
+        return True
+    before = load_changed(path, ())
+    if problem.tabulated is None or before.time.end == problem.scenario.time.end:
+        return False
+    return checkpoint.fits == fingerprint(build_problem(before, reference))
+
+
+def _prepare(scenario: Scenario, reference: float | None = None) -> Prepared:
+    """The problem of a scenario with its integrator and device, for which there is memory. reference: see
+    `build_problem`."""
     choice = device_selection.choose_device(scenario)
     classes = (
         TEMPORAL_CLASS_BYTES if choice.kernel == "temporal" and (len(scenario.materials) > 1 or scenario.sources) else 0
     )
     fused = classes * prod(scenario.grid.cells)
     device_selection.require_memory_for(scenario, choice, state_bytes(scenario) + fused)
-    problem = build_problem(scenario)
+    problem = build_problem(scenario, reference)
     device_selection.require_memory_for(scenario, choice, state_bytes(scenario, problem) + fused)
     return resolve_auto(problem, choice)
 
@@ -327,7 +337,7 @@ def _compute(
     writer, problem = Writer(), state.problem
     try:
         recorders = make_recorders(problem, folder, writer)
-        checkpointing = Checkpointing(folder, problem, writer, saved)
+        checkpointing = Checkpointing(folder, problem, writer, saved, stop)
         finished = False
         try:
             finished = simulate(state, recorders, timings, on_progress, checkpointing, stop)

@@ -75,6 +75,7 @@ class State:
         """All that the future of a run depends on but what its step control and recorders know."""
         stepper = self._run_field.stepper
         return {
+            "reference": self.problem.reference,
             "time": self.time,
             "step": self.step,
             "source_energy": self.source_energy,

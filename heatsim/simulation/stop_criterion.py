@@ -34,6 +34,23 @@ class StopCriterion:
             self.met = {"criterion": criterion, "time": event}
         return self.met is not None
 
+    def state(self) -> dict[str, Any]:
+        """What the next look compares with."""
+        before = None if self._before is None else [self._before[0], list(self._before[1].values())]
+        return {"before": before, "field": None if self._field is None else list(self._field), "last": self._last}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on from what `state` gave, of the same criterion."""
+        if saved["before"] is not None:
+            time, values = saved["before"]
+            self._before = time, dict(zip(self._clauses, values, strict=True))
+        self._field = None if saved["field"] is None else tuple(saved["field"])
+        self._last = saved["last"]
+
+    @property
+    def _clauses(self) -> list[Clause]:
+        return list(dict.fromkeys(clause for choice in self._stop.alternatives for clause in choice))
+
     @property
     def warning(self) -> str:
         """What is said at the end of a run in which it was never met."""
@@ -41,10 +58,9 @@ class StopCriterion:
         return f"stop.{key} was never met, so the run went on to time.end: {self._last}"
 
     def _condition(self, state: State) -> float | None:
-        clauses = [clause for choice in self._stop.alternatives for clause in choice]
         totals = {part: state.totals(state.problem.named_parts[part]) for part in self._stop.parts}
         reference, values = state.problem.reference, {}
-        for clause in clauses:
+        for clause in self._clauses:
             low, high, by_volume, _ = totals[clause.part]
             volume = float(state.problem.named_parts[clause.part].volumes.sum())
             values[clause] = reference + {"min": low, "max": high, "mean": by_volume / volume}[clause.statistic]
@@ -61,11 +77,11 @@ class StopCriterion:
         return min(events, default=None)
 
     def _steady(self, state: State) -> float | None:
-        now = state.temperature().astype(np.float64)
+        now = state.temperature()
         before, self._field = self._field, (state.time, now)
         if before is None or state.time == before[0]:
             return None
-        rate = float(np.abs(now - before[1]).max()) / (state.time - before[0])
+        rate = float(np.abs(now.astype(np.float64) - before[1]).max()) / (state.time - before[0])
         self._last = f"the fastest cell changes by {rate:.4g} K/s"
         return state.time if rate < (self._stop.steady_rate or 0.0) else None
 

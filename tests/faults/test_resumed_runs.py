@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import heatsim
-from faults.cases import CASES, GPU_CASES, digest, write_case
+from faults.cases import CASES, CURVED, FIXED, GPU_CASES, TRACE, digest, scenario, write_case
 from heatsim.errors import RequestError, RunFolderError
 from heatsim.simulation.run import resume_run, run_scenario
 from heatsim.simulation.time_loop import Progress
@@ -68,6 +69,32 @@ def test_a_run_is_extended_by_another_end(tmp_path: Path) -> None:
         resume_run(tmp_path / "extended", ["initial.temperature=3"])
     resume_run(tmp_path / "extended", [f"time.end={end}"])
     assert digest(tmp_path / "extended") == digest(unbroken.path)
+
+
+def test_a_run_whose_materials_follow_temperature_is_extended_by_another_end(tmp_path: Path) -> None:
+    text = scenario("euler", FIXED, TRACE, conductivity=CURVED, precision="float64")  # the trace warms beyond the tables
+    unbroken = run_scenario(heatsim.load(write_case(tmp_path / "longer", text)), tmp_path / "unbroken")
+    shorter = write_case(tmp_path / "shorter", text.replace("end = 0.6", "end = 0.15"))
+    run_scenario(heatsim.load(shorter), tmp_path / "extended")
+    extended = resume_run(tmp_path / "extended", ["time.end=0.6"])
+    expected, found = (heatsim.open(run.path).temperature[-1].values for run in (unbroken, extended))
+    assert np.abs(found - expected).max() < 1e-5 * np.ptp(expected)  # tables of another range, about another reference
+    assert abs(extended.info["energy"]["relative_residual"]) < 1e-12
+    assert resume_run(tmp_path / "extended", ["time.end=0.7"]).finished
+
+
+@pytest.mark.parametrize("stop", ["when = \"mean(T, 'steel') > 316\"", "steady_rate = 30.0"])
+def test_a_resumed_run_stops_where_an_unbroken_one_does(stop: str, tmp_path: Path) -> None:
+    text = scenario("euler", 'z_min = { kind = "fixed", temperature = 330.0 }'.join(("[boundary]\n", "\n")))
+    path = write_case(tmp_path, f"{text}[stop]\n{stop}\nevery = 0.05\n")
+    unbroken = run_scenario(heatsim.load(path), tmp_path / "unbroken")
+    result, stops = run_scenario(heatsim.load(path), tmp_path / "run", on_progress=stop_after(3)), 0
+    while not result.finished:
+        result, stops = resume_run(tmp_path / "run", on_progress=stop_after(3)), stops + 1
+    assert stops > 3
+    assert 0.1 < unbroken.info["stop"]["time"] < 0.6
+    assert result.info["stop"] == unbroken.info["stop"]
+    assert digest(result.path) == digest(unbroken.path)
 
 
 def test_a_checkpoint_of_another_scenario_is_refused(tmp_path: Path) -> None:
