@@ -66,8 +66,8 @@ class _Commands(click.Group):
 
 
 def _open_standard_streams() -> None:
-    """Lead closed standard streams to nowhere. Python has none then, and the number of a closed one would go to the next
-    file that is opened, into which a library would write its messages."""
+    """Lead closed standard streams to nowhere. Python has none then, and the number of a closed one would go to the
+    next file that is opened, into which a library would write its messages."""
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(number)

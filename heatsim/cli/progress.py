@@ -70,8 +70,7 @@ def show_progress(scenario: Scenario, quiet: bool) -> Iterator[Show]:
 
 
 def _can_redraw() -> bool:
-    """Whether stderr is a terminal that takes the cursor back; one called dumb (an editor's, an empty TERM of a job) gets
-    lines."""
+    """Whether stderr is a terminal that takes the cursor back; one called dumb, such as an editor's, gets lines."""
     return sys.stderr.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import json as jsonlib
+import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -144,8 +145,10 @@ def release_large_arrays() -> None:
     """Have large arrays leave the process when they are freed.
 
     glibc learns to keep freed blocks of up to 32 MiB for later (mallopt(3)); after setting up a grid of 256^3 cells it
-    sat on 60 MB. Elsewhere nothing is done.
+    sat on 60 MB. Elsewhere, and where the environment sets the threshold, nothing is done.
     """
+    if "MALLOC_MMAP_THRESHOLD_" in os.environ or "mmap_threshold" in os.environ.get("GLIBC_TUNABLES", ""):
+        return
     try:
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
     except (AttributeError, OSError, TypeError):

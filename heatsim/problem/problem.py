@@ -349,8 +349,8 @@ def _spread(rows: np.ndarray, steps: int) -> np.ndarray:
 
 
 def build_problem(scenario: Scenario, reference: float | None = None) -> Problem:
-    """Make a scenario concrete. reference: of the temperatures of a run that goes on, in the scenario's unit; the middle
-    of its inputs if left out. Raises `ScenarioError` for what only arrays can tell."""
+    """Make a scenario concrete. reference: of the temperatures of a run that goes on, in the scenario's unit; the
+    middle of its inputs if left out. Raises `ScenarioError` for what only arrays can tell."""
     require_setup_memory(scenario)
     grid, materials = make_grid(scenario), make_materials(scenario)
     dtype = np.dtype(scenario.compute.precision)

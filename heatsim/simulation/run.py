@@ -146,11 +146,10 @@ def run_scenario(
     is written before the scenario has been found valid as a whole; what was written stays if the run fails later.
     """
     started = time.perf_counter()
-    problem, choice, taken = _prepare(scenario)
+    path = Path(output) if output is not None else default_folder(scenario)
+    problem, choice, taken = _prepare(scenario, path)
     warnings = problem.warnings()
     on_warnings(warnings)
-    path = Path(output) if output is not None else default_folder(scenario)
-    require_disk(path, disk_bytes(problem.scenario))
     with locked_folder(path):
         folder = RunFolder.create(path, force, TABLES)
         with _logged_to(folder.log, warnings):
@@ -181,7 +180,7 @@ def resume_run(
         saved = None if checkpoint is None else checkpoint.state
         _require_something_left(path, info, scenario, saved)
         reference = None if saved is None else saved["run"]["reference"]
-        problem, choice, taken = _prepare(scenario, reference)
+        problem, choice, taken = _prepare(scenario, reference=reference)
         if checkpoint is not None and not _fits(checkpoint, problem, path, reference):
             raise RunFolderError(f"{path}: its checkpoint does not fit its scenario or the input files of that")
         warnings = [Issue(f"{damage}; the one before is taken") for damage in damages]
@@ -205,15 +204,17 @@ def _fits(checkpoint: Checkpoint, problem: Problem, path: Path, reference: float
     return checkpoint.fits == fingerprint(build_problem(before, reference))
 
 
-def _prepare(scenario: Scenario, reference: float | None = None) -> Prepared:
-    """The problem of a scenario with its integrator and device, for which there is memory. reference: see
-    `build_problem`."""
+def _prepare(scenario: Scenario, writes: Path | None = None, reference: float | None = None) -> Prepared:
+    """The problem of a scenario with its integrator and device, for which there is memory, and disk for all its results
+    in the folder that it `writes`. reference: see `build_problem`."""
     choice = device_selection.choose_device(scenario)
     classes = (
         TEMPORAL_CLASS_BYTES if choice.kernel == "temporal" and (len(scenario.materials) > 1 or scenario.sources) else 0
     )
     fused = classes * prod(scenario.grid.cells)
     device_selection.require_memory_for(scenario, choice, state_bytes(scenario) + fused)
+    if writes is not None:
+        require_disk(writes, disk_bytes(scenario))
     problem = build_problem(scenario, reference)
     device_selection.require_memory_for(scenario, choice, state_bytes(scenario, problem) + fused)
     return resolve_auto(problem, choice)
@@ -431,7 +432,8 @@ def list_versions() -> dict[str, str]:
 @contextmanager
 def _logged_to(path: Path, warnings: Sequence[Issue], *, anew: bool = True) -> Iterator[None]:
     """Keep the log of a run in a file, the warnings first."""
-    handler = logging.FileHandler(path, mode="w" if anew else "a", encoding="utf-8")
+    # A path that is no text in the locale of the command line is written as its bytes.
+    handler = logging.FileHandler(path, mode="w" if anew else "a", encoding="utf-8", errors="backslashreplace")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log.setLevel(logging.INFO)
     log.propagate = False

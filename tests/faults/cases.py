@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 HEAD = """\
@@ -147,6 +148,11 @@ GPU_CASES = {
     "implicit": scenario("implicit", FIXED, TRACE, device="cuda", statistics=True),
     "implicit of what melts": scenario("implicit", RADIATING, device="cuda", conductivity=CURVED, latent=MELTING),
 }
+
+
+def without_pictures(text: str) -> str:
+    """A case without what takes its runs longest."""
+    return re.sub(r"\[\[output\.slices\]\]\n(?:\w.*\n)*", "", text)
 
 
 def write_case(folder: Path, text: str) -> Path:

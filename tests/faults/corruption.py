@@ -1,4 +1,4 @@
-"""Checkpoints in which bytes are wrong or missing are all found.
+"""Checkpoints and kept kernels in which bytes are wrong or missing are all found.
 
 `python -m faults.corruption` (from tests/) prints the counts; `make faults` calls it.
 """
@@ -6,10 +6,15 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import random
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+from heatsim_kernels.runtime.kernel_cache import SignatureFiles
 
 import heatsim
 from faults.cases import CASES, write_case
@@ -18,28 +23,61 @@ from heatsim.simulation.run import run_scenario
 from heatsim.store.checkpoints import DamagedCheckpoint, read_checkpoint
 
 
-def corruptions(path: Path, bytes_changed: int, truncations: int, seed: int = 1) -> Counter[str]:
-    """Change single bytes of a checkpoint, and cut it short; what is counted."""
-    random_numbers, whole = random.Random(seed), path.read_bytes()
+def damaged(whole: bytes, bytes_changed: int, truncations: int, seed: int = 1) -> Iterator[bytes]:
+    """A file with single bytes changed, each of the first 600 among them, and cut short."""
+    chance = random.Random(seed)
+    for number in range(bytes_changed):
+        place = chance.randrange(len(whole)) if number >= min(600, len(whole)) else number
+        yield whole[:place] + bytes([whole[place] ^ chance.randrange(1, 256)]) + whole[place + 1 :]
+    for _ in range(truncations):
+        yield whole[: chance.randrange(len(whole))]
+
+
+def corruptions(path: Path, bytes_changed: int, truncations: int) -> Counter[str]:
+    """Damage a checkpoint so many times; what is counted."""
     read_checkpoint(path)
-    counts = Counter({"bytes changed": 0, "truncations": 0, "overlooked": 0})
+    counts = Counter({"bytes changed": bytes_changed, "truncations": truncations, "overlooked": 0})
     target = path.with_name("damaged.h5")
-    for number in range(bytes_changed + truncations):
-        if number < bytes_changed:
-            place = random_numbers.randrange(len(whole)) if number >= 600 else number  # all of the user block
-            damaged = bytearray(whole)
-            damaged[place] ^= random_numbers.randrange(1, 256)
-            counts["bytes changed"] += 1
-        else:
-            damaged = bytearray(whole[: random_numbers.randrange(len(whole))])
-            counts["truncations"] += 1
-        target.write_bytes(damaged)
+    for content in damaged(path.read_bytes(), bytes_changed, truncations):
+        target.write_bytes(content)
         try:
             read_checkpoint(target)
             counts["overlooked"] += 1
         except DamagedCheckpoint:
             pass
     return counts
+
+
+def kernel_corruptions(folder: Path, bytes_changed: int, truncations: int) -> Counter[str]:
+    """Damage a kept kernel of the CPU, and one of CUDA if its compiler is here, so many times; what is counted."""
+    counts = Counter({"bytes changed": 0, "truncations": 0, "used": 0})
+    code = random.Random(1).randbytes(30_000)
+    for path, kept, read in (_cpu_kernel(folder, code), *_cuda_kernel(folder, code)):
+        assert read() == kept
+        for content in damaged(path.read_bytes(), bytes_changed, truncations):
+            path.write_bytes(content)
+            counts["used"] += read() not in (None, kept)  # what differs in a blank of its head is the same kernel
+        counts.update({"bytes changed": bytes_changed, "truncations": truncations})
+    return counts
+
+
+Kept = tuple[Path, Any, Callable[[], Any]]  # the file of a kernel, the kernel, and what reads it
+
+
+def _cpu_kernel(folder: Path, code: bytes) -> Kept:
+    files = SignatureFiles(str(folder), "kernel", "stamp")
+    files.save("signature", ("code", code))
+    return next(folder.glob("kernel*")), ("code", code), lambda: files.load("signature")
+
+
+def _cuda_kernel(folder: Path, code: bytes) -> list[Kept]:
+    try:
+        from heatsim_kernels.runtime.cuda import compilation
+    except ImportError:
+        return []
+    path, kept = folder / "kernel.cubin", compilation.Binary("name", code, "report")
+    compilation._write(path, kept)
+    return [(path, kept, lambda: compilation._read(path))]
 
 
 if __name__ == "__main__":
@@ -52,3 +90,7 @@ if __name__ == "__main__":
         run_scenario(heatsim.load(case), Path(folder) / "run")
         found = corruptions(Path(folder) / "run" / "checkpoint.h5", given.bytes, given.truncations)
         report("one-byte corruptions and truncations of a checkpoint", found)
+        logging.disable()
+        (kernels := Path(folder) / "kernels").mkdir()
+        found = kernel_corruptions(kernels, given.bytes, given.truncations)
+        report("one-byte corruptions and truncations of kept kernels", found)

@@ -23,6 +23,7 @@ from PIL import Image
 from faults.cases import CASES, write_case
 from faults.kills import report
 from heatsim.errors import HeatsimError
+from heatsim.geometry.stl import read_surface
 from heatsim.problem import build_problem
 from heatsim.scenario import load
 from heatsim.scenario.expressions.parser import ExpressionError, parse
@@ -128,19 +129,37 @@ def input_files() -> dict[str, bytes]:
     return found
 
 
+def tetrahedron() -> bytes:
+    """A closed surface as a text of STL."""
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    facets = [corners[list(facet)] for facet in ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2))]
+    lines = [
+        "facet normal 0 0 0\nouter loop\n"
+        + "".join("vertex {} {} {}\n".format(*corner) for corner in facet)
+        + "endloop\nendfacet\n"
+        for facet in facets
+    ]
+    return f"solid a\n{''.join(lines)}endsolid a\n".encode()
+
+
 def inputs(count: int, hdf5: int, seed: int = 1) -> Counter[str]:
-    """Read so many damaged input files, `hdf5` of them HDF5, each in a process of its own."""
+    """Read so many damaged input files, `hdf5` of them HDF5, each in a process of its own; a table as the trace of a
+    scenario."""
     chance, counts = random.Random(seed), Counter({"input files": 0, "tracebacks": 0})
     whole = input_files()
-    others = [suffix for suffix in whole if suffix != ".h5"]
     with tempfile.TemporaryDirectory() as folder:
+        scenario = load(write_case(Path(folder), CASES["euler"]))
+        whole |= {".csv": (Path(folder) / "trace.csv").read_bytes(), ".stl": tetrahedron()}
+        others = [suffix for suffix in whole if suffix != ".h5"]
+        readers = {".csv": lambda path: build_problem(scenario), ".stl": read_surface}
         for number in range(count):
             suffix = ".h5" if number < hdf5 else others[number % len(others)]
-            path = Path(folder) / f"input{suffix}"
+            path = Path(folder) / ("trace.csv" if suffix == ".csv" else f"input{suffix}")
             path.write_bytes(mutated_bytes(whole[suffix], chance))
             counts["input files"] += 1
             counts["HDF5 files"] += suffix == ".h5"
-            guarded(lambda path=path: read_array(path, max_elements=1000), counts)
+            read = readers.get(suffix, lambda path: read_array(path, max_elements=1000))
+            guarded(lambda read=read, path=path: read(path), counts)
     return counts
 
 

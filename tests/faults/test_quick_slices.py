@@ -8,9 +8,11 @@ import pytest
 
 import heatsim
 from faults.cases import CASES, write_case
-from faults.corruption import corruptions
+from faults.corruption import corruptions, kernel_corruptions
 from faults.hostile import expressions, inputs, scenarios
+from faults.nonfinite import faults
 from faults.test_resumed_runs import stop_after
+from faults.too_large import too_large
 from heatsim.simulation.run import run_scenario
 
 
@@ -18,6 +20,22 @@ def test_damaged_checkpoints_are_found(tmp_path: Path) -> None:
     run_scenario(heatsim.load(write_case(tmp_path, CASES["euler"])), tmp_path / "run", on_progress=stop_after(3))
     counts = corruptions(tmp_path / "run" / "checkpoint.h5", 700, 50)
     assert counts == {"bytes changed": 700, "truncations": 50, "overlooked": 0}
+
+
+def test_damaged_kernels_are_not_used(tmp_path: Path) -> None:
+    assert kernel_corruptions(tmp_path, 700, 50)["used"] == 0
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_not_finite_ends_a_run_in_time() -> None:
+    counts = faults(6, 1, names=("euler of what melts", "rkl2", "implicit in equal steps"))
+    assert counts == {**counts, "stopped": 7, "not found": 0, "files that hold what is not finite": 0}
+    assert counts["place or time not told"] == counts["later than 100 steps"] == 0
+
+
+def test_scenarios_that_are_too_large_are_refused_before_anything_is_written() -> None:
+    counts = too_large(8)
+    assert (counts["refused"], counts["files written"]) == (8, 0)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -72,7 +72,9 @@ def test_a_run_is_extended_by_another_end(tmp_path: Path) -> None:
 
 
 def test_a_run_whose_materials_follow_temperature_is_extended_by_another_end(tmp_path: Path) -> None:
-    text = scenario("euler", FIXED, TRACE, conductivity=CURVED, precision="float64")  # the trace warms beyond the tables
+    text = scenario(
+        "euler", FIXED, TRACE, conductivity=CURVED, precision="float64"
+    )  # the trace warms beyond the tables
     unbroken = run_scenario(heatsim.load(write_case(tmp_path / "longer", text)), tmp_path / "unbroken")
     shorter = write_case(tmp_path / "shorter", text.replace("end = 0.6", "end = 0.15"))
     run_scenario(heatsim.load(shorter), tmp_path / "extended")

@@ -18,12 +18,14 @@ import logging
 import os
 import pickle
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numba import config
-from numba.core.caching import IndexDataCacheFile
+from numba import config, njit
+from numba.core import caching
 
 DIGEST_BYTES = 32  # of SHA-256, in front of what is kept
 log = logging.getLogger(__name__)
@@ -41,9 +43,18 @@ _IMPORT = re.compile(
 
 
 def cache_home() -> Path:
-    """The folder of all that is kept: NUMBA_CACHE_DIR, or `heatsim` in XDG_CACHE_HOME or ~/.cache."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(config.CACHE_DIR or Path(home) / "heatsim")
+    """The folder of all that is kept: NUMBA_CACHE_DIR, or `heatsim` in XDG_CACHE_HOME or ~/.cache.
+
+    For a user without a home it is one that cannot be made, and nothing is kept: in a folder that others may write in,
+    they could leave code for this process to run.
+    """
+    if config.CACHE_DIR:
+        return Path(config.CACHE_DIR)
+    try:
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:
+        home = Path(os.devnull)
+    return home / "heatsim"
 
 
 @cache
@@ -101,14 +112,18 @@ def _digest(path: Path) -> bytes:
     return hashlib.sha256(_text(path)).digest()
 
 
-class SignatureFiles(IndexDataCacheFile):  # type: ignore[misc]  # Numba has no types
+class SignatureFiles(caching.IndexDataCacheFile):  # type: ignore[misc]  # Numba has no types
     """The compiled signatures of a function on disk, each in a file that is replaced as a whole."""
 
     def save(self, key: Any, data: Any) -> None:
-        """Keep the code of a signature. key: the signature, the processor and the function, as Numba describes them."""
+        """Keep the code of a signature. key: the signature, the processor and the function, as Numba describes them. A
+        disk that is full or not ours costs the next process time, no more."""
         content = pickle.dumps((self._version, self._source_stamp)) + self._dump((key, data))
-        with self._open_for_write(self._path_of(key)) as file:
-            file.write(hashlib.sha256(content).digest() + content)
+        try:
+            with self._open_for_write(self._path_of(key)) as file:
+                file.write(hashlib.sha256(content).digest() + content)
+        except OSError as error:
+            _tell_once(f"{cache_home()}: kernels cannot be kept, so later runs compile them anew: {error.strerror}")
 
     def load(self, key: Any) -> Any:
         """The code of a signature, or None if there is none of this source and this Numba. Of a file that is damaged
@@ -116,7 +131,7 @@ class SignatureFiles(IndexDataCacheFile):  # type: ignore[misc]  # Numba has no 
         path = Path(self._path_of(key))
         try:
             content = path.read_bytes()
-        except FileNotFoundError:
+        except OSError:
             return None
         if hashlib.sha256(content[DIGEST_BYTES:]).digest() != content[:DIGEST_BYTES]:
             log.warning("%s: is damaged; the kernel is compiled anew", path)
@@ -132,8 +147,37 @@ class SignatureFiles(IndexDataCacheFile):  # type: ignore[misc]  # Numba has no 
         return str(self._data_path(self._data_name(number)))
 
 
-def keep_by_signature(dispatcher: Any) -> Any:
-    """Have a function of Numba's with `cache=True` keep its signatures in `SignatureFiles`."""
+@cache
+def _tell_once(message: str) -> None:
+    log.warning(message)
+
+
+class _KernelFolder(getattr(caching, "UserProvidedCacheLocator", None) or caching._UserProvidedCacheLocator):  # type: ignore[misc]
+    """Numba's folder of a function: that of its module, even where it cannot be written. Numba takes another then, such
+    as `__pycache__`, in which a kernel outlives changes of the files that it calls into, and its serial version is
+    taken for the parallel one."""
+
+    @classmethod
+    def from_function(cls, function: Any, file: str) -> Any:
+        return cls(function, file)
+
+    def ensure_cache_path(self) -> None:
+        with suppress(OSError):
+            Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
+
+
+def jit_with_cache(function: Callable[..., Any], version: str = "", **options: Any) -> Any:
+    """Numba's `njit` of a function, kept on disk in `SignatureFiles` of the folder of its module.
+
+    version: a folder in that, for what Numba does not tell apart.
+    """
+    usual = config.CACHE_DIR, caching.CompileResultCacheImpl._locator_classes
+    config.CACHE_DIR = str(cache_folder(function.__module__) / version)
+    caching.CompileResultCacheImpl._locator_classes = [_KernelFolder]
+    try:
+        dispatcher = njit(cache=True, **options)(function)
+    finally:
+        config.CACHE_DIR, caching.CompileResultCacheImpl._locator_classes = usual
     kept = dispatcher._cache
     files = kept._cache_file
     kept._cache_file = SignatureFiles(files._cache_path, kept._impl.filename_base, files._source_stamp)

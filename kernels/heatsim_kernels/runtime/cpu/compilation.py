@@ -14,11 +14,11 @@ from functools import update_wrapper
 from importlib import import_module
 from typing import Any
 
-from numba import config, get_num_threads, njit
+from numba import get_num_threads, njit
 from numba.core.registry import CPUDispatcher
 
 from heatsim_kernels.runtime.compile_watch import pause_collection_for_the_cpu
-from heatsim_kernels.runtime.kernel_cache import cache_folder, keep_by_signature
+from heatsim_kernels.runtime.kernel_cache import jit_with_cache
 
 pause_collection_for_the_cpu()
 
@@ -167,8 +167,4 @@ def _compile_for_callers(function: Callable[..., Any], **options: Any) -> Any:
 
 
 def _compile_for_python(function: Callable[..., Any], version: str = "", **options: Any) -> Any:
-    usual, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder(function.__module__) / version)
-    try:
-        return keep_by_signature(njit(cache=True, nogil=True, error_model="numpy", **options)(function))
-    finally:
-        config.CACHE_DIR = usual
+    return jit_with_cache(function, version, nogil=True, error_model="numpy", **options)
