@@ -31,7 +31,8 @@ def start(arguments: list[str]) -> int:
         status = 70  # what no command exits with: a traceback
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have background jobs ignore it
+            for number in SIGNALS:  # nohup and background jobs of a shell ignore some
+                signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
             main(arguments, standalone_mode=False)
             status = 0
         except SystemExit as end:
