@@ -212,6 +212,8 @@ def _grid(
         ranges = {number: [scales[number].state(heat) for heat in ends] for number, ends in melting.items()}
         widest = max(ranges, key=lambda number: ranges[number][1] - ranges[number][0])
         solid, liquid = ranges[widest]
+        if not (liquid > solid and width > 0):
+            raise ValueError("enthalpies are so large that a solidus and its liquidus have the same in 64 bits")
         width = (liquid - solid) / ceil((liquid - solid) / width)
         for number, ends in melting.items():
             heats[number] += ends
