@@ -48,6 +48,7 @@ BALL = (
     "[[sources]]\npower = 20.0\nregion = { sphere = { center = [0.05, 0.05, 0.05], radius = 0.02 } }\n"
     "[[sources]]\npower_density = '1e6*exp(-200*x)*(1 + sin(t))'\n"
 )
+RADIATION = '[boundary.x_max]\nkind = "radiation"\nemissivity = 0.9\nambient = 250.0\n'
 # name: integrator, precision, end, conductivity, more, output
 PROBLEMS = {
     "one material": ("euler", "float32", 0.001, 398.0, "", ""),
@@ -58,6 +59,11 @@ PROBLEMS = {
     "implicit": ("implicit", "float32", 0.1, 398.0, SPHERE, ""),
     "implicit, float64": ("implicit", "float64", 0.1, 398.0, SPHERE, ""),
     "implicit, k(T)": ("implicit", "float32", 0.1, '"398 - 0.06*T"', SPHERE, ""),
+    "implicit, radiation": ("implicit", "float32", 0.1, 398.0, SPHERE + RADIATION, ""),
+    "implicit, radiation, float64": ("implicit", "float64", 0.1, 398.0, SPHERE + RADIATION, ""),
+    "implicit, k(T), float64": ("implicit", "float64", 0.1, '"398 - 0.06*T"', SPHERE, ""),
+    "steady, k(T)": ("steady", "float32", None, '"398 - 0.06*T"', SPHERE, ""),
+    "steady, float64": ("steady", "float64", None, 398.0, SPHERE, ""),
     "steady": ("steady", "float32", None, 398.0, SPHERE, ""),
     "peaks and times above": (
         "euler", "float32", 0.001, 398.0, SPHERE, 'fields = ["peak_temperature", "time_above"]\ntime_above = 320.0\n',

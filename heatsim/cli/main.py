@@ -54,8 +54,8 @@ class _Commands(click.Group):
             sys.exit(error.exit_code)
         except KeyboardInterrupt:
             sys.exit(128 + signal.SIGINT)
-        except MemoryError:
-            print_error("not enough memory; make the grid smaller or use precision float32")
+        except MemoryError as error:
+            print_error(f"not enough memory{f' ({error})' if str(error) else ''}; a smaller grid or float32 takes less")
             sys.exit(1)
         except BrokenPipeError:  # who read the output has enough; what the command did is done
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python would fail once more when it ends

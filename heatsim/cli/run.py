@@ -111,7 +111,7 @@ def _print_estimate(scenario: Scenario, as_json: bool, resolved: bool) -> None:
     from heatsim.simulation.memory_estimate import state_bytes
 
     choice = device_selection.choose_device(scenario)
-    device_selection.require_memory_for(scenario, choice, state_bytes(scenario))
+    device_selection.require_memory_for(scenario, choice, state_bytes(scenario, device=choice.device))
     built = build_problem(scenario)
     print_warnings(built.warnings())
     problem, choice, taken = runs.resolve_auto(built, choice, full=True)

@@ -30,6 +30,7 @@ from heatsim.integrators.integrator import (
     Integrator,
     IntegratorEstimate,
     SavedState,
+    SolverBytes,
     StepControl,
     solver_rows,
 )
@@ -51,7 +52,8 @@ MIN_RESIDUAL = 1e-9  # |b - A x| / |b| at which a stage is solved at any rate
 ESTIMATE_RESIDUAL = 0.05  # the error need not be known to more than a digit
 
 DEFAULT_TOLERANCE = 1e-3  # of the range of temperatures, where time.tolerance is left out
-BYTES_A_CELL = 340  # on the device
+# Measured: docs/reports/performance.md.
+BYTES_A_CELL = {"cpu": SolverBytes(184, 216, 392), "cuda": SolverBytes(256, 290, 392)}
 TYPICAL_ITERATIONS = 6  # of all solves of a step
 # A step, with all its solves, by device: explicit steps that take as long, and seconds of the host beside.
 # Steps are those of a linear problem; where something depends on temperature, a step solves several in turn.

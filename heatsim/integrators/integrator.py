@@ -7,7 +7,7 @@ imported by scenarios and by the command line, so it imports nothing heavy.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -51,6 +51,15 @@ class StepsBetweenEvents:
 
     def restore(self, saved: SavedState) -> None:
         """Nothing was saved."""
+
+
+class SolverBytes(NamedTuple):
+    """Bytes a cell of the matrices, vectors and levels of a solver: of a linear problem in `single` and in `double`
+    precision, and of one that depends on temperature."""
+
+    single: int
+    double: int
+    nonlinear: int
 
 
 class StepCost(NamedTuple):
@@ -108,7 +117,7 @@ class Integrator:
         default_tolerance: `time.tolerance` where it is left out; None if it has no use for a tolerance.
         methods: the values of `time.method` that it knows.
         kernels: the kernels of its linear solver by device; None if it takes steps with a stencil kernel.
-        bytes_a_cell: bytes on the device a cell, if it solves.
+        bytes_a_cell: memory of the device, by its name, if it solves.
         fields: fields of the run's precision on the device, at most, if it does not.
         kernel_count: kernels that a run compiles if none are on the disk, about.
 
@@ -129,7 +138,7 @@ class Integrator:
     default_tolerance: float | None = None
     methods: tuple[str, ...] = ()
     kernels: Mapping[str, str] | None = None
-    bytes_a_cell: int = 0
+    bytes_a_cell: Mapping[str, SolverBytes] = field(default_factory=dict)
     fields: int = 2
     kernel_count: int = 4
     warm_up: Callable[[State], None] = _warm_nothing

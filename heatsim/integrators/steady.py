@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heatsim.errors import NotConvergedError, NotFiniteError
-from heatsim.integrators.integrator import SOLVER_KERNELS, Integrator, StepControl, StepsBetweenEvents, solver_rows
+from heatsim.integrators.integrator import (
+    SOLVER_KERNELS,
+    Integrator,
+    SolverBytes,
+    StepControl,
+    StepsBetweenEvents,
+    solver_rows,
+)
 
 if TYPE_CHECKING:
     from heatsim.integrators.balance import Balance, BalanceInputs, Values
@@ -27,7 +34,7 @@ TOLERANCE_SHARE = 0.1  # of the tolerance that the last correction of a cycle ma
 ROUNDING = 1e-14  # of the temperatures: corrections below are none
 
 DEFAULT_TOLERANCE = 1e-6  # of the range of temperatures, where time.tolerance is left out
-BYTES_A_CELL = 250  # on the device
+BYTES_A_CELL = {"cpu": SolverBytes(156, 188, 200), "cuda": SolverBytes(250, 250, 250)}
 TYPICAL_ITERATIONS = 15  # of the whole solve; strong contrasts take twice as many
 TIMED_TOLERANCE = 1e-10  # of a solve that is timed: it does not end before
 

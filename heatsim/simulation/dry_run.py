@@ -39,7 +39,7 @@ def estimate_run(problem: Problem, device: str, kernel: str, advice: Recommendat
         "largest_step_seconds": problem.largest_step,
         "steps": steps,
         "cell_updates": None if steps is None else steps * cells,
-        "memory_bytes": run_bytes(problem),
+        "memory_bytes": run_bytes(problem, device),
         "disk_bytes": disk_bytes(scenario),
         "seconds_a_step": seconds,
         "seconds": None if steps is None else steps * seconds,

@@ -11,20 +11,22 @@ from heatsim_kernels.field.time_statistics import bytes_a_cell
 
 from heatsim.integrators.euler import EULER
 from heatsim.recorders.derived_fields import DERIVED_FIELDS
+from heatsim.scenario import find_material_dependence, find_temperature_dependence
 from heatsim.scenario.output import HISTORY_FIELDS
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
     from heatsim.scenario import Scenario
 
-BASE_BYTES = 250e6  # bytes of Python, NumPy, Numba and compiled kernels
+BASE_BYTES = 200e6  # bytes of Python, NumPy, Numba and compiled kernels
 COMPRESSION = 0.6  # of a snapshot, typical
 SOLVER_CHECKPOINT_BYTES_A_CELL = 16  # the state and its slope; with what depends on temperature, 16 more
 VECTOR_BYTES_A_CELL = 48  # bytes a cell of heat flux and gradient while they are found, in float64
-MATERIAL_BYTES_A_CELL = 57  # bytes a cell more, at most, where conductivity differs from cell to cell
+# Bytes a cell more where conductivity differs from cell to cell, without contacts and with them.
+MATERIAL_BYTES_A_CELL = {False: 32, True: 57}
 
 
-def state_bytes(scenario: Scenario, problem: Problem | None = None) -> int:
+def state_bytes(scenario: Scenario, problem: Problem | None = None, device: str = "cpu") -> int:
     """Bytes on the device: the fields of the state and the classes of the cells, or all that a solver needs, and the
     fields of statistics over time. Until the problem is built, which finds the number of classes, they count a byte a
     cell."""
@@ -32,7 +34,10 @@ def state_bytes(scenario: Scenario, problem: Problem | None = None) -> int:
     itemsize = np.dtype(scenario.compute.precision).itemsize
     peak, times, coolings = (name in scenario.output.fields for name in HISTORY_FIELDS)
     if chosen.solves:
-        return cells * (chosen.bytes_a_cell + bytes_a_cell(peak, times, coolings, 8)) + _region_bytes(problem)
+        needs = chosen.bytes_a_cell[device]
+        solver = needs.double if itemsize == 8 else needs.single
+        solver = solver if find_temperature_dependence(scenario) is None else needs.nonlinear
+        return cells * (solver + bytes_a_cell(peak, times, coolings, 8)) + _region_bytes(problem)
     ids = cells if problem is None else problem.class_bytes
     return (
         cells * (chosen.fields * itemsize + bytes_a_cell(peak, times, coolings, itemsize))
@@ -46,14 +51,16 @@ def _region_bytes(problem: Problem | None) -> int:
     return 0 if problem is None else sum(CELL_BYTES * part.cells.indices.size for part in problem.statistics_regions)
 
 
-def run_bytes(problem: Problem) -> float:
+def run_bytes(problem: Problem, device: str = "cpu") -> float:
     """Bytes of a whole run, on its device and beside it."""
     cells, itemsize = problem.grid.cells, problem.dtype.itemsize
     if problem.scenario.time.solves:
         beside = problem.class_bytes
     else:
-        beside = cells * itemsize * (2 + problem.volume_sources.holds_field)  # a snapshot and its image; a source
-    return BASE_BYTES + state_bytes(problem.scenario, problem) + beside + _deriving_bytes(problem)
+        # A snapshot and its image; a source; a field of enthalpies as temperatures, and while they are looked up.
+        enthalpies = 2 if problem.tabulated is not None and find_material_dependence(problem.scenario) else 0
+        beside = cells * itemsize * (2 + problem.volume_sources.holds_field + enthalpies)
+    return BASE_BYTES + state_bytes(problem.scenario, problem, device) + beside + _deriving_bytes(problem)
 
 
 def disk_bytes(scenario: Scenario) -> float:
@@ -88,5 +95,6 @@ def _deriving_bytes(problem: Problem) -> int:
     cells, kept = problem.grid.cells, derived_bytes(problem.scenario)
     if not any(DERIVED_FIELDS[name].is_vector for name in problem.scenario.output.fields):
         return 2 * kept
+    of_materials = MATERIAL_BYTES_A_CELL[bool(problem.scenario.contacts)]
     differs = problem.zones.ids is not None or problem.temperature_dependent
-    return max(cells * VECTOR_BYTES_A_CELL + (cells * MATERIAL_BYTES_A_CELL if differs else kept), 2 * kept)
+    return max(cells * VECTOR_BYTES_A_CELL + (cells * of_materials if differs else kept), 2 * kept)

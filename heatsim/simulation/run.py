@@ -118,7 +118,8 @@ def recommend_integrator(problem: Problem, *, full: bool = True) -> auto.Recomme
             continue
         scenario = problem.with_integrator(candidate.name, None).scenario
         try:
-            device_selection.require_memory(device_selection.choose_device(scenario), state_bytes(scenario, problem))
+            other = device_selection.choose_device(scenario)
+            device_selection.require_memory(other, state_bytes(scenario, problem, other.device))
         except HeatsimError as error:
             refused[candidate.name] = f"cannot be had: {error}"
 
@@ -212,11 +213,11 @@ def _prepare(scenario: Scenario, writes: Path | None = None, reference: float | 
         TEMPORAL_CLASS_BYTES if choice.kernel == "temporal" and (len(scenario.materials) > 1 or scenario.sources) else 0
     )
     fused = classes * prod(scenario.grid.cells)
-    device_selection.require_memory_for(scenario, choice, state_bytes(scenario) + fused)
+    device_selection.require_memory_for(scenario, choice, state_bytes(scenario, device=choice.device) + fused)
     if writes is not None:
         require_disk(writes, disk_bytes(scenario))
     problem = build_problem(scenario, reference)
-    device_selection.require_memory_for(scenario, choice, state_bytes(scenario, problem) + fused)
+    device_selection.require_memory_for(scenario, choice, state_bytes(scenario, problem, choice.device) + fused)
     return resolve_auto(problem, choice)
 
 

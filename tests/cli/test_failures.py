@@ -17,6 +17,8 @@ import pytest
 from helpers.commands import ENDLESS, SMALL, Invoke, messages, wait_for
 
 import heatsim as api
+from heatsim.simulation import device_selection
+from heatsim.simulation.state import State
 from heatsim.store.snapshots import read_snapshot
 
 Write = Callable[..., Path]
@@ -203,6 +205,50 @@ def test_a_limit_on_the_size_of_files_is_one_message(write: Write, tmp_path: Pat
     run = tmp_path / "outputs" / "case"
     assert info(run)["state"] == "failed"
     assert not list(run.rglob("*.tmp"))
+
+
+def test_exhausted_memory_is_one_message(
+    invoke: Invoke, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cuda_api = pytest.importorskip("heatsim_kernels.runtime.cuda.api", reason="needs numba-cuda")
+    taken = []
+
+    def temperature(state: State) -> np.ndarray:
+        taken.append(state.time)
+        if len(taken) > 2:
+            with cuda_api.memory_errors():
+                raise RuntimeError("[2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
+        return np.zeros((8, 8, 8), np.float32)
+
+    monkeypatch.setattr(State, "temperature", temperature)
+    write(SMALL + "[output]\nsnapshots = { every = 0.25 }\n")
+    done = invoke("run", "case.toml")
+    assert done.exit_code == 1
+    (line,) = messages(done.stderr)
+    assert "not enough memory (the GPU has no more free" in line
+    run = tmp_path / "outputs" / "case"
+    assert info(run)["state"] == "failed"
+    assert len([read_snapshot(path) for path in (run / "snapshots").glob("*.h5")]) == 2
+
+
+@pytest.mark.gpu
+def test_an_exhausted_gpu_is_one_message(
+    invoke: Invoke, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from heatsim_kernels.runtime.cuda.api import memory
+    from heatsim_kernels.runtime.cuda.arrays import empty
+
+    monkeypatch.setattr(
+        device_selection, "require_memory", lambda choice, needed: None
+    )  # as before another program came
+    write(SMALL.replace("[8, 8, 8]", "[512, 512, 512]") + "[compute]\ndevice = 'cuda'\n")
+    hold = []
+    while memory()[0] > 5 * 10**8:
+        hold.append(empty(min(2**31, memory()[0] - 4 * 10**8), np.uint8))
+    done = invoke("run", "case.toml")
+    del hold
+    assert done.exit_code == 1
+    assert "not enough memory (the GPU has no more free" in messages(done.stderr)[-1]
 
 
 def test_a_table_that_cannot_be_written_is_one_message(

@@ -1,7 +1,8 @@
 """Disks that are full at random points, and folders that vanish: one message, exit code 1, earlier results whole.
 
-`python -m faults.disk --count 50` (from tests/) prints the counts; `make faults` calls it. RLIMIT_FSIZE stands for the
-full disk: no file may be larger, so that those that grow and the large ones fail.
+`python -m faults.disk --count 50` (from tests/) prints the counts; `make faults` calls it. A disk is full in two ways:
+by RLIMIT_FSIZE no file may be larger than so much, so that those that grow and the large ones fail; and a small tmpfs,
+which takes the right to mount one, has no room left for any.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import random
 import resource
 import shutil
+import subprocess
 import tempfile
 import time
 from collections import Counter
@@ -23,6 +25,7 @@ from heatsim.store.checkpoints import DamagedCheckpoint, read_checkpoint
 from heatsim.store.folder import RunFolder
 
 LARGEST = 60_000  # bytes, about what a checkpoint of a case has
+SMALLEST_DISK, LARGEST_DISK = 40, 200  # KiB; a run of a case writes more
 
 
 def start(arguments: list[str], messages: Path, limit: int | None = None) -> int:
@@ -86,6 +89,32 @@ def full_disks(count: int, vanishing: int, seed: int = 1, names: tuple[str, ...]
     return counts
 
 
+def small_disks(count: int, seed: int = 1, names: tuple[str, ...] = tuple(CASES)) -> Counter[str]:
+    """So many runs on disks that are too small for them."""
+    chance = random.Random(seed)
+    counts = Counter({"small disks": 0, "deaths by signal": 0, "damaged checkpoints": 0})
+    with tempfile.TemporaryDirectory() as folder:
+        disk = Path(folder) / "disk"
+        disk.mkdir()
+        for number in range(count):
+            size = chance.randrange(SMALLEST_DISK, LARGEST_DISK)
+            mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}k", "tmpfs", disk], check=False)
+            if mounted.returncode:
+                counts["not allowed to mount"] += 1
+                break
+            try:
+                path = write_case(Path(folder), CASES[names[number % len(names)]])
+                run, messages = disk / "run", Path(folder) / "messages"
+                messages.unlink(missing_ok=True)
+                child = start(["run", str(path), "--output", str(run), "--quiet"], messages)
+                look(run, messages, os.waitpid(child, 0)[1], counts)
+                counts["small disks"] += 1
+            finally:
+                subprocess.run(["umount", disk], check=True)
+    return counts
+
+
 if __name__ == "__main__":
-    given = numbers_asked_for(count=50, vanishing=10)
+    given = numbers_asked_for(count=65, vanishing=10, small=50)
     report("full disks and folders that vanish", full_disks(given.count, given.vanishing))
+    report("small disks", small_disks(given.small))

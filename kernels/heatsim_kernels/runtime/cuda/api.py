@@ -7,8 +7,8 @@ NUMBA_ENABLE_CUDASIM=1 they run on its simulator.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache, wraps
 from types import SimpleNamespace
 from typing import Any
@@ -92,9 +92,25 @@ def linker() -> Any:
     return nvjitlink
 
 
+EXHAUSTED = "the GPU has no more free; other programs may use it"
+
+
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Raise `MemoryError` where numba.cuda tells in an error of its own that the GPU's memory is exhausted."""
+    try:
+        yield
+    except Exception as error:
+        if "OUT_OF_MEMORY" in str(error):
+            raise MemoryError(EXHAUSTED) from error
+        raise
+
+
 def driver_call(answer: Any) -> Any:
-    """The result of a function of `driver()`; raises `RuntimeError` with the driver's reason."""
+    """The result of a function of `driver()`; raises `MemoryError`, or `RuntimeError` with the driver's reason."""
     error, *result = answer
+    if error == driver().CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+        raise MemoryError(EXHAUSTED)
     if error != driver().CUresult.CUDA_SUCCESS:
         reason = driver().cuGetErrorString(error)[1]
         raise RuntimeError(f"CUDA: {reason.decode() if isinstance(reason, bytes) else reason}")
@@ -138,5 +154,6 @@ __all__ = [
     "intrinsic",
     "linker",
     "memory",
+    "memory_errors",
     "shared_memory",
 ]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, driver, driver_call, memory
+from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, driver, driver_call, memory, memory_errors
 
 PIECE = 2**20  # items fetched at once; page-locking more of them would hold up launches for longer
 RESERVE = 2**30  # bytes of the GPU's memory left to others
@@ -64,13 +64,15 @@ def _parameters(address: int, shape: tuple[int, ...], itemsize: int) -> tuple[in
 
 
 def empty(shape: int | tuple[int, ...], dtype: Any) -> Array:
-    """An array of whatever was there."""
-    return Array(cuda.device_array(shape, dtype))
+    """An array of whatever was there. Raises `MemoryError`."""
+    with memory_errors():
+        return Array(cuda.device_array(shape, dtype))
 
 
 def on_device(values: np.ndarray) -> Array:
-    """A copy of a host array."""
-    return Array(cuda.to_device(np.ascontiguousarray(values)))
+    """A copy of a host array. Raises `MemoryError`."""
+    with memory_errors():
+        return Array(cuda.to_device(np.ascontiguousarray(values)))
 
 
 class Table(NamedTuple):
