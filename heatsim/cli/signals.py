@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from heatsim.errors import RequestError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGUSR1", "SIGHUP") if hasattr(signal, name)]
 SAVING = [getattr(signal, name) for name in ("SIGUSR2",) if hasattr(signal, name)]
 OUT_OF_TIME = 75  # exit code of a run that --max-time ended: EX_TEMPFAIL of sysexits.h
+PATIENCE = 1.0  # s after which a process that is still before its first step is ended, compiling or not
 RESERVE = 0.02, 2.0, 60.0  # of the time allowed, for the last step and the checkpoint: a share, and s at least and most
 _UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -80,11 +82,29 @@ def caught_signals(max_seconds: float | None = None) -> Iterator[StopRequests]:
     for number, handler in earlier.items():
         if handler is not signal.SIG_IGN or number == signal.SIGINT:  # nohup ignores SIGHUP
             signal.signal(number, requests.note)
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    earlier_fd = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    Thread(target=_end_what_compiles, args=(requests, reader), daemon=True).start()
     try:
         yield requests
     finally:
+        requests.stepping = True  # nothing is left to be ended
+        signal.set_wakeup_fd(earlier_fd)
+        os.close(writer)  # which ends the thread
         for number, handler in earlier.items():
             signal.signal(number, handler)
+
+
+def _end_what_compiles(requests: StopRequests, reader: int) -> None:
+    """End the process some time after a signal if it has taken no step by then. Python takes note of a signal between
+    two of its own instructions, for which it may wait as long as a kernel is compiled."""
+    while number := os.read(reader, 1):
+        if number[0] in ENDING:
+            time.sleep(PATIENCE)
+            if not requests.stepping:
+                os._exit(128 + number[0])
+    os.close(reader)
 
 
 def seconds_of(text: str) -> float:

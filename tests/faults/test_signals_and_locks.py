@@ -69,6 +69,20 @@ def test_the_time_allowed_ends_a_run_with_a_checkpoint(launch: Launch, tmp_path:
     assert RunFolder.open(tmp_path / "run").read_info()["state"] == "stopped"
 
 
+def test_a_signal_ends_a_process_that_is_compiling(tmp_path: Path) -> None:
+    """Python's handlers do not run in a call of a library as long as that of the compiler."""
+    script = (
+        "import hashlib\nfrom heatsim.cli.signals import caught_signals\n"
+        "with caught_signals():\n    print('in it', flush=True); hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "in it\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=PATIENCE) == 143  # the call alone takes a quarter of an hour
+    process.stdout.close()
+
+
 @pytest.mark.parametrize(("text", "seconds"), [("8h", 28800), ("90 min", 5400), ("1h30m", 5400), ("12.5", 12.5)])
 def test_times_have_units(text: str, seconds: float) -> None:
     assert seconds_of(text) == seconds
