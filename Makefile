@@ -47,7 +47,7 @@ QUICK := tests/test_imports.py tests/test_pairwise.py tests/scenario tests/cli/t
 quick: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto --dist loadgroup -q -m "not slow and not gpu and not long" -k "not float32 and not single_precision" $(QUICK)
 
-# Kills, signals, damaged and hostile files by the thousand; prints counts. About an hour.
+# Kills, signals, damaged and hostile files by the thousand; prints counts. About an hour and a half.
 faults: $(VENV)/.installed-dev
 	cd tests && for suite in corruption nonfinite too_large signals kills disk hostile; do $(abspath $(BIN))/python -W ignore -m faults.$$suite || exit 1; done
 

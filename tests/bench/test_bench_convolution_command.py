@@ -186,6 +186,7 @@ def test_sizes_and_masks_are_columns_first() -> None:
         parse_size("65536", "cuda")
 
 
+@pytest.mark.long
 @simulator.needs_numba_cuda
 def test_the_launches_that_are_timed_on_a_gpu_solve_the_problems_named() -> None:
     script = Path(__file__).with_name("bench_convolution_on_simulator.py")

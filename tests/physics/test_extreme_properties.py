@@ -27,3 +27,14 @@ def test_heat_contents_out_of_all_proportion_are_told(capacity: str, latent: str
         return
     with pytest.raises(ScenarioError, match=re.escape(message)):
         build_problem(loads(text))
+
+
+@pytest.mark.parametrize("temperature", ["1e19", "1e30"])
+def test_temperatures_beside_which_a_melting_range_vanishes_are_told(temperature: str) -> None:
+    text = SMALL.replace(
+        "heat_capacity = 385.0", "heat_capacity = 385.0\nlatent = { heat = 1e5, solidus = 5e2, liquidus = 6e2 }"
+    )
+    with pytest.raises(
+        ScenarioError, match=r"materials: expected properties whose heat content can be tabulated: .*large"
+    ):
+        build_problem(loads(text.replace("300 + 100*x", temperature)))
