@@ -83,16 +83,16 @@ def run_to_its_end(
     if scenario.output.slices:
         Thread(target=_import_plots, daemon=True).start()
     prepare_process()
-    with progress.show_progress(scenario, quiet or as_json) as show, caught_signals(seconds) as requests:
+    try:
+        with progress.show_progress(scenario, quiet or as_json) as show, caught_signals(seconds) as requests:
 
-        def on_progress(progress: Progress) -> Request:
-            show(progress)
-            return requests.request(progress)
+            def on_progress(progress: Progress) -> Request:
+                show(progress)
+                return requests.request(progress)
 
-        try:
             result = start(on_progress)
-        except Interrupted:
-            sys.exit(requests.exit_code)
+    except Interrupted as end:
+        sys.exit(end.exit_code)
     if as_json:
         click.echo(jsonlib.dumps({"folder": str(result.path), **result.info}, indent=2))
     elif not quiet:

@@ -28,7 +28,12 @@ _UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class Interrupted(BaseException):
-    """A signal came before the first step; nothing is lost."""
+    """A signal came before the first step; nothing is lost. Its number is the argument."""
+
+    @property
+    def exit_code(self) -> int:
+        """That of the process."""
+        return 128 + int(self.args[0])
 
 
 class StopRequests:
@@ -53,7 +58,7 @@ class StopRequests:
             os._exit(128 + number)
         self.ended_by = number
         if not self.stepping:
-            raise Interrupted
+            raise Interrupted(number)
 
     def request(self, progress: Progress) -> Request:
         """What to ask of the time loop now: see `time_loop.Request`."""
@@ -78,14 +83,14 @@ class StopRequests:
 def caught_signals(max_seconds: float | None = None) -> Iterator[StopRequests]:
     """Collect signals instead of dying of them."""
     requests = StopRequests(max_seconds)
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    Thread(target=_end_what_compiles, args=(requests, reader), daemon=True).start()
+    earlier_fd = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     earlier: dict[int, Any] = {number: signal.getsignal(number) for number in (*ENDING, *SAVING)}
     for number, handler in earlier.items():
         if handler is not signal.SIG_IGN or number == signal.SIGINT:  # nohup ignores SIGHUP
             signal.signal(number, requests.note)
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    earlier_fd = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    Thread(target=_end_what_compiles, args=(requests, reader), daemon=True).start()
     try:
         yield requests
     finally:
