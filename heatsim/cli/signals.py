@@ -45,7 +45,7 @@ class StopRequests:
     def __init__(self, max_seconds: float | None = None) -> None:
         self.ended_by: int | None = None
         self.out_of_time = False
-        self.stepping = False  # set by the first progress: until then a signal may end the process where it is
+        self.stepping = False  # set by the first progress: until then a signal may end the process nearly where it is
         self._save = False
         self._deadline = None if max_seconds is None else time.perf_counter() + max_seconds - _reserve(max_seconds)
 
@@ -57,7 +57,7 @@ class StopRequests:
         if self.ended_by is not None:
             os._exit(128 + number)
         self.ended_by = number
-        if not self.stepping:
+        if not self.stepping and not _in_compiler(frame):
             raise Interrupted(number)
 
     def request(self, progress: Progress) -> Request:
@@ -101,9 +101,19 @@ def caught_signals(max_seconds: float | None = None) -> Iterator[StopRequests]:
             signal.signal(number, handler)
 
 
+def _in_compiler(frame: FrameType | None) -> bool:
+    """Whether a frame is called by the compiler. It calls Python back from LLVM, where an exception is lost and what was
+    compiled half is taken for whole."""
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith(("numba.", "llvmlite.")):
+            return True
+        frame = frame.f_back
+    return False
+
+
 def _end_what_compiles(requests: StopRequests, reader: int) -> None:
-    """End the process some time after a signal if it has taken no step by then. Python takes note of a signal between
-    two of its own instructions, for which it may wait as long as a kernel is compiled."""
+    """End the process some time after a signal if it has not got to its first step by then, at which it would end in
+    good order: a kernel may take long to compile."""
     while number := os.read(reader, 1):
         if number[0] in ENDING:
             time.sleep(PATIENCE)

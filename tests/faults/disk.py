@@ -52,7 +52,8 @@ def look(run: Path, messages: Path, status: int, counts: Counter[str]) -> None:
     code = os.waitstatus_to_exitcode(status)
     counts["exit code 1"] += code == 1
     counts["exit code 0, as all files fitted"] += code == 0
-    counts["other exit codes"] += code not in (0, 1)
+    counts["refused before the run"] += code == 2
+    counts["other exit codes"] += code not in (0, 1, 2)
     errors = [line for line in messages.read_text().splitlines() if line.startswith("error")]
     counts["messages not one"] += len(errors) != (code != 0)
     counts["unreadable files"] += unreadable_files(run) if run.exists() else 0

@@ -17,9 +17,10 @@ import heatsim
 from faults.cases import CASES, write_case
 from faults.signals import LONG
 from faults.test_resumed_runs import stop_after
-from heatsim.cli.signals import seconds_of
+from heatsim.cli.signals import Interrupted, StopRequests, seconds_of
 from heatsim.errors import RequestError, RunFolderError
 from heatsim.simulation.run import resume_run, run_scenario
+from heatsim.simulation.time_loop import Progress
 from heatsim.store.checkpoints import newest_checkpoint, read_checkpoint
 from heatsim.store.folder import RunFolder
 from heatsim.store.run_lock import locked_folder
@@ -81,6 +82,19 @@ def test_a_signal_ends_a_process_that_is_compiling(tmp_path: Path) -> None:
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=PATIENCE) == 143  # the call alone takes a quarter of an hour
     process.stdout.close()
+
+
+def test_a_signal_that_comes_while_the_compiler_calls_back_waits_for_the_first_step() -> None:
+    """Raised there, it is lost in LLVM, and what was compiled half is taken for whole."""
+    requests = StopRequests()
+    called_back: dict[str, object] = {"__name__": "llvmlite.binding.executionengine"}
+    exec("def call(number, note): note(number, __import__('sys')._getframe())", called_back)  # noqa: S102
+    called_back["call"](signal.SIGTERM, requests.note)  # type: ignore[operator]
+    assert requests.request(Progress(0.0, 1.0, 0, 1)) is False
+    assert requests.exit_code == 143
+    with pytest.raises(Interrupted) as interrupted:
+        StopRequests().note(signal.SIGTERM, None)
+    assert interrupted.value.exit_code == 143
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("8h", 28800), ("90 min", 5400), ("1h30m", 5400), ("12.5", 12.5)])
