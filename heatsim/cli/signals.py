@@ -102,10 +102,10 @@ def caught_signals(max_seconds: float | None = None) -> Iterator[StopRequests]:
 
 
 def _in_compiler(frame: FrameType | None) -> bool:
-    """Whether a frame is called by the compiler. It calls Python back from LLVM, where an exception is lost and what was
-    compiled half is taken for whole."""
+    """Whether a frame is called by the compiler. It calls Python back from LLVM, where an exception is lost, and what
+    was compiled half is taken for whole."""
     while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith(("numba.", "llvmlite.")):
+        if frame.f_globals.get("__name__", "").startswith(("numba.", "numba_cuda.", "llvmlite.")):
             return True
         frame = frame.f_back
     return False

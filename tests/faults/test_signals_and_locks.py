@@ -88,7 +88,7 @@ def test_a_signal_that_comes_while_the_compiler_calls_back_waits_for_the_first_s
     """Raised there, it is lost in LLVM, and what was compiled half is taken for whole."""
     requests = StopRequests()
     called_back: dict[str, object] = {"__name__": "llvmlite.binding.executionengine"}
-    exec("def call(number, note): note(number, __import__('sys')._getframe())", called_back)  # noqa: S102
+    exec("def call(number, note): note(number, __import__('sys')._getframe())", called_back)
     called_back["call"](signal.SIGTERM, requests.note)  # type: ignore[operator]
     assert requests.request(Progress(0.0, 1.0, 0, 1)) is False
     assert requests.exit_code == 143
