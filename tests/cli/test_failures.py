@@ -211,13 +211,15 @@ def test_exhausted_memory_is_one_message(
     invoke: Invoke, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cuda_api = pytest.importorskip("heatsim_kernels.runtime.cuda.api", reason="needs numba-cuda")
+    driver = pytest.importorskip("numba.cuda.cudadrv.driver")
     taken = []
 
     def temperature(state: State) -> np.ndarray:
         taken.append(state.time)
         if len(taken) > 2:
             with cuda_api.memory_errors():
-                raise RuntimeError("[2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
+                code = cuda_api.driver().CUresult.CUDA_ERROR_OUT_OF_MEMORY
+                raise driver.CudaAPIError(code, f"Call to cuMemAlloc results in {code.name}")  # as numba.cuda does
         return np.zeros((8, 8, 8), np.float32)
 
     monkeypatch.setattr(State, "temperature", temperature)
