@@ -117,7 +117,7 @@ def _print_estimate(scenario: Scenario, as_json: bool, resolved: bool) -> None:
     problem, choice, taken = runs.resolve_auto(built, choice, full=True)
     if taken is None and not scenario.time.is_steady:
         taken = runs.recommend_integrator(problem)
-    numbers = dry_run.estimate_run(problem, choice.device_name, choice.kernel, taken)
+    numbers = dry_run.estimate_run(problem, choice, taken)
     if as_json:
         click.echo(jsonlib.dumps(numbers, indent=2))
     else:

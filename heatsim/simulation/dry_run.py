@@ -14,9 +14,10 @@ from heatsim.simulation.state import State
 if TYPE_CHECKING:
     from heatsim.integrators.auto import Recommendation
     from heatsim.problem import Problem
+    from heatsim.simulation.device_selection import DeviceChoice
 
 
-def estimate_run(problem: Problem, device: str, kernel: str, advice: Recommendation | None) -> dict[str, Any]:
+def estimate_run(problem: Problem, choice: DeviceChoice, advice: Recommendation | None) -> dict[str, Any]:
     """What a run would take: steps, memory, disk, and time, and what other integrators would take; `advice` is None for
     the steady state.
 
@@ -29,17 +30,17 @@ def estimate_run(problem: Problem, device: str, kernel: str, advice: Recommendat
         steps: int | None = 1
     else:
         steps = None if adaptive else count_steps(problem, chosen.largest_step(problem) if chosen else None)
-    seconds = _seconds_a_step(problem, kernel, advice)
+    seconds = _seconds_a_step(problem, choice.kernel, advice)
     return {
-        "device": device,
-        "kernel": kernel,
+        "device": choice.device_name,
+        "kernel": choice.kernel,
         "integrator": control.integrator,
         "cells": list(scenario.grid.cells),
         "stability_limit_seconds": problem.stability_limit if isfinite(problem.stability_limit) else None,
         "largest_step_seconds": problem.largest_step,
         "steps": steps,
         "cell_updates": None if steps is None else steps * cells,
-        "memory_bytes": run_bytes(problem, device),
+        "memory_bytes": run_bytes(problem, choice.device),
         "disk_bytes": disk_bytes(scenario),
         "seconds_a_step": seconds,
         "seconds": None if steps is None else steps * seconds,

@@ -17,6 +17,7 @@ from heatsim.integrators.integrator import StepCost
 from heatsim.integrators.step_control import count_steps
 from heatsim.recorders import make_recorders
 from heatsim.recorders.writer import Writer
+from heatsim.simulation.device_selection import DeviceChoice
 from heatsim.simulation.dry_run import estimate_run
 from heatsim.simulation.time_loop import Timings, simulate
 from heatsim.store.folder import RunFolder
@@ -62,7 +63,7 @@ def test_a_dry_run_counts_the_steps_that_the_run_takes_to_the_statistics_of_regi
 def test_equal_super_steps_are_counted_as_long_as_the_most_stages_are_stable() -> None:
     text = case([400, 1, 1], END, initial="x", precision="float32") + "\n[output]\nsnapshots = { count = 1 }\n"
     state = state_of(text, integrator="rkl2", step=END, kernel="cpu")
-    foreseen = estimate_run(state.problem, "CPU", "cpu", None)["steps"]
+    foreseen = estimate_run(state.problem, DeviceChoice("cpu", "CPU", "cpu"), None)["steps"]
     assert simulate(state, [], Timings())
     assert foreseen == state.step
     assert foreseen > 1

@@ -249,7 +249,7 @@ def test_what_a_run_would_take_is_estimated_where_something_follows_temperature(
     text = case([4, 1, 1], 1.0, materials={"a": following(TABLE)}, boundary=both("x", fixed(50.0)))
     text = taken_by(text, "auto" if integrator == "euler" else integrator)
     problem, _, advice = runs.resolve_auto(in_memory.problem_of(text), DeviceChoice("cpu", "cpu", "cpu"), full=True)
-    numbers = dry_run.estimate_run(problem, "2 CPU threads", "cpu", advice)
+    numbers = dry_run.estimate_run(problem, DeviceChoice("cpu", "2 CPU threads", "cpu"), advice)
     assert numbers["seconds"] > 0
     assert numbers["steps"] == (1 if integrator == "steady" else 10 * 271)  # snapshots times 0.27/tolerance
 
