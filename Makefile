@@ -9,6 +9,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 SCENARIO ?= scenarios/quick_start.toml
 
+# Bytecode is kept: else each of the many processes that tests start would compile the packages that it imports.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: run test long quick docs faults lint clean
 
 $(BIN)/python:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from heatsim.integrators.implicit import Implicit
 from heatsim.integrators.tableaus import TR_BDF2
 
 
+@cache
 def fields_at(text: str, parts: int, **time: object) -> tuple[list[np.ndarray], int]:
     """The field at equal parts of the time, and the number of steps."""
     end = state_of(text).problem.scenario.time.end

@@ -35,7 +35,10 @@ def stepped(case: NonlinearCase, dtype: type, fused: int, steps: int) -> dict[st
     return {"field": np.array(stepper.field.state()), "heat": stepper.heat_entered()}
 
 
-@pytest.mark.parametrize(("name", "dtype"), PRECISIONS.items())
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [pytest.param(*item, marks=pytest.mark.long if "periodic" in item[0] else []) for item in PRECISIONS.items()],
+)
 def test_fused_steps_have_the_bits_of_single_ones(name: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "one material":
         monkeypatch.setattr(threads, "CELLS_A_THREAD", 1)  # small grids would have one thread only
