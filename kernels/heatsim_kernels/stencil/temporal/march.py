@@ -185,7 +185,9 @@ def _march(variant):
     configuration, tile = variant.configuration, variant.tile
     steps, ahead, wrap_z = tile.steps, tile.ahead, configuration.periodic[2]
     place, put_corner, fetch = setup.build_place(configuration, tile), _corner(variant), _fetch(variant)
-    general, amid = _turn(variant, TouchedFaces(True, True, True)), _amid_turns(variant)
+    ends = (True,) * 3, (False,) * 3, (True, True, False), (True, False, False), (False, True, False)
+    general, inner, beside_both, beside_x, beside_y = (_turn(variant, TouchedFaces(*at)) for at in ends)
+    apart = splits(variant)
     cells, pair, levels = repeated(tile.columns * tile.rows), repeated(2), repeated(steps)
     traced, zero = variant.traced, np.dtype(configuration.dtype).type(0)
 
@@ -205,46 +207,28 @@ def _march(variant):
         # From turn `free` to turn `bound` no level works on a plane at an end in z, nor is one to come in.
         free, bound = (k, last) if wrap_z else (int32(steps + 1), min(last, int32(span.nz - int32(1))))
         args = u, v, board, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes
-        while k <= last:
+        while k <= last:  # the loops in a function of their own cost float64 registers, and a spill, on Python 3.12
             if k < free or k > bound:
                 carried = general(carried, k, *args)
                 k = int32(k + int32(1))
+            elif (at_x and at_y) if apart else (at_x or at_y):
+                while k <= bound:
+                    carried = beside_both(carried, k, *args)
+                    k = int32(k + int32(1))
+            elif at_x:
+                while k <= bound:
+                    carried = beside_x(carried, k, *args)
+                    k = int32(k + int32(1))
+            elif at_y:
+                while k <= bound:
+                    carried = beside_y(carried, k, *args)
+                    k = int32(k + int32(1))
             else:
-                carried, k = amid(carried, k, bound, at_x, at_y, args)
+                while k <= bound:
+                    carried = inner(carried, k, *args)
+                    k = int32(k + int32(1))
 
     return march
-
-
-def _amid_turns(variant):
-    """Build call(carried, k, bound, at_x, at_y, args): the turns from k to `bound`, in which no level is at an end in
-    z. Whether the tile lies at an end in x or y is decided once for all of them."""
-    apart = splits(variant)
-    inner = _turn(variant, TouchedFaces(False, False, False))
-    beside_both = _turn(variant, TouchedFaces(True, True, False))
-    beside_x = _turn(variant, TouchedFaces(True, False, False))
-    beside_y = _turn(variant, TouchedFaces(False, True, False))
-
-    @inlined
-    def turns(carried, k, bound, at_x, at_y, args):
-        if (at_x and at_y) if apart else (at_x or at_y):
-            while k <= bound:
-                carried = beside_both(carried, k, *args)
-                k = int32(k + int32(1))
-        elif at_x:
-            while k <= bound:
-                carried = beside_x(carried, k, *args)
-                k = int32(k + int32(1))
-        elif at_y:
-            while k <= bound:
-                carried = beside_y(carried, k, *args)
-                k = int32(k + int32(1))
-        else:
-            while k <= bound:
-                carried = inner(carried, k, *args)
-                k = int32(k + int32(1))
-        return carried, k
-
-    return turns
 
 
 def _corner(variant):
