@@ -136,7 +136,8 @@ def test_results_that_bypass_the_cache_have_the_same_bits(
 @pytest.mark.parametrize("shape", [(9, 23, 17), (3, 41, 150), (1, 40, 40), (20, 1, 9)])
 @pytest.mark.parametrize(
     ("name", "dtype"),
-    [("uniform", np.float64), ("ambients", np.float32)],  # kernels for several threads take long to compile
+    # Kernels for several threads take long to compile; those of one material are also in test_cpu_temporal.
+    [pytest.param("uniform", np.float64, marks=pytest.mark.long), ("ambients", np.float32)],
 )
 def test_neither_threads_nor_tiles_change_the_bits(
     name: str, shape: tuple[int, int, int], dtype: type, monkeypatch: pytest.MonkeyPatch

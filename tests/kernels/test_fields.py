@@ -78,14 +78,16 @@ def test_a_field_of_enthalpy_is_read_as_temperatures() -> None:
     assert same_bits(field.state(), tables.state_of(offsets, material) + 1.0)
 
 
-def test_a_material_beyond_its_range_is_noted_once() -> None:
+def test_how_far_a_material_was_beyond_its_range_is_noted() -> None:
     coefficients = nonlinear().coefficients
     everywhere = ((-np.inf, np.inf),) * len(coefficients.tables.conductivity)
     number = int(np.bincount(coefficients.material[coefficients.class_ids].reshape(-1)).argmax())
     ranges = tuple((-50.0, 30.0) if n == number else each for n, each in enumerate(everywhere))
     field = enthalpy_field(replace(coefficients, ranges=ranges), np.dtype(np.float64), np.dtype(np.float64))
-    for warmest, noted in ((29.0, {}), (31.0, {number: 31.0}), (35.0, {number: 31.0})):
-        field.put(np.full(coefficients.shape, warmest))
+    for warmest, noted in ((29.0, None), (31.0, 31.0), (35.0, 35.0), (32.0, 35.0), (-54.0, 35.0), (-56.0, -56.0)):
+        offsets = np.full(coefficients.shape, warmest)
+        offsets[0] = np.clip(offsets[0], -51.0, 30.5)  # the furthest is not in the first plane
+        field.put(offsets)
         field.plane(0, 0)
         field.host()
-        assert field.out_of_range() == pytest.approx(noted)
+        assert field.out_of_range() == pytest.approx({number: noted} if noted else {})

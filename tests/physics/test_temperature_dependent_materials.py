@@ -240,7 +240,7 @@ def test_what_leaves_its_table_is_told_once_and_goes_on() -> None:
     for _ in range(2):
         assert done.temperature.max() > 200.0
     (warning,) = done.state.warnings
-    assert warning.startswith("materials.a: 2")
+    assert warning.startswith(f"materials.a: {done.temperature.max():.4g}")
     assert "known from 0 to 200 degC" in warning
 
 

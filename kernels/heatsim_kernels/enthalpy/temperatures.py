@@ -58,7 +58,7 @@ class EnthalpyTemperatures:
         return melted
 
     def out_of_range(self) -> Mapping[int, float]:
-        """The materials that left their range in whole fields so far, with the offset first found beyond it, K."""
+        """The materials that left their range in whole fields so far, with the offset furthest beyond it, K."""
         return self._out_of_range
 
     def restore_out_of_range(self, found: Mapping[int, float]) -> None:
@@ -71,12 +71,19 @@ class EnthalpyTemperatures:
         return np.asarray(self._coefficients.material[0 if class_ids is None else class_ids[z]])
 
     def _check_range(self, offsets: np.ndarray, material: np.ndarray) -> None:
-        """Note each material of a plane, the first time that it leaves its range."""
+        """Note how far each material of a plane has left its range."""
         for number, (low, high) in enumerate(self._coefficients.ranges):
-            if number in self._out_of_range or not (isfinite(low) or isfinite(high)):
+            if not (isfinite(low) or isfinite(high)):
                 continue
             own = offsets if material.ndim == 0 else offsets[material == number]
             if (material.ndim == 0 and material != number) or not own.size:
                 continue
-            if own.min() < low - RANGE_TOLERANCE_K or own.max() > high + RANGE_TOLERANCE_K:
-                self._out_of_range[number] = float(own.max() if own.max() > high else own.min())
+            lowest, highest, known = float(own.min()), float(own.max()), self._out_of_range.get(number)
+            furthest = lowest if low - lowest > highest - high else highest
+            if _beyond(furthest, low, high) > (RANGE_TOLERANCE_K if known is None else _beyond(known, low, high)):
+                self._out_of_range[number] = furthest
+
+
+def _beyond(offset: float, low: float, high: float) -> float:
+    """How far an offset lies beyond a range, K; below 0 within it."""
+    return max(low - offset, offset - high)

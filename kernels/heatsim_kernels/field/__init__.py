@@ -93,8 +93,8 @@ class Field(Protocol):
         then True at the first."""
 
     def out_of_range(self) -> Mapping[int, float]:
-        """Return the materials, by number, that left the range of their properties, with the offset first found beyond
-        it, K, as far as whole fields were read."""
+        """Return the materials, by number, that left the range of their properties, with the offset found furthest
+        beyond it, K, as far as whole fields were read."""
 
     def track(self, request: StatisticsRequest) -> None:
         """Keep statistics over time from now on, beginning with the field as it is."""
