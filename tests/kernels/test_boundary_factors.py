@@ -85,7 +85,7 @@ def leaping(rise: np.ndarray) -> np.ndarray:
     return np.asarray(1 + 20 * (1 + np.tanh((rise - 40) / 2)))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [pytest.param(np.float32, marks=pytest.mark.long), np.float64])
 @pytest.mark.parametrize("rise", [20.0, 39.0, 45.0, 90.0, 130.0, 430.0])
 @pytest.mark.parametrize("resistance", [1e-4, 1e-3, 1e-2, 1e-1])
 def test_the_balance_of_a_coefficient_that_leaps_is_found(resistance: float, rise: float, dtype: type) -> None:

@@ -145,7 +145,7 @@ def test_the_energy_of_a_path_well_inside_is_exact_in_unlike_steps(run: Run, tmp
         assert outcome.energy.sources == pytest.approx(1.5 * ON, rel=1e-12)
 
 
-@pytest.mark.parametrize("integrator", ["implicit", "rkl2"])
+@pytest.mark.parametrize("integrator", ["implicit", pytest.param("rkl2", marks=pytest.mark.long)])
 def test_the_energy_of_a_beam_that_goes_on_and_off_is_exact_under_error_control(
     tmp_path: Path, integrator: str
 ) -> None:
