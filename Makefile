@@ -37,7 +37,7 @@ lint: $(VENV)/.installed-dev
 test: lint
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not long"
 
-# Every pair of terms of a CUDA kernel, where `make test` compiles each term.
+# Every pair of terms, where `make test` has each term once: each kernel takes seconds to compile.
 long: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "long"
 
