@@ -90,7 +90,9 @@ def test_stderr_holds_the_message_and_no_warnings_of_numpy(write: Write, launch:
     assert len(messages(err)) == 1, err
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.long)]
+)
 def test_a_signal_ends_a_run_in_good_order(
     write: Write, launch: Launch, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:

@@ -54,7 +54,7 @@ of = "max(T)"
 over = "time"
 every = EVERY
 """
-SLICES = '[[output.slices]]\naxis = "z"\nat = 0.004\nevery = EVERY\n'
+SLICES = '[[output.slices]]\naxis = "z"\nat = 0.004\nevery = 0.3\n'
 STATISTICS = 'fields = ["peak_temperature", "time_above", "cooling_rate"]\ntime_above = 305.0\ncooling_through = 304.0'
 BEAM = """\
 [[sources]]

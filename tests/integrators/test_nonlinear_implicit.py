@@ -42,7 +42,10 @@ def test_the_error_falls_with_the_order_of_the_method_where_all_follows_temperat
     assert np.log2(errors[0] / errors[1]) == pytest.approx(ORDERS[tableau.name], abs=0.1)
 
 
-@pytest.mark.parametrize(("method", "tolerance"), [("tr-bdf2", 1e-2), ("tr-bdf2", 1e-3), ("backward-euler", 1e-2)])
+@pytest.mark.parametrize(
+    ("method", "tolerance"),
+    [pytest.param("tr-bdf2", 1e-2, marks=pytest.mark.long), ("tr-bdf2", 1e-3), ("backward-euler", 1e-2)],
+)
 def test_errors_are_within_three_times_the_tolerance(method: str, tolerance: float) -> None:
     exact = field(equal_steps(SMOOTH, 320, TR_BDF2))
     found = run(SMOOTH, tolerance=tolerance, method=method)

@@ -113,7 +113,13 @@ SOLUTIONS = {
 GRIDS = {1: (10, 20, 30), 2: (8, 16, 32), 3: (8, 14)}
 
 
-@pytest.mark.parametrize(("solution", "kinds"), SOLUTIONS.values(), ids=SOLUTIONS)
+@pytest.mark.parametrize(
+    ("solution", "kinds"),
+    [
+        pytest.param(*each, id=name, marks=pytest.mark.long if "the other way" in name else [])
+        for name, each in SOLUTIONS.items()
+    ],
+)
 def test_second_order_in_space_on_a_manufactured_solution(
     run: Run, solution: Manufactured, kinds: tuple[str, ...]
 ) -> None:
