@@ -13,7 +13,7 @@ from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
-STEPS = 200
+STEPS = 300
 TOLERANCE = {"float64": 1e-10, "float32": 1e-4}
 # All in float64, where rounding hides least; in float32 one each of a plain body, a composite, a beam and what melts.
 SINGLE = ("quick_start", "chip_under_lid", "laser_scan", "melt_pool")
