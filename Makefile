@@ -10,7 +10,7 @@ BIN    := $(VENV)/bin
 SCENARIO ?= scenarios/quick_start.toml
 
 # Bytecode is kept: else each of the many processes that tests start would compile the packages that it imports.
-export PYTHONDONTWRITEBYTECODE :=
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadgroup
 
 .PHONY: run test long quick docs faults lint clean
 
@@ -34,11 +34,11 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not long"
+	$(PYTEST) -m "not long"
 
 # Every pair of terms, where `make test` has each term once: each kernel takes seconds to compile.
 long: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "long"
+	$(PYTEST) -m "long"
 
 # Rooms and words, scenario files and their messages, physics with the fewest compiled kernels, one whole run and its files.
 QUICK := tests/test_imports.py tests/test_pairwise.py tests/scenario tests/cli/test_messages.py tests/cli/test_run_results.py \
@@ -47,7 +47,7 @@ QUICK := tests/test_imports.py tests/test_pairwise.py tests/scenario tests/cli/t
   tests/plots/test_slice_pictures.py
 
 quick: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n auto --dist loadgroup -q -m "not slow and not gpu and not long" -k "not float32 and not single_precision" $(QUICK)
+	$(PYTEST) -q -m "not slow and not gpu and not long" -k "not float32 and not single_precision" $(QUICK)
 
 # Kills, signals, damaged and hostile files by the thousand; prints counts. About an hour and a half.
 faults: $(VENV)/.installed-dev

@@ -90,7 +90,6 @@ def _environment(cache: Path, keep_pip_cache: bool) -> dict[str, str]:
     unwanted = ("PYTHONPATH", "MYPYPATH", "NUMBA_CACHE_DIR", "VIRTUAL_ENV", "MAKEFLAGS")
     found = {name: value for name, value in os.environ.items() if name not in unwanted}
     found |= {"XDG_CACHE_HOME": str(cache), "CUDA_CACHE_PATH": str(cache / "cuda")}
-    found["PYTHONDONTWRITEBYTECODE"] = ""  # as the Makefile has it, whose variables --dry-run does not tell
     if keep_pip_cache:
         asked = [sys.executable, "-m", "pip", "cache", "dir"]
         found["PIP_CACHE_DIR"] = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()

@@ -79,21 +79,16 @@ def test_a_signal_ends_a_process_that_is_compiling(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "in it\n"
-        _wait_for_cpu_time(process.pid, 1.0)  # it is in the call, not before it
+        before = _cpu_seconds(process.pid)
+        wait_for(lambda: _cpu_seconds(process.pid) > before + 1.0, process, PATIENCE)  # in the call, not before it
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=PATIENCE) == 143  # the call alone takes a quarter of an hour
 
 
-def _wait_for_cpu_time(pid: int, seconds: float) -> None:
-    """Wait until a process has computed for so many more seconds."""
-
-    def used() -> float:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    end = used() + seconds
-    while used() < end:
-        time.sleep(0.05)
+def _cpu_seconds(pid: int) -> float:
+    """What a process has computed, s."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_a_signal_that_comes_while_the_compiler_calls_back_waits_for_the_first_step() -> None:

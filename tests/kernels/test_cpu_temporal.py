@@ -25,9 +25,7 @@ PERIODS = (
     (True, True, True),
 )
 BUDGETS = (1, 30_000, 2**30)  # bytes of L2: bands of four rows, of some, all rows in one
-THREADED = [
-    ("uniform", np.float32)
-]  # on several threads, by a kernel of its own; with materials, in test_cpu_against_reference
+THREADED = [("uniform", np.float32), ("materials", np.float64)]  # on several threads, by kernels of their own
 
 
 def run(case: Case, dtype: type, fused: int, steps: int) -> SteppedField:

@@ -204,10 +204,11 @@ def _march(variant):
         for j in range(ahead):
             source = fetch(board, int32(k + j), u, source, lane, span, pieces, piece, lane_classes)
         carried = levels(pair(cells(zero))), source, uint32(0)
-        # From turn `free` to turn `bound` no level works on a plane at an end in z, nor is one to come in.
+        # From turn `free` to turn `bound` no level works on a plane at an end in z, nor is one to come in. Whether the
+        # tile lies at an end in x or y is decided once for all of them.
         free, bound = (k, last) if wrap_z else (int32(steps + 1), min(last, int32(span.nz - int32(1))))
         args = u, v, board, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes
-        while k <= last:  # the loops in a function of their own cost float64 registers, and a spill, on Python 3.12
+        while k <= last:  # written out: in a function of their own, the loops cost a spill in float64 on Python 3.12
             if k < free or k > bound:
                 carried = general(carried, k, *args)
                 k = int32(k + int32(1))
