@@ -64,10 +64,12 @@ class StopRequests:
         """What to ask of the time loop now: see `time_loop.Request`."""
         from heatsim.simulation.time_loop import CHECKPOINT
 
-        self.stepping = True
+        first, self.stepping = not self.stepping, True
         self.out_of_time = self._deadline is not None and time.perf_counter() > self._deadline
         if self.ended_by is not None or self.out_of_time:
             return False
+        if first:  # of a run that has not got anywhere yet, so that the loop saves nothing
+            return True
         save, self._save = self._save, False
         return CHECKPOINT if save else True
 

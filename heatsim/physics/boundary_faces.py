@@ -69,7 +69,7 @@ class BoundaryFaces:
     ) -> None:
         """`zones`: ids of the cells or None; `conductivities`: (3, n) of each zone along x, y, z, W/(m K); `by_cell`:
         have values one a boundary cell whatever the faces are."""
-        self._scenario, self._grid, self._reference = scenario, grid, reference
+        self._scenario, self._grid, self.reference = scenario, grid, reference
         faces = {name: face_condition(scenario, grid, name) for name in FACES}
         self.per_cell = by_cell or any(
             face.patches or depends_on(value, _resolved(grid, name))
@@ -207,7 +207,7 @@ class BoundaryFaces:
         the input too; of a product with a factor in T, `tabulate_boundary_factors` checks the upper end."""
         values, number = self.checked(patch, name, times), patch.condition.numbers()[name]
         if number is TEMPERATURE:
-            return values - self._reference
+            return values - self.reference
         key, unit = (*patch.key, name), f"({name})" if number.unit == "1" else number.unit
         if number.least is not None:
             require_at_least(self._scenario, key, values, number.least, unit, describe_times(times))

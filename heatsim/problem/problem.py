@@ -86,9 +86,8 @@ class Problem:
     cell_classes: CellClasses
     coefficients: StencilCoefficients
     boundary_faces: BoundaryFaces
-    boundary_entries: (
-        np.ndarray | None
-    )  # which boundary face value of the zones serves each of the terms; None: they are the same
+    # which boundary face value of the zones serves each of the terms; None: they are the same
+    boundary_entries: np.ndarray | None
     volume_sources: VolumeSources
     ambients: Ambients
     initial: InitialField
@@ -365,14 +364,8 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
     boundary_faces = BoundaryFaces(
         scenario, grid, zones.ids, materials.conductivity[:, of_zones], reference, by_cell=tables is not None
     )
-    coefficients = _coefficients(scenario, grid, cell_classes, boundary_faces)
-    entries = None if boundary_faces.per_cell else _boundary_entries(coefficients, cell_classes, zones)
-    linear, surfaces, explicit_form = coefficients, None, None
-    if tables is not None:
-        factors = tabulate_boundary_factors(scenario, boundary_faces, entries, tables, reference)
-        nonlinear = make_nonlinear_coefficients(linear, cell_classes, materials, of_zones, tables.materials, factors)
-        coefficients, surfaces = nonlinear, SurfaceConditions(boundary_faces, entries)
-        explicit_form = _explicit_form(scenario, linear, nonlinear, boundary_faces)
+    equations = _equations(scenario, grid, zones, cell_classes, boundary_faces, materials, tables)
+    coefficients, entries, surfaces, _ = equations
     limit = stability_limit(coefficients, boundary_faces, entries, surfaces, sample_times(scenario))
     volume_sources = VolumeSources(scenario, grid, zones, materials.capacity[of_zones], sources, dtype)
     ambients = Ambients(scenario, cell_classes)
@@ -386,9 +379,7 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
         materials=materials,
         zones=zones,
         cell_classes=cell_classes,
-        coefficients=coefficients,
         boundary_faces=boundary_faces,
-        boundary_entries=entries,
         volume_sources=volume_sources,
         ambients=ambients,
         initial=initial,
@@ -399,8 +390,7 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
         statistics_regions=statistics_regions,
         named_parts=find_named_parts(scenario, grid, statistics_regions, material_ids, materials.capacity),
         tabulated=tables,
-        surfaces=surfaces,
-        explicit_form=explicit_form,
+        **equations._asdict(),
     )
 
 
@@ -445,10 +435,25 @@ def _reference_and_tables(
     return reference, tabulate_materials(scenario, reference, bounds)
 
 
-def _coefficients(
-    scenario: Scenario, grid: CellGrid, cell_classes: CellClasses, boundary_faces: BoundaryFaces
-) -> StencilCoefficients:
-    return StencilCoefficients(
+class _Equations(NamedTuple):
+    """What the steps of a problem are computed from: see the members of `Problem` of these names."""
+
+    coefficients: StencilCoefficients
+    boundary_entries: np.ndarray | None
+    surfaces: SurfaceConditions | None
+    explicit_form: ExplicitForm | None
+
+
+def _equations(
+    scenario: Scenario,
+    grid: CellGrid,
+    zones: Zones,
+    cell_classes: CellClasses,
+    boundary_faces: BoundaryFaces,
+    materials: Materials,
+    tables: TabulatedMaterials | None,
+) -> _Equations:
+    linear = StencilCoefficients(
         grid.shape,
         cell_classes.rates,
         cell_classes.capacity,
@@ -459,6 +464,14 @@ def _coefficients(
         cell_classes.ambient_faces,
         boundary_faces.uneven if cell_classes.ids is None else (True, True, True),
     )
+    entries = None if boundary_faces.per_cell else _boundary_entries(linear, cell_classes, zones)
+    if tables is None:
+        return _Equations(linear, entries, None, None)
+    factors = tabulate_boundary_factors(scenario, boundary_faces, entries, tables)
+    of_zones = np.array(zones.materials)
+    nonlinear = make_nonlinear_coefficients(linear, cell_classes, materials, of_zones, tables.materials, factors)
+    explicit_form = _explicit_form(scenario, linear, nonlinear, boundary_faces)
+    return _Equations(nonlinear, entries, SurfaceConditions(boundary_faces, entries), explicit_form)
 
 
 def _explicit_form(

@@ -122,7 +122,6 @@ def tabulate_boundary_factors(
     boundary_faces: BoundaryFaces,
     entries: np.ndarray | None,
     tables: TabulatedMaterials,
-    reference: float,
 ) -> BoundaryFactors | None:
     """The factors of the faces, or None if there are none; `entries` as for `SurfaceConditions`.
 
@@ -130,7 +129,7 @@ def tabulate_boundary_factors(
     emissivity above 1.
     """
     # Rounded so that (T - 20.1)**0.25 has a value at an ambient of 20.1, which came here as an offset and in kelvin.
-    T = np.round(reference + np.clip(tables.materials.offsets, *tables.reached), 9)
+    T = np.round(boundary_faces.reference + np.clip(tables.materials.offsets, *tables.reached), 9)
     found: dict[Expression, int] = {}  # several faces may have one factor
     number = np.zeros(boundary_faces.starts[-1], np.uint32)
     for patch in boundary_faces:

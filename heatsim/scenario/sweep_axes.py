@@ -18,7 +18,7 @@ MAX_VALUES = 100_000
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
-class Axis(NamedTuple):
+class SweepAxis(NamedTuple):
     """A parameter of a sweep and its values; span: its first and last number where it is a range, else None."""
 
     name: str
@@ -27,7 +27,7 @@ class Axis(NamedTuple):
     unit: str = ""
 
 
-def axis_of_text(text: str) -> Axis:
+def axis_of_text(text: str) -> SweepAxis:
     """An axis from "h=5,10,20", or from "thickness=1mm:5mm:5": first, last and how many, in equal steps.
 
     Raises RequestError.
@@ -37,23 +37,23 @@ def axis_of_text(text: str) -> Axis:
         raise RequestError(f"--vary {text}: expected NAME=VALUES, such as h=5,10,20 or thickness=1mm:5mm:5")
     parts = given.split(":")
     if len(parts) == 1:
-        return Axis(name, tuple(_value(each, text) for each in given.split(",")))
+        return SweepAxis(name, tuple(_value(each, text) for each in given.split(",")))
     if len(parts) != 3:
         raise RequestError(f"--vary {text}: expected FIRST:LAST:COUNT, found {given}")
     return _range(name, parts[0], parts[1], parts[2], text)
 
 
-def axis_of_table(name: str, given: Any) -> Axis:
+def axis_of_table(name: str, given: Any) -> SweepAxis:
     """An axis from a list of values, or from a table { from, to, count }. Raises RequestError."""
     where = f"sweep.vary.{name}"
     if isinstance(given, Mapping) and set(given) == {"from", "to", "count"}:
         return _range(name, str(given["from"]), str(given["to"]), str(given["count"]), where)
     if isinstance(given, Sequence) and not isinstance(given, str) and given:
-        return Axis(name, tuple(_value(str(each), where) for each in given))
+        return SweepAxis(name, tuple(_value(str(each), where) for each in given))
     raise RequestError(f"{where}: expected a list of values, or {{ from, to, count }}")
 
 
-def axes_of_file(path: Path) -> list[Axis]:
+def axes_of_file(path: Path) -> list[SweepAxis]:
     """An axis for each column of a CSV file with a line of names. Raises InputFileError."""
     try:
         rows = [row for row in csv.reader(path.read_text(encoding="utf-8-sig").splitlines()) if row]
@@ -62,10 +62,12 @@ def axes_of_file(path: Path) -> list[Axis]:
     if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
         raise InputFileError(path, "expected a line of names and, below it, as many values in each line")
     names = [name.strip() for name in rows[0]]
-    return [Axis(name, tuple(_value(row[column], str(path)) for row in rows[1:])) for column, name in enumerate(names)]
+    return [
+        SweepAxis(name, tuple(_value(row[column], str(path)) for row in rows[1:])) for column, name in enumerate(names)
+    ]
 
 
-def _range(name: str, first: str, last: str, count: str, where: str) -> Axis:
+def _range(name: str, first: str, last: str, count: str, where: str) -> SweepAxis:
     (low, unit), (high, other) = _number_and_unit(first, where), _number_and_unit(last, where)
     if unit != other:
         raise RequestError(f"{where}: expected both ends in one unit, found {first.strip()} and {last.strip()}")
@@ -74,7 +76,7 @@ def _range(name: str, first: str, last: str, count: str, where: str) -> Axis:
     if low == high:
         raise RequestError(f"{where}: expected a range, found {first.strip()} at both ends")
     values = (with_unit(float(each), unit) for each in np.linspace(low, high, int(count)))
-    return Axis(name, tuple(values), (low, high), unit)
+    return SweepAxis(name, tuple(values), (low, high), unit)
 
 
 def _value(text: str, where: str) -> Value:

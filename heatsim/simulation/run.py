@@ -290,14 +290,7 @@ def _run_in(
         stop = StopCriterion(problem.scenario.stop, problem.scenario.time.end) if problem.scenario.stop else None
         outcome = _compute(folder, state, callbacks.on_progress, timings, stop, saved)
     except BaseException as error:
-        stopped = not isinstance(error, Exception)  # by a signal before the first step
-        log.error("%s", error or type(error).__name__)
-        results = _results(state, timings, started) if state else {}
-        told = str(error) or type(error).__name__
-        if isinstance(error, Exception) and not folder.path.is_dir():  # whatever failed first for lack of it
-            raise HeatsimError(f"{folder.path}: the run folder has vanished while the run wrote in it") from error
-        with suppress(OSError):  # a full disk: the first error is the one to tell
-            folder.write_info({"state": "stopped" if stopped else "failed", "error": told, **info, **results})
+        _note_failure(folder, error, info | (_results(state, timings, started) if state else {}))
         raise
     info = {
         "state": outcome,
@@ -316,6 +309,17 @@ def _run_in(
     if outcome == "finished":
         draw_closing_pictures(folder, problem.scenario, log.warning)
     return Run(folder.path, info)
+
+
+def _note_failure(folder: RunFolder, error: BaseException, info: Mapping[str, Any]) -> None:
+    """Keep in the run folder what ended the run. Raises `HeatsimError` where that folder is gone."""
+    told = str(error) or type(error).__name__
+    log.error("%s", told)
+    stopped = not isinstance(error, Exception)  # by a signal before the first step
+    if not stopped and not folder.path.is_dir():  # whatever failed first for lack of it
+        raise HeatsimError(f"{folder.path}: the run folder has vanished while the run wrote in it") from error
+    with suppress(OSError):  # a full disk: the first error is the one to tell
+        folder.write_info({"state": "stopped" if stopped else "failed", "error": told, **info})
 
 
 def _warm_up(state: State) -> None:

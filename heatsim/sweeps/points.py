@@ -8,13 +8,15 @@ from itertools import product
 import numpy as np
 
 from heatsim.errors import RequestError
-from heatsim.scenario.sweep_axes import Axis, Value, with_unit
+from heatsim.scenario.sweep_axes import SweepAxis, Value, with_unit
 
 Point = dict[str, Value]
 MAX_POINTS = 100_000
 
 
-def points_of(axes: Sequence[Axis], method: str = "product", samples: int | None = None, seed: int = 0) -> list[Point]:
+def points_of(
+    axes: Sequence[SweepAxis], method: str = "product", samples: int | None = None, seed: int = 0
+) -> list[Point]:
     """The points of a sweep: all combinations, the last axis fastest; values side by side; or a Latin hypercube, in
     which each of `samples` equal parts of each range holds one point (McKay, Beckman and Conover, Technometrics 21,
     1979). Raises RequestError.
@@ -40,7 +42,7 @@ def points_of(axes: Sequence[Axis], method: str = "product", samples: int | None
     return [dict(zip(lengths, each, strict=True)) for each in values]
 
 
-def _hypercube(axes: Sequence[Axis], samples: int | None, seed: int) -> list[Point]:
+def _hypercube(axes: Sequence[SweepAxis], samples: int | None, seed: int) -> list[Point]:
     if samples is None or not 1 <= samples <= MAX_POINTS:
         raise RequestError(f"a Latin hypercube needs samples, 1 to {MAX_POINTS}")
     rng, columns = np.random.default_rng(seed), {}

@@ -17,7 +17,7 @@ from typing import Any
 
 from heatsim.errors import HeatsimError, RequestError, RunFolderError
 from heatsim.scenario import Scenario, load
-from heatsim.scenario.sweep_axes import Axis, axes_of_file, axis_of_table, override_of
+from heatsim.scenario.sweep_axes import SweepAxis, axes_of_file, axis_of_table, override_of
 from heatsim.simulation import run as runs
 from heatsim.store.atomic import write_atomically
 from heatsim.store.folder import RunFolder
@@ -30,7 +30,7 @@ WRITE_EVERY = 2.0  # s, between two writings of the table
 
 
 @dataclass(frozen=True)
-class Sweep:
+class SweepPlan:
     """A family of runs. overrides: of all of them, as --set has them."""
 
     scenario: Path
@@ -49,9 +49,9 @@ class Sweep:
 
 
 def make_sweep(
-    path: Path, axes: Sequence[Axis], overrides: Sequence[str] = (), *, method: str | None = None,
+    path: Path, axes: Sequence[SweepAxis], overrides: Sequence[str] = (), *, method: str | None = None,
     samples: int | None = None, seed: int | None = None, trust: bool = False,
-) -> Sweep:  # fmt: skip
+) -> SweepPlan:  # fmt: skip
     """The sweep of a scenario file: over `axes`, or over those of its table [sweep] where there are none. Each run's
     scenario is checked. Raises HeatsimError in its kinds."""
     given = load(path, overrides, trust=trust)
@@ -63,12 +63,12 @@ def make_sweep(
         samples, seed = samples if samples is not None else table.samples, table.seed if seed is None else seed
     method = method or "product"
     found = points_of(axes, method, samples if method == "latin_hypercube" else None, seed or 0)
-    sweep = Sweep(path, tuple(found), tuple(overrides), trust, title)
+    sweep = SweepPlan(path, tuple(found), tuple(overrides), trust, title)
     _require_known(path, sweep)
     return sweep
 
 
-def _require_known(path: Path, sweep: Sweep) -> None:
+def _require_known(path: Path, sweep: SweepPlan) -> None:
     """Raise for names that are no parameters: `--set` would only make new ones that nothing uses."""
     from heatsim.scenario.toml.messages import did_you_mean
 
@@ -82,7 +82,7 @@ def _require_known(path: Path, sweep: Sweep) -> None:
 
 
 def run_sweep(
-    sweep: Sweep, folder: Path, *, workers: int = 1, scheduler: str | None = None, resume: bool = False,
+    sweep: SweepPlan, folder: Path, *, workers: int = 1, scheduler: str | None = None, resume: bool = False,
     force: bool = False, on_row: Callable[[int, Row], None] = lambda number, row: None,
 ) -> dict[int, Row]:  # fmt: skip
     """Take the runs of a sweep, each in a folder of its own in `folder`; what came of them, by number.
@@ -108,7 +108,7 @@ def run_sweep(
     return rows
 
 
-def _begin(sweep: Sweep, folder: Path, resume: bool, force: bool) -> dict[int, Row]:
+def _begin(sweep: SweepPlan, folder: Path, resume: bool, force: bool) -> dict[int, Row]:
     """Make the folder; the rows of runs that are done."""
     plan, place = sweep.plan(), folder / PLAN
     if folder.exists() and any(folder.iterdir()) and not place.is_file():
@@ -123,7 +123,7 @@ def _begin(sweep: Sweep, folder: Path, resume: bool, force: bool) -> dict[int, R
     return _finished(sweep, folder) if resume and not force else {}
 
 
-def _finished(sweep: Sweep, folder: Path) -> dict[int, Row]:
+def _finished(sweep: SweepPlan, folder: Path) -> dict[int, Row]:
     rows = {}
     for number in range(len(sweep.points)):
         run = RunFolder(folder / f"{number:04d}")
@@ -136,7 +136,7 @@ def _finished(sweep: Sweep, folder: Path) -> dict[int, Row]:
     return rows
 
 
-def take_run(sweep: Sweep, folder: Path, number: int, threads: int = 0) -> Row:
+def take_run(sweep: SweepPlan, folder: Path, number: int, threads: int = 0) -> Row:
     """Take a run of a sweep; what came of it. threads: of the CPU, 0 for all."""
     if threads:
         import numba
@@ -152,7 +152,7 @@ def take_run(sweep: Sweep, folder: Path, number: int, threads: int = 0) -> Row:
 
 
 def _taken(
-    sweep: Sweep, folder: Path, numbers: Sequence[int], workers: int, scheduler: str | None
+    sweep: SweepPlan, folder: Path, numbers: Sequence[int], workers: int, scheduler: str | None
 ) -> Iterator[tuple[int, Row]]:
     """The numbers of runs and what came of them, as they are done."""
     if scheduler is not None:
@@ -163,7 +163,7 @@ def _taken(
         yield from _in_processes(sweep, folder, numbers, workers)
 
 
-def _in_processes(sweep: Sweep, folder: Path, numbers: Sequence[int], workers: int) -> Iterator[tuple[int, Row]]:
+def _in_processes(sweep: SweepPlan, folder: Path, numbers: Sequence[int], workers: int) -> Iterator[tuple[int, Row]]:
     """A pool breaks when a worker dies, and takes the runs under way with it: they are taken again in a new one. Where
     that breaks before any run is done, they are taken one by one, since one of them may be what kills its worker."""
     left, threads = list(numbers), max(1, (os.cpu_count() or 1) // workers)
@@ -179,21 +179,21 @@ def _in_processes(sweep: Sweep, folder: Path, numbers: Sequence[int], workers: i
 
 
 def _pooled(
-    sweep: Sweep, folder: Path, numbers: Sequence[int], workers: int, threads: int
+    sweep: SweepPlan, folder: Path, numbers: Sequence[int], workers: int, threads: int
 ) -> Iterator[tuple[int, Row]]:
     """The runs that are done before a worker dies."""
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool, suppress(BrokenProcessPool):
         yield from _submitted(pool, sweep, folder, numbers, threads)
 
 
-def _taken_alone(sweep: Sweep, folder: Path, number: int) -> Row:
+def _taken_alone(sweep: SweepPlan, folder: Path, number: int) -> Row:
     for _ in range(ATTEMPTS - 1):
         for _, row in _pooled(sweep, folder, [number], 1, 0):
             return row
     return {STATE: "failed", ERROR: "its worker process died"}
 
 
-def _on_cluster(sweep: Sweep, folder: Path, numbers: Sequence[int], scheduler: str) -> Iterator[tuple[int, Row]]:
+def _on_cluster(sweep: SweepPlan, folder: Path, numbers: Sequence[int], scheduler: str) -> Iterator[tuple[int, Row]]:
     try:
         from distributed import Client
     except ImportError:
@@ -208,7 +208,7 @@ def _on_cluster(sweep: Sweep, folder: Path, numbers: Sequence[int], scheduler: s
 
 
 def _submitted(
-    pool: Executor, sweep: Sweep, folder: Path, numbers: Sequence[int], threads: int
+    pool: Executor, sweep: SweepPlan, folder: Path, numbers: Sequence[int], threads: int
 ) -> Iterator[tuple[int, Row]]:
     futures: dict[Future[Row], int] = {
         pool.submit(take_run, sweep, folder, number, threads): number for number in numbers

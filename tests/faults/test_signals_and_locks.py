@@ -20,7 +20,7 @@ from faults.test_resumed_runs import stop_after
 from heatsim.cli.signals import Interrupted, StopRequests, seconds_of
 from heatsim.errors import RequestError, RunFolderError
 from heatsim.simulation.run import resume_run, run_scenario
-from heatsim.simulation.time_loop import Progress
+from heatsim.simulation.time_loop import CHECKPOINT, Progress
 from heatsim.store.checkpoints import newest_checkpoint, read_checkpoint
 from heatsim.store.folder import RunFolder
 from heatsim.store.run_lock import locked_folder
@@ -51,14 +51,14 @@ def test_signals_save_the_run_and_end_it_with_their_code(launch: Launch, tmp_pat
     wait_for((run / "checkpoint.h5").exists, process, PATIENCE)
     again = launch()  # while the first one writes there
     _, told = again.communicate(timeout=PATIENCE)
-    assert again.returncode == 2
+    assert again.returncode == 2, told
     assert f"another process ({process.pid}) is writing in it" in told
     process.send_signal(signal.SIGUSR2)
     time.sleep(0.2)
-    assert process.poll() is None  # it saves and goes on
+    assert process.poll() is None, process.communicate()  # it saves and goes on
     process.send_signal(signal.SIGUSR1)
-    process.communicate(timeout=PATIENCE)
-    assert process.returncode == 138
+    _, told = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 138, told
     assert read_checkpoint(run / "checkpoint.h5").state["run"]["step"] > 0
     assert not (run / "run.lock").exists()
 
@@ -102,6 +102,13 @@ def test_a_signal_that_comes_while_the_compiler_calls_back_waits_for_the_first_s
     with pytest.raises(Interrupted) as interrupted:
         StopRequests().note(signal.SIGTERM, None)
     assert interrupted.value.exit_code == 143
+
+
+def test_a_checkpoint_that_is_asked_for_before_the_first_step_is_written_after_it() -> None:
+    """At the first call there is nothing yet that the loop could save."""
+    requests = StopRequests()
+    requests.note(signal.SIGUSR2, None)
+    assert [requests.request(Progress(0.0, 1.0, step, 1)) for step in (0, 1, 2)] == [True, CHECKPOINT, True]
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("8h", 28800), ("90 min", 5400), ("1h30m", 5400), ("12.5", 12.5)])

@@ -85,6 +85,17 @@ def neighbours(values: np.ndarray, periodic: tuple[bool, bool, bool]) -> np.ndar
     return np.array(found)
 
 
+def unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct rows (n, k) in ascending order, and for each row which of them it is: `np.unique` of the rows, which
+    compares them one by one and takes ten times as long."""
+    order = np.lexsort(rows.T[::-1])
+    ordered = rows[order]
+    first = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
+    number = np.empty(len(rows), np.intp)
+    number[order] = np.cumsum(first) - 1
+    return ordered[first], number
+
+
 def terms_of_zones(
     zones: np.ndarray,
     conductance: np.ndarray,
@@ -106,7 +117,7 @@ def terms_of_zones(
     rates = conductance[axes, zones, beyond] / capacity[zones]
     rates[:, zones >= solid] = 0.0
     rows = np.concatenate((zones[None], rates)).reshape(7, -1).T
-    classes_of, class_ids = np.unique(rows, axis=0, return_inverse=True)
+    classes_of, class_ids = unique_rows(rows)
     of_zone = classes_of[:, 0].astype(int)
     ambient_faces = None
     if prescribed:

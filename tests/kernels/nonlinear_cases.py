@@ -23,6 +23,7 @@ from heatsim_kernels.enthalpy.material import EnthalpyMaterial
 from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents, TangentFaces
 from heatsim_kernels.stencil import StageStepper
 from heatsim_kernels.stencil.coefficients import AmbientFaces, Forcing
+from helpers.kernel_cases import unique_rows
 from stage_cases import COUNT, Staged, stages
 
 REFERENCE = 400.0  # K
@@ -86,7 +87,7 @@ def terms_of_zones(
             at: list[Any] = [slice(None)] * 3
             at[2 - face // 2] = -1 if face % 2 else 0
             beside[face][tuple(at)] = zones[tuple(at)]
-    members, class_ids = np.unique(np.stack([zones, *beside], axis=-1).reshape(-1, 7), axis=0, return_inverse=True)
+    members, class_ids = unique_rows(np.stack([zones, *beside], axis=-1).reshape(-1, 7))
     own, beyond = members[:, 0], members[:, 1:]
     dx, dy, dz = spacing
     area = np.broadcast_to(np.repeat([dy * dz, dx * dz, dx * dy], 2), beyond.shape)

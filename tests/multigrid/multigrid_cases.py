@@ -12,7 +12,7 @@ from heatsim_kernels.multigrid.cpu import operations
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
-from helpers.kernel_cases import terms_of_zones
+from helpers.kernel_cases import terms_of_zones, unique_rows
 
 Shape = tuple[int, int, int]
 NO_PERIOD = (False, False, False)
@@ -36,7 +36,7 @@ def terms_of(
             at = boundary_cells((nz, ny, nx), face)
             beyond.reshape(-1)[at] = k.reshape(-1)[at]
         rates.append(2 * k * beyond / (k + beyond) * np.prod(size) / size[face // 2] ** 2 / capacity)
-    spread_over_cells, class_ids = np.unique(np.reshape(rates, (6, -1)).T, axis=0, return_inverse=True)
+    spread_over_cells, class_ids = unique_rows(np.reshape(rates, (6, -1)).T)
     count = len(spread_over_cells)
     several = class_ids.reshape(k.shape).astype(np.min_scalar_type(count - 1)) if count > 1 else None
     closed = tuple(np.repeat(periodic, 2).tolist())

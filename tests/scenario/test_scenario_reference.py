@@ -10,7 +10,7 @@ import pytest
 import tomli_w
 
 from heatsim.scenario import json_schema, loads
-from heatsim.scenario.reference.examples import SECTIONS, Section
+from heatsim.scenario.reference.examples import SECTIONS, ReferenceSection
 from heatsim.scenario.reference.schema import markdown
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "scenario.md"
@@ -33,7 +33,7 @@ def test_every_key_stands_in_the_reference_with_its_type_and_description() -> No
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=[section.name for section in SECTIONS])
-def test_every_example_is_part_of_a_valid_scenario(section: Section) -> None:
+def test_every_example_is_part_of_a_valid_scenario(section: ReferenceSection) -> None:
     whole = tomllib.loads(SECTIONS[0].example) | tomllib.loads(section.example)
     loads(tomli_w.dumps(whole))
 

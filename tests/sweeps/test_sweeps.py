@@ -138,7 +138,7 @@ def test_the_table_of_a_sweep_is_checked_with_the_scenario(invoke: Invoke, tmp_p
         assert place in done.stderr
 
 
-def dying(sweep: runs.Sweep, folder: Path, number: int, threads: int = 0) -> dict[str, Any]:
+def dying(sweep: runs.SweepPlan, folder: Path, number: int, threads: int = 0) -> dict[str, Any]:
     """As `take_run`, but run 1 kills its worker each time, and run 2 the first time."""
     mark = folder / "died"
     if number == 1 or (number == 2 and not mark.exists()):

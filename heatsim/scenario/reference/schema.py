@@ -15,7 +15,7 @@ import tomli_w
 from heatsim.scenario.expressions.parser import FUNCTIONS
 from heatsim.scenario.material_library import library
 from heatsim.scenario.model import Scenario
-from heatsim.scenario.reference.examples import SECTIONS, Section
+from heatsim.scenario.reference.examples import SECTIONS, ReferenceSection
 from heatsim.scenario.units import ALONE, WITH_PREFIX
 
 FILE_NAME = "heatsim.schema.json"  # shipped scenarios name it in their first line
@@ -99,7 +99,7 @@ def _library() -> Iterator[str]:
     yield ""
 
 
-def _section(section: Section, table: dict[str, Any]) -> Iterator[str]:
+def _section(section: ReferenceSection, table: dict[str, Any]) -> Iterator[str]:
     yield f"## {section.heading}\n"
     for paragraph in table["description"].split("\n\n"):
         yield " ".join(paragraph.split()) + "\n"

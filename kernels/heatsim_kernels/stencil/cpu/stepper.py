@@ -302,8 +302,12 @@ class CpuStepper:
         return CpuExchange(rx, ry, rz, table, self._class_ids, *self._runs, self.coefficients.class_count), weights
 
     def _heat(self, dt: float, forcing: Forcing) -> CpuSources:
-        dtype = self.dtype
-        table = None if forcing.heat_table is None else np.ascontiguousarray(forcing.heat_table, dtype)
+        dtype, table = self.dtype, None
+        if forcing.heat_table is not None:
+            table = np.ascontiguousarray(forcing.heat_table, dtype)
+        elif forcing.heat_field is not None or self._kernel.potentials:
+            # Zeros cost little beside what these kernels do besides, and spare compiling versions without a table.
+            table = np.zeros((1, self.coefficients.class_count), dtype)
         field = None if forcing.heat_field is None else forcing.heat_field.astype(dtype, copy=False).reshape(-1)
         gain = (dt * forcing.heat_scale).astype(dtype)
         return CpuSources(table, 1 if table is None else len(table), dtype.type(dt), field, gain, len(gain))
