@@ -80,6 +80,19 @@ class NotFiniteError(HeatsimError):
         )
 
 
+class RunawayError(NotFiniteError):
+    """A source that depends on temperature heats itself beyond all bounds."""
+
+    @classmethod
+    def of(cls, hottest: float, unit: str, place: tuple[float, float, float], time: float, why: str) -> RunawayError:
+        """At a time in s; hottest: the temperature at x, y, z in m, in the scenario's unit; why: in words."""
+        where = "x, y, z = {:.4g}, {:.4g}, {:.4g} m".format(*place)
+        return cls(
+            f"a source that depends on temperature runs away at t = {time:g} s: {hottest:.6g} {unit} at {where}, where "
+            f"{why}; earlier results are kept. If it should not, take shorter steps: time.step or time.tolerance"
+        )
+
+
 class NotConvergedError(HeatsimError):
     """A linear solver did not reach its tolerance; holds the relative residual before each iteration and at the end."""
 

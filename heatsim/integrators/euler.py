@@ -37,6 +37,7 @@ MAX_TANGENT_ERROR = 1e-4  # of the largest flux: error of a tangent at its end
 RESPONSE_SECONDS = 0.1  # s of computing between looks at the clock and at signals
 
 WEIGHT_OF_TANGENTS, WEIGHT_OF_POTENTIALS = 1.1, 2.3  # see `step_weight`
+WEIGHT_OF_SOURCES = 10.0  # that depend on temperature: NumPy evaluates them over the field in each step
 
 ERROR_CONSTANT = 0.27  # of the jump times dt/t: half the greatest x^2 exp(-x) over all modes
 PERIODS = 3.0  # of inputs that depend on time, in a run, which Euler has to follow: dt/2 dT/dt behind them
@@ -223,7 +224,8 @@ def step_weight(problem: Problem) -> float:
     form = problem.explicit_form
     if form is None:
         return 1.0
-    return WEIGHT_OF_POTENTIALS if form.coefficients is problem.coefficients else WEIGHT_OF_TANGENTS
+    weight = WEIGHT_OF_POTENTIALS if form.coefficients is problem.coefficients else WEIGHT_OF_TANGENTS
+    return weight if problem.temperature_sources is None else weight + WEIGHT_OF_SOURCES
 
 
 def allows_explicit_steps(problem: Problem) -> bool:

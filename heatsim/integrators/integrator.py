@@ -113,6 +113,7 @@ class Integrator:
         name: in scenario files.
         to_limit: whether it finds the steady state in place of going through time; its ledger is one of rates.
         bounded_by_stability: whether its steps have to stay below the stability limit of explicit Euler.
+        follows_sources: whether it takes sources that depend on temperature.
         ends_at_kinks: whether its steps have to end where an input has a kink or a discontinuity.
         default_tolerance: `time.tolerance` where it is left out; None if it has no use for a tolerance.
         methods: the values of `time.method` that it knows.
@@ -134,6 +135,7 @@ class Integrator:
     start: Callable[[State], StepControl]
     to_limit: bool = False
     bounded_by_stability: bool = False
+    follows_sources: bool = True
     ends_at_kinks: bool = True
     default_tolerance: float | None = None
     methods: tuple[str, ...] = ()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MAX_SOLVER_ITERATIONS = 100  # the linear solver's, in each iteration on a nonlinear problem
 SOLVER_RESIDUAL = 1e-3  # residual of a linear solve: the next iteration mends what it leaves
+LEAST_TIES = 0.1  # of a cell to the outside, which a source that grows with temperature leaves
 WEAK_COUPLING = 1e-3  # of the mean outside, the row of a prescribed cell: see `multigrid.operator`
 
 
@@ -83,3 +84,9 @@ def linearise_problem(
 def diagonal_coupling(ties: np.ndarray, solved: np.ndarray) -> np.ndarray:
     """What ties each cell to the outside, W/K, with weak ties for those that are held: they take no part."""
     return np.where(solved, ties, WEAK_COUPLING * ties[solved].mean())
+
+
+def damped_coupling(ties: np.ndarray, growth: np.ndarray | float) -> np.ndarray:
+    """What ties each cell to the outside where sources grow by so much with temperature, W/K: a sink holds it besides,
+    what heats itself lets it go, down to a share of the ties."""
+    return np.maximum(ties - growth, LEAST_TIES * ties)

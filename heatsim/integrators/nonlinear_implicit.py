@@ -32,6 +32,7 @@ from heatsim.integrators.linearised import (
     MAX_SOLVER_ITERATIONS,
     SOLVER_RESIDUAL,
     EnteringHeat,
+    damped_coupling,
     diagonal_coupling,
     linearise_problem,
     nonlinear_coefficients,
@@ -63,9 +64,10 @@ class NonlinearTrialStep(TrialStep):
 
 
 class NonlinearInputs(NamedTuple):
-    """Boundary faces at a time; what sources release in each cell, W; and the values that prescribed cells have then
-    (nz, ny, nx), None where those are the stored ones."""
+    """Boundary faces at a time, s; what sources release in each cell, W, but for those that depend on temperature; and
+    the values that prescribed cells have then (nz, ny, nx), None where those are the stored ones."""
 
+    time: float
     boundary: NonlinearForcing
     sources: np.ndarray
     prescribed: np.ndarray | None
@@ -73,12 +75,13 @@ class NonlinearInputs(NamedTuple):
 
 class NonlinearStage(NamedTuple):
     """inputs at its time; u, K; rate: heat that flows into each cell, W; entering: through each face and from each
-    ambient, W."""
+    ambient, W; released: by all sources, W."""
 
     inputs: NonlinearInputs
     u: np.ndarray
     rate: np.ndarray
     entering: np.ndarray
+    released: float
 
 
 class NonlinearImplicit:
@@ -120,7 +123,7 @@ class NonlinearImplicit:
         error = nan if accuracy is None else self._error(operator, stages)
         weights = np.array(tableau.weights) * dt
         entered = weights @ np.array([stage.entering for stage in stages])
-        released = float(weights @ np.array([stage.inputs.sources.sum() for stage in stages]))
+        released = float(weights @ np.array([stage.released for stage in stages]))
         u = self._balanced(stages[-1].u, float(entered.sum()) + released)
         T = self._temperature(u)[self._solved]
         return NonlinearTrialStep(error, float(T.min()), float(T.max()), released, u, entered)
@@ -168,7 +171,7 @@ class NonlinearImplicit:
         prescribed = None
         if rises is not None and self._start is not None:
             prescribed = self._start + self._coefficients.spread_over_cells(rises)
-        inputs = NonlinearInputs(boundary, self._capacity * rates, prescribed)
+        inputs = NonlinearInputs(time, boundary, self._capacity * rates, prescribed)
         if not problem.varies:
             self._still = inputs
         return inputs
@@ -181,11 +184,20 @@ class NonlinearImplicit:
         """Rises of temperature, K."""
         return self._coefficients.tables.temperature(u, self._material)
 
+    def _sources(self, inputs: NonlinearInputs, T: np.ndarray) -> tuple[np.ndarray, np.ndarray | float]:
+        """What all sources release in each cell, W, and the slope of that over temperature, W/K."""
+        following, problem = self._state.problem.temperature_sources, self._state.problem
+        if following is None:
+            return inputs.sources, 0.0
+        power, slope = following.power_and_slope(T + problem.reference, inputs.time)
+        return inputs.sources + power, slope
+
     def _look(self, inputs: NonlinearInputs, u: np.ndarray) -> NonlinearStage:
         u = self._with_ambients(u, inputs)
-        flow = linearise_problem(self._coefficients, u, self._temperature(u), inputs.boundary).flow
-        rate = np.where(self._solved, flow + inputs.sources, 0.0)
-        return NonlinearStage(inputs, u, rate, self._entering_heat.at(u, inputs.boundary))
+        T = self._temperature(u)
+        flow, sources = linearise_problem(self._coefficients, u, T, inputs.boundary).flow, self._sources(inputs, T)[0]
+        rate = np.where(self._solved, flow + sources, 0.0)
+        return NonlinearStage(inputs, u, rate, self._entering_heat.at(u, inputs.boundary), float(sources.sum()))
 
     def _stage(
         self, elapsed: float, earlier: np.ndarray | float, guess: np.ndarray, dt: float, accuracy: float
@@ -199,8 +211,10 @@ class NonlinearImplicit:
         for _ in range(MAX_ITERATIONS):
             operator, _, flow = linearise_problem(coefficients, u, T, inputs.boundary)
             slope = np.maximum(coefficients.tables.slope(u, self._material), MIN_SLOPE)
-            missing = np.where(solved, earlier + inputs.sources + flow - ties * (u - old), 0.0)
-            operator = replace(operator, s=diagonal_coupling(operator.s + ties / slope, solved))
+            sources, growth = self._sources(inputs, T)
+            missing = np.where(solved, earlier + sources + flow - ties * (u - old), 0.0)
+            tied = damped_coupling(operator.s + ties / slope, growth)
+            operator = replace(operator, s=diagonal_coupling(tied, solved))
             change = np.where(solved, self._change(operator, missing), 0.0)
             u = u + step * change / slope
             before, T = T, self._temperature(u)
@@ -208,8 +222,10 @@ class NonlinearImplicit:
             if not np.isfinite(sizes[-1]):
                 break
             if _has_converged(sizes, max(accuracy, MIN_ACCURACY * float(np.abs(T).max()))):
-                rate = np.where(solved, ties * (u - old) - earlier, 0.0)
-                return NonlinearStage(inputs, u, rate, self._entering_heat.at(u, inputs.boundary)), operator
+                rate, released = np.where(solved, ties * (u - old) - earlier, 0.0), self._sources(inputs, T)[0].sum()
+                return NonlinearStage(
+                    inputs, u, rate, self._entering_heat.at(u, inputs.boundary), float(released)
+                ), operator
             step = max(0.5 * step, MIN_DAMPING) if sizes[-1] > sizes[-2] else min(1.0, 2.0 * step)
         self._state.solver_statistics.residuals = sizes[1:]
         when = f"the implicit step from t = {self._state.time:g} s, in {len(sizes) - 1} iterations,"

@@ -21,7 +21,7 @@ from heatsim.integrators import linearised
 from heatsim.integrators.balance import solver_kernels
 
 if TYPE_CHECKING:
-    from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
+    from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
 
     from heatsim.simulation.state import State
 
@@ -56,7 +56,7 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
     u, material = np.array(state.field.state()), coefficients.spread_over_cells(coefficients.material)
     solved = np.broadcast_to(coefficients.spread_over_cells(coefficients.capacity) > 0, coefficients.shape)
     history, step, before, done = state.solver_statistics.residuals, 1.0, np.inf, False
-    balance = _balance(coefficients, u, forcing, solved)
+    balance = _balance(state, u, forcing, solved)
     while not done and len(history) < MAX_ITERATIONS:
         found = Solver(balance.operator, kernels).solve(
             balance.missing, tolerance=linearised.SOLVER_RESIDUAL, max_iterations=linearised.MAX_SOLVER_ITERATIONS
@@ -69,7 +69,7 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
         T = coefficients.tables.temperature(u, material) + step * change
         u, before = coefficients.tables.state_of(T, material), largest
         extent = float(np.ptp(T)) or 1.0
-        balance = _balance(coefficients, u, forcing, solved)
+        balance = _balance(state, u, forcing, solved)
         history.append(largest / extent)
         state.solver_statistics.iterations += found.iterations
         settled = largest <= ROUNDING * float(np.abs(T).max())
@@ -80,11 +80,14 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
         raise NotConvergedError(f"the steady solver, in {len(history)} iterations,", history)
 
 
-def _balance(
-    coefficients: NonlinearCoefficients, u: np.ndarray, forcing: NonlinearForcing, solved: np.ndarray
-) -> LinearisedBalance:
+def _balance(state: State, u: np.ndarray, forcing: NonlinearForcing, solved: np.ndarray) -> LinearisedBalance:
+    problem, coefficients = state.problem, linearised.nonlinear_coefficients(state.problem)
     T = coefficients.tables.temperature(u, coefficients.spread_over_cells(coefficients.material))
     operator, passing, flow = linearised.linearise_problem(coefficients, u, T, forcing)
+    if problem.temperature_sources is not None:
+        power, slope = problem.temperature_sources.power_and_slope(T + problem.reference, 0.0)
+        passing, flow = passing + power, flow + power
+        operator = replace(operator, s=linearised.damped_coupling(operator.s, slope))
     ties = operator.s + _extra_coupling(float(operator.s[solved].sum()), float(flow[solved].sum())) / solved.sum()
     scale = float(np.abs(passing[solved]).sum()) or 1.0
     imbalance = abs(float(passing[solved].sum())) / scale
@@ -112,4 +115,8 @@ def _finish(state: State, u: np.ndarray, forcing: NonlinearForcing) -> None:
         )
     if forcing.heat_field is not None:
         state.source_energy += float(forcing.heat_scale[0]) * problem.volume_sources.field_power()
+    if problem.temperature_sources is not None:
+        coefficients = linearised.nonlinear_coefficients(problem)
+        T = coefficients.tables.temperature(u, coefficients.spread_over_cells(coefficients.material))
+        state.source_energy += float(problem.temperature_sources.power(T + problem.reference, 0.0).sum())
     state.time, state.step = np.inf, 1

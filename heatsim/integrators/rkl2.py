@@ -359,6 +359,7 @@ RKL2 = Integrator(
     start=_start,
     default_tolerance=DEFAULT_TOLERANCE,
     fields=MAX_FIELDS,
+    follows_sources=False,  # the stages of a step share the sources of its start, which would make it of first order
     warm_up=_warm_up,
     estimate=_estimate,
     report=_report,

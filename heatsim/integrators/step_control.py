@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from heatsim.errors import NotConvergedError, NotFiniteError, ScenarioError
+from heatsim.errors import NotConvergedError, NotFiniteError, RunawayError, ScenarioError
 
 if TYPE_CHECKING:
     from heatsim.integrators.integrator import SavedState
@@ -230,10 +230,14 @@ class ErrorControl:
         accuracy = SOLVER_ACCURACY * self._share * max(self._high - self._low, MIN_RANGE_K)
         try:
             trial_step = _compute_trial_step(self._integrator, dt, accuracy)
-        except NotConvergedError:
-            if dt <= least:
+        except (NotConvergedError, RunawayError):
+            if dt > least:
+                return None, MIN_FACTOR
+            following = self._state.problem.temperature_sources
+            if following is None:
                 raise
-            return None, MIN_FACTOR
+            why = f"steps of {dt:.3g} s are too long"
+            raise following.runaway(self._state.temperature(), self._state.time, why) from None
         require_finite(isfinite(trial_step.error + trial_step.high - trial_step.low), self._state)
         temperature_range = max(self._high, trial_step.high) - min(self._low, trial_step.low)
         error = trial_step.error / (self._share * max(temperature_range, MIN_RANGE_K))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from heatsim.physics.boundary_faces import BoundaryFaces
 from heatsim.physics.sources.beam import MovingBeam
 from heatsim.problem.ambients import Ambients
+from heatsim.problem.temperature_sources import TemperatureSources
 from heatsim.problem.volume_sources import VolumeSources
 from heatsim.scenario import Scenario
 
@@ -52,7 +53,11 @@ def find_events(
 
 
 def input_event_times(
-    end: float, sources: VolumeSources, faces: BoundaryFaces, ambients: Ambients
+    end: float,
+    sources: VolumeSources,
+    following: TemperatureSources | None,
+    faces: BoundaryFaces,
+    ambients: Ambients,
 ) -> tuple[float, ...]:
     """The times at which an input has a kink, and those just before and just after each of its discontinuities, s.
 
@@ -60,6 +65,7 @@ def input_event_times(
     whole step on the other: a step in between keeps this to a share MIN_STEP_SHARE of the run.
     """
     jumps = sources.discontinuities | faces.discontinuities | ambients.discontinuities
+    jumps |= following.discontinuities if following else frozenset()
     discontinuities = frozenset(time for time in jumps if 0.0 < time < end)
     half = 0.5 * MIN_STEP_SHARE * end
     times = (sources.kinks - discontinuities).union(*((time - half, time + half) for time in discontinuities))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
@@ -39,6 +39,7 @@ from heatsim.problem.temperature_dependence import (
     tabulate_boundary_factors,
     tabulate_materials,
 )
+from heatsim.problem.temperature_sources import TemperatureSources
 from heatsim.problem.time_step_limit import largest_step, require_steady_state, stability_limit
 from heatsim.problem.volume_sources import SourceTerm, VolumeSources, make_source_terms
 from heatsim.problem.warnings import (
@@ -63,8 +64,22 @@ from heatsim.scenario.checks.materials_and_faces import find_crossing_temperatur
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents
 
+AMBIENT_REFUSAL = "takes no ambient that depends on t beside a material that depends on temperature"
+SOURCE_REFUSAL = "takes no source that depends on temperature"
 MAX_CLASSES_IN_BOUNDARY_VALUES = 4096  # beyond that boundary values come one a boundary cell: fewer than six a class
 _MAX_BATCH_VALUES = 2**20  # values of boundary faces or heat in one batch of steps
+
+
+class IntegratorFacts(Protocol):
+    """What decides whether an integrator can take a problem: see `heatsim.integrators.integrator.Integrator`."""
+
+    @property
+    def solves(self) -> bool:
+        """Whether it solves linear systems."""
+
+    @property
+    def follows_sources(self) -> bool:
+        """Whether it takes sources that depend on temperature."""
 
 
 class ExplicitForm(NamedTuple):
@@ -89,6 +104,7 @@ class Problem:
     # which boundary face value of the zones serves each of the terms; None: they are the same
     boundary_entries: np.ndarray | None
     volume_sources: VolumeSources
+    temperature_sources: TemperatureSources | None
     ambients: Ambients
     initial: InitialField
     reference: float
@@ -109,7 +125,8 @@ class Problem:
     @property
     def varies(self) -> bool:
         """Whether a boundary face, a source or an ambient depends on time."""
-        return self.boundary_faces.varies or self.volume_sources.varies or self.ambients.varies
+        following = self.temperature_sources is not None and self.temperature_sources.varies
+        return self.boundary_faces.varies or self.volume_sources.varies or self.ambients.varies or following
 
     def with_integrator(self, integrator: str, tolerance: float | None, step: float | None = None) -> Problem:
         """The same problem, to be taken through time by another integrator, in steps of `step` s if that is given."""
@@ -156,11 +173,13 @@ class Problem:
         """Heat capacity of all solids, J/K."""
         return float(self.coefficients.capacity @ self.cell_classes.count)
 
-    @property
-    def needs_solver(self) -> bool:
-        """Whether explicit steps would be wrong: the heat of an ambient that depends on time goes by the conductivity
-        of the cells beside it, which depends on temperature."""
-        return self.ambients.varies and find_material_dependence(self.scenario) is not None
+    def refuses(self, integrator: IntegratorFacts) -> str:
+        """Why an integrator cannot take this problem, or ""."""
+        if self.ambients.varies and not integrator.solves and find_material_dependence(self.scenario) is not None:
+            return AMBIENT_REFUSAL  # what it brings would depend on the cells beside it
+        if self.temperature_sources is not None and not integrator.follows_sources:
+            return SOURCE_REFUSAL
+        return ""
 
     @property
     def event_times(self) -> tuple[float, ...]:
@@ -169,7 +188,9 @@ class Problem:
         chosen = self.scenario.time.chosen
         if chosen is None or not chosen.ends_at_kinks:
             return ()
-        return input_event_times(self.scenario.time.end, self.volume_sources, self.boundary_faces, self.ambients)
+        return input_event_times(
+            self.scenario.time.end, self.volume_sources, self.temperature_sources, self.boundary_faces, self.ambients
+        )
 
     def events(self, recorded: Iterable[float] | None = None) -> Events:
         """The times at which steps have to end; recorded: see `find_events`."""
@@ -188,6 +209,8 @@ class Problem:
     @property
     def batch(self) -> int:
         """The most steps for which one `forcing` can be made."""
+        if self.temperature_sources is not None:
+            return 1
         rows = len(SURFACE_TERMS) if self.temperature_dependent else 1
         heated = self.volume_sources.varies or self.ambients.varies
         boundary_faces = rows * self.coefficients.boundary_size if self.boundary_faces.varies else 0
@@ -238,8 +261,19 @@ class Problem:
         surfaces = self.surfaces.at(self._until_end(times))
         return tangents.applied(self.linear_forcing(times, dt), cells, surfaces)
 
+    def with_temperature_sources(self, forcing: Forcing, offset: np.ndarray, time: float, dt: float) -> Forcing:
+        """The forcing of one explicit step from a time on, s, with the sources that depend on temperature; offset:
+        (nz, ny, nx) of the field. Raises `RunawayError`."""
+        if self.temperature_sources is None:
+            return forcing
+        return self.temperature_sources.added_to(forcing, offset + self.reference, min(time, self._end), dt)
+
+    @property
+    def _end(self) -> float:
+        return np.inf if self.scenario.time.is_steady else self.scenario.time.end
+
     def _until_end(self, times: np.ndarray) -> np.ndarray:
-        return times if self.scenario.time.is_steady else np.minimum(times, self.scenario.time.end)
+        return np.asarray(np.minimum(times, self._end))
 
     def _sources(self, times: np.ndarray, dt: float, ambient_heat: bool = False) -> tuple[Any, ...]:
         """The part of the forcing that volume sources are, and the heat of ambients."""
@@ -275,7 +309,9 @@ class Problem:
             energy += float(real(dt)) * (rates @ (self.coefficients.capacity * self.cell_classes.count))
         if forcing.heat_field is not None:
             gains = _spread((dt * forcing.heat_scale).astype(self.dtype).astype(np.float64), steps)
-            energy += gains * self.volume_sources.field_power()
+            following = self.temperature_sources
+            power = following.field_power(forcing.heat_field) if following else self.volume_sources.field_power()
+            energy += gains * power
         in_windows = [sum(each.power for each in step) for step in forcing.window_sources]
         energy[: len(in_windows)] += float(real(dt)) * np.array(in_windows)
         return energy
@@ -357,7 +393,8 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
     sources = make_source_terms(scenario, grid, material_ids)
     zones = make_zones(scenario, grid, material_ids, frozenset(term.source for term in sources if term.space is None))
     of_zones, initial = np.array(zones.materials), InitialField(scenario, grid)
-    reference, tables = _reference_and_tables(scenario, grid, zones, materials, sources, initial, reference)
+    following = _temperature_sources(scenario, grid, zones, materials)
+    reference, tables = _reference_and_tables(scenario, grid, zones, materials, sources, following, initial, reference)
     materials = materials if tables is None else materials.at_reference(tables.materials)
     area_factors = find_area_factors(scenario, grid, material_ids, materials.contact, materials.solids)
     cell_classes = make_cell_classes(grid, zones, materials, periodic_axes(scenario, grid), area_factors)
@@ -367,13 +404,17 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
     equations = _equations(scenario, grid, zones, cell_classes, boundary_faces, materials, tables)
     coefficients, entries, surfaces, _ = equations
     limit = stability_limit(coefficients, boundary_faces, entries, surfaces, sample_times(scenario))
+    if following is not None and tables is not None:
+        low, high = tables.reached
+        damping = following.damping(low + reference, high + reference, sample_times(scenario))
+        limit = limit if damping == 0.0 else 1.0 / (1.0 / limit + damping)
     volume_sources = VolumeSources(scenario, grid, zones, materials.capacity[of_zones], sources, dtype)
     ambients = Ambients(scenario, cell_classes)
-    _check_inputs(scenario, boundary_faces, volume_sources, ambients, coefficients)
     varies = boundary_faces.varies or volume_sources.varies or ambients.varies
+    varies = varies or (following is not None and following.varies)
     step = largest_step(scenario, limit, varies, volume_sources.longest_step)
     statistics_regions = find_statistics_regions(scenario, grid, material_ids, materials.capacity)
-    return Problem(
+    problem = Problem(
         scenario=scenario,
         grid=grid,
         materials=materials,
@@ -381,6 +422,7 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
         cell_classes=cell_classes,
         boundary_faces=boundary_faces,
         volume_sources=volume_sources,
+        temperature_sources=following,
         ambients=ambients,
         initial=initial,
         reference=reference,
@@ -392,25 +434,22 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
         tabulated=tables,
         **equations._asdict(),
     )
+    _check_inputs(problem)
+    return problem
 
 
-def _check_inputs(
-    scenario: Scenario,
-    faces: BoundaryFaces,
-    sources: VolumeSources,
-    ambients: Ambients,
-    coefficients: StencilCoefficients,
-) -> None:
-    """Raise `ScenarioError` for inputs that are not good at a time of the run, or that have no steady state."""
-    chosen = scenario.time.chosen
-    explicit = chosen is not None and not chosen.solves
-    if explicit and ambients.varies and find_material_dependence(scenario) is not None:
-        message = "explicit steps take no ambient that depends on t beside a material that depends on temperature"
-        raise ScenarioError([scenario.issue_at(("time", "integrator"), message, 'integrator = "implicit" takes both')])
+def _check_inputs(problem: Problem) -> None:
+    """Raise `ScenarioError` for inputs that are not good at a time of the run, that have no steady state, or that the
+    integrator cannot take."""
+    scenario, chosen = problem.scenario, problem.scenario.time.chosen
+    refusal = "" if chosen is None else problem.refuses(chosen)
+    if chosen is not None and refusal:
+        message = f"{chosen.name} {refusal}"
+        raise ScenarioError([scenario.issue_at(("time", "integrator"), message, 'integrator = "implicit" takes it')])
+    faces = problem.boundary_faces
     if scenario.time.is_steady:
-        varies = faces.varies or sources.varies or ambients.varies
-        require_steady_state(scenario, varies, faces, coefficients.ambient_faces is not None)
-    for inputs in (sources, faces, ambients):
+        require_steady_state(scenario, problem.varies, faces, problem.coefficients.ambient_faces is not None)
+    for inputs in (problem.volume_sources, faces, problem.ambients):
         inputs.check(sample_times(scenario))
 
 
@@ -420,6 +459,7 @@ def _reference_and_tables(
     zones: Zones,
     materials: Materials,
     sources: tuple[SourceTerm, ...],
+    following: TemperatureSources | None,
     initial: InitialField,
     given: float | None,
 ) -> tuple[float, TabulatedMaterials | None]:
@@ -430,9 +470,17 @@ def _reference_and_tables(
         return reference, None
     solid = (np.array(zones.materials) < materials.solids).astype(float)
     unit = VolumeSources(scenario, grid, zones, solid, sources, np.dtype(scenario.compute.precision))
-    known = input_range(scenario, initial.range(), boundary_faces)
-    bounds = find_temperature_bounds(scenario, known, unit, boundary_faces)
+    known = input_range(scenario, initial.range(), boundary_faces, following)
+    bounds = find_temperature_bounds(scenario, known, unit, boundary_faces, following)
     return reference, tabulate_materials(scenario, reference, bounds)
+
+
+def _temperature_sources(
+    scenario: Scenario, grid: CellGrid, zones: Zones, materials: Materials
+) -> TemperatureSources | None:
+    if all(source.following_temperature is None for source in scenario.sources):
+        return None
+    return TemperatureSources(scenario, grid, zones, materials.capacity[np.array(zones.materials)])
 
 
 class _Equations(NamedTuple):

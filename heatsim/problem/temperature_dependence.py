@@ -40,6 +40,7 @@ from heatsim.physics.materials import (
     material_properties,
 )
 from heatsim.problem.cell_classes import CellClasses
+from heatsim.problem.temperature_sources import TemperatureSources
 from heatsim.problem.volume_sources import VolumeSources
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import separate_temperature
@@ -53,6 +54,7 @@ WIDE = 2000.0  # K; ranges above are of the second sort
 MAX_TEMPERATURE_K = 4000.0  # or twice the highest temperature known
 SOURCE_MARGIN = 4.0  # on the rise by sources: capacities depend on temperature, and the power is sampled
 BOUNDS_SAMPLES = 65  # times at which faces are evaluated
+BEYOND_K = 1e-6  # by which a body is taken to be beyond its bounds, K: rounding must not decide
 SOURCE_STRIDE = 4  # of these times, from one to the next at which sources are evaluated
 UNTABULATED_HINT = "heat capacities, or a solidus and a liquidus, may differ by too many powers of ten"
 HINT = "the surface may be as warm or cold as this: abs, max or min, as in max(T - 20, 0), keep it in bounds"
@@ -177,20 +179,30 @@ def sample_times(scenario: Scenario) -> np.ndarray:
     return np.zeros(1) if scenario.time.is_steady else np.linspace(0.0, scenario.time.end, BOUNDS_SAMPLES)
 
 
-def input_range(scenario: Scenario, initial: Range, boundary_faces: BoundaryFaces) -> Range:
-    """The least and the greatest of the initial, boundary and ambient temperatures, K; arguments are in the scenario's
-    unit."""
+def input_range(
+    scenario: Scenario, initial: Range, boundary_faces: BoundaryFaces, following: TemperatureSources | None
+) -> Range:
+    """The least and the greatest of the initial, boundary and ambient temperatures, and of what pervades the body, K;
+    arguments are in the scenario's unit."""
     times = sample_times(scenario)
     ambients = ambient_temperatures(scenario, times).reshape(-1).tolist()
-    values = [*initial, *boundary_faces.temperatures(times), *ambients]
+    pervading = following.temperatures(times) if following else []
+    values = [*initial, *boundary_faces.temperatures(times), *ambients, *pervading]
     zero = ABSOLUTE_ZERO[scenario.temperature_unit]
     return min(values) - zero, max(values) - zero
 
 
 def find_temperature_bounds(
-    scenario: Scenario, known: Range, volume_sources: VolumeSources, boundary_faces: BoundaryFaces
+    scenario: Scenario,
+    known: Range,
+    volume_sources: VolumeSources,
+    boundary_faces: BoundaryFaces,
+    following: TemperatureSources | None,
 ) -> TemperatureBounds:
-    """The temperatures that may be reached, K; `volume_sources` is that of cells with a capacity of 1 J/(m3 K)."""
+    """The temperatures that may be reached, K; `volume_sources` is that of cells with a capacity of 1 J/(m3 K).
+
+    Where sources that depend on temperature heat a body as warm as the warmest input, there is no bound above it.
+    """
     low, high = known
     cooling, warming = 0.0, 0.0
     if scenario.sources:
@@ -198,6 +210,13 @@ def find_temperature_bounds(
     out, into = boundary_faces.flux_range(sample_times(scenario))
     low = 0.0 if out < 0 or cooling == -np.inf else max(0.0, low + cooling)
     high = high + (np.inf if into > 0 else warming)
+    if following is not None:
+        few, zero = sample_times(scenario)[::SOURCE_STRIDE], ABSOLUTE_ZERO[scenario.temperature_unit]
+        ends = {known[0], low}, {known[1], high} - {np.inf}
+        if any(following.extremes(end + zero - BEYOND_K, few)[0] < 0 for end in ends[0]):
+            low = 0.0
+        if any(following.extremes(end + zero + BEYOND_K, few)[1] > 0 for end in ends[1]):
+            high = np.inf
     high = min(high, max(MAX_TEMPERATURE_K, 2.0 * known[1]))
     margin = 0.01 * (high - low) or 1.0
     return TemperatureBounds(known, (low, high), (max(0.0, low - margin), high + margin))

@@ -65,12 +65,14 @@ class SourceTerm:
 
 
 def make_source_terms(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray) -> tuple[SourceTerm, ...]:
-    """The terms of all sources but beams, which heat solid cells; material_ids: as `voxelise_materials` gives it.
+    """The terms of all sources but beams and those that depend on temperature; they heat solid cells. material_ids: as
+    `voxelise_materials` gives it.
 
     Raises `ScenarioError` for a region that covers no centre of a solid cell, a material of which there is none, or a
     trace as `read_trace` does."""
     fixed = [n for n, source in enumerate(scenario.sources) if source.beam is None]
-    return tuple(term for n in fixed for term in _source_terms(scenario, grid, material_ids, n))
+    terms = {n: _source_terms(scenario, grid, material_ids, n) for n in fixed}
+    return tuple(term for n in fixed if scenario.sources[n].following_temperature is None for term in terms[n])
 
 
 def _source_terms(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, number: int) -> list[SourceTerm]:
@@ -87,7 +89,7 @@ def _source_terms(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, 
     if source.trace is not None:
         trace = read_trace(scenario, ("sources", number, "trace"), source.trace)
         return [SourceTerm(number, scale, uniform, trace)]
-    value = _amount(source)
+    value = source.following_temperature or _amount(source)
     if not isinstance(value, Expression):
         return [SourceTerm(number, scale * value, uniform)]
     products = value.split_time()

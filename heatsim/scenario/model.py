@@ -132,11 +132,14 @@ def find_material_dependence(scenario: Scenario) -> Key | None:
 
 def find_temperature_dependence(scenario: Scenario) -> Key | None:
     """The key of the first thing that depends on temperature, so that the problem is not linear: see
-    `find_material_dependence`, a radiating face or a coefficient; None if nothing does."""
+    `find_material_dependence`, a radiating face, a coefficient or a source; None if nothing does."""
     material = find_material_dependence(scenario)
     if material is not None:
         return material
     for face, condition in scenario.boundary.conditions():
         if condition.temperature_dependent:
             return face[:2]
+    for number, source in enumerate(scenario.sources):
+        if source.following_temperature is not None:
+            return ("sources", number)
     return None

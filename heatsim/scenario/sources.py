@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from heatsim.scenario.base_model import ScenarioBlock, kind_tag, require_one_of, table_tag
-from heatsim.scenario.expressions.expression import Expression
+from heatsim.scenario.expressions.expression import Expression, depends_on
 from heatsim.scenario.grid import LENGTH
 from heatsim.scenario.regions import ArrayFile, Shape
 from heatsim.scenario.toml.messages import validation_error
@@ -110,8 +110,34 @@ Beam = Annotated[
 InitialValue = Annotated[float | Expression, temperature("xyz")]
 
 
+SourceTemperature = Annotated[float | Expression, temperature("xyzt")]
+
+
+class Perfusion(ScenarioBlock):
+    """Exchange with something that pervades the body, such as blood in tissue or a coolant in a porous block:
+    coefficient * (temperature - T) in a unit volume."""
+
+    coefficient: Annotated[float | Expression, quantity(Number("W/(m3 K)", least=0), "xyzt")] = Field(
+        description="Heat exchanged in a unit volume for each kelvin, number or expression in x, y, z, t [W/(m3 K)]; "
+        "for blood, flow in a unit volume times its density and heat capacity"
+    )
+    temperature: SourceTemperature = Field(
+        description="Temperature of what pervades the body, number or expression in x, y, z, t [K or degC]"
+    )
+
+    @property
+    def density(self) -> Expression:
+        """The power in a unit volume, an expression that may hold x, y, z, t and T."""
+        coefficient, temperature = (_as_text(value) for value in (self.coefficient, self.temperature))
+        return Expression.parse(f"({coefficient})*(({temperature}) - T)", frozenset("xyztT"))
+
+
+def _as_text(value: float | Expression) -> str:
+    return value.text if isinstance(value, Expression) else repr(value)
+
+
 class Source(ScenarioBlock):
-    """Heat released in a part of the box, of one of power, power_density, trace and beam.
+    """Heat released in a part of the box, of one of power, power_density, perfusion, trace and beam.
 
     What is heated are the cells whose centres are in the region. A power or a trace is spread evenly over their volume,
     and released in full, whatever this is; a power density is multiplied by it.
@@ -124,8 +150,11 @@ class Source(ScenarioBlock):
     power: Annotated[float | Expression | None, quantity(Number("W"), "xyzt")] = Field(
         None, description="Power in the whole region, number or expression in x, y, z, t [W]"
     )
-    power_density: Annotated[float | Expression | None, quantity(Number("W/m3"), "xyzt")] = Field(
-        None, description="Power in a unit volume, number or expression in x, y, z, t [W/m3]"
+    power_density: Annotated[float | Expression | None, quantity(Number("W/m3"), "xyztT")] = Field(
+        None, description="Power in a unit volume, number or expression in x, y, z, t and the temperature T [W/m3]"
+    )
+    perfusion: Perfusion | None = Field(
+        None, description="Heat exchanged with what pervades the body, in proportion to the difference of temperature"
     )
     trace: Annotated[Path | None, file_name("the name of a .csv file")] = Field(
         None,
@@ -135,13 +164,21 @@ class Source(ScenarioBlock):
     beam: Beam | None = Field(None, description="A moving heat source")
 
     @property
+    def following_temperature(self) -> Expression | None:
+        """The power in a unit volume, W/m3, of a source that depends on T; None for others."""
+        if self.perfusion is not None:
+            return self.perfusion.density
+        density = self.power_density
+        return density if isinstance(density, Expression) and depends_on(density, "T") else None
+
+    @property
     def everywhere(self) -> bool:
         """Whether it has neither a region nor a material."""
         return self.region is None and self.material is None
 
     @model_validator(mode="after")
     def _has_one_amount(self) -> Self:
-        require_one_of(self, power="W", power_density="W/m3", trace="", beam="")
+        require_one_of(self, power="W", power_density="W/m3", perfusion="", trace="", beam="")
         return self
 
     @model_validator(mode="after")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 BASE_BYTES = 200e6  # bytes of Python, NumPy, Numba and compiled kernels
 COMPRESSION = 0.6  # of a snapshot, typical
 SOLVER_CHECKPOINT_BYTES_A_CELL = 16  # the state and its slope; with what depends on temperature, 16 more
+# Of sources that depend on temperature, while their power is found; and its slope where steps are solved for.
+SOURCE_BYTES_A_CELL = {False: 72, True: 150}
 VECTOR_BYTES_A_CELL = 48  # bytes a cell of heat flux and gradient while they are found, in float64
 # Bytes a cell more where conductivity differs from cell to cell, without contacts and with them.
 MATERIAL_BYTES_A_CELL = {False: 32, True: 57}
@@ -53,14 +55,15 @@ def _region_bytes(problem: Problem | None) -> int:
 
 def run_bytes(problem: Problem, device: str = "cpu") -> float:
     """Bytes of a whole run, on its device and beside it."""
-    cells, itemsize = problem.grid.cells, problem.dtype.itemsize
-    if problem.scenario.time.solves:
+    cells, itemsize, solves = problem.grid.cells, problem.dtype.itemsize, problem.scenario.time.solves
+    if solves:
         beside = problem.class_bytes
     else:
         # A snapshot and its image; a source; a field of enthalpies as temperatures, and while they are looked up.
         enthalpies = 2 if problem.tabulated is not None and find_material_dependence(problem.scenario) else 0
         beside = cells * itemsize * (2 + problem.volume_sources.holds_field + enthalpies)
-    return BASE_BYTES + state_bytes(problem.scenario, problem, device) + beside + _deriving_bytes(problem)
+    following = 0 if problem.temperature_sources is None else cells * SOURCE_BYTES_A_CELL[solves]
+    return BASE_BYTES + state_bytes(problem.scenario, problem, device) + beside + following + _deriving_bytes(problem)
 
 
 def disk_bytes(scenario: Scenario) -> float:

@@ -111,8 +111,8 @@ def recommend_integrator(problem: Problem, *, full: bool = True) -> auto.Recomme
     open_problem = problem.with_integrator("auto", problem.scenario.time.tolerance)
     choice, refused = device_selection.choose_device(open_problem.scenario), {}
     for candidate in auto.CANDIDATES:
-        if problem.needs_solver and not candidate.solves:
-            refused[candidate.name] = "takes no ambient that depends on t beside a material that depends on T"
+        if refusal := problem.refuses(candidate):
+            refused[candidate.name] = refusal
             continue
         if not candidate.controls_error:  # explicit Euler, of which nothing takes less memory
             continue

@@ -177,7 +177,10 @@ class State:
         problem = self.problem
         if problem.explicit_form is None:
             return problem.linear_forcing(times, dt)
-        return problem.tangent_forcing(times, dt, self.tangents, cells or self.field.stored_cells)
+        forcing = problem.tangent_forcing(times, dt, self.tangents, cells or self.field.stored_cells)
+        if problem.temperature_sources is None:
+            return forcing
+        return problem.with_temperature_sources(forcing, self.field.host(), float(times[0]), dt)
 
     @property
     def tangents(self) -> SurfaceTangents:

@@ -68,6 +68,7 @@ TRACE = (
 )
 FIXED = '[boundary]\nx_min = { kind = "fixed", temperature = "300 + 20*sin(9*t)" }\n'
 RADIATING = '[boundary]\nx_min = { kind = "radiation", emissivity = 0.9, ambient = 900.0 }\n'
+PERFUSED = "[[sources]]\nperfusion = { coefficient = 1e6, temperature = 320.0 }\n"
 OUTSIDE = """\
 [ambients.outside]
 temperature = "300 + 20*sin(9*t)"
@@ -125,12 +126,13 @@ CASES = {
     "euler": scenario("euler", FIXED, TRACE, statistics=True),
     "euler in float64": scenario("euler", FIXED, BEAM, precision="float64"),
     "euler with tangents": scenario("euler", RADIATING),
+    "euler of what is perfused": scenario("euler", RADIATING, PERFUSED, end=0.05, precision="float64"),
     "euler of what melts": scenario("euler", RADIATING, TRACE, latent=MELTING, statistics=True),
     "rkl2": scenario("rkl2", FIXED, BEAM),
     "rkl2 in equal steps": scenario("rkl2", TRACE, OUTSIDE, time="step = 0.02"),
     "rkl2 of what melts": scenario("rkl2", RADIATING, latent=MELTING, precision="float64"),
     "implicit": scenario("implicit", FIXED, TRACE, statistics=True),
-    "implicit in equal steps": scenario("implicit", BEAM, time="step = 0.02", precision="float64"),
+    "implicit in equal steps": scenario("implicit", BEAM, PERFUSED, time="step = 0.02", precision="float64"),
     "implicit of what melts": scenario("implicit", RADIATING, conductivity=CURVED, latent=MELTING),
 }
 

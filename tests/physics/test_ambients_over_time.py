@@ -122,7 +122,7 @@ def test_a_weather_file_is_the_expression_it_follows(tmp_path: Path) -> None:
     ("text", "key", "words"),
     [
         (wall("steady").replace("step = 12.0\n", ""), "time.integrator", "do not depend on t"),
-        (wall("euler", conductivity='"0.6 + 0.01*T"'), "time.integrator", "explicit steps"),
+        (wall("euler", conductivity='"0.6 + 0.01*T"'), "time.integrator", "euler takes no ambient that depends on t"),
         (wall("euler", '"-300*t"'), "ambients.outside.temperature", "absolute zero"),
         (wall("euler", '"1/(t - 1800)"'), "ambients.outside.temperature", "finite"),
     ],

@@ -238,6 +238,14 @@ power_density = "1e5*exp(-(x/0.01)**2)"
 [[sources]]                              # in all of a material
 material = "steel"
 trace = "power.csv"
+
+[[sources]]                              # a reaction: T is the temperature where it is
+power_density = "1e9*exp(-8000/T)"
+"""
+
+_PERFUSION = """\
+[[sources]]                              # blood in tissue
+perfusion = { coefficient = 2000.0, temperature = 310.15 }
 """
 
 _SHAPE = """\
@@ -397,6 +405,7 @@ SECTIONS = (
     ReferenceSection("Periodic faces", "Periodic", _PERIODIC),
     ReferenceSection("Faces that radiate", "Radiation", _RADIATION),
     ReferenceSection("`[[sources]]`", "Source", _SOURCE),
+    ReferenceSection("`perfusion`", "Perfusion", _PERFUSION),
     ReferenceSection("`[sources.region]`", "Shape", _SHAPE),
     ReferenceSection("Gaussian beams", "GaussianBeam", _GAUSSIAN),
     ReferenceSection("Goldak beams", "GoldakBeam", _GOLDAK),

@@ -1,7 +1,17 @@
 """The problems of `heatsim verify`: for each scenario under scenarios/verify/ its answer, and how a run is judged."""
 
 from heatsim.verification.judgement import VerificationProblem
-from heatsim.verification.problems import iso_10211, manufactured, melting, modes, moving, nafems, steady, transients
+from heatsim.verification.problems import (
+    iso_10211,
+    manufactured,
+    melting,
+    modes,
+    moving,
+    nafems,
+    steady,
+    temperature_sources,
+    transients,
+)
 
 PROBLEMS: tuple[VerificationProblem, ...] = (
     *iso_10211.PROBLEMS,
@@ -12,6 +22,7 @@ PROBLEMS: tuple[VerificationProblem, ...] = (
     *steady.PROBLEMS,
     *melting.PROBLEMS,
     *moving.PROBLEMS,
+    *temperature_sources.PROBLEMS,
     *manufactured.PROBLEMS,
     *modes.TIME_ORDER_PROBLEMS,
 )

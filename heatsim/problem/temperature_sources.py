@@ -1,0 +1,168 @@
+"""Sources that depend on the temperature where they are: exchange with what pervades a body, reactions, self-heating.
+
+Their power is evaluated at the field itself. An explicit step takes it at the state that it starts from, as it takes
+all else. An implicit stage takes it at the state that it ends at: its iterations add the slope of the power over
+temperature to what ties a cell to its surroundings, as far as it damps (Patankar, Numerical Heat Transfer and Fluid
+Flow, 1980, section 4.2-5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from heatsim.errors import RunawayError
+from heatsim.geometry.grid import CellGrid
+from heatsim.geometry.point_values import centre_planes, evaluate
+from heatsim.physics.event_times import discontinuity_times
+from heatsim.physics.smoothing import is_smoothed, smooth_field
+from heatsim.problem.zones import Zones, source_masks
+from heatsim.scenario import Expression, Scenario
+from heatsim.scenario.expressions.expression import depends_on
+
+if TYPE_CHECKING:
+    from heatsim_kernels.stencil.coefficients import Forcing
+
+SLOPE_STEP = 1e-4  # K, and of the temperature, over which a slope is taken
+SAMPLED_CELLS, SAMPLED_TEMPERATURES = 4096, 33  # at which slopes are looked at before a run
+MAX_GROWTH = 0.5  # by which a source may make itself grow in an explicit step
+
+
+class _HeatedCells(NamedTuple):
+    """The cells of one source: (nz, ny, nx) which they are, and its power in a unit volume, W/m3."""
+
+    mask: np.ndarray
+    density: Expression
+
+
+class TemperatureSources:
+    """The sources of a scenario that depend on temperature. Temperatures `T` are in its unit, (nz, ny, nx)."""
+
+    def __init__(self, scenario: Scenario, grid: CellGrid, zones: Zones, capacities: np.ndarray) -> None:
+        """capacities: (n,) J/(m3 K) of each zone, 0 of those that are not solved."""
+        self._scenario, self._grid = scenario, grid
+        planes = range(grid.shape[0])
+        self._capacity = np.stack([np.broadcast_to(zones.plane(capacities, z), grid.shape[1:]) for z in planes])
+        self._volumes = np.stack([np.broadcast_to(grid.volumes(z), grid.shape[1:]) for z in planes])
+        self._heat_capacity = self._capacity * self._volumes
+        self._parts: list[_HeatedCells] = []
+        self._may_grow = False  # as what is proportional to a difference of temperature does not
+        for number, source in enumerate(scenario.sources):
+            density = source.following_temperature
+            if density is not None:
+                materials = (zones.plane(np.array(zones.materials), z) for z in planes)
+                inside = np.stack(list(source_masks(scenario, grid, number, materials)))
+                self._may_grow = self._may_grow or source.perfusion is None
+                self._parts.append(_HeatedCells(np.logical_and(inside, self._capacity > 0), density))
+
+    @property
+    def varies(self) -> bool:
+        """Whether one depends on time too."""
+        return any(depends_on(part.density, "t") for part in self._parts)
+
+    @property
+    def discontinuities(self) -> frozenset[float]:
+        """Times at which one jumps, s."""
+        return discontinuity_times([part.density for part in self._parts], self._scenario.time.end)
+
+    def power(self, T: np.ndarray, time: float) -> np.ndarray:
+        """(nz, ny, nx) what is released in each cell at a time, s, in W. Raises `RunawayError` where that is not
+        finite."""
+        density = np.zeros(self._grid.shape)
+        for z, of_plane in enumerate(self._densities(T, time)):
+            density[z] = of_plane
+        if not np.isfinite(density).all():
+            raise self.runaway(np.where(np.isfinite(density), -np.inf, T), time, "its power is no finite number")
+        if is_smoothed(self._scenario, "sources"):
+            density = smooth_field(self._scenario, "sources", density, self._grid.spacing[::-1])
+        return np.asarray(density * self._volumes)
+
+    def power_and_slope(self, T: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """The same, and its slope over temperature, W/K."""
+        step = SLOPE_STEP * (1.0 + np.abs(T))
+        with np.errstate(invalid="ignore", over="ignore"):
+            slope = (self.power(T + step, time) - self.power(T - step, time)) / (2.0 * step)
+        return self.power(T, time), slope
+
+    def added_to(self, forcing: Forcing, T: np.ndarray, time: float, dt: float) -> Forcing:
+        """The forcing of one explicit step of `dt` s, or of a look at its start where that is 0, with these sources.
+
+        Raises `RunawayError` where a source would make itself grow by more than MAX_GROWTH in the step.
+        """
+        power = self.power(T, time)
+        rates = np.divide(power, self._heat_capacity, out=np.zeros_like(power), where=self._heat_capacity > 0)
+        looks = self._may_grow and dt > 0
+        grown = np.abs(self.power(T + dt * rates, time)) - np.abs(power) if looks else np.zeros(1)
+        if grown.max() > MAX_GROWTH * np.abs(power).max():
+            hottest = np.where(grown == grown.max(), T, -np.inf)
+            raise self.runaway(hottest, time, f"it grows by over {MAX_GROWTH:.0%} in a step of {dt:.3g} s")
+        if forcing.heat_field is not None:
+            rates += forcing.heat_scale[0] * forcing.heat_field
+        return replace(forcing, heat_field=rates.astype(self._scenario.compute.precision), heat_scale=np.ones(1))
+
+    def field_power(self, rates: np.ndarray) -> float:
+        """The power of heating rates (nz, ny, nx), K/s, as rounded to the field's precision, W."""
+        planes = zip(rates.astype(np.float64), self._capacity, strict=True)
+        return float(
+            sum((plane * (of_plane * self._grid.volumes(z))).sum() for z, (plane, of_plane) in enumerate(planes))
+        )
+
+    def damping(self, low: float, high: float, times: np.ndarray) -> float:
+        """The fastest rate at which sources draw a cell back to their own balance between two temperatures, 1/s, by
+        samples: what they take off the step that is stable."""
+        T, fastest = np.linspace(low, high, SAMPLED_TEMPERATURES), 0.0
+        step = SLOPE_STEP * (1.0 + np.abs(T))
+        for part in self._parts:
+            heated = np.flatnonzero(part.mask)
+            chosen = np.unravel_index(heated[:: len(heated) // SAMPLED_CELLS + 1], part.mask.shape)
+            points = {axis: self._grid.centres(axis)[i][:, None] for axis, i in zip("zyx", chosen, strict=True)}
+            capacity = self._capacity[chosen][:, None]
+            rates = [0.0]
+            for time in times.tolist() if depends_on(part.density, "t") else times[:1].tolist():
+                below, above = (
+                    evaluate(part.density, (len(capacity), len(T)), **points, t=time, T=at)
+                    for at in (T - step, T + step)
+                )
+                with np.errstate(invalid="ignore"):
+                    rates.append(float(np.nanmax((below - above) / (2.0 * step) / capacity, initial=0.0)))
+            fastest += max(rates)
+        return fastest
+
+    def extremes(self, temperature: float, times: np.ndarray) -> tuple[float, float]:
+        """The least and the greatest power in a unit volume of a body of one temperature, W/m3, and 0."""
+        T = np.full(self._grid.shape, temperature)
+        found = [plane for time in (times if self.varies else times[:1]).tolist() for plane in self._densities(T, time)]
+        return float(np.nanmin(found, initial=0.0)), float(np.nanmax(found, initial=0.0))
+
+    def temperatures(self, times: np.ndarray) -> list[float]:
+        """The least and the greatest temperature of what pervades the body at some times, in the scenario's unit."""
+        values = [source.perfusion.temperature for source in self._scenario.sources if source.perfusion is not None]
+        found = [
+            float(end)
+            for value in values
+            for point in centre_planes(self._grid)
+            for time in (times if depends_on(value, "t") else times[:1]).tolist()
+            for plane in [evaluate(value, self._grid.shape[1:], **point, t=time)]
+            for end in (plane.min(), plane.max())
+        ]
+        return [min(found), max(found)] if found else []
+
+    def runaway(self, T: np.ndarray, time: float, why: str) -> RunawayError:
+        """The error of a source that heats itself beyond all bounds, where T is greatest."""
+        z, y, x = np.unravel_index(int(np.argmax(T)), T.shape)
+        centres = self._grid.centres
+        place = float(centres("x")[x]), float(centres("y")[y]), float(centres("z")[z])
+        return RunawayError.of(float(T.max()), self._scenario.temperature_unit, place, time, why)
+
+    def _densities(self, T: np.ndarray, time: float) -> Iterator[np.ndarray]:
+        """The power in a unit volume plane by plane, (ny, nx), W/m3."""
+        for z, point in enumerate(centre_planes(self._grid)):
+            density = np.zeros(self._grid.shape[1:])
+            for part in self._parts:
+                if part.mask[z].any():
+                    found = evaluate(part.density, self._grid.shape[1:], **point, t=time, T=T[z])
+                    np.add(density, found, out=density, where=part.mask[z])
+            yield density
