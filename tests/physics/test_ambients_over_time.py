@@ -7,6 +7,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from helpers.in_memory import run
 
 import heatsim
 from heatsim.errors import ScenarioError
@@ -97,6 +98,14 @@ def test_an_ambient_is_the_air_beyond_a_face(tmp_path: Path, integrator: str, co
     assert abs(ambient["residual"]) < 1e-9 * abs(ambient["ambients"]["outside"])
     found = [np.genfromtxt(run.path / "probes.csv", delimiter=",", skip_header=1)[:, 1] for run in runs]
     np.testing.assert_allclose(*found, atol=1e-6)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kernel", ["register", "temporal"])
+def test_the_field_beside_it_has_the_same_bits_on_a_gpu(kernel: str) -> None:
+    found, expected = run(wall(), kernel), run(wall())
+    assert np.array_equal(found.temperature, expected.temperature)
+    assert found.energy.ambients["outside"] == pytest.approx(expected.energy.ambients["outside"], rel=1e-12)
 
 
 def test_results_show_the_ambient_at_its_temperature_of_the_time(tmp_path: Path) -> None:
