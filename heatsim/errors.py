@@ -105,6 +105,17 @@ class NotConvergedError(HeatsimError):
         self.residuals = tuple(residuals)
 
 
+class NotSettledError(HeatsimError):
+    """No periodic state was found; changes: by how much each period missed its start, K."""
+
+    def __init__(self, period: float, changes: Sequence[float]) -> None:
+        super().__init__(
+            f"no state repeats with the period of {period:g} s: after {len(changes)} periods the last missed its start "
+            f"by {changes[-1]:.3g} K, the first by {changes[0]:.3g} K. Do all inputs repeat with it, and can all heat "
+            "leave?"
+        )
+
+
 class NoGpuError(HeatsimError):
     """A GPU was demanded and there is none that works."""
 

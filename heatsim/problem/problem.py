@@ -446,6 +446,9 @@ def _check_inputs(problem: Problem) -> None:
     if chosen is not None and refusal:
         message = f"{chosen.name} {refusal}"
         raise ScenarioError([scenario.issue_at(("time", "integrator"), message, 'integrator = "implicit" takes it')])
+    if scenario.time.periodic is not None and problem.melts:
+        message = "expected no latent heat in a body that starts from a periodic state"
+        raise ScenarioError([scenario.issue_at(("time", "periodic"), message, "give a longer end instead")])
     faces = problem.boundary_faces
     if scenario.time.is_steady:
         require_steady_state(scenario, problem.varies, faces, problem.coefficients.ambient_faces is not None)

@@ -67,6 +67,12 @@ class Time(ScenarioBlock):
         "more for a tolerance, of 1e-5 at least",
     )
 
+    periodic: Annotated[float | None, quantity(SECONDS)] = Field(
+        None,
+        description="Period of all inputs: the run starts from the state that repeats with it, to tolerance, and "
+        "initial is where the search for it begins; at most end [s]",
+    )
+
     @property
     def chosen(self) -> Integrator | None:
         """The integrator named, or None where "auto" leaves it open."""
@@ -108,6 +114,15 @@ class Time(ScenarioBlock):
             raise validation_error_at(
                 ("tolerance",), message, 'its steps are as many as 1/tolerance; those of "tr-bdf2" far fewer'
             )
+        return self
+
+    @model_validator(mode="after")
+    def _a_period_is_within_the_run(self) -> Self:
+        if self.periodic is not None and self.is_steady:
+            raise validation_error_at(("periodic",), 'expected no period with integrator = "steady", which has no time')
+        if self.periodic is not None and self.periodic > self.end * (1 + 1e-12):
+            message = f"expected at most end = {self.end:g} s, found {self.periodic:g}"
+            raise validation_error_at(("periodic",), message, "inputs are not asked for after the end")
         return self
 
     @model_validator(mode="before")

@@ -31,6 +31,7 @@ from heatsim.simulation import device_selection
 from heatsim.simulation.checkpointing import CHANGEABLE, Checkpointing, fingerprint
 from heatsim.simulation.free_resources import require_disk
 from heatsim.simulation.memory_estimate import disk_bytes, state_bytes
+from heatsim.simulation.periodic_state import find_periodic_state
 from heatsim.simulation.state import State
 from heatsim.simulation.stop_criterion import StopCriterion
 from heatsim.simulation.time_loop import ProgressCallback, Timings, simulate
@@ -282,13 +283,19 @@ def _run_in(
     timings = Timings()
     state: State | None = None
     try:
-        state = State(problem, make_field(problem, choice.kernel))
+        stops_early, start = False, None
+        if problem.scenario.time.periodic is not None and saved is None:
+            periodic = find_periodic_state(problem, choice.kernel, callbacks.on_progress)
+            stops_early, start = periodic is None, periodic and periodic.start
+            info["periodic"] = {"changes": periodic.changes if periodic else []}
+        state = State(problem, make_field(problem, choice.kernel), start)
         _warm_up(state)
         if saved is not None:
             state.restore(saved["run"])
             log.info("goes on from t = %g s, step %d", state.time, state.step)
         stop = StopCriterion(problem.scenario.stop, problem.scenario.time.end) if problem.scenario.stop else None
-        outcome = _compute(folder, state, callbacks.on_progress, timings, stop, saved)
+        on_progress = (lambda progress: False) if stops_early else callbacks.on_progress
+        outcome = _compute(folder, state, on_progress, timings, stop, saved)
     except BaseException as error:
         _note_failure(folder, error, info | (_results(state, timings, started) if state else {}))
         raise

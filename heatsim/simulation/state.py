@@ -45,8 +45,9 @@ class State:
     came from ambients that depend on time; source_energy: that sources have released.
     """
 
-    def __init__(self, problem: Problem, run_field: RunField) -> None:
-        """Start from the initial temperature of the problem."""
+    def __init__(self, problem: Problem, run_field: RunField, start: np.ndarray | None = None) -> None:
+        """Start from offsets (nz, ny, nx) from the reference, K, or from the initial temperature of the problem."""
+        self._start = start
         self.problem, self.field, self._run_field = problem, run_field.field, run_field
         self.entered = np.zeros(problem.coefficients.ledger_size)
         self.time, self.step, self.source_energy = 0.0, 0, 0.0
@@ -54,6 +55,7 @@ class State:
         self.extent_at_start = np.inf, -np.inf  # K over the reference, of the solved cells
         self._least = np.inf
         self.field.put(self._initial_planes())
+        self._start = None
         self._initial = self.field.stored()
         self.region_heat_at_start = [self.totals(part.cells).heat for part in problem.statistics_regions]  # J
         if any(each not in (None, False) for each in problem.statistics_request):
@@ -64,7 +66,8 @@ class State:
         """The planes of the initial field, whose extents are kept."""
         coefficients, (low, high) = self.problem.coefficients, self.extent_at_start
         solved = coefficients.capacity > 0
-        for z, plane in enumerate(self.problem.initial_planes()):
+        given = self.problem.initial_planes() if self._start is None else self._start.astype(self.problem.dtype)
+        for z, plane in enumerate(given):
             free = plane if coefficients.class_ids is None or solved.all() else plane[solved[coefficients.class_ids[z]]]
             low, high = min(low, float(free.min(initial=low))), max(high, float(free.max(initial=high)))
             self._least = min(self._least, float(plane.min()))

@@ -61,6 +61,14 @@ thickness = 0.018
 cells = 4
 """
 
+_TIME = """\
+[time]
+end = 60.0
+integrator = "implicit"
+tolerance = 1e-4
+periodic = 20.0                          # starts from the state that repeats
+"""
+
 _STOP = """\
 [stop]
 when = "max(T, 'steel') > 45 or mean(T) > 30"
@@ -378,7 +386,7 @@ SECTIONS = (
     ReferenceSection("`[grid]`", "Grid", _GRID),
     ReferenceSection("`[grid.x]`, `[grid.y]`, `[grid.z]`", "Axis", _AXIS),
     ReferenceSection("`[[grid.x.layers]]`", "Layer", _LAYERS),
-    ReferenceSection("`[time]`", "Time", '[time]\nend = 60.0\nintegrator = "implicit"\ntolerance = 1e-4\n'),
+    ReferenceSection("`[time]`", "Time", _TIME),
     ReferenceSection("`[stop]`", "Stop", _STOP),
     ReferenceSection("`[compute]`", "Compute", '[compute]\ndevice = "cpu"\nprecision = "float64"\n'),
     ReferenceSection("`[materials.NAME]`", "Material", _MATERIAL),
