@@ -26,6 +26,8 @@ OVERRIDES = {
     "window_frame": ["time.integrator=euler", "time.end=1"],  # on the way to its steady state
     "heat_sink": ["time.integrator=euler", "time.end=1"],
     "quench": ["time.integrator=euler"],
+    "casting": ["time.integrator=euler", "grid.cells=[25, 15, 18]"],
+    "hyperthermia": ["grid.cells=[20, 20, 20]", "time.step=2.5"],
 }
 
 
