@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 
 import hypothesis
@@ -12,8 +13,16 @@ import pytest
 hypothesis.settings.register_profile("heatsim", deadline=None)
 hypothesis.settings.load_profile("heatsim")
 
+# Python looks through all that compilers and pictures have left whenever 700 objects are new: 5 % of the time.
+gc.set_threshold(100_000, 50, 100)
+
 # Read by Numba when first imported: the most threads that `numba.set_num_threads` may ask for, whatever the machine.
 os.environ.setdefault("NUMBA_NUM_THREADS", str(max(4, os.cpu_count() or 1)))
+
+
+def pytest_collection_finish() -> None:
+    """What has been imported stays to the end."""
+    gc.freeze()
 
 
 def reason_without_gpu() -> str | None:

@@ -58,7 +58,7 @@ class State:
         self._start = None
         self._initial = self.field.stored()
         self.region_heat_at_start = [self.totals(part.cells).heat for part in problem.statistics_regions]  # J
-        if any(each not in (None, False) for each in problem.statistics_request):
+        if problem.statistics_request.wanted:
             self.field.track(problem.statistics_request)
         self._initial_contrast = self._initial - problem.heat_at(self._least)
 

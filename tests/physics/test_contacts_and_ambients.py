@@ -260,3 +260,12 @@ def test_the_energy_table_has_a_column_for_each_ambient(tmp_path: Path) -> None:
     assert float(row["attic [W]"]) == 0.0
     told = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))["energy"]["ambients"]
     assert told == {"room": float(row["room [W]"]), "attic": 0.0}
+
+
+@pytest.mark.parametrize("kernel", ["cpu", pytest.param("register", marks=pytest.mark.gpu)])
+def test_compiling_ahead_brings_no_heat_from_ambients(kernel: str, tmp_path: Path) -> None:
+    """A run makes a step of no length first, which a body with k(T) must not feel."""
+    text = hollow_block("euler").replace("conductivity = 1.0", 'conductivity = "1 + 0.001*T"')
+    energy = heatsim.run(loads(text, None, [f"compute.kernel={kernel}"]), tmp_path / "run").info["energy"]
+    assert abs(energy["relative_residual"]) < 1e-10
+    assert energy["ambients"]["room"] > 0.1

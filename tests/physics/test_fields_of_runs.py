@@ -177,3 +177,16 @@ def test_fields_of_the_past_are_refused_where_there_is_none() -> None:
     text = wall(boundary={"x_min": fixed(100.0)}).replace('"gradient"', '"peak_temperature"')
     with pytest.raises(ScenarioError, match=r'output.fields.1: expected fields of a moment with integrator "steady"'):
         loads(text)
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"fields": ["time_above"], "time_above": 25.0}, {"fields": ["cooling_rate"], "cooling_through": 25.0}]
+)
+def test_a_threshold_at_the_reference_temperature_is_one(wanted: dict[str, Any], tmp_path: Path) -> None:
+    """The middle of all inputs, from which temperatures are counted: an offset of 0."""
+    text = scenario(
+        grid((1.0, 4), (1.0, 1), (1.0, 1)), {"brick": material(1.0)}, "euler", initial={"temperature": 25.0},
+        output={"snapshots": {"count": 1}, **wanted},
+    )  # fmt: skip
+    done = run_into_a_folder(loads(text), tmp_path / "run")
+    assert wanted["fields"][0] in read_snapshot(next(done.path.glob("snapshots/*.h5"))).fields

@@ -22,9 +22,13 @@ def look_up_numbers(coefficients: NonlinearCoefficients, dtype: np.dtype) -> tup
     return tuple(map(dtype.type, (*in_u, *in_t, tables.segments - 1, 0, 0.5, 1, 4)))
 
 
+# s: for a step of none, which is made to compile, and not taken. What enters the ledger in it is lost in rounding.
+NO_TIME = 1e-25
+
+
 def face_numbers(coefficients: NonlinearCoefficients, dt: float, dtype: np.dtype) -> np.ndarray:
     """(n, 6, NUMBERS): `cell.Medium.numbers` for steps of dt."""
-    capacity, seconds = coefficients.capacity[:, None], dt or 1.0  # a step of none is made to compile, and not taken
+    capacity, seconds = coefficients.capacity[:, None], dt or NO_TIME
     numbers = np.zeros((*coefficients.rates.shape, NUMBERS))
     numbers[..., 0] = np.where(coefficients.links == OWN, dt * coefficients.rates, 0)
     for k, resistance in enumerate((coefficients.own, coefficients.contact, coefficients.other), 1):

@@ -38,6 +38,11 @@ class StatisticsRequest(NamedTuple):
     above: float | None = None
     crossing: float | None = None
 
+    @property
+    def wanted(self) -> bool:
+        """Whether there is any to keep. A value of 0 is one."""
+        return self.peak or self.above is not None or self.crossing is not None
+
 
 def bytes_a_cell(peak: bool, times: bool, coolings: bool, itemsize: int) -> int:
     """Bytes a cell that the statistics take, for a field whose values have `itemsize` bytes."""
