@@ -51,7 +51,7 @@ quick: $(VENV)/.installed-dev
 
 # Kills, signals, damaged and hostile files by the thousand; prints counts. About an hour and a half.
 faults: $(VENV)/.installed-dev
-	cd tests && for suite in corruption nonfinite too_large signals kills disk hostile; do $(abspath $(BIN))/python -W ignore -m faults.$$suite || exit 1; done
+	cd tests && for suite in generated corruption nonfinite too_large signals kills disk hostile; do $(abspath $(BIN))/python -W ignore -m faults.$$suite || exit 1; done
 
 # The site in build/site. HEATSIM_GALLERY=none runs no scenario; HEATSIM_UPDATE_IMAGES=1 draws docs/images anew.
 docs: $(VENV)/.installed-dev

@@ -128,6 +128,7 @@ class Scenario:
             shape = {"kind": "gaussian", "radius": 0.005, "depth": 0.004, "absorptivity": 0.5}
             if self.some():
                 shape = {"kind": "goldak", "a": 0.004, "b": 0.004, "cf": 0.004, "cr": 0.008, "efficiency": 0.7}
+                shape |= self.one({}, {"ff": 0.7}, {"fr": 1.4})
             return {"beam": {**shape, "power": self.following(20.0, "t"), "path": "scan.csv"}}
         base = 293.15 if self.unit == "K" else 20.0
         amount: Table = self.one(
@@ -167,6 +168,8 @@ class Scenario:
             found["integrator"] = integrator
         if integrator == "implicit" and self.some(0.3):
             found["method"] = self.one("tr-bdf2", "backward-euler")
+        if self.some(0.06):
+            found["periodic"] = self.end / 2
         if integrator in ("rkl2", "implicit"):
             found |= self.one({}, {"tolerance": 1e-3}, {"step": self.end / 8})
         return found
@@ -205,6 +208,8 @@ class Scenario:
             found["checkpoint"] = {"every_minutes": 10.0}
         if self.some(0.1):
             found["pictures"] = {"theme": self.one("light", "dark"), "range": [0.0, 100.0], "levels": [40.0]}
+            if self.some(0.3):
+                found["pictures"]["movie"] = "gif"
             found["pictures"] |= {"format": self.one("png", "svg"), "contours": True, "overview": self.some(0.3)}
         return found
 
@@ -244,13 +249,18 @@ class Scenario:
         if self.some(0.5):
             document["sources"] = [self.source(names) for _ in range(self.one(1, 1, 2))]
         if self.some(0.1):
-            document["smoothing"] = [{"target": self.one("initial", "sources"), "filter": "gaussian", "sigma": 0.004}]
+            passed: Table = self.one(
+                {"filter": "gaussian", "sigma": 0.004}, {"mask": [[1, 2, 1], [2, 4, 2], [1, 2, 1]]}
+            )
+            document["smoothing"] = [{"target": self.one("initial", "sources"), **passed}]
         document["output"] = self.output(names)
         if self.some(0.1) and not self.steady:
             document["stop"] = self.one({"when": f"max(T) > {self.plain(40.0)}"}, {"steady_rate": 1e-3})
             document["stop"] |= {"every": self.end / 5}
         if self.some(0.08) and "slices" in document["output"]:
-            document["hotspots"] = {"scales": [0.006], "threshold": 0.5}
+            document["hotspots"] = {"scales": [0.006], "threshold": 0.5, "frames": self.one(1, 2)}
+        if self.some(0.05):
+            document["sweep"] = {"vary": {"time.end": [self.end, self.end / 2]}, "method": "product"}
         if self.some(0.1):
             document["parameters"] = {"rise": 12.0}
             document["boundary"]["z_max"] = {"kind": "fixed", "temperature": f"{self.plain(0.0)} + rise"}

@@ -9,6 +9,7 @@ import pytest
 import heatsim
 from faults.cases import CASES, write_case
 from faults.corruption import corruptions, kernel_corruptions
+from faults.generated import generated
 from faults.hostile import expressions, inputs, scenarios
 from faults.nonfinite import faults
 from faults.test_resumed_runs import stop_after
@@ -36,6 +37,13 @@ def test_what_is_not_finite_ends_a_run_in_time() -> None:
 def test_scenarios_that_are_too_large_are_refused_before_anything_is_written() -> None:
     counts = too_large(8)
     assert (counts["refused"], counts["files written"]) == (8, 0)
+
+
+def test_valid_scenarios_of_all_keys_run_and_close_their_ledgers() -> None:
+    told: list[str] = []
+    counts, _ = generated(6, 7, told.append)
+    assert not told, told
+    assert counts["run"] == 6
 
 
 @pytest.mark.filterwarnings("ignore")

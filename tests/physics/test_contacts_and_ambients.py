@@ -266,6 +266,7 @@ def test_the_energy_table_has_a_column_for_each_ambient(tmp_path: Path) -> None:
 def test_compiling_ahead_brings_no_heat_from_ambients(kernel: str, tmp_path: Path) -> None:
     """A run makes a step of no length first, which a body with k(T) must not feel."""
     text = hollow_block("euler").replace("conductivity = 1.0", 'conductivity = "1 + 0.001*T"')
-    energy = heatsim.run(loads(text, None, [f"compute.kernel={kernel}"]), tmp_path / "run").info["energy"]
+    where = [f"compute.kernel={kernel}", f"compute.device={'cpu' if kernel == 'cpu' else 'cuda'}"]
+    energy = heatsim.run(loads(text, None, where), tmp_path / "run").info["energy"]
     assert abs(energy["relative_residual"]) < 1e-10
     assert energy["ambients"]["room"] > 0.1
