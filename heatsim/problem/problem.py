@@ -49,6 +49,7 @@ from heatsim.problem.warnings import (
     patches_off_their_areas,
     probes_in_ambients,
     sources_off_their_shapes,
+    weak_faces,
 )
 from heatsim.problem.zones import (
     StatisticsRegion,
@@ -375,6 +376,10 @@ class Problem:
             *sources_off_their_shapes(scenario, grid),
             *patches_off_their_areas(scenario, grid, self.boundary_faces),
         ]
+        if self.surfaces is None and self.dtype == np.float32 and not scenario.time.solves:
+            (a, *_), (b, *_) = self.boundary_values(np.zeros(1))
+            offset = max(abs(end - self.reference) for end in self.initial.range())
+            found += weak_faces(scenario, self.coefficients.boundary_offsets, a, b, offset)
         return find_warnings(self.scenario) + [self.scenario.issue_at(*finding) for finding in found]
 
 

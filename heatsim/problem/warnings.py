@@ -27,6 +27,7 @@ from heatsim.scenario.sources import GaussianBeam
 from heatsim.scenario.toml.positions import Key, KeyIssue
 
 MAX_VOXEL_ERROR = 0.05  # relative
+MIN_LAST_PLACES = 25.0  # of the temperature, that drive heat through a face: rounding is 2 % of them
 MAX_TRANSMITTED_SHARE = 0.05  # of a beam, through the bottom of the box: exp(-3), for a depth of a third of the body
 _SAMPLES = 96  # along each axis, in what reaches out of the grid
 _FINEST, _COARSEST, _MAX_POINTS = 100, 8, 2**20  # points along a side of a cell's face; on a face in all
@@ -44,6 +45,23 @@ def sources_off_their_shapes(scenario: Scenario, grid: CellGrid) -> Iterator[Key
         if abs(covered - exact) > MAX_VOXEL_ERROR * exact:
             found = _describe("volume", "m3", covered, exact) + _heat(density, covered, exact, "are released")
             yield KeyIssue((*key, *shape.forms), found, "power in place of power_density, or cells that fit the shape")
+
+
+def weak_faces(
+    scenario: Scenario, starts: np.ndarray, a: np.ndarray, b: np.ndarray, offset: float
+) -> Iterator[KeyIssue]:
+    """Faces through which so little heat passes that float32 rounds it away: what lies beyond a face is kept as the
+    temperature of the cell beside it plus a T + b, and T may be as large as `offset`. a, b: (boundary_size,), those of
+    a face from its place in `starts` on."""
+    least = MIN_LAST_PLACES * float(np.finfo(np.float32).eps) * offset
+    for number, name in enumerate(FACES):
+        part = slice(starts[number], starts[number + 1] if number + 1 < len(FACES) else None)
+        most = float((np.abs(a[part]) * offset + np.abs(b[part])).max(initial=0.0))
+        if 0.0 < most < least:
+            key: Key = ("boundary", name if getattr(scenario.boundary, name) is not None else "default")
+            places = most / least * MIN_LAST_PLACES
+            told = f"what drives the heat through {name} is {places:.2g} last places of float32, rounded to whole ones"
+            yield KeyIssue(key, told, 'compute.precision = "float64", time.integrator = "implicit", or larger cells')
 
 
 def patches_off_their_areas(scenario: Scenario, grid: CellGrid, boundary_faces: BoundaryFaces) -> Iterator[KeyIssue]:

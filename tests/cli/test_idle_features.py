@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import SMALL, Invoke
+from helpers.scenario_texts import case, material
+
+from heatsim.problem import build_problem
+from heatsim.scenario import loads
 
 Write = Callable[..., Path]
 
@@ -75,3 +79,18 @@ def test_a_beam_that_should_pass_through_the_body_is_warned_of(
     assert done.exit_code == 0, done.stderr
     assert ("should pass" in done.stderr) == bool(warning)
     assert warning in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("precision", "integrator", "warned"),
+    [("float32", "euler", True), ("float64", "euler", False), ("float32", "implicit", False)],
+)
+def test_faces_whose_heat_float32_would_round_away_are_warned_of(precision: str, integrator: str, warned: bool) -> None:
+    """A film on copper in cells of 10 um: half a cell has 8e6 times its conductance."""
+    face = {"x_max": {"kind": "convection", "coefficient": 10.0, "ambient": 290.0}}
+    text = case(
+        [16, 4, 4], 1e-5, size=[1.6e-4, 4e-5, 4e-5], materials={"copper": material(398.0, 8960.0, 385.0)},
+        initial="300 + 3e5*x", boundary=face, precision=precision, integrator=integrator,
+    )  # fmt: skip
+    told = [str(each) for each in build_problem(loads(text)).warnings()]
+    assert any("boundary.x_max" in each and "last places of float32" in each for each in told) is warned

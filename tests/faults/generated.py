@@ -30,7 +30,7 @@ from heatsim.simulation.run import run_scenario
 
 KINDS = "run", "refused", "tracebacks", "ended by an error", "dry runs that failed", "ledgers left open"
 MAX_RESIDUAL = {"float64": 1e-8, "float32": 2e-3}  # of the ledger, relative
-ROUNDINGS = 1e3  # of the heat of a kelvin, which may be all that moves in a body of one temperature
+ROUNDINGS = 1e4  # of the heat of a kelvin, which may be all that moves in a body of one temperature
 MOST_BATCHES = 15  # of steps, after which a run is stopped
 SIZE = (0.06, 0.04, 0.02)
 Table = dict[str, Any]

@@ -58,6 +58,10 @@ SMALL_BODY_PROBLEMS = (
         "lumped-cooling", f"{INCROPERA}, section 5.1", field_judge(_convective, 0.01), steps(1, 2, 4, 8)
     ),
     VerificationProblem(
-        "lumped-radiation", f"{INCROPERA}, section 5.3", field_judge(_radiating, 0.1, order=1.0), steps(1, 2, 4, 8)
+        "lumped-radiation",
+        f"{INCROPERA}, section 5.3",
+        field_judge(_radiating, 0.1, order=1.0),
+        steps(1, 2, 4, 8),
+        exact=True,  # beside so good a conductor float32 rounds away what passes the face
     ),
 )
