@@ -27,7 +27,7 @@ from heatsim.scenario.sources import GaussianBeam
 from heatsim.scenario.toml.positions import Key, KeyIssue
 
 MAX_VOXEL_ERROR = 0.05  # relative
-MIN_LAST_PLACES = 25.0  # of the temperature, that drive heat through a face: rounding is 2 % of them
+MIN_LAST_PLACES = 4.0  # of the temperature, that drive heat through a face: rounding is up to an eighth of them
 MAX_TRANSMITTED_SHARE = 0.05  # of a beam, through the bottom of the box: exp(-3), for a depth of a third of the body
 _SAMPLES = 96  # along each axis, in what reaches out of the grid
 _FINEST, _COARSEST, _MAX_POINTS = 100, 8, 2**20  # points along a side of a cell's face; on a face in all

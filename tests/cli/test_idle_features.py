@@ -86,8 +86,8 @@ def test_a_beam_that_should_pass_through_the_body_is_warned_of(
     [("float32", "euler", True), ("float64", "euler", False), ("float32", "implicit", False)],
 )
 def test_faces_whose_heat_float32_would_round_away_are_warned_of(precision: str, integrator: str, warned: bool) -> None:
-    """A film on copper in cells of 10 um: half a cell has 8e6 times its conductance."""
-    face = {"x_max": {"kind": "convection", "coefficient": 10.0, "ambient": 290.0}}
+    """A film on copper in cells of 10 um: half a cell has 16e6 times its conductance."""
+    face = {"x_max": {"kind": "convection", "coefficient": 5.0, "ambient": 290.0}}
     text = case(
         [16, 4, 4], 1e-5, size=[1.6e-4, 4e-5, 4e-5], materials={"copper": material(398.0, 8960.0, 385.0)},
         initial="300 + 3e5*x", boundary=face, precision=precision, integrator=integrator,
