@@ -407,12 +407,7 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
         scenario, grid, zones.ids, materials.conductivity[:, of_zones], reference, by_cell=tables is not None
     )
     equations = _equations(scenario, grid, zones, cell_classes, boundary_faces, materials, tables)
-    coefficients, entries, surfaces, _ = equations
-    limit = stability_limit(coefficients, boundary_faces, entries, surfaces, sample_times(scenario))
-    if following is not None and tables is not None:
-        low, high = tables.reached
-        damping = following.damping(low + reference, high + reference, sample_times(scenario))
-        limit = limit if damping == 0.0 else 1.0 / (1.0 / limit + damping)
+    limit = _stability_limit(scenario, equations, boundary_faces, following, tables)
     volume_sources = VolumeSources(scenario, grid, zones, materials.capacity[of_zones], sources, dtype)
     ambients = Ambients(scenario, cell_classes)
     varies = boundary_faces.varies or volume_sources.varies or ambients.varies
@@ -528,6 +523,23 @@ def _equations(
     nonlinear = make_nonlinear_coefficients(linear, cell_classes, materials, of_zones, tables.materials, factors)
     explicit_form = _explicit_form(scenario, linear, nonlinear, boundary_faces)
     return _Equations(nonlinear, entries, SurfaceConditions(boundary_faces, entries), explicit_form)
+
+
+def _stability_limit(
+    scenario: Scenario,
+    equations: _Equations,
+    boundary_faces: BoundaryFaces,
+    following: TemperatureSources | None,
+    tables: TabulatedMaterials | None,
+) -> float:
+    """The longest step in which explicit Euler is stable, s."""
+    coefficients, entries, surfaces, _ = equations
+    limit = stability_limit(coefficients, boundary_faces, entries, surfaces, sample_times(scenario))
+    if following is None or tables is None:
+        return limit
+    low, high = (end + boundary_faces.reference for end in tables.reached)
+    damping = following.damping(low, high, sample_times(scenario))
+    return limit if damping == 0.0 else 1.0 / (1.0 / limit + damping)
 
 
 def _explicit_form(

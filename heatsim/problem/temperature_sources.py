@@ -105,10 +105,7 @@ class TemperatureSources:
 
     def field_power(self, rates: np.ndarray) -> float:
         """The power of heating rates (nz, ny, nx), K/s, as rounded to the field's precision, W."""
-        planes = zip(rates.astype(np.float64), self._capacity, strict=True)
-        return float(
-            sum((plane * (of_plane * self._grid.volumes(z))).sum() for z, (plane, of_plane) in enumerate(planes))
-        )
+        return float((rates.astype(np.float64) * self._heat_capacity).sum())
 
     def damping(self, low: float, high: float, times: np.ndarray) -> float:
         """The fastest rate at which sources draw a cell back to their own balance between two temperatures, 1/s, by
