@@ -19,7 +19,7 @@ from pathlib import Path
 
 from faults.cases import CASES, write_case
 from faults.kills import numbers_asked_for, report, unreadable_files
-from faults.signals import LONG
+from faults.signals import longer
 from heatsim.cli.main import main
 from heatsim.store.checkpoints import DamagedCheckpoint, read_checkpoint
 from heatsim.store.folder import RunFolder
@@ -75,7 +75,7 @@ def full_disks(count: int, vanishing: int, seed: int = 1, names: tuple[str, ...]
         for number in range(count + vanishing):
             here = Path(folder) / str(number)
             text, run = CASES[names[number % len(names)]], here / "run"
-            path = write_case(here, text if number < count else text.replace(*LONG))
+            path = write_case(here, text if number < count else longer(text))
             arguments = ["run", str(path), "--output", str(run), "--quiet"]
             limit = chance.randrange(2000, LARGEST) if number < count else None
             child = start(arguments, here / "messages", limit)

@@ -15,7 +15,7 @@ from helpers.commands import start, wait_for
 
 import heatsim
 from faults.cases import CASES, write_case
-from faults.signals import LONG
+from faults.signals import longer
 from faults.test_resumed_runs import stop_after
 from heatsim.cli.signals import Interrupted, StopRequests, seconds_of
 from heatsim.errors import RequestError, RunFolderError
@@ -32,7 +32,7 @@ Launch = Callable[..., subprocess.Popen[str]]
 @pytest.fixture
 def launch(tmp_path: Path) -> Iterator[Launch]:
     """Run the long case in a process of its own; it is killed after the test."""
-    write_case(tmp_path, CASES["euler"].replace(*LONG))
+    write_case(tmp_path, longer(CASES["euler"]))
     started: list[subprocess.Popen[str]] = []
 
     def call(*options: str) -> subprocess.Popen[str]:
