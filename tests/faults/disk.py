@@ -18,9 +18,8 @@ from collections import Counter
 from pathlib import Path
 
 from faults.cases import CASES, write_case
-from faults.kills import numbers_asked_for, report, unreadable_files
+from faults.kills import forked, numbers_asked_for, report, unreadable_files
 from faults.signals import longer
-from heatsim.cli.main import main
 from heatsim.store.checkpoints import DamagedCheckpoint, read_checkpoint
 from heatsim.store.folder import RunFolder
 
@@ -30,20 +29,12 @@ SMALLEST_DISK, LARGEST_DISK = 40, 200  # KiB; a run of a case writes more
 
 def start(arguments: list[str], messages: Path, limit: int | None = None) -> int:
     """Start heatsim in a forked process with a limit on the size of its files; returns its number."""
-    child = os.fork()
-    if child == 0:
-        status = 70  # what no command exits with: a traceback
-        try:
-            os.dup2(os.open(messages, os.O_WRONLY | os.O_CREAT), 2)
-            if limit is not None:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-            main(arguments, standalone_mode=False)
-            status = 0
-        except SystemExit as end:
-            status = int(end.code or 0)
-        finally:
-            os._exit(status)
-    return child
+
+    def prepare() -> None:
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    return forked(arguments, messages, prepare)
 
 
 def look(run: Path, messages: Path, status: int, counts: Counter[str]) -> None:

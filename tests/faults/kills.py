@@ -19,6 +19,7 @@ from pathlib import Path
 
 import heatsim
 from faults.cases import CASES, digest, write_case
+from heatsim.cli.main import main
 from heatsim.errors import HeatsimError
 from heatsim.simulation.run import resume_run, run_scenario
 from heatsim.store.folder import RunFolder
@@ -97,6 +98,23 @@ def kills(count: int, seed: int = 1, names: tuple[str, ...] = tuple(CASES)) -> C
                 counts["resumed to other results"] += found != expected
                 shutil.rmtree(run)
     return counts
+
+
+def forked(arguments: list[str], messages: Path, prepare: Callable[[], None]) -> int:
+    """Start heatsim in a forked process, which has everything imported and prepares itself; returns its number."""
+    child = os.fork()
+    if child == 0:
+        status = 70  # what no command exits with: a traceback
+        try:
+            os.dup2(os.open(messages, os.O_WRONLY | os.O_CREAT), 2)
+            prepare()
+            main(arguments, standalone_mode=False)
+            status = 0
+        except SystemExit as end:
+            status = int(end.code or 0)
+        finally:
+            os._exit(status)
+    return child
 
 
 def report(title: str, counts: Counter[str]) -> None:

@@ -16,8 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 from faults.cases import CASES, write_case
-from faults.kills import numbers_asked_for, report
-from heatsim.cli.main import main
+from faults.kills import forked, numbers_asked_for, report
 from heatsim.store.checkpoints import DamagedCheckpoint, read_checkpoint
 
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGUSR1: 138, signal.SIGHUP: 129}
@@ -29,27 +28,14 @@ def longer(text: str) -> str:
     return re.sub(r"^end = .*", "end = 600.0", text, count=1, flags=re.MULTILINE)
 
 
-def start(arguments: list[str]) -> int:
-    """Start heatsim in a forked process, which has everything imported; returns its number."""
-    child = os.fork()
-    if child == 0:
-        status = 70  # what no command exits with: a traceback
-        try:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            for number in SIGNALS:  # nohup and background jobs of a shell ignore some
-                signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-            main(arguments, standalone_mode=False)
-            status = 0
-        except SystemExit as end:
-            status = int(end.code or 0)
-        finally:
-            os._exit(status)
-    return child
+def _take_signals() -> None:
+    for number in SIGNALS:  # nohup and background jobs of a shell ignore some
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 def interrupt(path: Path, run: Path, number: signal.Signals, delay: float, counts: Counter[str]) -> None:
     """Send a signal after a delay and count what comes of it."""
-    child = start(["run", str(path), "--output", str(run), "--quiet"])
+    child = forked(["run", str(path), "--output", str(run), "--quiet"], Path(os.devnull), _take_signals)
     time.sleep(delay)
     os.kill(child, number)
     begun = time.perf_counter()
