@@ -50,6 +50,10 @@ class CellGrid(NamedTuple):
         dx, dy, dz = self.spacing
         return dx * dy * dz
 
+    def centre(self, z: int, y: int, x: int) -> tuple[float, float, float]:
+        """The centre x, y, z of a cell, m."""
+        return float(self.centres("x")[x]), float(self.centres("y")[y]), float(self.centres("z")[z])
+
     def volumes(self, z: int) -> np.ndarray:
         """Volumes of the cells of plane z, m3: (ny, nx), or () where all are equal."""
         if self.equal:

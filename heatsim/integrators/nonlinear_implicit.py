@@ -184,18 +184,20 @@ class NonlinearImplicit:
         """Rises of temperature, K."""
         return self._coefficients.tables.temperature(u, self._material)
 
-    def _sources(self, inputs: NonlinearInputs, T: np.ndarray) -> tuple[np.ndarray, np.ndarray | float]:
-        """What all sources release in each cell, W, and the slope of that over temperature, W/K."""
-        following, problem = self._state.problem.temperature_sources, self._state.problem
-        if following is None:
-            return inputs.sources, 0.0
-        power, slope = following.power_and_slope(T + problem.reference, inputs.time)
-        return inputs.sources + power, slope
+    def _sources(self, inputs: NonlinearInputs, T: np.ndarray) -> np.ndarray:
+        """What all sources release in each cell, W."""
+        following, reference = self._state.problem.temperature_sources, self._state.problem.reference
+        return inputs.sources if following is None else inputs.sources + following.power(T + reference, inputs.time)
+
+    def _growth(self, inputs: NonlinearInputs, T: np.ndarray) -> np.ndarray | float:
+        """The slope over temperature of what sources release in each cell, W/K."""
+        following, reference = self._state.problem.temperature_sources, self._state.problem.reference
+        return 0.0 if following is None else following.slope(T + reference, inputs.time)
 
     def _look(self, inputs: NonlinearInputs, u: np.ndarray) -> NonlinearStage:
         u = self._with_ambients(u, inputs)
         T = self._temperature(u)
-        flow, sources = linearise_problem(self._coefficients, u, T, inputs.boundary).flow, self._sources(inputs, T)[0]
+        flow, sources = linearise_problem(self._coefficients, u, T, inputs.boundary).flow, self._sources(inputs, T)
         rate = np.where(self._solved, flow + sources, 0.0)
         return NonlinearStage(inputs, u, rate, self._entering_heat.at(u, inputs.boundary), float(sources.sum()))
 
@@ -211,9 +213,8 @@ class NonlinearImplicit:
         for _ in range(MAX_ITERATIONS):
             operator, _, flow = linearise_problem(coefficients, u, T, inputs.boundary)
             slope = np.maximum(coefficients.tables.slope(u, self._material), MIN_SLOPE)
-            sources, growth = self._sources(inputs, T)
-            missing = np.where(solved, earlier + sources + flow - ties * (u - old), 0.0)
-            tied = damped_coupling(operator.s + ties / slope, growth)
+            missing = np.where(solved, earlier + self._sources(inputs, T) + flow - ties * (u - old), 0.0)
+            tied = damped_coupling(operator.s + ties / slope, self._growth(inputs, T))
             operator = replace(operator, s=diagonal_coupling(tied, solved))
             change = np.where(solved, self._change(operator, missing), 0.0)
             u = u + step * change / slope
@@ -222,7 +223,7 @@ class NonlinearImplicit:
             if not np.isfinite(sizes[-1]):
                 break
             if _has_converged(sizes, max(accuracy, MIN_ACCURACY * float(np.abs(T).max()))):
-                rate, released = np.where(solved, ties * (u - old) - earlier, 0.0), self._sources(inputs, T)[0].sum()
+                rate, released = np.where(solved, ties * (u - old) - earlier, 0.0), self._sources(inputs, T).sum()
                 return NonlinearStage(
                     inputs, u, rate, self._entering_heat.at(u, inputs.boundary), float(released)
                 ), operator

@@ -85,7 +85,8 @@ def _balance(state: State, u: np.ndarray, forcing: NonlinearForcing, solved: np.
     T = coefficients.tables.temperature(u, coefficients.spread_over_cells(coefficients.material))
     operator, passing, flow = linearised.linearise_problem(coefficients, u, T, forcing)
     if problem.temperature_sources is not None:
-        power, slope = problem.temperature_sources.power_and_slope(T + problem.reference, 0.0)
+        power = problem.temperature_sources.power(T + problem.reference, 0.0)
+        slope = problem.temperature_sources.slope(T + problem.reference, 0.0)
         passing, flow = passing + power, flow + power
         operator = replace(operator, s=linearised.damped_coupling(operator.s, slope))
     ties = operator.s + _extra_coupling(float(operator.s[solved].sum()), float(flow[solved].sum())) / solved.sum()

@@ -315,8 +315,6 @@ def _place_not_finite(state: State) -> tuple[float, float, float] | None:
     for z, plane in enumerate(state.field.host()):
         bad = np.argwhere(~np.isfinite(plane))
         if bad.size:
-            y, x = bad[0]
-            centres = zip("xyz", (x, y, z), strict=True)
-            first, second, third = (float(grid.centres(axis)[index]) for axis, index in centres)
-            return first, second, third
+            y, x = bad[0].tolist()
+            return grid.centre(z, y, x)
     return None

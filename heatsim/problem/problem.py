@@ -126,8 +126,7 @@ class Problem:
     @property
     def varies(self) -> bool:
         """Whether a boundary face, a source or an ambient depends on time."""
-        following = self.temperature_sources is not None and self.temperature_sources.varies
-        return self.boundary_faces.varies or self.volume_sources.varies or self.ambients.varies or following
+        return _any_varies(self.boundary_faces, self.volume_sources, self.temperature_sources, self.ambients)
 
     def with_integrator(self, integrator: str, tolerance: float | None, step: float | None = None) -> Problem:
         """The same problem, to be taken through time by another integrator, in steps of `step` s if that is given."""
@@ -265,8 +264,7 @@ class Problem:
     def with_temperature_sources(self, forcing: Forcing, offset: np.ndarray, time: float, dt: float) -> Forcing:
         """The forcing of one explicit step from a time on, s, with the sources that depend on temperature; offset:
         (nz, ny, nx) of the field. Raises `RunawayError`."""
-        if self.temperature_sources is None:
-            return forcing
+        assert self.temperature_sources is not None
         return self.temperature_sources.added_to(forcing, offset + self.reference, min(time, self._end), dt)
 
     @property
@@ -379,8 +377,12 @@ class Problem:
         if self.surfaces is None and self.dtype == np.float32 and not scenario.time.solves:
             (a, *_), (b, *_) = self.boundary_values(np.zeros(1))
             offset = max(abs(end - self.reference) for end in self.initial.range())
-            found += weak_faces(scenario, self.coefficients.boundary_offsets, a, b, offset)
+            found += weak_faces(self.boundary_faces, self.coefficients.boundary_offsets, a, b, offset)
         return find_warnings(self.scenario) + [self.scenario.issue_at(*finding) for finding in found]
+
+
+def _any_varies(*inputs: BoundaryFaces | VolumeSources | TemperatureSources | Ambients | None) -> bool:
+    return any(each is not None and each.varies for each in inputs)
 
 
 def _spread(rows: np.ndarray, steps: int) -> np.ndarray:
@@ -410,8 +412,7 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
     limit = _stability_limit(scenario, equations, boundary_faces, following, tables)
     volume_sources = VolumeSources(scenario, grid, zones, materials.capacity[of_zones], sources, dtype)
     ambients = Ambients(scenario, cell_classes)
-    varies = boundary_faces.varies or volume_sources.varies or ambients.varies
-    varies = varies or (following is not None and following.varies)
+    varies = _any_varies(boundary_faces, volume_sources, following, ambients)
     step = largest_step(scenario, limit, varies, volume_sources.longest_step)
     statistics_regions = find_statistics_regions(scenario, grid, material_ids, materials.capacity)
     problem = Problem(

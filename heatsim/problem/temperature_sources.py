@@ -80,12 +80,10 @@ class TemperatureSources:
             density = smooth_field(self._scenario, "sources", density, self._grid.spacing[::-1])
         return np.asarray(density * self._volumes)
 
-    def power_and_slope(self, T: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
-        """The same, and its slope over temperature, W/K."""
+    def slope(self, T: np.ndarray, time: float) -> np.ndarray:
+        """(nz, ny, nx) the slope of that over temperature, W/K."""
         step = SLOPE_STEP * (1.0 + np.abs(T))
-        with np.errstate(invalid="ignore", over="ignore"):
-            slope = (self.power(T + step, time) - self.power(T - step, time)) / (2.0 * step)
-        return self.power(T, time), slope
+        return np.asarray((self.power(T + step, time) - self.power(T - step, time)) / (2.0 * step))
 
     def added_to(self, forcing: Forcing, T: np.ndarray, time: float, dt: float) -> Forcing:
         """The forcing of one explicit step of `dt` s, or of a look at its start where that is 0, with these sources.
@@ -150,8 +148,7 @@ class TemperatureSources:
     def runaway(self, T: np.ndarray, time: float, why: str) -> RunawayError:
         """The error of a source that heats itself beyond all bounds, where T is greatest."""
         z, y, x = np.unravel_index(int(np.argmax(T)), T.shape)
-        centres = self._grid.centres
-        place = float(centres("x")[x]), float(centres("y")[y]), float(centres("z")[z])
+        place = self._grid.centre(int(z), int(y), int(x))
         return RunawayError.of(float(T.max()), self._scenario.temperature_unit, place, time, why)
 
     def _densities(self, T: np.ndarray, time: float) -> Iterator[np.ndarray]:

@@ -48,20 +48,22 @@ def sources_off_their_shapes(scenario: Scenario, grid: CellGrid) -> Iterator[Key
 
 
 def weak_faces(
-    scenario: Scenario, starts: np.ndarray, a: np.ndarray, b: np.ndarray, offset: float
+    boundary_faces: BoundaryFaces, starts: np.ndarray, a: np.ndarray, b: np.ndarray, offset: float
 ) -> Iterator[KeyIssue]:
     """Faces through which so little heat passes that float32 rounds it away: what lies beyond a face is kept as the
     temperature of the cell beside it plus a T + b, and T may be as large as `offset`. a, b: (boundary_size,), those of
     a face from its place in `starts` on."""
     least = MIN_LAST_PLACES * float(np.finfo(np.float32).eps) * offset
+    keys = {patch.face: patch.key[:2] for patch in boundary_faces}
     for number, name in enumerate(FACES):
         part = slice(starts[number], starts[number + 1] if number + 1 < len(FACES) else None)
         most = float((np.abs(a[part]) * offset + np.abs(b[part])).max(initial=0.0))
         if 0.0 < most < least:
-            key: Key = ("boundary", name if getattr(scenario.boundary, name) is not None else "default")
             places = most / least * MIN_LAST_PLACES
             told = f"what drives the heat through {name} is {places:.2g} last places of float32, rounded to whole ones"
-            yield KeyIssue(key, told, 'compute.precision = "float64", time.integrator = "implicit", or larger cells')
+            yield KeyIssue(
+                keys[number], told, 'compute.precision = "float64", time.integrator = "implicit", or larger cells'
+            )
 
 
 def patches_off_their_areas(scenario: Scenario, grid: CellGrid, boundary_faces: BoundaryFaces) -> Iterator[KeyIssue]:

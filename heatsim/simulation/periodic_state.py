@@ -15,6 +15,7 @@ import numpy as np
 
 from heatsim.errors import NotSettledError
 from heatsim.integrators import make_field, start_integrator
+from heatsim.integrators.auto import DEFAULT_TOLERANCE
 from heatsim.integrators.step_control import require_finite
 from heatsim.problem import Problem
 from heatsim.simulation.state import State
@@ -22,7 +23,6 @@ from heatsim.simulation.time_loop import Progress, ProgressCallback
 
 MAX_PERIODS = 60
 REMEMBERED = 5  # periods that the next start is combined of
-DEFAULT_TOLERANCE = 1e-3  # of the range of temperatures, where time.tolerance is left out
 LEAST_PIVOT = 1e-12  # of the combination: periods that tell nothing new take no part
 log = logging.getLogger("heatsim")
 
