@@ -58,8 +58,9 @@ sphinx_gallery_conf = {
 # The tables of docs/index.md, as the contents of the site.
 CONTENTS = {
     "": "getting-started",
-    "Guide": "guide/geometry guide/materials guide/boundaries guide/sources guide/time guide/results guide/pictures "
-    "guide/hotspots guide/running guide/sweeps guide/trust guide/gpu guide/verification guide/benchmarks",
+    "Guide": "guide/geometry guide/materials guide/boundaries guide/sources guide/quantities guide/time "
+    "guide/results guide/pictures guide/hotspots guide/running guide/sweeps guide/trust guide/gpu "
+    "guide/verification guide/benchmarks",
     "Gallery": "gallery/index",
     "Reference": "reference/scenario reference/results reference/cli reference/python glossary",
     "Methods": "methods/discretisation methods/integrators methods/multigrid methods/kernels methods/convolution",

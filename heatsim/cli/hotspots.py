@@ -58,4 +58,4 @@ def hotspots(
     if as_json:
         click.echo(jsonlib.dumps(run.describe_hotspots(opened), indent=2))
     else:
-        click.echo(summary.format_hotspots(found, scenario.temperature_unit))
+        click.echo(summary.format_hotspots(found, scenario.solved))

@@ -60,7 +60,7 @@ def _shown(folder: RunFolder, kept: str | None, asked: dict[str, Any]) -> tuple[
     if (kept is None and any(asked[key] is not None for key in PLANE_KEYS)) or not names:
         reader = open_reader(folder, asked["field"])
         source = PlaneSource(reader, plane_request(reader, asked))
-        return source, f"{asked['field'] or 'temperature'}_{source.axis}_{source.position:.6g}"
+        return source, f"{source.field}_{source.axis}_{source.position:.6g}"
     name = kept or names[0]
     return KeptSlice(folder, name), name
 

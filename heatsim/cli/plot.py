@@ -40,7 +40,7 @@ _STYLE = (
     click.option("--theme", type=click.Choice(["light", "dark"]), help="Colours of the page [light]."),
 )
 _PLANE = (
-    click.option("--field", metavar="NAME", help="A field of the snapshots [temperature]."),
+    click.option("--field", metavar="NAME", help="A field of the snapshots [what was solved for]."),
     click.option("--axis", type=click.Choice(["x", "y", "z"]), help="The normal of the plane [the shortest side]."),
     click.option("--at", type=Measure(LENGTH), help="Where the plane cuts the axis, m [the middle]."),
     click.option("--minus-run", type=click.Path(path_type=Path), metavar="RUN", help="Take the values of a run off."),
@@ -114,7 +114,7 @@ class PlotRequest:
         reader = open_reader(self.folder, self.asked["field"])
         source = PlaneSource(reader, plane_request(reader, self.asked))
         headers = self._headers(reader)
-        name = f"{self.asked['field'] or 'temperature'}_{source.axis}_{source.position:.6g}"
+        name = f"{source.field}_{source.axis}_{source.position:.6g}"
         name += "_difference" if source.minus else ""
         targets = self._targets([f"{name}_{header.path.stem}" for header in headers])
         self._say(draw_planes(source, list(zip(headers, targets, strict=True)), self.style, warn))
@@ -126,7 +126,7 @@ class PlotRequest:
         from heatsim.plots.units import format_length, length_unit, value_label
 
         reader = open_reader(self.folder, self.asked["field"])
-        field, ends = self.asked["field"] or "temperature", self.asked["line"]
+        field, ends = self.asked["field"] or reader.quantity.name, self.asked["line"]
         curves = line_curves(reader, field, ends, self._headers(reader))
         info = reader.require(field)
         scale, symbol = length_unit(float(curves[0].x[-1]))
@@ -229,7 +229,7 @@ def open_reader(folder: RunFolder, field: str | None = None) -> FieldReader:
     reader = FieldReader(folder)
     for message in reader.skipped:
         warn(message)
-    if field is not None and field not in reader.fields and field.startswith(VECTORS):
+    if field and field not in reader.fields and reader.quantity.internal_field_name(field).startswith(VECTORS):
         from heatsim.pictures.vectors import add_vector
 
         add_vector(reader, field)
@@ -245,20 +245,21 @@ def plane_request(reader: FieldReader, asked: dict[str, Any]) -> PlaneRequest:
     minus = None
     if run is not None or time is not None:
         minus = (reader if run is None else open_reader(RunFolder.open(run), asked["field"]), time)
-    return PlaneRequest(asked["field"] or "temperature", asked["axis"], asked["at"], minus, asked["arrows"])
+    return PlaneRequest(asked["field"] or "", asked["axis"], asked["at"], minus, asked["arrows"])
 
 
 def picture_options(folder: RunFolder, asked: dict[str, Any], kind: str = "png") -> PictureOptions:
     """How options ask pictures to look; what they leave out is as the scenario has it in `output.pictures`."""
     from heatsim.pictures.options import PictureOptions
 
-    unit = str(folder.read_info().get("temperature_unit", "K"))
+    solved = folder.read_quantity()
+    unit = solved.unit
     try:
         own = folder.read_scenario().get("output", {}).get("pictures", {})
     except RunFolderError:  # a run of old, or one without its scenario
         own = {}
     levels = tuple(to_run_unit(level, unit) for level in asked["levels"])
-    if not levels and asked.get("field") in (None, "temperature"):
+    if not levels and asked.get("field") in (None, solved.name):
         levels = tuple(own.get("levels", ()))
 
     def chosen(option: str, key: str, default: Any) -> Any:
@@ -266,6 +267,6 @@ def picture_options(folder: RunFolder, asked: dict[str, Any], kind: str = "png")
 
     span, theme = chosen("span", "range", "run"), chosen("theme", "theme", "light")
     if isinstance(span, list):
-        span = tuple(span) if asked.get("field") in (None, "temperature") else "run"
+        span = tuple(span) if asked.get("field") in (None, solved.name) else "run"
     contours = chosen("contours", "contours", True)
     return PictureOptions(theme, span, levels, contours, asked["crop"], kind)  # type: ignore[arg-type]

@@ -81,7 +81,7 @@ class ProgressWords:
         from heatsim.plots.units import unit_symbol
 
         probes = scenario.output.probes
-        self._unit, self._probe = unit_symbol(scenario.temperature_unit), probes[0].name if probes else ""
+        self._unit, self._probe = unit_symbol(scenario.unit), probes[0].name if probes else ""
         self._clock, self._history = Clock(), list[float]()
         self._values: LiveValues | None = None
         self._next_look = 0.0

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heatsim.integrators import INTEGRATORS
+from heatsim.quantity import Quantity
 from heatsim.recorders import RECORDERS
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def format_table(rows: Iterable[tuple[str, str]]) -> str:
 def format_run(path: Path, info: dict[str, Any]) -> str:
     """The closing summary of a run."""
     timings, integrator = info["timings"], INTEGRATORS[info["integrator"]]
+    solved = Quantity(**info["quantity"])
+    moved = "energy" if solved.is_temperature else "amount"
     steady = integrator.to_limit
     reached = "the steady state" if info["time"] is None else f"t = {info['time']:g} s"
     rows = [
@@ -43,11 +46,15 @@ def format_run(path: Path, info: dict[str, Any]) -> str:
         ("wall time", f"{timings['total_seconds']:.2f} s, of this {timings['loop_seconds']:.2f} s in the time loop"),
         *([] if steady else [("rate", f"{info['cell_updates_per_second'] / 1e9:.3f} G cell updates/s")]),
         (
-            "energy residual",
-            f"{info['energy']['residual']:.3g} {integrator.energy_unit}, "
-            f"{info['energy']['relative_residual']:.1e} of the energy moved",
+            f"{moved} residual",
+            f"{info['energy']['residual']:.3g} {solved.in_own_unit(integrator.energy_unit)}, "
+            f"{info['energy']['relative_residual']:.1e} of the {moved} moved",
         ),
-        *([("heat entered", _format_heat(info, integrator.energy_unit))] if _heat_entered(info) else []),
+        *(
+            [(solved.in_own_words("heat entered"), _format_heat(info, solved.in_own_unit(integrator.energy_unit)))]
+            if _heat_entered(info)
+            else []
+        ),
         *((name, _format_result(value)) for name, value in info.get("results", {}).items()),
         *([("hot spots", _format_hottest(info))] if "hotspots" in info else []),
         *(("warning", warning) for warning in info.get("warnings", ())),
@@ -85,14 +92,17 @@ def _format_hottest(info: dict[str, Any]) -> str:
         return "none"
     top = max(spots, key=lambda spot: spot["temperature"])
     place = ", ".join(f"{top[axis]:.4g}" for axis in "xyz")
-    return f"{len(spots)}, the hottest {top['temperature']:.5g} {info['temperature_unit']} at ({place}) m"
+    solved = Quantity(**info["quantity"])
+    most = solved.in_own_words("the hottest")
+    return f"{len(spots)}, {most} {top['temperature']:.5g} {solved.unit} at ({place}) m"
 
 
-def format_hotspots(spots: Sequence[HotSpot], unit: str) -> str:
+def format_hotspots(spots: Sequence[HotSpot], solved: Quantity) -> str:
     """The table of hot spots."""
     if not spots:
         return "no hot spots"
-    head = ("slice", "time [s]", "x [m]", "y [m]", "z [m]", "scale [m]", f"temperature [{unit}]", "rise [K]")
+    values = f"{solved.name} [{solved.unit}]", f"rise [{solved.difference_unit}]"
+    head = ("slice", "time [s]", "x [m]", "y [m]", "z [m]", "scale [m]", *values)
     cells = [head] + [(spot.slice, *(f"{value:.5g}" for value in spot[1:])) for spot in spots]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = (
@@ -104,12 +114,13 @@ def format_hotspots(spots: Sequence[HotSpot], unit: str) -> str:
 
 def format_folder(folder: RunFolder, info: dict[str, Any]) -> str:
     """What a run folder holds."""
+    solved = Quantity(**info.get("quantity", {}))
     frames = {name: len(folder.slice_frame_paths(name)) for name in folder.slice_names()}
     rows = [
         ("title", str(info.get("title") or "none")),
         ("state", str(info.get("state", "unknown"))),
         ("snapshots", f"{len(folder.snapshot_paths())} in {folder.series.name}"),
-        ("fields", ", ".join(["temperature", *info.get("fields", ())])),
+        ("fields", ", ".join([solved.name, *map(solved.field_name, info.get("fields", ()))])),
         ("slices", ", ".join(f"{name} ({count} frames)" for name, count in frames.items()) or "none"),
     ]
     tables = [(entry.label, entry.table) for entry in RECORDERS.values() if entry.table]

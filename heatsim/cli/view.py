@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @run_folder
-@click.option("--field", default="temperature", metavar="NAME", show_default=True, help="A field of the snapshots.")
+@click.option("--field", default="", metavar="NAME", help="A field of the snapshots [what was solved for].")
 @click.option("--coarsen", type=click.IntRange(1), metavar="N", help="Means of N cells along each axis [as fits].")
 @click.option("--every", type=click.IntRange(1), metavar="N", help="Each Nth snapshot [as fits].")
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="The page [RUN/pictures/view.html].")
@@ -39,7 +39,7 @@ def view(
         return
     opened = RunFolder.open(folder)
     reader = open_reader(opened, field)
-    reader.require(field)
+    reader.require(field or reader.quantity.name)
     target = output or opened.pictures / "view.html"
     if output is None:
         opened.pictures.mkdir(exist_ok=True)
@@ -54,7 +54,7 @@ def _serve(folder: Path, field: str, coarsen: int | None, every: int | None, por
 
     def make_reader(opened: RunFolder) -> FieldReader:
         reader = open_reader(opened, field)
-        reader.require(field)
+        reader.require(field or reader.quantity.name)
         return reader
 
     run = LiveRun(folder, make_reader, field, coarsen, every)

@@ -24,6 +24,7 @@ import numpy as np
 from heatsim_kernels.field.window_source import window_heating_rate, window_sources_of
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.multigrid.solver import Solver
+from heatsim_kernels.stencil.coefficients import FACES
 
 from heatsim.errors import NotConvergedError
 from heatsim.integrators.balance import solver_kernels
@@ -100,7 +101,7 @@ class NonlinearImplicit:
         self._still: NonlinearInputs | None = None
         self._slope: np.ndarray | None = None  # of u over time, in the last step: what the next is guessed from
         stored = np.array(state.field.state())
-        self._start = stored if state.problem.ambients.varies else None  # prescribed cells of the field keep it
+        self._start = stored if state.problem.ambients.moves else None  # prescribed cells of the field keep it
         self._present = self._look(self._inputs(state.time), stored)
 
     def trial_step(self, dt: float, accuracy: float | None) -> NonlinearTrialStep:
@@ -199,7 +200,14 @@ class NonlinearImplicit:
         T = self._temperature(u)
         flow, sources = linearise_problem(self._coefficients, u, T, inputs.boundary).flow, self._sources(inputs, T)
         rate = np.where(self._solved, flow + sources, 0.0)
-        return NonlinearStage(inputs, u, rate, self._entering_heat.at(u, inputs.boundary), float(sources.sum()))
+        return NonlinearStage(inputs, u, rate, *self._heat(inputs, u, T, float(sources.sum())))
+
+    def _heat(self, inputs: NonlinearInputs, u: np.ndarray, T: np.ndarray, released: float) -> tuple[np.ndarray, float]:
+        """What enters through each face and from each ambient, W, and what else sources release of `released`."""
+        entering = self._entering_heat.at(u, inputs.boundary)
+        released, from_ambients = self._state.problem.share_out(released, T, inputs.time)
+        entering[len(FACES) :] += from_ambients if len(entering) > len(FACES) else 0.0
+        return entering, released
 
     def _stage(
         self, elapsed: float, earlier: np.ndarray | float, guess: np.ndarray, dt: float, accuracy: float
@@ -224,9 +232,7 @@ class NonlinearImplicit:
                 break
             if _has_converged(sizes, max(accuracy, MIN_ACCURACY * float(np.abs(T).max()))):
                 rate, released = np.where(solved, ties * (u - old) - earlier, 0.0), self._sources(inputs, T).sum()
-                return NonlinearStage(
-                    inputs, u, rate, self._entering_heat.at(u, inputs.boundary), float(released)
-                ), operator
+                return NonlinearStage(inputs, u, rate, *self._heat(inputs, u, T, float(released))), operator
             step = max(0.5 * step, MIN_DAMPING) if sizes[-1] > sizes[-2] else min(1.0, 2.0 * step)
         self._state.solver_statistics.residuals = sizes[1:]
         when = f"the implicit step from t = {self._state.time:g} s, in {len(sizes) - 1} iterations,"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.multigrid.solver import Solver
+from heatsim_kernels.stencil.coefficients import FACES
 
 from heatsim.errors import NotConvergedError, NotFiniteError
 from heatsim.integrators import linearised
@@ -120,4 +121,6 @@ def _finish(state: State, u: np.ndarray, forcing: NonlinearForcing) -> None:
         coefficients = linearised.nonlinear_coefficients(problem)
         T = coefficients.tables.temperature(u, coefficients.spread_over_cells(coefficients.material))
         state.source_energy += float(problem.temperature_sources.power(T + problem.reference, 0.0).sum())
+        state.source_energy, from_ambients = problem.share_out(state.source_energy, T, 0.0)
+        state.entered[len(FACES) :] += from_ambients if len(state.entered) > len(FACES) else 0.0
     state.time, state.step = np.inf, 1

@@ -35,7 +35,7 @@ from heatsim.scenario import Scenario
 from heatsim.scenario.boundary import FACES, Face, FaceName
 from heatsim.scenario.expressions.expression import Value, depends_on, separate_temperature
 from heatsim.scenario.toml.positions import Key
-from heatsim.scenario.value_types import ABSOLUTE_ZERO, TEMPERATURE
+from heatsim.scenario.value_types import TEMPERATURE
 
 Points = Mapping[str, np.ndarray | float]
 
@@ -197,9 +197,8 @@ class BoundaryFaces:
         values, key = self._evaluate(patch, name, times), (*patch.key, name)
         require_finite(self._scenario, key, values, describe_times(times))
         if patch.condition.numbers()[name] is TEMPERATURE:
-            unit = self._scenario.temperature_unit
-            what = f"{unit} (absolute zero)"
-            require_at_least(self._scenario, key, values, ABSOLUTE_ZERO[unit], what, describe_times(times))
+            what = f"{self._scenario.unit} (absolute zero)"
+            require_at_least(self._scenario, key, values, self._scenario.zero, what, describe_times(times))
         return values
 
     def _within_range(self, patch: FacePatch, name: str, times: np.ndarray) -> np.ndarray:

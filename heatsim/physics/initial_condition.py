@@ -13,7 +13,6 @@ from heatsim.physics.smoothing import is_smoothed, smooth_field
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.regions import ArrayFile
 from heatsim.scenario.toml.positions import Key
-from heatsim.scenario.value_types import ABSOLUTE_ZERO
 
 _KEY: Key = ("initial", "temperature")
 
@@ -74,9 +73,10 @@ class InitialField:
             yield plane
 
     def _require_physical(self, temperatures: np.ndarray, where: str, key: Key = _KEY) -> None:
-        unit = self._scenario.temperature_unit
         require_finite(self._scenario, key, temperatures, where)
-        require_at_least(self._scenario, key, temperatures, ABSOLUTE_ZERO[unit], f"{unit} (absolute zero)", where)
+        require_at_least(
+            self._scenario, key, temperatures, self._scenario.zero, f"{self._scenario.unit} (absolute zero)", where
+        )
 
     def _with_regions(self, plane: np.ndarray, last: np.ndarray, point: dict[str, np.ndarray | float]) -> np.ndarray:
         """A plane with the temperatures of those regions that have their own; last: the region of each cell."""

@@ -18,8 +18,10 @@ from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables
 from heatsim.errors import ScenarioError
 from heatsim.geometry.point_values import describe_times, evaluate, require_at_least, require_finite
 from heatsim.scenario import Expression, Scenario
-from heatsim.scenario.materials import CONDUCTIVITY, HEAT_CAPACITY, Material, PropertyTable
-from heatsim.scenario.value_types import ABSOLUTE_ZERO, MAX_MAGNITUDE
+from heatsim.scenario.expressions.expression import depends_on
+from heatsim.scenario.materials import CONDUCTIVITY, HEAT_CAPACITY, Ambient, AnyMaterial, PropertyTable
+from heatsim.scenario.model import find_material_dependence
+from heatsim.scenario.value_types import MAX_MAGNITUDE
 
 EXPRESSION_POINTS = 8193  # at which an expression is sampled
 FAILING = 0.01  # of the least value at temperatures that are sure to occur: an expression that falls below has failed
@@ -34,7 +36,7 @@ class Materials:
 
     conductivity: (3, m) along x, y, z, W/(m K), of ambients 1, which is not used.
     capacity: (m,) J/(m3 K), of ambients 0. Both are NaN where they depend on temperature and no reference is known yet.
-    surface: (m,) surface resistance towards an ambient, m2 K/W.
+    surface: (m,) surface resistance towards an ambient, m2 K/W; infinite where heat comes by the surface's balance.
     contact: (m, m) contact resistance, m2 K/W.
     temperature: of each ambient at t = 0, in the scenario's unit.
     """
@@ -66,7 +68,8 @@ def make_materials(scenario: Scenario) -> Materials:
         one, other = (names.index(name) for name in each.between)
         if one != other:
             contact[one, other] = contact[other, one] = each.resistance
-    surface = [0.0] * solids + [ambient.resistance or 1.0 / (ambient.coefficient or 1.0) for ambient in ambients]
+    by_surface = ambients_by_surface(scenario)
+    surface = [0.0] * solids + [_surface_resistance(*each) for each in zip(ambients, by_surface, strict=True)]
     return Materials(
         solids,
         np.array([conductivity(material) for material in materials] + [(1.0, 1.0, 1.0)] * len(ambients)).T,
@@ -77,33 +80,53 @@ def make_materials(scenario: Scenario) -> Materials:
     )
 
 
+def ambients_by_surface(scenario: Scenario) -> list[bool]:
+    """Of each ambient, whether its heat follows from the balance at the surface: beside a material that depends on
+    temperature also that of one whose temperature depends on time, unless the integrator solves."""
+    changing = find_material_dependence(scenario) is not None and not scenario.time.solves
+    return [each.by_surface or (changing and depends_on(each.temperature, "t")) for each in scenario.ambients.values()]
+
+
+def _surface_resistance(ambient: Ambient, by_surface: bool) -> float:
+    if by_surface:
+        return np.inf
+    if ambient.resistance is not None:
+        return ambient.resistance
+    return 1.0 / float(evaluate(ambient.coefficient or 1.0, (1,))[0])
+
+
 def ambient_temperatures(scenario: Scenario, times: np.ndarray) -> np.ndarray:
     """(k, m) temperatures of the m ambients at k times, s, in the scenario's unit. Raises `ScenarioError` for one that
     is not finite or below absolute zero."""
-    unit, when = scenario.temperature_unit, describe_times(times)
+    unit, when = scenario.unit, describe_times(times)
     found = np.empty((len(times), len(scenario.ambients)))
     for number, (name, ambient) in enumerate(scenario.ambients.items()):
         key, values = ("ambients", name, "temperature"), evaluate(ambient.temperature, times.shape, t=times)
         require_finite(scenario, key, values, when)
-        require_at_least(scenario, key, values, ABSOLUTE_ZERO[unit], f"{unit} (absolute zero)", when)
+        require_at_least(scenario, key, values, scenario.zero, f"{unit} (absolute zero)", when)
         found[:, number] = values
     return found
 
 
-def conductivity(material: Material) -> tuple[float, float, float]:
+def conductivity(material: AnyMaterial) -> tuple[float, float, float]:
     """Conductivity along x, y, z, W/(m K); not a number where it depends on temperature."""
     k = material.conductivity
     if isinstance(k, tuple):
-        return k
+        return k[0], k[1], k[2]
     if not isinstance(k, float):
         return np.nan, np.nan, np.nan
     return k, k, k
 
 
-def volumetric_capacity(material: Material) -> float:
+def volumetric_capacity(material: AnyMaterial) -> float:
     """Heat capacity of a unit volume, J/(m3 K); not a number where it depends on temperature."""
     c = material.heat_capacity
     return material.density * c if isinstance(c, float) else np.nan
+
+
+def conductivity_at(material: AnyMaterial, T: np.ndarray) -> np.ndarray:
+    """Conductivity at temperatures in the scenario's unit, W/(m K)."""
+    return _values(material.conductivity, T)
 
 
 class TemperatureBounds(NamedTuple):
@@ -125,7 +148,7 @@ def material_properties(scenario: Scenario, name: str, bounds: TemperatureBounds
     """The properties of a material. Raises `ScenarioError` for an expression that is not finite and positive at a
     temperature that is sure to occur."""
     given = scenario.materials[name]
-    zero = ABSOLUTE_ZERO[scenario.temperature_unit]
+    zero = scenario.zero
     knots, documented = _knots(given, zero, bounds)
     k, c = (_values(getattr(given, key), knots + zero) for key in UNITS)
     for key, values in zip(UNITS, (k, c), strict=True):
@@ -141,11 +164,11 @@ def material_properties(scenario: Scenario, name: str, bounds: TemperatureBounds
 
 def least_capacity(scenario: Scenario, known: Range) -> float:
     """The least heat capacity of any material between two temperatures, J/(m3 K)."""
-    T = np.linspace(*known, 129) + ABSOLUTE_ZERO[scenario.temperature_unit]
+    T = np.linspace(*known, 129) + scenario.zero
     return min(each.density * float(_values(each.heat_capacity, T).min()) for each in scenario.materials.values())
 
 
-def _knots(given: Material, zero: float, bounds: TemperatureBounds) -> tuple[np.ndarray, Range]:
+def _knots(given: AnyMaterial, zero: float, bounds: TemperatureBounds) -> tuple[np.ndarray, Range]:
     """Temperatures at which to take the properties, and the range of the tables among them, K."""
     tables = [getattr(given, key) for key in UNITS if isinstance(getattr(given, key), PropertyTable)]
     knots = [np.array(table.T) - zero for table in tables]
@@ -170,7 +193,7 @@ def _require_positive(
     here = (knots >= known[0]) & (knots <= known[1])
     bad = here & ~((values > 0) & (values <= MAX_MAGNITUDE))
     if bad.any():
-        zero, unit = ABSOLUTE_ZERO[scenario.temperature_unit], scenario.temperature_unit
+        zero, unit = scenario.zero, scenario.unit
         low, high = (each + zero for each in known)
         at = f"{values[bad][0]:.6g} at T = {knots[bad][0] + zero:.6g}"
         message = f"expected values > 0 ({UNITS[key]}) for T from {low:.6g} to {high:.6g} {unit}, found {at}"
@@ -192,7 +215,7 @@ def _unbroken(knots: np.ndarray, known: Range, *properties: np.ndarray) -> slice
     return slice(int(below[-1]) + 1 if below.size else 0, int(above[0]) if above.size else len(knots))
 
 
-def _latent(given: Material, zero: float) -> dict[str, float]:
+def _latent(given: AnyMaterial, zero: float) -> dict[str, float]:
     melting = given.latent
     if melting is None:
         return {}

@@ -99,12 +99,14 @@ def plane_style(
     from heatsim.plots.units import axis_symbol
 
     vertical, horizontal = (axis_symbol(axis, frame.coordinates) for axis in frame.axes)
+    label = frame.name.replace("_", " ").capitalize()
     return PlaneStyle(
         (horizontal, vertical),
         frame.unit,
-        frame.title or "Temperature",
+        frame.title or label,
         subtitle,
         limits,
+        label,
         theme=options.colours,
         contours=options.contours,
         levels=options.levels,

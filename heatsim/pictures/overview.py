@@ -88,7 +88,7 @@ def _hottest_of(reader: FieldReader, header: SnapshotHeader) -> Hottest:
     geometry = reader.folder.geometry
     ambients = geometry.is_file() and "ambients" in (scenario := reader.folder.read_scenario())
     best, cell, lowest = -np.inf, (0, 0, 0), np.inf
-    for z, values in reader.blocks(header, "temperature"):
+    for z, values in reader.blocks(header, reader.quantity.name):
         free: np.ndarray | bool = True
         if ambients:
             ids, names = read_geometry_block(geometry, (slice(z, z + len(values)), slice(None), slice(None)))
@@ -177,12 +177,13 @@ def _profile(reader: FieldReader) -> list[Chart]:
         return []
     start, end = (_on_line(grid, resolved[0], which) for which in (0, 1))
     shown = reader.snapshots[:: max(1, len(reader.snapshots) // _PROFILES)]
-    curves = line_curves(reader, "temperature", (start, end), shown)
+    solved = reader.quantity
+    curves = line_curves(reader, reader.quantity.name, (start, end), shown)
     scale, symbol = length_unit(float(np.ptp(grid.span(resolved[0]))))
     name = axis_symbol(resolved[0], grid.coordinates)
     origin = grid.span(resolved[0])[0]
     curves = [curve._replace(x=(origin + curve.x) / scale) for curve in curves]
-    return [Chart(f"{name} ({symbol})", value_label("Temperature", reader.fields["temperature"].unit), curves)]
+    return [Chart(f"{name} ({symbol})", value_label(solved.in_own_words("Temperature"), solved.unit), curves)]
 
 
 def _on_line(grid: CellGrid, axis: str, end: int) -> Point:
@@ -201,13 +202,14 @@ def _facts(reader: FieldReader, info: dict[str, Any], last: Hottest) -> list[tup
     from heatsim.plots.units import format_length, format_time, unit_symbol
 
     grid = reader.grid
-    unit = unit_symbol(reader.fields["temperature"].unit)
+    solved = reader.quantity
+    unit, moved = unit_symbol(solved.unit), "energy" if solved.is_temperature else "amount"
     sides = " x ".join(format_length(float(np.ptp(grid.span(axis)))) for axis in AXES)
     facts = [
         ("grid", " x ".join(map(str, grid.shape[::-1])) + " cells"),
         ("box", sides if grid.coordinates == "cartesian" else "cylindrical"),
         ("last snapshot", time_text(last.header.time, last.header.time)),
-        ("temperatures", f"{last.lowest:.4g} to {last.value:.4g} {unit}"),
+        (solved.in_own_words("temperatures"), f"{last.lowest:.4g} to {last.value:.4g} {unit}"),
         ("integrator", str(info.get("integrator", ""))),
         ("device", f"{info.get('device', '')}, {info.get('precision', '')}"),
     ]
@@ -215,7 +217,7 @@ def _facts(reader: FieldReader, info: dict[str, Any], last: Hottest) -> list[tup
         facts += [
             ("steps", str(info["steps"])),
             ("wall time", format_time(round(info["timings"]["total_seconds"], 2))),
-            ("residual", f"{info['energy']['relative_residual']:.1e} of the energy moved"),
+            ("residual", f"{info['energy']['relative_residual']:.1e} of the {moved} moved"),
             ("warnings", str(len(info.get("warnings", ())) or "none")),
         ]
     return [(name, value) for name, value in facts if value]

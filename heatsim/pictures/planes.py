@@ -39,10 +39,12 @@ _DIFFERENCE_COLOURS = "RdBu_r"
 
 @dataclass(frozen=True)
 class PlaneRequest:
-    """A plane of a field: normal to an axis, at a place in m; None: through the middle of the box, across its shortest
-    side. minus: the snapshots and the time whose values are taken off; a time of None is the same time."""
+    """A plane of a field, "" for what was solved for: normal to an axis, at a place in m; None: through the middle of
+    the box, across its shortest side. minus: the snapshots and the time whose values are taken off; a time of None is
+    the same time.
+    """
 
-    field: str = "temperature"
+    field: str = ""
     axis: str | None = None
     at: float | None = None
     minus: tuple[FieldReader, float | None] | None = None
@@ -56,6 +58,7 @@ class PlaneSource:
         """Raises RequestError for a field, a place or a difference that there is not."""
         grid = reader.grid
         self.reader, self._request, self.minus = reader, request, request.minus
+        self.field = request.field or reader.quantity.name
         self.axis = request.axis or _shortest_axis(reader)
         low, high = grid.span(self.axis)
         at = 0.5 * (low + high) if request.at is None else request.at
@@ -63,14 +66,14 @@ class PlaneSource:
             raise RequestError(f"{self.axis} = {at:g} m is outside the box, which goes from {low:g} m to {high:g} m")
         self.index = cell_index(grid, self.axis, at)
         self.position = float(grid.centres(self.axis)[self.index])
-        self._names = vector_components(reader, request.field)
-        info = reader.require(self._names[0] or request.field)
+        self._names = vector_components(reader, self.field)
+        info = reader.require(self._names[0] or self.field)
         self.unit, self.long_name = info
         if request.minus is not None and self.unit == "degC":  # a difference of temperatures
             self.unit = "K"
-        self.jumps = request.field.startswith(VECTORS)
+        self.jumps = reader.quantity.internal_field_name(self.field).startswith(VECTORS)
         if request.minus is not None:
-            request.minus[0].require(self._names[0] or request.field)
+            request.minus[0].require(self._names[0] or self.field)
         if request.minus is not None and request.minus[0].grid != grid:
             raise RequestError(f"{request.minus[0].folder.path}: its grid is not that of {reader.folder.path}")
         self.quantity = self._quantity()
@@ -103,6 +106,7 @@ class PlaneSource:
             step=snapshot.step,
             unit=self.unit,
             title=self.reader.title,
+            name=self.field,
             faces=(grid.faces(rows), grid.faces(columns)) if unequal else None,
             coordinates=grid.coordinates,
         )
@@ -112,7 +116,7 @@ class PlaneSource:
         """Values, of a vector the magnitude, and its components along columns and rows."""
         names = self._names
         if not any(names):
-            return reader.plane(snapshot, self._request.field, self.axis, self.index), None
+            return reader.plane(snapshot, self.field, self.axis, self.index), None
         parts = {
             axis: reader.plane(snapshot, name, self.axis, self.index)
             for axis, name in zip(AXES, names, strict=True)
@@ -123,8 +127,9 @@ class PlaneSource:
         return np.sqrt(sum(part**2 for part in parts.values())), (parts.get(columns, zero), parts.get(rows, zero))
 
     def _quantity(self) -> str:
-        field = self._request.field
-        name = field.replace("_", " ") if any(self._names) else _QUANTITIES.get(field, self.long_name)
+        name = _QUANTITIES.get(self.field, self.long_name)
+        if any(self._names):
+            name = self.field.replace("_", " ")
         name = name[:1].upper() + name[1:]
         return f"{name} difference" if self.minus else name
 
@@ -140,7 +145,7 @@ def _shortest_axis(reader: FieldReader) -> str:
 def vector_components(reader: FieldReader, field: str) -> tuple[str, str, str]:
     """The names of a vector's components along x, y, z in the snapshots, "" where there is none; of another field all
     empty."""
-    if field not in VECTORS:
+    if reader.quantity.internal_field_name(field) not in VECTORS:
         return "", "", ""
     letters = ("r", "", "z") if reader.grid.coordinates == "cylindrical" else AXES
     names = [f"{field}_{letter}" if letter else "" for letter in letters]

@@ -13,6 +13,7 @@ from heatsim.store.tables import read_table
 
 if TYPE_CHECKING:
     from heatsim.plots.charts import Chart
+    from heatsim.quantity import Quantity
     from heatsim.store.folder import RunFolder
 
 _STATISTICS = {"min": "Lowest temperature", "max": "Highest temperature", "mean": "Mean temperature"}
@@ -40,22 +41,23 @@ def table_charts(folder: RunFolder, table: str, log: bool = False) -> list[Chart
     for column in columns:
         if table == "energy" and not column.values.any():  # a face that is closed
             continue
-        label, name = _group(table, column)
+        label, name = _group(table, column, folder.read_quantity())
         groups.setdefault((label, column.unit), []).append(column._replace(name=name))
     return [_chart(time, label, unit, members, log) for (label, unit), members in groups.items()]
 
 
-def _group(table: str, column: RecordedColumn) -> tuple[str, str]:
+def _group(table: str, column: RecordedColumn, solved: Quantity) -> tuple[str, str]:
     """The label of the chart that a column belongs to, and its name there."""
     if table == "energy":
-        return "Energy" if column.unit == "J" else "Power", column.name
+        total, rate = ("Energy", "Power") if solved.is_temperature else ("Amount", "Amount a second")
+        return total if column.unit == solved.in_own_unit("J") else rate, column.name
     if table == "probes":
-        return "Temperature", column.name
+        return solved.in_own_words("Temperature"), column.name
     name, _, statistic = column.name.rpartition(" ")
     if table == "regions" and name:
-        return _STATISTICS.get(statistic, statistic.capitalize()), name
+        return solved.in_own_words(_STATISTICS.get(statistic, statistic.capitalize())), name
     if column.name == "max":
-        return _STATISTICS["max"], ""
+        return solved.in_own_words(_STATISTICS["max"]), ""
     return ("Size", column.name) if column.unit == "m" else (column.name.capitalize(), "")
 
 

@@ -20,18 +20,19 @@ def add_vector(reader: FieldReader, field: str) -> None:
 
     Raises RequestError where the grid is too large for this; `ScenarioError` if the scenario's files are gone.
     """
-    name = next((each for each in VECTORS if field.startswith(each)), None)
-    if name is None or any(each.startswith(name) for each in reader.fields):
+    solved = reader.quantity
+    name = next((each for each in VECTORS if solved.internal_field_name(field).startswith(each)), None)
+    if name is None or any(each.startswith(solved.field_name(name)) for each in reader.fields):
         return
     if reader.grid.cells > _MOST_CELLS:
         raise RequestError(f"{name}: of so many cells it has to be kept by the run; ask for it in output.fields")
     problem = build_problem(load(reader.folder.scenario))
     letters = ("r", "", "z") if reader.grid.coordinates == "cylindrical" else ("x", "y", "z")
-    names = [f"{name}_{letter}" if letter else "" for letter in letters]
+    names = [solved.field_name(f"{name}_{letter}") if letter else "" for letter in letters]
 
     def derive(temperature: np.ndarray, time: float) -> dict[str, np.ndarray]:
         both = problem.flux_and_gradient((temperature - problem.reference).astype(problem.dtype), time)
         return {key: values for key, values in zip(names, both[name == "gradient"], strict=True) if key}
 
-    unit, long_name = _FIELDS[name]
+    unit, long_name = solved.in_own_unit(_FIELDS[name].unit), solved.in_own_words(_FIELDS[name].long_name)
     reader.add_derived({key: FieldInfo(unit, f"{long_name} along {key[-1]}") for key in names if key}, derive)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import floor, isinf, log10
 
 _LENGTHS = ((1.0, "m"), (1e-3, "mm"), (1e-6, "µm"), (1e-9, "nm"))
@@ -55,8 +56,10 @@ def axis_symbol(axis: str, coordinates: str = "cartesian") -> str:
 def unit_symbol(unit: str) -> str:
     """A unit as printed: the CF names "degC" and "1" become "°C" and nothing, "W m-2" becomes "W/m²"."""
     named = {"degC": "°C", "1": ""}.get(unit)
-    if named is not None or not unit.isascii() or "/" in unit:  # which is printed already
-        return unit if named is None else named
+    if named is not None:
+        return named
+    if not unit.isascii() or "/" in unit:  # as a person writes it, but for its powers
+        return re.sub(r"(?<=[A-Za-z])\d+", lambda power: power[0].translate(_RAISED), unit)
     above, below = list[str](), list[str]()
     for part in unit.split(" "):
         base = part.rstrip("-0123456789")

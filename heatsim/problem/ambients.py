@@ -20,7 +20,8 @@ class Ambients:
     """The m ambients of a scenario over time.
 
     `exchange` (m, n), 1/s: the rate at which a cell of each class exchanges heat with each ambient; `conductance` (m,),
-    W/K: that of all cells together.
+    W/K: that of all cells together, both 0 where the surface's balance says what passes; `moves`: whether a temperature
+    depends on time, `varies`: so that this heats cells.
     """
 
     def __init__(self, scenario: Scenario, cell_classes: CellClasses) -> None:
@@ -32,7 +33,8 @@ class Ambients:
             beside = cell_classes.beyond == solids + number
             self.exchange[number] = (cell_classes.rates * beside).sum(axis=1)
         self.conductance = self.exchange @ (cell_classes.capacity * cell_classes.count)
-        self.varies = bool(self.conductance.any()) and any(depends_on(value, "t") for value in self._values)
+        self.moves = any(depends_on(value, "t") for value in self._values)
+        self.varies = self.moves and bool(self.conductance.any())
 
     @property
     def discontinuities(self) -> frozenset[float]:

@@ -26,6 +26,7 @@ from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions, per
 from heatsim.physics.initial_condition import InitialField
 from heatsim.physics.materials import Materials, make_materials
 from heatsim.physics.smoothing import smooth_field
+from heatsim.problem.ambient_surfaces import AmbientSurfaces
 from heatsim.problem.ambients import Ambients
 from heatsim.problem.cell_classes import CellClasses, make_cell_classes
 from heatsim.problem.derived_fields import Vector, flux_and_gradient
@@ -65,7 +66,7 @@ from heatsim.scenario.checks.materials_and_faces import find_crossing_temperatur
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents
 
-AMBIENT_REFUSAL = "takes no ambient that depends on t beside a material that depends on temperature"
+AMBIENT_REFUSAL = "takes no ambient that radiates, or whose coefficient depends on t"
 SOURCE_REFUSAL = "takes no source that depends on temperature"
 MAX_CLASSES_IN_BOUNDARY_VALUES = 4096  # beyond that boundary values come one a boundary cell: fewer than six a class
 _MAX_BATCH_VALUES = 2**20  # values of boundary faces or heat in one batch of steps
@@ -151,7 +152,7 @@ class Problem:
     def ambient_rises(self, time: float) -> np.ndarray | None:
         """(n,) how much warmer the prescribed cells of each class are at a time, s, than at t = 0, K; None where
         ambients do not depend on time."""
-        if not self.ambients.varies:
+        if not self.ambients.moves:
             return None
         rises = np.append(np.zeros(self.materials.solids), self.ambients.rises(self._until_end(np.array([time])))[0])
         return np.asarray(rises[np.array(self.zones.materials)[self.cell_classes.zone]])
@@ -162,6 +163,20 @@ class Problem:
         if not (self.ambients.varies and len(times)):
             return None
         return dt * self.ambients.powers(self._until_end(times))
+
+    def surface_heat(self, offset: np.ndarray, time: float) -> np.ndarray | None:
+        """(m,) what `temperature_sources` bring from each ambient at a time, s, W; None where they bring nothing from
+        any. offset: (nz, ny, nx) of the field."""
+        following = self.temperature_sources
+        return None if following is None else following.of_ambients(offset + self.reference, min(time, self._end))
+
+    def share_out(self, released: float, offset: np.ndarray, time: float) -> tuple[float, np.ndarray]:
+        """What sources release of the power `released` that comes with `temperature_sources`, W, and (m,) what comes
+        from each ambient."""
+        from_ambients = self.surface_heat(offset, time)
+        if from_ambients is None:
+            return released, np.zeros(len(self.scenario.ambients))
+        return (released - float(from_ambients.sum()) if self.scenario.sources else 0.0), from_ambients
 
     @property
     def class_bytes(self) -> int:
@@ -175,10 +190,8 @@ class Problem:
 
     def refuses(self, integrator: IntegratorFacts) -> str:
         """Why an integrator cannot take this problem, or ""."""
-        if self.ambients.varies and not integrator.solves and find_material_dependence(self.scenario) is not None:
-            return AMBIENT_REFUSAL  # what it brings would depend on the cells beside it
         if self.temperature_sources is not None and not integrator.follows_sources:
-            return SOURCE_REFUSAL
+            return SOURCE_REFUSAL if self.temperature_sources.of_volumes else AMBIENT_REFUSAL
         return ""
 
     @property
@@ -409,6 +422,7 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
         scenario, grid, zones.ids, materials.conductivity[:, of_zones], reference, by_cell=tables is not None
     )
     equations = _equations(scenario, grid, zones, cell_classes, boundary_faces, materials, tables)
+    following = _complete_temperature_sources(scenario, grid, zones, materials, cell_classes)
     limit = _stability_limit(scenario, equations, boundary_faces, following, tables)
     volume_sources = VolumeSources(scenario, grid, zones, materials.capacity[of_zones], sources, dtype)
     ambients = Ambients(scenario, cell_classes)
@@ -482,9 +496,23 @@ def _reference_and_tables(
 def _temperature_sources(
     scenario: Scenario, grid: CellGrid, zones: Zones, materials: Materials
 ) -> TemperatureSources | None:
+    """Those whose bounds are looked at before the materials are tabulated."""
     if all(source.following_temperature is None for source in scenario.sources):
         return None
     return TemperatureSources(scenario, grid, zones, materials.capacity[np.array(zones.materials)])
+
+
+def _complete_temperature_sources(
+    scenario: Scenario, grid: CellGrid, zones: Zones, materials: Materials, cell_classes: CellClasses
+) -> TemperatureSources | None:
+    """All of them, with heat capacities as they are counted; None where there are none."""
+    surfaces = None
+    faces = cell_classes.ambient_faces
+    if faces is not None and np.isinf(materials.surface)[materials.solids + faces.owners].any():
+        surfaces = AmbientSurfaces(scenario, zones, cell_classes, materials.conductivity)
+    if surfaces is None and all(source.following_temperature is None for source in scenario.sources):
+        return None
+    return TemperatureSources(scenario, grid, zones, materials.capacity[np.array(zones.materials)], surfaces)
 
 
 class _Equations(NamedTuple):

@@ -45,7 +45,7 @@ from heatsim.problem.volume_sources import VolumeSources
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import separate_temperature
 from heatsim.scenario.toml.positions import Key
-from heatsim.scenario.value_types import ABSOLUTE_ZERO, Number
+from heatsim.scenario.value_types import Number
 
 SEGMENTS = 2048  # of the tables, where the range is known
 SEGMENTS_OF_ALL = 8192  # where it reaches up to what is possible at all: half a kelvin each
@@ -81,7 +81,7 @@ def tabulate_materials(scenario: Scenario, reference: float, bounds: Temperature
     low, high = bounds.possible
     segments = SEGMENTS_OF_ALL if high - low > WIDE else SEGMENTS
     segments = SEGMENTS_OF_STEADY if scenario.time.is_steady else segments
-    middle = reference - ABSOLUTE_ZERO[scenario.temperature_unit]
+    middle = reference - scenario.zero
     try:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             tables = tabulate([each.material for each in found] + ambient, middle, bounds.possible, segments)
@@ -163,7 +163,7 @@ def _require_range(
     values = factor * max(others, 0.0)
     bad = ~((factor >= 0) & (values <= most))
     if bad.any():
-        unit = scenario.temperature_unit
+        unit = scenario.unit
         wanted = ">= 0" if number.most is None else f"from 0 to {number.most:g}"
         found = f"{values[bad][0]:.6g} at T = {T[bad][0]:.6g}"
         span = f"for T from {T[0]:.6g} to {T[-1]:.6g} {unit}"
@@ -188,7 +188,7 @@ def input_range(
     ambients = ambient_temperatures(scenario, times).reshape(-1).tolist()
     pervading = following.temperatures(times) if following else []
     values = [*initial, *boundary_faces.temperatures(times), *ambients, *pervading]
-    zero = ABSOLUTE_ZERO[scenario.temperature_unit]
+    zero = scenario.zero
     return min(values) - zero, max(values) - zero
 
 
@@ -211,7 +211,7 @@ def find_temperature_bounds(
     low = 0.0 if out < 0 or cooling == -np.inf else max(0.0, low + cooling)
     high = high + (np.inf if into > 0 else warming)
     if following is not None:
-        few, zero = sample_times(scenario)[::SOURCE_STRIDE], ABSOLUTE_ZERO[scenario.temperature_unit]
+        few, zero = sample_times(scenario)[::SOURCE_STRIDE], scenario.zero
         ends = {known[0], low}, {known[1], high} - {np.inf}
         if any(following.extremes(end + zero - BEYOND_K, few)[0] < 0 for end in ends[0]):
             low = 0.0

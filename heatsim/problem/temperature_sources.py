@@ -19,6 +19,7 @@ from heatsim.geometry.grid import CellGrid
 from heatsim.geometry.point_values import centre_planes, evaluate
 from heatsim.physics.event_times import discontinuity_times
 from heatsim.physics.smoothing import is_smoothed, smooth_field
+from heatsim.problem.ambient_surfaces import AmbientSurfaces
 from heatsim.problem.zones import Zones, source_masks
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import depends_on
@@ -32,18 +33,29 @@ MAX_GROWTH = 0.5  # by which a source may make itself grow in an explicit step
 
 
 class _HeatedCells(NamedTuple):
-    """The cells of one source: (nz, ny, nx) which they are, and its power in a unit volume, W/m3."""
+    """The cells of one source: (nz, ny, nx) which they are, its power in a unit volume, W/m3, and whether that is for a
+    heat capacity of 1 J/(m3 K)."""
 
     mask: np.ndarray
     density: Expression
+    in_proportion: bool
 
 
 class TemperatureSources:
-    """The sources of a scenario that depend on temperature. Temperatures `T` are in its unit, (nz, ny, nx)."""
+    """The sources of a scenario that depend on temperature, and what ambients bring that radiate or whose coefficient
+    depends on time. Temperatures `T` are in its unit, (nz, ny, nx)."""
 
-    def __init__(self, scenario: Scenario, grid: CellGrid, zones: Zones, capacities: np.ndarray) -> None:
-        """capacities: (n,) J/(m3 K) of each zone, 0 of those that are not solved."""
-        self._scenario, self._grid = scenario, grid
+    def __init__(
+        self,
+        scenario: Scenario,
+        grid: CellGrid,
+        zones: Zones,
+        capacities: np.ndarray,
+        surfaces: AmbientSurfaces | None = None,
+    ) -> None:
+        """capacities: (n,) J/(m3 K) of each zone, 0 of those that are not solved, not a number of those that are not
+        known yet."""
+        self._scenario, self._grid, self._surfaces = scenario, grid, surfaces
         planes = range(grid.shape[0])
         self._capacity = np.stack([np.broadcast_to(zones.plane(capacities, z), grid.shape[1:]) for z in planes])
         self._volumes = np.stack([np.broadcast_to(grid.volumes(z), grid.shape[1:]) for z in planes])
@@ -55,18 +67,26 @@ class TemperatureSources:
             if density is not None:
                 materials = (zones.plane(np.array(zones.materials), z) for z in planes)
                 inside = np.stack(list(source_masks(scenario, grid, number, materials)))
-                self._may_grow = self._may_grow or source.perfusion is None
-                self._parts.append(_HeatedCells(np.logical_and(inside, self._capacity > 0), density))
+                self._may_grow = self._may_grow or (source.perfusion is None and source.decay is None)
+                solved = np.logical_and(inside, self._capacity != 0)
+                self._parts.append(_HeatedCells(solved, density, source.in_proportion))
+
+    @property
+    def of_volumes(self) -> bool:
+        """Whether there are sources, and not ambients alone."""
+        return bool(self._parts)
 
     @property
     def varies(self) -> bool:
         """Whether one depends on time too."""
-        return any(depends_on(part.density, "t") for part in self._parts)
+        surfaces = self._surfaces is not None and self._surfaces.varies
+        return surfaces or any(depends_on(part.density, "t") for part in self._parts)
 
     @property
     def discontinuities(self) -> frozenset[float]:
         """Times at which one jumps, s."""
-        return discontinuity_times([part.density for part in self._parts], self._scenario.time.end)
+        inputs = [part.density for part in self._parts] + ([] if self._surfaces is None else self._surfaces.inputs)
+        return discontinuity_times(inputs, self._scenario.time.end)
 
     def power(self, T: np.ndarray, time: float) -> np.ndarray:
         """(nz, ny, nx) what is released in each cell at a time, s, in W. Raises `RunawayError` where that is not
@@ -78,7 +98,14 @@ class TemperatureSources:
             raise self.runaway(np.where(np.isfinite(density), -np.inf, T), time, "its power is no finite number")
         if is_smoothed(self._scenario, "sources"):
             density = smooth_field(self._scenario, "sources", density, self._grid.spacing[::-1])
-        return np.asarray(density * self._volumes)
+        power = np.asarray(density * self._volumes)
+        if self._surfaces is not None:
+            self._surfaces.add_to(power, T, time)
+        return power
+
+    def of_ambients(self, T: np.ndarray, time: float) -> np.ndarray | None:
+        """(m,) what comes of that from each ambient, W; None where none brings any."""
+        return None if self._surfaces is None else self._surfaces.of_ambients(T, time)
 
     def slope(self, T: np.ndarray, time: float) -> np.ndarray:
         """(nz, ny, nx) the slope of that over temperature, W/K."""
@@ -121,10 +148,11 @@ class TemperatureSources:
                     evaluate(part.density, (len(capacity), len(T)), **points, t=time, T=at)
                     for at in (T - step, T + step)
                 )
+                held = 1.0 if part.in_proportion else capacity
                 with np.errstate(invalid="ignore"):
-                    rates.append(float(np.nanmax((below - above) / (2.0 * step) / capacity, initial=0.0)))
+                    rates.append(float(np.nanmax((below - above) / (2.0 * step) / held, initial=0.0)))
             fastest += max(rates)
-        return fastest
+        return fastest if self._surfaces is None else fastest + self._surfaces.damping(high, times, self._heat_capacity)
 
     def extremes(self, temperature: float, times: np.ndarray) -> tuple[float, float]:
         """The least and the greatest power in a unit volume of a body of one temperature, W/m3, and 0."""
@@ -149,7 +177,7 @@ class TemperatureSources:
         """The error of a source that heats itself beyond all bounds, where T is greatest."""
         z, y, x = np.unravel_index(int(np.argmax(T)), T.shape)
         place = self._grid.centre(int(z), int(y), int(x))
-        return RunawayError.of(float(T.max()), self._scenario.temperature_unit, place, time, why)
+        return RunawayError.of(float(T.max()), self._scenario.unit, place, time, why)
 
     def _densities(self, T: np.ndarray, time: float) -> Iterator[np.ndarray]:
         """The power in a unit volume plane by plane, (ny, nx), W/m3."""
@@ -158,5 +186,7 @@ class TemperatureSources:
             for part in self._parts:
                 if part.mask[z].any():
                     found = evaluate(part.density, self._grid.shape[1:], **point, t=time, T=T[z])
+                    if part.in_proportion:
+                        found = found * self._capacity[z]
                     np.add(density, found, out=density, where=part.mask[z])
             yield density

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heatsim.geometry.grid import AXES
+from heatsim.quantity import Quantity
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,11 +52,21 @@ class DerivedField(NamedTuple):
 
 
 def _limit(problem: Problem) -> str:
-    return f" {problem.scenario.output.time_above} {problem.scenario.temperature_unit}"
+    return f" {problem.scenario.output.time_above} {problem.scenario.unit}"
+
+
+def _concentration(now: Moment) -> np.ndarray:
+    """What a unit volume holds: the quantity times the solubility; in an ambient the quantity itself."""
+    problem, values = now.problem, now.state.temperature()
+    of_media = problem.materials.capacity.astype(values.dtype)
+    of_media[problem.materials.solids :] = 1.0
+    media = problem.material_ids()
+    found: np.ndarray = values * of_media[problem.zones.materials[0] if media is None else media]
+    return found
 
 
 def _crossing(problem: Problem) -> str:
-    return f" {(problem.statistics_request.crossing or 0.0) + problem.reference:g} {problem.scenario.temperature_unit}"
+    return f" {(problem.statistics_request.crossing or 0.0) + problem.reference:g} {problem.scenario.unit}"
 
 
 # In the order in which they stand in a snapshot.
@@ -68,6 +79,7 @@ DERIVED_FIELDS = {
     "cooling_rate": DerivedField(
         "K s-1", "cooling rate through", lambda now: now.statistics["cooling_rate"], detail=_crossing
     ),
+    "concentration": DerivedField("", "concentration", _concentration),
 }
 
 
@@ -81,26 +93,32 @@ def derived_fields(state: State) -> dict[str, SnapshotField]:
             continue
         values = field.values(moment)
         if field.is_vector:
-            found |= component_fields(key, values, problem.dtype, problem.grid.coordinates)
+            found |= component_fields(key, values, problem.dtype, problem.grid.coordinates, problem.scenario.solved)
         else:
-            unit = field.unit or problem.scenario.temperature_unit
-            found[key] = SnapshotField(values, unit, field.name + field.detail(problem))
+            solved = problem.scenario.solved
+            unit, name = solved.in_own_unit(field.unit) or solved.unit, solved.in_own_words(field.name)
+            found[solved.field_name(key)] = SnapshotField(values, unit, name + field.detail(problem))
     return found
 
 
 def component_fields(
-    key: str, vector: Sequence[np.ndarray], dtype: np.dtype, coordinates: str = "cartesian"
+    key: str,
+    vector: Sequence[np.ndarray],
+    dtype: np.dtype,
+    coordinates: str = "cartesian",
+    solved: Quantity = Quantity(),  # noqa: B008 (frozen)
 ) -> dict[str, SnapshotField]:
     """The components of a vector along x, y, z as fields of their own, since CF and VTK both read vectors so:
-    `heat_flux_x` to `heat_flux_z` (or `gradient_x` ...).
+    `heat_flux_x` to `heat_flux_z` (or `gradient_x` ...). solved: in whose words and units they are named.
 
     In cylindrical coordinates they are `heat_flux_r` and `heat_flux_z`: nothing flows around the axis.
     """
     from heatsim.store.snapshots import SnapshotField
 
     field, letters = DERIVED_FIELDS[key], ("r", "", "z") if coordinates == "cylindrical" else AXES
+    unit, name = solved.in_own_unit(field.unit), solved.in_own_words(field.name)
     return {
-        f"{key}_{letter}": SnapshotField(values.astype(dtype), field.unit, f"{field.name} along {letter}")
+        solved.field_name(f"{key}_{letter}"): SnapshotField(values.astype(dtype), unit, f"{name} along {letter}")
         for letter, values in zip(letters, vector, strict=True)
         if letter
     }

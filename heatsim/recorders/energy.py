@@ -25,7 +25,7 @@ class EnergyRecorder(TableRecorder):
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         schedule = problem.scenario.output.energy
         chosen = problem.scenario.time.chosen
-        unit = chosen.energy_unit if chosen else "J"
+        unit = problem.scenario.solved.in_own_unit(chosen.energy_unit if chosen else "J")
         parts = ["stored", "sources", *FACES, *problem.scenario.ambients, "residual"]
         header = ["time [s]", *(f"{part} [{unit}]" for part in parts), "residual / moved [1]"]
         times = schedule.times(problem.scenario.time.last_time) if schedule else ()

@@ -10,6 +10,7 @@ import numpy as np
 from heatsim.errors import InputFileError
 from heatsim.hotspots import Spot, find_spots
 from heatsim.pictures.frames import downsample_plane, plane_style, position_text, time_text
+from heatsim.quantity import Quantity
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame
 from heatsim.store.snapshots import read_geometry_plane
 from heatsim.store.tables import HotSpot, write_hotspots
@@ -69,7 +70,7 @@ def search_slices(
     `InputFileError`.
     """
     found: list[HotSpot] = []
-    units: set[str] = set()
+    solved: set[Quantity] = set()
     for name in folder.slice_names() if names is None else names:
         paths = folder.slice_frame_paths(name)[-wanted.frames :]
         frames = [read_slice_frame(path) for path in paths]
@@ -82,9 +83,9 @@ def search_slices(
             here = [_placed(name, frames[-1], spot) for spot in spots]
             _draw(folder, name, frames[-1], fields.mean(axis=0), here)
             found += here
-            units.add(frames[-1].unit)
-    if units:  # a run that came to no frame has no table
-        write_hotspots(folder.hotspots, found, units.pop())
+            solved.add(Quantity(frames[-1].name, frames[-1].unit))
+    if solved:  # a run that came to no frame has no table
+        write_hotspots(folder.hotspots, found, solved.pop())
     return found
 
 

@@ -38,7 +38,7 @@ class MeltPoolRecorder(TableRecorder):
         self._order = (0, 1) if wanted.along == "x" else (1, 0)
         materials = problem.material_ids()
         self._solid = None if materials is None else materials < problem.materials.solids
-        sizes = ["length [m]", "width [m]", "depth [m]", "volume [m3]", f"max [{scenario.temperature_unit}]"]
+        sizes = ["length [m]", "width [m]", "depth [m]", "volume [m3]", f"max [{scenario.unit}]"]
         table = CsvTable(folder.path / "melt_pool.csv", ["time [s]", *sizes], goes_on=folder.goes_on)
         super().__init__(wanted.times(scenario.time.last_time), table)
 

@@ -52,7 +52,7 @@ class ProbeRecorder(TableRecorder):
 
     def __init__(self, problem: Problem, folder: RunFolder) -> None:
         scenario = problem.scenario
-        probes, unit = scenario.output.probes, scenario.temperature_unit
+        probes, unit = scenario.output.probes, scenario.unit
         names = [f"{probe.name} [{unit}]" for probe in probes]
         table = CsvTable(folder.probes, ["time [s]", *names], goes_on=folder.goes_on)
         super().__init__((time for probe in probes for time in probe.times(scenario.time.last_time)), table)

@@ -9,6 +9,7 @@ from heatsim.store.tables import CsvTable
 
 if TYPE_CHECKING:
     from heatsim.problem import Problem
+    from heatsim.quantity import Quantity
     from heatsim.recorders.writer import Writer
     from heatsim.simulation.state import State
     from heatsim.store.folder import RunFolder
@@ -22,8 +23,7 @@ class RegionRecorder(TableRecorder):
         wanted = scenario.output.regions
         self._regions, self._reference = problem.statistics_regions, problem.reference
         self._volumes = [float(part.cells.volumes.sum()) for part in self._regions]
-        unit = scenario.temperature_unit
-        names = [f"{part.name} {what}" for part in self._regions for what in _columns(unit)]
+        names = [f"{part.name} {what}" for part in self._regions for what in _columns(scenario.solved)]
         times = (time for each in wanted for time in each.times(scenario.time.last_time))
         super().__init__(times, CsvTable(folder.regions, ["time [s]", *names], goes_on=folder.goes_on))
 
@@ -37,8 +37,10 @@ class RegionRecorder(TableRecorder):
         self._table.append(row)
 
 
-def _columns(unit: str) -> tuple[str, ...]:
-    return f"min [{unit}]", f"max [{unit}]", f"mean [{unit}]", "energy [J]"
+def _columns(solved: Quantity) -> tuple[str, ...]:
+    content = "energy" if solved.is_temperature else "amount"
+    statistics = (f"{name} [{solved.unit}]" for name in ("min", "max", "mean"))
+    return *statistics, f"{content} [{solved.in_own_unit('J')}]"
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[RegionRecorder]:

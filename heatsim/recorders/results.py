@@ -32,7 +32,8 @@ class ResultRecorder(TableRecorder):
         self._probes = ProbeReader(problem, scenario.output.probes)
         self._probe_names = [probe.name for probe in scenario.output.probes]
         self._read_probes = any(each.kind == "probe" for each in self._quantities)
-        unit, heat = scenario.temperature_unit, scenario.time.chosen.energy_unit if scenario.time.chosen else "J"
+        unit = scenario.unit
+        heat = scenario.solved.in_own_unit(scenario.time.chosen.energy_unit if scenario.time.chosen else "J")
         names = [f"{each.name} [{heat if each.subject.kind == 'heat' else unit}]" for each in scenario.output.results]
         last = scenario.time.last_time
         times = (time for result in scenario.output.results for time in result.times(last))

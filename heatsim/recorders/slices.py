@@ -55,8 +55,9 @@ class SliceRecorder:
             position=float(grid.centres(axis)[self._index]),
             time=state.time,
             step=state.step,
-            unit=self._problem.scenario.temperature_unit,
+            unit=self._problem.scenario.unit,
             title=self._problem.scenario.title,
+            name=self._problem.scenario.solved.name,
             faces=(grid.faces(rows), grid.faces(columns)) if unequal else None,
             coordinates=grid.coordinates,
         )

@@ -63,10 +63,10 @@ class SnapshotRecorder:
         scenario, fields = self._problem.scenario, self._extra(state)
 
         def write() -> None:
-            unit, title, values = scenario.temperature_unit, scenario.title, field()
+            quantity, title, values = scenario.solved, scenario.title, field()
             if not_looked_at and not all(np.isfinite(plane).all() for plane in values):
                 raise NotFiniteError.at(step, time)
-            write_snapshot(path, Snapshot(self._problem.grid, time, step, values, unit, title, fields))
+            write_snapshot(path, Snapshot(self._problem.grid, time, step, values, quantity, title, fields))
             self._series.append(path)
 
         return write

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -14,6 +15,7 @@ from heatsim.scenario.checks.cross_block import run_checks
 from heatsim.scenario.material_library import library
 from heatsim.scenario.model import Scenario
 from heatsim.scenario.parameters import substitute_parameters
+from heatsim.scenario.quantity import find_quantity, in_keys_of_heat
 from heatsim.scenario.toml.document import parse_document, read_text
 from heatsim.scenario.toml.positions import Key, SourcePositions
 from heatsim.scenario.value_types import ValidationContext
@@ -38,18 +40,21 @@ def loads(text: str, path: Path | str | None = None, overrides: Sequence[str] = 
     origin = None if path is None else Path(path)
     document = parse_document(text, origin, overrides)
     data, wrong = substitute_parameters(document.data)
+    quantity = find_quantity(data)
+    data, mistaken = in_keys_of_heat(data, quantity)
+    positions = replace(document.positions, quantity=quantity)
     directory = origin.parent if origin else Path()
-    context = ValidationContext.from_document(data, directory, library, trusted=trust)
-    issues = [document.positions.issue_at(*finding) for finding in wrong]
+    context = ValidationContext.from_document(data, directory, library, quantity=quantity, trusted=trust)
+    issues = [document.positions.issue_at(*finding) for finding in (*wrong, *mistaken)]
     try:
         scenario = Scenario.model_validate(data, context=context)
     except ValidationError as error:
-        issues += _locate(error.errors(include_url=False), document.positions)
-    issues += [document.positions.issue_at(*finding) for finding in run_checks(context.sections)]
+        issues += _locate(error.errors(include_url=False), positions)
+    issues += [positions.issue_at(*finding) for finding in run_checks(context.sections)]
     if issues:
         in_order = sorted(issues, key=lambda issue: (issue.line, issue.column))
         raise ScenarioError(in_order[:MAX_ERRORS])
-    scenario._positions = document.positions
+    scenario._positions = positions
     return scenario
 
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 
 import numpy as np
-from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationInfo, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationInfo, model_validator
 
 from heatsim.errors import ScenarioError
 from heatsim.scenario.base_model import ScenarioBlock
 from heatsim.scenario.expressions.expression import Expression
-from heatsim.scenario.materials import Material, PropertyTable, Temperature
+from heatsim.scenario.materials import AnyMaterial, DiffusionMaterial, Material, PropertyTable, Temperature
 from heatsim.scenario.toml.document import parse_document, read_text
 from heatsim.scenario.toml.messages import did_you_mean, found, quote, validation_error, validation_error_at
 from heatsim.scenario.value_types import ABSOLUTE_ZERO, NAME, ValidationContext, file_name
@@ -89,11 +89,25 @@ def _painted(document: dict[str, Any]) -> Iterable[str]:
             yield from (name for name in painted if isinstance(name, str))
 
 
-def _resolve(value: Any, info: ValidationInfo) -> Material:
+def _as_diffusion(value: Any, info: ValidationInfo) -> Any:
+    """The material of a quantity other than temperature, of which the library knows nothing."""
+    context = _context(info)
+    if context.quantity.is_temperature or isinstance(value, DiffusionMaterial):
+        return value
+    if not isinstance(value, dict):
+        raise validation_error(f"expected a table with diffusivity and solubility, found {found(value)}")
+    return DiffusionMaterial.model_validate(value, context=context)
+
+
+def _context(info: ValidationInfo) -> ValidationContext:
+    return info.context if isinstance(info.context, ValidationContext) else ValidationContext()
+
+
+def _resolve(value: Any, info: ValidationInfo) -> AnyMaterial:
     """The material that a name or a reference stands for; a material as it is."""
-    context = info.context if isinstance(info.context, ValidationContext) else ValidationContext()
+    context = _context(info)
     match value:
-        case Material():
+        case Material() | DiffusionMaterial():
             return value
         case MaterialReference(name=name, file=Path() as file):
             table, unit = _from_file(file, name)
@@ -101,7 +115,7 @@ def _resolve(value: Any, info: ValidationInfo) -> Material:
             table, unit = _from_library(name or "", ("name",)), "K"
         case _:
             table, unit = _from_library(value), "K"
-    material = Material.model_validate(_properties(table, unit, context.temperature_unit), context=context)
+    material = Material.model_validate(_properties(table, unit, context.quantity.unit), context=context)
     if isinstance(value, MaterialReference) and value.at is not None:
         return material.model_copy(update={**_constants(material, value.at), "latent": None})
     return material
@@ -173,17 +187,21 @@ def _entry_tag(value: Any) -> str:
     """The tag of what an entry of `[materials]` is."""
     if isinstance(value, str):
         return "<name>"
+    if isinstance(value, DiffusionMaterial):
+        return "<diffusion>"
     refers = isinstance(value, dict) and value.keys() & {"name", "file", "at"} and "density" not in value
     return "<reference>" if refers or isinstance(value, MaterialReference) else "<table>"
 
 
 if TYPE_CHECKING:
-    MaterialEntry: TypeAlias = Material
+    MaterialEntry: TypeAlias = AnyMaterial
 else:
     MaterialEntry = Annotated[
         Annotated[Material, Tag("<table>")]
+        | Annotated[DiffusionMaterial, Tag("<diffusion>")]
         | Annotated[MaterialReference, Tag("<reference>")]
         | Annotated[str, Tag("<name>")],
         Discriminator(_entry_tag),
+        BeforeValidator(_as_diffusion),
         AfterValidator(_resolve),
     ]

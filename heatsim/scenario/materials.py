@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from functools import cached_property
+from typing import Annotated, Self, TypeAlias
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from heatsim.scenario.base_model import ScenarioBlock, form_tag, require_one_of, table_tag
-from heatsim.scenario.expressions.expression import Expression
+from heatsim.scenario.expressions.expression import Expression, depends_on
 from heatsim.scenario.toml.messages import quote, validation_error
 from heatsim.scenario.value_types import MATERIAL, NAME, Number, numbers, quantity, temperature, temperatures
 
@@ -15,6 +16,7 @@ MAX_MATERIALS = 255  # a cell's material is one byte
 
 CONDUCTIVITY = Number("W/(m K)", above=0)
 HEAT_CAPACITY = Number("J/(kg K)", above=0)
+DIFFUSIVITY = Number("m2/s", above=0)
 MaterialName = Annotated[str, NAME]
 Temperature = Annotated[float, temperature()]
 TemperatureOverTime = Annotated[float | Expression, temperature("t")]
@@ -96,26 +98,101 @@ class Material(ScenarioBlock):
         return [name for name, value in self if isinstance(value, PropertyTable | Expression | Latent)]
 
 
-class Ambient(ScenarioBlock):
-    """A region that is not solved: where it meets a solid, heat passes by convection.
+class DiffusivityTable(PropertyTable):
+    """Diffusivity that depends on the quantity: straight lines between points, constant beyond them."""
 
-    Regions name it as they name materials. It needs one of coefficient and resistance.
+    value: Annotated[tuple[float, ...], numbers(DIFFUSIVITY, least=2)] = Field(
+        description="Diffusivity at the points [m2/s]"
+    )
+
+
+class DiffusionMaterial(ScenarioBlock):
+    """A material in which the quantity of `[quantity]` diffuses.
+
+    Where materials touch, the quantity is the same on both sides, and what they hold in a unit volume, the quantity
+    times the solubility, jumps. With a solubility of 1 the quantity is that concentration itself.
+    """
+
+    diffusivity: Annotated[
+        Annotated[float | Expression, quantity(DIFFUSIVITY, "T"), Tag("<scalar>")]
+        | Annotated[tuple[float, float, float], numbers(DIFFUSIVITY, length=3), Tag("<array>")]
+        | Annotated[DiffusivityTable, Tag("<table>")],
+        Discriminator(form_tag),
+    ] = Field(
+        description="Diffusivity [m2/s]: a number; one along each of x, y, z; or a table or an expression in T, which "
+        "stands for the quantity"
+    )
+    solubility: Annotated[float, quantity(Number("1", above=0))] = Field(
+        1.0, description="Amount that a unit volume holds for each unit of the quantity [1]"
+    )
+
+    @cached_property
+    def conductivity(self) -> float | Expression | tuple[float, ...] | PropertyTable:
+        """What takes the place of a conductivity: diffusivity times solubility."""
+        match self.diffusivity:
+            case PropertyTable(T=T, value=values):
+                return DiffusivityTable.model_construct(T=T, value=tuple(self.solubility * each for each in values))
+            case Expression(text=text):
+                return Expression.parse(f"{self.solubility!r}*({text})", frozenset("T"))
+            case tuple() as values:
+                return tuple(self.solubility * each for each in values)
+        return self.solubility * self.diffusivity
+
+    @property
+    def density(self) -> float:
+        """What takes the place of a density."""
+        return 1.0
+
+    @property
+    def heat_capacity(self) -> float:
+        """What takes the place of a heat capacity."""
+        return self.solubility
+
+    @property
+    def latent(self) -> None:
+        """Nothing melts."""
+        return None
+
+    def temperature_dependent_keys(self) -> list[str]:
+        """The keys whose values depend on the quantity, by those of heat conduction."""
+        return ["conductivity"] if isinstance(self.diffusivity, PropertyTable | Expression) else []
+
+
+AnyMaterial: TypeAlias = Material | DiffusionMaterial
+
+
+class Ambient(ScenarioBlock):
+    """A region that is not solved: where it meets a solid, heat passes by convection, radiation or both.
+
+    Regions name it as they name materials. It needs a coefficient, a resistance or an emissivity. A coefficient in t,
+    and an emissivity, make steps of the whole box slower: see docs/guide/boundaries.md.
     """
 
     temperature: TemperatureOverTime = Field(
         description="Temperature of the ambient, or an expression in t [K or degC]"
     )
-    coefficient: Annotated[float | None, quantity(Number("W/(m2 K)", above=0))] = Field(
-        None, description="Heat transfer coefficient [W/(m2 K)]"
+    coefficient: Annotated[float | Expression | None, quantity(Number("W/(m2 K)", above=0), "t")] = Field(
+        None, description="Heat transfer coefficient, or an expression in t [W/(m2 K)]"
     )
     resistance: Annotated[float | None, quantity(Number("m2 K/W", above=0))] = Field(
         None, description="Or: surface resistance, its inverse [m2 K/W]"
     )
+    emissivity: Annotated[float | None, quantity(Number("1", above=0, most=1))] = Field(
+        None, description="Emissivity of the surfaces that meet it, which radiate to it as to a black body [1]"
+    )
 
     @model_validator(mode="after")
     def _has_one_coefficient(self) -> Self:
-        require_one_of(self, coefficient="W/(m2 K)", resistance="m2 K/W")
+        if self.coefficient is None and self.resistance is None and self.emissivity is None:
+            raise validation_error("expected coefficient (W/(m2 K)), resistance (m2 K/W) or emissivity, found none")
+        if self.coefficient is not None and self.resistance is not None:
+            require_one_of(self, coefficient="W/(m2 K)", resistance="m2 K/W")
         return self
+
+    @property
+    def by_surface(self) -> bool:
+        """Whether its heat follows from the balance at the surface: no constant coefficient stands for it."""
+        return self.emissivity is not None or depends_on(self.coefficient or 0.0, "t")
 
 
 class Contact(ScenarioBlock):

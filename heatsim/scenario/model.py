@@ -9,6 +9,7 @@ import tomli_w
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from heatsim.errors import Issue
+from heatsim.quantity import Quantity
 from heatsim.scenario.base_model import ScenarioBlock
 from heatsim.scenario.boundary import Boundary
 from heatsim.scenario.grid import Grid
@@ -16,6 +17,7 @@ from heatsim.scenario.hotspots import Hotspots
 from heatsim.scenario.material_library import MaterialEntry, find_library_materials
 from heatsim.scenario.materials import MAX_MATERIALS, Ambient, Contact, MaterialName
 from heatsim.scenario.output import Output
+from heatsim.scenario.quantity import QuantitySection, in_keys_of_quantity
 from heatsim.scenario.regions import Region
 from heatsim.scenario.smoothing import Smoothing
 from heatsim.scenario.sources import Initial, Source
@@ -23,7 +25,7 @@ from heatsim.scenario.stop import Stop
 from heatsim.scenario.sweep import Sweep
 from heatsim.scenario.time_and_compute import Compute, Time
 from heatsim.scenario.toml.positions import Key, SourcePositions
-from heatsim.scenario.value_types import WITH_UNIT, ValidationContext, text
+from heatsim.scenario.value_types import ABSOLUTE_ZERO, WITH_UNIT, ValidationContext, text
 
 Title = Annotated[str, text("a title of at most 200 characters on one line", r"[^\x00-\x1f\x7f]{0,200}")]
 
@@ -37,6 +39,7 @@ class Scenario(ScenarioBlock):
     temperature_unit: Literal["K", "degC"] = Field(
         "K", description="Unit of every temperature in the file and in the results"
     )
+    quantity: QuantitySection | None = Field(None, description="What diffuses; heat, if left out")
     parameters: dict[str, int | float] = Field(
         {},
         description="Numbers by name, for any value and expression of the file; also with a unit, or as an expression "
@@ -73,6 +76,8 @@ class Scenario(ScenarioBlock):
     def _add_library_materials(cls, data: Any) -> Any:
         if not isinstance(data, dict) or not isinstance(given := data.get("materials", {}), dict):
             return data
+        if data.get("quantity") is not None:
+            return data
         added = {name: name for name in find_library_materials(data)}
         return {**data, "materials": {**given, **added}} if added else data
 
@@ -82,6 +87,23 @@ class Scenario(ScenarioBlock):
         if isinstance(info.context, ValidationContext) and info.field_name:
             info.context.sections[info.field_name] = value
         return value
+
+    @property
+    def solved(self) -> Quantity:
+        """The quantity that is solved for: temperature in the file's unit, or that of `[quantity]`."""
+        if self.quantity is None:
+            return Quantity(unit=self.temperature_unit)
+        return Quantity(self.quantity.name, self.quantity.unit)
+
+    @property
+    def unit(self) -> str:
+        """The unit of temperatures in the file and in the results, or of what is solved for in their place."""
+        return self.solved.unit
+
+    @property
+    def zero(self) -> float:
+        """Absolute zero in that unit; 0 of a quantity other than temperature."""
+        return ABSOLUTE_ZERO.get(self.unit, 0.0)
 
     @property
     def path(self) -> Path | None:
@@ -105,7 +127,8 @@ class Scenario(ScenarioBlock):
 
         It loads again to an equal scenario.
         """
-        return tomli_w.dumps(_without_empty(self.model_dump(mode="json", by_alias=True)))
+        document = in_keys_of_quantity(self.model_dump(mode="json", by_alias=True), self.solved)
+        return tomli_w.dumps(_without_empty(document))
 
 
 def _without_empty(table: dict[str, Any]) -> dict[str, Any]:
@@ -139,6 +162,9 @@ def find_temperature_dependence(scenario: Scenario) -> Key | None:
     for face, condition in scenario.boundary.conditions():
         if condition.temperature_dependent:
             return face[:2]
+    for name, ambient in scenario.ambients.items():
+        if ambient.by_surface:
+            return ("ambients", name)
     for number, source in enumerate(scenario.sources):
         if source.following_temperature is not None:
             return ("sources", number)

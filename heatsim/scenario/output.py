@@ -28,7 +28,15 @@ from heatsim.scenario.value_types import (
 
 Name = Annotated[str, NAME]
 HISTORY_FIELDS = ("peak_temperature", "time_above", "cooling_rate")  # fields that depend on all that has been
-FieldName = Literal["peak_temperature", "cooling_rate", "heat_flux", "gradient", "melted_fraction", "time_above"]
+FieldName = Literal[
+    "peak_temperature",
+    "cooling_rate",
+    "heat_flux",
+    "gradient",
+    "melted_fraction",
+    "concentration",
+    "time_above",
+]
 
 
 class Slice(Recorded):
@@ -94,7 +102,7 @@ def _colour_range(value: Any, context: ValidationContext) -> Any:
         return value
     if not isinstance(value, (list, tuple)):
         raise validation_error(f'expected "run", "frame" or an array of 2 temperatures, found {found(value)}')
-    number = Number(context.temperature_unit, least=context.absolute_zero)
+    number = Number(context.quantity.unit, least=context.absolute_zero)
     return numbers(number, length=2, increasing=True).check(value, context)
 
 

@@ -18,6 +18,7 @@ TEXTS = frozenset(
     [
         "title",
         "temperature_unit",
+        "unit",
         "name",
         "material",
         "between",

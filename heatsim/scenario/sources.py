@@ -137,7 +137,7 @@ def _as_text(value: float | Expression) -> str:
 
 
 class Source(ScenarioBlock):
-    """Heat released in a part of the box, of one of power, power_density, perfusion, trace and beam.
+    """Heat released in a part of the box, of one of power, power_density, perfusion, decay, trace and beam.
 
     What is heated are the cells whose centres are in the region. A power or a trace is spread evenly over their volume,
     and released in full, whatever this is; a power density is multiplied by it.
@@ -156,6 +156,11 @@ class Source(ScenarioBlock):
     perfusion: Perfusion | None = Field(
         None, description="Heat exchanged with what pervades the body, in proportion to the difference of temperature"
     )
+    decay: Annotated[float | Expression | None, quantity(Number("1/s", least=0), "xyzt")] = Field(
+        None,
+        description="Share of what is there that vanishes in a second, of a quantity other than temperature: number or "
+        "expression in x, y, z, t [1/s]",
+    )
     trace: Annotated[Path | None, file_name("the name of a .csv file")] = Field(
         None,
         description="CSV file with the power in the region: columns time [s], power [W], in this order or in that "
@@ -165,11 +170,19 @@ class Source(ScenarioBlock):
 
     @property
     def following_temperature(self) -> Expression | None:
-        """The power in a unit volume, W/m3, of a source that depends on T; None for others."""
+        """The power in a unit volume, W/m3, of a source that depends on T; None for others. Where it is `in_proportion`
+        to the heat capacity, that for 1 J/(m3 K)."""
         if self.perfusion is not None:
             return self.perfusion.density
+        if self.decay is not None:
+            return Expression.parse(f"-({_as_text(self.decay)})*T", frozenset("xyztT"))
         density = self.power_density
         return density if isinstance(density, Expression) and depends_on(density, "T") else None
+
+    @property
+    def in_proportion(self) -> bool:
+        """Whether it is in proportion to the heat capacity, that is to the solubility, of where it is."""
+        return self.decay is not None
 
     @property
     def everywhere(self) -> bool:
@@ -178,7 +191,7 @@ class Source(ScenarioBlock):
 
     @model_validator(mode="after")
     def _has_one_amount(self) -> Self:
-        require_one_of(self, power="W", power_density="W/m3", perfusion="", trace="", beam="")
+        require_one_of(self, power="W", power_density="W/m3", perfusion="", decay="1/s", trace="", beam="")
         return self
 
     @model_validator(mode="after")

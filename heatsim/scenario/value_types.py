@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
+from heatsim.quantity import Quantity
 from heatsim.scenario.expressions.expression import Expression, ExpressionError
 from heatsim.scenario.expressions.time_series import TimeSeries, read_series
 from heatsim.scenario.toml.messages import did_you_mean, found, validation_error, validation_error_at
@@ -32,7 +33,7 @@ class ValidationContext:
 
     Attributes:
         directory: what relative file names are relative to.
-        temperature_unit: "K" or "degC".
+        quantity: what the scenario is about, such as temperature in "K" or "degC".
         materials: the names that a region may use, None = not known.
         library: gives the names of the library of materials, which a region may use too.
         sections: filled during validation with the top-level values that are valid, so that the checks across
@@ -41,7 +42,7 @@ class ValidationContext:
     """
 
     directory: Path = field(default_factory=Path)
-    temperature_unit: str = "K"
+    quantity: Quantity = field(default_factory=Quantity)
     materials: frozenset[str] | None = None
     library: Callable[[], Iterable[str]] = tuple
     sections: dict[str, Any] = field(default_factory=dict)
@@ -54,19 +55,28 @@ class ValidationContext:
         directory: Path,
         library: Callable[[], Iterable[str]] = tuple,
         *,
+        quantity: Quantity = Quantity(),  # noqa: B008 (frozen)
         trusted: bool = True,
     ) -> ValidationContext:
-        """Read off a document, which need not be valid, what the validators need; library, trusted: the attributes."""
-        unit = document.get("temperature_unit")
+        """Read off a document, which need not be valid, what the validators need; others: the attributes."""
         tables = (document.get("materials"), document.get("ambients"))
         names = frozenset(name for table in tables if isinstance(table, dict) for name in table)
-        known = isinstance(unit, str) and unit in ABSOLUTE_ZERO
-        return cls(directory, str(unit) if known else "K", names or None, library, trusted=trusted)
+        return cls(directory, quantity, names or None, library, trusted=trusted)
 
     @property
     def absolute_zero(self) -> float:
-        """Absolute zero in the file's unit."""
-        return ABSOLUTE_ZERO[self.temperature_unit]
+        """Absolute zero in the file's unit; 0 of another quantity."""
+        return ABSOLUTE_ZERO.get(self.quantity.unit, 0.0)
+
+    def own(self, number: Number) -> Number:
+        """A number of heat conduction in the unit of the scenario's quantity."""
+        unit = self.quantity.in_own_unit(number.unit)
+        return number if unit == number.unit else replace(number, unit=unit)
+
+    @property
+    def value(self) -> Number:
+        """A value of the scenario's quantity."""
+        return Number(self.quantity.unit, least=self.absolute_zero, absolute=True)
 
 
 # Products of a few numbers, and their squares, must stay finite in float64; no physical value is near these.
@@ -190,8 +200,8 @@ def quantity(number: Number, variables: str = "", words: tuple[str, ...] = ()) -
 
     def check(value: Any, context: ValidationContext) -> Any:
         if isinstance(value, dict) and "t" in variables:
-            return _series(value, number, context)
-        return _quantity(value, number, variables, words)
+            return _series(value, context.own(number), context)
+        return _quantity(value, context.own(number), variables, words)
 
     return ValueType(check, _quantity_schema(number.schema(), variables, words), number)
 
@@ -200,10 +210,9 @@ def temperature(variables: str = "") -> ValueType:
     """Return the annotation of a temperature from absolute zero up in the file's unit, or expression."""
 
     def check(value: Any, context: ValidationContext) -> Any:
-        number = Number(context.temperature_unit, least=context.absolute_zero, absolute=True)
         if isinstance(value, dict) and "t" in variables:
-            return _series(value, number, context)
-        return _quantity(value, number, variables, ())
+            return _series(value, context.value, context)
+        return _quantity(value, context.value, variables, ())
 
     return ValueType(check, _quantity_schema(dict(WITH_UNIT), variables, ()), TEMPERATURE)
 
@@ -212,8 +221,7 @@ def temperatures(least: int) -> ValueType:
     """Return the annotation of an array of at least so many increasing temperatures from absolute zero up."""
 
     def check(value: Any, context: ValidationContext) -> Any:
-        number = Number(context.temperature_unit, least=context.absolute_zero, absolute=True)
-        return numbers(number, least=least, increasing=True).check(value, context)
+        return numbers(context.value, least=least, increasing=True).check(value, context)
 
     return ValueType(check, {"type": "array", "items": dict(WITH_UNIT), "minItems": least})
 
@@ -302,13 +310,14 @@ def numbers(
     count = f"{length}" if length else f"at least {least}" if least > 1 else ""
     head, _, tail = str(number).partition("number")
     kind = " ".join(f"an array of {count} {'increasing ' if increasing else ''}{head}numbers{tail}".split())
-    expected = f"expected {kind}{number.in_unit}"
     low, high = (length, length) if length else (least, most)
 
     def check(value: Any, context: ValidationContext) -> Any:
+        own = context.own(number)
+        expected = f"expected {kind}{own.in_unit}"
         if not isinstance(value, (list, tuple)) or not low <= len(value) <= high:
             raise validation_error(f"{expected}, found {found(value)}")
-        items = _items(value, lambda item: _quantity(item, number, "", ()))
+        items = _items(value, lambda item: _quantity(item, own, "", ()))
         if increasing and any(b <= a for a, b in pairwise(items)):
             raise validation_error(f"{expected}, found a number that does not exceed the one before it")
         return items

@@ -56,7 +56,7 @@ def range_warnings(problem: Problem, reached: Mapping[int, float]) -> Iterator[s
     if problem.tabulated is None:
         return
     scenario, reference = problem.scenario, problem.reference
-    names, unit = list(scenario.materials), scenario.temperature_unit
+    names, unit = list(scenario.materials), scenario.unit
     for number, offset in reached.items():
         low, high = problem.tabulated.documented[number]
         yield (

@@ -64,9 +64,11 @@ class Run:
         reached = "the steady state" if self.info.get("time") is None else f"t = {self.info['time']:g} s"
         return f"Run({str(self.path)!r}, {self.info.get('state', 'unknown')} at {reached})"
 
-    def view(self, field: str = "temperature", *, height: int = 760) -> Embedded:
-        """The page of `heatsim view` for a notebook, `height` pixels high. Raises `heatsim.errors.HeatsimError` where
-        there is no snapshot that can be read, or no such field in them."""
+    def view(self, field: str = "", *, height: int = 760) -> Embedded:
+        """The page of `heatsim view` of a field, "" for what was solved for, in a notebook, `height` pixels high.
+
+        Raises `heatsim.errors.HeatsimError` where there is no snapshot that can be read, or no such field in them.
+        """
         from heatsim.store.field_reader import FieldReader
         from heatsim.viewer.frames import FrameSource
         from heatsim.viewer.page import Embedded, make_page
@@ -297,6 +299,8 @@ def _run_in(
         on_progress = (lambda progress: False) if stops_early else callbacks.on_progress
         outcome = _compute(folder, state, on_progress, timings, stop, saved)
     except BaseException as error:
+        if isinstance(error, HeatsimError):
+            error.args = (problem.scenario.solved.in_own_words(str(error)),)
         _note_failure(folder, error, info | (_results(state, timings, started) if state else {}))
         raise
     info = {
@@ -308,7 +312,7 @@ def _run_in(
     if stop is not None and stop.met is not None:
         info["stop"] = stop.met
     elif stop is not None and outcome == "finished":
-        info["warnings"] = [*info["warnings"], stop.warning]
+        info["warnings"] = [*info["warnings"], problem.scenario.solved.in_own_words(stop.warning)]
     for warning in info["warnings"]:
         log.warning("%s", warning)
     log.info("%s at t = %g s after %d steps", outcome, state.time, state.step)
@@ -378,7 +382,8 @@ def _describe(
         "precision": scenario.compute.precision,
         "cells": list(scenario.grid.cells),
         "fields": list(scenario.output.fields),
-        "temperature_unit": scenario.temperature_unit,
+        "quantity": {"name": scenario.solved.name, "unit": scenario.unit},
+        "temperature_unit": scenario.unit,
         "reference_temperature": problem.reference,
         "stability_limit_seconds": problem.stability_limit if np.isfinite(problem.stability_limit) else None,
         "largest_step_seconds": problem.largest_step,
@@ -395,7 +400,7 @@ def _results(state: State, timings: Timings, started: float) -> dict[str, Any]:
         "stages": state.solver_statistics.stages,
         "iterations": state.solver_statistics.iterations,
         "residuals": state.solver_statistics.residuals,
-        "warnings": state.warnings,
+        "warnings": [state.problem.scenario.solved.in_own_words(warning) for warning in state.warnings],
         "cell_updates": updates,
         "cell_updates_per_second": updates / timings.loop if timings.loop > 0 else 0.0,
         "energy": {

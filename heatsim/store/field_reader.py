@@ -12,8 +12,9 @@ import numpy as np
 
 from heatsim.errors import InputFileError, RequestError, RunFolderError
 from heatsim.geometry.grid import CellGrid
+from heatsim.quantity import Quantity
 from heatsim.store.folder import RunFolder
-from heatsim.store.hdf5 import open_own, plain_dataset, read_planes
+from heatsim.store.hdf5 import open_own, plain_dataset, read_planes, read_quantity
 from heatsim.store.snapshots import AXES, extra_fields, read_grid
 
 Cut = slice | int
@@ -48,6 +49,7 @@ class FieldReader:
 
     grid: CellGrid
     title: str
+    quantity: Quantity
     fields: dict[str, FieldInfo]
 
     def __init__(self, folder: RunFolder) -> None:
@@ -98,7 +100,7 @@ class FieldReader:
     def _whole_derived(self, snapshot: SnapshotHeader, derive: Derive) -> dict[str, np.ndarray]:
         if self._derived is None or self._derived[:2] != (snapshot, derive):
             whole = slice(None)
-            temperature = self.read(snapshot, "temperature", (whole, whole, whole))
+            temperature = self.read(snapshot, self.quantity.name, (whole, whole, whole))
             self._derived = snapshot, derive, derive(temperature, snapshot.time)
         return self._derived[2]
 
@@ -135,7 +137,8 @@ class FieldReader:
             header = SnapshotHeader(path, float(file["time"][()]), int(file.attrs["step"]))
             grid = read_grid(file)
             if not self.snapshots:
-                names = ("temperature", *extra_fields(file))
+                self.quantity = read_quantity(file)
+                names = (self.quantity.name, *extra_fields(file))
                 self.grid, self.title = grid, str(file.attrs["title"])
                 self.fields = {name: _describe(file, name) for name in names}
             elif grid != self.grid or any(name not in file for name in self.fields):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from heatsim.errors import RunFolderError
+from heatsim.quantity import Quantity
 from heatsim.store.atomic import write_atomically
 
 MARK = "heatsim_run"  # the key of run.json that makes a folder a run folder
@@ -201,6 +202,12 @@ class RunFolder:
             raise RunFolderError(f"{self.path}: is not a heatsim run folder (it has no run.json by heatsim)")
         del info[MARK]
         return info
+
+    def read_quantity(self) -> Quantity:
+        """The quantity that was solved for, as run.json has it: temperature, unless it says otherwise. Raises as
+        `read_info`."""
+        info = self.read_info()
+        return Quantity(**info.get("quantity", {"unit": info.get("temperature_unit", "K")}))
 
     def read_scenario(self) -> dict[str, Any]:
         """The tables of scenario.toml as they stand, with all defaults. Raises RunFolderError where there are none."""

@@ -21,11 +21,13 @@ import h5py
 import numpy as np
 
 from heatsim.errors import InputFileError
+from heatsim.quantity import Quantity
 from heatsim.store.atomic import write_atomically
 
 CHUNK_BYTES = 2**20
 _UNDER_WAY = 16  # chunks that wait to be unpacked
 
+_QUANTITY = "quantity"  # the attribute of a file that names its field, where that is no temperature
 ENDS = "ends"  # the dimension of the two bounds of a cell
 _CYLINDRICAL = {
     "x": {"units": "m", "long_name": "radius r of the cell centre"},
@@ -141,13 +143,26 @@ def set_attributes(target: h5py.Dataset | h5py.Group, attributes: Mapping[str, A
         target.attrs[name] = value
 
 
-def temperature_attributes(unit: str) -> dict[str, str]:
-    """CF attributes of a temperature in "K" or "degC".
+def add_quantity(
+    file: h5py.File, quantity: Quantity, values: np.ndarray, axes: Sequence[str], coordinates: str
+) -> None:
+    """Add the quantity that is solved for, as a rule a temperature, under its name; coordinates: the CF attribute.
 
     CF has no standard name for the temperature of an arbitrary solid; `units_metadata` (new in CF-1.11) says
     that it is a point on the scale and not a difference.
     """
-    return {"units": unit, "long_name": "temperature", "units_metadata": "temperature: on_scale"}
+    attributes = {"units": quantity.unit, "long_name": quantity.name.replace("_", " ")}
+    if quantity.is_temperature:
+        attributes["units_metadata"] = "temperature: on_scale"
+    else:
+        file.attrs[_QUANTITY] = quantity.name
+    add_array(file, quantity.name, values, axes, {**attributes, "coordinates": coordinates})
+
+
+def read_quantity(file: h5py.File) -> Quantity:
+    """The quantity that was solved for, by the name of its field. Raises KeyError where there is none."""
+    name = str(file.attrs.get(_QUANTITY, "temperature"))
+    return Quantity(name, str(plain_dataset(file, name).attrs["units"]))
 
 
 def chunk_shape(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:

@@ -25,6 +25,7 @@ from heatsim.store.hdf5 import (
     lay_out_single,
     lay_out_stack,
     open_own,
+    read_quantity,
     read_variable,
     set_attributes,
     write_hdf5,
@@ -108,7 +109,7 @@ class Series:
 
 
 def _read_layout(file: h5py.File) -> _Layout:
-    names = ("temperature", *extra_fields(file))
+    names = (read_quantity(file).name, *extra_fields(file))
     variables = {name: read_variable(file, name) for name in names}
     return _Layout(read_grid(file), str(file.attrs["title"]), variables)
 

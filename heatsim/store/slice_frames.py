@@ -8,24 +8,25 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from heatsim.quantity import Quantity
 from heatsim.store.hdf5 import (
-    add_array,
     add_axis,
     add_bounds,
     add_header,
+    add_quantity,
     add_time,
     bounds_name,
     open_own,
     plain_dataset,
     read_bounds,
-    temperature_attributes,
+    read_quantity,
     write_hdf5,
 )
 
 
 @dataclass(frozen=True)
 class SliceFrame:
-    """Temperature (rows, columns) in the plane `normal` = `position` (m).
+    """Temperature (rows, columns), or another quantity of that `name`, in the plane `normal` = `position` (m).
 
     `axes` names the axis along rows and the one along columns, ("y", "x") for a z plane; `extent` is
     (left, right, bottom, top) in m: columns run from left to right, rows from bottom to top. `faces` are the places of
@@ -42,6 +43,7 @@ class SliceFrame:
     step: int
     unit: str = "K"
     title: str = ""
+    name: str = "temperature"
     faces: tuple[np.ndarray, np.ndarray] | None = None
     coordinates: str = "cartesian"
 
@@ -68,8 +70,7 @@ def write_slice_frame(path: Path, frame: SliceFrame) -> None:
                 add_bounds(file, axis, faces)
         plane = file.create_dataset(frame.normal, data=frame.position)
         plane.attrs["units"] = "m" if (frame.coordinates, frame.normal) != ("cylindrical", "y") else "radian"
-        attributes = {**temperature_attributes(frame.unit), "coordinates": f"time {frame.normal}"}
-        add_array(file, "temperature", frame.field, frame.axes, attributes)
+        add_quantity(file, Quantity(frame.name, frame.unit), frame.field, frame.axes, f"time {frame.normal}")
 
     path.parent.mkdir(exist_ok=True)
     write_hdf5(path, build)
@@ -78,20 +79,21 @@ def write_slice_frame(path: Path, frame: SliceFrame) -> None:
 def read_slice_frame(path: Path) -> SliceFrame:
     """Read a slice frame back. Raises InputFileError when the file is missing, damaged or no slice frame."""
     with open_own(path, "slice frame") as file:
-        temperature = plain_dataset(file, "temperature")
+        quantity = read_quantity(file)
         rows, columns = (str(axis) for axis in file.attrs["axes"])
         left, right, bottom, top = (float(value) for value in file.attrs["extent"])
         normal = str(file.attrs["normal"])
         return SliceFrame(
-            field=temperature[()],
+            field=plain_dataset(file, quantity.name)[()],
             axes=(rows, columns),
             extent=(left, right, bottom, top),
             normal=normal,
             position=float(file[normal][()]),
             time=float(file["time"][()]),
             step=int(file.attrs["step"]),
-            unit=str(temperature.attrs["units"]),
+            unit=quantity.unit,
             title=str(file.attrs["title"]),
+            name=quantity.name,
             faces=(read_bounds(file, rows), read_bounds(file, columns)) if bounds_name(rows) in file else None,
             coordinates=str(file.attrs.get("coordinates", "cartesian")),
         )

@@ -11,18 +11,20 @@ import h5py
 import numpy as np
 
 from heatsim.geometry.grid import CellGrid
+from heatsim.quantity import Quantity
 from heatsim.store.hdf5 import (
     ENDS,
     add_array,
     add_axis,
     add_bounds,
     add_header,
+    add_quantity,
     add_time,
     bounds_name,
     open_own,
     plain_dataset,
     read_bounds,
-    temperature_attributes,
+    read_quantity,
     write_hdf5,
 )
 
@@ -40,13 +42,13 @@ class SnapshotField:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The state at one time (s), `step` steps in: temperature (nz, ny, nx) in `unit`, "K" or "degC"."""
+    """The state at one time (s), `step` steps in: temperature (nz, ny, nx), or what else `quantity` is, in its unit."""
 
     grid: CellGrid
     time: float
     step: int
     temperature: np.ndarray
-    unit: str = "K"
+    quantity: Quantity = field(default_factory=Quantity)
     title: str = ""
     fields: Mapping[str, SnapshotField] = field(default_factory=dict)
 
@@ -59,7 +61,7 @@ def write_snapshot(path: Path, snapshot: Snapshot) -> None:
         add_grid(file, snapshot.grid)
         file.attrs["step"] = snapshot.step
         add_time(file, snapshot.time)
-        _add_field(file, "temperature", snapshot.temperature, temperature_attributes(snapshot.unit))
+        add_quantity(file, snapshot.quantity, snapshot.temperature, AXES, "time")
         for name, extra in snapshot.fields.items():
             _add_field(file, name, extra.values, {"units": extra.unit, "long_name": extra.long_name or name})
 
@@ -69,14 +71,14 @@ def write_snapshot(path: Path, snapshot: Snapshot) -> None:
 def read_snapshot(path: Path) -> Snapshot:
     """Read a snapshot back. Raises InputFileError when the file is missing, damaged or no snapshot."""
     with open_own(path, "snapshot") as file:
-        temperature = plain_dataset(file, "temperature")
+        quantity = read_quantity(file)
         extra = {name: plain_dataset(file, name) for name in extra_fields(file)}
         return Snapshot(
             grid=read_grid(file),
             time=float(file["time"][()]),
             step=int(file.attrs["step"]),
-            temperature=temperature[()],
-            unit=str(temperature.attrs["units"]),
+            temperature=plain_dataset(file, quantity.name)[()],
+            quantity=quantity,
             title=str(file.attrs["title"]),
             fields={
                 name: SnapshotField(data[()], str(data.attrs["units"]), str(data.attrs["long_name"]))
@@ -86,8 +88,8 @@ def read_snapshot(path: Path) -> Snapshot:
 
 
 def extra_fields(file: h5py.File) -> list[str]:
-    """Names of the 3-D variables of a snapshot other than the temperature."""
-    others = {"temperature", "time", ENDS, *AXES, *map(bounds_name, AXES)}
+    """Names of the 3-D variables of a snapshot other than the quantity that is solved for."""
+    others = {read_quantity(file).name, "time", ENDS, *AXES, *map(bounds_name, AXES)}
     return [name for name in file if name not in others]
 
 

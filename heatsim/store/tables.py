@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim.errors import InputFileError, RunFolderError
+from heatsim.quantity import Quantity
 from heatsim.store.atomic import write_atomically
 
 
@@ -103,12 +104,13 @@ class HotSpot(NamedTuple):
     rise: float
 
 
-def write_hotspots(path: Path, spots: Sequence[HotSpot], unit: str) -> None:
-    """Write the table (RFC 4180) atomically; `unit` is that of temperatures. Raises OSError."""
-    units = {"time": "s", "temperature": unit, "rise": "K"}
+def write_hotspots(path: Path, spots: Sequence[HotSpot], solved: Quantity) -> None:
+    """Write the table (RFC 4180) atomically; solved: in whose name and unit. Raises OSError."""
+    units = {"time": "s", "temperature": solved.unit, "rise": solved.difference_unit}
     text = io.StringIO(newline="")
     writer = csv.writer(text)
-    writer.writerow(name if name == "slice" else f"{name} [{units.get(name, 'm')}]" for name in HotSpot._fields)
+    titles = (f"{solved.in_own_words(name)} [{units.get(name, 'm')}]" for name in HotSpot._fields[1:])
+    writer.writerow(["slice", *titles])
     writer.writerows(spots)
     write_atomically(path, text.getvalue().encode())
 

@@ -29,7 +29,6 @@ STATE, ERROR = "state", "error"
 def values_of(folder: RunFolder, info: Mapping[str, Any]) -> Row:
     """The numbers of a finished run, by name and unit: its results, else its last probes, regions and heat."""
     found: Row = {}
-    unit, steady = info["temperature_unit"], info["time"] is None
     if "results" in info:
         header = [name for name in read_last_row(folder.results) if name != "time [s]"]
         return dict(zip(header, info["results"].values(), strict=True))
@@ -37,8 +36,9 @@ def values_of(folder: RunFolder, info: Mapping[str, Any]) -> Row:
         found |= {name: value for name, value in read_last_row(folder.probes).items() if name != "time [s]"}
     found |= {name: value for name, value in info.get("regions", {}).items() if not name.startswith("time")}
     heat = {**info["energy"]["faces"], **info["energy"]["ambients"]}
-    found |= {f"heat {name} [{'W' if steady else 'J'}]": value for name, value in heat.items() if value != 0.0}
-    assert unit in ("K", "degC")
+    solved = folder.read_quantity()
+    what, unit = solved.in_own_words("heat"), solved.in_own_unit("W" if info["time"] is None else "J")
+    found |= {f"{what} {name} [{unit}]": value for name, value in heat.items() if value != 0.0}
     return found
 
 

@@ -49,7 +49,7 @@ def run(asked: dict[str, Any], tell: Tell) -> int:
         for kind in kinds:
             runs = list(_runs(scenario, given, kind, levels, folder, tell))
             studies.append(study(kind, runs, probe, exact if kind == "grid" else None))
-    _show(studies, asked, scenario.temperature_unit)
+    _show(studies, asked, scenario.unit)
     return 0
 
 

@@ -108,7 +108,7 @@ def _profile(exact: ExactField, run: FinishedRun) -> ComparisonPanel:
     where = run.grid.centres(name)
     return ComparisonPanel(
         f"{name} (m)",
-        _label("temperature", run.scenario.temperature_unit),
+        _label(run.scenario.solved.name, run.scenario.unit),
         [Curve("exact", where, expected[line]), Curve("heatsim", where, found[line], line=False)],
     )
 

@@ -40,9 +40,10 @@ class FrameSource:
     """
 
     def __init__(
-        self, reader: FieldReader, field: str, coarsening: int | None = None, every: int | None = None
+        self, reader: FieldReader, field: str = "", coarsening: int | None = None, every: int | None = None
     ) -> None:
-        self.reader, self.field = reader, field
+        """field: "" for what was solved for."""
+        self.reader, self.field = reader, field or reader.quantity.name
         cells = reader.grid.cells
         if coarsening is None:
             coarsening = max(1, ceil((cells / MAX_CELLS_A_FRAME) ** (1 / 3) - 1e-9))

@@ -119,7 +119,7 @@ def describe(source: FrameSource, materials: CellMaterials | None) -> dict[str, 
         "every": source.every,
         "colours": colour_table(256),
         "materials": None if materials is None else {"names": materials.names, "ambient": materials.ambient},
-        "probes": read_curves(reader.folder.probes) if source.field == "temperature" else None,
+        "probes": read_curves(reader.folder.probes) if source.field == reader.quantity.name else None,
         "live": False,
     }
 

@@ -38,7 +38,7 @@ def test_celsius_and_kelvin_tell_the_same_story(invoke: Invoke, write: Write, tm
     runs = tmp_path / "outputs"
     one, other = last_snapshot(runs / "kelvin"), last_snapshot(runs / "celsius")
     np.testing.assert_allclose(one.temperature - 273.15, other.temperature, rtol=0, atol=1e-4)
-    assert other.unit == "degC"
+    assert other.quantity.unit == "degC"
     assert "middle [degC]" in (runs / "celsius" / "probes.csv").read_text()
     with h5py.File(runs / "celsius" / "slices" / "z_0.016" / "000000.h5") as frame:
         assert frame["temperature"].attrs["units"] == "degC"

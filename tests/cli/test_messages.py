@@ -23,11 +23,18 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "messages.toml"
 WRITE = "HEATSIM_WRITE_MESSAGES"
 ROUND = "cells = [8, 1, 8]\nsize = [0.1, 6.283185307, 0.1]\ncoordinates = 'cylindrical'"
 BEAM = {"kind": "gaussian", "power": 3.0, "radius": 0.06, "depth": 0.1, "path": "scan.csv"}
+COPPER = "[materials.copper]\nconductivity = 398.0\ndensity = 8960.0\nheat_capacity = 385.0"
+GEL = "[materials.copper]\ndiffusivity = 1e-9\nsolubility = 2.0"
 BASES = {
     "nothing": "",
     "small": SMALL,
     "minimal": MINIMAL,
     "cylindrical": MINIMAL.replace("cells = [8, 8, 8]\nsize = [0.1, 0.1, 0.1]", ROUND),
+    "quantity": MINIMAL.replace(
+        "[materials.copper]\nconductivity = 398.0\ndensity = 8960.0\nheat_capacity = 385.0", GEL
+    )
+    .replace("temperature = 293.15", "moisture = 2.0")
+    .replace("[grid]", '[quantity]\nname = "moisture"\nunit = "mol/m3"\n[grid]', 1),
     "beam": case([4, 4, 4], 1.0, sources=[{"beam": BEAM}]),
     "trace": case([4, 4, 4], 1.0, sources=[{"trace": "power.csv"}]),
 }

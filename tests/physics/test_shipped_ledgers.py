@@ -26,6 +26,8 @@ OVERRIDES = {
     "window_frame": ["time.integrator=euler", "time.end=1"],  # on the way to its steady state
     "heat_sink": ["time.integrator=euler", "time.end=1"],
     "quench": ["time.integrator=euler"],
+    "mosfet": ["time.integrator=euler", "time.step=5e-4"],
+    "moist_wall": ["time.integrator=euler", "time.periodic=1"],
     "casting": ["time.integrator=euler", "grid.cells=[25, 15, 18]"],
     "hyperthermia": ["grid.cells=[20, 20, 20]", "time.step=2.5"],
 }

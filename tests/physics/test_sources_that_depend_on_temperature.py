@@ -45,6 +45,16 @@ def test_a_mode_in_perfused_tissue_decays_as_pennes_equation_says() -> None:
     assert abs(found.energy.relative_residual) < 1e-5
 
 
+@pytest.mark.parametrize("integrator", ["euler", "implicit"])
+def test_a_source_in_t_heats_what_has_a_heat_capacity_in_t(integrator: str) -> None:
+    """q = a (T - T0) with rho c = b (T - T0): T rises evenly by a/b a second."""
+    stuff = material(1.0, density=1000.0) | {"heat_capacity": "10*(T + 100)"}
+    found = run(POINT(50.0, materials={"stuff": stuff}, initial=20.0, sources=[{"power_density": "1e3*(T + 100)"}],
+                      integrator=integrator))  # fmt: skip
+    assert found.temperature[0, 0, 0] == pytest.approx(25.0, abs=0.02)  # tables to 5000 K, as nothing bounds it
+    assert abs(found.energy.relative_residual) < 1e-12
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("kernel", ["register", "temporal"])
 def test_it_decays_so_on_a_gpu_to_the_last_bit(kernel: str) -> None:

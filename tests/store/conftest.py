@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from heatsim.quantity import Quantity
 from heatsim.store.folder import RunFolder
 from heatsim.store.snapshots import CellGrid, Snapshot
 
@@ -14,7 +15,7 @@ def random_snapshot(shape: tuple[int, int, int], number: int, dtype: str = "floa
     """A snapshot whose values are known from its number."""
     values = np.random.default_rng(number).uniform(250, 400, shape).astype(dtype)
     grid = CellGrid(shape, (-0.1, 0.2, 0.3), (0.01, 0.02, 0.05))
-    return Snapshot(grid, 0.25 * number, 10 * number, values, "degC", "A test")
+    return Snapshot(grid, 0.25 * number, 10 * number, values, Quantity(unit="degC"), "A test")
 
 
 @pytest.fixture

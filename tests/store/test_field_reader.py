@@ -9,6 +9,7 @@ import pytest
 
 from heatsim.errors import InputFileError, RequestError, RunFolderError
 from heatsim.pictures.planes import PlaneRequest, PlaneSource, line_curves
+from heatsim.quantity import Quantity
 from heatsim.store.field_reader import FieldReader
 from heatsim.store.folder import RunFolder
 from heatsim.store.snapshots import CellGrid, Snapshot, SnapshotField, write_snapshot
@@ -84,7 +85,7 @@ def linear(folder: RunFolder) -> FieldReader:
         f"heat_flux_{axis}": SnapshotField(np.full(grid.shape, value), "W m-2")
         for axis, value in (("x", 3.0), ("y", 4.0), ("z", 0.0))
     }
-    write_snapshot(folder.snapshot(0), Snapshot(grid, 0.0, 0, 10 * x + 20 * y + 40 * z, "K", "", flux))
+    write_snapshot(folder.snapshot(0), Snapshot(grid, 0.0, 0, 10 * x + 20 * y + 40 * z, Quantity(), "", flux))
     return FieldReader(folder)
 
 

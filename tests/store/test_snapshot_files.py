@@ -32,7 +32,7 @@ def test_a_snapshot_reads_back_exactly(tmp_path: Path, snapshot_of: Callable[...
     write_snapshot(tmp_path / "a.h5", snapshot)
     back = read_snapshot(tmp_path / "a.h5")
     assert back.grid == snapshot.grid
-    assert (back.time, back.step, back.unit, back.title) == (0.75, 30, "degC", "A test")
+    assert (back.time, back.step, back.quantity.unit, back.title) == (0.75, 30, "degC", "A test")
     assert back.temperature.dtype == dtype
     assert np.array_equal(back.temperature, snapshot.temperature)
     assert np.array_equal(back.fields["flux"].values, flux.values)

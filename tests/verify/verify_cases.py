@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 
 from heatsim.geometry.grid import CellGrid
+from heatsim.quantity import Quantity
 from heatsim.verification.problems.iso_10211 import BalconyAmbient
 
 
@@ -34,7 +35,8 @@ class JudgedRun:
 
 @dataclass
 class Unit:
-    temperature_unit: str = "degC"
+    unit: str = "degC"
+    solved: Quantity = field(default_factory=lambda: Quantity(unit="degC"))
 
 
 Exact = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]

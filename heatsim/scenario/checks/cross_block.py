@@ -39,8 +39,13 @@ from heatsim.scenario.checks.materials_and_faces import (
     steady_states_have_no_past,
     temperature_dependence_is_separable,
 )
+from heatsim.scenario.checks.quantities import (
+    quantities_do_not_melt,
+    quantities_do_not_radiate,
+    quantities_have_no_beams,
+)
 from heatsim.scenario.grid import Grid
-from heatsim.scenario.materials import Ambient, Material
+from heatsim.scenario.materials import Ambient, AnyMaterial
 from heatsim.scenario.model import Scenario
 from heatsim.scenario.output import Output, Probe, Slice, Statistics
 from heatsim.scenario.regions import Region
@@ -161,7 +166,7 @@ def schedules_fit_the_run(time: Time, output: Output) -> Iterator[KeyIssue]:
 
 
 def stops_are_about_parts(
-    time: Time, materials: Mapping[str, Material], output: Output, stop: Stop | None
+    time: Time, materials: Mapping[str, AnyMaterial], output: Output, stop: Stop | None
 ) -> Iterator[KeyIssue]:
     """A condition names materials or regions of statistics; a steady state has no time to end before."""
     if stop is None:
@@ -179,7 +184,7 @@ def stops_are_about_parts(
 
 
 def results_are_of_what_there_is(
-    time: Time, materials: Mapping[str, Material], ambients: Mapping[str, Ambient], output: Output
+    time: Time, materials: Mapping[str, AnyMaterial], ambients: Mapping[str, Ambient], output: Output
 ) -> Iterator[KeyIssue]:
     """A result names a part, a probe, a face or an ambient; its time is in the run, and a steady state has none."""
     parts = [*(region.name for region in output.regions), *materials]
@@ -216,12 +221,15 @@ CHECKS: tuple[tuple[Callable[..., Iterator[KeyIssue]], tuple[str, ...]], ...] = 
     (shapes_suit_cylindrical_coordinates, ("grid", "regions", "sources", "output")),
     (names_mean_one_thing, ("materials", "ambients")),
     (contacts_are_between_materials, ("ambients", "contacts")),
-    (melted_fractions_have_something_to_melt, ("materials", "output")),
+    (melted_fractions_have_something_to_melt, ("quantity", "materials", "output")),
     (cooling_rates_have_a_temperature, ("materials", "output")),
     (statistics_are_of_what_is_solved, ("ambients", "output")),
     (sources_are_in_what_is_solved, ("ambients", "sources")),
     (initial_temperatures_are_of_what_is_solved, ("ambients", "regions")),
     (steady_states_have_no_past, ("time", "output")),
+    (quantities_do_not_radiate, ("quantity", "ambients", "boundary")),
+    (quantities_have_no_beams, ("quantity", "sources")),
+    (quantities_do_not_melt, ("quantity", "output")),
     (schedules_fit_the_run, ("time", "output")),
     (stops_are_about_parts, ("time", "materials", "output", "stop")),
     (results_are_of_what_there_is, ("time", "materials", "ambients", "output")),
@@ -253,7 +261,7 @@ def unused_tolerance(time: Time) -> Iterator[KeyIssue]:
         yield KeyIssue(("time", "tolerance"), message, 'integrator = "auto" takes one that keeps it')
 
 
-def cooling_while_freezing(materials: Mapping[str, Material], output: Output) -> Iterator[KeyIssue]:
+def cooling_while_freezing(materials: Mapping[str, AnyMaterial], output: Output) -> Iterator[KeyIssue]:
     """Cooling rates through a temperature at which a material still gives its latent heat away, or has just done so:
     there the rate of a cell jumps, and what is seen of it depends on the size of the cell."""
     through = find_crossing_temperature(materials, output)

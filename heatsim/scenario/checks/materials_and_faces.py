@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from heatsim.scenario.boundary import KINDS, Boundary, Face, kind_name
 from heatsim.scenario.expressions.expression import depends_on, separate_temperature
 from heatsim.scenario.grid import Grid
-from heatsim.scenario.materials import MAX_MATERIALS, Ambient, Contact, Material
+from heatsim.scenario.materials import MAX_MATERIALS, Ambient, AnyMaterial, Contact
 from heatsim.scenario.output import HISTORY_FIELDS, Output
+from heatsim.scenario.quantity import QuantitySection
 from heatsim.scenario.regions import Region, Shape
 from heatsim.scenario.sources import Source
 from heatsim.scenario.time_and_compute import Time
@@ -96,7 +97,7 @@ def _patch_is_sound(key: Key, patch: Face) -> Iterator[KeyIssue]:
 # --- materials, ambients and contacts
 
 
-def names_mean_one_thing(materials: Mapping[str, Material], ambients: Mapping[str, Ambient]) -> Iterator[KeyIssue]:
+def names_mean_one_thing(materials: Mapping[str, AnyMaterial], ambients: Mapping[str, Ambient]) -> Iterator[KeyIssue]:
     """Regions name materials and ambients alike."""
     for name in ambients:
         if name in materials:
@@ -121,9 +122,13 @@ def contacts_are_between_materials(ambients: Mapping[str, Ambient], contacts: Se
             yield KeyIssue(("contacts", i, "between"), f"contacts.{first} is between these two materials too")
 
 
-def melted_fractions_have_something_to_melt(materials: Mapping[str, Material], output: Output) -> Iterator[KeyIssue]:
+def melted_fractions_have_something_to_melt(
+    quantity: QuantitySection | None, materials: Mapping[str, AnyMaterial], output: Output
+) -> Iterator[KeyIssue]:
     """Without latent heat nothing says where melting begins."""
-    if "melted_fraction" in output.fields and all(material.latent is None for material in materials.values()):
+    if quantity is not None or any(material.latent for material in materials.values()):
+        return
+    if "melted_fraction" in output.fields:
         place = output.fields.index("melted_fraction")
         message = 'expected a material with latent for "melted_fraction", found none'
         yield KeyIssue(("output", "fields", place), message, "latent = { heat, solidus, liquidus }")
@@ -132,7 +137,7 @@ def melted_fractions_have_something_to_melt(materials: Mapping[str, Material], o
 # --- derived fields and statistics
 
 
-def find_crossing_temperature(materials: Mapping[str, Material], output: Output) -> float | None:
+def find_crossing_temperature(materials: Mapping[str, AnyMaterial], output: Output) -> float | None:
     """The temperature through which cells are to be seen cooling: that given, or the only solidus there is."""
     if output.cooling_through is not None:
         return output.cooling_through
@@ -140,7 +145,7 @@ def find_crossing_temperature(materials: Mapping[str, Material], output: Output)
     return found.pop() if len(found) == 1 else None
 
 
-def cooling_rates_have_a_temperature(materials: Mapping[str, Material], output: Output) -> Iterator[KeyIssue]:
+def cooling_rates_have_a_temperature(materials: Mapping[str, AnyMaterial], output: Output) -> Iterator[KeyIssue]:
     """Cells cool through some temperature."""
     if "cooling_rate" in output.fields and find_crossing_temperature(materials, output) is None:
         found = "several solidus" if any(material.latent for material in materials.values()) else "nothing that melts"

@@ -1,6 +1,7 @@
 """The tables of a scenario in the order of its reference, docs/reference/scenario.md, each with an example.
 
-An example stands in the first one: its tables in place of those of the same name there. Tests load all of them.
+An example stands in the first one: its tables in place of those of the same name there; those about another quantity
+than temperature stand alone. Tests load all of them.
 """
 
 from __future__ import annotations
@@ -33,6 +34,28 @@ boundary.y_max = { kind = "convection", coefficient = "h", ambient = "room + 2*s
 sources = [{ region = { sphere = { center = [0.02, 0.02, 0.01], radius = 0.006 } }, power = 50.0 }]
 output.slices = [{ axis = "z", at = 0.01, every = 5.0 }]
 """
+
+_QUANTITY = """\
+grid = { cells = [60, 1, 1], size = ["3 mm", "1 mm", "1 mm"] }
+time = { end = "2 h" }
+regions = [{ material = "polymer" }]
+initial = { oxygen = 0.0 }
+boundary.x_min = { kind = "fixed", oxygen = 8.0 }
+boundary.x_max = { kind = "convection", coefficient = 1e-6, ambient = 0.5 }
+sources = [{ decay = 1e-4 }]
+
+[quantity]
+name = "oxygen"
+unit = "mol/m3"
+
+[materials.polymer]
+diffusivity = 2e-10
+solubility = 3.0
+"""
+
+_DIFFUSION = _QUANTITY.replace("diffusivity = 2e-10", 'diffusivity = "2e-10*(1 + 0.05*T)"')
+
+_DIFFUSIVITY = _QUANTITY.replace("diffusivity = 2e-10", "diffusivity = { T = [0.0, 8.0], value = [2e-10, 3e-10] }")
 
 _GRID = """\
 [grid]
@@ -123,7 +146,8 @@ latent = { heat = 2.7e5, solidus = 1400.0, liquidus = 1450.0 }
 
 _AMBIENT = """\
 ambients.air = { temperature = 20.0, coefficient = 8.0 }
-ambients.outside = { temperature = "5 + 8*sin(2*pi*t/86400)", resistance = 0.04 }
+ambients.outside = { temperature = "5 + 8*sin(2*pi*t/86400)", coefficient = "10 + 5*sin(2*pi*t/86400)" }
+ambients.oven = { temperature = 200.0, resistance = 0.1, emissivity = 0.9 }
 regions = [{ material = "copper" }, { material = "air", where = "x > 0.05 and z > 0.01" }]
 """
 
@@ -383,6 +407,7 @@ vary = { h = [100.0, 200.0, 500.0], room = { from = "10 degC", to = "30 degC", c
 
 SECTIONS = (
     ReferenceSection("The file", "Scenario", _FILE),
+    ReferenceSection("`[quantity]`", "QuantitySection", _QUANTITY),
     ReferenceSection("`[grid]`", "Grid", _GRID),
     ReferenceSection("`[grid.x]`, `[grid.y]`, `[grid.z]`", "Axis", _AXIS),
     ReferenceSection("`[[grid.x.layers]]`", "Layer", _LAYERS),
@@ -394,6 +419,8 @@ SECTIONS = (
     ReferenceSection("`[materials.NAME.conductivity]`", "ConductivityTable", _CONDUCTIVITY),
     ReferenceSection("`[materials.NAME.heat_capacity]`", "HeatCapacityTable", _HEAT_CAPACITY),
     ReferenceSection("`[materials.NAME.latent]`", "Latent", _LATENT),
+    ReferenceSection("`[materials.NAME]` of a quantity", "DiffusionMaterial", _DIFFUSION),
+    ReferenceSection("`[materials.NAME.diffusivity]`", "DiffusivityTable", _DIFFUSIVITY),
     ReferenceSection("`[ambients.NAME]`", "Ambient", _AMBIENT),
     ReferenceSection("`[[contacts]]`", "Contact", _CONTACT),
     ReferenceSection("`[[regions]]`", "Region", _REGION),

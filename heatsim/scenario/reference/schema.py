@@ -57,7 +57,7 @@ stands in brackets if it is more than one unit.
 Temperatures are in the file's `temperature_unit`; "K or degC" stands for it, and they begin at absolute
 zero. Points and sizes are [x, y, z]. File names are relative to the scenario file. A key whose default
 is "none" may be left out; a unit of 1 is none. Each example but the first stands in the first: its tables replace those
-of the same name there.
+of the same name there, but for those about another quantity than temperature, which stand alone.
 
 Where an expression may depend on t, a **CSV column** may stand: `{{ file = "weather.csv", column = "air" }}`. The
 column `time` or `t`, else the first, is in s; a unit in the head of a column, such as `time [h]` or `air [degC]`, is

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heatsim.errors import Issue
+from heatsim.quantity import Quantity
 from heatsim.scenario.toml.messages import quote, shorten
 
-Key = tuple[str | int, ...]
+Key = tuple[str | int, ...]  # in terms of heat conduction, whatever quantity a scenario names
 Position = tuple[int, int]  # line and column, from 1
 
 MAX_NESTING = 32  # keys and indices on top of each other; a scenario needs 8
@@ -242,14 +243,20 @@ def _part_text(part: str | int) -> str:
 
 @dataclass(frozen=True)
 class SourcePositions:
-    """The positions of all keys. All are equal: a scenario is what it says, not where it says it."""
+    """The positions of all keys. All are equal: a scenario is what it says, not where it says it.
+
+    quantity: in whose words and units issues are told.
+    """
 
     path: Path | None = field(default=None, compare=False)
     lines: Mapping[Key, Position] = field(default_factory=dict, compare=False)
     overrides: Mapping[Key, str] = field(default_factory=dict, compare=False)
+    quantity: Quantity = field(default=Quantity(), compare=False)
 
     def issue_at(self, key: Key, message: str, hint: str = "") -> Issue:
         """Return an issue at `key`, placed where it or the nearest table or array around it was given."""
+        key = key if key in self.lines else self.quantity.key_in_file(key)
+        message, hint = (self.quantity.in_own_words(each) for each in (message, hint))
         name = key_text(key)
         around = [key[:length] for length in range(len(key), -1, -1)]
         given = self._override(key, around)

@@ -2,6 +2,7 @@
 
 from heatsim.verification.judgement import VerificationProblem
 from heatsim.verification.problems import (
+    diffusion,
     iso_10211,
     manufactured,
     melting,
@@ -23,6 +24,7 @@ PROBLEMS: tuple[VerificationProblem, ...] = (
     *melting.PROBLEMS,
     *moving.PROBLEMS,
     *temperature_sources.PROBLEMS,
+    *diffusion.PROBLEMS,
     *manufactured.PROBLEMS,
     *modes.TIME_ORDER_PROBLEMS,
 )
