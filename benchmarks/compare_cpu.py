@@ -26,14 +26,19 @@ PEERS = {
     "devito": "devito_",
     "pystencils": "pystencils_",
     "jax": "jax_",
+    "torch": "torch_",
     "numpy": "numpy_",
     "pypde": "pypde_",
 }
 SINGLE_SWEEPS = ("c_openmp", "devito", "pystencils")
-TARGET = 2.0  # heatsim over the fastest of these
+TARGET = {"constant": 2.0, "conductivity": 3.0}  # heatsim over the fastest of these, or of all
+PROBLEMS = {
+    "constant": "7-point heat conduction",
+    "conductivity": "7-point heat conduction with a conductivity that depends on temperature",
+}
 SECONDS_A_ROUND = 2.0
 WARM_UP_STEPS = 8
-COLUMNS = "{:<12}{:<10}{:<9}{:>10}{:>8}{:>8}{:>14}"
+COLUMNS = "{:<15}{:<10}{:<9}{:>10}{:>8}{:>8}{:>14}"
 
 
 class StencilPeerError(Exception):
@@ -117,6 +122,12 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--problem",
+        choices=PROBLEMS,
+        default="constant",
+        help="constant properties (default), or a conductivity that depends on temperature",
+    )
     parser.add_argument("--n", type=int, default=256, help="cells along each axis (default 256)")
     parser.add_argument("--dtype", nargs="+", choices=DTYPES, default=DTYPES, help="default: both, one after the other")
     parser.add_argument("--steps", type=int, help="sweeps a round (default: as many as take about 2 s)")
@@ -131,7 +142,7 @@ def _options() -> argparse.Namespace:
 
 
 def _compare(options: argparse.Namespace, dtype: str, cores: list[int], folder: Path) -> list[StencilPeerRow]:
-    environment = _environment(options.threads, folder)
+    environment = _environment(options.threads, folder) | {"PEERS_PROBLEM": options.problem}
     peers = []
     try:
         for key in options.peers:
@@ -207,6 +218,7 @@ def _report(
         "python": platform.python_version(),
         "cores": cores,
         "load_before": load,
+        "problem": options.problem,
         "n": options.n,
         "dtype": dtype,
         "rounds": options.rounds,
@@ -221,7 +233,7 @@ def _processor() -> str:
 
 
 def _table(report: dict[str, Any], rows: list[StencilPeerRow]) -> str:
-    problem = f"7-point heat conduction, {report['n']}^3 {report['dtype']}"
+    problem = f"{PROBLEMS[report['problem']]}, {report['n']}^3 {report['dtype']}"
     cores = f"one thread on each of the cores {report['cores']}"
     own = next((row.rate for row in rows if row.name == "heatsim"), None)
     return "\n".join(
@@ -230,19 +242,21 @@ def _table(report: dict[str, Any], rows: list[StencilPeerRow]) -> str:
             f"{report['machine']}, {cores}, load before the start {report['load_before']:.2f}",
             COLUMNS.format("peer", "version", "boundary", "G cells/s", "min", "max", "heatsim/peer"),
             *(_line(row, own) for row in rows),
-            *_verdict(rows, own),
+            *_verdict(rows, own, report["problem"]),
             "boundary: zero temperature, ghost = in the layer outside the cells, face = on the cells' faces",
             *(f"{row.name}: {row.settings}" for row in rows if row.rates),
         ]
     )
 
 
-def _verdict(rows: list[StencilPeerRow], own: float | None) -> list[str]:
-    """heatsim against the fastest single sweep, if both were timed."""
-    rates = [row.rate for row in rows if row.key in SINGLE_SWEEPS and row.rate]
+def _verdict(rows: list[StencilPeerRow], own: float | None, problem: str) -> list[str]:
+    """heatsim against the fastest single sweep, if both were timed; with k(T) against the fastest peer."""
+    among = SINGLE_SWEEPS if problem == "constant" else [key for key in PEERS if key != "heatsim"]
+    rates = [row.rate for row in rows if row.key in among and row.rate]
     if not (own and rates):
         return []
-    return [f"heatsim over the fastest single sweep (C, Devito, pystencils): {own / max(rates):.2f}, target {TARGET}"]
+    what = "single sweep (C, Devito, pystencils)" if problem == "constant" else "peer"
+    return [f"heatsim over the fastest {what}: {own / max(rates):.2f}, target {TARGET[problem]}"]
 
 
 def _line(row: StencilPeerRow, own: float | None) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .problem import NUMBER, Sweeps, bind_openmp
+from .problem import NUMBER, SLOPE, Sweeps, bind_openmp
 
 NAME, DISTRIBUTION, BOUNDARY = "C OpenMP", None, "ghost"
 FLAGS = ["-std=c11", "-O3", "-march=native", "-fopenmp"]
@@ -49,5 +49,6 @@ def _compiler() -> str:
 def _compile(real: str) -> ctypes.CDLL:
     library = Path(tempfile.mkdtemp()) / "sweep.so"
     source = Path(__file__).with_name("sweep.c")
-    subprocess.run([_compiler(), *FLAGS, f"-DREAL={real}", "-shared", "-fPIC", source, "-o", library], check=True)
+    defined = [f"-DREAL={real}", *([f"-DHALF_SLOPE={0.5 * SLOPE}"] if SLOPE else [])]
+    subprocess.run([_compiler(), *FLAGS, *defined, "-shared", "-fPIC", source, "-o", library], check=True)
     return ctypes.CDLL(str(library))

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from .problem import Sweeps, bind_openmp, diffusivity, missing
+from .problem import NUMBER, SLOPE, Sweeps, bind_openmp, diffusivity, missing, potential
 
 NAME, DISTRIBUTION, BOUNDARY = "Devito", "devito", "ghost"
 SETTINGS = "DEVITO_LANGUAGE=openmp, opt=advanced (blocking, SIMD), padded rows, blocks autotuned (aggressive)"
@@ -28,7 +28,12 @@ def prepare(initial: np.ndarray) -> Sweeps:
     # Devito's points are the cell centres: n of them span n - 1 cells. Its halo stays zero: the boundary.
     grid = Grid(shape=initial.shape, extent=((n - 1) / n,) * 3, dtype=initial.dtype.type)
     u = TimeFunction(name="u", grid=grid, time_order=1, space_order=2)
-    update = Eq(u.forward, solve(u.dt - diffusivity(n) * u.laplace, u.forward))
+    if SLOPE:
+        x, y, z = grid.dimensions
+        beside = (u.subs(axis, axis + side * axis.spacing) for axis in (x, y, z) for side in (-1, 1))
+        update = Eq(u.forward, u + NUMBER * (sum(map(potential, beside)) - 6 * potential(u)))
+    else:
+        update = Eq(u.forward, solve(u.dt - diffusivity(n) * u.laplace, u.forward))
     operator = Operator([update], opt="advanced")
     now = 0
 

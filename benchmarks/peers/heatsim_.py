@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .problem import TIME_STEP, Sweeps, bind_openmp, diffusivity, missing
+from .problem import SLOPE, TIME_STEP, Sweeps, bind_openmp, diffusivity, missing
 
 NAME, DISTRIBUTION, BOUNDARY = "heatsim", "heatsim", "face"
 SETTINGS = "heatsim.run, device cpu, kernel auto, loop_seconds of run.json without recording_seconds"
@@ -26,7 +26,7 @@ integrator = "euler"
 device = "cpu"
 precision = "{precision}"
 [materials.unit]
-conductivity = {conductivity!r}
+conductivity = {conductivity}
 density = 1.0
 heat_capacity = 1.0
 [[regions]]
@@ -66,7 +66,7 @@ def _run(folder: Path, initial: np.ndarray, steps: int) -> Any:
         end=steps * TIME_STEP,
         step=TIME_STEP,
         precision=initial.dtype.name,
-        conductivity=diffusivity(len(initial)),
+        conductivity=_conductivity(diffusivity(len(initial))),
     )
     scenario.write_text(text, encoding="utf-8")
     shutil.rmtree(folder / "run", ignore_errors=True)
@@ -74,6 +74,11 @@ def _run(folder: Path, initial: np.ndarray, steps: int) -> Any:
     if run.info["steps"] != steps:
         raise RuntimeError(f"heatsim took {run.info['steps']} steps, {steps} were asked for")
     return run
+
+
+def _conductivity(at_0: float) -> str:
+    """As the scenario has it; the initial field lies between 0 and 1."""
+    return f"{{ T = [0.0, 1.0], value = [{at_0!r}, {(1.0 + SLOPE) * at_0!r}] }}" if SLOPE else repr(at_0)
 
 
 def _last_snapshot(folder: Path) -> np.ndarray:

@@ -2,6 +2,10 @@
 
 u_t = alpha lap u in the unit cube, n^3 cells of width h = 1/n, explicit Euler. With a time step of 1 s and
 alpha = NUMBER h^2 the mesh Fourier number alpha dt / h^2 is NUMBER for every n, and m steps end at t = m.
+With `compare_cpu.py --problem conductivity` the conductivity depends on the temperature, alpha (1 + SLOPE u): cells
+exchange differences of its integral, the potential u + SLOPE u^2/2, which are those of u times the mean of alpha at the
+two cells. NUMBER is smaller then, since alpha is larger.
+
 The boundary is zero temperature in one of two forms, whichever is a peer's natural one:
 
 - "ghost": the value in the layer outside the cells is 0;
@@ -15,11 +19,12 @@ library only inside these functions. The number of threads is in the environment
 import os
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-NUMBER = 0.1  # stable: a corner cell with three "face" walls allows 1/9
+SLOPE = 0.5 if os.environ.get("PEERS_PROBLEM") == "conductivity" else 0.0  # of the conductivity over temperature
+NUMBER = 0.06 if SLOPE else 0.1  # stable: a corner cell with three "face" walls allows 1/9
 TIME_STEP = 1.0  # s
 
 
@@ -53,6 +58,11 @@ def diffusivity(n: int) -> float:
     return NUMBER / (n * n * TIME_STEP)
 
 
+def potential(u: Any) -> Any:
+    """Return the integral of the conductivity over temperature, in that at 0; of numbers, arrays or symbols."""
+    return u * (1 + 0.5 * SLOPE * u) if SLOPE else u
+
+
 def initial_field(n: int, dtype: str) -> np.ndarray:
     """Return noise in [0, 1), shape (n, n, n): every wave number and no symmetry, so no mistake can hide."""
     return np.random.default_rng(1).random((n, n, n), dtype=np.float32).astype(dtype)
@@ -65,8 +75,11 @@ def reference(initial: np.ndarray, steps: int, boundary: str) -> np.ndarray:
     for _ in range(steps):
         if boundary == "face":
             _mirror(field)
-        neighbours = sum(np.roll(field, shift, axis)[1:-1, 1:-1, 1:-1] for axis in range(3) for shift in (-1, 1))
-        inner += NUMBER * (neighbours - 6 * inner)
+        drives = potential(field)
+        if boundary == "face":
+            _mirror(drives)
+        neighbours = sum(np.roll(drives, shift, axis)[1:-1, 1:-1, 1:-1] for axis in range(3) for shift in (-1, 1))
+        inner += NUMBER * (neighbours - 6 * drives[1:-1, 1:-1, 1:-1])
     return inner.copy()
 
 

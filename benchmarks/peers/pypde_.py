@@ -4,14 +4,14 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from .problem import TIME_STEP, Sweeps, diffusivity, missing
+from .problem import SLOPE, TIME_STEP, Sweeps, diffusivity, missing
 
 NAME, DISTRIBUTION, BOUNDARY = "py-pde", "py-pde", "face"
 SETTINGS = "DiffusionPDE, EulerSolver, backend jax where installed (the faster one), else numba"
 
 
 def available() -> str | None:
-    return missing("pde")
+    return "solves constant diffusivities" if SLOPE else missing("pde")
 
 
 def prepare(initial: np.ndarray) -> Sweeps:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .problem import NUMBER, Sweeps, bind_openmp, missing
+from .problem import NUMBER, SLOPE, Sweeps, bind_openmp, missing, potential
 
 NAME, DISTRIBUTION, BOUNDARY = "pystencils", "pystencils", "ghost"
 SETTINGS = (
@@ -25,8 +25,10 @@ def prepare(initial: np.ndarray) -> Sweeps:
     u = pystencils.Field.create_from_numpy_array("u", old, index_dimensions=0)
     v = pystencils.Field.create_from_numpy_array("v", new, index_dimensions=0)
     axes = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
-    neighbours = sum(u[axis] + u[tuple(-i for i in axis)] for axis in axes)
-    update = pystencils.Assignment(v.center(), (1 - 6 * NUMBER) * u.center() + NUMBER * neighbours)
+    neighbours = sum(potential(u[axis]) + potential(u[tuple(-i for i in axis)]) for axis in axes)
+    change = NUMBER * (neighbours - 6 * potential(u.center()))
+    plain = (1 - 6 * NUMBER) * u.center() + NUMBER * neighbours
+    update = pystencils.Assignment(v.center(), u.center() + change if SLOPE else plain)
     kernel = pystencils.create_kernel([update], _configuration(initial.dtype.name)).compile()
     fields = [old, new]
 

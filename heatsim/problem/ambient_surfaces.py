@@ -1,16 +1,19 @@
-"""Surfaces inside the box at ambients that radiate, or whose coefficient depends on time, as heat of the cells there.
+"""Surfaces inside the box at ambients whose heat no constant rate of exchange stands for, as heat of the cells there.
 
-No constant rate of exchange stands for such a surface. Its temperature Ts follows from the balance of heat: what comes
-from the ambient, at Ta, passes on through the half cell, of the resistance R, to the centre of the cell, at T:
+Such an ambient radiates, or its coefficient depends on time or on the temperature of the surface. That temperature Ts
+follows from the balance of heat: what comes from the ambient, at Ta, passes on through the half cell, of the resistance
+R, to the centre of the cell, at T:
 
     A (h (Ta - Ts) + eps sigma (Ta^4 - Ts^4)) = (Ts - T)/R
 
-The left side falls and the right side rises with Ts, and their difference is concave, so that Newton's method goes from
-the warmer of T and Ta straight down to the one root (temperatures are absolute).
+Where h does not depend on Ts, the left side falls and the right side rises with Ts, and their difference is concave, so
+that Newton's method goes from the warmer of T and Ta straight down to the one root (temperatures are absolute).
+Elsewhere the root is bracketed by T and Ta, and found by the Illinois method (Dowell and Jarratt, BIT 11, 168 (1971)).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,7 +28,8 @@ if TYPE_CHECKING:
     from heatsim.problem.cell_classes import CellClasses
     from heatsim.problem.zones import Zones
 
-MAX_ITERATIONS, ENOUGH = 60, 1e-13  # of the surface's temperature, relative
+MAX_ITERATIONS, ENOUGH = 100, 1e-13  # of the surface's temperature, relative
+SAMPLED_TEMPERATURES, SLOPE_STEP = 33, 1e-3  # at which coefficients are looked at before a run; K
 
 
 class _Faces(NamedTuple):
@@ -74,21 +78,28 @@ class AmbientSurfaces:
     def heat(self, T: np.ndarray, time: float) -> np.ndarray:
         """(n,) heat that comes through each face at a time, s, W; T: (nz, ny, nx). Raises `ScenarioError` for
         coefficients that are negative or not finite."""
-        faces, zero = self._faces, self._scenario.zero
-        now = np.array([time])
-        ambient = (ambient_temperatures(self._scenario, now)[0] - zero)[faces.owners]
-        h, radiated = (each[faces.owners] * faces.areas for each in self._coefficients(now))
+        faces, zero, now = self._faces, self._scenario.zero, np.array([time])
         own = T.reshape(-1)[faces.cells].astype(np.float64)
         resistance = faces.resistances * self._growth(own)
-        own = own - zero
-        surface = np.maximum(own, ambient)
-        for _ in range(MAX_ITERATIONS):
-            balance = h * (ambient - surface) + radiated * (ambient**4 - surface**4) - (surface - own) / resistance
-            change = balance / (h + 4.0 * radiated * surface**3 + 1.0 / resistance)
-            surface += change
-            if not (np.abs(change) > ENOUGH * (1.0 + np.abs(surface))).any():
-                break
-        return np.asarray((surface - own) / resistance)
+        ambient = (ambient_temperatures(self._scenario, now)[0] - zero)[faces.owners]
+        radiated = self._radiated[faces.owners] * faces.areas
+
+        def exchanged(surface: np.ndarray, h: np.ndarray) -> np.ndarray:
+            return np.asarray(h * (ambient - surface) + radiated * (ambient**4 - surface**4))
+
+        if self._by_temperature:
+            surface = _bracketed_root(
+                lambda Ts: resistance * exchanged(Ts, self._films(now, Ts)) - (Ts - (own - zero)), own - zero, ambient
+            )
+        else:
+            surface, h = np.maximum(own - zero, ambient), self._films(now, ambient)
+            for _ in range(MAX_ITERATIONS):
+                balance = exchanged(surface, h) - (surface - (own - zero)) / resistance
+                change = balance / (h + 4.0 * radiated * surface**3 + 1.0 / resistance)
+                surface += change
+                if not (np.abs(change) > ENOUGH * (1.0 + np.abs(surface))).any():
+                    break
+        return np.asarray((surface - (own - zero)) / resistance)
 
     def add_to(self, power: np.ndarray, T: np.ndarray, time: float) -> None:
         """Add the heat to that of the cells, (nz, ny, nx) W."""
@@ -98,15 +109,20 @@ class AmbientSurfaces:
         """(m,) heat that comes from each ambient at a time, s, W."""
         return np.bincount(self._faces.owners, self.heat(T, time), len(self._ambients))
 
-    def damping(self, high: float, times: np.ndarray, heat_capacity: np.ndarray) -> float:
-        """The fastest rate at which they draw a cell to the ambients, up to a temperature, 1/s; heat_capacity: (nz, ny,
-        nx), J/K."""
-        faces = self._faces
-        h, radiated = (each[faces.owners] * faces.areas for each in self._coefficients(times))
-        film = h + 4.0 * radiated * (high - self._scenario.zero) ** 3
+    def damping(self, low: float, high: float, times: np.ndarray, heat_capacity: np.ndarray) -> float:
+        """The fastest rate at which they draw a cell to the ambients between two temperatures, 1/s, by samples;
+        heat_capacity: (nz, ny, nx), J/K."""
+        faces, zero = self._faces, self._scenario.zero
+        ambients = ambient_temperatures(self._scenario, times) - zero
+        film = np.zeros(len(faces.cells))
+        for T in np.linspace(low, high, SAMPLED_TEMPERATURES if self._by_temperature else 2) - zero:
+            for Ta in (ambients.min(axis=0)[faces.owners], ambients.max(axis=0)[faces.owners]):
+                above, below = (self._films(times, np.full(len(film), T + side)) for side in (SLOPE_STEP, -SLOPE_STEP))
+                steeper = (above - below) / (2.0 * SLOPE_STEP) * (T - Ta)
+                film = np.maximum(film, np.maximum(above, 0.5 * (above + below) + steeper))
+        film += 4.0 * self._radiated[faces.owners] * faces.areas * (high - zero) ** 3
         least = faces.resistances * np.minimum(1.0, self._growth(np.full(len(faces.cells), high)))
-        conductance = film / (1.0 + film * least)
-        of_cells = np.bincount(faces.cells, conductance, heat_capacity.size)[faces.cells]
+        of_cells = np.bincount(faces.cells, film / (1.0 + film * least), heat_capacity.size)[faces.cells]
         return float((of_cells / heat_capacity.reshape(-1)[faces.cells]).max(initial=0.0))
 
     def _growth(self, T: np.ndarray) -> np.ndarray:
@@ -118,21 +134,49 @@ class AmbientSurfaces:
                 growth[here] = self._faces.conductivities[here] / conductivity_at(material, T[here])
         return growth
 
-    def _coefficients(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(m,) the coefficient of each ambient, W/(m2 K), the greatest at some times; and emissivity times the
-        Stefan-Boltzmann constant, W/(m2 K4)."""
-        films = np.zeros(len(self._ambients))
+    @property
+    def _radiated(self) -> np.ndarray:
+        """(m,) emissivity times the Stefan-Boltzmann constant of each ambient, W/(m2 K4)."""
+        return np.asarray(STEFAN_BOLTZMANN * np.array([ambient.emissivity or 0.0 for ambient in self._ambients]))
+
+    @property
+    def _by_temperature(self) -> bool:
+        """Whether a coefficient depends on the temperature of the surface."""
+        return any(depends_on(ambient.coefficient or 0.0, "T") for ambient in self._ambients)
+
+    def _films(self, times: np.ndarray, surface: np.ndarray) -> np.ndarray:
+        """(n,) coefficient times area of each face at its temperature, absolute, W/K, the greatest at some times."""
+        faces, found = self._faces, np.zeros(len(surface))
         for number, (name, ambient) in enumerate(self._scenario.ambients.items()):
-            if ambient.coefficient is not None:
+            here = faces.owners == number
+            if ambient.resistance is not None:
+                found[here] = 1.0 / ambient.resistance
+            elif ambient.coefficient is not None and here.any():
                 key, when = ("ambients", name, "coefficient"), describe_times(times)
-                values = evaluate(ambient.coefficient, times.shape, t=times)
+                T, shape = surface[here] + self._scenario.zero, (len(times), int(np.count_nonzero(here)))
+                values = evaluate(ambient.coefficient, shape, t=times[:, None], T=T)
                 require_finite(self._scenario, key, values, when)
                 require_at_least(self._scenario, key, values, 0.0, "W/(m2 K)", when)
-                films[number] = values.max()
-            elif ambient.resistance is not None:
-                films[number] = 1.0 / ambient.resistance
-        return films, STEFAN_BOLTZMANN * np.array([ambient.emissivity or 0.0 for ambient in self._ambients])
+                found[here] = values.max(axis=0)
+        return np.asarray(found * faces.areas)
 
-    def check(self, times: np.ndarray) -> None:
-        """Look at the coefficients at some times; raises `ScenarioError` for what is not good then."""
-        self._coefficients(times)
+
+def _bracketed_root(balance: Callable[[np.ndarray], np.ndarray], one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """(n,) where each balance, in K, is 0, which is not negative at the lesser of two temperatures, and not positive at
+    the greater."""
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    at_low, at_high = np.maximum(balance(low), 0.0), np.minimum(balance(high), 0.0)
+    side = np.zeros(len(low))
+    for _ in range(MAX_ITERATIONS):
+        share = np.divide(at_low, at_low - at_high, out=np.zeros(len(low)), where=at_low > at_high)
+        middle = low + share * (high - low)
+        found = balance(middle)
+        above = found > 0  # the root is above
+        # An end that stays for the second time counts half, which draws the next guess to it.
+        at_high = np.where(above, np.where(side > 0, 0.5 * at_high, at_high), found)
+        at_low = np.where(above, found, np.where(side < 0, 0.5 * at_low, at_low))
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+        side = np.where(above, 1.0, -1.0)
+        if not (np.minimum(high - low, np.abs(found)) > ENOUGH * (1.0 + np.abs(middle))).any():
+            break
+    return np.asarray(middle)

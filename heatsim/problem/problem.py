@@ -66,7 +66,7 @@ from heatsim.scenario.checks.materials_and_faces import find_crossing_temperatur
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents
 
-AMBIENT_REFUSAL = "takes no ambient that radiates, or whose coefficient depends on t"
+AMBIENT_REFUSAL = "takes no ambient that radiates, or whose coefficient depends on t or T"
 SOURCE_REFUSAL = "takes no source that depends on temperature"
 MAX_CLASSES_IN_BOUNDARY_VALUES = 4096  # beyond that boundary values come one a boundary cell: fewer than six a class
 _MAX_BATCH_VALUES = 2**20  # values of boundary faces or heat in one batch of steps

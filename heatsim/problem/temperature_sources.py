@@ -152,7 +152,11 @@ class TemperatureSources:
                 with np.errstate(invalid="ignore"):
                     rates.append(float(np.nanmax((below - above) / (2.0 * step) / held, initial=0.0)))
             fastest += max(rates)
-        return fastest if self._surfaces is None else fastest + self._surfaces.damping(high, times, self._heat_capacity)
+        return (
+            fastest
+            if self._surfaces is None
+            else fastest + self._surfaces.damping(low, high, times, self._heat_capacity)
+        )
 
     def extremes(self, temperature: float, times: np.ndarray) -> tuple[float, float]:
         """The least and the greatest power in a unit volume of a body of one temperature, W/m3, and 0."""

@@ -164,15 +164,15 @@ AnyMaterial: TypeAlias = Material | DiffusionMaterial
 class Ambient(ScenarioBlock):
     """A region that is not solved: where it meets a solid, heat passes by convection, radiation or both.
 
-    Regions name it as they name materials. It needs a coefficient, a resistance or an emissivity. A coefficient in t,
-    and an emissivity, make steps of the whole box slower: see docs/guide/boundaries.md.
+    Regions name it as they name materials. It needs a coefficient, a resistance or an emissivity. A coefficient in t
+    or T, and an emissivity, make steps of the whole box slower: see docs/guide/boundaries.md.
     """
 
     temperature: TemperatureOverTime = Field(
         description="Temperature of the ambient, or an expression in t [K or degC]"
     )
-    coefficient: Annotated[float | Expression | None, quantity(Number("W/(m2 K)", above=0), "t")] = Field(
-        None, description="Heat transfer coefficient, or an expression in t [W/(m2 K)]"
+    coefficient: Annotated[float | Expression | None, quantity(Number("W/(m2 K)", above=0), "tT")] = Field(
+        None, description="Heat transfer coefficient, or an expression in t and T of the surface [W/(m2 K)]"
     )
     resistance: Annotated[float | None, quantity(Number("m2 K/W", above=0))] = Field(
         None, description="Or: surface resistance, its inverse [m2 K/W]"
@@ -192,7 +192,7 @@ class Ambient(ScenarioBlock):
     @property
     def by_surface(self) -> bool:
         """Whether its heat follows from the balance at the surface: no constant coefficient stands for it."""
-        return self.emissivity is not None or depends_on(self.coefficient or 0.0, "t")
+        return self.emissivity is not None or depends_on(self.coefficient or 0.0, "tT")
 
 
 class Contact(ScenarioBlock):

@@ -57,6 +57,7 @@ temperature = {air}
 CONSTANT = "coefficient = 25.0"
 WINDY = 'coefficient = "25 + 15*sin(2*pi*t/1800)"'
 RADIATING_TOO = "coefficient = 25.0\nemissivity = 0.9"
+NATURAL = 'coefficient = "5 + 4*abs(T - 12)**0.25"'
 INSULATED = '{ kind = "insulated" }'
 RADIATING = '{ kind = "radiation", emissivity = 0.9, ambient = 5.0 }'
 
@@ -97,6 +98,8 @@ def wall_with_a_face(integrator: str, conductivity: str, beside: str, film: str)
         ("euler", "0.8", RADIATING, WINDY),
         ("implicit", "0.8", RADIATING, RADIATING_TOO),
         ("implicit", "0.8", INSULATED, WINDY),
+        ("implicit", "0.8", INSULATED, NATURAL),
+        ("euler", "0.8", RADIATING, NATURAL),
     ],
 )
 def test_an_ambient_is_the_air_beyond_a_face(
@@ -108,13 +111,13 @@ def test_an_ambient_is_the_air_beyond_a_face(
         runs.append(heatsim.run(loads(text), tmp_path / str(len(runs))))
     ambient, face = (run.info["energy"] for run in runs)
     # The tangents that stand for a face that radiates, or whose film changes, hold for some steps.
-    accuracy = 1e-6 if film == CONSTANT or integrator == "implicit" else 1e-3
+    accuracy = 1e-6 if film == CONSTANT or (integrator == "implicit" and film != NATURAL) else 2e-3
     assert ambient["ambients"]["outside"] == pytest.approx(face["faces"]["x_min"], rel=accuracy)
     assert abs(face["faces"]["x_min"]) > 100.0
     assert ambient["sources"] == face["sources"] == 0.0
     assert abs(ambient["residual"]) < 1e-9 * abs(ambient["ambients"]["outside"])
     found = [np.genfromtxt(run.path / "probes.csv", delimiter=",", skip_header=1)[:, 1] for run in runs]
-    np.testing.assert_allclose(*found, atol=1e-6 if accuracy == 1e-6 else 1e-3)
+    np.testing.assert_allclose(*found, atol=1e-6 if accuracy == 1e-6 else 2e-3)
 
 
 def test_beside_a_material_that_depends_on_temperature_explicit_steps_agree_with_the_solver(tmp_path: Path) -> None:
