@@ -117,7 +117,7 @@ def test_an_ambient_is_the_air_beyond_a_face(
     assert ambient["sources"] == face["sources"] == 0.0
     assert abs(ambient["residual"]) < 1e-9 * abs(ambient["ambients"]["outside"])
     found = [np.genfromtxt(run.path / "probes.csv", delimiter=",", skip_header=1)[:, 1] for run in runs]
-    np.testing.assert_allclose(*found, atol=1e-6 if accuracy == 1e-6 else 2e-3)
+    np.testing.assert_allclose(*found, atol=1e-6 if accuracy == 1e-6 else 4e-3)
 
 
 def test_beside_a_material_that_depends_on_temperature_explicit_steps_agree_with_the_solver(tmp_path: Path) -> None:
