@@ -12,6 +12,7 @@ from heatsim.errors import InputFileError
 from heatsim.pictures.frames import downsample_plane, draw_frames
 from heatsim.plots.pages import PlaneStyle
 from heatsim.plots.slices import HotspotMark, draw_hotspots, draw_slice, pixels
+from heatsim.quantity import Quantity
 from heatsim.recorders.hotspots import search_slices
 from heatsim.scenario.hotspots import Hotspots
 from heatsim.store.folder import RunFolder
@@ -134,7 +135,7 @@ def test_a_search_without_spots_leaves_an_empty_table_and_one_without_frames_non
 
 def test_a_table_that_is_none_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "hotspots.csv"
-    write_hotspots(path, [HotSpot("a, b", 0.1, 1e-3, 2.0, 3.0, 1 / 3, 300.0, 5.0)], "K")
+    write_hotspots(path, [HotSpot("a, b", 0.1, 1e-3, 2.0, 3.0, 1 / 3, 300.0, 5.0)], Quantity())
     assert read_hotspots(path) == [HotSpot("a, b", 0.1, 1e-3, 2.0, 3.0, 1 / 3, 300.0, 5.0)]
     for text in ("slice,time\na,1\n", "h\na,b,c,d,e,f,g,h\n"):
         path.write_text(text)

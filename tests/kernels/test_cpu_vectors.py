@@ -6,9 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from heatsim_kernels.enthalpy.cpu.potential_rows import look_up_vectors
+from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
+from heatsim_kernels.runtime.cpu.compilation import parallel_jit
+from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, pointer
+from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from helpers.arrays import same_bits
 from helpers.kernel_cases import FEATURES, STEP, random_case
+from numba import njit, prange
 
 
 @pytest.mark.parametrize("periodic", [(False, False, False), (True, True, True)], ids=["boundary", "periodic"])
@@ -28,3 +34,37 @@ def test_rows_of_whole_vectors_have_the_bits_of_the_row_loop(
         fields.append(np.array(sweep.field.host()))
     assert same_bits(*fields)
     assert not same_bits(fields[0], case.start.astype(dtype))
+
+
+@parallel_jit
+def _look_up(out: np.ndarray, u: np.ndarray, vectors: int, pieces: np.ndarray) -> None:
+    for _ in prange(1):
+        look_up_vectors(pointer(out), pointer(u), vectors, pointer(pieces))
+
+
+@njit
+def _piece_by_piece(out: np.ndarray, u: np.ndarray, pieces: np.ndarray) -> None:
+    for i in range(len(u)):
+        j = 0
+        while j + 1 < pieces.shape[1] and u[i] >= pieces[0, j + 1]:
+            j += 1
+        d = u[i] - pieces[0, j]
+        out[i] = fma(fma(fma(pieces[4, j], d, pieces[3, j]), d, pieces[2, j]), d, pieces[1, j])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("cubic", [False, True])
+def test_potentials_looked_up_in_registers_have_the_bits_of_those_piece_by_piece(cubic: bool, dtype: type) -> None:
+    """With as many pieces as take each of the loops, without cubics and with one."""
+    generator = np.random.default_rng(5)
+    u = np.concatenate((generator.uniform(-2.0, 12.0, 1000), np.arange(24))).astype(dtype)
+    for count in (1, 3, 4, 5, 8, 9, 16):
+        pieces = generator.uniform(0.5, 1.5, (PIECE_NUMBERS, PIECES)).astype(dtype)
+        pieces[0] = np.where(np.arange(PIECES) < count, np.arange(PIECES) * 10.0 / count, np.inf)
+        pieces[4] = 0.0
+        if cubic:
+            pieces[4, count - 1] = 0.01
+        found, expected = np.zeros_like(u), np.zeros_like(u)
+        _look_up(found, u, len(u) * u.itemsize // CACHE_LINE, pieces.reshape(-1))
+        _piece_by_piece(expected, u, pieces)
+        assert same_bits(found, expected), count

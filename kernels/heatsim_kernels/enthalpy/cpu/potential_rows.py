@@ -4,8 +4,9 @@
     a, b, c, e likewise            d = u - k[j],   phi = fma(fma(fma(e[j], d, c[j]), d, b[j]), d, a[j])
 
 A register of 16 numbers is a table that one instruction reads at as many places at once, where the CPU has such an
-instruction for its vectors: AVX-512 for both precisions, AVX2 for float32. Elsewhere numbers are gathered from memory.
-The operations on each cell are those of `enthalpy.cell`, so the bits are the same.
+instruction for its vectors: AVX-512 for both precisions. That of AVX2 reads a table of eight words of 32 bits: a table
+takes one to four of these, and a number of float64 is two words. Elsewhere numbers are gathered from memory. The
+operations on each cell are those of `enthalpy.cell`, so the bits are the same.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
 from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, vector_fma
 
 WORD = ir.IntType(32)
+WORDS = 8  # of 32 bits, in a vector of AVX2
 
 
 @intrinsic
@@ -35,34 +37,49 @@ def look_up_vectors(typing_context, out, u, vectors, pieces):
         )
         with builder.if_else(few) as (then, otherwise):
             with then:
-                _loop(context, builder, signature, args, 4)
+                _loop_of_powers(context, builder, signature, args, 4)
             with otherwise, builder.if_else(some) as (then_some, otherwise_all):
                 with then_some:
-                    _loop(context, builder, signature, args, 8)
+                    _loop_of_powers(context, builder, signature, args, 8)
                 with otherwise_all:
-                    _loop(context, builder, signature, args, PIECES)
+                    _loop(context, builder, signature, args, PIECES, True)
         return context.get_dummy_value()
 
     return types.void(out, u, types.intp, pieces), codegen
 
 
-def _loop(context, builder, signature, args, count):
-    rows = _PieceRows(context, builder, signature, args, count)
+def _loop_of_powers(context, builder, signature, args, count):
+    """The loop of quadratics where no piece is a cubic, as of a conductivity on straight lines; its bits are the same,
+    as fma(0, d, c) is c."""
+    third = builder.gep(args[3], [ir.Constant(ir.IntType(64), PIECES * (PIECE_NUMBERS - 1))])
+    vector = ir.VectorType(args[3].type.pointee, count)
+    numbers = builder.load(builder.bitcast(third, vector.as_pointer()), align=1)
+    cubic = builder.fcmp_unordered("!=", numbers, ir.Constant(vector, [0.0] * count))
+    any_cubic = builder.icmp_unsigned("!=", builder.bitcast(cubic, ir.IntType(count)), ir.IntType(count)(0))
+    with builder.if_else(any_cubic) as (then, otherwise):
+        with then:
+            _loop(context, builder, signature, args, count, True)
+        with otherwise:
+            _loop(context, builder, signature, args, count, False)
+
+
+def _loop(context, builder, signature, args, count, cubic):
+    rows = _PieceRows(context, builder, signature, args, count, cubic)
     with cgutils.for_range(builder, args[2]) as loop:
         rows.look_up(loop.index)
 
 
 class _PieceRows:
-    """Generates the code of a row of a material with at most `count` pieces."""
+    """Generates the code of a row of a material with at most `count` pieces; cubic: whether one is a cubic."""
 
-    def __init__(self, context, builder, signature, args, count):
+    def __init__(self, context, builder, signature, args, count, cubic):
         self._builder, (self._out, self._u, _, pieces), self._count = builder, args, count
         self._bytes = signature.args[0].dtype.bitwidth // 8
         self._lanes, self._real = CACHE_LINE // self._bytes, context.get_value_type(signature.args[0].dtype)
         self._vector = ir.VectorType(self._real, self._lanes)
         self._index = ir.VectorType(ir.IntType(8 * self._bytes), self._lanes)
         self._features = context.codegen().magic_tuple()[2]
-        self._tables = [self._table(pieces, number) for number in range(PIECE_NUMBERS)]
+        self._tables = [self._table(pieces, number) for number in range(PIECE_NUMBERS if cubic else PIECE_NUMBERS - 1)]
 
     def look_up(self, index):
         """Look up vector `index`."""
@@ -73,9 +90,10 @@ class _PieceRows:
             ahead = b.add(j, self._constant(half))
             reached = b.fcmp_ordered(">=", u, self._at(self._tables[0], ahead))
             j, half = b.select(reached, ahead, j), half // 2
-        knot, a, first, second, third = (self._at(table, j) for table in self._tables)
+        knot, *powers, value = (self._at(table, j) for table in self._tables)
         d = b.fsub(u, knot)
-        value = vector_fma(b, vector_fma(b, vector_fma(b, third, d, second), d, first), d, a)
+        for number in reversed(powers):
+            value = vector_fma(b, value, d, number)
         b.store(value, self._place(self._out, index), align=self._bytes)
 
     def _place(self, start, index):
@@ -89,9 +107,12 @@ class _PieceRows:
         """A table in registers, or a pointer to it where the CPU cannot read registers at a vector of places."""
         b = self._builder
         start = b.gep(pieces, [ir.Constant(ir.IntType(64), PIECES * number)])
-        if not ("+avx512f" in self._features or ("+avx2" in self._features and self._bytes == 4)):
+        if "+avx512f" in self._features:
+            size = PIECES if self._bytes == 4 else max(8, self._count)
+        elif "+avx2" in self._features and not (self._bytes == 8 and self._count > WORDS):
+            size = max(WORDS * 4 // self._bytes, self._count)
+        else:
             return start
-        size = PIECES if self._bytes == 4 else max(8, self._count)
         return b.load(b.bitcast(start, ir.VectorType(self._real, size).as_pointer()), align=self._bytes)
 
     def _at(self, table, j):
@@ -104,7 +125,7 @@ class _PieceRows:
                 found = b.insert_element(found, number, WORD(lane))
             return found
         if "+avx512f" not in self._features:
-            return self._by_eights(table, j)
+            return self._by_words(table, j)
         if self._bytes == 4:
             return self._call("llvm.x86.avx512.permvar.sf.512", [table, j])
         if table.type.count == 8:
@@ -112,14 +133,45 @@ class _PieceRows:
         low, high = self._halves(table)
         return self._call("llvm.x86.avx512.vpermi2var.pd.512", [low, j, high])
 
-    def _by_eights(self, table, j):
-        """Eight cells at once, each from one half of the table."""
-        b, parts = self._builder, []
-        for places in self._halves(j):
-            low, high = (self._call("llvm.x86.avx2.permps", [half, places]) for half in self._halves(table))
-            upper = b.icmp_signed(">", places, ir.Constant(places.type, [7] * 8))
-            parts.append(b.select(upper, high, low))
-        return b.shuffle_vector(*parts, ir.Constant(ir.VectorType(WORD, 16), list(range(16))))
+    def _by_words(self, table, j):
+        """A table of words read by AVX2, eight places at once."""
+        b = self._builder
+        if self._bytes == 8:  # words 2 j and 2 j + 1
+            low = b.shl(j, self._constant(1))
+            high = b.shl(b.add(low, self._constant(1)), self._constant(32))
+            j = b.bitcast(b.or_(low, high), ir.VectorType(WORD, 16))
+        registers = self._registers(
+            b.bitcast(table, ir.VectorType(ir.FloatType(), table.type.count * self._bytes // 4))
+        )
+        if len(registers) == 1 and self._bytes == 4 and self._count <= WORDS // 2:
+            # Within each half of a register, which is half the work.
+            twice = ir.Constant(ir.VectorType(WORD, WORDS), [0, 1, 2, 3] * 2)
+            table = b.shuffle_vector(registers[0], registers[0], twice)
+            found = [self._call("llvm.x86.avx.vpermilvar.ps.256", [table, places]) for places in self._halves(j)]
+        else:
+            found = [self._chosen(registers, places) for places in self._halves(j)]
+        whole = b.shuffle_vector(*found, ir.Constant(ir.VectorType(WORD, 16), list(range(16))))
+        return whole if self._bytes == 4 else b.bitcast(whole, self._vector)
+
+    def _registers(self, table):
+        """A table of words in registers of eight."""
+        return (
+            [table]
+            if table.type.count == WORDS
+            else [register for half in self._halves(table) for register in self._registers(half)]
+        )
+
+    def _chosen(self, registers, places):
+        """The words at some places, of the first or the second half of the registers. AVX2 looks at the lowest three
+        bits of a place alone."""
+        b = self._builder
+        if len(registers) == 1:
+            return self._call("llvm.x86.avx2.permps", [registers[0], places])
+        middle = len(registers) // 2
+        size = WORDS * middle
+        low, high = (self._chosen(half, places) for half in (registers[:middle], registers[middle:]))
+        bit = b.and_(places, ir.Constant(places.type, [size] * WORDS))
+        return b.select(b.icmp_signed("!=", bit, ir.Constant(places.type, [0] * WORDS)), high, low)
 
     def _halves(self, vector):
         b, count = self._builder, vector.type.count // 2
