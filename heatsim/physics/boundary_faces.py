@@ -149,6 +149,14 @@ class BoundaryFaces:
         ]
         return np.concatenate([np.zeros(0, np.int64), *found])
 
+    @property
+    def given(self) -> tuple[bool, ...]:
+        """For the six FACES, whether heat passes and the flux or the temperature of the surface is given all over."""
+        return tuple(
+            not closed and all(patch.condition.is_given for patch in patches)
+            for closed, patches in zip(self.closed, self.patches, strict=True)
+        )
+
     def fixes_temperature(self) -> bool:
         """Whether any part of a face ties its body to a temperature, at t = 0."""
         now = np.zeros(1)

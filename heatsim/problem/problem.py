@@ -69,6 +69,7 @@ if TYPE_CHECKING:
 AMBIENT_REFUSAL = "takes no ambient that radiates, or whose coefficient depends on t or T"
 SOURCE_REFUSAL = "takes no source that depends on temperature"
 MAX_CLASSES_IN_BOUNDARY_VALUES = 4096  # beyond that boundary values come one a boundary cell: fewer than six a class
+FIXED_SLOPE = -2.0  # a of a boundary face whose temperature is given
 _MAX_BATCH_VALUES = 2**20  # values of boundary faces or heat in one batch of steps
 
 
@@ -86,10 +87,12 @@ class IntegratorFacts(Protocol):
 
 class ExplicitForm(NamedTuple):
     """What explicit integrators take of a nonlinear problem: coefficients, those of a linear problem where boundary
-    faces alone depend on temperature; and what stands for boundary faces."""
+    faces alone depend on temperature; what stands for boundary faces; and, for the six FACES, whether their values are
+    of potentials, for which nothing has to stand."""
 
     coefficients: StencilCoefficients
     faces: TangentFaces
+    by_potential: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
@@ -271,8 +274,41 @@ class Problem:
         """What explicit steps of a nonlinear problem take as `linear_forcing`, with tangents in place of boundary
         faces; cells: see `SurfaceTangents`."""
         assert self.surfaces is not None
-        surfaces = self.surfaces.at(self._until_end(times))
-        return tangents.applied(self.linear_forcing(times, dt), cells, surfaces)
+        surfaces, forcing = self.surfaces.at(self._until_end(times)), self.linear_forcing(times, dt)
+        if self.explicit_form is not None and any(self.explicit_form.by_potential):
+            values = self._boundary_potentials(forcing.boundary_a, forcing.boundary_b)
+            forcing = replace(forcing, boundary_b=values, by_potential=self.explicit_form.by_potential)
+        return tangents.applied(forcing, cells, surfaces)
+
+    def _boundary_potentials(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """The values b (k, boundary_size) of boundary faces in potentials: twice that of a given temperature, where a
+        is -2, and the others as they are. Those that do not depend on time are found once."""
+        if self.boundary_faces.varies:
+            return self._as_potentials(a, b)
+        return self._constant_potentials
+
+    @cached_property
+    def _constant_potentials(self) -> np.ndarray:
+        return self._as_potentials(*self._constant_boundary_values)
+
+    def _as_potentials(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        coefficients, form = self.coefficients, self.explicit_form
+        assert isinstance(coefficients, NonlinearCoefficients)
+        assert form is not None
+        found, starts = b.copy(), [*coefficients.boundary_offsets.tolist(), coefficients.boundary_size]
+        for face in np.flatnonzero(form.by_potential).tolist():
+            part = slice(starts[face], starts[face + 1])
+            beside = boundary_cells(coefficients.shape, face)
+            ids = coefficients.class_ids
+            classes = np.zeros(len(beside), np.intp) if ids is None else ids.reshape(-1)[beside].astype(np.intp)
+            media = coefficients.material[classes]
+            for row in range(len(b)):
+                given = a[row, part] == FIXED_SLOPE
+                T, of = 0.5 * b[row, part][given], media[given]
+                if T.size and T.min() == T.max() and of.min() == of.max():  # one look-up serves all
+                    T, of = T[:1], of[:1]
+                found[row, part][given] = 2.0 * coefficients.tables.potential_at(T, of)
+        return found
 
     def with_temperature_sources(self, forcing: Forcing, offset: np.ndarray, time: float, dt: float) -> Forcing:
         """The forcing of one explicit step from a time on, s, with the sources that depend on temperature; offset:
@@ -580,8 +616,9 @@ def _explicit_form(
     """Where a property depends on temperature, so does the half cell behind every face."""
     if find_material_dependence(scenario) is None:
         entries = boundary_faces.temperature_dependent_entries()
-        return ExplicitForm(linear, TangentFaces(coefficients, entries, stores_temperature=True))
-    return ExplicitForm(coefficients, TangentFaces.of_open_faces(coefficients))
+        return ExplicitForm(linear, TangentFaces(coefficients, entries, stores_temperature=True), (False,) * 6)
+    given = boundary_faces.given
+    return ExplicitForm(coefficients, TangentFaces.of_open_faces(coefficients, given), given)
 
 
 def _boundary_entries(coefficients: StencilCoefficients, cell_classes: CellClasses, zones: Zones) -> np.ndarray:

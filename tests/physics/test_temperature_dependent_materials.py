@@ -46,6 +46,29 @@ def constant(value: float) -> dict[str, Any]:
     return {"T": [-50.0, 200.0], "value": [value, value]}
 
 
+@pytest.mark.parametrize("integrator", ["euler", "rkl2"])
+def test_explicit_steps_end_at_the_exact_temperatures_of_a_wall_between_fixed_faces(integrator: str) -> None:
+    """Kirchhoff's potential is a straight line from face to face, through the half cells too."""
+    text = case(
+        [5, 1, 1], 200.0, materials={"wall": following(TABLE)}, boundary={"x_min": fixed(0.0), "x_max": fixed(200.0)}
+    )
+    found = in_memory.run(taken_by(text, integrator)).temperature[0, 0]
+    T = np.linspace(0.0, 200.0, 4001)
+    potential = np.where(T < 100, T + T**2 / 100, 200 + 3 * (T - 100) - (T - 100) ** 2 / 200)
+    np.testing.assert_allclose(found, np.interp(450.0 * (np.arange(5) + 0.5) / 5, potential, T), atol=2e-3)
+
+
+def test_given_faces_that_vary_in_time_and_place_agree_with_the_solver() -> None:
+    """A temperature on a part of a face and a flux on the rest, both of which change."""
+    patched = flux("200*(1 + y)") | {"patches": [fixed("50 + 20*sin(t)") | {"where": "y < 0.5"}]}
+    faces = {"x_min": patched, "x_max": fixed("10*y + t"), "y_max": convection(5.0, 20.0)}
+    text = case([8, 6, 1], 4.0, materials={"a": following(TABLE, constant(3.0))}, boundary=faces, initial=20.0)
+    explicit, solved = in_memory.run(text), in_memory.run(taken_by(text, "implicit", tolerance=1e-5))
+    np.testing.assert_allclose(explicit.temperature, solved.temperature, atol=0.25)
+    assert abs(explicit.energy.relative_residual) < 1e-12
+    assert explicit.energy.faces["x_min"] == pytest.approx(solved.energy.faces["x_min"], rel=5e-3)
+
+
 def test_a_wall_passes_the_integral_of_its_conductivity_in_the_steady_state() -> None:
     text = case(
         [8, 1, 1], 1.0, materials={"wall": following(TABLE)}, boundary={"x_min": fixed(0.0), "x_max": fixed(200.0)}
@@ -240,7 +263,8 @@ def test_what_leaves_its_table_is_told_once_and_goes_on() -> None:
     for _ in range(2):
         assert done.temperature.max() > 200.0
     (warning,) = done.state.warnings
-    assert warning.startswith(f"materials.a: {done.temperature.max():.4g}")
+    assert warning.startswith("materials.a: ")
+    assert float(warning.split()[1]) == pytest.approx(done.temperature.max(), rel=1e-5)
     assert "known from 0 to 200 degC" in warning
 
 

@@ -40,6 +40,7 @@ class FaceCondition(ScenarioBlock):
     # The largest values of the surface terms that a strength gives, for what it may be between the sampled times.
     LARGEST_TERMS: ClassVar[dict[str, float]] = {"coefficient": inf, "emissivity": 1.0}
     GIVEN_FLUX: ClassVar[str] = ""  # the input that is a heat flux into the body whatever the body does, W/m2
+    GIVEN_TEMPERATURE: ClassVar[str] = ""  # the input that is the temperature of the surface whatever the body does
 
     patches: tuple[Face, ...] = Field((), description="Parts of the face with a condition of their own")
     where: Annotated[Expression | None, condition()] = Field(
@@ -64,6 +65,12 @@ class FaceCondition(ScenarioBlock):
     def temperature_dependent(self) -> bool:
         """Whether the flux is no affine function of the surface's temperature, so that the problem is not linear."""
         return self.STRENGTH != "" and depends_on(self.inputs[self.STRENGTH], "T")
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the flux or the temperature of the surface is given, or nothing passes: in Kirchhoff's potential the
+        condition is affine then, whatever the conductivity does."""
+        return bool(self.GIVEN_FLUX or self.GIVEN_TEMPERATURE) or not self.PASSES_HEAT
 
     def ties_temperature(self, values: Inputs) -> bool:
         """Whether the body settles at a given temperature, were this its only boundary condition."""

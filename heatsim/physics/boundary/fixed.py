@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -13,6 +13,8 @@ from heatsim.physics.boundary.condition import FaceCondition, Inputs, Temperatur
 
 class Fixed(FaceCondition):
     """The surface has a given temperature."""
+
+    GIVEN_TEMPERATURE: ClassVar[str] = "temperature"
 
     kind: Literal["fixed"] = Field(description="Kind of the face")
     temperature: TemperatureInput = Field(description="Surface temperature, or an expression in x, y, z, t [K or degC]")

@@ -78,6 +78,19 @@ class EnthalpyTables:
         """phi, K."""
         return self._on(self.potentials, u, material, self.low, self.width)
 
+    def potential_at(self, offset: np.ndarray, material: np.ndarray) -> np.ndarray:
+        """phi at temperature offsets (n,) of materials (n,), K, as kernels look it up: by pieces, if there are any."""
+        u = self.state_of(offset, material)
+        if self.pieces is None:
+            return self.potential(u, material)
+        knots, *powers, value = np.moveaxis(self.pieces[material], 1, 0)
+        j = np.maximum((u[:, None] >= knots).sum(axis=1), 1) - 1
+        rows = np.arange(len(u))
+        found, d = value[rows, j], u - knots[rows, j]
+        for power in reversed(powers):
+            found = found * d + power[rows, j]
+        return np.asarray(found)
+
     def temperature(self, u: np.ndarray, material: np.ndarray | int) -> np.ndarray:
         """Rise of temperature over the reference, K."""
         return self._on(self.temperatures, u, material, self.low, self.width)

@@ -55,15 +55,17 @@ class TangentFaces:
         self.steepest = np.divide(1.0, least, out=np.zeros(entries.size), where=least > 0)  # cells that are not solved
 
     @classmethod
-    def of_open_faces(cls, coefficients: NonlinearCoefficients) -> TangentFaces:
-        """All boundary faces through which heat may pass, of a field that stores the enthalpy."""
-        return cls(coefficients, open_entries(coefficients))
+    def of_open_faces(cls, coefficients: NonlinearCoefficients, but: tuple[bool, ...] = (False,) * 6) -> TangentFaces:
+        """All boundary faces through which heat may pass, of a field that stores the enthalpy; but: which of the six
+        FACES are none of them."""
+        return cls(coefficients, open_entries(coefficients, but))
 
 
-def open_entries(coefficients: NonlinearCoefficients) -> np.ndarray:
-    """Which of the boundary values, one a boundary cell, belong to faces through which heat may pass."""
+def open_entries(coefficients: NonlinearCoefficients, but: tuple[bool, ...] = (False,) * 6) -> np.ndarray:
+    """Which of the boundary values, one a boundary cell, belong to faces through which heat may pass, and that are none
+    of those of `but`."""
     sizes = np.diff(np.append(coefficients.boundary_offsets, coefficients.boundary_size))
-    return np.flatnonzero(~np.repeat(coefficients.closed, sizes))
+    return np.flatnonzero(~np.repeat(np.logical_or(coefficients.closed, but), sizes))
 
 
 class SurfaceTangents(Protocol):

@@ -133,6 +133,8 @@ class Forcing:
     heat_scale: (k,) factor on `heat_field`.
     window_sources: of each step, the windows that are heated when it has been taken; steps beyond the last have none.
     on_device: what stands in place of boundary_a and boundary_b, which may then be anything.
+    by_potential: for the six FACES of a problem that depends on temperature, whether the values are of Kirchhoff's
+        potential in place of the temperature: beyond such a face lies phi + (a*phi + b).
     """
 
     boundary_a: np.ndarray
@@ -142,6 +144,7 @@ class Forcing:
     heat_scale: np.ndarray = field(default_factory=lambda: np.ones(1))
     window_sources: tuple[tuple[WindowSource, ...], ...] = ()
     on_device: DeviceBoundary | None = None
+    by_potential: tuple[bool, ...] = (False,) * 6
 
     @classmethod
     def insulated(cls, coefficients: StencilCoefficients) -> Forcing:

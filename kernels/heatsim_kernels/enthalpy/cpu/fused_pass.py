@@ -380,10 +380,10 @@ def _with_ghosts(potentials, own, classes, place, run, grid, buffers, scratch, b
     c, y, z, n = potentials.c, place.y, place.z, run.x1 - run.x0
     at_y_min, at_y_max = y == 0 and not grid.wrap_y, y == grid.ny - 1 and not grid.wrap_y
     at_z_min, at_z_max = z == 0 and not grid.wrap_z, z == grid.nz - 1 and not grid.wrap_z
-    open_y = (at_y_min and boundary.closed[Y_MIN] == 0) or (at_y_max and boundary.closed[Y_MAX] == 0)
-    open_z = (at_z_min and boundary.closed[Z_MIN] == 0) or (at_z_max and boundary.closed[Z_MAX] == 0)
+    follow_y = (at_y_min and _follows(boundary, Y_MIN)) or (at_y_max and _follows(boundary, Y_MAX))
+    follow_z = (at_z_min and _follows(boundary, Z_MIN)) or (at_z_max and _follows(boundary, Z_MAX))
     inside = c
-    if open_y or open_z:
+    if follow_y or follow_z:
         inside = _temperatures_of_row(shifted(scratch, 5 * buffers.pitch), own, n, classes, medium)
     rows = rows_with_ghosts(potentials, inside, classes, place, run, grid, buffers, scratch, boundary, ledger)
     if grid.wrap_x:
@@ -391,15 +391,21 @@ def _with_ghosts(potentials, own, classes, place, run, grid, buffers, scratch, b
     at, low, high = z * grid.ny + y, c[-1], c[n]
     if run.x0 == 0:
         here = c[0]
-        if boundary.closed[X_MIN] == 0:
+        if _follows(boundary, X_MIN):
             here = temperature_of(own[0], np.int64(medium.material[class_of(classes, 0)]), medium)
         low = ghost_cell(c, 0, here, classes, face_at(boundary, X_MIN, run.step, at, ledger))
     if run.x1 == grid.nx:
         here = c[n - 1]
-        if boundary.closed[X_MAX] == 0:
+        if _follows(boundary, X_MAX):
             here = temperature_of(own[n - 1], np.int64(medium.material[class_of(classes, n - 1)]), medium)
         high = ghost_cell(c, n - 1, here, classes, face_at(boundary, X_MAX, run.step, at, ledger))
     return rows, low, high
+
+
+@inlined
+def _follows(boundary, face):
+    """Whether heat passes a face, as the temperatures beside it say."""
+    return boundary.closed[face] == 0 and boundary.by_potential[face] == 0
 
 
 @called

@@ -27,15 +27,17 @@ block_sum = block_reduction(add, THREADS)
 
 
 def build(variant):
-    """Build the kernel (u, cells, faces, starts, capacity, box, medium, boundary, a, b, offsets, share, partial), on
-    (BLOCKS, accounts).
+    """Build the kernel (u, cells, faces, starts, capacity, box, medium, boundary, a, b, by_potential, offsets, share,
+    partial), on (BLOCKS, accounts).
 
     cells, faces, starts: see `LedgerFaces`. boundary: `KnownBoundaryDifferences`, whose differences are written. a, b:
-    of the boundary faces in this step, one a boundary cell; offsets: where each face starts in them. share: of the heat
-    of the step, that is entered. partial: (accounts, BLOCKS) sums in J, added to.
+    of the boundary faces in this step, one a boundary cell; by_potential: see `Forcing`; offsets: where each face
+    starts in them. share: of the heat of the step, that is entered. partial: (accounts, BLOCKS) sums in J, added to.
     """
 
-    def boundary_heat(u, cells, faces, starts, capacity, box, medium, boundary, a, b, offsets, share, partial):
+    def boundary_heat(
+        u, cells, faces, starts, capacity, box, medium, boundary, a, b, by_potential, offsets, share, partial
+    ):
         account, total = int64(cuda.blockIdx.y), float64(0.0)
         start, end = item(starts, account), item(starts, account + 1)
         entry = start + int64(cuda.blockIdx.x) * THREADS + int64(cuda.threadIdx.x)
@@ -46,8 +48,10 @@ def build(variant):
             if account < BOUNDARY_ACCOUNTS:
                 rate = item(medium.numbers, (cell_class * 6 + account) * NUMBERS)
                 at = item(offsets, account) + entry - start
-                T = temperature(item(u, i), int64(item(medium.material, cell_class)), medium)
-                ghost = ghost_of_potential(potential, T, item(a, at), item(b, at))
+                given = potential
+                if item(by_potential, account) == 0:
+                    given = temperature(item(u, i), int64(item(medium.material, cell_class)), medium)
+                ghost = ghost_of_potential(potential, given, item(a, at), item(b, at))
                 boundary.differences[uint64(entry)] = ghost - potential
                 heat = float64(rate) * (float64(ghost) - float64(potential))
             else:

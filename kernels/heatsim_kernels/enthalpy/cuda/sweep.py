@@ -29,12 +29,13 @@ from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 
 
 class EnthalpyBatch(NamedTuple):
-    """What the steps of one call have in common, on the device."""
+    """What the steps of one call have in common, on the device; by_potential: see `Forcing`."""
 
     structure: EnthalpyConfiguration
     sent: SentForcing
     medium: EnthalpyMedium
     rates: Array
+    by_potential: tuple[bool, ...]
 
 
 class EnthalpySweep:
@@ -70,6 +71,7 @@ class EnthalpySweep:
         self._book = tuple(map(on_device, ledger)) if ledger.cells.size else None
         self._capacity = on_device(np.asarray(coefficients.capacity, np.float64))
         self._offsets = on_device(np.asarray(coefficients.boundary_offsets, np.int64))
+        self._by_potential: dict[tuple[bool, ...], Array] = {}
         differences = empty(max(1, int(ledger.starts[len(FACES)])), self._dtype)
         closed = on_device(np.array(coefficients.closed, np.uint8))
         self._known_boundary = KnownBoundaryDifferences(closed, on_device(ledger.starts), differences)
@@ -80,8 +82,10 @@ class EnthalpySweep:
 
     def batch(self, dt: float, forcing: Forcing) -> EnthalpyBatch:
         """Send what the steps need, unless it is there already."""
-        structure = self._structure._replace(heat_field=forcing.heat_field is not None)
-        return EnthalpyBatch(structure, self._forcing_uploads.send(dt, forcing), *self._medium_for(dt))
+        structure, faces = self._structure._replace(heat_field=forcing.heat_field is not None), forcing.by_potential
+        if faces not in self._by_potential:
+            self._by_potential[faces] = on_device(np.array(faces, np.uint8))
+        return EnthalpyBatch(structure, self._forcing_uploads.send(dt, forcing), *self._medium_for(dt), faces)
 
     def resources(self, batch: EnthalpyBatch) -> Resources:
         """What the kernel takes of the GPU."""
@@ -142,7 +146,8 @@ class EnthalpySweep:
         launches = [self._kernel(structure, args).bound(movement.grid(shape), movement.TILE.block, args)]
         if self._book is not None:
             own = (u, *self._book, self._capacity, self._box, batch.medium, self._known_boundary)
-            tangents = batch.sent.boundary_a.row(k), batch.sent.boundary_b.row(k), self._offsets
+            values = batch.sent.boundary_a.row(k), batch.sent.boundary_b.row(k)
+            tangents = *values, self._by_potential[batch.by_potential], self._offsets
             given = (*own, *tangents, np.float64(share), self.ledger.partial)
             grid = boundary_heat.BLOCKS, self._coefficients.ledger_size, 1
             passing = kernel(boundary_heat.build, None, given)

@@ -22,7 +22,8 @@ class CpuBoundaryFaces(NamedTuple):
 
     a, b: values, (rows, size), of which the last row serves all later steps. per_cell: whether there is a value a cell,
     or one a cell class. offsets: where each of the six FACES starts among the values of a step. closed: for each,
-    whether no heat passes. weights: heat moved by a kelvin in a step, J, (6, class_count) flat.
+    whether no heat passes. weights: heat moved by a kelvin in a step, J, (6, class_count) flat. by_potential: for each,
+    whether the values are of potentials: see `Forcing`.
     """
 
     a: np.ndarray
@@ -34,6 +35,7 @@ class CpuBoundaryFaces(NamedTuple):
     closed: np.ndarray
     weights: np.ndarray
     class_count: int
+    by_potential: np.ndarray
 
 
 class RowLedger(NamedTuple):

@@ -208,7 +208,8 @@ def input_pointers(e, s, b, stages):
     exchange = CpuExchange(e.rx, e.ry, e.rz, pointer(e.rates), pointer(e.classes), *runs, e.class_count)
     sources = CpuSources(pointer(s.table), s.table_rows, s.dt, pointer(s.field), pointer(s.gain), s.gain_rows)
     tables = pointer(b.offsets), pointer(b.closed), pointer(b.weights)
-    boundary = CpuBoundaryFaces(pointer(b.a), pointer(b.b), b.rows, b.size, b.per_cell, *tables, b.class_count)
+    values, by_potential = (pointer(b.a), pointer(b.b)), pointer(b.by_potential)
+    boundary = CpuBoundaryFaces(*values, b.rows, b.size, b.per_cell, *tables, b.class_count, by_potential)
     fields = pointer(stages.before), pointer(stages.start), pointer(stages.one), pointer(stages.second)
     numbers, shares = pointer(stages.numbers), pointer(stages.shares)
     made_of = CpuStages(*fields, numbers, shares, stages.rows, stages.of_two)
@@ -378,22 +379,29 @@ def keep_second(second, at, row, n, buffers):
 @inlined
 def rows_with_ghosts(values, inside, classes, place, run, grid, buffers, scratch, boundary, ledger):
     """The row and those beside it, with ghost values in place of rows beyond a boundary; `inside` are the values of the
-    row from which those follow."""
+    row from which those follow, where they do not follow from the row itself."""
     c, ym, yp, zm, zp = values
     pitch, step, n = buffers.pitch, run.step, run.x1 - run.x0
     in_z, in_y = place.z * grid.nx + run.x0, place.y * grid.nx + run.x0
     if place.y == 0 and not grid.wrap_y:
-        ym = ghost_row(scratch, n, c, inside, classes, face_at(boundary, Y_MIN, step, in_z, ledger))
+        given = _given(boundary, Y_MIN, c, inside)
+        ym = ghost_row(scratch, n, c, given, classes, face_at(boundary, Y_MIN, step, in_z, ledger))
     if place.y == grid.ny - 1 and not grid.wrap_y:
-        out = shifted(scratch, pitch)
-        yp = ghost_row(out, n, c, inside, classes, face_at(boundary, Y_MAX, step, in_z, ledger))
+        out, given = shifted(scratch, pitch), _given(boundary, Y_MAX, c, inside)
+        yp = ghost_row(out, n, c, given, classes, face_at(boundary, Y_MAX, step, in_z, ledger))
     if place.z == 0 and not grid.wrap_z:
-        out = shifted(scratch, 2 * pitch)
-        zm = ghost_row(out, n, c, inside, classes, face_at(boundary, Z_MIN, step, in_y, ledger))
+        out, given = shifted(scratch, 2 * pitch), _given(boundary, Z_MIN, c, inside)
+        zm = ghost_row(out, n, c, given, classes, face_at(boundary, Z_MIN, step, in_y, ledger))
     if place.z == grid.nz - 1 and not grid.wrap_z:
-        out = shifted(scratch, 3 * pitch)
-        zp = ghost_row(out, n, c, inside, classes, face_at(boundary, Z_MAX, step, in_y, ledger))
+        out, given = shifted(scratch, 3 * pitch), _given(boundary, Z_MAX, c, inside)
+        zp = ghost_row(out, n, c, given, classes, face_at(boundary, Z_MAX, step, in_y, ledger))
     return NeighbourRows(c, ym, yp, zm, zp)
+
+
+@inlined
+def _given(boundary, face, c, inside):
+    """The values of a row from which those beyond a face follow."""
+    return c if boundary.by_potential[face] else inside
 
 
 @inlined
