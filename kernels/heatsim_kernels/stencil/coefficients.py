@@ -110,7 +110,10 @@ class StencilCoefficients:
 
 
 def table_rows(table: np.ndarray, first: int, steps: int) -> np.ndarray:
-    """The rows of some steps, from step `first` on; the last row serves all later steps, and one is always given."""
+    """The rows of some steps, from step `first` on; the last row serves all later steps, and one is always given. A
+    table of one row comes back itself, by which a device knows it again."""
+    if len(table) == 1:
+        return table
     at = min(first, len(table) - 1)
     return table[at : at + max(1, steps)]
 
