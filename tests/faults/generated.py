@@ -25,6 +25,8 @@ from faults.test_resumed_runs import stop_after
 from heatsim.cli.main import main
 from heatsim.errors import HeatsimError, ScenarioError
 from heatsim.problem import build_problem
+from heatsim.quantity import Quantity
+from heatsim.scenario.quantity import in_keys_of_quantity
 from heatsim.scenario.reference.schema import json_schema
 from heatsim.simulation.run import run_scenario
 
@@ -239,8 +241,10 @@ class Scenario:
                 regions[-1]["initial"] = self.warm(30.0)
             if self.some(0.2):
                 document["contacts"] = [{"between": names, "resistance": 1e-3}]
-        if not self.cylindrical and self.some(0.12):  # an ambient stands at a corner
-            film: Table = self.one({"coefficient": 15.0}, {"resistance": 0.05})
+        if not self.cylindrical and self.some(0.2):  # an ambient stands at a corner
+            film: Table = self.one({"coefficient": 15.0}, {"resistance": 0.05}, {"emissivity": 0.8})
+            if "coefficient" in film:
+                film = {"coefficient": self.following(15.0, "tT")} | ({"emissivity": 0.5} if self.some(0.2) else {})
             document["ambients"] = {"air": {"temperature": self.timed_value(-3.0), **film}}
             regions.append({"material": "air", "where": "z > 0.014 and x > 0.04"})
         document["regions"] = regions
@@ -264,10 +268,25 @@ class Scenario:
         if self.some(0.1):
             document["parameters"] = {"rise": 12.0}
             document["boundary"]["z_max"] = {"kind": "fixed", "temperature": f"{self.plain(0.0)} + rise"}
+        if self.some(0.3):
+            self.document = document = as_quantity(document) or document
         return tomli_w.dumps(document)
 
     def plain(self, rise: float) -> float:
         return rise + (293.15 if self.unit == "K" else 20.0)
+
+
+def as_quantity(document: Table) -> Table | None:
+    """The same scenario about moisture, None if it is about what only heat does, or names a unit of temperature."""
+    rest = {key: value for key, value in document.items() if key != "temperature_unit"}
+    text = tomli_w.dumps(rest)
+    if any(word in text for word in ("degC", "weather", "latent", "beam", "emissivity", "melt", 'heat_capacity = "')):
+        return None
+    if any(isinstance(each, str) or "density" not in each for each in document["materials"].values()):
+        return None
+    rest["materials"] = {name: {"diffusivity": 1e-5, "solubility": 2.0} for name in document["materials"]}
+    moisture = Quantity("moisture", "mol/m3")
+    return {"quantity": {"name": moisture.name, "unit": moisture.unit}} | in_keys_of_quantity(rest, moisture)
 
 
 def write_inputs(folder: Path) -> None:
