@@ -24,6 +24,7 @@ from heatsim.integrators.euler import with_explicit_steps
 from heatsim.integrators.integrator import StepCost
 from heatsim.pictures.closing import draw_closing_pictures
 from heatsim.problem import Problem, build_problem
+from heatsim.quantity import Quantity
 from heatsim.recorders import TABLES, make_recorders
 from heatsim.recorders.results import found_results
 from heatsim.recorders.writer import Writer
@@ -299,8 +300,6 @@ def _run_in(
         on_progress = (lambda progress: False) if stops_early else callbacks.on_progress
         outcome = _compute(folder, state, on_progress, timings, stop, saved)
     except BaseException as error:
-        if isinstance(error, HeatsimError):
-            error.args = (problem.scenario.solved.in_own_words(str(error)),)
         _note_failure(folder, error, info | (_results(state, timings, started) if state else {}))
         raise
     info = {
@@ -324,6 +323,8 @@ def _run_in(
 
 def _note_failure(folder: RunFolder, error: BaseException, info: Mapping[str, Any]) -> None:
     """Keep in the run folder what ended the run. Raises `HeatsimError` where that folder is gone."""
+    if isinstance(error, HeatsimError):
+        error.args = (Quantity(**info["quantity"]).in_own_words(str(error)),)
     told = str(error) or type(error).__name__
     log.error("%s", told)
     stopped = not isinstance(error, Exception)  # by a signal before the first step
