@@ -285,6 +285,7 @@ def as_quantity(document: Table) -> Table | None:
     if any(isinstance(each, str) or "density" not in each for each in document["materials"].values()):
         return None
     rest["materials"] = {name: {"diffusivity": 1e-5, "solubility": 2.0} for name in document["materials"]}
+    rest.setdefault("sources", [{"decay": 0.01}])
     moisture = Quantity("moisture", "mol/m3")
     return {"quantity": {"name": moisture.name, "unit": moisture.unit}} | in_keys_of_quantity(rest, moisture)
 
