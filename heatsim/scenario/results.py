@@ -19,7 +19,7 @@ _NAMED = re.compile(rf"\s*(probe|heat)\s*\(\s*{_QUOTED}\s*\)\s*")
 
 
 @dataclass(frozen=True)
-class Quantity:
+class ResultSubject:
     """What a result is: `kind` is min, max or mean of the temperatures of a part, None being all that is solved; or the
     probe, or the heat through the face or from the ambient, of that name."""
 
@@ -32,17 +32,17 @@ class Quantity:
         return self.kind in ("min", "max", "mean")
 
 
-def parse_quantity(text: str) -> Quantity | None:
-    """The quantity that a text names, None where it names none."""
+def parse_subject(text: str) -> ResultSubject | None:
+    """What a text such as max(T) names, None where it names nothing."""
     if match := _STATISTIC.fullmatch(text):
-        return Quantity(match[1], match[2] or match[3])
+        return ResultSubject(match[1], match[2] or match[3])
     if match := _NAMED.fullmatch(text):
-        return Quantity(match[1], match[2] or match[3])
+        return ResultSubject(match[1], match[2] or match[3])
     return None
 
 
 def _check(value: Any, context: ValidationContext) -> str:
-    if isinstance(value, str) and parse_quantity(value) is not None:
+    if isinstance(value, str) and parse_subject(value) is not None:
         return value
     message = f"expected max(T), min(T), mean(T), probe('name') or heat('face'), found {found(value)}"
     raise validation_error(message, "of a part: \"max(T, 'die')\"")
@@ -82,9 +82,9 @@ class Result(ScenarioBlock):
         return self
 
     @property
-    def subject(self) -> Quantity:
+    def subject(self) -> ResultSubject:
         """What it is of."""
-        parsed = parse_quantity(self.of)
+        parsed = parse_subject(self.of)
         assert parsed is not None
         return parsed
 
