@@ -13,10 +13,14 @@ of Diffusion, 1975, section 3.3). Units follow from one rule: J stands for the u
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 Key = tuple[str | int, ...]
+
+ABSOLUTE_ZERO = {"K": 0.0, "degC": -273.15}
 
 _NAMED_BY_USERS = ("materials", "ambients", "parameters")  # tables whose keys are names
 _WORDS = {
@@ -51,6 +55,21 @@ class Quantity:
     def is_temperature(self) -> bool:
         """Whether it is temperature, so that its amount is heat."""
         return self.name == "temperature"
+
+    @classmethod
+    def of_run(cls, info: Mapping[str, Any]) -> Quantity:
+        """The quantity that a run solved for, as run.json has it: temperature, unless it says otherwise."""
+        return cls(**info.get("quantity", {"unit": info.get("temperature_unit", "K")}))
+
+    @property
+    def zero(self) -> float:
+        """Absolute zero in its unit; 0 of a quantity other than temperature."""
+        return ABSOLUTE_ZERO.get(self.unit, 0.0) if self.is_temperature else 0.0
+
+    @property
+    def stored(self) -> str:
+        """What a body holds of it, in a word."""
+        return "energy" if self.is_temperature else "amount"
 
     @property
     def difference_unit(self) -> str:

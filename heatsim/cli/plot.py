@@ -223,13 +223,13 @@ def warn(message: str) -> None:
 def open_reader(folder: RunFolder, field: str | None = None) -> FieldReader:
     """The snapshots of a run; those that are damaged are reported. A heat flux or gradient that they do not hold, if
     it is the `field` that is asked for, follows from the temperature."""
-    from heatsim.pictures.planes import VECTORS
+    from heatsim.pictures.planes import vector_name
     from heatsim.store.field_reader import FieldReader
 
     reader = FieldReader(folder)
     for message in reader.skipped:
         warn(message)
-    if field and field not in reader.fields and reader.quantity.internal_field_name(field).startswith(VECTORS):
+    if field and field not in reader.fields and vector_name(reader, field) is not None:
         from heatsim.pictures.vectors import add_vector
 
         add_vector(reader, field)

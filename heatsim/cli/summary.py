@@ -26,8 +26,7 @@ def format_table(rows: Iterable[tuple[str, str]]) -> str:
 def format_run(path: Path, info: dict[str, Any]) -> str:
     """The closing summary of a run."""
     timings, integrator = info["timings"], INTEGRATORS[info["integrator"]]
-    solved = Quantity(**info["quantity"])
-    moved = "energy" if solved.is_temperature else "amount"
+    solved = Quantity.of_run(info)
     steady = integrator.to_limit
     reached = "the steady state" if info["time"] is None else f"t = {info['time']:g} s"
     rows = [
@@ -46,9 +45,9 @@ def format_run(path: Path, info: dict[str, Any]) -> str:
         ("wall time", f"{timings['total_seconds']:.2f} s, of this {timings['loop_seconds']:.2f} s in the time loop"),
         *([] if steady else [("rate", f"{info['cell_updates_per_second'] / 1e9:.3f} G cell updates/s")]),
         (
-            f"{moved} residual",
+            f"{solved.stored} residual",
             f"{info['energy']['residual']:.3g} {solved.in_own_unit(integrator.energy_unit)}, "
-            f"{info['energy']['relative_residual']:.1e} of the {moved} moved",
+            f"{info['energy']['relative_residual']:.1e} of the {solved.stored} moved",
         ),
         *(
             [(solved.in_own_words("heat entered"), _format_heat(info, solved.in_own_unit(integrator.energy_unit)))]
@@ -92,7 +91,7 @@ def _format_hottest(info: dict[str, Any]) -> str:
         return "none"
     top = max(spots, key=lambda spot: spot["temperature"])
     place = ", ".join(f"{top[axis]:.4g}" for axis in "xyz")
-    solved = Quantity(**info["quantity"])
+    solved = Quantity.of_run(info)
     most = solved.in_own_words("the hottest")
     return f"{len(spots)}, {most} {top['temperature']:.5g} {solved.unit} at ({place}) m"
 
@@ -114,7 +113,7 @@ def format_hotspots(spots: Sequence[HotSpot], solved: Quantity) -> str:
 
 def format_folder(folder: RunFolder, info: dict[str, Any]) -> str:
     """What a run folder holds."""
-    solved = Quantity(**info.get("quantity", {}))
+    solved = Quantity.of_run(info)
     frames = {name: len(folder.slice_frame_paths(name)) for name in folder.slice_names()}
     rows = [
         ("title", str(info.get("title") or "none")),

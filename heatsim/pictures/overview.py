@@ -178,7 +178,7 @@ def _profile(reader: FieldReader) -> list[Chart]:
     start, end = (_on_line(grid, resolved[0], which) for which in (0, 1))
     shown = reader.snapshots[:: max(1, len(reader.snapshots) // _PROFILES)]
     solved = reader.quantity
-    curves = line_curves(reader, reader.quantity.name, (start, end), shown)
+    curves = line_curves(reader, solved.name, (start, end), shown)
     scale, symbol = length_unit(float(np.ptp(grid.span(resolved[0]))))
     name = axis_symbol(resolved[0], grid.coordinates)
     origin = grid.span(resolved[0])[0]
@@ -203,7 +203,7 @@ def _facts(reader: FieldReader, info: dict[str, Any], last: Hottest) -> list[tup
 
     grid = reader.grid
     solved = reader.quantity
-    unit, moved = unit_symbol(solved.unit), "energy" if solved.is_temperature else "amount"
+    unit, moved = unit_symbol(solved.unit), solved.stored
     sides = " x ".join(format_length(float(np.ptp(grid.span(axis)))) for axis in AXES)
     facts = [
         ("grid", " x ".join(map(str, grid.shape[::-1])) + " cells"),

@@ -71,7 +71,7 @@ class PlaneSource:
         self.unit, self.long_name = info
         if request.minus is not None and self.unit == "degC":  # a difference of temperatures
             self.unit = "K"
-        self.jumps = reader.quantity.internal_field_name(self.field).startswith(VECTORS)
+        self.jumps = vector_name(reader, self.field) is not None
         if request.minus is not None:
             request.minus[0].require(self._names[0] or self.field)
         if request.minus is not None and request.minus[0].grid != grid:
@@ -142,10 +142,16 @@ def _shortest_axis(reader: FieldReader) -> str:
     return min(AXES[::-1], key=lambda axis: (grid.shape[2 - AXES.index(axis)] > 1, np.ptp(grid.span(axis))))
 
 
+def vector_name(reader: FieldReader, field: str) -> str | None:
+    """The vector that a field is, or is a component of, as the run names it; None of other fields."""
+    names = map(reader.quantity.field_name, VECTORS)
+    return next((name for name in names if field.startswith(name)), None)
+
+
 def vector_components(reader: FieldReader, field: str) -> tuple[str, str, str]:
     """The names of a vector's components along x, y, z in the snapshots, "" where there is none; of another field all
     empty."""
-    if reader.quantity.internal_field_name(field) not in VECTORS:
+    if field != vector_name(reader, field):
         return "", "", ""
     letters = ("r", "", "z") if reader.grid.coordinates == "cylindrical" else AXES
     names = [f"{field}_{letter}" if letter else "" for letter in letters]

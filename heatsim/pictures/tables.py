@@ -37,11 +37,12 @@ def table_charts(folder: RunFolder, table: str, log: bool = False) -> list[Chart
     finite = np.isfinite(time)
     if not finite.any() or len(time) < 2:
         raise RequestError(f"{path}: has {len(time)} times, and a curve needs two")
+    solved = folder.read_quantity()
     groups: dict[tuple[str, str], list[RecordedColumn]] = {}
     for column in columns:
         if table == "energy" and not column.values.any():  # a face that is closed
             continue
-        label, name = _group(table, column, folder.read_quantity())
+        label, name = _group(table, column, solved)
         groups.setdefault((label, column.unit), []).append(column._replace(name=name))
     return [_chart(time, label, unit, members, log) for (label, unit), members in groups.items()]
 

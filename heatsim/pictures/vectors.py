@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from heatsim.errors import RequestError
-from heatsim.pictures.planes import VECTORS
+from heatsim.pictures.planes import vector_name
 from heatsim.problem import build_problem
 from heatsim.scenario import load
 from heatsim.store.field_reader import FieldInfo, FieldReader
@@ -21,14 +21,15 @@ def add_vector(reader: FieldReader, field: str) -> None:
     Raises RequestError where the grid is too large for this; `ScenarioError` if the scenario's files are gone.
     """
     solved = reader.quantity
-    name = next((each for each in VECTORS if solved.internal_field_name(field).startswith(each)), None)
-    if name is None or any(each.startswith(solved.field_name(name)) for each in reader.fields):
+    own = vector_name(reader, field)
+    if own is None or any(each.startswith(own) for each in reader.fields):
         return
+    name = solved.internal_field_name(own)
     if reader.grid.cells > _MOST_CELLS:
         raise RequestError(f"{name}: of so many cells it has to be kept by the run; ask for it in output.fields")
     problem = build_problem(load(reader.folder.scenario))
     letters = ("r", "", "z") if reader.grid.coordinates == "cylindrical" else ("x", "y", "z")
-    names = [solved.field_name(f"{name}_{letter}") if letter else "" for letter in letters]
+    names = [f"{own}_{letter}" if letter else "" for letter in letters]
 
     def derive(temperature: np.ndarray, time: float) -> dict[str, np.ndarray]:
         both = problem.flux_and_gradient((temperature - problem.reference).astype(problem.dtype), time)

@@ -38,9 +38,8 @@ class RegionRecorder(TableRecorder):
 
 
 def _columns(solved: Quantity) -> tuple[str, ...]:
-    content = "energy" if solved.is_temperature else "amount"
     statistics = (f"{name} [{solved.unit}]" for name in ("min", "max", "mean"))
-    return *statistics, f"{content} [{solved.in_own_unit('J')}]"
+    return *statistics, f"{solved.stored} [{solved.in_own_unit('J')}]"
 
 
 def make(problem: Problem, folder: RunFolder, writer: Writer) -> list[RegionRecorder]:

@@ -17,12 +17,13 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationInfo, model_validator
 
 from heatsim.errors import ScenarioError
+from heatsim.quantity import ABSOLUTE_ZERO
 from heatsim.scenario.base_model import ScenarioBlock
 from heatsim.scenario.expressions.expression import Expression
 from heatsim.scenario.materials import AnyMaterial, DiffusionMaterial, Material, PropertyTable, Temperature
 from heatsim.scenario.toml.document import parse_document, read_text
 from heatsim.scenario.toml.messages import did_you_mean, found, quote, validation_error, validation_error_at
-from heatsim.scenario.value_types import ABSOLUTE_ZERO, NAME, ValidationContext, file_name
+from heatsim.scenario.value_types import NAME, ValidationContext, file_name
 
 PROPERTIES = ("conductivity", "density", "heat_capacity", "latent")
 

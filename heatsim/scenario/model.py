@@ -25,7 +25,7 @@ from heatsim.scenario.stop import Stop
 from heatsim.scenario.sweep import Sweep
 from heatsim.scenario.time_and_compute import Compute, Time
 from heatsim.scenario.toml.positions import Key, SourcePositions
-from heatsim.scenario.value_types import ABSOLUTE_ZERO, WITH_UNIT, ValidationContext, text
+from heatsim.scenario.value_types import WITH_UNIT, ValidationContext, text
 
 Title = Annotated[str, text("a title of at most 200 characters on one line", r"[^\x00-\x1f\x7f]{0,200}")]
 
@@ -76,7 +76,7 @@ class Scenario(ScenarioBlock):
     def _add_library_materials(cls, data: Any) -> Any:
         if not isinstance(data, dict) or not isinstance(given := data.get("materials", {}), dict):
             return data
-        if data.get("quantity") is not None:
+        if data.get("quantity") is not None:  # of which the library knows nothing
             return data
         added = {name: name for name in find_library_materials(data)}
         return {**data, "materials": {**given, **added}} if added else data
@@ -103,7 +103,7 @@ class Scenario(ScenarioBlock):
     @property
     def zero(self) -> float:
         """Absolute zero in that unit; 0 of a quantity other than temperature."""
-        return ABSOLUTE_ZERO.get(self.unit, 0.0)
+        return self.solved.zero
 
     @property
     def path(self) -> Path | None:

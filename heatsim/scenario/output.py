@@ -102,7 +102,7 @@ def _colour_range(value: Any, context: ValidationContext) -> Any:
         return value
     if not isinstance(value, (list, tuple)):
         raise validation_error(f'expected "run", "frame" or an array of 2 temperatures, found {found(value)}')
-    number = Number(context.quantity.unit, least=context.absolute_zero)
+    number = Number(context.quantity.unit, least=context.quantity.zero)
     return numbers(number, length=2, increasing=True).check(value, context)
 
 

@@ -24,8 +24,6 @@ from heatsim.scenario.expressions.time_series import TimeSeries, read_series
 from heatsim.scenario.toml.messages import did_you_mean, found, validation_error, validation_error_at
 from heatsim.scenario.units import UnitError, convert, split_quantity
 
-ABSOLUTE_ZERO = {"K": 0.0, "degC": -273.15}
-
 
 @dataclass(frozen=True)
 class ValidationContext:
@@ -63,11 +61,6 @@ class ValidationContext:
         names = frozenset(name for table in tables if isinstance(table, dict) for name in table)
         return cls(directory, quantity, names or None, library, trusted=trusted)
 
-    @property
-    def absolute_zero(self) -> float:
-        """Absolute zero in the file's unit; 0 of another quantity."""
-        return ABSOLUTE_ZERO.get(self.quantity.unit, 0.0)
-
     def own(self, number: Number) -> Number:
         """A number of heat conduction in the unit of the scenario's quantity."""
         unit = self.quantity.in_own_unit(number.unit)
@@ -76,7 +69,7 @@ class ValidationContext:
     @property
     def value(self) -> Number:
         """A value of the scenario's quantity."""
-        return Number(self.quantity.unit, least=self.absolute_zero, absolute=True)
+        return Number(self.quantity.unit, least=self.quantity.zero, absolute=True)
 
 
 # Products of a few numbers, and their squares, must stay finite in float64; no physical value is near these.

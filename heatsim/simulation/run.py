@@ -324,7 +324,7 @@ def _run_in(
 def _note_failure(folder: RunFolder, error: BaseException, info: Mapping[str, Any]) -> None:
     """Keep in the run folder what ended the run. Raises `HeatsimError` where that folder is gone."""
     if isinstance(error, HeatsimError):
-        error.args = (Quantity(**info["quantity"]).in_own_words(str(error)),)
+        error.args = (Quantity.of_run(info).in_own_words(str(error)),)
     told = str(error) or type(error).__name__
     log.error("%s", told)
     stopped = not isinstance(error, Exception)  # by a signal before the first step

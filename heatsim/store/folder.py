@@ -204,10 +204,8 @@ class RunFolder:
         return info
 
     def read_quantity(self) -> Quantity:
-        """The quantity that was solved for, as run.json has it: temperature, unless it says otherwise. Raises as
-        `read_info`."""
-        info = self.read_info()
-        return Quantity(**info.get("quantity", {"unit": info.get("temperature_unit", "K")}))
+        """The quantity that the run solved for. Raises as `read_info`."""
+        return Quantity.of_run(self.read_info())
 
     def read_scenario(self) -> dict[str, Any]:
         """The tables of scenario.toml as they stand, with all defaults. Raises RunFolderError where there are none."""

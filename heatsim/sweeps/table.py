@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heatsim.errors import InputFileError
+from heatsim.quantity import Quantity
 from heatsim.scenario.sweep_axes import number_of, unit_of
 from heatsim.store.atomic import write_atomically
 from heatsim.store.tables import read_last_row
@@ -36,7 +37,7 @@ def values_of(folder: RunFolder, info: Mapping[str, Any]) -> Row:
         found |= {name: value for name, value in read_last_row(folder.probes).items() if name != "time [s]"}
     found |= {name: value for name, value in info.get("regions", {}).items() if not name.startswith("time")}
     heat = {**info["energy"]["faces"], **info["energy"]["ambients"]}
-    solved = folder.read_quantity()
+    solved = Quantity.of_run(info)
     what, unit = solved.in_own_words("heat"), solved.in_own_unit("W" if info["time"] is None else "J")
     found |= {f"{what} {name} [{unit}]": value for name, value in heat.items() if value != 0.0}
     return found
