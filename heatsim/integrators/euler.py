@@ -142,8 +142,11 @@ def advance(
     step_forcing, end = step_forcing or StepForcing(state, MAX_TANGENT_STEPS), first + count
     while True:
         forcing, served = step_forcing.of(start, dt, first, end - first)
-        from_ambients = _ambient_heat(state, start + dt * (first + np.arange(served)), dt)
         state.stepper.advance(dt, served, forcing)
+        from_ambients = state.problem.ambient_heat(start + dt * (first + np.arange(served)), dt)
+        if forcing.from_ambients is not None:
+            by_surfaces = dt * forcing.from_ambients[None]
+            from_ambients = by_surfaces if from_ambients is None else by_surfaces + from_ambients
         for number, energy in enumerate(state.problem.source_energy(forcing, dt, served).tolist()):
             # One by one: the sum must not depend on batches.
             state.add_released(energy, None if from_ambients is None else from_ambients[number])
@@ -152,18 +155,6 @@ def advance(
             break
     state.step += count
     state.time = start + dt * end
-
-
-def _ambient_heat(state: State, times: np.ndarray, dt: float) -> np.ndarray | None:
-    """(k, m) what the sources of each step hold of each ambient, J, before the first of them is taken."""
-    problem = state.problem
-    by_exchange = problem.ambient_heat(times, dt)
-    if problem.temperature_sources is None or not len(times):
-        return by_exchange
-    by_surfaces = problem.surface_heat(state.field.host(), float(times[0]))
-    if by_surfaces is None:
-        return by_exchange
-    return dt * by_surfaces + (np.zeros((len(times), 1)) if by_exchange is None else by_exchange)
 
 
 class ExplicitSteps:

@@ -206,7 +206,7 @@ class NonlinearImplicit:
         """What enters through each face and from each ambient, W, and what else sources release of `released`."""
         entering = self._entering_heat.at(u, inputs.boundary)
         released, from_ambients = self._state.problem.share_out(released, T, inputs.time)
-        entering[len(FACES) :] += from_ambients if len(entering) > len(FACES) else 0.0
+        entering[len(FACES) :] += from_ambients
         return entering, released
 
     def _stage(

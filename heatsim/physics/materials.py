@@ -112,7 +112,7 @@ def conductivity(material: AnyMaterial) -> tuple[float, float, float]:
     """Conductivity along x, y, z, W/(m K); not a number where it depends on temperature."""
     k = material.conductivity
     if isinstance(k, tuple):
-        return k[0], k[1], k[2]
+        return k
     if not isinstance(k, float):
         return np.nan, np.nan, np.nan
     return k, k, k

@@ -54,10 +54,10 @@ class AmbientSurfaces:
         by_surface = self._by_surface = np.array(ambients_by_surface(scenario))
         found = cell_classes.ambient_faces
         assert found is not None
+        assert cell_classes.ids is not None
         here = by_surface[found.owners]
         cells, faces, owners = found.cells[here], found.faces[here], found.owners[here]
-        ids = np.zeros(1, np.uint8) if cell_classes.ids is None else cell_classes.ids.reshape(-1)
-        classes = ids[cells] if cell_classes.ids is not None else np.zeros(len(cells), np.intp)
+        classes = cell_classes.ids.reshape(-1)[cells]
         own = np.array(zones.materials)[cell_classes.zone[classes]]
         beside = cell_classes.faces
         areas = beside.area[classes, faces] / cell_classes.slopes[classes, faces]
@@ -101,13 +101,13 @@ class AmbientSurfaces:
                     break
         return np.asarray((surface - (own - zero)) / resistance)
 
-    def add_to(self, power: np.ndarray, T: np.ndarray, time: float) -> None:
-        """Add the heat to that of the cells, (nz, ny, nx) W."""
-        np.add.at(power.reshape(-1), self._faces.cells, self.heat(T, time))
+    def add_to(self, power: np.ndarray, heat: np.ndarray) -> None:
+        """Add the heat of the faces (n,) to that of the cells, (nz, ny, nx) W."""
+        np.add.at(power.reshape(-1), self._faces.cells, heat)
 
-    def of_ambients(self, T: np.ndarray, time: float) -> np.ndarray:
-        """(m,) heat that comes from each ambient at a time, s, W."""
-        return np.bincount(self._faces.owners, self.heat(T, time), len(self._ambients))
+    def of_ambients(self, heat: np.ndarray) -> np.ndarray:
+        """(m,) the heat of the faces (n,) that comes from each ambient, W."""
+        return np.bincount(self._faces.owners, heat, len(self._ambients))
 
     def damping(self, low: float, high: float, times: np.ndarray, heat_capacity: np.ndarray) -> float:
         """The fastest rate at which they draw a cell to the ambients between two temperatures, 1/s, by samples;

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
 from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
-from heatsim_kernels.enthalpy.surface_tangents import TangentFaces
+from heatsim_kernels.enthalpy.surface_tangents import TangentFaces, values_of_potentials
 from heatsim_kernels.field.region_reductions import RegionCells
 from heatsim_kernels.field.time_statistics import StatisticsRequest
-from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
+from heatsim_kernels.stencil.coefficients import FACES, Forcing, StencilCoefficients
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
 
 from heatsim.errors import Issue, ScenarioError
@@ -24,7 +24,7 @@ from heatsim.geometry.interface_areas import find_area_factors
 from heatsim.geometry.point_values import make_grid
 from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions, periodic_axes
 from heatsim.physics.initial_condition import InitialField
-from heatsim.physics.materials import Materials, make_materials
+from heatsim.physics.materials import Materials, ambients_by_surface, make_materials
 from heatsim.physics.smoothing import smooth_field
 from heatsim.problem.ambient_surfaces import AmbientSurfaces
 from heatsim.problem.ambients import Ambients
@@ -69,7 +69,6 @@ if TYPE_CHECKING:
 AMBIENT_REFUSAL = "takes no ambient that radiates, or whose coefficient depends on t or T"
 SOURCE_REFUSAL = "takes no source that depends on temperature"
 MAX_CLASSES_IN_BOUNDARY_VALUES = 4096  # beyond that boundary values come one a boundary cell: fewer than six a class
-FIXED_SLOPE = -2.0  # a of a boundary face whose temperature is given
 _MAX_BATCH_VALUES = 2**20  # values of boundary faces or heat in one batch of steps
 
 
@@ -167,18 +166,14 @@ class Problem:
             return None
         return dt * self.ambients.powers(self._until_end(times))
 
-    def surface_heat(self, offset: np.ndarray, time: float) -> np.ndarray | None:
-        """(m,) what `temperature_sources` bring from each ambient at a time, s, W; None where they bring nothing from
-        any. offset: (nz, ny, nx) of the field."""
-        following = self.temperature_sources
-        return None if following is None else following.of_ambients(offset + self.reference, min(time, self._end))
-
     def share_out(self, released: float, offset: np.ndarray, time: float) -> tuple[float, np.ndarray]:
         """What sources release of the power `released` that comes with `temperature_sources`, W, and (m,) what comes
-        from each ambient."""
-        from_ambients = self.surface_heat(offset, time)
+        from each ambient; offset: (nz, ny, nx) of the field."""
+        following, from_ambients = self.temperature_sources, None
+        if following is not None:
+            from_ambients = following.of_ambients(offset + self.reference, min(time, self._end))
         if from_ambients is None:
-            return released, np.zeros(len(self.scenario.ambients))
+            return released, np.zeros(self.coefficients.ledger_size - len(FACES))
         return (released - float(from_ambients.sum()) if self.scenario.sources else 0.0), from_ambients
 
     @property
@@ -292,23 +287,9 @@ class Problem:
         return self._as_potentials(*self._constant_boundary_values)
 
     def _as_potentials(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        coefficients, form = self.coefficients, self.explicit_form
-        assert isinstance(coefficients, NonlinearCoefficients)
-        assert form is not None
-        found, starts = b.copy(), [*coefficients.boundary_offsets.tolist(), coefficients.boundary_size]
-        for face in np.flatnonzero(form.by_potential).tolist():
-            part = slice(starts[face], starts[face + 1])
-            beside = boundary_cells(coefficients.shape, face)
-            ids = coefficients.class_ids
-            classes = np.zeros(len(beside), np.intp) if ids is None else ids.reshape(-1)[beside].astype(np.intp)
-            media = coefficients.material[classes]
-            for row in range(len(b)):
-                given = a[row, part] == FIXED_SLOPE
-                T, of = 0.5 * b[row, part][given], media[given]
-                if T.size and T.min() == T.max() and of.min() == of.max():  # one look-up serves all
-                    T, of = T[:1], of[:1]
-                found[row, part][given] = 2.0 * coefficients.tables.potential_at(T, of)
-        return found
+        assert isinstance(self.coefficients, NonlinearCoefficients)
+        assert self.explicit_form is not None
+        return values_of_potentials(self.coefficients, self.explicit_form.by_potential, a, b)
 
     def with_temperature_sources(self, forcing: Forcing, offset: np.ndarray, time: float, dt: float) -> Forcing:
         """The forcing of one explicit step from a time on, s, with the sources that depend on temperature; offset:
@@ -458,7 +439,7 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
         scenario, grid, zones.ids, materials.conductivity[:, of_zones], reference, by_cell=tables is not None
     )
     equations = _equations(scenario, grid, zones, cell_classes, boundary_faces, materials, tables)
-    following = _complete_temperature_sources(scenario, grid, zones, materials, cell_classes)
+    following = _complete_temperature_sources(scenario, grid, zones, materials, cell_classes, following)
     limit = _stability_limit(scenario, equations, boundary_faces, following, tables)
     volume_sources = VolumeSources(scenario, grid, zones, materials.capacity[of_zones], sources, dtype)
     ambients = Ambients(scenario, cell_classes)
@@ -539,16 +520,19 @@ def _temperature_sources(
 
 
 def _complete_temperature_sources(
-    scenario: Scenario, grid: CellGrid, zones: Zones, materials: Materials, cell_classes: CellClasses
+    scenario: Scenario,
+    grid: CellGrid,
+    zones: Zones,
+    materials: Materials,
+    cell_classes: CellClasses,
+    found: TemperatureSources | None,
 ) -> TemperatureSources | None:
-    """All of them, with heat capacities as they are counted; None where there are none."""
-    surfaces = None
-    faces = cell_classes.ambient_faces
-    if faces is not None and np.isinf(materials.surface)[materials.solids + faces.owners].any():
+    """All of them, with heat capacities as they are counted; None where there are none. found: without ambients."""
+    faces, surfaces, capacities = cell_classes.ambient_faces, None, materials.capacity[np.array(zones.materials)]
+    if faces is not None and np.array(ambients_by_surface(scenario))[faces.owners].any():
         surfaces = AmbientSurfaces(scenario, zones, cell_classes, materials.conductivity)
-    if surfaces is None and all(source.following_temperature is None for source in scenario.sources):
-        return None
-    return TemperatureSources(scenario, grid, zones, materials.capacity[np.array(zones.materials)], surfaces)
+        found = found or TemperatureSources(scenario, grid, zones, capacities)
+    return None if found is None else found.completed(capacities, surfaces)
 
 
 class _Equations(NamedTuple):

@@ -9,6 +9,7 @@ Flow, 1980, section 4.2-5).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,21 +46,14 @@ class TemperatureSources:
     """The sources of a scenario that depend on temperature, and what ambients bring that radiate or whose coefficient
     depends on time. Temperatures `T` are in its unit, (nz, ny, nx)."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        grid: CellGrid,
-        zones: Zones,
-        capacities: np.ndarray,
-        surfaces: AmbientSurfaces | None = None,
-    ) -> None:
+    def __init__(self, scenario: Scenario, grid: CellGrid, zones: Zones, capacities: np.ndarray) -> None:
         """capacities: (n,) J/(m3 K) of each zone, 0 of those that are not solved, not a number of those that are not
-        known yet."""
-        self._scenario, self._grid, self._surfaces = scenario, grid, surfaces
+        known yet: see `completed`."""
+        self._scenario, self._grid, self._zones = scenario, grid, zones
+        self._surfaces: AmbientSurfaces | None = None
         planes = range(grid.shape[0])
-        self._capacity = np.stack([np.broadcast_to(zones.plane(capacities, z), grid.shape[1:]) for z in planes])
         self._volumes = np.stack([np.broadcast_to(grid.volumes(z), grid.shape[1:]) for z in planes])
-        self._heat_capacity = self._capacity * self._volumes
+        self._know_capacities(capacities)
         self._parts: list[_HeatedCells] = []
         self._may_grow = False  # as what is proportional to a difference of temperature does not
         for number, source in enumerate(scenario.sources):
@@ -70,6 +64,19 @@ class TemperatureSources:
                 self._may_grow = self._may_grow or (source.perfusion is None and source.decay is None)
                 solved = np.logical_and(inside, self._capacity != 0)
                 self._parts.append(_HeatedCells(solved, density, source.in_proportion))
+
+    def completed(self, capacities: np.ndarray, surfaces: AmbientSurfaces | None) -> TemperatureSources:
+        """The same with the capacities (n,) as they are counted, and the surfaces at ambients, if there are any."""
+        whole = copy(self)
+        whole._surfaces = surfaces
+        whole._know_capacities(capacities)
+        return whole
+
+    def _know_capacities(self, capacities: np.ndarray) -> None:
+        shape = self._grid.shape
+        planes = [np.broadcast_to(self._zones.plane(capacities, z), shape[1:]) for z in range(shape[0])]
+        self._capacity = np.stack(planes)
+        self._heat_capacity = self._capacity * self._volumes
 
     @property
     def of_volumes(self) -> bool:
@@ -91,6 +98,10 @@ class TemperatureSources:
     def power(self, T: np.ndarray, time: float) -> np.ndarray:
         """(nz, ny, nx) what is released in each cell at a time, s, in W. Raises `RunawayError` where that is not
         finite."""
+        return self._power(T, time, None if self._surfaces is None else self._surfaces.heat(T, time))
+
+    def _power(self, T: np.ndarray, time: float, at_surfaces: np.ndarray | None) -> np.ndarray:
+        """at_surfaces: what comes through each face of the surfaces, if there are any, W."""
         density = np.zeros(self._grid.shape)
         for z, of_plane in enumerate(self._densities(T, time)):
             density[z] = of_plane
@@ -99,13 +110,13 @@ class TemperatureSources:
         if is_smoothed(self._scenario, "sources"):
             density = smooth_field(self._scenario, "sources", density, self._grid.spacing[::-1])
         power = np.asarray(density * self._volumes)
-        if self._surfaces is not None:
-            self._surfaces.add_to(power, T, time)
+        if self._surfaces is not None and at_surfaces is not None:
+            self._surfaces.add_to(power, at_surfaces)
         return power
 
     def of_ambients(self, T: np.ndarray, time: float) -> np.ndarray | None:
         """(m,) what comes of that from each ambient, W; None where none brings any."""
-        return None if self._surfaces is None else self._surfaces.of_ambients(T, time)
+        return None if self._surfaces is None else self._surfaces.of_ambients(self._surfaces.heat(T, time))
 
     def slope(self, T: np.ndarray, time: float) -> np.ndarray:
         """(nz, ny, nx) the slope of that over temperature, W/K."""
@@ -117,7 +128,9 @@ class TemperatureSources:
 
         Raises `RunawayError` where a source would make itself grow by more than MAX_GROWTH in the step.
         """
-        power = self.power(T, time)
+        surfaces = self._surfaces
+        at_surfaces = None if surfaces is None else surfaces.heat(T, time)
+        power = self._power(T, time, at_surfaces)
         rates = np.divide(power, self._heat_capacity, out=np.zeros_like(power), where=self._heat_capacity > 0)
         looks = self._may_grow and dt > 0
         grown = np.abs(self.power(T + dt * rates, time)) - np.abs(power) if looks else np.zeros(1)
@@ -126,7 +139,9 @@ class TemperatureSources:
             raise self.runaway(hottest, time, f"it grows by over {MAX_GROWTH:.0%} in a step of {dt:.3g} s")
         if forcing.heat_field is not None:
             rates += forcing.heat_scale[0] * forcing.heat_field
-        return replace(forcing, heat_field=rates.astype(self._scenario.compute.precision), heat_scale=np.ones(1))
+        from_ambients = None if surfaces is None or at_surfaces is None else surfaces.of_ambients(at_surfaces)
+        heat_field = rates.astype(self._scenario.compute.precision)
+        return replace(forcing, heat_field=heat_field, heat_scale=np.ones(1), from_ambients=from_ambients)
 
     def field_power(self, rates: np.ndarray) -> float:
         """The power of heating rates (nz, ny, nx), K/s, as rounded to the field's precision, W."""
@@ -152,11 +167,9 @@ class TemperatureSources:
                 with np.errstate(invalid="ignore"):
                     rates.append(float(np.nanmax((below - above) / (2.0 * step) / held, initial=0.0)))
             fastest += max(rates)
-        return (
-            fastest
-            if self._surfaces is None
-            else fastest + self._surfaces.damping(low, high, times, self._heat_capacity)
-        )
+        if self._surfaces is not None:
+            fastest += self._surfaces.damping(low, high, times, self._heat_capacity)
+        return fastest
 
     def extremes(self, temperature: float, times: np.ndarray) -> tuple[float, float]:
         """The least and the greatest power in a unit volume of a body of one temperature, W/m3, and 0."""

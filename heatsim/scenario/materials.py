@@ -127,15 +127,15 @@ class DiffusionMaterial(ScenarioBlock):
     )
 
     @cached_property
-    def conductivity(self) -> float | Expression | tuple[float, ...] | PropertyTable:
+    def conductivity(self) -> float | Expression | tuple[float, float, float] | PropertyTable:
         """What takes the place of a conductivity: diffusivity times solubility."""
         match self.diffusivity:
             case PropertyTable(T=T, value=values):
                 return DiffusivityTable.model_construct(T=T, value=tuple(self.solubility * each for each in values))
             case Expression(text=text):
                 return Expression.parse(f"{self.solubility!r}*({text})", frozenset("T"))
-            case tuple() as values:
-                return tuple(self.solubility * each for each in values)
+            case (x, y, z):
+                return self.solubility * x, self.solubility * y, self.solubility * z
         return self.solubility * self.diffusivity
 
     @property

@@ -27,6 +27,7 @@ from heatsim_kernels.stencil.coefficients import Forcing
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
 
 TERMS = len(SURFACE_TERMS)
+FIXED_SLOPE = -2.0  # a of a boundary face whose temperature is given
 REAL = np.dtype(np.float64)  # of the balances, whatever the precision of the field
 
 
@@ -48,8 +49,7 @@ class TangentFaces:
         self.positions = entries - starts[self.faces]
         beside = np.concatenate([boundary_cells(coefficients.shape, face) for face in range(6)])
         self.cells = beside[entries]
-        ids = coefficients.class_ids
-        self.classes = np.zeros(entries.size, np.int64) if ids is None else ids.reshape(-1)[self.cells].astype(np.int64)
+        self.classes = _classes(coefficients, self.cells)
         least = coefficients.area * coefficients.own * least_resistivity(coefficients)[coefficients.material][:, None]
         least = least[self.classes, self.faces]
         self.steepest = np.divide(1.0, least, out=np.zeros(entries.size), where=least > 0)  # cells that are not solved
@@ -66,6 +66,31 @@ def open_entries(coefficients: NonlinearCoefficients, but: tuple[bool, ...] = (F
     of those of `but`."""
     sizes = np.diff(np.append(coefficients.boundary_offsets, coefficients.boundary_size))
     return np.flatnonzero(~np.repeat(np.logical_or(coefficients.closed, but), sizes))
+
+
+def values_of_potentials(
+    coefficients: NonlinearCoefficients, faces: tuple[bool, ...], a: np.ndarray, b: np.ndarray
+) -> np.ndarray:
+    """The values b (k, boundary_size) with those of some of the six FACES, through which a given flux passes or which
+    have a given temperature, for potentials: twice that at the temperature, where a is -2, and the others as they
+    are."""
+    found, starts = b.copy(), [*coefficients.boundary_offsets.tolist(), coefficients.boundary_size]
+    for face in np.flatnonzero(faces).tolist():
+        part = slice(starts[face], starts[face + 1])
+        media = coefficients.material[_classes(coefficients, boundary_cells(coefficients.shape, face))]
+        for row in range(len(b)):
+            given = a[row, part] == FIXED_SLOPE
+            T, of = 0.5 * b[row, part][given], media[given]
+            if T.size and T.min() == T.max() and of.min() == of.max():  # one look-up serves all
+                T, of = T[:1], of[:1]
+            found[row, part][given] = 2.0 * coefficients.tables.potential_at(T, of)
+    return found
+
+
+def _classes(coefficients: NonlinearCoefficients, cells: np.ndarray) -> np.ndarray:
+    """(n,) int64 the classes of some cells, flat indices (n,)."""
+    ids = coefficients.class_ids
+    return np.zeros(cells.size, np.int64) if ids is None else ids.reshape(-1)[cells].astype(np.int64)
 
 
 class SurfaceTangents(Protocol):

@@ -138,6 +138,7 @@ class Forcing:
     on_device: what stands in place of boundary_a and boundary_b, which may then be anything.
     by_potential: for the six FACES of a problem that depends on temperature, whether the values are of Kirchhoff's
         potential in place of the temperature: beyond such a face lies phi + (a*phi + b).
+    from_ambients: (m,) what of `heat_field` comes from each ambient, W, or None. No kernel reads it.
     """
 
     boundary_a: np.ndarray
@@ -148,6 +149,7 @@ class Forcing:
     window_sources: tuple[tuple[WindowSource, ...], ...] = ()
     on_device: DeviceBoundary | None = None
     by_potential: tuple[bool, ...] = (False,) * 6
+    from_ambients: np.ndarray | None = None
 
     @classmethod
     def insulated(cls, coefficients: StencilCoefficients) -> Forcing:
