@@ -4,7 +4,7 @@
 
 exchange is between neighbours, so its sum over all cells is zero to rounding; a boundary face passes g (a T + b) to the
 cell beside it, with the a and b of `Forcing` and g the conductance of the face. Ambients are boundary faces inside the
-box: a is -1, b their temperature. Prescribed cells take no part.
+box: a is -1, b their temperature. So are losses, with b = 0. Prescribed cells take no part.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ Values = Any  # (nz, ny, nx): an array of NumPy, or `CudaValues`
 @dataclass(frozen=True)
 class BalanceInputs:
     """Sources and ways out at a time. sources: of each cell, W, or 0.0 if there are none; power: their sum; a, b: (m,)
-    of the boundary faces, as in `Forcing`, then of the ambients; on the host;
-    time: s, any at which they are these."""
+    of the boundary faces, as in `Forcing`, then of the ambients and of the losses; on the host; time: s, any at which
+    they are these."""
 
     sources: Values
     power: float
@@ -111,9 +111,11 @@ class Balance:
             heated = forcing.heat_table is not None or forcing.heat_field is not None or bool(forcing.window_sources)
             sources = self._assembly.sources(forcing) if heated else 0.0
             self._sources = sources, self._kernels.total(sources) if heated else 0.0
-        offsets = problem.ambient_offsets[: self._coefficients.ledger_size - 6]
+        offsets = problem.ambient_offsets[: self._coefficients.ambient_count]
         if problem.ambients.varies:
             offsets = offsets + problem.ambients.rises(np.array([time]))[0]
+        if self._coefficients.losses is not None:
+            offsets = np.append(offsets, 0.0)
         a, b = np.append(forcing.boundary_a[0], -np.ones_like(offsets)), np.append(forcing.boundary_b[0], offsets)
         inputs = BalanceInputs(*self._sources, a, b, time)
         if not problem.varies:
@@ -133,7 +135,7 @@ class Balance:
         return flow
 
     def entering(self, inputs: BalanceInputs, T: Values) -> np.ndarray:
-        """Heat that enters through each face and from each ambient, W."""
+        """Heat that enters through each face, from each ambient and by losses, W."""
         heat = np.zeros(self._coefficients.ledger_size)
         heat[self._assembly.numbers] = self._ways.entering(T, inputs.a, inputs.b)
         return heat

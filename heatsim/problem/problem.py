@@ -15,7 +15,7 @@ from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
 from heatsim_kernels.enthalpy.surface_tangents import TangentFaces, values_of_potentials
 from heatsim_kernels.field.region_reductions import RegionCells
 from heatsim_kernels.field.time_statistics import StatisticsRequest
-from heatsim_kernels.stencil.coefficients import FACES, Forcing, StencilCoefficients
+from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
 
 from heatsim.errors import Issue, ScenarioError
@@ -31,6 +31,7 @@ from heatsim.problem.ambients import Ambients
 from heatsim.problem.cell_classes import CellClasses, make_cell_classes
 from heatsim.problem.derived_fields import Vector, flux_and_gradient
 from heatsim.problem.events import MIN_STEP_SHARE, Events, find_events, input_event_times
+from heatsim.problem.losses import loss_rates, loss_terms
 from heatsim.problem.temperature_dependence import (
     TabulatedMaterials,
     find_temperature_bounds,
@@ -60,7 +61,13 @@ from heatsim.problem.zones import (
     make_zones,
     voxelise_materials,
 )
-from heatsim.scenario import Scenario, find_material_dependence, find_temperature_dependence, find_warnings
+from heatsim.scenario import (
+    Scenario,
+    find_losses,
+    find_material_dependence,
+    find_temperature_dependence,
+    find_warnings,
+)
 from heatsim.scenario.checks.materials_and_faces import find_crossing_temperature
 
 if TYPE_CHECKING:
@@ -173,7 +180,7 @@ class Problem:
         if following is not None:
             from_ambients = following.of_ambients(offset + self.reference, min(time, self._end))
         if from_ambients is None:
-            return released, np.zeros(self.coefficients.ledger_size - len(FACES))
+            return released, np.zeros(self.coefficients.ambient_count)
         return (released - float(from_ambients.sum()) if self.scenario.sources else 0.0), from_ambients
 
     @property
@@ -347,8 +354,9 @@ class Problem:
 
     def heat_released(self, end: float, samples: int) -> tuple[float, float] | None:
         """Energy that sources have until `end` s, and that without regard to sign, J, from so many samples of them;
-        None where no source is an expression in t alone, or where a sample costs a field."""
-        if not self.volume_sources.sampled_cheaply:
+        None where no source is an expression in t alone, where a sample costs a field, or where some depends on
+        temperature."""
+        if self.coefficients.losses is not None or not self.volume_sources.sampled_cheaply:
             return None
         dt, energies = end / samples, []
         for first in range(0, samples, self.batch):
@@ -427,8 +435,9 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
     grid, materials = make_grid(scenario), make_materials(scenario)
     dtype = np.dtype(scenario.compute.precision)
     material_ids = voxelise_materials(scenario, grid)
-    sources = make_source_terms(scenario, grid, material_ids)
-    zones = make_zones(scenario, grid, material_ids, frozenset(term.source for term in sources if term.space is None))
+    sources, losses = make_source_terms(scenario, grid, material_ids), find_losses(scenario)
+    uniform = losses.union(term.source for term in sources if term.space is None)
+    zones = make_zones(scenario, grid, material_ids, uniform)
     of_zones, initial = np.array(zones.materials), InitialField(scenario, grid)
     following = _temperature_sources(scenario, grid, zones, materials)
     reference, tables = _reference_and_tables(scenario, grid, zones, materials, sources, following, initial, reference)
@@ -438,9 +447,11 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
     boundary_faces = BoundaryFaces(
         scenario, grid, zones.ids, materials.conductivity[:, of_zones], reference, by_cell=tables is not None
     )
-    equations = _equations(scenario, grid, zones, cell_classes, boundary_faces, materials, tables)
+    of_losses = loss_rates(scenario, losses, zones, materials.capacity[of_zones])
+    equations = _equations(scenario, grid, zones, cell_classes, boundary_faces, materials, tables, of_losses)
     following = _complete_temperature_sources(scenario, grid, zones, materials, cell_classes, following)
     limit = _stability_limit(scenario, equations, boundary_faces, following, tables)
+    sources = (*sources, *loss_terms(scenario, losses, reference))
     volume_sources = VolumeSources(scenario, grid, zones, materials.capacity[of_zones], sources, dtype)
     ambients = Ambients(scenario, cell_classes)
     varies = _any_varies(boundary_faces, volume_sources, following, ambients)
@@ -483,7 +494,8 @@ def _check_inputs(problem: Problem) -> None:
         raise ScenarioError([scenario.issue_at(("time", "periodic"), message, "give a longer end instead")])
     faces = problem.boundary_faces
     if scenario.time.is_steady:
-        require_steady_state(scenario, problem.varies, faces, problem.coefficients.ambient_faces is not None)
+        inside = problem.coefficients.ambient_faces is not None or problem.coefficients.losses is not None
+        require_steady_state(scenario, problem.varies, faces, inside)
     for inputs in (problem.volume_sources, faces, problem.ambients):
         inputs.check(sample_times(scenario))
 
@@ -514,7 +526,8 @@ def _temperature_sources(
     scenario: Scenario, grid: CellGrid, zones: Zones, materials: Materials
 ) -> TemperatureSources | None:
     """Those whose bounds are looked at before the materials are tabulated."""
-    if all(source.following_temperature is None for source in scenario.sources):
+    losses = find_losses(scenario)
+    if all(source.following_temperature is None or n in losses for n, source in enumerate(scenario.sources)):
         return None
     return TemperatureSources(scenario, grid, zones, materials.capacity[np.array(zones.materials)])
 
@@ -552,7 +565,9 @@ def _equations(
     boundary_faces: BoundaryFaces,
     materials: Materials,
     tables: TabulatedMaterials | None,
+    losses: np.ndarray | None,
 ) -> _Equations:
+    """losses: (n,) 1/s of each zone, if there are any."""
     linear = StencilCoefficients(
         grid.shape,
         cell_classes.rates,
@@ -563,6 +578,7 @@ def _equations(
         boundary_faces.per_cell or len(cell_classes.zone) > MAX_CLASSES_IN_BOUNDARY_VALUES,
         cell_classes.ambient_faces,
         boundary_faces.uneven if cell_classes.ids is None else (True, True, True),
+        None if losses is None else losses[cell_classes.zone],
     )
     entries = None if boundary_faces.per_cell else _boundary_entries(linear, cell_classes, zones)
     if tables is None:

@@ -51,12 +51,14 @@ _EVERYWHERE = Expression.parse("1", frozenset())
 
 @dataclass(frozen=True)
 class SourceTerm:
-    """Part of source number `source`: density = scale * space * time, W/m3; `space` may hold t if it does not split."""
+    """Part of source number `source`: density = scale * space * time, W/m3; `space` may hold t if it does not split.
+    in_proportion: the density, uniform in space, is that for a heat capacity of 1 J/(m3 K)."""
 
     source: int
     scale: float
     space: Expression | None = None
     time: TimeFactor = None
+    in_proportion: bool = False
 
     @property
     def moves(self) -> bool:
@@ -200,7 +202,8 @@ class VolumeSources:
         for term in self._uniform:
             heated = np.array([term.source in sources for sources in self._zones.sources])
             in_time = self._in_time(term.time, term.source, times, dt)
-            table += np.outer(term.scale * in_time, _rate(heated, self._capacities))
+            held = (self._capacities > 0).astype(float) if term.in_proportion else self._capacities
+            table += np.outer(term.scale * in_time, _rate(heated, held))
         return table
 
     def scale(self, times: np.ndarray, dt: float = 0.0) -> np.ndarray:

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from heatsim.scenario.expressions.expression import Expression
     from heatsim.scenario.expressions.parser import ExpressionError
     from heatsim.scenario.loading import load, loads
-    from heatsim.scenario.model import Scenario, find_material_dependence, find_temperature_dependence
+    from heatsim.scenario.model import (
+        Scenario,
+        find_losses,
+        find_material_dependence,
+        find_temperature_dependence,
+    )
     from heatsim.scenario.reference.schema import json_schema
     from heatsim.scenario.reference.starter_template import starter
 
@@ -23,6 +28,7 @@ _HOMES = {
     "Expression": "expressions.expression",
     "ExpressionError": "expressions.parser",
     "Scenario": "model",
+    "find_losses": "model",
     "find_material_dependence": "model",
     "find_temperature_dependence": "model",
     "find_warnings": "checks.cross_block",
@@ -36,6 +42,7 @@ __all__ = [
     "Expression",
     "ExpressionError",
     "Scenario",
+    "find_losses",
     "find_material_dependence",
     "find_temperature_dependence",
     "find_warnings",

@@ -155,7 +155,7 @@ def find_material_dependence(scenario: Scenario) -> Key | None:
 
 def find_temperature_dependence(scenario: Scenario) -> Key | None:
     """The key of the first thing that depends on temperature, so that the problem is not linear: see
-    `find_material_dependence`, a radiating face, a coefficient or a source; None if nothing does."""
+    `find_material_dependence`, a radiating face, a coefficient or a source that is not linear; None if nothing does."""
     material = find_material_dependence(scenario)
     if material is not None:
         return material
@@ -165,7 +165,16 @@ def find_temperature_dependence(scenario: Scenario) -> Key | None:
     for name, ambient in scenario.ambients.items():
         if ambient.by_surface:
             return ("ambients", name)
+    smoothed = any(smooth.target == "sources" for smooth in scenario.smoothing)
     for number, source in enumerate(scenario.sources):
-        if source.following_temperature is not None:
+        if source.following_temperature is not None and (source.loss is None or smoothed):
             return ("sources", number)
     return None
+
+
+def find_losses(scenario: Scenario) -> frozenset[int]:
+    """The numbers of the sources that are losses: those linear in temperature, in a problem that is linear; in another
+    none is."""
+    if find_temperature_dependence(scenario) is not None:
+        return frozenset()
+    return frozenset(number for number, source in enumerate(scenario.sources) if source.loss is not None)

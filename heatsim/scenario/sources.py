@@ -180,6 +180,15 @@ class Source(ScenarioBlock):
         return density if isinstance(density, Expression) and depends_on(density, "T") else None
 
     @property
+    def loss(self) -> float | None:
+        """The coefficient of perfusion, W/(m3 K), or the rate of decay, 1/s, where it is one number at all places and
+        times, so that the source is linear in T; None for others."""
+        value = self.decay if self.perfusion is None else self.perfusion.coefficient
+        if isinstance(value, Expression):
+            return None if depends_on(value, "xyzt") else float(value())
+        return value
+
+    @property
     def in_proportion(self) -> bool:
         """Whether it is in proportion to the heat capacity, that is to the solubility, of where it is."""
         return self.decay is not None

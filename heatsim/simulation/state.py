@@ -40,9 +40,9 @@ class SolverStatistics:
 class State:
     """A field on its device at a time (s), `step` steps in; the time of a steady state is infinite.
 
-    Temperatures come out in the scenario's unit. entered: heat that has entered through each face of the box and from
-    each ambient since the start, J, as integrators that solve count it (of a steady state, W); of the others what
-    came from ambients that depend on time; source_energy: that sources have released.
+    Temperatures come out in the scenario's unit. entered: heat that has entered through each face of the box, from each
+    ambient and by losses, if there are any, since the start, J, as integrators that solve count it (of a steady state,
+    W); of the others what came from ambients that depend on time; source_energy: that sources have released.
     """
 
     def __init__(self, problem: Problem, run_field: RunField, start: np.ndarray | None = None) -> None:
@@ -153,7 +153,8 @@ class State:
         return self.field.totals(cells)
 
     def heat_entered(self) -> np.ndarray:
-        """Heat that has entered through each face of the box and from each ambient since the start, J."""
+        """Heat that has entered through each face of the box, from each ambient and by losses, if there are any, since
+        the start, J."""
         stepper = self._run_field.stepper
         return self.entered.copy() if stepper is None else stepper.heat_entered() + self.entered
 
@@ -165,7 +166,7 @@ class State:
             if not self.problem.scenario.sources:  # then it is the rounding of what ambients brought
                 sizes = np.abs(from_ambients)
                 from_ambients, rest = from_ambients + rest * sizes / (sizes.sum() or 1.0), 0.0
-            self.entered[len(FACES) :] += from_ambients
+            self.entered[len(FACES) : len(FACES) + len(from_ambients)] += from_ambients
             energy = rest
         self.source_energy += energy
 
@@ -228,12 +229,13 @@ class State:
         return self._balance(stored, self._initial_contrast)
 
     def _balance(self, stored: float, contrast: float) -> EnergyBalance:
-        entered = self.heat_entered().tolist()
+        entered, coefficients = self.heat_entered().tolist(), self.problem.coefficients
+        sources = self.source_energy + (0.0 if coefficients.losses is None else entered.pop())
         faces = dict(zip(FACES, entered, strict=False))
         ambients = dict.fromkeys(self.problem.scenario.ambients, 0.0)
         ambients |= dict(zip(ambients, entered[len(FACES) :], strict=False))
-        moved = sum(map(abs, entered)) + abs(self.source_energy) + contrast
-        return EnergyBalance(stored, self.source_energy, faces, ambients, moved)
+        moved = sum(map(abs, entered)) + abs(sources) + contrast
+        return EnergyBalance(stored, sources, faces, ambients, moved)
 
     @property
     def _class_ids(self) -> np.ndarray | None:

@@ -20,8 +20,8 @@ class Features(NamedTuple):
     """Which terms a problem has; each compiles a kernel of its own.
 
     zones: materials, of which `prescribed` are ambients; pairs: conductances that differ from pair to pair of them;
-    table: heat by class; field: heat by cell; skew: a single class whose six faces differ, which no cells that exchange
-    heat with each other can have.
+    table: heat by class; field: heat by cell; losses: by class; skew: a single class whose six faces differ, which no
+    cells that exchange heat with each other can have.
     """
 
     zones: int = 1
@@ -30,6 +30,7 @@ class Features(NamedTuple):
     field: bool = False
     prescribed: int = 0
     skew: bool = False
+    losses: bool = False
 
 
 FEATURES = {
@@ -41,8 +42,10 @@ FEATURES = {
     "materials with heat a zone": Features(zones=2, pairs=True, table=True),
     "materials with heat a cell": Features(zones=2, pairs=True, field=True),
     "a rate a face": Features(skew=True),
-    "more than 256 kinds": Features(zones=30, pairs=True, table=True),  # where each cell is at random: even seeds
-    "ambients": Features(zones=4, pairs=True, table=True, prescribed=2),
+    # Where each cell is at random: even seeds.
+    "more than 256 kinds": Features(zones=30, pairs=True, table=True, losses=True),
+    "ambients": Features(zones=4, pairs=True, table=True, prescribed=2, losses=True),
+    "uniform with losses": Features(table=True, losses=True),
 }
 
 # Each set of features in one precision, `uniform` in both: the sources of kernels are the same for both.
@@ -164,6 +167,8 @@ def random_case(
     if features.skew:
         coefficients = replace(coefficients, rates=rng.uniform(0.1, 1, (1, 6)))
     solved = coefficients.capacity > 0
+    if features.losses:
+        coefficients = replace(coefficients, losses=rng.uniform(0, 1, coefficients.class_count) * solved)
     forcing = Forcing(
         rng.uniform(-2, 0, (rows, coefficients.boundary_size)),
         rng.uniform(-1, 1, (rows, coefficients.boundary_size)),

@@ -1,6 +1,6 @@
 """One explicit step, in float64 NumPy, written from the text of DESIGN.md and from no kernel.
 
-    new = T + dt*heat + dt * sum over the six faces of exchange * (neighbour - T)
+    new = T + dt*heat - dt*loss*T + dt * sum over the six faces of exchange * (neighbour - T)
 
 where the neighbour beyond a boundary face is T + (a*T + b), or the cell at the other end of a periodic axis.
 """
@@ -77,8 +77,8 @@ def heating(coefficients: StencilCoefficients, forcing: Forcing) -> np.ndarray:
 def explicit_step(
     T: np.ndarray, coefficients: StencilCoefficients, dt: float, forcing: Forcing
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The field after a step with a drive's first row, and the heat that entered through each boundary face and from
-    each ambient, J."""
+    """The field after a step with a drive's first row, and the heat that entered through each boundary face, from each
+    ambient and by losses, J."""
     new = T + dt * heating(coefficients, forcing)
     entered = np.zeros(coefficients.ledger_size)
     capacity = coefficients.capacity[class_map(coefficients)]
@@ -89,9 +89,13 @@ def explicit_step(
         if coefficients.ambient_faces is not None:
             here = coefficients.ambient_faces.faces == number
             heat = (capacity * change).ravel()[coefficients.ambient_faces.cells[here]]
-            entered[6:] += np.bincount(
+            entered[6 : 6 + coefficients.ambient_count] += np.bincount(
                 coefficients.ambient_faces.owners[here], heat, coefficients.ambient_faces.ambients
             )
+    if coefficients.losses is not None:
+        lost = dt * coefficients.losses[class_map(coefficients)] * T
+        new -= lost
+        entered[-1] = -(capacity * lost).sum()
     return new, entered
 
 
@@ -101,7 +105,10 @@ def stored(T: np.ndarray, coefficients: StencilCoefficients) -> float:
 
 
 def stable_step(coefficients: StencilCoefficients, boundary_a: np.ndarray) -> float:
-    """1 / the largest sum of exchange rates over a cell's faces; a boundary face exchanges -a times its rate."""
+    """1 / the largest sum of a cell's losses and its exchange rates over its faces; a boundary face exchanges -a times
+    its rate."""
     T = np.zeros(coefficients.shape)
-    total = sum(face.rate * (1 - face.gain) for face in faces(T, coefficients, boundary_a, np.zeros_like(boundary_a)))
+    losses = np.zeros(1) if coefficients.losses is None else coefficients.losses[class_map(coefficients)]
+    unloaded = faces(T, coefficients, boundary_a, np.zeros_like(boundary_a))
+    total = losses + sum(face.rate * (1 - face.gain) for face in unloaded)
     return float(1 / np.max(total)) if np.max(total) > 0 else np.inf

@@ -37,8 +37,9 @@ FACTORS = {
     "heat_table": (False, True),
     "heat_field": (False, True),
     "boundary_per_cell": (False, True),
+    "losses": (False, True),
 }
-LARGEST = {"rates": BY_CLASS[1], "periodic": NOWHERE, "stage": "", **dict.fromkeys(list(FACTORS)[-3:], True)}
+LARGEST = {"rates": BY_CLASS[1], "periodic": NOWHERE, "stage": "", **dict.fromkeys(list(FACTORS)[-4:], True)}
 # The kernels that take most registers, on the GPUs that have fewest or other instructions.
 LARGEST_OF_EACH = [
     {**LARGEST, "movement": movement, "precision": PRECISIONS[number % 2], "capability": ((8, 0), (10, 0))[number // 2]}
@@ -57,7 +58,7 @@ ONE_PATH = (1, (2, 2, 2))
 def configuration(row: Row) -> StencilConfiguration:
     """The terms of a row that the kernel is compiled for."""
     names = ("heat_table", "heat_field", "boundary_per_cell", "periodic", "stage")
-    return StencilConfiguration(row["precision"], *row["rates"], *(row[name] for name in names))
+    return StencilConfiguration(row["precision"], *row["rates"], *(row[name] for name in names), losses=row["losses"])
 
 
 def sweep_signature(precision: str, class_dtype: str = "") -> Any:
@@ -208,7 +209,8 @@ def check_arithmetic(ptx: str, row: Row) -> None:
     variant = configuration(row)
     renewed, beside_boundary = PLACES.get(row["movement"], ONE_PATH)
     boundary = sum(places for places, wraps in zip(beside_boundary, variant.periodic, strict=True) if not wraps)
-    written = renewed * ((3 if variant.uniform else 6) + variant.heat_table + variant.heat_field) + boundary
+    terms = (3 if variant.uniform else 6) + variant.heat_table + variant.heat_field + variant.losses
+    written = renewed * terms + boundary
     found = len(re.findall(rf"fma\.rn\.{real}\b", ptx))
     # What paths share may be computed before they part, and what follows them may be copied into each.
     assert written / 2 <= found <= 3 * written

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stage_cases import Staged, stages
 
-PROBLEMS = [("uniform", np.float32), ("uniform", np.float64), ("materials with heat a zone", np.float64)]
+PROBLEMS = [("uniform", np.float32), ("uniform with losses", np.float64), ("materials with heat a zone", np.float64)]
 
 
 def step_of(count: int, dtype: type, seed: int) -> list[RkStage]:

@@ -62,7 +62,9 @@ def test_it_decays_so_on_a_gpu_to_the_last_bit(kernel: str) -> None:
     assert np.array_equal(run(text, kernel).temperature, run(text).temperature)
 
 
-@pytest.mark.parametrize(("integrator", "order"), [("euler", 1.0), ("implicit", 2.0), ("backward-euler", 1.0)])
+@pytest.mark.parametrize(
+    ("integrator", "order"), [("euler", 1.0), ("implicit", 2.0), ("backward-euler", 1.0), ("rkl2", 2.0)]
+)
 def test_errors_in_time_have_the_order_of_the_method(integrator: str, order: float) -> None:
     """A body without gradients cools to what pervades it."""
     keys: dict[str, Any] = {"integrator": integrator}
@@ -164,4 +166,4 @@ def test_super_time_stepping_refuses_it_and_says_what_takes_it() -> None:
     with pytest.raises(
         ScenarioError, match=r"rkl2 takes no source that depends on temperature \(integrator = \"implicit\""
     ):
-        build_problem(loads(pennes(integrator="rkl2")))
+        build_problem(loads(semenov(0.3, integrator="rkl2")))

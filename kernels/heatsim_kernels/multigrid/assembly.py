@@ -25,8 +25,8 @@ PRESCRIBED_CONDUCTANCE_RATIO = (
 class Assembly:
     """Makes fields (nz, ny, nx) of a problem; `kernels` is the module of a device, `cpu` or `cuda`.
 
-    boundary_heat: what passes between cells and outside, with values a and b of the boundary faces and then of the
-        ambients;
+    boundary_heat: what passes between cells and outside, with values a and b of the boundary faces, then of the
+        ambients, then of the losses, if there are any;
     numbers: of each of its couplings in the heat ledger.
     """
 
@@ -102,7 +102,7 @@ def operator_of(
     `boundary_a`: (boundary_size,), a row of `Forcing.boundary_a`: a boundary face conducts -a times its conductance.
     """
     made = Assembly(coefficients, kernels)
-    a = np.append(boundary_a, np.full(coefficients.ledger_size - 6, -1.0))
+    a = np.append(boundary_a, np.full(coefficients.ledger_size - 6, -1.0))  # of ambients and losses
     return Operator(*made.faces(dtype), made.outside(a, dtype, time_step), coefficients.periodic)
 
 
@@ -120,6 +120,8 @@ def heat_input(
     """
     made = Assembly(coefficients, kernels)
     power = made.sources(forcing)
-    b = np.append(forcing.boundary_b[0], np.zeros(coefficients.ledger_size - 6) if ambients is None else ambients)
+    inside = np.zeros(coefficients.ledger_size - 6)  # of ambients and losses
+    inside[: coefficients.ambient_count] = 0.0 if ambients is None else ambients
+    b = np.append(forcing.boundary_b[0], inside)
     made.boundary_heat.add(power, power, np.zeros_like(b), b)
     return power

@@ -54,11 +54,11 @@ class Operator:
 
 class BoundaryCoupling(NamedTuple):
     """A face of the box, or an ambient: it passes g (a T + b) W to each cell beside it, with the a and b of `Forcing`.
-    An ambient is a boundary face inside the box; its a is -1 and its b its temperature.
+    An ambient is a boundary face inside the box; its a is -1 and its b its temperature. So are losses, with b = 0.
 
-    number: in the heat ledger, of the six FACES, then of the ambients; cells: (m,) int64 flat index of the cells
-    beside it, each once; conductance: (m,) g from there, W/K; entries: (m,) int64 where the a and b of each stand:
-    among the boundary values, and after these one an ambient.
+    number: in the heat ledger, of the six FACES, then of the ambients, then of the losses; cells: (m,) int64 flat index
+    of the cells beside it, each once; conductance: (m,) g from there, W/K; entries: (m,) int64 where the a and b of
+    each stand: among the boundary values, and after these one an ambient, and one of the losses.
     """
 
     number: int
@@ -68,11 +68,13 @@ class BoundaryCoupling(NamedTuple):
 
 
 def find_boundary_couplings(coefficients: StencilCoefficients) -> list[BoundaryCoupling]:
-    """All couplings of a problem: the faces that are not closed, then the ambients that some cell touches."""
+    """All couplings of a problem: the faces that are not closed, the ambients that some cell touches, the losses."""
     pairs = ambient_face_pairs(coefficients)
     faces = [_face(coefficients, number) for number in range(6) if not coefficients.closed[number]]
-    ambients = [_ambient(coefficients, pairs, owner) for owner in range(coefficients.ledger_size - 6)]
-    return faces + [coupling for coupling in ambients if coupling.cells.size]
+    inside = [_ambient(coefficients, pairs, owner) for owner in range(coefficients.ambient_count)]
+    if coefficients.losses is not None:
+        inside.append(_losses(coefficients, coefficients.losses))
+    return faces + [coupling for coupling in inside if coupling.cells.size]
 
 
 def _face(coefficients: StencilCoefficients, number: int) -> BoundaryCoupling:
@@ -94,6 +96,15 @@ def _ambient(coefficients: StencilCoefficients, pairs: AmbientFacePairs, owner: 
     cells, face = np.unique(pairs.cells[mine], return_inverse=True)
     conductance = np.bincount(face, coefficients.conductances().reshape(-1)[pairs.entries[mine]])
     return BoundaryCoupling(6 + owner, cells, conductance, np.full(len(cells), coefficients.boundary_size + owner))
+
+
+def _losses(coefficients: StencilCoefficients, losses: np.ndarray) -> BoundaryCoupling:
+    of_cells = np.zeros(1, np.int64) if coefficients.class_ids is None else coefficients.class_ids.reshape(-1)
+    conductance = np.broadcast_to((losses * coefficients.capacity)[of_cells], int(np.prod(coefficients.shape)))
+    cells = np.flatnonzero(conductance).astype(np.int64)
+    number = 6 + coefficients.ambient_count
+    entries = np.full(len(cells), coefficients.boundary_size + coefficients.ambient_count)
+    return BoundaryCoupling(number, cells, conductance[cells], entries)
 
 
 class BoundaryHeat(Protocol):

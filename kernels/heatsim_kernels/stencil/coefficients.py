@@ -51,6 +51,8 @@ class StencilCoefficients:
     ambient_faces: faces between solved and prescribed cells, if there are any.
     uneven: for axes x, y, z, whether boundary values at their faces may differ from cell to cell, where they come one a
         boundary cell.
+    losses: (n,) 1/s, share of its value that a cell of each class loses in a second, by decay or to what pervades it,
+        or None where there is none. 0 for prescribed cells.
     """
 
     shape: tuple[int, int, int]
@@ -62,6 +64,7 @@ class StencilCoefficients:
     boundary_per_cell: bool = False
     ambient_faces: AmbientFaces | None = None
     uneven: tuple[bool, bool, bool] = (True, True, True)
+    losses: np.ndarray | None = None
 
     @property
     def class_count(self) -> int:
@@ -75,8 +78,13 @@ class StencilCoefficients:
 
     @property
     def ledger_size(self) -> int:
-        """Number of entries of the heat ledger: the six FACES, then the ambients."""
-        return 6 + (0 if self.ambient_faces is None else self.ambient_faces.ambients)
+        """Number of entries of the heat ledger: the six FACES, then the ambients, then the losses, if there are any."""
+        return 6 + self.ambient_count + (self.losses is not None)
+
+    @property
+    def ambient_count(self) -> int:
+        """Number of ambients in the heat ledger."""
+        return 0 if self.ambient_faces is None else self.ambient_faces.ambients
 
     @property
     def boundary_offsets(self) -> np.ndarray:

@@ -19,7 +19,7 @@ class _AxisCells(NamedTuple):
 
 
 def stable_step(coefficients: StencilCoefficients, boundary_a: np.ndarray) -> float:
-    """Return min over cells of heat capacity / sum of face conductances, in s; infinite if no heat moves at all.
+    """Return min over cells of heat capacity / sum of face conductances and losses, in s; infinite if no heat moves.
 
     A boundary face with the ghost value T + (a*T + b) conducts -a times its exchange rate. At this step the new value
     of a cell is a mean of old values and boundary data without a negative weight (Patankar, Numerical Heat Transfer and
@@ -64,6 +64,8 @@ def _fastest_rate(coefficients: StencilCoefficients, boundary_a: np.ndarray, pla
             for face, bounded in ((2 * axis, beside.lower), (2 * axis + 1, beside.upper))
         )
         total = total + (lower + upper)
+    if coefficients.losses is not None:
+        total = total + coefficients.losses[classes]
     return float(total.max())
 
 

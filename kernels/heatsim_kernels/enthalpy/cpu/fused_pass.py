@@ -300,7 +300,7 @@ def _advance_runs(
     out, n, room, low, high, potentials, base, classes, exchange, rates, row, x, per_line, sources, table, field
 ):  # fmt: skip
     """Take one explicit step of a row without a source by cell, in whole vectors: see `rows.advance_row`."""
-    given = potentials, base, exchange, rates, table, field, sources, None, None, None, None
+    given = potentials, base, exchange, rates, None, table, field, sources, None, None, None, None
     c, ym, yp, zm, zp = potentials
     c[-1], c[n] = low, high  # in the room between the rows of a ring
     end, run = 0, first_beyond(exchange.ends, exchange.starts, row, x)

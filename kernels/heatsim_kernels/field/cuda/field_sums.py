@@ -16,28 +16,40 @@ BLOCKS = 2 if SIMULATED else 1024
 def build(several):
     """The kernel (u, class_ids, weights, partial), on (BLOCKS, THREADS): partial (BLOCKS,) sums of weights[class] * u;
     where there are not `several` classes, all cells are of class 0."""
-
-    @inlined
-    def weighted(u, class_ids, weights, i):
-        return weights[class_ids[i] if several else 0] * float64(u[i])
+    sum_of_block = build_sum_of_block(several)
 
     def weighted_sum(u, class_ids, weights, partial):
-        total, n, apart = float64(0.0), uint64(u.size), uint64(BLOCKS * THREADS)
-        i = uint64(cuda.blockIdx.x * THREADS + cuda.threadIdx.x)
-        while i + uint64(3) * apart < n:  # four loads under way at once: one waits for memory most of the time
-            one, two = weighted(u, class_ids, weights, i), weighted(u, class_ids, weights, i + apart)
-            i += uint64(2) * apart
-            three, four = weighted(u, class_ids, weights, i), weighted(u, class_ids, weights, i + apart)
-            i += uint64(2) * apart
-            total += (one + two) + (three + four)
-        while i < n:
-            total += weighted(u, class_ids, weights, i)
-            i += apart
-        total = block_sum(total)
+        total = sum_of_block(u, class_ids, weights, uint64(0))
         if cuda.threadIdx.x == 0:
             partial[cuda.blockIdx.x] = total
 
     return weighted_sum
+
+
+def build_sum_of_block(several):
+    """Build the device function total(u, class_ids, weights, first): what a block of (BLOCKS, THREADS) has of the sum
+    of weights[first + class] * u over all cells; right in thread 0."""
+
+    @inlined
+    def weighted(u, class_ids, weights, first, i):
+        return weights[first + (uint64(class_ids[i]) if several else uint64(0))] * float64(u[i])
+
+    @inlined
+    def sum_of_block(u, class_ids, weights, first):
+        total, n, apart = float64(0.0), uint64(u.size), uint64(BLOCKS * THREADS)
+        i = uint64(cuda.blockIdx.x * THREADS + cuda.threadIdx.x)
+        while i + uint64(3) * apart < n:  # four loads under way at once: one waits for memory most of the time
+            one, two = weighted(u, class_ids, weights, first, i), weighted(u, class_ids, weights, first, i + apart)
+            i += uint64(2) * apart
+            three, four = weighted(u, class_ids, weights, first, i), weighted(u, class_ids, weights, first, i + apart)
+            i += uint64(2) * apart
+            total += (one + two) + (three + four)
+        while i < n:
+            total += weighted(u, class_ids, weights, first, i)
+            i += apart
+        return block_sum(total)
+
+    return sum_of_block
 
 
 def grid_of_planes(planes: int) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""CPU: ghost values beyond the boundary faces, and the heat that enters through these."""
+"""CPU: ghost values beyond the boundary faces, the heat that enters through these, and that of losses."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ import numpy as np
 from heatsim_kernels.runtime.cpu.compilation import called, inlined, inlined_sum
 from heatsim_kernels.runtime.cpu.pointers import load, shifted, store
 from heatsim_kernels.stencil import physics
-from heatsim_kernels.stencil.cpu.rows import class_of
+from heatsim_kernels.stencil.cpu.class_runs import MIXED
+from heatsim_kernels.stencil.cpu.row_vectors import SUM_LANES, sum_of_vectors
+from heatsim_kernels.stencil.cpu.rows import class_of, first_beyond, run_at, table_entry
 
 # Numbers of NumPy, since Numba would compile a function anew for each Python literal that is passed to it.
 X_MIN, X_MAX, Y_MIN, Y_MAX, Z_MIN, Z_MAX = (np.int64(face) for face in range(6))
+
+FLOWS = 7  # sums of heat of a plane: of the six FACES, then of the losses
 
 ghost_of_potential = inlined(physics.ghost_of_potential)
 
@@ -39,8 +43,8 @@ class CpuBoundaryFaces(NamedTuple):
 
 
 class RowLedger(NamedTuple):
-    """Where the heat is entered that comes into a row in a step: a pointer to the sums of the six faces, the share of
-    it to enter, and the cells of the row to count, first <= i < end, which may be none."""
+    """Where the heat is entered that comes into a row in a step: a pointer to its FLOWS sums, the share of it to enter,
+    and the cells of the row to count, first <= i < end, which may be none."""
 
     flows: int
     share: float
@@ -114,3 +118,63 @@ def _heat_of_row(ghosts, first, end, row, classes, weights):
     for i in range(first, end):
         heat += load(weights, class_of(classes, i)) * (np.float64(load(ghosts, i)) - np.float64(load(row, i)))
     return heat
+
+
+# --- losses
+
+
+@inlined
+def enter_losses(row, n, total, classes, exchange, weights, first_cell, ledger):
+    """Enter what the n cells of a row lose in a step. total: their sum, if it is known; weights: (classes,) J/K, or
+    None where nothing is lost; first_cell: the number of the row and the column from which it is given."""
+    if weights is not None:
+        number, x = first_cell
+        if ledger.first == 0 and ledger.end == n and total == total:
+            ledger.flows[FLOWS - 1] -= ledger.share * load(weights, 0) * np.float64(total)
+        elif ledger.first < ledger.end:
+            lost = _losses_of_runs(row, classes, exchange, weights, number, x, ledger)
+            lost += _losses_of_odd_cells(row, classes, exchange, weights, number, x, ledger)
+            ledger.flows[FLOWS - 1] -= ledger.share * lost
+
+
+@called
+def _losses_of_runs(row, classes, exchange, weights, number, x, ledger):
+    """What the cells of a row would lose if those of each run were of its class, J: summed, and multiplied once."""
+    lost, first, end = 0.0, ledger.first, ledger.end
+    run = first_beyond(exchange.ends, exchange.starts, number, x + first)
+    while first < end:
+        (run_end, cell_class), run = run_at(exchange, run, end, x), run + 1
+        if cell_class == MIXED:
+            for i in range(first, run_end):
+                lost += load(weights, class_of(classes, i)) * np.float64(load(row, i))
+        elif load(weights, cell_class) != 0.0:
+            lost += load(weights, cell_class) * _sum_of_row(row, first, run_end)
+        first = run_end
+    return lost
+
+
+@called
+def _losses_of_odd_cells(row, classes, exchange, weights, number, x, ledger):
+    """What odd cells lose more than those of the runs that they lie in, J."""
+    more = 0.0
+    run = first_beyond(exchange.ends, exchange.starts, number, x + ledger.first)
+    odd = first_beyond(exchange.odd, exchange.odd_starts, number, x + ledger.first - 1)
+    for each in range(odd, table_entry(exchange.odd_starts, number + 1, 0)):
+        i = table_entry(exchange.odd, each, 0) - x
+        if i >= ledger.end:
+            break
+        while table_entry(exchange.ends, run, 0) - x <= i:
+            run += 1
+        of_run = load(weights, table_entry(exchange.run_classes, run, 0))
+        more += (load(weights, class_of(classes, i)) - of_run) * np.float64(load(row, i))
+    return more
+
+
+@inlined
+def _sum_of_row(row, first, end):
+    """The sum of some cells of a row, float64; of whole vectors in the precision of the field."""
+    vectors = (end - first) // SUM_LANES
+    total = np.float64(sum_of_vectors(shifted(row, first), vectors))
+    for i in range(first + vectors * SUM_LANES, end):
+        total += np.float64(load(row, i))
+    return total

@@ -49,6 +49,7 @@ from heatsim_kernels.runtime.cpu.pointers import (
 )
 from heatsim_kernels.stencil.ambient_faces import add_ambient_heat
 from heatsim_kernels.stencil.cpu.boundary_faces import (
+    FLOWS,
     X_MAX,
     X_MIN,
     Y_MAX,
@@ -57,6 +58,7 @@ from heatsim_kernels.stencil.cpu.boundary_faces import (
     Z_MIN,
     CpuBoundaryFaces,
     RowLedger,
+    enter_losses,
     face_at,
     ghost_cell,
     ghost_row,
@@ -70,7 +72,12 @@ from heatsim_kernels.stencil.cpu.row_places import (
     turned,
     widened,
 )
-from heatsim_kernels.stencil.cpu.row_vectors import row_of_vectors, row_past_cache
+from heatsim_kernels.stencil.cpu.row_vectors import (
+    heated_row_of_vectors,
+    heated_row_past_cache,
+    row_of_vectors,
+    row_past_cache,
+)
 from heatsim_kernels.stencil.cpu.rows import (
     NUMBERS,
     CpuExchange,
@@ -79,6 +86,7 @@ from heatsim_kernels.stencil.cpu.rows import (
     RowSources,
     advance_row,
     is_plain,
+    loss_of,
 )
 
 # Of each thread, before its rings: ghosts beyond y_min, y_max, z_min and z_max, a finished row, temperatures of a row.
@@ -172,9 +180,9 @@ def advance(u, v, steps, fused, grid, buffers, tiles, scratch, e, s, b, ambient_
 
     u, v, scratch (threads, elements): see `pointers.padded`. tiles (count, 7): `CpuTile`s, shared out among threads.
     e, s, b, ambient_faces: `CpuExchange`, `CpuSources`, `CpuBoundaryFaces` and `AmbientFacePairs`, all of arrays; with
-    ambient faces a pass takes one step. flows (blocks, nz, 6): heat that entered through the boundary faces of each
-    plane of each block, J, added to. ambient_heat: see `add_ambient_heat`. stages: `CpuStages`, which take one pass,
-    and of which a single one may be written over `before`; or EULER.
+    ambient faces a pass takes one step. flows (blocks, nz, FLOWS): heat that entered through the boundary faces of each
+    plane of each block, and by losses, J, added to. ambient_heat: see `add_ambient_heat`. stages: `CpuStages`, which
+    take one pass, and of which a single one may be written over `before`; or EULER.
     """
     threads, count, passes = scratch.shape[0], tiles.shape[0], -(-steps // fused)
     for number in range(passes):
@@ -205,7 +213,8 @@ def input_pointers(e, s, b, stages):
     """What steps are made of, with pointers in place of arrays: functions would count references to these, row by
     row."""
     runs = pointer(e.starts), pointer(e.ends), pointer(e.run_classes), pointer(e.odd_starts), pointer(e.odd)
-    exchange = CpuExchange(e.rx, e.ry, e.rz, pointer(e.rates), pointer(e.classes), *runs, e.class_count)
+    losses = pointer(e.losses), pointer(e.heat_of_losses)
+    exchange = CpuExchange(e.rx, e.ry, e.rz, pointer(e.rates), pointer(e.classes), *runs, e.class_count, *losses)
     sources = CpuSources(pointer(s.table), s.table_rows, s.dt, pointer(s.field), pointer(s.gain), s.gain_rows)
     tables = pointer(b.offsets), pointer(b.closed), pointer(b.weights)
     values, by_potential = (pointer(b.a), pointer(b.b)), pointer(b.by_potential)
@@ -276,8 +285,9 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
     n = run.x1 - run.x0
     room = -(-n // buffers.per_line) * buffers.per_line if spare else n
     vectors = n // buffers.per_line
-    whole = is_plain(exchange.rates, sources.table, sources.field, stages.before) and vectors * buffers.per_line == n
+    whole = is_plain(exchange.rates, sources.field, stages.before) and vectors * buffers.per_line == n
     own, end = tile.x0 - run.x0, tile.x1 - run.x0  # the cells of a row that this tile owns
+    unknown = exchange.rx + np.nan
     for y in range(run.y0, run.y1):
         place = place_of(run.z, y, run.x0, grid)
         in_tile, ledger = ledger_of_row(flows, share, tile, run, y, place, grid)
@@ -290,13 +300,9 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
         if from_field:
             prefetch_later_rows(stages.before, values.c, place.c, n, grid, buffers)
         if whole and not (in_scratch and elements_to_line(out)):
-            c, ym, yp, zm, zp = values
-            if in_scratch:
-                row_past_cache(out, vectors, c, ym, yp, zm, zp, low, high, exchange.rx, exchange.ry, exchange.rz)
-            else:
-                row_of_vectors(out, vectors, c, ym, yp, zm, zp, low, high, exchange.rx, exchange.ry, exchange.rz)
+            total = _row_of_vectors(out, vectors, values, (low, high), exchange, row_sources, table, in_scratch)
         else:
-            done = shifted(scratch, 4 * buffers.pitch) if in_scratch else out
+            done, total = shifted(scratch, 4 * buffers.pitch) if in_scratch else out, unknown
             at = place.z * grid.ny + place.y
             row, ends = RowCells(n, room, at, run.x0), (low, high)
             _advance_row(
@@ -304,9 +310,31 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
             )
             if in_scratch:
                 copy_row(out, done, n, buffers)
+        first_cell = place.z * grid.ny + place.y, run.x0
+        enter_losses(values.c, n, total, classes, exchange, exchange.heat_of_losses, first_cell, ledger)
         if in_tile and run.level == run.last - 1:
             keep_second(stages.second, place.c + own, shifted(out, own), end - own, buffers)
         slot = turned(slot + 1, below.slots)
+
+
+@inlined
+def _row_of_vectors(out, vectors, values, ends, exchange, sources, table, past_cache):
+    """Take one step of a row of whole vectors of one class; returns the sum of its cells where it is needed. (`table`
+    is an argument for the pruning: see `stage_operands`.)"""
+    c, ym, yp, zm, zp = values
+    given, total = (c, ym, yp, zm, zp, ends[0], ends[1], exchange.rx, exchange.ry, exchange.rz), exchange.rx
+    if table is None:
+        if past_cache:
+            row_past_cache(out, vectors, *given)
+        else:
+            row_of_vectors(out, vectors, *given)
+    else:
+        heat, loss = load(table, 0), loss_of(exchange.losses, sources.dt)
+        if past_cache:
+            total = heated_row_past_cache(out, vectors, *given, sources.dt, heat, loss)
+        else:
+            total = heated_row_of_vectors(out, vectors, *given, sources.dt, heat, loss)
+    return total
 
 
 @inlined
@@ -321,7 +349,7 @@ def ledger_of_row(flows, share, tile, run, y, place, grid):
     """Whether row y of a run is the tile's own, and the ledger of the row: heat is counted in the tile's own cells."""
     own, end = tile.x0 - run.x0, tile.x1 - run.x0
     in_tile = tile.z0 <= run.z < tile.z1 and tile.y0 <= y < tile.y1
-    flow = shifted(flows, (tile.block * grid.nz + place.z) * 6)
+    flow = shifted(flows, (tile.block * grid.nz + place.z) * FLOWS)
     return in_tile, RowLedger(flow, share, own, end if in_tile else own)
 
 

@@ -13,31 +13,40 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, send_past_cache, spread, vector_fma
+from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, send_past_cache, spread, vector_at, vector_fma
 
 
-def _row(past_cache):
+def _row(past_cache, heated):
     """Build call(out, vectors, c, ym, yp, zm, zp, low, high, rx, ry, rz): one explicit step of a row of whole vectors,
-    by `physics.second_difference`.
+    by `physics.second_difference`; or where `heated` call(..., rz, dt, heat, loss), with sources and losses, which
+    returns the sum of the cells as well.
 
     low, high: values beyond the two ends of the row. past_cache: results are written past the cache, and `out` must
-    start a cache line. A vector behind each row must be readable.
+    start a cache line. A vector behind each row must be readable. heat: heating rate of the cells, K/s; loss: the share
+    of its value that a cell loses in a step.
     """
 
-    @intrinsic
-    def row(typing_context, out, vectors, c, ym, yp, zm, zp, low, high, rx, ry, rz):
+    def generate(out, c, ym, yp, zm, zp, numbers):
         def codegen(context, builder, signature, args):
             step = _Step(context, builder, signature, args, past_cache)
             last = builder.sub(args[1], args[1].type(1))
             with cgutils.for_range(builder, last) as loop:
                 step.take(loop.index, step.load(2, builder.add(loop.index, loop.index.type(1))))
             step.take(last, step.lane(args[8], 0))
-            return context.get_dummy_value()
+            return step.sum() if heated else context.get_dummy_value()
 
-        number = c.dtype
-        return types.void(out, types.intp, c, ym, yp, zm, zp, *(number,) * 5), codegen
+        result = c.dtype if heated else types.void
+        return result(out, types.intp, c, ym, yp, zm, zp, *(c.dtype,) * numbers), codegen
 
-    return row
+    @intrinsic
+    def row(typing_context, out, vectors, c, ym, yp, zm, zp, low, high, rx, ry, rz):
+        return generate(out, c, ym, yp, zm, zp, 5)
+
+    @intrinsic
+    def heated_row(typing_context, out, vectors, c, ym, yp, zm, zp, low, high, rx, ry, rz, dt, heat, loss):
+        return generate(out, c, ym, yp, zm, zp, 8)
+
+    return heated_row if heated else row
 
 
 class _RowCode:
@@ -70,8 +79,14 @@ class _Step(_RowCode):
         super().__init__(context, builder, args, signature.args[2].dtype)
         self._past_cache = past_cache
         self._rates = [spread(builder, rate, self._lanes) for rate in args[9:12]]
+        self._heat = [spread(builder, number, self._lanes) for number in args[12:]]
         self._before = cgutils.alloca_once_value(builder, self.lane(args[7], self._lanes - 1))
         self._cells = cgutils.alloca_once_value(builder, self.load(2, args[1].type(0)))
+        self._sum = cgutils.alloca_once_value(builder, ir.Constant(self._vector, [0.0] * self._lanes))
+
+    def sum(self):
+        """The sum of all cells taken."""
+        return _sum_of_lanes(self._builder, self._builder.load(self._sum))
 
     def lane(self, value, at):
         """A vector with a value in one lane."""
@@ -88,7 +103,7 @@ class _Step(_RowCode):
         dx, dy = b.fsub(b.fadd(xm, xp), twice), b.fsub(b.fadd(ym, yp), twice)
         dz = b.fadd(b.fsub(zm, twice), zp)
         rx, ry, rz = self._rates
-        new = vector_fma(b, rz, dz, vector_fma(b, ry, dy, vector_fma(b, rx, dx, cells)))
+        new = vector_fma(b, rz, dz, vector_fma(b, ry, dy, vector_fma(b, rx, dx, self._start(cells))))
         # A row past the cache starts a cache line, as such stores must; other rows start anywhere.
         stored = b.store(new, self._place(0, index), align=CACHE_LINE if self._past_cache else self._bytes)
         if self._past_cache:
@@ -96,8 +111,46 @@ class _Step(_RowCode):
         b.store(cells, self._before)
         b.store(behind, self._cells)
 
+    def _start(self, cells):
+        """The cells, with their sources and losses."""
+        if not self._heat:
+            return cells
+        b, (dt, heat, loss) = self._builder, self._heat
+        b.store(b.fadd(b.load(self._sum), cells), self._sum)
+        return vector_fma(b, b.fneg(loss), cells, vector_fma(b, dt, heat, cells))
 
-row_of_vectors, row_past_cache = _row(False), _row(True)
+
+row_of_vectors, row_past_cache = _row(False, False), _row(True, False)
+heated_row_of_vectors, heated_row_past_cache = _row(False, True), _row(True, True)
+
+
+SUM_LANES = 16  # of the vectors that are summed: runs of one class are as long, or multiples of it
+
+
+@intrinsic
+def sum_of_vectors(typing_context, row, vectors):
+    """The sum of the cells of some whole vectors of SUM_LANES, in the precision of the row."""
+
+    def codegen(context, builder, signature, args):
+        vector = ir.VectorType(context.get_value_type(row.dtype), SUM_LANES)
+        total = cgutils.alloca_once_value(builder, ir.Constant(vector, [0.0] * SUM_LANES))
+        with cgutils.for_range(builder, args[1]) as loop:
+            place = vector_at(builder, args[0], builder.mul(loop.index, loop.index.type(SUM_LANES)), SUM_LANES)
+            cells = builder.load(place, align=row.dtype.bitwidth // 8)
+            builder.store(builder.fadd(builder.load(total), cells), total)
+        return _sum_of_lanes(builder, builder.load(total))
+
+    return row.dtype(row, types.intp), codegen
+
+
+def _sum_of_lanes(builder, vector):
+    """The sum of the lanes of a vector, in halves."""
+    lanes = vector.type.count
+    while lanes > 1:
+        lanes //= 2
+        places = (ir.Constant(ir.VectorType(ir.IntType(32), lanes), list(range(k, k + lanes))) for k in (0, lanes))
+        vector = builder.fadd(*(builder.shuffle_vector(vector, vector, each) for each in places))
+    return builder.extract_element(vector, ir.IntType(32)(0))
 
 
 # --- rows whose heat flows down the slope of a potential

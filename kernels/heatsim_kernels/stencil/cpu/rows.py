@@ -37,8 +37,9 @@ class NeighbourRows(NamedTuple):
 
 class CpuExchange(NamedTuple):
     """Exchange rates a step: rx, ry, rz where they are the same everywhere, else `rates`, (n, 6) flat, of the cell
-    classes. classes: the class of each cell; from `starts` on, the `ClassRuns` of the rows. Arrays, or pointers in
-    compiled code; None where there is a single class."""
+    classes. classes: the class of each cell; from `starts` on, the `ClassRuns` of the rows, None where there is a
+    single class. losses: (n,) the share of its value that a cell of each class loses in a step; heat_of_losses: (n,)
+    the heat of that, J/K; None where there are none. Arrays, or pointers in compiled code."""
 
     rx: float
     ry: float
@@ -51,6 +52,8 @@ class CpuExchange(NamedTuple):
     odd_starts: np.ndarray | None
     odd: np.ndarray | None
     class_count: int
+    losses: np.ndarray | None
+    heat_of_losses: np.ndarray | None
 
 
 class RowSources(NamedTuple):
@@ -83,7 +86,9 @@ def class_of(classes, i):
 
 
 @inlined
-def _new_value(i, xm, xp, cell_class, u, base, exchange, rates, table, field, sources, before, start, one, numbers):
+def _new_value(
+    i, xm, xp, cell_class, u, base, exchange, rates, losses, table, field, sources, before, start, one, numbers
+):
     """The new value of cell i of a row, of a cell class, with xm and xp beside it; see `advance_row`."""
     c = load(u.c, i)
     ym, yp, zm, zp = load(u.ym, i), load(u.yp, i), load(u.zm, i), load(u.zp, i)
@@ -91,6 +96,8 @@ def _new_value(i, xm, xp, cell_class, u, base, exchange, rates, table, field, so
     if base is not None:
         own = load(base, i)
     new = begin_cell(i, own, cell_class, table, field, sources, before, numbers)
+    if losses is not None:
+        new = fma(-load(losses, cell_class), c, new)
     if rates is None:
         if base is None:
             new = second_difference(new, c, xm, xp, ym, yp, zm, zp, exchange.rx, exchange.ry, exchange.rz)
@@ -129,9 +136,17 @@ def finish_cell(i, new, own, before, start, one, numbers):
 
 
 @inlined
-def is_plain(rates, table, field, before):
-    """Whether this is an explicit step in a uniform material without sources."""
-    return rates is None and table is None and field is None and before is None
+def loss_of(losses, real):
+    """The share that the cells of a single class lose in a step, in the precision of `real`."""
+    if losses is None:
+        return real - real
+    return load(losses, 0)
+
+
+@inlined
+def is_plain(rates, field, before):
+    """Whether this is an explicit step in a uniform material without sources but those by class."""
+    return rates is None and field is None and before is None
 
 
 @inlined
@@ -147,7 +162,7 @@ def advance_row(out, n, room, low, high, u, base, classes, exchange, row, x, sou
     """
     # Numba prunes branches on None for arguments alone, so what may be None becomes an argument of `_new_value`.
     operands = stage.before, stage.start, stage.one, stage.numbers
-    given = u, base, exchange, exchange.rates, sources.table, sources.field, sources, *operands
+    given = u, base, exchange, exchange.rates, exchange.losses, sources.table, sources.field, sources, *operands
     end, run = 0, first_beyond(exchange.ends, exchange.starts, row, x)
     while end < n:
         first, (end, cell_class), run = end, run_at(exchange, run, n, x), run + 1

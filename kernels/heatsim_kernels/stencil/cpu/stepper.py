@@ -14,7 +14,7 @@ from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, padded
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 from heatsim_kernels.stencil.ambient_faces import BLOCKS, ambient_face_pairs
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
-from heatsim_kernels.stencil.cpu.boundary_faces import CpuBoundaryFaces
+from heatsim_kernels.stencil.cpu.boundary_faces import FLOWS, CpuBoundaryFaces
 from heatsim_kernels.stencil.cpu.class_runs import find_class_runs
 from heatsim_kernels.stencil.cpu.fused_pass import EULER, Buffers, CpuSources, CpuStages, advance
 from heatsim_kernels.stencil.cpu.row_places import CpuGrid
@@ -29,7 +29,8 @@ STREAM_FROM = 12 * 2**20  # bytes of a field above which results bypass the cach
 
 class PassPlan(NamedTuple):
     """How passes of `fused` steps go over the grid, elements of scratch of a thread, and the heat that entered in them,
-    J, through the boundary faces of each block and plane and from ambients: see `fused_pass.advance`."""
+    J, through the boundary faces and by the losses of each block and plane, and from ambients: see
+    `fused_pass.advance`."""
 
     fused: int
     tiles: np.ndarray
@@ -39,8 +40,9 @@ class PassPlan(NamedTuple):
     ambient_heat: np.ndarray
 
     def entered(self) -> np.ndarray:
-        """Heat that has entered through each of FACES and from each ambient, J."""
-        return np.concatenate((self.flows.sum(axis=(0, 1)), self.ambient_heat.sum(axis=0)))
+        """Heat that has entered through each of FACES, from each ambient and by losses, J."""
+        flows = self.flows.sum(axis=(0, 1))
+        return np.concatenate((flows[:-1], self.ambient_heat.sum(axis=0), flows[-1:]))
 
     def forget(self) -> None:
         """Begin to count anew."""
@@ -139,7 +141,7 @@ class CpuStepper:
         needed = max(plan.scratch for plan in (self._plan, self._stage_plan, self._single_stage_plan))
         self._scratch = padded(self._threads * needed, dtype).reshape(self._threads, -1)
         self._spare: list[np.ndarray] = []  # more fields, for those who take stages
-        self._entered_in_stages = np.zeros(coefficients.ledger_size)
+        self._entered_in_stages = np.zeros(FLOWS + coefficients.ambient_count)
 
     @property
     def fused_steps(self) -> int:
@@ -147,8 +149,9 @@ class CpuStepper:
         return self._plan.fused
 
     def heat_entered(self) -> np.ndarray:
-        """Heat that has entered through each of FACES and from each ambient since the start, J."""
-        return self._plan.entered() + self._entered_in_stages
+        """Heat that has entered through each of FACES, from each ambient and by losses, if there are any, since the
+        start, J."""
+        return (self._plan.entered() + self._entered_in_stages)[: self.coefficients.ledger_size]
 
     def ledger_state(self) -> dict[str, np.ndarray]:
         """The sums of the ledger: see `ExplicitStepper`."""
@@ -166,7 +169,7 @@ class CpuStepper:
             self._plan.flows[:], self._plan.ambient_heat[:] = saved["flows"], saved["ambient_heat"]
             self._entered_in_stages[:] = saved["in_stages"]
         else:
-            self._entered_in_stages[:] = saved["total"]
+            self._entered_in_stages[: len(saved["total"])] = saved["total"]
 
     def advance(self, dt: float, steps: int, forcing: Forcing) -> None:
         """Advance `steps` steps of `dt` seconds. For none, one of 0 s is made and not taken: all is compiled then, and
@@ -289,8 +292,8 @@ class CpuStepper:
         tiles = tiling(shape, cut, self._threads)
         pitch = cut.pitch * shape.per_line
         buffers = Buffers(pitch, shape.per_line, cut.rows, self.field.now.nbytes > STREAM_FROM)
-        flows = np.zeros((tiles[-1, 6] + 1, self.coefficients.shape[0], 6))
-        ambient_heat = np.zeros((BLOCKS, self.coefficients.ledger_size - 6))
+        flows = np.zeros((tiles[-1, 6] + 1, self.coefficients.shape[0], FLOWS))
+        ambient_heat = np.zeros((BLOCKS, self.coefficients.ambient_count))
         return PassPlan(cut.fused, tiles, buffers, scratch_rows(shape, tiles, cut) * pitch, flows, ambient_heat)
 
     def _exchange(self, dt: float) -> tuple[CpuExchange, np.ndarray]:
@@ -299,13 +302,18 @@ class CpuStepper:
         table = None if self._kernel.uniform else rates.reshape(-1)
         rx, ry, rz = rates[0, ::2]
         weights = (rates.T.astype(np.float64) * self.coefficients.capacity).reshape(-1)
-        return CpuExchange(rx, ry, rz, table, self._class_ids, *self._runs, self.coefficients.class_count), weights
+        given, losses = self.coefficients, None
+        if given.losses is not None:
+            losses = (dt * given.losses).astype(self.dtype)
+        heat = None if losses is None else losses.astype(np.float64) * given.capacity
+        of_classes = table, self._class_ids, *self._runs, given.class_count, losses, heat
+        return CpuExchange(rx, ry, rz, *of_classes), weights
 
     def _heat(self, dt: float, forcing: Forcing) -> CpuSources:
         dtype, table = self.dtype, None
         if forcing.heat_table is not None:
             table = np.ascontiguousarray(forcing.heat_table, dtype)
-        elif forcing.heat_field is not None or self._kernel.potentials:
+        elif forcing.heat_field is not None or self._kernel.potentials or self.coefficients.losses is not None:
             # Zeros cost little beside what these kernels do besides, and spare compiling versions without a table.
             table = np.zeros((1, self.coefficients.class_count), dtype)
         field = None if forcing.heat_field is None else forcing.heat_field.astype(dtype, copy=False).reshape(-1)

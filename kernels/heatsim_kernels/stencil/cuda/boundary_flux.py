@@ -1,5 +1,5 @@
-"""CUDA: the heat that enters in one or several steps, for the energy ledger: through the faces of the box and from the
-ambients inside it.
+"""CUDA: the heat that enters in one or several steps, for the energy ledger: through the faces of the box, from the
+ambients inside it, and by losses.
 
 These are kernels of their own, so that no stencil kernel has to add it up. They read the cells concerned from the field
 before a step; where several steps are fused, from the boundary trace that the fused kernel left. Each block owns one
@@ -8,9 +8,10 @@ slot of partial sums and always adds in the same order, so that the sums are the
 
 from __future__ import annotations
 
-from numba import float64, int32, int64, uint32
+from numba import float64, int32, int64, uint32, uint64
 
 from heatsim_kernels.field.cuda.block_reduction import THREADS, block_sum
+from heatsim_kernels.field.cuda.field_sums import build_sum_of_block
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
@@ -109,3 +110,17 @@ def build_ambient_flux(variant):
             partial[row + owner, cuda.blockIdx.x] += share * total
 
     return ambient_flux
+
+
+def build_losses(several):
+    """Build the kernel (u, classes, count, weights, share, partial), on (LOSS_BLOCKS, THREADS): enters a share of what
+    the cells of u lose in a step in the last row of partial. weights: (7, count) J/K flat, those of the losses last;
+    where there are not `several` classes, all cells are of class 0."""
+    sum_of_block = build_sum_of_block(several)
+
+    def losses(u, classes, count, weights, share, partial):
+        total = sum_of_block(u, classes, weights, uint64(6) * uint64(count))
+        if cuda.threadIdx.x == 0:
+            partial[partial.shape[0] - 1, cuda.blockIdx.x] -= share * total
+
+    return losses

@@ -21,7 +21,8 @@ from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 
-RATES = 8  # room for the six rates of a cell class, so that those of each class start on a 16-byte boundary
+RATES = 8  # room for the six rates of a cell class and its loss, so that those of each start on a 16-byte boundary
+LOSS = 6  # the place of the loss among them
 
 second_difference, face_differences = inlined(physics.second_difference), inlined(physics.face_differences)
 staged, staged_of_two, ghost = inlined(physics.staged), inlined(physics.staged_of_two), inlined(physics.ghost)
@@ -45,7 +46,7 @@ class CudaBoundaryFaces(NamedTuple):
 
 class CudaExchange(NamedTuple):
     """Exchange rates a step: rx, ry, rz where they are the same everywhere, else `rates` of each cell class, six for
-    the FACES with room for RATES, flat. classes: the class of each cell, flat.
+    the FACES with room for RATES, flat, in which the LOSS lies too. classes: the class of each cell, flat.
 
     An array that a configuration does not have is any array of one element.
     """
@@ -147,7 +148,7 @@ def build_class_of(configuration: StencilConfiguration):
 
 def build_rates(configuration: StencilConfiguration):
     """Build the device function rates(exchange, cell_class): three rates, for x, y, z, in a uniform problem; else six,
-    for the FACES."""
+    for the FACES; and the loss behind them, where there is one."""
 
     @inlined
     def of_axes(exchange, cell_class):
@@ -157,7 +158,14 @@ def build_rates(configuration: StencilConfiguration):
     def of_faces(exchange, cell_class):
         return constant6(exchange.rates, uint64(cell_class) * uint64(RATES))
 
-    return of_axes if configuration.uniform else of_faces
+    rates = of_axes if configuration.uniform else of_faces
+
+    @inlined
+    def with_loss(exchange, cell_class):
+        loss = constant(exchange.rates, uint64(cell_class) * uint64(RATES) + uint64(LOSS))
+        return *rates(exchange, cell_class), loss
+
+    return with_loss if configuration.losses else rates
 
 
 def build_update(configuration: StencilConfiguration, *, inside: bool = False):
@@ -249,6 +257,7 @@ def build_class_update(
     type of indices of boundary values.
     """
     table, field, per_cell = configuration.heat_table, configuration.heat_field, configuration.boundary_per_cell
+    losses, loss_at = configuration.losses, 3 if configuration.uniform else 6
     (start_from, finish), add_differences = build_start_and_finish(configuration), _build_differences(configuration)
     boundary_x, boundary_y, boundary_z = (
         end and not wraps for end, wraps in zip(ends, configuration.periodic, strict=True)
@@ -279,6 +288,8 @@ def build_class_update(
             start = fma(sources.dt, sources.table[cell_class], start)
         if field:
             start = fma(sources.gain, sources.field[i], start)
+        if losses:
+            start = fma(-rates[loss_at], c, start)
         return finish(add_differences(start, c, xm, xp, ym, yp, zm, zp, rates), i, c, sources)
 
     return update

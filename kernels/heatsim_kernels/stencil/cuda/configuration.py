@@ -21,6 +21,7 @@ class StencilConfiguration(NamedTuple):
     periodic: tuple[bool, bool, bool]
     stage: str = ""  # "two" or "four": fields that a Runge-Kutta stage is made of; "" for an explicit step
     uneven: tuple[bool, bool, bool] = (True, True, True)  # see `StencilCoefficients`; only `temporal` makes use of it
+    losses: bool = False
 
     def looks_up(self, axis: int) -> bool:
         """Whether `temporal` looks boundary values at the faces of an axis (0, 1 or 2 for x, y, z) up by cell."""
@@ -37,4 +38,5 @@ class StencilConfiguration(NamedTuple):
             forcing.heat_field is not None,
             coefficients.boundary_per_cell,
             coefficients.periodic,
+            losses=coefficients.losses is not None,
         )

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim_kernels.field.cuda.block_reduction import THREADS
+from heatsim_kernels.field.cuda.field_sums import BLOCKS as LOSS_BLOCKS
 from heatsim_kernels.runtime.cuda.arrays import Array, Table, on_device
 from heatsim_kernels.runtime.cuda.launch import kernel
 from heatsim_kernels.stencil.ambient_faces import ambient_face_pairs
@@ -19,7 +20,8 @@ from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 
 
 class LedgerInputs(NamedTuple):
-    """What the ledger needs to know of a batch of steps: boundary faces, and weights (6, n) J/K of a step, flat."""
+    """What the ledger needs to know of a batch of steps: boundary faces, and weights (7, n) J/K of a step, flat, of the
+    FACES and of the losses."""
 
     structure: StencilConfiguration
     boundary_a: Table
@@ -70,13 +72,15 @@ class HeatAccounts:
 
 
 class CudaLedger(HeatAccounts):
-    """Counts the heat that enters through the faces of the box that are not closed, and from ambients inside it.
+    """Counts the heat that enters through the faces of the box that are not closed, from ambients inside it, and by
+    losses.
 
     class_ids: of the cells, flat, any where there is a single one.
     """
 
     def __init__(self, coefficients: StencilCoefficients, class_ids: Array) -> None:
-        super().__init__(coefficients.ledger_size, BLOCKS)
+        self._lossy = coefficients.losses is not None
+        super().__init__(coefficients.ledger_size, LOSS_BLOCKS if self._lossy else BLOCKS)
         self._shape = tuple(np.uint32(n) for n in coefficients.shape)
         self._class_ids, self._class_count = class_ids, np.uint32(coefficients.class_count)
         self._offsets, self._places = on_device(coefficients.boundary_offsets), on_device(coefficients.cell_offsets)
@@ -104,6 +108,11 @@ class CudaLedger(HeatAccounts):
             args = (u, *self._ambient_faces[:4], batch.weights, of_steps[0], np.int32(len(FACES)), self.partial)
             flows = kernel(boundary_flux.build_ambient_flux, None, args)
             found.append(flows.bound(self._ambient_faces.grid, (THREADS, 1, 1), args))
+        if self._lossy:
+            several = batch.structure.class_dtype != ""
+            args = (u, self._class_ids, self._class_count, batch.weights, of_steps[0], self.partial)
+            lost = kernel(boundary_flux.build_losses, several, args)
+            found.append(lost.bound((LOSS_BLOCKS, 1, 1), (THREADS, 1, 1), args))
         return found
 
 
@@ -121,7 +130,7 @@ class AmbientFaceArrays(NamedTuple):
         """Those of a problem, which has some."""
         pairs = ambient_face_pairs(coefficients)
         order = np.argsort(pairs.owners, kind="stable")
-        ambients = coefficients.ledger_size - len(FACES)
+        ambients = coefficients.ambient_count
         firsts = np.searchsorted(pairs.owners[order], np.arange(ambients + 1))
         cells, beyond, entries = (
             on_device(values[order].astype(np.int64)) for values in (pairs.cells, pairs.beyond, pairs.entries)

@@ -16,6 +16,7 @@ from heatsim_kernels.runtime.thread_blocks import ThreadBlock
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cuda import trapezoidal_defect
 from heatsim_kernels.stencil.cuda.cell_update import (
+    LOSS,
     RATES,
     CudaBoundaryFaces,
     CudaExchange,
@@ -86,9 +87,12 @@ class LinearSweep:
         """Send what the steps need, unless it is there already."""
         if dt != self._dt:
             self._dt = dt
-            rates = (dt * self._coefficients.rates).astype(self._dtype)
-            self._rates = np.pad(rates, ((0, 0), (0, RATES - rates.shape[1]))).reshape(1, -1)
-            self._weights = (rates.T.astype(np.float64) * self._coefficients.capacity).reshape(1, -1)
+            given = self._coefficients
+            rates = np.zeros((given.class_count, RATES), self._dtype)
+            rates[:, :LOSS] = dt * given.rates
+            rates[:, LOSS] = 0.0 if given.losses is None else dt * given.losses
+            self._rates = rates.reshape(1, -1)
+            self._weights = (rates[:, : LOSS + 1].T.astype(np.float64) * given.capacity).reshape(1, -1)
         rx, ry, rz = self._rates[0, 0:6:2]
         rates_of_classes = self._uploads["rates"].send(self._rates, self._dtype).row(0)
         return LinearBatch(
@@ -160,7 +164,7 @@ class LinearSweep:
 
     def _fused_for(self, structure: StencilConfiguration) -> FusedSteps | None:
         """The means to take several steps of such problems at once, if this sweep is to and they can be."""
-        if self._to_fuse and structure not in self._fused:
+        if self._to_fuse and structure not in self._fused and not structure.losses:
             cell_classes = TemporalCellClasses(self.field.class_ids, self._coefficients.class_count)
             traced = self.ledger.open_faces > 0 or structure.boundary_per_cell
             configuration = structure._replace(uneven=self._coefficients.uneven)

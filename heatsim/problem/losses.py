@@ -1,0 +1,55 @@
+"""Losses: sources in proportion to temperature, where their coefficient is one number and nothing else is nonlinear.
+
+Perfusion c (T_p - T) is a source c (T_p - T_ref) that does not depend on temperature, and a loss: each second a cell
+loses the share c/(rho cp) of what it holds over the reference. Decay at a rate k is a loss of k, and a source -k T_ref
+for each unit of capacity. Losses are coefficients of the cell classes: explicit steps take them in their passes, and
+matrices on their diagonals.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from heatsim.problem.volume_sources import SourceTerm
+from heatsim.problem.zones import Zones
+from heatsim.scenario import Expression, Scenario
+from heatsim.scenario.expressions.expression import Value, depends_on
+
+
+def loss_terms(scenario: Scenario, numbers: frozenset[int], reference: float) -> tuple[SourceTerm, ...]:
+    """What the sources of these numbers release at the reference temperature, which is in the scenario's unit."""
+    return tuple(term for number in sorted(numbers) for term in _terms(scenario, number, reference))
+
+
+def _terms(scenario: Scenario, number: int, reference: float) -> list[SourceTerm]:
+    source = scenario.sources[number]
+    loss = source.loss
+    assert loss is not None
+    if source.perfusion is None:
+        return [SourceTerm(number, -loss * reference, in_proportion=True)]
+    of_reference = SourceTerm(number, -loss * reference)
+    return [*_products(number, loss, source.perfusion.temperature), of_reference]
+
+
+def _products(number: int, scale: float, value: Value) -> list[SourceTerm]:
+    """scale times a value, as terms."""
+    if not depends_on(value, "xyzt"):
+        return [SourceTerm(number, scale * float(value() if isinstance(value, Expression) else value))]
+    assert isinstance(value, Expression)
+    products = value.split_time()
+    if products is None:
+        return [SourceTerm(number, scale, space=value)]
+    return [SourceTerm(number, scale, space, time) for space, time in products]
+
+
+def loss_rates(scenario: Scenario, numbers: frozenset[int], zones: Zones, capacities: np.ndarray) -> np.ndarray | None:
+    """(n,) 1/s of each zone, 0 where it is not solved; None where there are none. capacities: (n,) J/(m3 K) of each."""
+    if not numbers:
+        return None
+    rates = np.zeros(len(zones))
+    for number in sorted(numbers):
+        source = scenario.sources[number]
+        inside = np.array([number in sources for sources in zones.sources])
+        held = capacities if source.perfusion is not None else np.ones(len(zones))
+        rates += np.divide(source.loss or 0.0, held, out=np.zeros(len(zones)), where=inside & (capacities > 0))
+    return rates
