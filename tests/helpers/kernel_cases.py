@@ -206,6 +206,15 @@ class SteppedField(NamedTuple):
     stored: float
 
 
+def ledger_tolerance(field: np.ndarray, coefficients: StencilCoefficients) -> np.ndarray:
+    """By how much each entry of the ledger of a field may differ between devices, J: sums run over many cells of both
+    signs and in different orders. Of losses the CPU sums vectors of a row in the precision of the field."""
+    tolerance = np.full(coefficients.ledger_size, 1e-12 * np.abs(field.astype(np.float64)).sum())
+    if coefficients.losses is not None and field.dtype == np.float32:
+        tolerance[-1] *= 1e4
+    return tolerance
+
+
 def outcome(sweep: ExplicitStepper, case: Case, steps: int = 3, dt: float = STEP) -> SteppedField:
     """Run a case and copy out what came of it."""
     sweep.field.put(case.start)

@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from heatsim_kernels.field.cuda.field_sums import BLOCKS as LOSS_BLOCKS
 from heatsim_kernels.runtime.cuda.arrays import Table, empty, on_device
 from heatsim_kernels.stencil import SWEEPS
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
-from heatsim_kernels.stencil.cuda.cell_update import RATES
+from heatsim_kernels.stencil.cuda.cell_update import rates_of_classes
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses
 from heatsim_kernels.stencil.temporal.launch import FusedSteps, tables_of
@@ -36,6 +37,7 @@ class TemporalTrial(NamedTuple):
 
 
 HEATED, MATERIALS = Features(table=True), Features(zones=3, pairs=True, table=True)
+LOSSES = Features(table=True, losses=True)
 SMALL, NEAR = TemporalTile(2, 2, 3, 2), TemporalTile(2, 2, 3, 2, ahead=1)
 TRIALS = {
     "a march long enough for its loop beside walls, rows of odd length": TemporalTrial(
@@ -67,6 +69,8 @@ TRIALS = {
         (2, 6, 9), SMALL, np.float64, per_cell=True, uneven=(False, True, False)
     ),
     "a rate a face": TemporalTrial((2, 6, 8), NEAR, np.float32, features=Features(skew=True)),
+    "losses": TemporalTrial((4, 6, 9), SMALL, np.float64, (False, True, False), LOSSES),
+    "losses in materials": TemporalTrial((4, 6, 9), SMALL, np.float64, features=MATERIALS._replace(losses=True)),
 }
 
 
@@ -111,7 +115,8 @@ def step_by_step(trial: TemporalTrial) -> dict[str, np.ndarray]:
     for k in range(trial.tile.steps):
         traces.append(beside_boundary(np.array(sweep.field.host()), trial.periodic))
         sweep.advance(STEP, 1, row_of(case.forcing, k))
-    return {"field": np.array(sweep.field.host()), "trace": np.concatenate(traces)}
+    # Of the heat that entered, what is not lost is none: no face is open.
+    return {"field": np.array(sweep.field.host()), "trace": np.concatenate(traces), "heat": sweep.heat_entered()[-1:]}
 
 
 def at_once(trial: TemporalTrial) -> dict[str, np.ndarray]:
@@ -123,21 +128,24 @@ def at_once(trial: TemporalTrial) -> dict[str, np.ndarray]:
         on_device(np.zeros(1, np.uint8) if coefficients.class_ids is None else coefficients.class_ids.ravel()),
         coefficients.class_count,
     )
-    fused = FusedSteps(structure, trial.tile, trial.shape, traced=True, cell_classes=cell_classes)
+    accounts = on_device(np.zeros((coefficients.ledger_size, LOSS_BLOCKS)))
+    fused = FusedSteps(
+        structure, trial.tile, trial.shape, traced=True, cell_classes=cell_classes, heat_accounts=accounts
+    )
     u, v = on_device(case.start.astype(dtype).ravel()), empty(case.start.size, dtype)
     heat = np.zeros((1, 1)) if case.forcing.heat_table is None else case.forcing.heat_table
     tables = (
         Table(on_device(rows.astype(dtype)), len(rows))
         for rows in (case.forcing.boundary_a, case.forcing.boundary_b, heat)
     )
-    rates = (STEP * coefficients.rates).astype(dtype)
-    rates_of_classes = on_device(np.pad(rates, ((0, 0), (0, RATES - 6))).ravel())
-    rx, ry, rz = rates[0, ::2]
-    fused.bound(u, v, 0, tables_of(*tables), StepRates(rx, ry, rz, dtype.type(STEP)), rates_of_classes)()
+    rates = rates_of_classes(coefficients, STEP, dtype)
+    rx, ry, rz = rates[0, 0:6:2]
+    fused.bound(u, v, 0, tables_of(*tables), StepRates(rx, ry, rz, dtype.type(STEP)), on_device(rates.ravel()))()
     nz, ny, nx = trial.shape
     written = np.repeat(~np.repeat(trial.periodic, 2), [nz * ny, nz * ny, nz * nx, nz * nx, ny * nx, ny * nx])
     trace = fused.trace.host().reshape(trial.tile.steps, -1)[:, written]
-    return {"field": v.host().reshape(trial.shape), "trace": trace.ravel()}
+    lost = accounts.host()[-1:].sum(axis=1)
+    return {"field": v.host().reshape(trial.shape), "trace": trace.ravel(), "heat": lost}
 
 
 def main(target: str) -> None:

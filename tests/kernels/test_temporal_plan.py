@@ -28,13 +28,16 @@ def test_every_cell_is_owned_and_no_tile_with_walls_leaves_the_grid(
     assert firsts[-1] == len(pieces)
     assert (np.diff(firsts) >= 0).all()
     assert len(firsts) <= blocks + 1
-    owned = np.zeros(shape, int)
-    for x, y, first, end, left, right, top, bottom, _ in pieces:
+    owned, counted = np.zeros((2, *shape), int)
+    for x, y, first, end, left, right, top, bottom, _, own in pieces:
+        assert left <= own < left + tile.columns
         assert 0 <= first < end <= shape[0]
         _check(int(x), int(left), int(right), tile.width, tile.halo, shape[2], periodic[0], tile.columns)
         _check(int(y), int(top), int(bottom), tile.height, tile.steps, shape[1], periodic[1], 1)
         owned[first:end, top:bottom, left:right] += 1
+        counted[first:end, top:bottom, own:right] += 1
     assert (owned >= 1).all()
+    assert (counted == 1).all()
     assert owned.mean() < 1.05  # next to nothing is written twice
 
 

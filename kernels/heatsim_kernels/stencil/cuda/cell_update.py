@@ -19,10 +19,11 @@ from heatsim_kernels.runtime.cuda.api import inlined
 from heatsim_kernels.runtime.cuda.vector_access import constant, constant6
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil import physics
+from heatsim_kernels.stencil.coefficients import StencilCoefficients
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 
 RATES = 8  # room for the six rates of a cell class and its loss, so that those of each start on a 16-byte boundary
-LOSS = 6  # the place of the loss among them
+LOSS, HEAT_OF_LOSS = 6, 7  # the places among them of the loss and of its heat, J/K
 
 second_difference, face_differences = inlined(physics.second_difference), inlined(physics.face_differences)
 staged, staged_of_two, ghost = inlined(physics.staged), inlined(physics.staged_of_two), inlined(physics.ghost)
@@ -56,6 +57,15 @@ class CudaExchange(NamedTuple):
     rz: np.floating[Any]
     rates: Any
     classes: Any
+
+
+def rates_of_classes(coefficients: StencilCoefficients, dt: float, dtype: np.dtype) -> np.ndarray:
+    """(n, RATES) the rates of the cell classes in a step of `dt` s, with their losses."""
+    rates = np.zeros((coefficients.class_count, RATES), dtype)
+    rates[:, :LOSS] = dt * coefficients.rates
+    rates[:, LOSS] = 0.0 if coefficients.losses is None else dt * coefficients.losses
+    rates[:, HEAT_OF_LOSS] = rates[:, LOSS].astype(np.float64) * coefficients.capacity
+    return rates
 
 
 class CudaSources(NamedTuple):

@@ -108,7 +108,7 @@ class CudaLedger(HeatAccounts):
             args = (u, *self._ambient_faces[:4], batch.weights, of_steps[0], np.int32(len(FACES)), self.partial)
             flows = kernel(boundary_flux.build_ambient_flux, None, args)
             found.append(flows.bound(self._ambient_faces.grid, (THREADS, 1, 1), args))
-        if self._lossy:
+        if self._lossy and steps == 1:  # several steps at once count it themselves
             several = batch.structure.class_dtype != ""
             args = (u, self._class_ids, self._class_count, batch.weights, of_steps[0], self.partial)
             lost = kernel(boundary_flux.build_losses, several, args)

@@ -17,11 +17,11 @@ from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cuda import trapezoidal_defect
 from heatsim_kernels.stencil.cuda.cell_update import (
     LOSS,
-    RATES,
     CudaBoundaryFaces,
     CudaExchange,
     CudaStageSources,
     GridShape,
+    rates_of_classes,
 )
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.cuda.ledger import CudaLedger, LedgerInputs
@@ -87,19 +87,17 @@ class LinearSweep:
         """Send what the steps need, unless it is there already."""
         if dt != self._dt:
             self._dt = dt
-            given = self._coefficients
-            rates = np.zeros((given.class_count, RATES), self._dtype)
-            rates[:, :LOSS] = dt * given.rates
-            rates[:, LOSS] = 0.0 if given.losses is None else dt * given.losses
+            rates = rates_of_classes(self._coefficients, dt, self._dtype)
             self._rates = rates.reshape(1, -1)
-            self._weights = (rates[:, : LOSS + 1].T.astype(np.float64) * given.capacity).reshape(1, -1)
+            weights = rates[:, : LOSS + 1].T.astype(np.float64) * self._coefficients.capacity
+            self._weights = weights.reshape(1, -1)
         rx, ry, rz = self._rates[0, 0:6:2]
-        rates_of_classes = self._uploads["rates"].send(self._rates, self._dtype).row(0)
+        of_classes = self._uploads["rates"].send(self._rates, self._dtype).row(0)
         return LinearBatch(
             StencilConfiguration.of(self._coefficients, forcing, self._dtype),
             self._forcing_uploads.send(dt, forcing),
             self._uploads["weights"].send(self._weights, np.dtype(np.float64)).row(0),
-            CudaExchange(rx, ry, rz, rates_of_classes, self.field.class_ids),
+            CudaExchange(rx, ry, rz, of_classes, self.field.class_ids),
         )
 
     def resources(self, batch: LinearBatch) -> Resources:
@@ -164,12 +162,16 @@ class LinearSweep:
 
     def _fused_for(self, structure: StencilConfiguration) -> FusedSteps | None:
         """The means to take several steps of such problems at once, if this sweep is to and they can be."""
-        if self._to_fuse and structure not in self._fused and not structure.losses:
+        if self._to_fuse and structure not in self._fused:
             cell_classes = TemporalCellClasses(self.field.class_ids, self._coefficients.class_count)
             traced = self.ledger.open_faces > 0 or structure.boundary_per_cell
             configuration = structure._replace(uneven=self._coefficients.uneven)
             self._fused[structure] = fused_steps(
-                configuration, self._coefficients, traced=traced, cell_classes=cell_classes
+                configuration,
+                self._coefficients,
+                traced=traced,
+                cell_classes=cell_classes,
+                heat_accounts=self.ledger.partial,
             )
         return self._fused.get(structure)
 

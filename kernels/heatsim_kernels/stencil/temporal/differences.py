@@ -21,7 +21,7 @@ from heatsim_kernels.runtime.cuda.register_tuples import counted, cycled, each, 
 from heatsim_kernels.runtime.cuda.warp_rows import load_rows, thread_anew
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil import physics
-from heatsim_kernels.stencil.cuda.cell_update import RATES
+from heatsim_kernels.stencil.cuda.cell_update import LOSS, RATES
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.periodic_index import into, wrapped
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
@@ -63,6 +63,7 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
     """
     minus_two = np.dtype(configuration.dtype).type(-2)
     same_rates, several, with_heat = configuration.uniform, configuration.class_dtype != "", configuration.heat_table
+    losses, loss_of, take_loss = configuration.losses, each(_rate(rates_at, LOSS)), each(_take_loss)
     start_from = _start(configuration, tile)
 
     def second_difference(start, c, xm, xp, ym, yp, low, zp, rx, ry, rz):
@@ -81,6 +82,8 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
         first_cells, k, start = first_row(cells), first_row(classes), start_from(cells)
         if with_heat:
             start = add_heat(start, rates.dt, every_row(heat_of(first_cells, k, board, at)))
+        if losses:
+            start = take_loss(start, cells, every_row(loss_of(first_cells, k, board)))
         if same_rates:
             return uniform(start, cells, xm, xp, ym, yp, low, zp, rates.rx, rates.ry, rates.rz)
         rxm, rxp = every_row(rate_xm(first_cells, k, board)), every_row(rate_xp(first_cells, k, board))
@@ -93,6 +96,8 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
         start = start_from(cells)
         if with_heat:
             start = add_heat(start, rates.dt, heat_of(cells, classes, board, at))
+        if losses:
+            start = take_loss(start, cells, loss_of(cells, classes, board))
         if same_rates:
             return uniform(start, cells, xm, xp, ym, yp, low, zp, rates.rx, rates.ry, rates.rz)
         return of_each(start, cells, xm, xp, ym, yp, low, zp, classes, board)
@@ -128,6 +133,10 @@ def _own_differences(rates_at):
 
 def _add_heat(c, dt, rate):
     return fma(dt, rate, c)
+
+
+def _take_loss(start, c, loss):
+    return fma(-loss, c, start)
 
 
 def _start(configuration, tile):

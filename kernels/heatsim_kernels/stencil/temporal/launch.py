@@ -18,6 +18,7 @@ from heatsim_kernels.stencil.temporal import march
 from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses, lay_out_classes
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 from heatsim_kernels.stencil.temporal.level import StageRates
+from heatsim_kernels.stencil.temporal.losses import lost_bytes
 from heatsim_kernels.stencil.temporal.march import StepRates, TemporalTables, TemporalVariant
 from heatsim_kernels.stencil.temporal.plan import (
     BOUNDARY_COSTS,
@@ -33,7 +34,7 @@ class FusedSteps:
 
     trace: after a launch, the boundary trace: the cells beside the faces before each step, (steps, boundary cells)
     flat, the FACES one after another, each in C order of its two axes. Periodic faces are not written. It has one
-    element where `traced` is false.
+    element where `traced` is false. heat_accounts: see `LaneCellClasses`.
     """
 
     def __init__(
@@ -44,7 +45,9 @@ class FusedSteps:
         *,
         traced: bool,
         cell_classes: TemporalCellClasses,
+        heat_accounts: Array,
     ) -> None:
+        self._heat_accounts = heat_accounts
         self.steps = tile.steps
         self.trace = empty(trace_size(tile, shape) if traced else 1, configuration.dtype)
         self._variant = TemporalVariant(configuration, tile, shape[2] % tile.columns == 0, traced)
@@ -92,7 +95,9 @@ class FusedSteps:
         rates: StepRates | StageRates,
         rates_of_classes: Array,
     ) -> tuple[Any, ...]:
-        cell_classes = march.LaneCellClasses(self._lane_classes, rates_of_classes, self._class_count)
+        cell_classes = march.LaneCellClasses(
+            self._lane_classes, rates_of_classes, self._class_count, self._heat_accounts
+        )
         return u, v, self.trace, self._shape, *self._plan, np.int32(k), tables, rates, cell_classes
 
     def _kernel(self, args: tuple[Any, ...]) -> Any:
@@ -108,13 +113,22 @@ def fused_steps(
     *,
     traced: bool,
     cell_classes: TemporalCellClasses,
+    heat_accounts: Array,
 ) -> FusedSteps | None:
     """The means to take several steps at once, with the best tile that fits; None where they cannot be fused."""
     room = shared_memory()
     for tile in march.tiles_for(configuration) if coefficients.ambient_faces is None else ():
         needed = march.shared_bytes(TemporalVariant(configuration, tile, True, traced))
+        needed += lost_bytes(configuration, tile)
         if march.fuses(configuration, tile, coefficients.shape) and needed <= room:
-            return FusedSteps(configuration, tile, coefficients.shape, traced=traced, cell_classes=cell_classes)
+            return FusedSteps(
+                configuration,
+                tile,
+                coefficients.shape,
+                traced=traced,
+                cell_classes=cell_classes,
+                heat_accounts=heat_accounts,
+            )
     return None
 
 

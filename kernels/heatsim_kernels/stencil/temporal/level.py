@@ -41,7 +41,7 @@ NUMBERS = 16  # shared numbers of a level: a and b of the six faces, then from H
 
 class Lane(NamedTuple):
     """The place of a lane in its tile: at which ends of the grid its outer cells lie; bit r of `owned` is set where it
-    owns row r.
+    owns row r. counted: bit i where it owns cell i and no lane before it does.
 
     ends, ring, classes: where on the board its end rows go, and the first cells and classes that it asks for. face_x,
     face_y: the numbers of the FACES that it may touch.
@@ -52,6 +52,7 @@ class Lane(NamedTuple):
     at_top: bool
     at_bottom: bool
     owned: int
+    counted: int
     ends: int
     ring: int
     classes: int
@@ -105,7 +106,8 @@ class Board(NamedTuple):
         numbers = tile.width + 2 * buffer
         count = NUMBERS + (MAX_CLASSES if configuration.class_dtype and configuration.heat_table else 0)
         rates = numbers + tile.steps * count
-        ring = rates + (0 if configuration.uniform else RATES * (MAX_CLASSES if configuration.class_dtype else 1))
+        looked_up = not configuration.uniform or configuration.losses
+        ring = rates + (RATES * (MAX_CLASSES if configuration.class_dtype else 1) if looked_up else 0)
         plane = tile.width * tile.height
         before = ring + tile.slots * plane
         class_ring = before + ((tile.slots + 1) * plane if configuration.stage else 0)
@@ -135,7 +137,7 @@ def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touche
     above_in, low_of, complete, keep, hand_on = scheme_of(configuration)
     ghosts = differences.build_ghost(configuration, tile, layout.corner, 2)
     with_ghosts = _ghosts_beside(configuration, tile, touched)
-    classes_of = _classes(configuration, tile)
+    classes_of = classes_of_level(configuration, tile)
     top, bottom = part(slice(0, columns)), part(slice(-columns, None))
     but_bottom, but_top = part(slice(0, -columns)), part(slice(columns, None))
     from_lanes, to_right, to_left = from_neighbours(columns), entering_left(columns), entering_right(columns)
@@ -223,7 +225,7 @@ def _ghosts_at_ends(configuration, tile, first, last, axis):
     return looked_up if configuration.looks_up(axis) else of_one_class
 
 
-def _classes(configuration, tile):
+def classes_of_level(configuration: StencilConfiguration, tile: TemporalTile):
     """Build call(board, lane, k, n): the classes of a lane's cells in the plane of level n."""
     cells, layout = tile.columns * tile.rows, Board.of(tile, configuration)
     slots, steps = class_slots_of(tile), tile.steps
@@ -248,7 +250,7 @@ def build_alike(configuration: StencilConfiguration, tile: TemporalTile):
     It is a shift register: found out for a plane when this comes to the first level, the bit moves on by one each turn,
     as the plane does from level to level.
     """
-    classes_of, unequal = _classes(configuration, tile), unequal_rows(tile.columns)
+    classes_of, unequal = classes_of_level(configuration, tile), unequal_rows(tile.columns)
 
     @inlined
     def note(alike, board, lane, k):

@@ -42,6 +42,7 @@ from heatsim_kernels.stencil.temporal.cell_classes import class_slots_of, lane_b
 from heatsim_kernels.stencil.temporal.differences import LevelBoundary
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 from heatsim_kernels.stencil.temporal.level import Board, StageRates
+from heatsim_kernels.stencil.temporal.losses import build_addition, build_entry, lost_bytes
 from heatsim_kernels.stencil.temporal.plan import TemporalTile, TouchedFaces, fits
 
 ALIGNMENT = 16  # bytes
@@ -102,12 +103,14 @@ class StepRates(NamedTuple):
 
 
 class LaneCellClasses(NamedTuple):
-    """The class of each cell, as `lay_out_classes` gives them; the rates a step of each class, RATES apart, flat; and
-    the number of classes. An array that is not needed may be any array."""
+    """The class of each cell, as `lay_out_classes` gives them; the rates a step of each class, RATES apart, flat; the
+    number of classes; and the sums of the ledger (accounts, blocks or more), J, the last row of which is that of the
+    losses. An array that is not needed may be any array."""
 
     lane_classes: Any
     rates: Any
     class_count: np.int32
+    heat_accounts: Any
 
 
 def fuses(configuration: StencilConfiguration, tile: TemporalTile, shape: tuple[int, int, int]) -> bool:
@@ -116,6 +119,7 @@ def fuses(configuration: StencilConfiguration, tile: TemporalTile, shape: tuple[
         not configuration.heat_field
         and configuration.class_dtype in ("", "uint8")
         and fits(tile, shape, configuration.periodic)
+        and not (configuration.losses and configuration.stage)  # of whose heat shares enter
     )
 
 
@@ -125,7 +129,10 @@ def tiles_for(configuration: StencilConfiguration) -> tuple[TemporalTile, ...]:
     # To look boundary values up takes registers, of which smaller tiles leave more to a lane.
     looked_up = configuration.boundary_per_cell and any(configuration.looks_up(axis) for axis in range(3))
     few = looked_up and (configuration.heat_table or configuration.stage)
-    return (of_axes if configuration.uniform and not few else of_faces)[configuration.dtype]
+    tiles = (of_axes if configuration.uniform and not few else of_faces)[configuration.dtype]
+    # So does to look up what the cells of several classes lose.
+    lost_by_class = configuration.losses and configuration.class_dtype != "" and configuration.dtype == "float32"
+    return tiles[1:] if lost_by_class else tiles
 
 
 def bounds(tile: TemporalTile) -> tuple[int, int]:
@@ -136,7 +143,7 @@ def bounds(tile: TemporalTile) -> tuple[int, int]:
 def shared_bytes(variant: TemporalVariant) -> int:
     """Bytes of dynamic shared memory to launch with; 0 where the kernel declares what it needs itself."""
     size = _board_size(variant) * np.dtype(variant.configuration.dtype).itemsize
-    return 0 if size <= STATIC_LIMIT else size
+    return 0 if size + lost_bytes(variant.configuration, variant.tile) <= STATIC_LIMIT else size
 
 
 def _board_size(variant):
@@ -156,18 +163,25 @@ def build(variant: TemporalVariant):
     configuration, tile = variant.configuration, variant.tile
     real = float32 if configuration.dtype == "float32" else float64
     march, take_numbers, size = _march(variant), setup.build_numbers(configuration, tile), _board_size(variant)
-    dynamic = shared_bytes(variant) > 0
+    dynamic, losses, threads = shared_bytes(variant) > 0, configuration.losses, WARP * tile.bands
+    enter_losses = build_entry(tile)
 
     def temporal(u, v, trace, shape, pieces, firsts, k, tables, rates, classes):
         if SIMULATED:
             board = cuda.shared.array(size, real)
         else:
             board = cuda.shared.array(0 if dynamic else size, real, ALIGNMENT)
+        lost = board
+        if losses:
+            lost = cuda.shared.array(threads, float64)
+            lost[uint32(cuda.threadIdx.y * WARP + cuda.threadIdx.x)] = 0.0  # which this lane alone reads until the end
         take_numbers(board, k, tables, classes, shape)
         boundary = LevelBoundary(tables.a, tables.b, tables.boundary_rows, k, classes.class_count, shape)
         share = cuda.blockIdx.x
         for piece in range(firsts[share], firsts[share + 1]):
-            march(pieces, piece, u, v, trace, shape, board, rates, boundary, classes.lane_classes)
+            march(pieces, piece, u, v, trace, shape, board, lost, rates, boundary, classes.lane_classes)
+        if losses:
+            enter_losses(lost, classes.heat_accounts)
 
     return temporal
 
@@ -192,7 +206,7 @@ def _march(variant):
     traced, zero = variant.traced, np.dtype(configuration.dtype).type(0)
 
     @inlined
-    def march(pieces, piece, u, v, trace, shape, board, rates, boundary, lane_classes):
+    def march(pieces, piece, u, v, trace, shape, board, lost, rates, boundary, lane_classes):
         lane, span, begin, at_x, at_y = place(pieces, piece, shape)
         if traced:
             put_corner(board, pieces, piece)
@@ -207,7 +221,7 @@ def _march(variant):
         # From turn `free` to turn `bound` no level works on a plane at an end in z, nor is one to come in. Whether the
         # tile lies at an end in x or y is decided once for all of them.
         free, bound = (k, last) if wrap_z else (int32(steps + 1), min(last, int32(span.nz - int32(1))))
-        args = u, v, board, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes
+        args = u, v, board, lost, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes
         while k <= last:  # written out: in a function of their own, the loops cost a spill in float64 on Python 3.12
             if k < free or k > bound:
                 carried = general(carried, k, *args)
@@ -296,8 +310,9 @@ def _turn(variant, touched):
     store = field_planes.build_store(variant.configuration, tile, variant.aligned)
     fetch, wait = _fetch(variant), wait_for_fetches(tile.ahead - 1)
     steps, ahead, start, buffer = tile.steps, tile.ahead, layout.start, layout.buffer
+    losses, add_losses = variant.configuration.losses, build_addition(variant.configuration, tile)
 
-    def turn(carried, k, u, v, board, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes):
+    def turn(carried, k, u, v, board, lost, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes):
         states, source, alike = carried
         if traced:
             write_trace(states, k, lane, span, board, source, trace)
@@ -308,6 +323,8 @@ def _turn(variant, touched):
         source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, pieces, piece, lane_classes)
         arriving = arriving_with(plane, board, k, lane)
         alike = note_alike(alike, board, lane, k)
+        if losses:
+            add_losses(lost, states, k, lane, span, board, alike)
         odd = uint64(k & int32(1)) * uint64(buffer)
         read, write = uint64(start) + odd, uint64(start + buffer) - odd
         states, leaving = advance(states, arriving, k, board, read, write, lane, span, rates, boundary, alike)
@@ -347,5 +364,5 @@ def signature(dtype: str, stages: int = 0):
         integers,
         types.NamedTuple((table, table, integers, table, integers), TemporalTables),
         of_stages if stages else of_axes,
-        types.NamedTuple((bytes_, rows(real, 1, "C"), integers), LaneCellClasses),
+        types.NamedTuple((bytes_, rows(real, 1, "C"), integers, rows(types.float64, 2, "C")), LaneCellClasses),
     )

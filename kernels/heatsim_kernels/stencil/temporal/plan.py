@@ -112,7 +112,8 @@ BOUNDARY_COSTS_OF_LOOKUPS = {
 
 class TileColumn(NamedTuple):
     """A column of the grid, a tile wide: x and y of its first cell, which may lie before the grid where an axis is
-    periodic; the cells that it owns, left <= x < right and top <= y < bottom; and what a plane of it costs."""
+    periodic; the cells that it owns, left <= x < right and top <= y < bottom; the first in x that no tile before it
+    owns, which is less than a lane away from `left`; and what a plane of it costs."""
 
     x: int
     y: int
@@ -120,6 +121,7 @@ class TileColumn(NamedTuple):
     right: int
     top: int
     bottom: int
+    first: int
     cost: float
 
 
@@ -133,8 +135,8 @@ def plan(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (pieces, firsts), int32: block b marches through pieces[firsts[b]:firsts[b + 1]].
 
-    Rows of pieces are x, y, first plane, end, left, right, top, bottom, number of the column; see `TileColumn`. The
-    least cost of the busiest block is found by bisection.
+    Rows of pieces are x, y, first plane, end, left, right, top, bottom, number of the column, first; see `TileColumn`.
+    The least cost of the busiest block is found by bisection.
     """
     columns = _columns(tile, shape, periodic, costs)
     plane = sum(column.cost for column in columns)
@@ -146,7 +148,7 @@ def plan(
         low, high, shares = (low, middle, found) if found else (middle, high, shares)
     shares = [share for share in shares if share]
     pieces = [
-        (*columns[number][:2], first, end, *columns[number][2:6], number)
+        (*columns[number][:2], first, end, *columns[number][2:6], number, columns[number].first)
         for share in shares
         for number, first, end in share
     ]
@@ -200,15 +202,15 @@ def _columns(
         return (1.0, costs.y, costs.x, costs.both)[2 * at_x + at_y]
 
     return [
-        TileColumn(x, y, left, right, top, bottom, cost(x, y))
-        for y, top, bottom in _cuts(ny, tile.height, tile.steps, wrap_y, 1)
-        for x, left, right in _cuts(nx, tile.width, tile.halo, wrap_x, tile.columns)
+        TileColumn(x, y, left, right, top, bottom, first, cost(x, y))
+        for y, top, bottom, _ in _cuts(ny, tile.height, tile.steps, wrap_y, 1)
+        for x, left, right, first in _cuts(nx, tile.width, tile.halo, wrap_x, tile.columns)
     ]
 
 
-def _cuts(n: int, width: int, halo: int, wraps: bool, step: int) -> list[tuple[int, int, int]]:
-    """For each tile along an axis of n cells: its start, and the first and last cell that it owns, in whole `step`s
-    from its start."""
+def _cuts(n: int, width: int, halo: int, wraps: bool, step: int) -> list[tuple[int, int, int, int]]:
+    """For each tile along an axis of n cells: its start; the first and last cell that it owns, in whole `step`s from
+    its start; and the first of these that no tile before it owns."""
     if wraps:
         return _around(n, width - 2 * halo, halo, step)
     tight = _between_ends(n, width, halo, step, step)
@@ -218,7 +220,7 @@ def _cuts(n: int, width: int, halo: int, wraps: bool, step: int) -> list[tuple[i
     return tight if len(tight) < len(aligned) else aligned
 
 
-def _around(n: int, owned: int, halo: int, step: int) -> list[tuple[int, int, int]]:
+def _around(n: int, owned: int, halo: int, step: int) -> list[tuple[int, int, int, int]]:
     """`_cuts` of a periodic axis; the end of the grid is never within a step."""
     cuts, first = [], 0
     while first < n:
@@ -226,20 +228,20 @@ def _around(n: int, owned: int, halo: int, step: int) -> list[tuple[int, int, in
         if start + owned + 2 * halo > n:
             start -= (n - start) % step
         end = min(start + halo + owned, n)
-        cuts.append((start, first - (first - start) % step, end))
+        cuts.append((start, first - (first - start) % step, end, first))
         first = end
     return cuts
 
 
-def _between_ends(n: int, width: int, halo: int, step: int, grain: int) -> list[tuple[int, int, int]]:
+def _between_ends(n: int, width: int, halo: int, step: int, grain: int) -> list[tuple[int, int, int, int]]:
     """`_cuts` of an axis with two ends; tiles meet at multiples of `grain`."""
     cuts, start, first = [], 0, 0
     while start + width < n:
         end = (start + width - halo) // grain * grain
-        cuts.append((start, first, end))
+        cuts.append((start, first, end, first))
         start, first = end - halo, end
     start = n - width
-    return [*cuts, (start, first - (first - start) % step, n)]
+    return [*cuts, (start, first - (first - start) % step, n, first)]
 
 
 def trace_size(tile: TemporalTile, shape: tuple[int, int, int]) -> int:

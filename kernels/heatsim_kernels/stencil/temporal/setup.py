@@ -47,6 +47,7 @@ def build_place(configuration: StencilConfiguration, tile: TemporalTile):
     width, height, board = tile.width, tile.height, Board.of(tile, configuration)
     ring, classes, lane_size = board.ring, board.class_ring, board.lane
     count_rows, around, owned_rows = counted(rows), each(wrapped), _owned_rows(rows)
+    counted_cells = _counted_cells(rows, columns)
 
     @inlined
     def place(pieces, piece, shape):
@@ -61,6 +62,7 @@ def build_place(configuration: StencilConfiguration, tile: TemporalTile):
         at_left, at_right = tile_at_left and tx == 0, tile_at_right and tx == int32(WARP - 1)
         at_top, at_bottom = tile_at_top and band == 0, tile_at_bottom and band == int32(bands - 1)
         owned = owned_rows(y, top, bottom) if x >= left and x < right else uint32(0)
+        of_lane = counted_cells(owned, int32(pieces[piece, 9] - x))
         if wrap_x:
             x = into(x, nx)
         if wrap_y:
@@ -76,6 +78,7 @@ def build_place(configuration: StencilConfiguration, tile: TemporalTile):
             at_top,
             at_bottom,
             owned,
+            of_lane,
             uint64(band * int32(2 * width) + tx * int32(columns)),
             uint64(ring) + uint64(band * int32(rows * width) + tx * int32(columns)),
             uint64(classes) + uint64((band * int32(WARP) + tx) * int32(lane_size)),
@@ -105,12 +108,27 @@ def _owned_rows(rows):
     return owned_rows
 
 
+def _counted_cells(rows, columns):
+    """Build call(owned, first): bit r columns + c of the result is set where row r is owned and c >= first."""
+
+    @inlined
+    def counted_cells(owned, first):
+        found = uint32(0)
+        for r in range(rows):
+            for c in range(columns):
+                if (owned >> uint32(r)) & uint32(1) == uint32(1) and int32(c) >= first:
+                    found = uint32(found | uint32(uint32(1) << uint32(r * columns + c)))
+        return found
+
+    return counted_cells
+
+
 def build_numbers(configuration: StencilConfiguration, tile: TemporalTile):
     """Build call(board, k, tables, classes, shape), which copies to the board the boundary values and the sources of
     each level, from step k on, and the rates of each cell class."""
     layout, steps, threads = Board.of(tile, configuration), tile.steps, WARP * tile.bands
     numbers, count, rates_at = layout.numbers, layout.number_count, layout.rates
-    own_rates, with_heat = not configuration.uniform, configuration.heat_table
+    own_rates, with_heat = not configuration.uniform or configuration.losses, configuration.heat_table
     several, per_cell = configuration.class_dtype != "", configuration.boundary_per_cell
 
     @inlined

@@ -1,0 +1,112 @@
+"""CUDA: what the cells lose in a sweep of `temporal`, for the ledger.
+
+At the beginning of a turn a lane holds, for each level, the cells that the step of this level starts from. It sums
+those that it owns, of all levels, and adds what they lose to a number of its own in shared memory: registers are
+scarce. At the end of its share of the grid a block adds these up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float64, int32, uint32, uint64
+
+from heatsim_kernels.runtime.cuda.api import cuda, inlined
+from heatsim_kernels.runtime.cuda.register_tuples import cascade, cycled, each, part
+from heatsim_kernels.runtime.cuda.warp_rows import WARP
+from heatsim_kernels.stencil.cuda.cell_update import HEAT_OF_LOSS, RATES
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from heatsim_kernels.stencil.temporal.level import Board, classes_of_level
+from heatsim_kernels.stencil.temporal.plan import TemporalTile
+
+
+def lost_bytes(configuration: StencilConfiguration, tile: TemporalTile) -> int:
+    """Bytes of shared memory that the sums of the lanes take."""
+    return WARP * tile.bands * 8 if configuration.losses else 0
+
+
+def build_addition(configuration: StencilConfiguration, tile: TemporalTile):
+    """Build call(lost, states, k, lane, span, board, alike), which adds to a lane's number in `lost` what its cells
+    lose in turn k, J. states: before the turn; alike: see `level.build_alike`."""
+    columns, rates_at = tile.columns, Board.of(tile, configuration).rates
+    several, every = configuration.class_dtype != "", uint32((1 << tile.rows * columns) - 1)
+    zero = np.dtype(configuration.dtype).type(0)
+    classes_of, every_row = classes_of_level(configuration, tile), cycled(tile.rows)
+    first_row = part(slice(0, columns))
+
+    def weight(cell, cell_class, board):
+        return board[uint64(rates_at + HEAT_OF_LOSS) + uint64(cell_class) * uint64(RATES)]
+
+    def weighted(cell, by):
+        return cell * by
+
+    weight_of, times = each(weight), each(weighted)
+
+    def add_cell(number, cell, total):
+        return cell, total + cell
+
+    def add_counted_cell(number, cell, total, counted):
+        return cell, total + (cell if (counted >> uint32(number)) & uint32(1) == uint32(1) else zero)
+
+    add_cells, add_counted_cells = cascade(add_cell), cascade(add_counted_cell)
+
+    @inlined
+    def add_all(heat, total):
+        return add_cells(heat, total)[1]
+
+    @inlined
+    def add_counted(heat, total, counted):
+        return add_counted_cells(heat, total, counted)[1]
+
+    def heat_of(cells, k, n, lane, board, alike):
+        if not several:
+            return cells
+        classes = classes_of(board, lane, k, n)
+        if uint32(alike >> uint32(n)) & uint32(1) == uint32(1):
+            weights = weight_of(first_row(cells), first_row(classes), board)
+            return times(cells, every_row(weights))
+        return times(cells, weight_of(cells, classes, board))
+
+    heat_of_cells = inlined(heat_of)
+
+    def add_level(n, state, total, k, lane, span, board, alike):
+        p = int32(k - int32(1) - n)
+        if p >= span.first and p < span.end and lane.counted != uint32(0):
+            heat = heat_of_cells(state[1], k, n, lane, board, alike)
+            total = add_all(heat, total) if lane.counted == every else add_counted(heat, total, lane.counted)
+        return state, total
+
+    add_levels = cascade(add_level)
+
+    @inlined
+    def add(lost, states, k, lane, span, board, alike):
+        heat = float64(add_levels(states, zero, k, lane, span, board, alike)[1])
+        if not several:
+            heat = heat * float64(board[uint64(rates_at + HEAT_OF_LOSS)])
+        t = uint32(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
+        lost[t] = lost[t] + heat
+
+    return add
+
+
+def build_entry(tile: TemporalTile):
+    """Build call(lost, partial), which takes what the lanes of a block have lost off its number in the last row of
+    partial (accounts, blocks or more), J."""
+    threads = WARP * tile.bands
+
+    @inlined
+    def enter(lost, partial):
+        t = uint32(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
+        cuda.syncthreads()  # waits for the sums of all lanes
+        if t < uint32(WARP):
+            total = float64(0.0)
+            for i in range(t, threads, WARP):
+                total += lost[i]
+            lost[t] = total
+        cuda.syncthreads()  # waits for the sums of the first warp
+        if t == 0:
+            total = float64(0.0)
+            for i in range(WARP):
+                total += lost[i]
+            partial[partial.shape[0] - 1, cuda.blockIdx.x] -= total
+
+    return enter
