@@ -1,4 +1,4 @@
-"""What materials and faces that depend on temperature cost: rates of explicit steps against constant properties.
+"""What materials, faces and sources that depend on temperature cost: rates of explicit steps against constants.
 
     python benchmarks/compare_materials.py --device cpu --n 160 --precision both
     python benchmarks/compare_materials.py --device cuda --n 512 --precision both
@@ -38,18 +38,22 @@ boundary = {{ default = {{ kind = "fixed", temperature = 100.0 }}{face} }}
 materials.m = {{ density = 1000.0, {material} }}
 materials.other = {{ density = 1000.0, heat_capacity = 1500.0, conductivity = 0.5 }}
 regions = [{{ material = "m" }}{other}]
+sources = [{source}]
 """
 CONSTANT = "conductivity = 1.0, heat_capacity = 1000.0"
 K_OF_T = "conductivity = { T = [0.0, 50.0, 200.0], value = [1.0, 1.5, 2.0] }"
+PERFUSION = "perfusion = { coefficient = 200.0, temperature = 37.0 }"
+QUARTER = "{ box = { lower = [0.0, 0.0, 0.0], upper = [1.0, 0.5, 0.5] } }"
 LATENT = "conductivity = 1.0, heat_capacity = 1e3, latent = { heat = 2e5, solidus = 30.0, liquidus = 40.0 }"
 
 
 class Kind(NamedTuple):
-    """A material, where the other one is, and what the face z_max has instead of a fixed temperature."""
+    """A material, where the other one is, what the face z_max has instead of a fixed temperature, and a source."""
 
     material: str
     other: str = ""
     face: str = ""
+    source: str = ""
 
 
 KINDS = {
@@ -61,6 +65,10 @@ KINDS = {
     "k(T)": Kind(K_OF_T + ", heat_capacity = 1000.0"),
     "k(T), c(T)": Kind(K_OF_T + ", heat_capacity = { T = [0.0, 50.0, 200.0], value = [1000.0, 1200.0, 1500.0] }"),
     "latent heat": Kind(LATENT),
+    "source": Kind(CONSTANT, source="{ power_density = 1e4 }"),
+    "source in a quarter": Kind(CONSTANT, source=f"{{ region = {QUARTER}, power_density = 1e4 }}"),
+    "perfusion": Kind(CONSTANT, source=f"{{ {PERFUSION} }}"),
+    "perfusion in a quarter": Kind(CONSTANT, source=f"{{ region = {QUARTER}, {PERFUSION} }}"),
     "k(T) in layers": Kind(K_OF_T + ", heat_capacity = 1000.0", other="sin(25.1327 * z) < 0"),
     "k(T) in a quarter": Kind(K_OF_T + ", heat_capacity = 1000.0", other="z > 0.25"),
 }
@@ -74,13 +82,14 @@ ALLOWED = 0.02  # of the range of temperatures: cells at a front err most
 def problem(
     kind: str, precision: str, cells: tuple[int, int, int], *, integrator: str = "euler", device: str = "cpu"
 ) -> Problem:
-    material, other, face = KINDS[kind]
+    material, other, face, source = KINDS[kind]
     given = {
         "cells": list(cells),
         "precision": precision,
         "material": material,
         "other": f', {{ material = "other", where = "{other}" }}' if other else "",
         "face": f", z_max = {{ {face} }}" if face else "",
+        "source": source,
         "time": f'integrator = "{integrator}"' + (", tolerance = 1e-4" if integrator == "implicit" else ""),
         "end": SMALL_END,
         "device": device,

@@ -494,10 +494,18 @@ def _check_inputs(problem: Problem) -> None:
         raise ScenarioError([scenario.issue_at(("time", "periodic"), message, "give a longer end instead")])
     faces = problem.boundary_faces
     if scenario.time.is_steady:
-        inside = problem.coefficients.ambient_faces is not None or problem.coefficients.losses is not None
-        require_steady_state(scenario, problem.varies, faces, inside)
+        require_steady_state(scenario, problem.varies, faces, _holds_inside(problem))
     for inputs in (problem.volume_sources, faces, problem.ambients):
         inputs.check(sample_times(scenario))
+
+
+def _holds_inside(problem: Problem) -> bool:
+    """Whether an ambient, a loss or another source ties some cell to a temperature."""
+    losses, following = problem.coefficients.losses, problem.temperature_sources
+    if problem.coefficients.ambient_faces is not None or (losses is not None and losses.any()):
+        return True
+    low, high = problem.initial.range()
+    return following is not None and following.damping(low, high, np.zeros(1)) > 0
 
 
 def _reference_and_tables(

@@ -53,9 +53,9 @@ def largest_step(scenario: Scenario, limit: float, varies: bool, longest: float)
     return float(control.step) if chosen is not None else min(control.step, SAFETY * limit)
 
 
-def require_steady_state(scenario: Scenario, varies: bool, boundary_faces: BoundaryFaces, ambient: bool) -> None:
+def require_steady_state(scenario: Scenario, varies: bool, boundary_faces: BoundaryFaces, inside: bool) -> None:
     """Raise `ScenarioError` unless no input `varies` with time and something ties the temperature to a given one:
-    a boundary face, or an `ambient` in the grid.
+    a boundary face, or something `inside`, an ambient or what pervades the body.
 
     One such tie is enough: conductivities are positive, so heat gets from every cell to every other, or, where ambients
     keep them apart, to an ambient.
@@ -64,7 +64,7 @@ def require_steady_state(scenario: Scenario, varies: bool, boundary_faces: Bound
     if varies:
         message = "a steady state needs boundary values, ambients and sources that do not depend on t"
         raise ScenarioError([scenario.issue_at(key, message, 'integrator = "implicit" follows them')])
-    if not (ambient or boundary_faces.fixes_temperature()):
+    if not (inside or boundary_faces.fixes_temperature()):
         message = "no steady state, or any number of them: no face has a temperature to settle at"
         hint = "give a face a fixed temperature, or convection or radiation with a coefficient or emissivity > 0"
         raise ScenarioError([scenario.issue_at(key, message, hint)])

@@ -157,6 +157,33 @@ def test_a_material_that_depends_on_temperature_is_perfused_too() -> None:
     assert all(abs(each.energy.relative_residual) < 1e-11 for each in found)
 
 
+@pytest.mark.parametrize("integrator", ["euler", "implicit"])
+def test_a_loss_is_the_source_that_it_stands_for(integrator: str) -> None:
+    """Blood that warms, in one of two tissues in air: as coefficients of the cells, and as an expression of x."""
+    found = []
+    for coefficient in (COEFFICIENT, f"{COEFFICIENT} + 0*x"):
+        blood = {"coefficient": coefficient, "temperature": "37 + 2*sin(0.01*t) + 100*y"}
+        text = case(
+            (8, 6, 3), 300.0, size=(0.04, 0.03, 0.01), materials={"tissue": TISSUE, "tumour": TISSUE}, initial=30.0,
+            regions=[{"material": "tumour", "where": "x > 0.018"}, {"material": "air", "where": "y > 0.02"}],
+            integrator=integrator, step=2.0,
+            sources=[{"perfusion": blood, "material": "tumour"}, {"power_density": 5e3}],
+        )  # fmt: skip
+        found.append(run(text + "[ambients.air]\ntemperature = 20.0\ncoefficient = 25.0\n"))
+    assert np.abs(found[0].temperature - found[1].temperature).max() < 1e-7
+    assert found[0].energy.sources == pytest.approx(found[1].energy.sources, rel=1e-7)
+    assert found[0].energy.ambients["air"] == pytest.approx(found[1].energy.ambients["air"], rel=1e-7)
+    assert all(abs(each.energy.relative_residual) < 1e-9 for each in found)
+
+
+@pytest.mark.parametrize("coefficient", [COEFFICIENT, f"{COEFFICIENT} + 0*x"])
+def test_what_pervades_a_closed_body_gives_it_a_steady_state(coefficient: float | str) -> None:
+    sources = [{"perfusion": {"coefficient": coefficient, "temperature": BLOOD}}, {"power_density": 4e3}]
+    found = run(case((3, 2, 2), 1.0, size=(0.03, 0.02, 0.02), materials={"tissue": TISSUE}, initial=30.0,
+                     integrator="steady", sources=sources))  # fmt: skip
+    assert found.temperature == pytest.approx(np.full((2, 2, 3), BLOOD + 4e3 / COEFFICIENT), abs=1e-6)
+
+
 def test_a_strong_sink_takes_its_share_of_the_stable_step() -> None:
     problem = build_problem(loads(POINT(1.0, materials={"tissue": TISSUE}, initial=57.0, sources=[PERFUSION])))
     assert problem.stability_limit == pytest.approx(1.0 / RATE, rel=1e-6)
