@@ -23,6 +23,7 @@ COMPRESSION = 0.6  # of a snapshot, typical
 SOLVER_CHECKPOINT_BYTES_A_CELL = 16  # the state and its slope; with what depends on temperature, 16 more
 # Of sources that depend on temperature, while their power is found; and its slope where steps are solved for.
 SOURCE_BYTES_A_CELL = {False: 72, True: 150}
+LOSS_BYTES_A_CELL = 24  # of the couplings of cells that lose to what pervades them, where steps are solved for
 VECTOR_BYTES_A_CELL = 48  # bytes a cell of heat flux and gradient while they are found, in float64
 # Bytes a cell more where conductivity differs from cell to cell, without contacts and with them.
 MATERIAL_BYTES_A_CELL = {False: 32, True: 57}
@@ -63,6 +64,7 @@ def run_bytes(problem: Problem, device: str = "cpu") -> float:
         enthalpies = 2 if problem.tabulated is not None and find_material_dependence(problem.scenario) else 0
         beside = cells * itemsize * (2 + problem.volume_sources.holds_field + enthalpies)
     following = 0 if problem.temperature_sources is None else cells * SOURCE_BYTES_A_CELL[solves]
+    following += cells * LOSS_BYTES_A_CELL if solves and problem.coefficients.losses is not None else 0
     return BASE_BYTES + state_bytes(problem.scenario, problem, device) + beside + following + _deriving_bytes(problem)
 
 

@@ -81,6 +81,8 @@ def test_what_is_not_fused_is_refused() -> None:
     assert not fuses(class_dtype._replace(heat_field=True), tile, large)
     assert not fuses(plain._replace(heat_field=True), tile, large)
     assert fuses(plain._replace(boundary_per_cell=True), tile, large)
+    assert fuses(plain._replace(losses=True), tile, large)
+    assert not fuses(plain._replace(losses=True, stage="two"), tile, large)
     around = plain._replace(periodic=PERIODIC)
     assert not fuses(around, tile, large)  # a march around one plane
     assert fuses(around, tile, (tile.steps + tile.ahead, tile.height, tile.width))

@@ -57,6 +57,7 @@ def build_addition(configuration: StencilConfiguration, tile: TemporalTile):
     def add_counted(heat, total, counted):
         return add_counted_cells(heat, total, counted)[1]
 
+    @inlined
     def heat_of(cells, k, n, lane, board, alike):
         if not several:
             return cells
@@ -66,12 +67,10 @@ def build_addition(configuration: StencilConfiguration, tile: TemporalTile):
             return times(cells, every_row(weights))
         return times(cells, weight_of(cells, classes, board))
 
-    heat_of_cells = inlined(heat_of)
-
     def add_level(n, state, total, k, lane, span, board, alike):
         p = int32(k - int32(1) - n)
         if p >= span.first and p < span.end and lane.counted != uint32(0):
-            heat = heat_of_cells(state[1], k, n, lane, board, alike)
+            heat = heat_of(state[1], k, n, lane, board, alike)
             total = add_all(heat, total) if lane.counted == every else add_counted(heat, total, lane.counted)
         return state, total
 
