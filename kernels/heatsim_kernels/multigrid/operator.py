@@ -99,12 +99,12 @@ def _ambient(coefficients: StencilCoefficients, pairs: AmbientFacePairs, owner: 
 
 
 def _losses(coefficients: StencilCoefficients, losses: np.ndarray) -> BoundaryCoupling:
-    of_cells = np.zeros(1, np.int64) if coefficients.class_ids is None else coefficients.class_ids.reshape(-1)
-    conductance = np.broadcast_to((losses * coefficients.capacity)[of_cells], int(np.prod(coefficients.shape)))
-    cells = np.flatnonzero(conductance).astype(np.int64)
-    number = 6 + coefficients.ambient_count
+    """All cells, though some may lose nothing: to go over all is faster than to choose."""
+    conductance = coefficients.spread_over_cells(losses * coefficients.capacity)
+    cells = np.arange(int(np.prod(coefficients.shape)), dtype=np.int64)
     entries = np.full(len(cells), coefficients.boundary_size + coefficients.ambient_count)
-    return BoundaryCoupling(number, cells, conductance[cells], entries)
+    everywhere = np.broadcast_to(conductance, coefficients.shape).reshape(-1)
+    return BoundaryCoupling(6 + coefficients.ambient_count, cells, everywhere, entries)
 
 
 class BoundaryHeat(Protocol):

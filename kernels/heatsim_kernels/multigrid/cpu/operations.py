@@ -113,13 +113,16 @@ class CpuBoundaryHeat:
     """What passes between the cells and the outside, by the couplings of a problem."""
 
     def __init__(self, couplings: Iterable[BoundaryCoupling]) -> None:
-        self._couplings = list(couplings)
+        self._couplings = [_with_few_entries(coupling) for coupling in couplings]
 
     def add(self, out: np.ndarray, T: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
         """out += what flows into each cell, W, at temperatures T."""
         for coupling in self._couplings:
-            heat = _passed(coupling, T, a, b)
-            out.reshape(-1)[coupling.cells] += heat.astype(out.dtype, copy=False)
+            heat, cells = _passed(coupling, T, a, b).astype(out.dtype, copy=False), out.reshape(-1)
+            if heat.size == out.size:
+                cells += heat
+            else:
+                cells[coupling.cells] += heat
 
     def entering(self, T: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """(m,) what flows in by each coupling, W, at temperatures T."""
@@ -129,9 +132,15 @@ class CpuBoundaryHeat:
 BoundaryHeat = CpuBoundaryHeat  # the name that all modules of kernels have it by
 
 
+def _with_few_entries(coupling: BoundaryCoupling) -> BoundaryCoupling:
+    """The same with one entry, where all cells have the same one."""
+    entries = coupling.entries
+    return coupling if entries.size == 0 or np.ptp(entries) else coupling._replace(entries=entries[:1])
+
+
 def _passed(coupling: BoundaryCoupling, T: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Heat that a coupling passes to each cell beside it, W."""
-    T_beside = T.reshape(-1)[coupling.cells]
+    """Heat that a coupling passes to each cell beside it, W. Cells ascend, so that as many as there are are all."""
+    T_beside = T.reshape(-1) if coupling.cells.size == T.size else T.reshape(-1)[coupling.cells]
     return np.asarray(coupling.conductance * (a[coupling.entries] * T_beside + b[coupling.entries]))
 
 
