@@ -81,7 +81,8 @@ def run_to_its_end(
 
     seconds = None if max_time is None else seconds_of(max_time)
     if scenario.output.slices:
-        Thread(target=_import_plots, daemon=True).start()
+        # No daemon: one that is in C++ code when Python ends takes the process down with it, and its exit code.
+        Thread(target=_import_plots).start()
     prepare_process()
     try:
         with progress.show_progress(scenario, quiet or as_json) as show, caught_signals(seconds) as requests:

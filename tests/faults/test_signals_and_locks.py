@@ -140,6 +140,20 @@ def test_the_lock_of_a_dead_process_is_free(tmp_path: Path) -> None:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
 
 
+def test_a_refused_run_ends_after_what_it_imports_beside(tmp_path: Path) -> None:
+    """A thread that imports C++ libraries while Python ends would abort the process: exit code -6 in place of 2."""
+    path, folder = write_case(tmp_path, CASES["euler"]), tmp_path / "run"
+    script = (
+        "import time, heatsim.cli.run as run; from heatsim.cli.main import main\n"
+        "run._import_plots = lambda: (time.sleep(1.0), print('imported', flush=True))\n"
+        f"main(['run', {str(path)!r}, '--output', {str(folder)!r}], prog_name='heatsim')"
+    )
+    folder.mkdir()
+    with locked_folder(folder):
+        ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "imported\n"), ended.stderr
+
+
 def test_the_checkpoint_before_is_taken_where_the_last_one_is_damaged(tmp_path: Path) -> None:
     path = write_case(tmp_path, CASES["rkl2 in equal steps"])
     run_scenario(heatsim.load(path), tmp_path / "run", on_progress=stop_after(12))
