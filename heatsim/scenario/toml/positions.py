@@ -245,7 +245,7 @@ def _part_text(part: str | int) -> str:
 class SourcePositions:
     """The positions of all keys. All are equal: a scenario is what it says, not where it says it.
 
-    quantity: issues are told in its words and units.
+    quantity: what the scenario computes; messages have its words and units.
     """
 
     path: Path | None = field(default=None, compare=False)

@@ -63,7 +63,7 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
     """
     minus_two = np.dtype(configuration.dtype).type(-2)
     same_rates, several, with_heat = configuration.uniform, configuration.class_dtype != "", configuration.heat_table
-    losses, loss_of, take_loss = configuration.losses, each(_rate(rates_at, LOSS)), each(_take_loss)
+    losses, loss_of, take_loss = configuration.losses, each(rate_on_board(rates_at, LOSS)), each(_take_loss)
     start_from = _start(configuration, tile)
 
     def second_difference(start, c, xm, xp, ym, yp, low, zp, rx, ry, rz):
@@ -73,7 +73,7 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
 
     uniform, of_faces, of_each = each(second_difference), each(_face_differences), each(_own_differences(rates_at))
     every_row, first_row = cycled(tile.rows), part(slice(0, tile.columns))
-    rate_of = [each(_rate(rates_at, face)) for face in range(6)]
+    rate_of = [each(rate_on_board(rates_at, face)) for face in range(6)]
     rate_xm, rate_xp, rate_ym, rate_yp, rate_zm, rate_zp = rate_of
     heat_of, add_heat = each(_heat), each(_add_heat)
 
@@ -154,9 +154,11 @@ def _start(configuration, tile):
     return from_nothing if configuration.stage else from_cells
 
 
-def _rate(rates_at, face):
+def rate_on_board(rates_at: int, place: int):
+    """Build call(cell, cell_class, board): the number at a place of the rates of a class."""
+
     def rate(cell, cell_class, board):
-        return board[uint64(rates_at + face) + uint64(cell_class) * uint64(RATES)]
+        return board[uint64(rates_at + place) + uint64(cell_class) * uint64(RATES)]
 
     return rate
 

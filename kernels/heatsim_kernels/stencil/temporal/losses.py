@@ -13,8 +13,9 @@ from numba import float64, int32, uint32, uint64
 from heatsim_kernels.runtime.cuda.api import cuda, inlined
 from heatsim_kernels.runtime.cuda.register_tuples import cascade, cycled, each, part
 from heatsim_kernels.runtime.cuda.warp_rows import WARP
-from heatsim_kernels.stencil.cuda.cell_update import HEAT_OF_LOSS, RATES
+from heatsim_kernels.stencil.cuda.cell_update import HEAT_OF_LOSS
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from heatsim_kernels.stencil.temporal.differences import rate_on_board
 from heatsim_kernels.stencil.temporal.level import Board, classes_of_level
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 
@@ -27,19 +28,9 @@ def lost_bytes(configuration: StencilConfiguration, tile: TemporalTile) -> int:
 def build_addition(configuration: StencilConfiguration, tile: TemporalTile):
     """Build call(lost, states, k, lane, span, board, alike), which adds to a lane's number in `lost` what its cells
     lose in turn k, J. states: before the turn; alike: see `level.build_alike`."""
-    columns, rates_at = tile.columns, Board.of(tile, configuration).rates
-    several, every = configuration.class_dtype != "", uint32((1 << tile.rows * columns) - 1)
-    zero = np.dtype(configuration.dtype).type(0)
-    classes_of, every_row = classes_of_level(configuration, tile), cycled(tile.rows)
-    first_row = part(slice(0, columns))
-
-    def weight(cell, cell_class, board):
-        return board[uint64(rates_at + HEAT_OF_LOSS) + uint64(cell_class) * uint64(RATES)]
-
-    def weighted(cell, by):
-        return cell * by
-
-    weight_of, times = each(weight), each(weighted)
+    rates_at, several = Board.of(tile, configuration).rates, configuration.class_dtype != ""
+    every, zero = uint32((1 << tile.rows * tile.columns) - 1), np.dtype(configuration.dtype).type(0)
+    heat_of = _heat(configuration, tile)
 
     def add_cell(number, cell, total):
         return cell, total + cell
@@ -56,16 +47,6 @@ def build_addition(configuration: StencilConfiguration, tile: TemporalTile):
     @inlined
     def add_counted(heat, total, counted):
         return add_counted_cells(heat, total, counted)[1]
-
-    @inlined
-    def heat_of(cells, k, n, lane, board, alike):
-        if not several:
-            return cells
-        classes = classes_of(board, lane, k, n)
-        if uint32(alike >> uint32(n)) & uint32(1) == uint32(1):
-            weights = weight_of(first_row(cells), first_row(classes), board)
-            return times(cells, every_row(weights))
-        return times(cells, weight_of(cells, classes, board))
 
     def add_level(n, state, total, k, lane, span, board, alike):
         p = int32(k - int32(1) - n)
@@ -85,6 +66,31 @@ def build_addition(configuration: StencilConfiguration, tile: TemporalTile):
         lost[t] = lost[t] + heat
 
     return add
+
+
+def _heat(configuration, tile):
+    """Build call(cells, k, n, lane, board, alike): what the cells of level n lose, J; of a single class the cells
+    themselves, whose sum is to be multiplied."""
+    several, rates_at = configuration.class_dtype != "", Board.of(tile, configuration).rates
+    classes_of, every_row = classes_of_level(configuration, tile), cycled(tile.rows)
+    first_row = part(slice(0, tile.columns))
+
+    def weighted(cell, by):
+        return cell * by
+
+    weight_of, times = each(rate_on_board(rates_at, HEAT_OF_LOSS)), each(weighted)
+
+    @inlined
+    def heat_of(cells, k, n, lane, board, alike):
+        if not several:
+            return cells
+        classes = classes_of(board, lane, k, n)
+        if uint32(alike >> uint32(n)) & uint32(1) == uint32(1):
+            weights = weight_of(first_row(cells), first_row(classes), board)
+            return times(cells, every_row(weights))
+        return times(cells, weight_of(cells, classes, board))
+
+    return heat_of
 
 
 def build_entry(tile: TemporalTile):
