@@ -36,7 +36,7 @@ class Features(NamedTuple):
 FEATURES = {
     "uniform": Features(),
     "uniform with both sources": Features(table=True, field=True),
-    "zones that differ in heat alone": Features(zones=3, table=True, field=True),
+    "zones that differ in sources alone": Features(zones=3, table=True, losses=True),
     # Two materials are of 2 * 2**6 kinds at most, in one byte: those of two bytes compile kernels of their own.
     "materials": Features(zones=2, pairs=True),
     "materials with heat a zone": Features(zones=2, pairs=True, table=True),

@@ -52,8 +52,8 @@ TRIALS = {
     "a material of its own to every cell, periodic in x": TemporalTrial(
         (5, 6, 9), NEAR, np.float64, (True, False, False), Features(zones=2, pairs=True), seed=8
     ),
-    "kinds that differ in heat alone": TemporalTrial(
-        (3, 6, 8), SMALL, np.float32, features=Features(zones=3, table=True), seed=8
+    "classes that differ in sources alone": TemporalTrial(
+        (3, 6, 8), SMALL, np.float32, features=Features(zones=3, table=True, losses=True), seed=8
     ),
     "boundary values a cell, rows of odd length": TemporalTrial((5, 6, 9), SMALL, np.float64, per_cell=True),
     "boundary values a cell, periodic in y and z": TemporalTrial(

@@ -13,7 +13,7 @@ from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, pointer
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from helpers.arrays import same_bits
-from helpers.kernel_cases import FEATURES, STEP, random_case
+from helpers.kernel_cases import FEATURES, ledger_tolerance, outcome, random_case
 from numba import njit, prange
 
 
@@ -21,19 +21,21 @@ from numba import njit, prange
 @pytest.mark.parametrize("fused", [1, 3])
 @pytest.mark.parametrize("nx", [16, 48, 64])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["uniform", "zones that differ in sources alone"])
 def test_rows_of_whole_vectors_have_the_bits_of_the_row_loop(
-    dtype: type, nx: int, fused: int, periodic: tuple[bool, bool, bool]
+    name: str, dtype: type, nx: int, fused: int, periodic: tuple[bool, bool, bool]
 ) -> None:
-    """A source of nothing sends the same problem by the row loop."""
-    case = random_case((7, 9, nx), FEATURES["uniform"], periodic=periodic, rows=3, seed=nx)
-    fields = []
-    for table in (None, np.zeros((1, 1))):
+    """A source by cell of nothing sends the same problem by the row loop. Rows are as short as zones are wide."""
+    case = random_case((7, 9, nx), FEATURES[name], periodic=periodic, rows=3, seed=nx + 1)
+    outcomes = []
+    for field in (None, np.zeros(case.start.shape)):
         sweep = CpuStepper(case.coefficients, np.dtype(dtype), fused)
-        sweep.field.put(case.start)
-        sweep.advance(STEP, 5, replace(case.forcing, heat_table=table))
-        fields.append(np.array(sweep.field.host()))
-    assert same_bits(*fields)
-    assert not same_bits(fields[0], case.start.astype(dtype))
+        outcomes.append(outcome(sweep, case._replace(forcing=replace(case.forcing, heat_field=field)), steps=5))
+    by_vectors, by_loop = outcomes
+    assert same_bits(by_vectors.field, by_loop.field)
+    assert not same_bits(by_vectors.field, case.start.astype(dtype))
+    tolerance = ledger_tolerance(by_loop.field, case.coefficients)
+    assert (np.abs(by_vectors.heat_entered - by_loop.heat_entered) <= tolerance).all()
 
 
 @parallel_jit

@@ -44,7 +44,7 @@ def test_several_steps_at_once_give_the_bits_and_the_trace_of_single_steps_on_a_
 def tile_for(features: Features, dtype: type, per_cell: bool) -> TemporalTile:
     from heatsim_kernels.stencil.temporal.march import tiles_for
 
-    uniform, class_dtype = features.zones == 1 and not features.skew, "uint8" if features.zones > 1 else ""
+    uniform, class_dtype = not features.pairs and not features.skew, "uint8" if features.zones > 1 else ""
     configuration = StencilConfiguration(
         np.dtype(dtype).name, uniform, class_dtype, features.table, False, per_cell, (False,) * 3
     )

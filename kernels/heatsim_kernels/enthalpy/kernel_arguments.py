@@ -40,7 +40,11 @@ def face_numbers(coefficients: NonlinearCoefficients, dt: float, dtype: np.dtype
 
 def is_uniform(coefficients: NonlinearCoefficients) -> bool:
     """Whether one rate serves both faces of an axis, in all cells."""
-    return coefficients.uniform and bool(np.all(coefficients.links[0, ::2] == coefficients.links[0, 1::2]))
+    return (
+        coefficients.class_ids is None
+        and coefficients.uniform
+        and bool(np.all(coefficients.links[0, ::2] == coefficients.links[0, 1::2]))
+    )
 
 
 def has_others(coefficients: NonlinearCoefficients) -> np.ndarray:

@@ -73,8 +73,9 @@ class StencilCoefficients:
 
     @property
     def uniform(self) -> bool:
-        """Whether one rate an axis serves all cells, so that second differences will do."""
-        return self.class_ids is None and bool(np.all(self.rates[0, ::2] == self.rates[0, 1::2]))
+        """Whether one rate an axis serves all cells, so that second differences will do; their classes, if there are
+        several, differ in their sources alone."""
+        return bool(np.all(self.rates == np.repeat(self.rates[0, ::2], 2)))
 
     @property
     def ledger_size(self) -> int:

@@ -63,6 +63,7 @@ from heatsim_kernels.stencil.cpu.boundary_faces import (
     ghost_cell,
     ghost_row,
 )
+from heatsim_kernels.stencil.cpu.class_runs import MIXED
 from heatsim_kernels.stencil.cpu.row_places import (
     PlaneRing,
     place_of,
@@ -85,6 +86,7 @@ from heatsim_kernels.stencil.cpu.rows import (
     RowOperands,
     RowSources,
     advance_row,
+    class_of_row,
     is_plain,
     loss_of,
 )
@@ -287,7 +289,6 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
     vectors = n // buffers.per_line
     whole = is_plain(exchange.rates, sources.field, stages.before) and vectors * buffers.per_line == n
     own, end = tile.x0 - run.x0, tile.x1 - run.x0  # the cells of a row that this tile owns
-    unknown = exchange.rx + np.nan
     for y in range(run.y0, run.y1):
         place = place_of(run.z, y, run.x0, grid)
         in_tile, ledger = ledger_of_row(flows, share, tile, run, y, place, grid)
@@ -299,26 +300,27 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
         out = shifted(v, place.c) if to_field else row_in_ring(above, slot)
         if from_field:
             prefetch_later_rows(stages.before, values.c, place.c, n, grid, buffers)
+        at, of_all, total, ends = place.z * grid.ny + place.y, np.int64(MIXED), exchange.rx, (low, high)
         if whole and not (in_scratch and elements_to_line(out)):
-            total = _row_of_vectors(out, vectors, values, (low, high), exchange, row_sources, table, in_scratch)
+            of_all = class_of_row(exchange, at, run.x0, n)
+        if of_all != MIXED:
+            total = _row_of_vectors(out, vectors, values, ends, of_all, exchange, row_sources, table, in_scratch)
         else:
-            done, total = shifted(scratch, 4 * buffers.pitch) if in_scratch else out, unknown
-            at = place.z * grid.ny + place.y
-            row, ends = RowCells(n, room, at, run.x0), (low, high)
+            done, row = shifted(scratch, 4 * buffers.pitch) if in_scratch else out, RowCells(n, room, at, run.x0)
             _advance_row(
                 done, row, ends, values, classes, exchange, row_sources, operands, stages.before, stages.of_two
             )
             if in_scratch:
                 copy_row(out, done, n, buffers)
-        first_cell = place.z * grid.ny + place.y, run.x0
-        enter_losses(values.c, n, total, classes, exchange, exchange.heat_of_losses, first_cell, ledger)
+        first_cell = at, run.x0
+        enter_losses(values.c, n, of_all, total, classes, exchange, exchange.heat_of_losses, first_cell, ledger)
         if in_tile and run.level == run.last - 1:
             keep_second(stages.second, place.c + own, shifted(out, own), end - own, buffers)
         slot = turned(slot + 1, below.slots)
 
 
 @inlined
-def _row_of_vectors(out, vectors, values, ends, exchange, sources, table, past_cache):
+def _row_of_vectors(out, vectors, values, ends, cell_class, exchange, sources, table, past_cache):
     """Take one step of a row of whole vectors of one class; returns the sum of its cells where it is needed. (`table`
     is an argument for the pruning: see `stage_operands`.)"""
     c, ym, yp, zm, zp = values
@@ -329,7 +331,7 @@ def _row_of_vectors(out, vectors, values, ends, exchange, sources, table, past_c
         else:
             row_of_vectors(out, vectors, *given)
     else:
-        heat, loss = load(table, 0), loss_of(exchange.losses, sources.dt)
+        heat, loss = load(table, cell_class), loss_of(exchange.losses, cell_class, sources.dt)
         if past_cache:
             total = heated_row_past_cache(out, vectors, *given, sources.dt, heat, loss)
         else:

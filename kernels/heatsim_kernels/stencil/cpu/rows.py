@@ -136,17 +136,27 @@ def finish_cell(i, new, own, before, start, one, numbers):
 
 
 @inlined
-def loss_of(losses, real):
-    """The share that the cells of a single class lose in a step, in the precision of `real`."""
+def loss_of(losses, cell_class, real):
+    """The share that the cells of a class lose in a step, in the precision of `real`."""
     if losses is None:
         return real - real
-    return load(losses, 0)
+    return load(losses, cell_class)
 
 
 @inlined
 def is_plain(rates, field, before):
     """Whether this is an explicit step in a uniform material without sources but those by class."""
     return rates is None and field is None and before is None
+
+
+@inlined
+def class_of_row(exchange, row, x, n):
+    """The class of all n cells of a row from column x on, or MIXED."""
+    end, cell_class = run_at(exchange, first_beyond(exchange.ends, exchange.starts, row, x), n, x)
+    odd = first_beyond(exchange.odd, exchange.odd_starts, row, x - 1)
+    if odd < table_entry(exchange.odd_starts, row + 1, 0) and table_entry(exchange.odd, odd, 0) < x + n:
+        return np.int64(MIXED)
+    return cell_class if end == n else np.int64(MIXED)
 
 
 @inlined

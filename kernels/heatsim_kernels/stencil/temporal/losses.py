@@ -11,7 +11,7 @@ import numpy as np
 from numba import float64, int32, uint32, uint64
 
 from heatsim_kernels.runtime.cuda.api import cuda, inlined
-from heatsim_kernels.runtime.cuda.register_tuples import cascade, cycled, each, part
+from heatsim_kernels.runtime.cuda.register_tuples import cascade, counted, cycled, each, part
 from heatsim_kernels.runtime.cuda.warp_rows import WARP
 from heatsim_kernels.stencil.cuda.cell_update import HEAT_OF_LOSS
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
@@ -29,30 +29,21 @@ def build_addition(configuration: StencilConfiguration, tile: TemporalTile):
     """Build call(lost, states, k, lane, span, board, alike), which adds to a lane's number in `lost` what its cells
     lose in turn k, J. states: before the turn; alike: see `level.build_alike`."""
     rates_at, several = Board.of(tile, configuration).rates, configuration.class_dtype != ""
-    every, zero = uint32((1 << tile.rows * tile.columns) - 1), np.dtype(configuration.dtype).type(0)
-    heat_of = _heat(configuration, tile)
+    count, zero = tile.rows * tile.columns, np.dtype(configuration.dtype).type(0)
+    every, heat_of, sum_of, numbers = uint32((1 << count) - 1), _heat(configuration, tile), _sum(count), counted(count)
 
-    def add_cell(number, cell, total):
-        return cell, total + cell
+    def if_counted(cell, number, flags):
+        return cell if (flags >> number) & uint32(1) == uint32(1) else zero
 
-    def add_counted_cell(number, cell, total, counted):
-        return cell, total + (cell if (counted >> uint32(number)) & uint32(1) == uint32(1) else zero)
-
-    add_cells, add_counted_cells = cascade(add_cell), cascade(add_counted_cell)
-
-    @inlined
-    def add_all(heat, total):
-        return add_cells(heat, total)[1]
-
-    @inlined
-    def add_counted(heat, total, counted):
-        return add_counted_cells(heat, total, counted)[1]
+    counted_of = each(if_counted)
 
     def add_level(n, state, total, k, lane, span, board, alike):
         p = int32(k - int32(1) - n)
         if p >= span.first and p < span.end and lane.counted != uint32(0):
             heat = heat_of(state[1], k, n, lane, board, alike)
-            total = add_all(heat, total) if lane.counted == every else add_counted(heat, total, lane.counted)
+            if lane.counted != every:
+                heat = counted_of(heat, numbers(uint32(0), uint32(1)), lane.counted)
+            total += sum_of(heat)
         return state, total
 
     add_levels = cascade(add_level)
@@ -66,6 +57,33 @@ def build_addition(configuration: StencilConfiguration, tile: TemporalTile):
         lost[t] = lost[t] + heat
 
     return add
+
+
+def _sum(count):
+    """Build call(cells): the sum of `count` cells, in halves: in a chain each addition would wait for the last."""
+    half, last, add = count // 2, count - 1, each(_add)
+    if count == 1:
+        return inlined(_first)
+    below = _sum(count - 1 if count % 2 else half)
+    lower, upper, but_last = part(slice(0, half)), part(slice(half, count)), part(slice(0, last))
+
+    @inlined
+    def of_halves(cells):
+        return below(add(lower(cells), upper(cells)))
+
+    @inlined
+    def of_odd(cells):
+        return below(but_last(cells)) + cells[last]
+
+    return of_odd if count % 2 else of_halves
+
+
+def _first(cells):
+    return cells[0]
+
+
+def _add(one, other):
+    return one + other
 
 
 def _heat(configuration, tile):

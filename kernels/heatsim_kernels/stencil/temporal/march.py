@@ -129,10 +129,11 @@ def tiles_for(configuration: StencilConfiguration) -> tuple[TemporalTile, ...]:
     # To look boundary values up takes registers, of which smaller tiles leave more to a lane.
     looked_up = configuration.boundary_per_cell and any(configuration.looks_up(axis) for axis in range(3))
     few = looked_up and (configuration.heat_table or configuration.stage)
-    tiles = (of_axes if configuration.uniform and not few else of_faces)[configuration.dtype]
-    # So does to look up what the cells of several classes lose.
-    lost_by_class = configuration.losses and configuration.class_dtype != "" and configuration.dtype == "float32"
-    return tiles[1:] if lost_by_class else tiles
+    # So does to look up what the cells of several classes lose. What their heating rates spill costs less.
+    by_class = configuration.class_dtype != "" and (configuration.losses or configuration.stage)
+    tiles = (of_axes if configuration.uniform and not few and not by_class else of_faces)[configuration.dtype]
+    few_rates = configuration.uniform or configuration.dtype == "float64"
+    return tiles[1:] if configuration.losses and by_class and (looked_up or not few_rates) else tiles
 
 
 def bounds(tile: TemporalTile) -> tuple[int, int]:
