@@ -8,6 +8,8 @@ in the other phase.
     own material:    q = (phi_n - phi_c) / (own + other)                      W
     others:          q = (T_n - T_c) / (own * w_c + contact + other * w_n)    series of two half cells
 
+Two materials that do not depend on temperature are as one: w = 1, and their potential is T.
+
 w = k_ref/k is taken midway between the centre and the interface, where T follows from a first guess with w at the
 centre: the midpoint rule, which is also right beside a cell that melts.
 Sources: Patankar, Numerical Heat Transfer and Fluid Flow, 1980, section 4.2; Crank, Free and Moving Boundary Problems,
@@ -30,7 +32,8 @@ from heatsim_kernels.stencil.coefficients import FACES, AmbientFaces, StencilCoe
 if TYPE_CHECKING:
     from heatsim_kernels.field.window_source import WindowSource
 
-CLOSED, OWN, OTHER = 0, 1, 2  # what lies beyond a face: nothing, the own material, or OTHER + number of another one
+# What lies beyond a face: nothing; the own material, or one where neither depends on T; or OTHER + number of another.
+CLOSED, OWN, OTHER = 0, 1, 2
 FIXED = 1e30  # W/(m2 K): a boundary face with this coefficient is at its ambient's temperature
 
 
@@ -115,7 +118,8 @@ def nonlinear_coefficients(
     passes = (beyond >= 0) & np.isfinite(total) & (capacity > 0)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = np.where(passes, 1 / (total * capacity[:, None]), 0.0)
-    same = (beyond == material[:, None]) & (faces.contact == 0)
+    straight = tables.straight
+    same = (beyond == material[:, None]) & (faces.contact == 0) | straight[material][:, None] & straight[beyond]
     links = np.where(passes, np.where(same, OWN, OTHER + beyond), CLOSED).astype(np.uint32)
     own, contact, other, area = (np.where(passes, values, 0.0) for values in faces)
     return NonlinearCoefficients(

@@ -74,6 +74,12 @@ class EnthalpyTables:
         """Number of segments, n."""
         return int(self.potentials.shape[1])
 
+    @property
+    def straight(self) -> np.ndarray:
+        """(m,) bool: the materials that do not depend on temperature, T = phi = u and w = 1."""
+        of_u = [np.all(lines == (0.0, 1.0), axis=(1, 2)) for lines in (self.potentials, self.temperatures)]
+        return np.asarray(of_u[0] & of_u[1] & np.all(self.resistivities == (1.0, 0.0), axis=(1, 2)))
+
     def potential(self, u: np.ndarray, material: np.ndarray | int) -> np.ndarray:
         """phi, K."""
         return self._on(self.potentials, u, material, self.low, self.width)

@@ -6,7 +6,8 @@ of its cells beside their states, and level 0 looks up the potentials of the fie
 
     level 0      field -> phi                    level l      u, phi of level l - 1 -> new u -> its phi
 
-Cells with another material beside them are computed again, one by one. In the last level no potential is looked up.
+Cells with another material beside them are computed again: face by face, in vectors, where many in a row have the same
+class, else one by one. In the last level no potential is looked up.
 """
 
 from __future__ import annotations
@@ -18,11 +19,19 @@ from numba import prange
 
 from heatsim_kernels.enthalpy import cell
 from heatsim_kernels.enthalpy.cell import NUMBERS, EnthalpyMedium
-from heatsim_kernels.enthalpy.coefficients import CLOSED, OWN
+from heatsim_kernels.enthalpy.coefficients import CLOSED, OTHER, OWN
 from heatsim_kernels.enthalpy.cpu.potential_rows import look_up_vectors
 from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
 from heatsim_kernels.runtime.cpu.compilation import called, inlined, parallel_jit
-from heatsim_kernels.runtime.cpu.pointers import load, pointer, row_pointer, shifted, store, widest_vectors
+from heatsim_kernels.runtime.cpu.pointers import (
+    load,
+    load_written,
+    pointer,
+    row_pointer,
+    shifted,
+    store,
+    widest_vectors,
+)
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil.ambient_faces import BLOCKS
 from heatsim_kernels.stencil.cpu.boundary_faces import X_MAX, X_MIN, Y_MAX, Y_MIN, Z_MAX, Z_MIN, face_at, ghost_cell
@@ -51,8 +60,10 @@ from heatsim_kernels.stencil.cpu.rows import (
     RowSources,
     advance_row,
     begin_cell,
+    begin_cells,
     class_of,
     finish_cell,
+    finish_cells,
     first_beyond,
     new_value,
     redo_odd_cells,
@@ -62,15 +73,21 @@ from heatsim_kernels.stencil.cpu.rows import (
 
 functions = cell.build(inlined, called)
 phi_of, temperature_of, between = functions.phi, functions.temperature, functions.between
+of_row = cell.build(inlined, called, read=load)  # tables are read as what no store writes, or no loop would vectorise
+
+LONG = 8  # cells of one class, from which a run of material-interface cells is computed in vectors
 
 
 class InterfaceRows(NamedTuple):
-    """Material-interface cells, row after row: x of each, and where those of each row start. `rows` is 0 where there
-    are none, and then `starts` begins with two zeros."""
+    """Runs of material-interface cells of one class, row after row: x of the first cell of each, x behind the last, and
+    where the runs of each row start. `rows` is 0 where there are none, and then `starts` begins with two zeros.
+    straight: (m,) whether a material does not depend on temperature."""
 
-    cells: np.ndarray
+    firsts: np.ndarray
+    ends: np.ndarray
     starts: np.ndarray
     rows: int
+    straight: np.ndarray
 
 
 @parallel_jit
@@ -95,7 +112,8 @@ def advance(
             thread = np.int64(index)
             medium = pointed(m)
             exchange, sources, boundary, made_of = input_pointers(e, s, b, stages)
-            beside = InterfaceRows(pointer(interface.cells), pointer(interface.starts), interface.rows)
+            runs = pointer(interface.firsts), pointer(interface.ends), pointer(interface.starts)
+            beside = InterfaceRows(*runs, interface.rows, pointer(interface.straight))
             given, flow = (exchange, sources, boundary), pointer(flows)
             source, target, own = pointer(old), pointer(new), row_pointer(scratch, thread)
             for t in range(thread * count // threads, (thread + 1) * count // threads):
@@ -340,25 +358,94 @@ def _redo_interface_cells(
     out, n, ends, potentials, states, classes, row, x, sources, table, field, before, start, one, numbers,
     medium, interface,
 ):  # fmt: skip
-    """Compute the cells of a row that are beside another material again, one by one. ends: the potentials beyond its
-    two ends, and the states there."""
+    """Compute the cells of a row that are beside another material again. ends: the potentials beyond its two ends, and
+    the states there."""
     low, high, beside_x = ends
     number = row if interface.rows > 0 else 0
     for entry in range(interface.starts[number], interface.starts[number + 1]):
-        i = np.int64(interface.cells[entry]) - x
-        if 0 <= i < n:
+        i, end = max(0, np.int64(interface.firsts[entry]) - x), min(n, np.int64(interface.ends[entry]) - x)
+        inner_end = min(end, n - 1)  # the cells at both ends of the row have their neighbours elsewhere
+        while i < end:
             cell_class, own, here = class_of(classes, i), states.c[i], potentials.c[i]
-            left, right = (low if i == 0 else potentials.c[i - 1]), (high if i == n - 1 else potentials.c[i + 1])
-            u_left = beside_x[0] if i == 0 else states.c[i - 1]
-            u_right = beside_x[1] if i == n - 1 else states.c[i + 1]
-            new = begin_cell(i, own, cell_class, table, field, sources, before, numbers)
-            new = _add_face(new, own, here, u_left, left, cell_class, 0, medium)
-            new = _add_face(new, own, here, u_right, right, cell_class, 1, medium)
-            new = _add_face(new, own, here, states.ym[i], potentials.ym[i], cell_class, 2, medium)
-            new = _add_face(new, own, here, states.yp[i], potentials.yp[i], cell_class, 3, medium)
-            new = _add_face(new, own, here, states.zm[i], potentials.zm[i], cell_class, 4, medium)
-            new = _add_face(new, own, here, states.zp[i], potentials.zp[i], cell_class, 5, medium)
-            out[i] = finish_cell(i, new, own, before, start, one, numbers)
+            if i > 0 and inner_end - i >= LONG:
+                begin_cells(out, i, inner_end, states.c, cell_class, table, field, sources, before, numbers)
+                _add_faces_of_run(out, i, inner_end, states, potentials, cell_class, interface.straight, medium)
+                finish_cells(out, i, inner_end, states.c, before, start, one, numbers)
+                i = inner_end
+            else:
+                left, right = (low if i == 0 else potentials.c[i - 1]), (high if i == n - 1 else potentials.c[i + 1])
+                u_left = beside_x[0] if i == 0 else states.c[i - 1]
+                u_right = beside_x[1] if i == n - 1 else states.c[i + 1]
+                new = begin_cell(i, own, cell_class, table, field, sources, before, numbers)
+                new = _add_face(new, own, here, u_left, left, cell_class, 0, medium)
+                new = _add_face(new, own, here, u_right, right, cell_class, 1, medium)
+                new = _add_face(new, own, here, states.ym[i], potentials.ym[i], cell_class, 2, medium)
+                new = _add_face(new, own, here, states.yp[i], potentials.yp[i], cell_class, 3, medium)
+                new = _add_face(new, own, here, states.zm[i], potentials.zm[i], cell_class, 4, medium)
+                new = _add_face(new, own, here, states.zp[i], potentials.zp[i], cell_class, 5, medium)
+                out[i] = finish_cell(i, new, own, before, start, one, numbers)
+                i += 1
+
+
+@called
+def _add_faces_of_run(out, first, end, states, potentials, cell_class, straight, medium):
+    """Add to the new values `out` of some cells of one class what their faces bring: see `_add_face`."""
+    u, phi, one = states.c, potentials.c, np.int64(1)
+    left, right = (shifted(u, -one), shifted(phi, -one)), (shifted(u, one), shifted(phi, one))
+    _add_face_of_run(out, first, end, u, phi, *left, cell_class, X_MIN, straight, medium)
+    _add_face_of_run(out, first, end, u, phi, *right, cell_class, X_MAX, straight, medium)
+    _add_face_of_run(out, first, end, u, phi, states.ym, potentials.ym, cell_class, Y_MIN, straight, medium)
+    _add_face_of_run(out, first, end, u, phi, states.yp, potentials.yp, cell_class, Y_MAX, straight, medium)
+    _add_face_of_run(out, first, end, u, phi, states.zm, potentials.zm, cell_class, Z_MIN, straight, medium)
+    _add_face_of_run(out, first, end, u, phi, states.zp, potentials.zp, cell_class, Z_MAX, straight, medium)
+
+
+@called
+def _add_face_of_run(out, first, end, u, phi, u1, phi1, cell_class, face, straight, medium):
+    """`_add_face` of some cells of one class."""
+    widest_vectors()
+    at = (cell_class * 6 + face) * NUMBERS
+    link, rate = np.int64(medium.links[cell_class * 6 + face]), medium.numbers[at]
+    if link == OWN:
+        for i in range(first, end):
+            store(out, i, fma(rate, load(phi1, i) - load(phi, i), load_written(out, i)))
+    elif link != CLOSED:
+        numbers = medium.numbers[at + 1], medium.numbers[at + 2], medium.numbers[at + 3]
+        material, beyond = np.int64(medium.material[cell_class]), link - OTHER
+        if straight[material]:
+            _add_other(out, first, end, u, u1, None, beyond, numbers, medium)
+        elif straight[beyond]:
+            _add_other(out, first, end, u, u1, material, None, numbers, medium)
+        else:
+            _add_other(out, first, end, u, u1, material, beyond, numbers, medium)
+
+
+@inlined
+def _add_other(out, first, end, u, u1, material, beyond, numbers, medium):
+    """Add to some cells of a material what a face brings from another material; None: one that does not depend on
+    temperature, which spares the look-ups and has the same bits."""
+    own, contact, other = numbers
+    for i in range(first, end):
+        T, T1 = _temperature_in_row(load(u, i), material, medium), _temperature_in_row(load(u1, i), beyond, medium)
+        rate = series_in_row(T, T1, material, beyond, own, contact, other, medium)
+        store(out, i, fma(rate, T1 - T, load_written(out, i)))
+
+
+@inlined
+def _temperature_in_row(u, material, medium):
+    if material is None:
+        return u
+    return of_row.temperature(u, material, medium)
+
+
+@inlined
+def _resistivity_in_row(T, material, medium):
+    if material is None:
+        return medium.one
+    return of_row.resistivity(T, material, medium)
+
+
+series_in_row = cell.build_series(inlined, _resistivity_in_row)
 
 
 @inlined

@@ -90,19 +90,23 @@ def enthalpy_field(coefficients: NonlinearCoefficients, dtype: np.dtype, stored_
 
 
 def find_interface_rows(coefficients: NonlinearCoefficients) -> InterfaceRows:
-    """The cells that lie beside another material, row by row."""
-    nothing = InterfaceRows(np.zeros(1, np.int32), np.zeros(2, np.int64), 0)
+    """The runs of cells of one class that lie beside another material, row by row."""
+    straight = coefficients.tables.straight.astype(np.uint8)
+    nothing = InterfaceRows(np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(2, np.int64), 0, straight)
     if coefficients.class_ids is None:
         return nothing
     jumps = has_others(coefficients)
     if not jumps.any():
         return nothing
-    starts, found = [np.zeros(1, np.int64)], []
+    starts, firsts, ends = [np.zeros(1, np.int64)], [], []
     for plane in coefficients.class_ids:
-        chosen = jumps[plane]
-        found.append(np.nonzero(chosen)[1].astype(np.int32))
-        starts.append(starts[-1][-1] + np.cumsum(chosen.sum(axis=1)))
-    return InterfaceRows(np.concatenate(found), np.concatenate(starts), len(starts))
+        chosen, differs = jumps[plane], np.ones((plane.shape[0], plane.shape[1] + 1), bool)
+        differs[:, 1:-1] = plane[:, 1:] != plane[:, :-1]
+        begins = chosen & differs[:, :-1]
+        firsts.append(np.nonzero(begins)[1].astype(np.int32))
+        ends.append(np.nonzero(chosen & differs[:, 1:])[1].astype(np.int32) + 1)
+        starts.append(starts[-1][-1] + np.cumsum(begins.sum(axis=1)))
+    return InterfaceRows(np.concatenate(firsts), np.concatenate(ends), np.concatenate(starts), len(starts), straight)
 
 
 # The heat that enters cells through their surfaces, for derived fields: see `cell`.

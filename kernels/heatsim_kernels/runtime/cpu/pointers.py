@@ -120,6 +120,20 @@ def load(typing_context, start, index):
 
 
 @intrinsic
+def load_written(typing_context, start, index):
+    """`start[index]`, in a row to which the same loop writes with `store`: which `load` does not read, either."""
+
+    def codegen(context, builder, signature, args):
+        value = builder.load(builder.gep(args[0], [args[1]]))
+        read, written = alias_scopes(builder.module)
+        value.set_metadata("alias.scope", written)
+        value.set_metadata("noalias", read)
+        return value
+
+    return start.dtype(start, types.intp), codegen
+
+
+@intrinsic
 def store(typing_context, start, index, value):
     """`start[index] = value`, which no `load` of the same loop reads."""
 
