@@ -20,8 +20,16 @@ from numba import njit, prange
 @pytest.mark.parametrize("periodic", [(False, False, False), (True, True, True)], ids=["boundary", "periodic"])
 @pytest.mark.parametrize("fused", [1, 3])
 @pytest.mark.parametrize("nx", [16, 48, 64])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", ["uniform", "zones that differ in sources alone"])
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        ("uniform", np.float32),
+        ("uniform", np.float64),
+        ("zones that differ in sources alone", np.float32),
+        ("materials", np.float64),
+        ("materials with heat a zone", np.float32),
+    ],
+)
 def test_rows_of_whole_vectors_have_the_bits_of_the_row_loop(
     name: str, dtype: type, nx: int, fused: int, periodic: tuple[bool, bool, bool]
 ) -> None:

@@ -8,14 +8,29 @@ from typing import Any
 import numpy as np
 import pytest
 from heatsim_kernels.enthalpy import pieces
-from heatsim_kernels.enthalpy.cpu.stepper import make_stepper
+from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
+from heatsim_kernels.enthalpy.cpu.stepper import EnthalpyPass, make_stepper
+from heatsim_kernels.enthalpy.cpu.straight_tiles import BENT, KIND, STRAIGHT
 from heatsim_kernels.enthalpy.lookup_tables import tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
 from heatsim_kernels.runtime.cpu import threads
 from heatsim_kernels.stencil.cpu import tile_plan
 from helpers.arrays import same_bits
 from helpers.kernel_cases import cut_rows
-from nonlinear_cases import ALLOY, PURE, STEEL, STEP, NonlinearCase, outcome, random_case, tangents_of
+from nonlinear_cases import (
+    ALLOY,
+    HELD,
+    PURE,
+    STEEL,
+    STEP,
+    NonlinearCase,
+    outcome,
+    random_boundary,
+    random_case,
+    tables,
+    tangents_of,
+    terms_of_zones,
+)
 from stage_cases import stages
 
 CASES: dict[str, dict[str, Any]] = {
@@ -54,6 +69,45 @@ def test_fused_steps_have_the_bits_of_single_ones(name: str, dtype: type, monkey
             np.testing.assert_allclose(
                 found["heat"], single["heat"], rtol=1e-11, atol=1e-12 * abs(single["heat"]).max()
             )
+
+
+@pytest.mark.parametrize("periodic", [(False, False, False), (True, True, True)])
+def test_straight_tiles_have_the_bits_of_the_others(
+    periodic: tuple[bool, bool, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steel and alloy low in a corner of glass, in which a cell is held."""
+    monkeypatch.setattr(tile_plan, "L2_BUDGET", 30_000)
+    zones = np.full((48, 21, 37), HELD - 1)  # glass
+    zones[:6, :4, :9], zones[2:4, 2:5, 4:12], zones[30, 10, 20] = 0, 1, HELD
+    coefficients = terms_of_zones(zones, tables(), periodic=periodic, closed=(False,) * 6, boundary_per_cell=True)
+    rng = np.random.default_rng(3)
+    heat = rng.uniform(-100, 100, (2, coefficients.class_count)) * (coefficients.capacity > 0)
+    forcing = NonlinearForcing(random_boundary(rng, coefficients, 2), heat)
+    case = NonlinearCase(coefficients, forcing, rng.uniform(0, 300, zones.shape)).without_ambients()
+    tiles = make_stepper(coefficients, np.dtype(float), 3)._plan.tiles
+    covered = np.zeros(zones.shape, int)
+    for z0, z1, y0, y1, x0, x1, _, kind, _ in tiles:
+        covered[z0:z1, y0:y1, x0:x1] += 1
+        assert kind == BENT or (zones[z0:z1, y0:y1, x0:x1] > 1).all()
+    assert (covered == 1).all()
+    assert 0 < (tiles[:, KIND] == STRAIGHT).sum() < len(tiles)
+    straight = [stepped_and_staged(case, fused) for fused in (1, 3)]
+    monkeypatch.setattr(EnthalpyPass, "cut_tiles", lambda self, tiles, halo, threads: tiles)
+    bent = [stepped_and_staged(case, fused) for fused in (1, 3)]
+    for one, other in zip(straight, bent, strict=True):
+        assert same_bits(one["field"], other["field"])
+        np.testing.assert_allclose(one["heat"], other["heat"], rtol=1e-11, atol=1e-12 * abs(other["heat"]).max())
+
+
+def stepped_and_staged(case: NonlinearCase, fused: int) -> dict[str, np.ndarray]:
+    """The field after some steps and a step of several stages."""
+    stepper = make_stepper(case.coefficients, np.dtype(float), fused)
+    stepper.field.put_state(case.start)
+    forcing = tangents_of(stepper).applied(case.linear_forcing(), stepper.field.stored_cells, case.forcing.boundary)
+    stepper.advance(STEP, 7, forcing)
+    stepper.take_stages(STEP, stages("two", float), 0, forcing)
+    stepper.accept()
+    return {"field": np.array(stepper.field.state()), "heat": stepper.heat_entered()}
 
 
 @pytest.mark.parametrize(("name", "fused"), [("one material", 3), (list(CASES)[-1], 1), (list(CASES)[-1], 3)])

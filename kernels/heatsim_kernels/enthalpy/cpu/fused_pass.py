@@ -21,6 +21,7 @@ from heatsim_kernels.enthalpy import cell
 from heatsim_kernels.enthalpy.cell import NUMBERS, EnthalpyMedium
 from heatsim_kernels.enthalpy.coefficients import CLOSED, OTHER, OWN
 from heatsim_kernels.enthalpy.cpu.potential_rows import look_up_vectors
+from heatsim_kernels.enthalpy.cpu.straight_tiles import KIND, STRAIGHT, THREAD
 from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
 from heatsim_kernels.runtime.cpu.compilation import called, inlined, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import (
@@ -52,6 +53,9 @@ from heatsim_kernels.stencil.cpu.fused_pass import (
     stage_operands,
     tile_of,
     widened_tile,
+)
+from heatsim_kernels.stencil.cpu.fused_pass import (
+    advance_tile as advance_linear_tile,
 )
 from heatsim_kernels.stencil.cpu.row_places import PlaneRing, place_of, row_in_ring, rows_in_ring, turned
 from heatsim_kernels.stencil.cpu.row_vectors import row_of_potentials, uniform_row_of_potentials
@@ -93,12 +97,13 @@ class InterfaceRows(NamedTuple):
 @parallel_jit
 def advance(
     u, v, steps, fused, grid, buffers, tiles, scratch, e, s, b, ambient_faces, flows, ambient_heat, stages, m, capacity,
-    interface,
+    interface, kinds,
 ):  # fmt: skip
     """Take `steps` time steps or stages, at most `fused` a pass: see `stencil.cpu.fused_pass.advance`, whose arguments
     these are.
 
     m: `EnthalpyMedium` for these steps, of arrays. capacity: (n,) J/K of each cell class. interface: `InterfaceRows`.
+    kinds: the tiles, if they come with their kinds, see `straight_tiles`; else None.
     """
     threads, count, passes = scratch.shape[0], tiles.shape[0], -(-steps // fused)
     for number in range(passes):
@@ -114,13 +119,19 @@ def advance(
             exchange, sources, boundary, made_of = input_pointers(e, s, b, stages)
             runs = pointer(interface.firsts), pointer(interface.ends), pointer(interface.starts)
             beside = InterfaceRows(*runs, interface.rows, pointer(interface.straight))
-            given, flow = (exchange, sources, boundary), pointer(flows)
-            source, target, own = pointer(old), pointer(new), row_pointer(scratch, thread)
-            for t in range(thread * count // threads, (thread + 1) * count // threads):
-                tile = tile_of(tiles, t)
-                _advance_tile(
-                    source, target, tile, first, end - first, grid, buffers, own, *given, flow, made_of, medium, beside
-                )
+            given = exchange, sources, boundary, pointer(flows), made_of
+            fields, own = (pointer(old), pointer(new)), row_pointer(scratch, thread)
+            taken = (first, end - first), grid, buffers, own, given, medium, beside
+            if kinds is None:
+                for t in range(thread * count // threads, (thread + 1) * count // threads):
+                    _advance_bent(fields, tile_of(tiles, t), *taken)
+            else:
+                for t in range(count):
+                    if kinds[t, THREAD] == thread:
+                        if kinds[t, KIND] == STRAIGHT:
+                            _advance_straight(fields, tile_of(tiles, t), *taken)
+                        else:
+                            _advance_bent(fields, tile_of(tiles, t), *taken)
 
 
 @inlined
@@ -130,6 +141,24 @@ def pointed(m):
     pieces, faces = (pointer(m.pieces), m.has_pieces), (pointer(m.material), pointer(m.links), pointer(m.numbers))
     look = m.scale, m.shift, m.t_scale, m.t_shift, m.last, m.zero, m.half, m.one, m.four
     return EnthalpyMedium(*look, *tables, *pieces, *faces, m.uniform, m.several, pointer(m.class_ids))
+
+
+@inlined
+def _advance_bent(fields, tile, steps, grid, buffers, scratch, given, medium, interface):
+    """Take the steps of a tile in which something depends on temperature."""
+    exchange, sources, boundary, flows, stages = given
+    (u, v), (first, count) = fields, steps
+    _advance_tile(
+        u, v, tile, first, count, grid, buffers, scratch, exchange, sources, boundary, flows, stages, medium, interface
+    )
+
+
+@inlined
+def _advance_straight(fields, tile, steps, grid, buffers, scratch, given, medium, interface):
+    """Take the steps of a tile in which nothing depends on temperature."""
+    exchange, sources, boundary, flows, stages = given
+    (u, v), (first, count) = fields, steps
+    advance_linear_tile(u, v, tile, first, count, grid, buffers, scratch, exchange, sources, boundary, flows, stages)
 
 
 @called

@@ -11,6 +11,7 @@ from numba import prange
 from heatsim_kernels.enthalpy.cell import EnthalpyBoundary, EnthalpyMedium
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
 from heatsim_kernels.enthalpy.cpu.fused_pass import InterfaceRows, advance, functions, pointed
+from heatsim_kernels.enthalpy.cpu.straight_tiles import KIND, cut_tiles
 from heatsim_kernels.enthalpy.kernel_arguments import (
     boundary_rows,
     face_numbers,
@@ -29,6 +30,8 @@ from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.cpu.trapezoidal_defect import BLOCKS, greater
 from heatsim_kernels.stencil.rk_stages import TrapezoidalDefect
 
+TILES = 6  # their place among the arguments of `fused_pass.advance`
+
 
 class EnthalpyPass:
     """Passes of a temperature-dependent problem, which stores u (see `coefficients`)."""
@@ -46,13 +49,19 @@ class EnthalpyPass:
         """Allocate the field."""
         return enthalpy_field(self._coefficients, self._dtype, self._dtype)
 
+    def cut_tiles(self, tiles: np.ndarray, halo: int, threads: int) -> np.ndarray:
+        """The tiles, with those apart in which nothing depends on temperature."""
+        return cut_tiles(self._coefficients, tiles, halo, threads)
+
     def rates(self, dt: float) -> np.ndarray:
         """The exchange in a step with cells of the own material."""
         return np.ascontiguousarray(face_numbers(self._coefficients, dt, self._dtype)[..., 0])
 
     def __call__(self, dt: float, *args: Any) -> None:
         """Take steps."""
-        advance(*args, self._medium_for(dt), self._coefficients.capacity, self._interface)
+        tiles = args[TILES]
+        kinds = tiles if tiles.shape[1] > KIND else None
+        advance(*args, self._medium_for(dt), self._coefficients.capacity, self._interface, kinds)
 
     def defect(
         self, start: np.ndarray, one: np.ndarray, end: np.ndarray, after: np.ndarray, rate: float

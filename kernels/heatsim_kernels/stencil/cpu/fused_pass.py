@@ -74,8 +74,12 @@ from heatsim_kernels.stencil.cpu.row_places import (
     widened,
 )
 from heatsim_kernels.stencil.cpu.row_vectors import (
+    heated_row_by_face,
+    heated_row_by_face_past_cache,
     heated_row_of_vectors,
     heated_row_past_cache,
+    row_by_face,
+    row_by_face_past_cache,
     row_of_vectors,
     row_past_cache,
 )
@@ -200,7 +204,7 @@ def advance(u, v, steps, fused, grid, buffers, tiles, scratch, e, s, b, ambient_
             source, target, own = pointer(old), pointer(new), row_pointer(scratch, thread)
             for t in range(thread * count // threads, (thread + 1) * count // threads):
                 tile = tile_of(tiles, t)
-                _advance_tile(source, target, tile, first, end - first, grid, buffers, own, *given, flow, made_of)
+                advance_tile(source, target, tile, first, end - first, grid, buffers, own, *given, flow, made_of)
 
 
 @inlined
@@ -251,7 +255,7 @@ def rows_of_level(tile, overlap, y, buffers, grid):
 
 
 @called
-def _advance_tile(u, v, tile, first, steps, grid, buffers, scratch, exchange, sources, boundary, flows, stages):
+def advance_tile(u, v, tile, first, steps, grid, buffers, scratch, exchange, sources, boundary, flows, stages):
     """Take `steps` time steps of a tile, a few rows of a plane at a time, level by level."""
     widest_vectors()
     overlap = steps - 1
@@ -287,7 +291,7 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
     n = run.x1 - run.x0
     room = -(-n // buffers.per_line) * buffers.per_line if spare else n
     vectors = n // buffers.per_line
-    whole = is_plain(exchange.rates, sources.field, stages.before) and vectors * buffers.per_line == n
+    whole = is_plain(sources.field, stages.before) and vectors * buffers.per_line == n
     own, end = tile.x0 - run.x0, tile.x1 - run.x0  # the cells of a row that this tile owns
     for y in range(run.y0, run.y1):
         place = place_of(run.z, y, run.x0, grid)
@@ -304,7 +308,9 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
         if whole and not (in_scratch and elements_to_line(out)):
             of_all = class_of_row(exchange, at, run.x0, n)
         if of_all != MIXED:
-            total = _row_of_vectors(out, vectors, values, ends, of_all, exchange, row_sources, table, in_scratch)
+            total = _row_of_vectors(
+                out, vectors, values, ends, of_all, exchange, exchange.rates, row_sources, table, in_scratch
+            )
         else:
             done, row = shifted(scratch, 4 * buffers.pitch) if in_scratch else out, RowCells(n, room, at, run.x0)
             _advance_row(
@@ -320,23 +326,50 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
 
 
 @inlined
-def _row_of_vectors(out, vectors, values, ends, cell_class, exchange, sources, table, past_cache):
-    """Take one step of a row of whole vectors of one class; returns the sum of its cells where it is needed. (`table`
-    is an argument for the pruning: see `stage_operands`.)"""
+def _row_of_vectors(out, vectors, values, ends, cell_class, exchange, rates, sources, table, past_cache):
+    """Take one step of a row of whole vectors of one class; returns the sum of its cells where it is needed. (`rates`
+    and `table` are arguments for the pruning: see `stage_operands`.)"""
     c, ym, yp, zm, zp = values
-    given, total = (c, ym, yp, zm, zp, ends[0], ends[1], exchange.rx, exchange.ry, exchange.rz), exchange.rx
+    given, total = (c, ym, yp, zm, zp, ends[0], ends[1]), exchange.rx
     if table is None:
-        if past_cache:
-            row_past_cache(out, vectors, *given)
+        if rates is None:
+            by_axis = exchange.rx, exchange.ry, exchange.rz
+            if past_cache:
+                row_past_cache(out, vectors, *given, by_axis)
+            else:
+                row_of_vectors(out, vectors, *given, by_axis)
+        elif past_cache:
+            row_by_face_past_cache(out, vectors, *given, _rates_of(rates, cell_class))
         else:
-            row_of_vectors(out, vectors, *given)
+            row_by_face(out, vectors, *given, _rates_of(rates, cell_class))
     else:
-        heat, loss = load(table, cell_class), loss_of(exchange.losses, cell_class, sources.dt)
-        if past_cache:
-            total = heated_row_past_cache(out, vectors, *given, sources.dt, heat, loss)
-        else:
-            total = heated_row_of_vectors(out, vectors, *given, sources.dt, heat, loss)
+        heat = sources.dt, load(table, cell_class), loss_of(exchange.losses, cell_class, sources.dt)
+        total = _heated_row(out, vectors, given, cell_class, exchange, rates, heat, past_cache)
     return total
+
+
+@inlined
+def _heated_row(out, vectors, given, cell_class, exchange, rates, sources, past_cache):
+    """Take one step of a row of whole vectors with sources and losses, and sum its cells."""
+    dt, heat, loss = sources
+    if rates is None:
+        by_axis = exchange.rx, exchange.ry, exchange.rz
+        if past_cache:
+            total = heated_row_past_cache(out, vectors, *given, by_axis, dt, heat, loss)
+        else:
+            total = heated_row_of_vectors(out, vectors, *given, by_axis, dt, heat, loss)
+    elif past_cache:
+        total = heated_row_by_face_past_cache(out, vectors, *given, _rates_of(rates, cell_class), dt, heat, loss)
+    else:
+        total = heated_row_by_face(out, vectors, *given, _rates_of(rates, cell_class), dt, heat, loss)
+    return total
+
+
+@inlined
+def _rates_of(rates, cell_class):
+    """The six rates of a class."""
+    r = shifted(rates, 6 * cell_class)
+    return load(r, 0), load(r, 1), load(r, 2), load(r, 3), load(r, 4), load(r, 5)
 
 
 @inlined

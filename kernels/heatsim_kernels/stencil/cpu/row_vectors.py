@@ -1,4 +1,4 @@
-"""CPU: a step of a row of whole vectors, in a uniform material without sources, in vector instructions of our own.
+"""CPU: a step of a row of whole vectors of one cell class, in vector instructions of our own.
 
 before   [ a b c d ]            For the row loop of `rows`, LLVM loads the vectors of neighbours in x once more, and the
 cells    [ e f g h ]  next ...  results go by way of L1 to where they leave past the cache. Here cells are loaded once,
@@ -16,35 +16,38 @@ from numba.extending import intrinsic
 from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, send_past_cache, spread, vector_at, vector_fma
 
 
-def _row(past_cache, heated):
-    """Build call(out, vectors, c, ym, yp, zm, zp, low, high, rx, ry, rz): one explicit step of a row of whole vectors,
-    by `physics.second_difference`; or where `heated` call(..., rz, dt, heat, loss), with sources and losses, which
-    returns the sum of the cells as well.
+def _row(past_cache, heated, by_face):
+    """Build call(out, vectors, c, ym, yp, zm, zp, low, high, rates): one explicit step of a row of whole vectors; or
+    where `heated` call(..., rates, dt, heat, loss), with sources and losses, which returns the sum of the cells as
+    well.
 
-    low, high: values beyond the two ends of the row. past_cache: results are written past the cache, and `out` must
-    start a cache line. A vector behind each row must be readable. heat: heating rate of the cells, K/s; loss: the share
-    of its value that a cell loses in a step.
+    low, high: values beyond the two ends of the row. rates: three, for `physics.second_difference`; or six where
+    `by_face`, for `physics.face_differences`. past_cache: results are written past the cache, and `out` must start a
+    cache line. A vector behind each row must be readable. heat: heating rate of the cells, K/s; loss: the share of its
+    value that a cell loses in a step.
     """
+    count = 6 if by_face else 3
 
-    def generate(out, c, ym, yp, zm, zp, numbers):
+    def generate(out, c, ym, yp, zm, zp, more):
         def codegen(context, builder, signature, args):
-            step = _Step(context, builder, signature, args, past_cache)
+            rates = cgutils.unpack_tuple(builder, args[9], count)
+            step = _Step(context, builder, signature, [*args[:9], *args[10:]], rates, past_cache)
             last = builder.sub(args[1], args[1].type(1))
             with cgutils.for_range(builder, last) as loop:
                 step.take(loop.index, step.load(2, builder.add(loop.index, loop.index.type(1))))
             step.take(last, step.lane(args[8], 0))
             return step.sum() if heated else context.get_dummy_value()
 
-        result = c.dtype if heated else types.void
-        return result(out, types.intp, c, ym, yp, zm, zp, *(c.dtype,) * numbers), codegen
+        result, rates = (c.dtype if heated else types.void), types.UniTuple(c.dtype, count)
+        return result(out, types.intp, c, ym, yp, zm, zp, c.dtype, c.dtype, rates, *(c.dtype,) * more), codegen
 
     @intrinsic
-    def row(typing_context, out, vectors, c, ym, yp, zm, zp, low, high, rx, ry, rz):
-        return generate(out, c, ym, yp, zm, zp, 5)
+    def row(typing_context, out, vectors, c, ym, yp, zm, zp, low, high, rates):
+        return generate(out, c, ym, yp, zm, zp, 0)
 
     @intrinsic
-    def heated_row(typing_context, out, vectors, c, ym, yp, zm, zp, low, high, rx, ry, rz, dt, heat, loss):
-        return generate(out, c, ym, yp, zm, zp, 8)
+    def heated_row(typing_context, out, vectors, c, ym, yp, zm, zp, low, high, rates, dt, heat, loss):
+        return generate(out, c, ym, yp, zm, zp, 3)
 
     return heated_row if heated else row
 
@@ -75,11 +78,11 @@ class _RowCode:
 class _Step(_RowCode):
     """Generates the code for a row; what is handed on from vector to vector is kept in variables."""
 
-    def __init__(self, context, builder, signature, args, past_cache):
+    def __init__(self, context, builder, signature, args, rates, past_cache):
         super().__init__(context, builder, args, signature.args[2].dtype)
         self._past_cache = past_cache
-        self._rates = [spread(builder, rate, self._lanes) for rate in args[9:12]]
-        self._heat = [spread(builder, number, self._lanes) for number in args[12:]]
+        self._rates = [spread(builder, rate, self._lanes) for rate in rates]
+        self._heat = [spread(builder, number, self._lanes) for number in args[9:]]
         self._before = cgutils.alloca_once_value(builder, self.lane(args[7], self._lanes - 1))
         self._cells = cgutils.alloca_once_value(builder, self.load(2, args[1].type(0)))
         self._sum = cgutils.alloca_once_value(builder, ir.Constant(self._vector, [0.0] * self._lanes))
@@ -98,18 +101,25 @@ class _Step(_RowCode):
         before, cells = b.load(self._before), b.load(self._cells)
         xm = self._cut(before, cells, lanes - 1)
         xp = self._cut(cells, behind, 1)
-        ym, yp, zm, zp = (self.load(number, index) for number in range(3, 7))
-        twice = b.fadd(cells, cells)
-        dx, dy = b.fsub(b.fadd(xm, xp), twice), b.fsub(b.fadd(ym, yp), twice)
-        dz = b.fadd(b.fsub(zm, twice), zp)
-        rx, ry, rz = self._rates
-        new = vector_fma(b, rz, dz, vector_fma(b, ry, dy, vector_fma(b, rx, dx, self._start(cells))))
+        beside, new = [xm, xp, *(self.load(number, index) for number in range(3, 7))], self._start(cells)
+        for rate, difference in zip(self._rates, self._differences(cells, beside), strict=True):
+            new = vector_fma(b, rate, difference, new)
         # A row past the cache starts a cache line, as such stores must; other rows start anywhere.
         stored = b.store(new, self._place(0, index), align=CACHE_LINE if self._past_cache else self._bytes)
         if self._past_cache:
             send_past_cache(b, stored)
         b.store(cells, self._before)
         b.store(behind, self._cells)
+
+    def _differences(self, cells, beside):
+        """What the rates are multiplied by: see `physics`."""
+        b = self._builder
+        if len(self._rates) == len(beside):
+            return [b.fsub(each, cells) for each in beside]
+        xm, xp, ym, yp, zm, zp = beside
+        twice = b.fadd(cells, cells)
+        dx, dy = b.fsub(b.fadd(xm, xp), twice), b.fsub(b.fadd(ym, yp), twice)
+        return [dx, dy, b.fadd(b.fsub(zm, twice), zp)]
 
     def _start(self, cells):
         """The cells, with their sources and losses."""
@@ -120,8 +130,10 @@ class _Step(_RowCode):
         return vector_fma(b, b.fneg(loss), cells, vector_fma(b, dt, heat, cells))
 
 
-row_of_vectors, row_past_cache = _row(False, False), _row(True, False)
-heated_row_of_vectors, heated_row_past_cache = _row(False, True), _row(True, True)
+row_of_vectors, row_past_cache = _row(False, False, False), _row(True, False, False)
+heated_row_of_vectors, heated_row_past_cache = _row(False, True, False), _row(True, True, False)
+row_by_face, row_by_face_past_cache = _row(False, False, True), _row(True, False, True)
+heated_row_by_face, heated_row_by_face_past_cache = _row(False, True, True), _row(True, True, True)
 
 
 SUM_LANES = 16  # of the vectors that are summed: runs of one class are as long, or multiples of it

@@ -159,9 +159,9 @@ def loss_of(losses, cell_class, real):
 
 
 @inlined
-def is_plain(rates, field, before):
-    """Whether this is an explicit step in a uniform material without sources but those by class."""
-    return rates is None and field is None and before is None
+def is_plain(field, before):
+    """Whether this is an explicit step without sources but those by class."""
+    return field is None and before is None
 
 
 @inlined

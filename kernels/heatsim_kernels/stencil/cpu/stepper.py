@@ -62,6 +62,9 @@ class PassKernel(Protocol):
     def make_field(self) -> CpuField:
         """Allocate the field."""
 
+    def cut_tiles(self, tiles: np.ndarray, halo: int, threads: int) -> np.ndarray:
+        """The tiles (m, 7) of a pass whose steps look at so many cells beyond a tile, as the kernel takes them."""
+
     def rates(self, dt: float) -> np.ndarray:
         """(n, 6) exchange of each cell class through each of FACES in a step of `dt` s, in the field's precision."""
 
@@ -86,6 +89,10 @@ class LinearPass:
     def make_field(self) -> CpuField:
         """Allocate the field."""
         return CpuField(self._coefficients, self._dtype)
+
+    def cut_tiles(self, tiles: np.ndarray, halo: int, threads: int) -> np.ndarray:
+        """The tiles as they are."""
+        return tiles
 
     def rates(self, dt: float) -> np.ndarray:
         """The exchange in a step."""
@@ -289,10 +296,10 @@ class CpuStepper:
 
     def _make_plan(self, shape: TilingShape, fused: int | None) -> PassPlan:
         cut = best_cut(shape, fused)
-        tiles = tiling(shape, cut, self._threads)
+        tiles = self._kernel.cut_tiles(tiling(shape, cut, self._threads), shape.halo(cut.fused), self._threads)
         pitch = cut.pitch * shape.per_line
         buffers = Buffers(pitch, shape.per_line, cut.rows, self.field.now.nbytes > STREAM_FROM)
-        flows = np.zeros((tiles[-1, 6] + 1, self.coefficients.shape[0], FLOWS))
+        flows = np.zeros((tiles[:, 6].max() + 1, self.coefficients.shape[0], FLOWS))
         ambient_heat = np.zeros((BLOCKS, self.coefficients.ambient_count))
         return PassPlan(cut.fused, tiles, buffers, scratch_rows(shape, tiles, cut) * pitch, flows, ambient_heat)
 

@@ -1,0 +1,84 @@
+"""CPU: the tiles of a pass in which nothing depends on temperature, and which take the shorter way of linear problems.
+
+    planes of a tile    . . . . . . b b b b . . . . . . . .      b: has cells that depend on temperature
+    within its halo     . . . . B B B B B B B B . . . . . .      which reach so far in the steps of a pass
+    is cut into         [straight][    bent     ][ straight ]
+
+In a straight tile T = phi = u, for all that the steps of a pass look at. Both ways have the same bits.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
+from heatsim_kernels.stencil.cpu.tile_plan import MIN_SLAB, POTENTIAL_TIME
+
+KIND, THREAD = 7, 8  # columns of tiles behind those of `fused_pass.CpuTile`: see `cut_tiles`
+BENT, STRAIGHT = 0, 1
+
+
+def cut_tiles(coefficients: NonlinearCoefficients, tiles: np.ndarray, halo: int, threads: int) -> np.ndarray:
+    """Tiles (m, 9) cut in z where that makes straight ones, with their kind and the thread that takes them; the tiles
+    (k, 7) themselves where none is straight.
+
+    halo: cells that the steps of a pass look at beyond a tile.
+    """
+    bent = ~coefficients.tables.straight[coefficients.material]
+    if coefficients.class_ids is None or bent.all():
+        return tiles
+    class_ids, wraps = coefficients.class_ids, coefficients.periodic
+
+    @cache
+    def bent_rows(x0: int, x1: int) -> np.ndarray:
+        """(nz, ny) bool: whether a row has cells that depend on temperature, in some columns and beside them."""
+        columns = slice(None) if wraps[0] else slice(max(0, x0 - halo), x1 + halo)
+        return np.array([bent[plane[:, columns]].any(axis=1) for plane in class_ids])
+
+    cut = []
+    for z0, z1, y0, y1, x0, x1, block in tiles.tolist():
+        planes = np.asarray(_within(bent_rows(x0, x1), y0, y1, halo, 1, wraps[1]).any(axis=1))
+        beside = _within(planes, z0, z1, halo, 0, wraps[2])
+        windows = np.lib.stride_tricks.sliding_window_view(beside, 2 * halo + 1)
+        near = np.asarray(windows.any(axis=1))
+        for first, end in _runs(near if not near.any() else _without_short_runs(near)):
+            cut.append((z0 + first, z0 + end, y0, y1, x0, x1, block, BENT if near[first:end].any() else STRAIGHT))
+    found = np.array(cut)
+    if (found[:, KIND] == BENT).all():
+        return tiles
+    return np.column_stack((found, _shared_out(found, halo, threads)))
+
+
+def _within(values: np.ndarray, first: int, end: int, halo: int, axis: int, wraps: bool) -> np.ndarray:
+    """The entries from `first` to `end` along an axis with a halo on both sides; beyond an end that does not wrap, the
+    last ones again."""
+    places = np.arange(first - halo, end + halo)
+    return np.asarray(np.take(values, places, axis, mode="wrap" if wraps else "clip"))
+
+
+def _runs(near: np.ndarray) -> list[tuple[int, int]]:
+    """Where each run of equal flags begins and ends."""
+    ends = [*(np.flatnonzero(near[1:] != near[:-1]) + 1).tolist(), len(near)]
+    return list(zip([0, *ends[:-1]], ends, strict=True))
+
+
+def _without_short_runs(near: np.ndarray) -> np.ndarray:
+    """The planes that are near to what depends on temperature, and those between that are too few to gain by a tile of
+    their own."""
+    found = near.copy()
+    for first, end in _runs(near):
+        found[first:end] |= end - first < MIN_SLAB
+    return found
+
+
+def _shared_out(tiles: np.ndarray, halo: int, threads: int) -> np.ndarray:
+    """(m,) the thread that takes each tile: the longest first, each by the thread that has least to do."""
+    z, y = (tiles[:, 1] - tiles[:, 0], tiles[:, 3] - tiles[:, 2])
+    time = (z + halo) * (y + halo) * (tiles[:, 5] - tiles[:, 4]) * np.where(tiles[:, KIND] == BENT, POTENTIAL_TIME, 1.0)
+    busy, taken = np.zeros(threads), np.zeros(len(tiles), np.int64)
+    for tile in np.argsort(-time, kind="stable"):
+        taken[tile] = np.argmin(busy)
+        busy[taken[tile]] += time[tile]
+    return taken
