@@ -69,6 +69,7 @@ KINDS = {
     "source in a quarter": Kind(CONSTANT, source=f"{{ region = {QUARTER}, power_density = 1e4 }}"),
     "perfusion": Kind(CONSTANT, source=f"{{ {PERFUSION} }}"),
     "perfusion in a quarter": Kind(CONSTANT, source=f"{{ region = {QUARTER}, {PERFUSION} }}"),
+    "layers": Kind(CONSTANT, other="sin(25.1327 * z) < 0"),
     "k(T) in layers": Kind(K_OF_T + ", heat_capacity = 1000.0", other="sin(25.1327 * z) < 0"),
     "k(T) in a quarter": Kind(K_OF_T + ", heat_capacity = 1000.0", other="z > 0.25"),
 }

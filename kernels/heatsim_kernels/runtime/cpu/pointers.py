@@ -105,32 +105,28 @@ def shifted(typing_context, start, count):
     return start(start, types.intp), codegen
 
 
+def _load(own_scope):
+    """Code that loads start[index] in one of the `alias_scopes`, and so not in the other."""
+
+    def codegen(context, builder, signature, args):
+        value, scopes = builder.load(builder.gep(args[0], [args[1]])), tuple(alias_scopes(builder.module))
+        value.set_metadata("alias.scope", scopes[own_scope])
+        value.set_metadata("noalias", scopes[1 - own_scope])
+        return value
+
+    return codegen
+
+
 @intrinsic
 def load(typing_context, start, index):
     """`start[index]`, which no `store` of the same loop writes."""
-
-    def codegen(context, builder, signature, args):
-        value = builder.load(builder.gep(args[0], [args[1]]))
-        read, written = alias_scopes(builder.module)
-        value.set_metadata("alias.scope", read)
-        value.set_metadata("noalias", written)
-        return value
-
-    return start.dtype(start, types.intp), codegen
+    return start.dtype(start, types.intp), _load(0)
 
 
 @intrinsic
 def load_written(typing_context, start, index):
-    """`start[index]`, in a row to which the same loop writes with `store`: which `load` does not read, either."""
-
-    def codegen(context, builder, signature, args):
-        value = builder.load(builder.gep(args[0], [args[1]]))
-        read, written = alias_scopes(builder.module)
-        value.set_metadata("alias.scope", written)
-        value.set_metadata("noalias", read)
-        return value
-
-    return start.dtype(start, types.intp), codegen
+    """`start[index]`, in a row to which the same loop writes with `store`, and that `load` does not read."""
+    return start.dtype(start, types.intp), _load(1)
 
 
 @intrinsic
