@@ -58,12 +58,12 @@ ONE_STEP = """\
 import sys
 import numpy as np
 from heatsim.bench.stencil.problems import STEP, cases
-from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil import STEPPERS
 
 case = next(each for each in cases(1) if min(each.field.shape) > 3)
 found = []
 for kernel in ("cpu", sys.argv[1]):
-    stepper = SWEEPS[kernel](case.coefficients, np.dtype("float32"))
+    stepper = STEPPERS[kernel](case.coefficients, np.dtype("float32"))
     stepper.field.put(case.field)
     stepper.advance(STEP, 2, case.forcing)
     found.append(np.array(stepper.field.host()))

@@ -70,9 +70,9 @@ def make_field(problem: Problem, kernel: str) -> RunField:
         return _make_enthalpy_field(problem, coefficients, kernel, solves)
     if solves:
         return _make_solver_field(problem, kernel)
-    from heatsim_kernels.stencil import SWEEPS
+    from heatsim_kernels.stencil import STEPPERS
 
-    stepper = SWEEPS[kernel](coefficients, problem.dtype)
+    stepper = STEPPERS[kernel](coefficients, problem.dtype)
     return RunField(stepper.field, stepper, stepper, tangents=_make_tangents(problem, stepper.field))
 
 
@@ -101,9 +101,9 @@ def _make_enthalpy_field(problem: Problem, coefficients: NonlinearCoefficients, 
 
         field = enthalpy_field(coefficients, problem.dtype, np.dtype(np.float64))
         return RunField(field, solver_device="cuda" if kernel == ON_CUDA else "cpu")
-    from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
+    from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
 
-    stepper = NONLINEAR_SWEEPS[kernel](coefficients, problem.dtype)
+    stepper = NONLINEAR_STEPPERS[kernel](coefficients, problem.dtype)
     return RunField(stepper.field, stepper, stepper, tangents=_make_tangents(problem, stepper.field))
 
 

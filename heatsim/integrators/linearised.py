@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
+from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
 from heatsim_kernels.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
 from heatsim_kernels.enthalpy.linearised import linearised
@@ -54,7 +54,7 @@ class EnteringHeat:
     """What enters a body through its faces and from ambients."""
 
     def __init__(self, coefficients: NonlinearCoefficients) -> None:
-        self._stepper = NONLINEAR_SWEEPS["cpu"](coefficients, np.dtype(np.float64))
+        self._stepper = NONLINEAR_STEPPERS["cpu"](coefficients, np.dtype(np.float64))
         self._tangents = CpuSurfaceTangents(TangentFaces.of_open_faces(coefficients))
         self._nothing = np.zeros(coefficients.ledger_size)
         nothing = np.zeros((1, coefficients.boundary_size))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from heatsim_kernels.stencil import CUDA_SWEEPS
+from heatsim_kernels.stencil import CUDA_STEPPERS
 from pydantic import ConfigDict, Field, model_validator
 
 from heatsim.integrators import INTEGRATORS
@@ -20,7 +20,7 @@ MIN_TOLERANCE_BACKWARD_EULER = 1e-5
 if TYPE_CHECKING:
     KernelName = str
 else:
-    KernelName = Literal[("auto", *CUDA_SWEEPS, "cpu")]
+    KernelName = Literal[("auto", *CUDA_STEPPERS, "cpu")]
 
 
 if TYPE_CHECKING:

@@ -81,11 +81,11 @@ def choose_device(scenario: Scenario) -> DeviceChoice:
     "auto" takes a GPU if one works and the grid is worth it. Raises `NoGpuError` when a GPU is demanded and missing,
     `ScenarioError` when the kernel named does not run on the device named, or does not fit the GPU there is.
     """
-    from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
-    from heatsim_kernels.stencil import CUDA_SWEEPS
+    from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
+    from heatsim_kernels.stencil import CUDA_STEPPERS
 
     device, kernel = scenario.compute.device, scenario.compute.kernel
-    on_cuda = kernel in CUDA_SWEEPS
+    on_cuda = kernel in CUDA_STEPPERS
     if scenario.time.solves and on_cuda:
         message = f'"{kernel}" takes explicit steps, found integrator "{scenario.time.integrator}"'
         raise ScenarioError([_issue_at_kernel(scenario, message)])
@@ -93,7 +93,7 @@ def choose_device(scenario: Scenario) -> DeviceChoice:
         other = "cuda" if on_cuda else "cpu"
         message = f'"{kernel}" runs on device "{other}", found device "{device}"'
         raise ScenarioError([_issue_at_kernel(scenario, message)])
-    if on_cuda and kernel not in NONLINEAR_SWEEPS and find_material_dependence(scenario) is not None:
+    if on_cuda and kernel not in NONLINEAR_STEPPERS and find_material_dependence(scenario) is not None:
         message = f'"{kernel}" takes constants, and {_temperature_dependent_key(scenario)} depends on temperature'
         flaw = scenario.issue_at(("compute", "kernel"), message, 'kernel = "register" allows it, as "auto" does')
         raise ScenarioError([flaw])

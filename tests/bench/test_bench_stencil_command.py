@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from bench_cases import TINY, Invoke, Measured, asked_of
-from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil import STEPPERS
 from heatsim_kernels.stencil.coefficients import Forcing
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from PIL import Image
@@ -116,7 +116,7 @@ class Broken(CpuStepper):
 def test_a_kernel_that_is_wrong_is_reported_and_not_timed(
     bench: Invoke, monkeypatch: pytest.MonkeyPatch, kernel: type, words: str
 ) -> None:
-    monkeypatch.setitem(SWEEPS, "wrong", kernel)
+    monkeypatch.setitem(STEPPERS, "wrong", kernel)
     monkeypatch.setattr("heatsim.bench.stencil.problems.SHAPES", ((1, 1, 61), (2, 3, 5)))
     monkeypatch.setattr("heatsim.bench.stencil.problems.LARGE", (12, 13, 127))
     done = bench(*TINY, "--kernel", "wrong", "--kernel", "cpu", "--json", "found.json", "--write", "page.md")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tomli_w
-from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil import STEPPERS
 from heatsim_kernels.stencil.coefficients import Forcing
 from helpers.in_memory import Recording
 from helpers.scenario_texts import PERIODIC, box, convection, fixed, flux, material
@@ -95,7 +95,7 @@ def test_what_is_solved_is_the_balance_of_explicit_steps() -> None:
     """A step of theirs from the steady state goes nowhere."""
     state = steady(BLOCK, tolerance=1e-10)
     problem, rise = state.problem, state.field.host()
-    sweep = SWEEPS["cpu"](problem.coefficients, problem.dtype)
+    sweep = STEPPERS["cpu"](problem.coefficients, problem.dtype)
     sweep.field.put(rise)
     forcing = problem.forcing(np.zeros(1))
     assert isinstance(forcing, Forcing)

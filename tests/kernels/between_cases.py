@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
+from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
 from heatsim_kernels.field.time_statistics import StatisticsRequest
 from heatsim_kernels.field.window_source import WindowSource
-from heatsim_kernels.stencil import SWEEPS, ExplicitStepper
+from heatsim_kernels.stencil import STEPPERS, ExplicitStepper
 from helpers.kernel_cases import FEATURES, STEP, random_case
 from nonlinear_cases import random_case as random_nonlinear_case
 from stage_cases import stages
@@ -95,14 +95,14 @@ def results(on_cuda: bool) -> Iterator[tuple[str, np.ndarray]]:
     """All that CPU and CUDA have to agree upon."""
     case, double = linear(np.float64), np.dtype(np.float64)
     fused, basic = ("temporal", "basic") if on_cuda else ("cpu", "cpu")
-    yield "heated", plainly_heated(SWEEPS[fused](case.coefficients, double), case)
-    for key, values in statistics_request(SWEEPS[basic](case.coefficients, double), case, LINEAR).items():
+    yield "heated", plainly_heated(STEPPERS[fused](case.coefficients, double), case)
+    for key, values in statistics_request(STEPPERS[basic](case.coefficients, double), case, LINEAR).items():
         yield f"watched {key}", values
-    yield "in stages", in_stages(SWEEPS[basic](case.coefficients, double), case)["field"]
+    yield "in stages", in_stages(STEPPERS[basic](case.coefficients, double), case)["field"]
     tall = random_case((17, 1, 2), FEATURES["uniform"])
     tall = tall._replace(coefficients=replace(tall.coefficients, closed=(True,) * 6))
-    yield "told of", told_of(SWEEPS[basic](tall.coefficients, double), tall)
+    yield "told of", told_of(STEPPERS[basic](tall.coefficients, double), tall)
     case = nonlinear(np.float64)
-    sweep = NONLINEAR_SWEEPS["basic" if on_cuda else "cpu"](case.coefficients, double)
+    sweep = NONLINEAR_STEPPERS["basic" if on_cuda else "cpu"](case.coefficients, double)
     for key, values in statistics_request(sweep, case, NONLINEAR, 1e-4).items():
         yield f"nonlinear: watched {key}", values

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
+from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
 from nonlinear_cases import NonlinearCase, outcome, random_case, staged
 
 STEPS = 2
@@ -44,13 +44,13 @@ def main(target: str) -> None:
         f"{movement}: {name}: {part}": values
         for movement in ("basic", "register")
         for name, dtype, case in list(cases())[: None if movement == "register" else 2]
-        for part, values in outcome(NONLINEAR_SWEEPS[movement](case.coefficients, np.dtype(dtype)), case, STEPS)
+        for part, values in outcome(NONLINEAR_STEPPERS[movement](case.coefficients, np.dtype(dtype)), case, STEPS)
         ._asdict()
         .items()
     }
     for number, (movement, form, place) in enumerate(STAGED):
         _, dtype, case = list(cases())[place]
-        found = staged(NONLINEAR_SWEEPS[movement](case.coefficients, np.dtype(dtype)), case, form)
+        found = staged(NONLINEAR_STEPPERS[movement](case.coefficients, np.dtype(dtype)), case, form)
         parts |= {f"stages: {number}: {part}": values for part, values in found._asdict().items()}
     np.savez(target, **parts)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
+from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
 from heatsim_kernels.field import Field
 from heatsim_kernels.field.region_reductions import RegionCells
 from heatsim_kernels.field.time_statistics import StatisticsRequest
@@ -73,7 +73,7 @@ def results(on_cuda: bool) -> Iterator[tuple[str, np.ndarray]]:
     for name, values in readings(solver_field(case, on_cuda, np.float32), starts_of(case)):
         yield f"linear: {name}", values
     case = nonlinear()
-    stepper = NONLINEAR_SWEEPS["basic" if on_cuda else "cpu"](case.coefficients, np.dtype(np.float64))
+    stepper = NONLINEAR_STEPPERS["basic" if on_cuda else "cpu"](case.coefficients, np.dtype(np.float64))
     for name, values in readings(stepper.field, starts_of(case)):
         yield f"nonlinear: {name}", values
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil import STEPPERS
 from helpers.kernel_cases import FEATURES, Case, random_case
 from stage_cases import staged
 
@@ -30,7 +30,7 @@ def main(target: str) -> None:
     parts = {}
     for number, (movement, _, _, _, _, dtype, form) in enumerate(CASES):
         case = case_of(number)
-        found = staged(SWEEPS[movement](case.coefficients, np.dtype(dtype)), case, form)
+        found = staged(STEPPERS[movement](case.coefficients, np.dtype(dtype)), case, form)
         parts |= {f"{number}: {part}": values for part, values in found._asdict().items()}
     np.savez(target, **parts)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
+from heatsim_kernels.stencil import CUDA_STEPPERS, STEPPERS
 from helpers.arrays import FLOATS
 from helpers.kernel_cases import FEATURES, STEP, Case, Features, outcome, random_case
 
@@ -41,7 +41,7 @@ def cases(movement: str) -> Iterator[tuple[str, type, Case]]:
 
     Movements other than `basic` share its ledger, and count no heat; `basic` does for four problems.
     """
-    first, every = (0, 1) if movement == "basic" else (CUDA_SWEEPS.index(movement) % 2, 2)
+    first, every = (0, 1) if movement == "basic" else (CUDA_STEPPERS.index(movement) % 2, 2)
     chosen = list(enumerate(FEATURES.items()))[first::every]
     for number, (name, features) in chosen if movement != "temporal" else ():
         dtype, case = FLOATS[number % 2], case_at(PLACES[(3 * number) % len(PLACES)], features, number)
@@ -80,7 +80,7 @@ def without_ledger(case: Case) -> Case:
 
 def results(movement: str, dtype: type, case: Case) -> dict[str, np.ndarray]:
     """What a movement makes of a case; the field alone where others are read by the same kernels."""
-    sweep = SWEEPS[movement](case.coefficients, np.dtype(dtype))
+    sweep = STEPPERS[movement](case.coefficients, np.dtype(dtype))
     if movement in ("basic", "temporal"):
         return {**outcome(sweep, case, STEPS)._asdict(), "is_finite": np.array(sweep.field.is_finite())}
     sweep.field.put(case.start)
@@ -91,7 +91,7 @@ def results(movement: str, dtype: type, case: Case) -> dict[str, np.ndarray]:
 def main(target: str) -> None:
     parts = {
         f"{movement}: {name}: {part}": values
-        for movement in CUDA_SWEEPS
+        for movement in CUDA_STEPPERS
         for name, dtype, case in cases(movement)
         for part, values in results(movement, dtype, case).items()
     }

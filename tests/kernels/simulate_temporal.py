@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from heatsim_kernels.field.cuda.field_sums import BLOCKS as LOSS_BLOCKS
 from heatsim_kernels.runtime.cuda.arrays import Table, empty, on_device
-from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil import STEPPERS
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cuda.cell_update import rates_of_classes
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
@@ -109,7 +109,7 @@ def beside_boundary(field: np.ndarray, periodic: tuple[bool, bool, bool]) -> np.
 def step_by_step(trial: TemporalTrial) -> dict[str, np.ndarray]:
     """What `basic` makes of a problem, and the cells beside boundary faces before each step."""
     case = case_of(trial)
-    sweep = SWEEPS["basic"](case.coefficients, np.dtype(trial.dtype))
+    sweep = STEPPERS["basic"](case.coefficients, np.dtype(trial.dtype))
     sweep.field.put(case.start)
     traces: list[np.ndarray] = []
     for k in range(trial.tile.steps):

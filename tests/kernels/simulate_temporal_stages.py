@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import numpy as np
 from heatsim_kernels.field.window_source import WindowSource
-from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil import STEPPERS
 from heatsim_kernels.stencil.temporal import march
 from heatsim_kernels.stencil.temporal.launch import FusedSteps
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
@@ -81,7 +81,7 @@ def case_of(trial: StageTrial) -> Case:
 def swept(name: str, trial: StageTrial) -> dict[str, np.ndarray]:
     """What a sweep makes of a trial, and how many fused sweeps it took."""
     case = case_of(trial)
-    sweep = SWEEPS[name](case.coefficients, np.dtype(trial.dtype))
+    sweep = STEPPERS[name](case.coefficients, np.dtype(trial.dtype))
     with patch.object(FusedSteps, "__call__", autospec=True, side_effect=FusedSteps.__call__) as taken:
         found = staged_at_once(sweep, case, trial.stages, trial.later or trial.stages)
     return {"fused": np.array(taken.call_count), **found._asdict()}

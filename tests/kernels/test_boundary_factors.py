@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
+from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
 from heatsim_kernels.enthalpy.coefficients import (
     BoundaryFactors,
     NonlinearCoefficients,
@@ -91,7 +91,7 @@ def leaping(rise: np.ndarray) -> np.ndarray:
 def test_the_balance_of_a_coefficient_that_leaps_is_found(resistance: float, rise: float, dtype: type) -> None:
     """Newton's steps alone go to and fro between both sides of the leap."""
     coefficients = rod(1, 0.5 / resistance, leaping)
-    sweep = NONLINEAR_SWEEPS["cpu"](coefficients, np.dtype(dtype))
+    sweep = NONLINEAR_STEPPERS["cpu"](coefficients, np.dtype(dtype))
     sweep.field.put_state(np.full(coefficients.shape, rise))
     advance(sweep, 1e-3, 1, NonlinearForcing(boundary_values(coefficients, x_max={"coefficient": 50.0})))
     found = sweep.heat_entered()[1] / 1e-3
@@ -121,7 +121,7 @@ def test_a_factor_of_one_changes_no_bit(dtype: type) -> None:
     boundary = boundary_values(coefficients, x_max={"coefficient": 30.0, "ambient": -20.0, "flux": 40.0})
     fields = []
     for of in (coefficients, replace(coefficients, factors=None)):
-        sweep = NONLINEAR_SWEEPS["cpu"](of, np.dtype(dtype))
+        sweep = NONLINEAR_STEPPERS["cpu"](of, np.dtype(dtype))
         sweep.field.put_state(np.linspace(0, 90, 9).reshape(of.shape))
         advance(sweep, 0.5, 40, NonlinearForcing(boundary))
         fields.append(np.array(sweep.field.state()))

@@ -7,7 +7,7 @@ import numpy as np
 import plain_reference
 import pytest
 from heatsim_kernels.runtime.cpu import threads as cpu_threads
-from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil import STEPPERS
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cpu import stepper, tile_plan
 from helpers.arrays import same_bits
@@ -27,7 +27,7 @@ NEVER = 2**60
 
 
 def assert_agrees_with_reference(case: Case, dtype: type, steps: int = 3) -> None:
-    found = outcome(SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, steps)
+    found = outcome(STEPPERS["cpu"](case.coefficients, np.dtype(dtype)), case, steps)
     expected, entered = case.start, np.zeros(case.coefficients.ledger_size)
     counted = ~np.array([*case.coefficients.closed, *[False] * (entered.size - 6)])
     for k in range(steps):
@@ -87,7 +87,7 @@ def test_prescribed_cells_keep_their_temperature_to_the_bit() -> None:
     case = random_case((6, 9, 40), FEATURES["ambients"], periodic=(True, False, False), rows=3, seed=6)
     prescribed = plain_reference.is_prescribed(case.coefficients)
     assert 0.2 < prescribed.mean() < 0.8
-    found = outcome(SWEEPS["cpu"](case.coefficients, np.dtype(np.float32)), case, steps=9)
+    found = outcome(STEPPERS["cpu"](case.coefficients, np.dtype(np.float32)), case, steps=9)
     assert same_bits(found.field[prescribed], case.start[prescribed].astype(np.float32))
     assert (found.field[~prescribed] != case.start[~prescribed]).all()
     assert abs(found.heat_entered[6:]).min() > 0.01
@@ -112,7 +112,7 @@ def test_each_kind_of_wall_agrees_with_its_physical_formula(boundary: str) -> No
     insulated = Forcing.insulated(coefficients)
     boundary_a, boundary_b = insulated.boundary_a.copy(), insulated.boundary_b.copy()
     boundary_a[0, 0], boundary_b[0, 0] = a, b
-    sweep = SWEEPS["cpu"](coefficients, np.dtype(np.float64))
+    sweep = STEPPERS["cpu"](coefficients, np.dtype(np.float64))
     sweep.field.put(np.full((1, 1, 1), cell))
     sweep.advance(dt, 1, Forcing(boundary_a, boundary_b))
     np.testing.assert_allclose(sweep.field.host()[0, 0, 0], cell + dt * power / capacity, rtol=1e-14)
@@ -126,9 +126,9 @@ def test_results_that_bypass_the_cache_have_the_same_bits(
     for number, shape in enumerate((*SHAPES, (3, 5, 32), (2, 3, 64), (2, 3, 65))):
         case = random_case(shape, FEATURES[name], periodic=PERIODS[number % len(PERIODS)], seed=number)
         monkeypatch.setattr(stepper, "STREAM_FROM", 0)
-        streamed = outcome(SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case)
+        streamed = outcome(STEPPERS["cpu"](case.coefficients, np.dtype(dtype)), case)
         monkeypatch.setattr(stepper, "STREAM_FROM", NEVER)
-        stored = outcome(SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case)
+        stored = outcome(STEPPERS["cpu"](case.coefficients, np.dtype(dtype)), case)
         assert same_bits(streamed.field, stored.field)
         assert same_bits(streamed.heat_entered, stored.heat_entered)
 
@@ -150,7 +150,7 @@ def test_neither_threads_nor_tiles_change_the_bits(
         ledger: np.ndarray | None = None
         for threads in (1, 2, 4):
             numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-            found = outcome(SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, steps=5)
+            found = outcome(STEPPERS["cpu"](case.coefficients, np.dtype(dtype)), case, steps=5)
             first = found.field if first is None else first
             ledger = found.heat_entered if ledger is None else ledger
             assert same_bits(found.field, first)
@@ -169,7 +169,7 @@ def test_neither_threads_nor_tiles_change_the_bits(
 def test_several_steps_at_once_equal_single_steps(name: str, dtype: type) -> None:
     for rows in (1, 3, 5):  # with fewer rows than steps the last one stays
         case = random_case((4, 6, 19), FEATURES[name], per_cell=rows == 3, rows=rows, seed=rows)
-        together, singly = (SWEEPS["cpu"](case.coefficients, np.dtype(dtype)) for _ in range(2))
+        together, singly = (STEPPERS["cpu"](case.coefficients, np.dtype(dtype)) for _ in range(2))
         together.field.put(case.start)
         together.advance(STEP, 5, case.forcing)
         singly.field.put(case.start)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil import STEPPERS
 from helpers.arrays import same_bits
 from helpers.kernel_cases import FEATURES, STEP, random_case
 from numba import config, types
@@ -22,7 +22,7 @@ from heatsim_kernels.field.cuda import cell_reads, field_sums
 from heatsim_kernels.runtime.cuda import compilation, launch
 from heatsim_kernels.runtime.cuda.api import cuda
 from heatsim_kernels.runtime.cuda.arrays import Captures, Upload, empty, on_device
-from heatsim_kernels.stencil.cuda.linear_sweep import LinearSweep
+from heatsim_kernels.stencil.cuda.linear_pass import LinearCudaPass
 from heatsim_kernels.stencil.cuda.stepper import CudaStepper
 from heatsim_kernels.stencil.ladder import register
 
@@ -112,7 +112,7 @@ def test_a_launch_packs_the_parameters_that_the_kernel_declares(build: Any, vari
 @pytest.mark.gpu
 def test_a_capture_is_the_field_of_its_time() -> None:
     case = random_case((20, 33, 70), FEATURES["uniform"], seed=3)
-    sweep: Any = SWEEPS["basic"](case.coefficients, np.dtype(np.float32))
+    sweep: Any = STEPPERS["basic"](case.coefficients, np.dtype(np.float32))
     sweep.field.put(case.start)
     sweep.advance(STEP, 3, case.forcing)
     now = np.array(sweep.field.host())
@@ -151,7 +151,7 @@ def test_tables_of_any_length_arrive_rounded_and_their_last_row_serves_later_ste
 def test_a_kernel_tells_what_it_takes() -> None:
     case = random_case((20, 33, 70), FEATURES["uniform"], seed=3)
     tile = register.TILES[0]
-    sweep = LinearSweep(case.coefficients, np.dtype(np.float32), register, tile)
+    sweep = LinearCudaPass(case.coefficients, np.dtype(np.float32), register, tile)
     found = CudaStepper(case.coefficients, np.dtype(np.float32), sweep).resources(case.forcing)
     assert found.local_bytes == 0
     assert 32 <= found.registers <= 255

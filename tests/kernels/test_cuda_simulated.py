@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import simulate_sweeps
-from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
+from heatsim_kernels.stencil import CUDA_STEPPERS, STEPPERS
 from helpers import simulator
 from helpers.arrays import same_bits
 from helpers.kernel_cases import outcome
@@ -18,12 +18,12 @@ simulated = simulator.fixture_of(simulate_sweeps.__file__)
     ("movement", "name", "dtype", "case"),
     [
         pytest.param(movement, *each, id=f"{movement}, {each[0]}")
-        for movement in CUDA_SWEEPS
+        for movement in CUDA_STEPPERS
         for each in simulate_sweeps.cases(movement)
     ],
 )
 def test_the_simulated_kernels_agree_with_the_cpu(movement, name, dtype, case, simulated) -> None:  # type: ignore[no-untyped-def]
-    expected = outcome(SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, simulate_sweeps.STEPS)
+    expected = outcome(STEPPERS["cpu"](case.coefficients, np.dtype(dtype)), case, simulate_sweeps.STEPS)
     run = f"{movement}: {name}"
     assert same_bits(simulated[f"{run}: field"], expected.field)
     if movement in ("basic", "temporal"):

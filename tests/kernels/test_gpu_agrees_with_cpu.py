@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
+from heatsim_kernels.stencil import CUDA_STEPPERS, STEPPERS
 from helpers.arrays import FLOATS, same_bits
 from helpers.kernel_cases import (
     FEATURES,
@@ -40,16 +40,16 @@ def case_of(name: str, shape: Triple, periodic: tuple[bool, bool, bool], per_cel
 @cache
 def on_cpu(name: str, shape: Triple, periodic: tuple[bool, bool, bool], per_cell: bool, dtype: type) -> SteppedField:
     case = case_of(name, shape, periodic, per_cell)
-    return outcome(SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, steps=5)
+    return outcome(STEPPERS["cpu"](case.coefficients, np.dtype(dtype)), case, steps=5)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("movement", CUDA_SWEEPS)
+@pytest.mark.parametrize("movement", CUDA_STEPPERS)
 def test_a_gpu_gives_the_bits_of_the_cpu(movement: str, dtype: type) -> None:
     for name, (shape, periodic), per_cell in product(FEATURES, zip(SHAPES, PERIODS, strict=True), (False, True)):
         problem = f"{name}, {shape}, periodic {periodic}, walls by cell {per_cell}"
         case, expected = case_of(name, shape, periodic, per_cell), on_cpu(name, shape, periodic, per_cell, dtype)
-        found = outcome(SWEEPS[movement](case.coefficients, np.dtype(dtype)), case, steps=5)
+        found = outcome(STEPPERS[movement](case.coefficients, np.dtype(dtype)), case, steps=5)
         assert same_bits(found.field, expected.field), problem
         tolerance = ledger_tolerance(expected.field, case.coefficients)
         assert (np.abs(found.heat_entered - expected.heat_entered) <= tolerance).all(), problem
@@ -57,7 +57,7 @@ def test_a_gpu_gives_the_bits_of_the_cpu(movement: str, dtype: type) -> None:
         assert found.stored == pytest.approx(expected.stored, rel=0, abs=1e-12 * size), problem
 
 
-@pytest.mark.parametrize("movement", CUDA_SWEEPS)
+@pytest.mark.parametrize("movement", CUDA_STEPPERS)
 def test_kinds_may_be_integers_of_any_width(movement: str) -> None:
     case = case_of("materials", (19, 66, 132), (False, True, False), False)
     assert case.coefficients.class_ids is not None
@@ -65,14 +65,14 @@ def test_kinds_may_be_integers_of_any_width(movement: str) -> None:
         coefficients = replace(case.coefficients, class_ids=case.coefficients.class_ids.astype(integer))
         assert coefficients.class_count <= 256
         fields = []
-        for sweep in (SWEEPS[key](coefficients, np.dtype(dtype)) for key in ("cpu", movement)):
+        for sweep in (STEPPERS[key](coefficients, np.dtype(dtype)) for key in ("cpu", movement)):
             sweep.field.put(case.start)
             sweep.advance(STEP, 5, case.forcing)
             fields.append(np.array(sweep.field.host()))
         assert same_bits(*fields), (integer, dtype)
 
 
-@pytest.mark.parametrize("movement", CUDA_SWEEPS)
+@pytest.mark.parametrize("movement", CUDA_STEPPERS)
 def test_a_gpu_sweep_is_read_as_a_cpu_sweep_is(movement: str) -> None:
     for dtype in FLOATS:
         check_reading(movement, dtype)
@@ -80,7 +80,7 @@ def test_a_gpu_sweep_is_read_as_a_cpu_sweep_is(movement: str) -> None:
 
 def check_reading(movement: str, dtype: type) -> None:
     case = random_case((13, 37, 70), FEATURES["materials"], seed=12)
-    sweeps = [SWEEPS[key](case.coefficients, np.dtype(dtype)) for key in (movement, "cpu")]
+    sweeps = [STEPPERS[key](case.coefficients, np.dtype(dtype)) for key in (movement, "cpu")]
     indices = np.random.default_rng(2).integers(0, case.start.size, (300, 8))
     for sweep in sweeps:
         sweep.field.put(plane for plane in case.start)
@@ -96,10 +96,10 @@ def check_reading(movement: str, dtype: type) -> None:
         assert not sweep.field.is_finite()
 
 
-@pytest.mark.parametrize("movement", CUDA_SWEEPS)
+@pytest.mark.parametrize("movement", CUDA_STEPPERS)
 def test_several_steps_at_once_equal_single_steps_on_a_gpu(movement: str) -> None:
     case = random_case((9, 20, 67), Features(zones=3, pairs=True, table=True), rows=3, seed=13)
-    together, singly = (SWEEPS[movement](case.coefficients, np.dtype(np.float32)) for _ in range(2))
+    together, singly = (STEPPERS[movement](case.coefficients, np.dtype(np.float32)) for _ in range(2))
     together.field.put(case.start)
     together.advance(0.05, 5, case.forcing)
     singly.field.put(case.start)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil import SWEEPS, ExplicitStepper
+from heatsim_kernels.stencil import STEPPERS, ExplicitStepper
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.time_step_limit import stable_step
 from helpers.arrays import FLOATS, same_bits
@@ -14,7 +14,7 @@ DOUBLE = np.dtype(np.float64)
 
 
 def cpu(coefficients: StencilCoefficients, dtype: type | np.dtype = DOUBLE) -> ExplicitStepper:
-    return SWEEPS["cpu"](coefficients, np.dtype(dtype))
+    return STEPPERS["cpu"](coefficients, np.dtype(dtype))
 
 
 def with_boundary(coefficients: StencilCoefficients, a: float, b: float) -> Forcing:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import nonlinear_simulate
 import numpy as np
 import pytest
-from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
+from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
 from helpers import simulator
 from helpers.arrays import same_bits
 from nonlinear_cases import outcome, staged
@@ -16,7 +16,7 @@ simulated = simulator.fixture_of(nonlinear_simulate.__file__)
 
 @pytest.mark.parametrize(("name", "dtype", "case"), list(nonlinear_simulate.cases()), ids=lambda each: str(each)[:30])
 def test_the_simulated_nonlinear_kernels_give_the_bits_of_the_cpu(name, dtype, case, simulated) -> None:  # type: ignore[no-untyped-def]
-    expected = outcome(NONLINEAR_SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, nonlinear_simulate.STEPS)
+    expected = outcome(NONLINEAR_STEPPERS["cpu"](case.coefficients, np.dtype(dtype)), case, nonlinear_simulate.STEPS)
     assert np.abs(expected.heat_entered).max() > 0
     runs = [
         run for run in (f"{movement}: {name}" for movement in ("basic", "register")) if f"{run}: field" in simulated
@@ -32,7 +32,7 @@ def test_the_simulated_nonlinear_kernels_give_the_bits_of_the_cpu(name, dtype, c
 def test_simulated_nonlinear_stages_give_the_bits_of_the_cpu(number: int, simulated: dict[str, np.ndarray]) -> None:
     _, form, place = nonlinear_simulate.STAGED[number]
     _, dtype, case = list(nonlinear_simulate.cases())[place]
-    expected = staged(NONLINEAR_SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, form)
+    expected = staged(NONLINEAR_STEPPERS["cpu"](case.coefficients, np.dtype(dtype)), case, form)
     found = {part: simulated[f"stages: {number}: {part}"] for part in expected._fields}
     assert same_bits(found["field"], expected.field)
     assert same_bits(found["defect"], expected.defect)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
+from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
 from helpers.arrays import FLOATS, same_bits
 from nonlinear_cases import outcome, random_case, staged, tangents_of
 
@@ -31,7 +31,7 @@ def test_a_gpu_gives_the_bits_of_the_cpu_for_temperature_dependent_materials(mov
 
 def check_bits(movement: str, shape: tuple[int, int, int], options: dict[str, Any], dtype: type) -> None:
     case = random_case(shape, seed=7, **options)
-    sweeps = [NONLINEAR_SWEEPS[name](case.coefficients, np.dtype(dtype)) for name in ("cpu", movement)]
+    sweeps = [NONLINEAR_STEPPERS[name](case.coefficients, np.dtype(dtype)) for name in ("cpu", movement)]
     expected, found = (outcome(sweep, case, steps=5) for sweep in sweeps)
     assert same_bits(found.field, expected.field)
     size = np.abs(expected.heat_entered).sum() + 1e-3
@@ -47,7 +47,8 @@ def test_stages_on_a_gpu_give_the_bits_of_the_cpu_for_temperature_dependent_mate
     for (shape, options), dtype, form in product(PLACES, FLOATS, ("two", "four")):
         case = random_case(shape, seed=8, **options)
         expected, found = (
-            staged(NONLINEAR_SWEEPS[name](case.coefficients, np.dtype(dtype)), case, form) for name in ("cpu", movement)
+            staged(NONLINEAR_STEPPERS[name](case.coefficients, np.dtype(dtype)), case, form)
+            for name in ("cpu", movement)
         )
         assert same_bits(found.field, expected.field), (shape, dtype, form)
         assert same_bits(found.defect, expected.defect), (shape, dtype, form)
@@ -57,7 +58,7 @@ def test_stages_on_a_gpu_give_the_bits_of_the_cpu_for_temperature_dependent_mate
 
 def test_an_infinite_cell_is_noticed_on_a_gpu() -> None:
     case = random_case((4, 6, 32), several=False)
-    sweep = NONLINEAR_SWEEPS["register"](case.coefficients, np.dtype(np.float32))
+    sweep = NONLINEAR_STEPPERS["register"](case.coefficients, np.dtype(np.float32))
     spoilt = case.start.copy()
     spoilt[2, 3, 4] = np.nan
     sweep.field.put_state(spoilt)

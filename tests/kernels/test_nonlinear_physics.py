@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
+from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
 from heatsim_kernels.enthalpy.coefficients import (
     FIXED,
     NonlinearCoefficients,
@@ -21,7 +21,7 @@ from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables, tabulate
 from heatsim_kernels.enthalpy.material import EnthalpyMaterial
 from heatsim_kernels.enthalpy.time_step_limit import stable_step
 from heatsim_kernels.multigrid.operator import Operator
-from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil import STEPPERS
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from nonlinear_cases import (
     CONTACT,
@@ -45,7 +45,7 @@ ALONG_X = (False, False, True, True, True, True)
 
 
 def cpu(coefficients: NonlinearCoefficients, dtype: type = np.float64) -> Any:
-    return NONLINEAR_SWEEPS["cpu"](coefficients, np.dtype(dtype))
+    return NONLINEAR_STEPPERS["cpu"](coefficients, np.dtype(dtype))
 
 
 def rod(material: EnthalpyMaterial, length: float, n: int, reference: float) -> NonlinearCoefficients:
@@ -111,7 +111,7 @@ def test_a_linear_material_does_what_the_linear_sweep_does() -> None:
     a = np.array([-2.0, -share, 0, 0, 0, 0])
     b = np.array([2 * 7.0, share * ambient, 0, 0, flux * spacing[4] / 30, 0])
     start = np.random.default_rng(5).uniform(0, 100, shape)
-    sweeps = cpu(coefficients), SWEEPS["cpu"](linear, np.dtype(float))
+    sweeps = cpu(coefficients), STEPPERS["cpu"](linear, np.dtype(float))
     for sweep in sweeps:
         sweep.field.put_state(start)
     advance(sweeps[0], 0.01, 40, NonlinearForcing(boundary))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 import pytest
-from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS, ExplicitStepper
+from heatsim_kernels.stencil import CUDA_STEPPERS, STEPPERS, ExplicitStepper
 from heatsim_kernels.stencil.coefficients import FACES, Forcing, StencilCoefficients
 from helpers.arrays import FLOATS, same_bits
 from helpers.kernel_cases import FEATURES, random_case
@@ -13,7 +13,7 @@ SHAPE = (4, 5, 19)
 
 
 def sweep_of(values: np.ndarray, dtype: type = np.float64) -> ExplicitStepper:
-    sweep = SWEEPS["cpu"](StencilCoefficients(values.shape, np.ones((1, 6)), np.ones(1)), np.dtype(dtype))
+    sweep = STEPPERS["cpu"](StencilCoefficients(values.shape, np.ones((1, 6)), np.ones(1)), np.dtype(dtype))
     sweep.field.put(values)
     return sweep
 
@@ -84,7 +84,7 @@ def test_large_float32_values_are_finite_though_their_sum_is_beyond_float32() ->
 @pytest.mark.parametrize("name", ["uniform", "materials", "ambients"])
 def test_stored_energy_is_summed_in_float64(name: str, dtype: type) -> None:
     case = random_case((5, 6, 31), FEATURES[name], seed=3)
-    sweep = SWEEPS["cpu"](case.coefficients, np.dtype(dtype))
+    sweep = STEPPERS["cpu"](case.coefficients, np.dtype(dtype))
     sweep.field.put(case.start + 1e4)
     expected = stored(np.array(sweep.field.host(), np.float64), case.coefficients)
     assert sweep.field.stored() == pytest.approx(expected, rel=1e-13)
@@ -92,9 +92,9 @@ def test_stored_energy_is_summed_in_float64(name: str, dtype: type) -> None:
 
 def test_a_sweep_says_what_it_is() -> None:
     coefficients = StencilCoefficients(SHAPE, np.ones((1, 6)), np.ones(1))
-    sweep = SWEEPS["cpu"](coefficients, np.dtype(np.float32))
+    sweep = STEPPERS["cpu"](coefficients, np.dtype(np.float32))
     assert (sweep.name, sweep.field.device, sweep.dtype, sweep.coefficients) == ("cpu", "cpu", np.float32, coefficients)
-    assert set(SWEEPS) == {"cpu", *CUDA_SWEEPS}
+    assert set(STEPPERS) == {"cpu", *CUDA_STEPPERS}
     assert sweep.heat_entered().shape == (len(FACES),)
 
 
@@ -113,7 +113,7 @@ def test_the_caller_s_arrays_are_left_alone(values: np.ndarray) -> None:
         np.copy(case.forcing.heat_field),
         case.coefficients.rates.copy(),
     ]
-    sweep = SWEEPS["cpu"](case.coefficients, np.dtype(np.float64))
+    sweep = STEPPERS["cpu"](case.coefficients, np.dtype(np.float64))
     sweep.field.put(case.start)
     sweep.advance(0.05, 2, case.forcing)
     now = [case.start, case.forcing.boundary_a, np.asarray(case.forcing.heat_field), case.coefficients.rates]

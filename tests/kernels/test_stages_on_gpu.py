@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS
+from heatsim_kernels.stencil import CUDA_STEPPERS, STEPPERS
 from helpers.arrays import FLOATS, same_bits
 from helpers.kernel_cases import FEATURES, Features, ledger_tolerance, random_case
 from simulate_temporal_stages import StageTrial, swept
@@ -23,14 +23,14 @@ AT_ONCE = (
 )
 
 
-@pytest.mark.parametrize("movement", CUDA_SWEEPS)
+@pytest.mark.parametrize("movement", CUDA_STEPPERS)
 def test_stages_on_a_gpu_give_the_bits_of_the_cpu(movement: str) -> None:
     names = ("uniform", "materials with heat a zone", "materials with heat a cell", "ambients")
     for name, dtype, form, (number, place) in product(names, FLOATS, ("two", "four"), enumerate(PLACES)):
         (shape, periodic, per_cell), problem = place, f"{name}, {dtype}, {form}, {place}"
         case = random_case(shape, FEATURES[name], periodic=periodic, per_cell=per_cell, rows=8, seed=number + 11)
-        expected = staged(SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, form)
-        found = staged(SWEEPS[movement](case.coefficients, np.dtype(dtype)), case, form)
+        expected = staged(STEPPERS["cpu"](case.coefficients, np.dtype(dtype)), case, form)
+        found = staged(STEPPERS[movement](case.coefficients, np.dtype(dtype)), case, form)
         assert same_bits(found.field, expected.field), problem
         assert same_bits(found.defect, expected.defect), problem
         tolerance = ledger_tolerance(expected.field, case.coefficients)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import simulate_stages
-from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil import STEPPERS
 from helpers import simulator
 from helpers.arrays import same_bits
 from stage_cases import staged
@@ -20,7 +20,7 @@ simulated = simulator.fixture_of(simulate_stages.__file__)
 def test_the_simulated_stages_agree_with_the_cpu(number: int, simulated: dict[str, np.ndarray]) -> None:
     *_, dtype, form = simulate_stages.CASES[number]
     case = simulate_stages.case_of(number)
-    expected = staged(SWEEPS["cpu"](case.coefficients, np.dtype(dtype)), case, form)
+    expected = staged(STEPPERS["cpu"](case.coefficients, np.dtype(dtype)), case, form)
     assert same_bits(simulated[f"{number}: field"], expected.field)
     assert same_bits(simulated[f"{number}: defect"], expected.defect)
     np.testing.assert_allclose(simulated[f"{number}: heat_entered"], expected.heat_entered, rtol=1e-12, atol=1e-14)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from heatsim_kernels.multigrid.assembly import heat_input, operator_of
-from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.stencil import STEPPERS
 from heatsim_kernels.stencil.ambient_faces import ambient_face_pairs
 from heatsim_kernels.stencil.coefficients import StencilCoefficients
 from multigrid_cases import applied, matrix, noise, random_operator, random_terms
@@ -38,7 +38,7 @@ def test_an_explicit_step_is_the_operator_and_the_heat_input(
 ) -> None:
     coefficients, forcing = random_terms(shape, zones, prescribed, periodic, per_cell)
     T = noise(shape)
-    sweep = SWEEPS["cpu"](coefficients, np.dtype(np.float64))
+    sweep = STEPPERS["cpu"](coefficients, np.dtype(np.float64))
     sweep.field.put(T)
     sweep.advance(STEP, 1, forcing)
     operator = operator_of(coefficients, forcing.boundary_a[0], np.dtype(np.float64))

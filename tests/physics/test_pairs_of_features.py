@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tomli_w
-from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
-from heatsim_kernels.stencil import CUDA_SWEEPS
+from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
+from heatsim_kernels.stencil import CUDA_STEPPERS
 from helpers import in_memory
 from helpers.in_memory import case, problem_of
 from helpers.pairwise import Row, missing_pairs, pairwise
@@ -61,7 +61,7 @@ EDGES = (np.linspace(0.0, 1.0, 17) * (0.5 + 0.5 * np.linspace(0.0, 1.0, 17)) * 0
 GRIDS = {"equal": {}, "unequal": {"x": {"edges": EDGES}}}
 SIZE = (0.7, 0.5, 0.4)
 FACTORS = {
-    "kernel": (*CUDA_SWEEPS, "multigrid", ON_CUDA),
+    "kernel": (*CUDA_STEPPERS, "multigrid", ON_CUDA),
     "body": tuple(BODIES),
     "x": tuple(FACES),
     "y": tuple(FACES),
@@ -79,7 +79,7 @@ def allowed(row: Row) -> bool:
     if kernel and integrator and (integrator == "implicit") != (kernel in ("multigrid", ON_CUDA)):
         return False
     if row.get("body") in ("k(T)", "melting") or "radiation" in (row.get(axis) for axis in "xyz"):
-        return integrator != "rkl2" and kernel in (None, *NONLINEAR_SWEEPS, "multigrid", ON_CUDA)
+        return integrator != "rkl2" and kernel in (None, *NONLINEAR_STEPPERS, "multigrid", ON_CUDA)
     return True
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tomli_w
-from heatsim_kernels.enthalpy import NONLINEAR_SWEEPS
-from heatsim_kernels.stencil import SWEEPS
+from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
+from heatsim_kernels.stencil import STEPPERS
 from helpers import in_memory
 from helpers.in_memory import case
 from helpers.pairwise import Row, pairwise
@@ -35,8 +35,8 @@ def allowed(row: Row) -> bool:
     return not {"body", "kernel"} <= row.keys() or row["kernel"] in BODIES[row["body"]][1]
 
 
-BODIES = {"linear": (LINEAR, SWEEPS), "melting": (MELTING, NONLINEAR_SWEEPS)}
-FACTORS = {"body": tuple(BODIES), "kernel": tuple(SWEEPS), "precision": ("float32", "float64")}
+BODIES = {"linear": (LINEAR, STEPPERS), "melting": (MELTING, NONLINEAR_STEPPERS)}
+FACTORS = {"body": tuple(BODIES), "kernel": tuple(STEPPERS), "precision": ("float32", "float64")}
 ON_CPU = [{"body": body, "kernel": "cpu", "precision": each} for body in BODIES for each in FACTORS["precision"]]
 ON_GPU = [row for row in pairwise(FACTORS, allowed) if row["kernel"] != "cpu"]
 WHERE = [

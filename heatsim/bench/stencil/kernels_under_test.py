@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from heatsim_kernels.stencil import CUDA_SWEEPS, SWEEPS, StageStepper
+from heatsim_kernels.stencil import CUDA_STEPPERS, STEPPERS, StageStepper
 from heatsim_kernels.stencil.coefficients import FACES, Forcing, StencilCoefficients
 
 from heatsim.bench import agreement
@@ -32,12 +32,12 @@ class KernelUnderTest(NamedTuple):
 
 def all_kernel_names() -> list[str]:
     """Kernels of every device."""
-    return list(SWEEPS)
+    return list(STEPPERS)
 
 
 def kernel_names(device: str) -> list[str]:
     """Kernels of a device, in reading order."""
-    return [name for name in SWEEPS if (name in CUDA_SWEEPS) == (device == "cuda")]
+    return [name for name in STEPPERS if (name in CUDA_STEPPERS) == (device == "cuda")]
 
 
 def select_kernels(kernels: tuple[str, ...]) -> list[KernelUnderTest]:
@@ -47,7 +47,7 @@ def select_kernels(kernels: tuple[str, ...]) -> list[KernelUnderTest]:
 
 def find_kernel(name: str) -> KernelUnderTest:
     """The contender of a name that tables show."""
-    for each in select_kernels(tuple(SWEEPS)):
+    for each in select_kernels(tuple(STEPPERS)):
         if each.name == name:
             return each
     raise RequestError(f"{name}: no such contender")
@@ -60,8 +60,8 @@ def reference() -> KernelUnderTest:
 
 def _entries_of(kernel: str) -> list[KernelUnderTest]:
     if kernel == "cpu":
-        return [reference(), KernelUnderTest("cpu (temporal)", SWEEPS["cpu"])]
-    return [KernelUnderTest(kernel, SWEEPS[kernel])]
+        return [reference(), KernelUnderTest("cpu (temporal)", STEPPERS["cpu"])]
+    return [KernelUnderTest(kernel, STEPPERS[kernel])]
 
 
 def _single_sweep(coefficients: StencilCoefficients, dtype: np.dtype) -> StageStepper:

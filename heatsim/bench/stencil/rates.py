@@ -160,10 +160,10 @@ def tune_tiles(setting: Setting, kernels: tuple[str, ...], seconds: float, tell:
 
 
 def _prepare_tile(movement: ModuleType, tile: Any, problem: TimedStencil, dtype: np.dtype) -> Work:
-    from heatsim_kernels.stencil.cuda.linear_sweep import LinearSweep
+    from heatsim_kernels.stencil.cuda.linear_pass import LinearCudaPass
     from heatsim_kernels.stencil.cuda.stepper import CudaStepper
 
     coefficients = problem.coefficients
-    sweep = CudaStepper(coefficients, dtype, LinearSweep(coefficients, dtype, movement, tile))
+    sweep = CudaStepper(coefficients, dtype, LinearCudaPass(coefficients, dtype, movement, tile))
     sweep.field.put(problem.field())
     return lambda steps: sweep.advance(STEP, steps, problem.forcing)

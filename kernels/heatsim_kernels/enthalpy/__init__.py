@@ -29,17 +29,17 @@ def _cpu(coefficients: NonlinearCoefficients, dtype: np.dtype) -> StageStepper:
 
 def _on_cuda(movement: str) -> Callable[[NonlinearCoefficients, np.dtype], StageStepper]:
     def build(coefficients: NonlinearCoefficients, dtype: np.dtype) -> StageStepper:
-        from heatsim_kernels.enthalpy.cuda.sweep import EnthalpySweep
+        from heatsim_kernels.enthalpy.cuda.enthalpy_pass import EnthalpyCudaPass
         from heatsim_kernels.stencil.cuda.stepper import CudaStepper
 
         module = import_module(f".cuda.{movement}", __package__)
-        return CudaStepper(coefficients, dtype, EnthalpySweep(coefficients, dtype, module))
+        return CudaStepper(coefficients, dtype, EnthalpyCudaPass(coefficients, dtype, module))
 
     return build
 
 
-# Name -> builder(coefficients, dtype), as `stencil.SWEEPS`.
-NONLINEAR_SWEEPS: dict[str, Callable[[NonlinearCoefficients, np.dtype], StageStepper]] = {
+# Name -> builder(coefficients, dtype), as `stencil.STEPPERS`.
+NONLINEAR_STEPPERS: dict[str, Callable[[NonlinearCoefficients, np.dtype], StageStepper]] = {
     "cpu": _cpu,
     "basic": _on_cuda("basic"),
     "register": _on_cuda("register"),

@@ -1,6 +1,6 @@
 """Explicit steps of heat conduction on a 3-D grid, one data movement a file.
 
-`SWEEPS` names them; the same names serve scenario files, the command line and the tests. All give the same bits.
+`STEPPERS` names them; the same names serve scenario files, the command line and the tests. All give the same bits.
 """
 
 from __future__ import annotations
@@ -76,28 +76,28 @@ def _cpu(coefficients: StencilCoefficients, dtype: np.dtype) -> StageStepper:
 
 
 def _temporal(coefficients: StencilCoefficients, dtype: np.dtype) -> StageStepper:
-    from heatsim_kernels.stencil.cuda.linear_sweep import LinearSweep
+    from heatsim_kernels.stencil.cuda.linear_pass import LinearCudaPass
     from heatsim_kernels.stencil.cuda.stepper import CudaStepper
     from heatsim_kernels.stencil.ladder import register
 
-    return CudaStepper(coefficients, dtype, LinearSweep(coefficients, dtype, register, fused=True))
+    return CudaStepper(coefficients, dtype, LinearCudaPass(coefficients, dtype, register, fused=True))
 
 
 def _on_cuda(movement: str) -> Callable[[StencilCoefficients, np.dtype], StageStepper]:
     def build(coefficients: StencilCoefficients, dtype: np.dtype) -> StageStepper:
-        from heatsim_kernels.stencil.cuda.linear_sweep import LinearSweep
+        from heatsim_kernels.stencil.cuda.linear_pass import LinearCudaPass
         from heatsim_kernels.stencil.cuda.stepper import CudaStepper
 
         module = import_module(f".ladder.{movement}", __package__)
-        return CudaStepper(coefficients, dtype, LinearSweep(coefficients, dtype, module))
+        return CudaStepper(coefficients, dtype, LinearCudaPass(coefficients, dtype, module))
 
     return build
 
 
 ONE_STEP_KERNELS = ("basic", "shared", "coarsened", "register")  # of CUDA, that take a single step
-CUDA_SWEEPS = (*ONE_STEP_KERNELS, "temporal")
+CUDA_STEPPERS = (*ONE_STEP_KERNELS, "temporal")
 # Name -> builder(terms, dtype), in reading order. Builders import late: CUDA need not be installed.
-SWEEPS: dict[str, Callable[[StencilCoefficients, np.dtype], StageStepper]] = {
+STEPPERS: dict[str, Callable[[StencilCoefficients, np.dtype], StageStepper]] = {
     "cpu": _cpu,
     **{movement: _on_cuda(movement) for movement in ONE_STEP_KERNELS},
     "temporal": _temporal,

@@ -96,7 +96,7 @@ class Upload:
     """A host table (rows, values) that may be another for each batch of launches.
 
     It goes through page-locked memory, two buffers in turn, so that neither the host nor the GPU waits for the other.
-    The caller must have waited for the launches before last when it sends again; `CudaSweep.advance` does.
+    The caller must have waited for the launches before last when it sends again; `CudaPass.advance` does.
     """
 
     def __init__(self) -> None:

@@ -257,7 +257,7 @@ class CpuStepper:
         stages: Sequence[RkStage],
         forcing: Forcing,
     ) -> None:
-        """Sweep from u and what came `before` it to v, one stage or several."""
+        """Pass from u and what came `before` it to v, one stage or several."""
         numbers = np.array([(*stage[:4], 0.0) for stage in stages], self.dtype).reshape(-1)
         shares = np.array([stage.weight for stage in stages])
         start, one, of_two = self._fields.start, self._fields.one, stages[-1].of_two
@@ -283,7 +283,7 @@ class CpuStepper:
         forcing: Forcing,
         stages: CpuStages,
     ) -> None:
-        """Sweep from u."""
+        """Pass from u."""
         if self._of_step is None or self._of_step[0] != dt:
             self._of_step = dt, *self._exchange(dt)
         _, medium, weights = self._of_step

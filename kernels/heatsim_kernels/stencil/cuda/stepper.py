@@ -1,4 +1,4 @@
-"""CUDA: explicit steps and stages on a field on the GPU; what a sweep does with a cell is a choice of `CudaSweep`."""
+"""CUDA: explicit steps and stages on a field on the GPU; what a sweep does with a cell is a choice of `CudaPass`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StageOperands(NamedTuple):
     one: Array
 
 
-class CudaSweep(Protocol):
+class CudaPass(Protocol):
     """How the field of a problem is stored, and the launches that advance it. A batch is what the steps of one call
     have in common, on the device, `sent.rows` of them before all are alike."""
 
@@ -76,7 +76,7 @@ class CudaStepper:
 
     fused_steps = 1  # batches need not hold the steps of a pass: launches follow one another
 
-    def __init__(self, coefficients: StencilCoefficients, dtype: np.dtype, sweep: CudaSweep) -> None:
+    def __init__(self, coefficients: StencilCoefficients, dtype: np.dtype, sweep: CudaPass) -> None:
         self.coefficients, self.dtype = coefficients, np.dtype(dtype)
         self.name, self.field, self._sweep = sweep.name, sweep.field, sweep
         self._done: Any = None

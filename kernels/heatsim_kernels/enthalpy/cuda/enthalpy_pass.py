@@ -38,8 +38,8 @@ class EnthalpyBatch(NamedTuple):
     by_potential: tuple[bool, ...]
 
 
-class EnthalpySweep:
-    """A `CudaSweep` of a temperature-dependent problem, whose field stores u, see `coefficients`.
+class EnthalpyCudaPass:
+    """A `CudaPass` of a temperature-dependent problem, whose field stores u, see `coefficients`.
 
     movement: the module `basic` or `register`.
     """

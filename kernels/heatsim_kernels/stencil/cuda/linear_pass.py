@@ -50,8 +50,8 @@ class LinearBatch(NamedTuple):
         return LedgerInputs(self.structure, self.sent.boundary_a, self.sent.boundary_b, self.weights)
 
 
-class LinearSweep:
-    """A `CudaSweep` of a linear problem.
+class LinearCudaPass:
+    """A `CudaPass` of a linear problem.
 
     movement: a module such as `basic`, which takes single steps; `tile` one of its TILES (default: see `tuning`).
     fused: whether to take several steps at once, by `temporal`, where these can be fused.
