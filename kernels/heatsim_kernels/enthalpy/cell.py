@@ -245,15 +245,15 @@ def _build_surface_heat(inlined, called, look, read):
 
     @called
     def surface_heat(T, material, cell_class, face, position, medium, boundary):
-        """Heat that enters a cell at T through a boundary face, W/m2, and how much less of it a warmer one, W/(m2
-        K)."""
+        """Heat that enters a cell at T through a boundary face, W/m2; how much less of it a warmer one with the same
+        resistance, W/(m2 K); and whether it has the same, since k is constant there."""
         place = read(boundary.offsets, face) + (position if boundary.per_cell != 0 else cell_class)
         given = terms_at(boundary.values, boundary.start + place, boundary.size)
         zero, one, four = medium.zero, medium.one, medium.four
         half_cell = read(medium.numbers, (cell_class * 6 + face) * NUMBERS + 5)
         factor = int64(read(boundary.factor, place)) if boundary.follow != 0 else int64(0)
         x, r, entering, less = T, zero, zero, zero
-        low, high, moved, sides = T, T, zero, 0
+        low, high, moved, sides, constant = T, T, zero, 0, False
         # With k at the centre first, then midway between it and the surface; a factor likewise, then at the surface.
         for step in range(MAX_FACTOR_ITERATIONS if factor > 0 else 2):
             before, x = x, fma(r, entering, T)
@@ -265,13 +265,14 @@ def _build_surface_heat(inlined, called, look, read):
                 if step > 1 and not bisected and abs(moved) <= boundary.near * abs(x - given[AMBIENT]):
                     break
             before_r, r = r, resistivity(fma(medium.half * r, entering, T), material, medium) * half_cell
-            if factor == 0 and step > 0 and r == before_r:
-                break  # k is constant: the balance is found
+            constant = factor == 0 and step > 0 and r == before_r
+            if constant:
+                break  # the balance is found
             terms = given
             if factor > 0:
                 terms = terms_near(x, factor, given, medium, boundary)
             entering, less = heat_entering(T, r, terms, boundary.reference, zero, one, four)
-        return entering, less
+        return entering, less, constant
 
     return surface_heat
 
@@ -302,10 +303,13 @@ def build_tangent(inlined, functions, read=None):
 
     @inlined
     def tangent(T, material, cell_class, face, position, steepest, medium, boundary):
-        entering, _ = surface_heat(T, material, cell_class, face, position, medium, boundary)
-        warmer, _ = surface_heat(T + TANGENT_DIFFERENCE, material, cell_class, face, position, medium, boundary)
+        entering, less, constant = surface_heat(T, material, cell_class, face, position, medium, boundary)
+        slope = -less
+        if not constant:
+            warmer, _, _ = surface_heat(T + TANGENT_DIFFERENCE, material, cell_class, face, position, medium, boundary)
+            slope = (warmer - entering) / TANGENT_DIFFERENCE
         rising = steepest if boundary.follow != 0 else medium.zero
-        slope = min(max((warmer - entering) / TANGENT_DIFFERENCE, -steepest), rising)
+        slope = min(max(slope, -steepest), rising)
         resistance = read(medium.numbers, (cell_class * 6 + face) * NUMBERS + 4)
         return slope * resistance, resistance * fma(-slope, T, entering)
 

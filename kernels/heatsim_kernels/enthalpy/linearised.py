@@ -85,7 +85,7 @@ def _freeze(u, box, medium, boundary, capacity, g, s, heat):
                     end = at == (n - 1 if face % 2 == 1 else 0)
                     if end and wraps == 0:
                         if w.closed[face] == 0:
-                            entering, less = surface_heat(T, material, cell_class, face, position, m, w)
+                            entering, less, _ = surface_heat(T, material, cell_class, face, position, m, w)
                             numbers = (cell_class * 6 + face) * NUMBERS
                             area = capacity[cell_class] * m.numbers[numbers] * m.numbers[numbers + 4]
                             s[i] += area * less
