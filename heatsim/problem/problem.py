@@ -433,8 +433,7 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
     middle of its inputs if left out. Raises `ScenarioError` for what only arrays can tell."""
     require_setup_memory(scenario)
     grid, materials = make_grid(scenario), make_materials(scenario)
-    dtype = np.dtype(scenario.compute.precision)
-    material_ids = voxelise_materials(scenario, grid)
+    dtype, material_ids = np.dtype(scenario.compute.precision), voxelise_materials(scenario, grid)
     sources, losses = make_source_terms(scenario, grid, material_ids), find_losses(scenario)
     uniform = losses.union(term.source for term in sources if term.space is None)
     zones = make_zones(scenario, grid, material_ids, uniform)

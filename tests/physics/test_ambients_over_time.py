@@ -88,18 +88,12 @@ def wall_with_a_face(integrator: str, conductivity: str, beside: str, film: str)
 @pytest.mark.parametrize(
     ("integrator", "conductivity", "beside", "film"),
     [
-        ("euler", "0.8", INSULATED, CONSTANT),
-        ("euler", "0.8", RADIATING, CONSTANT),
-        ("rkl2", "0.8", INSULATED, CONSTANT),
-        ("rkl2", "0.8", RADIATING, CONSTANT),
-        ("implicit", "0.8", INSULATED, CONSTANT),
-        ("implicit", '"0.6 + 0.01*T"', INSULATED, CONSTANT),
+        *((explicit, "0.8", beside, CONSTANT) for explicit in ("euler", "rkl2") for beside in (INSULATED, RADIATING)),
+        *(("implicit", conductivity, INSULATED, CONSTANT) for conductivity in ("0.8", '"0.6 + 0.01*T"')),
         ("euler", "0.8", INSULATED, RADIATING_TOO),
-        ("euler", "0.8", RADIATING, WINDY),
+        *(("euler", "0.8", RADIATING, film) for film in (WINDY, NATURAL)),
         ("implicit", "0.8", RADIATING, RADIATING_TOO),
-        ("implicit", "0.8", INSULATED, WINDY),
-        ("implicit", "0.8", INSULATED, NATURAL),
-        ("euler", "0.8", RADIATING, NATURAL),
+        *(("implicit", "0.8", INSULATED, film) for film in (WINDY, NATURAL)),
     ],
 )
 def test_an_ambient_is_the_air_beyond_a_face(

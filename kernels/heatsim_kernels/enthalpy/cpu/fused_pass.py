@@ -70,6 +70,7 @@ from heatsim_kernels.stencil.cpu.rows import (
     finish_cells,
     first_beyond,
     new_value,
+    number_of,
     redo_odd_cells,
     run_at,
     table_entry,
@@ -358,7 +359,7 @@ def _advance_runs(
                 store(out, i, new_value(i, load(c, i - 1), load(c, i + 1), class_of(classes, i), given))
         else:
             limit = end if end < n else room
-            vectors, heat = (limit - first) // per_line, _heat_of(table, cell_class, sources.dt)
+            vectors, heat = (limit - first) // per_line, number_of(table, cell_class, sources.dt)
             target, own, here = shifted(out, first), shifted(base, first), shifted(c, first)
             beside = shifted(ym, first), shifted(yp, first), shifted(zm, first), shifted(zp, first)
             if rates is None:
@@ -372,14 +373,6 @@ def _advance_runs(
             for i in range(first + vectors * per_line, limit):
                 store(out, i, new_value(i, load(c, i - 1), load(c, i + 1), cell_class, given))
     redo_odd_cells(out, n, classes, row, x, given)
-
-
-@inlined
-def _heat_of(table, cell_class, dt):
-    """The heating rate of a cell class, 0 where there is no table; `dt` lends its type."""
-    if table is None:
-        return dt - dt
-    return load(table, cell_class)
 
 
 @inlined

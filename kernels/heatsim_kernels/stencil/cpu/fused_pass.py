@@ -92,7 +92,7 @@ from heatsim_kernels.stencil.cpu.rows import (
     advance_row,
     class_of_row,
     is_plain,
-    loss_of,
+    number_of,
 )
 
 # Of each thread, before its rings: ghosts beyond y_min, y_max, z_min and z_max, a finished row, temperatures of a row.
@@ -343,7 +343,7 @@ def _row_of_vectors(out, vectors, values, ends, cell_class, exchange, rates, sou
         else:
             row_by_face(out, vectors, *given, _rates_of(rates, cell_class))
     else:
-        heat = sources.dt, load(table, cell_class), loss_of(exchange.losses, cell_class, sources.dt)
+        heat = sources.dt, load(table, cell_class), number_of(exchange.losses, cell_class, sources.dt)
         total = _heated_row(out, vectors, given, cell_class, exchange, rates, heat, past_cache)
     return total
 

@@ -151,11 +151,11 @@ def finish_cell(i, new, own, before, start, one, numbers):
 
 
 @inlined
-def loss_of(losses, cell_class, real):
-    """The share that the cells of a class lose in a step, in the precision of `real`."""
-    if losses is None:
+def number_of(table, cell_class, real):
+    """The number of a class in a table of heating rates or losses; 0 where there is none, in the type of `real`."""
+    if table is None:
         return real - real
-    return load(losses, cell_class)
+    return load(table, cell_class)
 
 
 @inlined

@@ -61,17 +61,10 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
     same_rows: whether in all lanes of the warp all rows have the classes of the first. On the board the numbers of the
     level begin at `at`, the rates of the classes at `rates_at`.
     """
-    minus_two = np.dtype(configuration.dtype).type(-2)
     same_rates, several, with_heat = configuration.uniform, configuration.class_dtype != "", configuration.heat_table
     losses, loss_of, take_loss = configuration.losses, each(rate_on_board(rates_at, LOSS)), each(_take_loss)
-    start_from = _start(configuration, tile)
-
-    def second_difference(start, c, xm, xp, ym, yp, low, zp, rx, ry, rz):
-        """`physics.second_difference` with zm - 2c given. 2c is exact, so fma(-2, c, s) rounds as s - (c + c) does."""
-        dx, dy = fma(minus_two, c, xm + xp), fma(minus_two, c, ym + yp)
-        return fma(rz, low + zp, fma(ry, dy, fma(rx, dx, start)))
-
-    uniform, of_faces, of_each = each(second_difference), each(_face_differences), each(_own_differences(rates_at))
+    start_from, uniform = _start(configuration, tile), each(_second_difference(configuration))
+    of_faces, of_each = each(_face_differences), each(_own_differences(rates_at))
     every_row, first_row = cycled(tile.rows), part(slice(0, tile.columns))
     rate_of = [each(rate_on_board(rates_at, face)) for face in range(6)]
     rate_xm, rate_xp, rate_ym, rate_yp, rate_zm, rate_zp = rate_of
@@ -109,6 +102,17 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
         return of_any_rows(cells, xm, xp, ym, yp, low, zp, classes, rates, board, at)
 
     return anywhere if several else of_equal_rows
+
+
+def _second_difference(configuration):
+    minus_two = np.dtype(configuration.dtype).type(-2)
+
+    def second_difference(start, c, xm, xp, ym, yp, low, zp, rx, ry, rz):
+        """`physics.second_difference` with zm - 2c given. 2c is exact, so fma(-2, c, s) rounds as s - (c + c) does."""
+        dx, dy = fma(minus_two, c, xm + xp), fma(minus_two, c, ym + yp)
+        return fma(rz, low + zp, fma(ry, dy, fma(rx, dx, start)))
+
+    return second_difference
 
 
 def _face_differences(start, c, xm, xp, ym, yp, low, zp, rxm, rxp, rym, ryp, rzm, rzp):

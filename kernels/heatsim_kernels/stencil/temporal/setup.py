@@ -40,14 +40,11 @@ class MarchSpan(NamedTuple):
 
 
 def build_place(configuration: StencilConfiguration, tile: TemporalTile):
-    """Build call(pieces, piece, shape), which gives a lane's `Lane` and `MarchSpan`, the index of its first cell in
-    plane 0, and whether its tile lies at an end of the grid in x, and in y."""
-    wrap_x, wrap_y, wrap_z = configuration.periodic
-    steps, columns, rows, bands = tile.steps, tile.columns, tile.rows, tile.bands
-    width, height, board = tile.width, tile.height, Board.of(tile, configuration)
-    ring, classes, lane_size = board.ring, board.class_ring, board.lane
-    count_rows, around, owned_rows = counted(rows), each(wrapped), _owned_rows(rows)
-    counted_cells = _counted_cells(rows, columns)
+    """Build call(pieces, piece, shape): `Lane`, `MarchSpan`, first cell in plane 0, whether its tile ends in x, y."""
+    (wrap_x, wrap_y, wrap_z), board = configuration.periodic, Board.of(tile, configuration)
+    steps, columns, rows, bands, width, height = (*tile[:4], tile.width, tile.height)
+    ring, classes, lane_size, count_rows = board.ring, board.class_ring, board.lane, counted(rows)
+    around, owned_rows, counted_cells = each(wrapped), _owned_rows(rows), _counted_cells(rows, columns)
 
     @inlined
     def place(pieces, piece, shape):
