@@ -25,11 +25,12 @@ CAPABILITIES = ((8, 0), (9, 0), (10, 0))
 REGISTERS = 65536  # of a multiprocessor
 PRECISIONS = ("float32", "float64")
 UNIFORM, BY_FACE, BY_CLASS = (True, ""), (False, ""), tuple((False, f"uint{bits}") for bits in (8, 16, 32))
+SOURCES_BY_CLASS = (True, "uint16")
 ALONG_Z, NOWHERE, EVERYWHERE = (False, False, True), (False, False, False), (True, True, True)
 # Every term with and without, every kernel, and every pair of these.
 FACTORS = {
     "movement": ONE_STEP_KERNELS,
-    "rates": (UNIFORM, BY_FACE, *BY_CLASS),
+    "rates": (UNIFORM, BY_FACE, *BY_CLASS, SOURCES_BY_CLASS),
     "capability": ((9, 0), (8, 0), (10, 0)),
     "periodic": (NOWHERE, ALONG_Z, EVERYWHERE),
     "stage": ("", "two", "four"),
