@@ -36,7 +36,7 @@ class Features(NamedTuple):
 FEATURES = {
     "uniform": Features(),
     "uniform with both sources": Features(table=True, field=True),
-    "zones that differ in sources alone": Features(zones=3, table=True, losses=True),
+    "zones that differ in heat alone": Features(zones=3, table=True, field=True),
     # Two materials are of 2 * 2**6 kinds at most, in one byte: those of two bytes compile kernels of their own.
     "materials": Features(zones=2, pairs=True),
     "materials with heat a zone": Features(zones=2, pairs=True, table=True),
@@ -46,6 +46,7 @@ FEATURES = {
     "more than 256 kinds": Features(zones=30, pairs=True, table=True, losses=True),
     "ambients": Features(zones=4, pairs=True, table=True, prescribed=2, losses=True),
     "uniform with losses": Features(table=True, losses=True),
+    "zones that differ in sources alone": Features(zones=3, table=True, losses=True),
 }
 
 # Each set of features in one precision, `uniform` in both: the sources of kernels are the same for both.

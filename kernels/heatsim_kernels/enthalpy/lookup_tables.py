@@ -42,6 +42,7 @@ class EnthalpyTables:
     conductivity, capacity: (m,) k_ref, W/(m K), and C_ref, J/(m3 K), at T_ref, or near it: see above.
     potentials, temperatures: (m, n, 2) a and b of phi = a + b*u and T = a + b*u.
     resistivities: (m, n, 2) a and b of w = a + b*T.
+    straight: (m,) bool, the materials that do not depend on temperature, T = phi = u and w = 1.
     knots: (m, n - 1) T at the knots; melted: (m, n - 1) share that has melted there.
     pieces: (m, 5, PIECES) phi as a few cubics, see `pieces`; None if a material needs more than there are.
     """
@@ -58,6 +59,7 @@ class EnthalpyTables:
     resistivities: np.ndarray
     knots: np.ndarray
     melted: np.ndarray
+    straight: np.ndarray
     pieces: np.ndarray | None = None
 
     @property
@@ -73,12 +75,6 @@ class EnthalpyTables:
     def segments(self) -> int:
         """Number of segments, n."""
         return int(self.potentials.shape[1])
-
-    @property
-    def straight(self) -> np.ndarray:
-        """(m,) bool: the materials that do not depend on temperature, T = phi = u and w = 1."""
-        of_u = [np.all(lines == (0.0, 1.0), axis=(1, 2)) for lines in (self.potentials, self.temperatures)]
-        return np.asarray(of_u[0] & of_u[1] & np.all(self.resistivities == (1.0, 0.0), axis=(1, 2)))
 
     def potential(self, u: np.ndarray, material: np.ndarray | int) -> np.ndarray:
         """phi, K."""
@@ -178,10 +174,11 @@ def tabulate(
     )
     if not all(np.isfinite(table).all() for table in (*potentials, *temperatures, resistivities)):
         raise ValueError("enthalpies or potentials are too large for numbers of 64 bits")
+    straight = np.array([material.is_linear for material in materials])
     grids, capacity = (low, width, float(T[0]), float(step)), np.array([scale.capacity for scale in scales])
     return EnthalpyTables(
         reference, *grids, conductivity, capacity, np.array(potentials), np.array(temperatures), resistivities, knots,
-        melted, None if any(each is None for each in pieces) else np.array(pieces),
+        melted, straight, None if any(each is None for each in pieces) else np.array(pieces),
     )  # fmt: skip
 
 

@@ -121,18 +121,18 @@ def advance(
             runs = pointer(interface.firsts), pointer(interface.ends), pointer(interface.starts)
             beside = InterfaceRows(*runs, interface.rows, pointer(interface.straight))
             given = exchange, sources, boundary, pointer(flows), made_of
-            fields, own = (pointer(old), pointer(new)), row_pointer(scratch, thread)
-            taken = (first, end - first), grid, buffers, own, given, medium, beside
+            source, target, own, taken = pointer(old), pointer(new), row_pointer(scratch, thread), end - first
             if kinds is None:
                 for t in range(thread * count // threads, (thread + 1) * count // threads):
-                    _advance_bent(fields, tile_of(tiles, t), *taken)
+                    tile = tile_of(tiles, t)
+                    _advance_tile(source, target, tile, first, taken, grid, buffers, own, *given, medium, beside)
             else:
                 for t in range(count):
-                    if kinds[t, THREAD] == thread:
-                        if kinds[t, KIND] == STRAIGHT:
-                            _advance_straight(fields, tile_of(tiles, t), *taken)
-                        else:
-                            _advance_bent(fields, tile_of(tiles, t), *taken)
+                    tile = tile_of(tiles, t)
+                    if kinds[t, THREAD] == thread and kinds[t, KIND] == STRAIGHT:
+                        advance_linear_tile(source, target, tile, first, taken, grid, buffers, own, *given)
+                    elif kinds[t, THREAD] == thread:
+                        _advance_tile(source, target, tile, first, taken, grid, buffers, own, *given, medium, beside)
 
 
 @inlined
@@ -142,24 +142,6 @@ def pointed(m):
     pieces, faces = (pointer(m.pieces), m.has_pieces), (pointer(m.material), pointer(m.links), pointer(m.numbers))
     look = m.scale, m.shift, m.t_scale, m.t_shift, m.last, m.zero, m.half, m.one, m.four
     return EnthalpyMedium(*look, *tables, *pieces, *faces, m.uniform, m.several, pointer(m.class_ids))
-
-
-@inlined
-def _advance_bent(fields, tile, steps, grid, buffers, scratch, given, medium, interface):
-    """Take the steps of a tile in which something depends on temperature."""
-    exchange, sources, boundary, flows, stages = given
-    (u, v), (first, count) = fields, steps
-    _advance_tile(
-        u, v, tile, first, count, grid, buffers, scratch, exchange, sources, boundary, flows, stages, medium, interface
-    )
-
-
-@inlined
-def _advance_straight(fields, tile, steps, grid, buffers, scratch, given, medium, interface):
-    """Take the steps of a tile in which nothing depends on temperature."""
-    exchange, sources, boundary, flows, stages = given
-    (u, v), (first, count) = fields, steps
-    advance_linear_tile(u, v, tile, first, count, grid, buffers, scratch, exchange, sources, boundary, flows, stages)
 
 
 @called

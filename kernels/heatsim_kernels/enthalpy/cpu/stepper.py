@@ -11,7 +11,7 @@ from numba import prange
 from heatsim_kernels.enthalpy.cell import EnthalpyBoundary, EnthalpyMedium
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
 from heatsim_kernels.enthalpy.cpu.fused_pass import InterfaceRows, advance, functions, pointed
-from heatsim_kernels.enthalpy.cpu.straight_tiles import KIND, cut_tiles
+from heatsim_kernels.enthalpy.cpu.straight_tiles import KIND, cut_tiles, find_bent_rows
 from heatsim_kernels.enthalpy.kernel_arguments import (
     boundary_rows,
     face_numbers,
@@ -26,11 +26,11 @@ from heatsim_kernels.runtime.cpu.compilation import inlined, jit, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import pointer
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 from heatsim_kernels.runtime.fma import fma
+from heatsim_kernels.stencil.cpu.fused_pass import Buffers
+from heatsim_kernels.stencil.cpu.row_places import CpuGrid
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.cpu.trapezoidal_defect import BLOCKS, greater
 from heatsim_kernels.stencil.rk_stages import TrapezoidalDefect
-
-TILES = 6  # their place among the arguments of `fused_pass.advance`
 
 
 class EnthalpyPass:
@@ -41,7 +41,7 @@ class EnthalpyPass:
     def __init__(self, coefficients: NonlinearCoefficients, dtype: np.dtype) -> None:
         self._coefficients, self._dtype = coefficients, dtype
         self.uniform = is_uniform(coefficients)
-        self._interface = find_interface_rows(coefficients)
+        self._interface, self._bent_rows = find_interface_rows(coefficients), find_bent_rows(coefficients)
         self._medium: EnthalpyMedium | None = None
         self._dt = np.nan  # for which the medium is
 
@@ -51,17 +51,21 @@ class EnthalpyPass:
 
     def cut_tiles(self, tiles: np.ndarray, halo: int, threads: int) -> np.ndarray:
         """The tiles, with those apart in which nothing depends on temperature."""
-        return cut_tiles(self._coefficients, tiles, halo, threads)
+        if self._bent_rows is None:
+            return tiles
+        return cut_tiles(tiles, self._bent_rows, self._coefficients.periodic, halo, threads)
 
     def rates(self, dt: float) -> np.ndarray:
         """The exchange in a step with cells of the own material."""
         return np.ascontiguousarray(face_numbers(self._coefficients, dt, self._dtype)[..., 0])
 
-    def __call__(self, dt: float, *args: Any) -> None:
+    def __call__(
+        self, dt: float, u: np.ndarray, v: np.ndarray, steps: int, fused: int, grid: CpuGrid, buffers: Buffers,
+        tiles: np.ndarray, *args: Any,
+    ) -> None:  # fmt: skip
         """Take steps."""
-        tiles = args[TILES]
-        kinds = tiles if tiles.shape[1] > KIND else None
-        advance(*args, self._medium_for(dt), self._coefficients.capacity, self._interface, kinds)
+        kinds, own = tiles if tiles.shape[1] > KIND else None, (self._coefficients.capacity, self._interface)
+        advance(u, v, steps, fused, grid, buffers, tiles, *args, self._medium_for(dt), *own, kinds)
 
     def defect(
         self, start: np.ndarray, one: np.ndarray, end: np.ndarray, after: np.ndarray, rate: float

@@ -9,8 +9,6 @@ In a straight tile T = phi = u, for all that the steps of a pass look at. Both w
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
@@ -20,31 +18,32 @@ KIND, THREAD = 7, 8  # columns of tiles behind those of `fused_pass.CpuTile`: se
 BENT, STRAIGHT = 0, 1
 
 
-def cut_tiles(coefficients: NonlinearCoefficients, tiles: np.ndarray, halo: int, threads: int) -> np.ndarray:
+def find_bent_rows(coefficients: NonlinearCoefficients) -> np.ndarray | None:
+    """(nz, ny) bool: whether a row has cells that depend on temperature; None where no tile can be straight."""
+    bent = ~coefficients.tables.straight[coefficients.material]
+    if coefficients.class_ids is None or bent.all():
+        return None
+    return np.array([bent[plane].any(axis=1) for plane in coefficients.class_ids])
+
+
+def cut_tiles(
+    tiles: np.ndarray, bent_rows: np.ndarray, periodic: tuple[bool, bool, bool], halo: int, threads: int
+) -> np.ndarray:
     """Tiles (m, 9) cut in z where that makes straight ones, with their kind and the thread that takes them; the tiles
     (k, 7) themselves where none is straight.
 
     halo: cells that the steps of a pass look at beyond a tile.
     """
-    bent = ~coefficients.tables.straight[coefficients.material]
-    if coefficients.class_ids is None or bent.all():
-        return tiles
-    class_ids, wraps = coefficients.class_ids, coefficients.periodic
-
-    @cache
-    def bent_rows(x0: int, x1: int) -> np.ndarray:
-        """(nz, ny) bool: whether a row has cells that depend on temperature, in some columns and beside them."""
-        columns = slice(None) if wraps[0] else slice(max(0, x0 - halo), x1 + halo)
-        return np.array([bent[plane[:, columns]].any(axis=1) for plane in class_ids])
-
     cut = []
-    for z0, z1, y0, y1, x0, x1, block in tiles.tolist():
-        planes = np.asarray(_within(bent_rows(x0, x1), y0, y1, halo, 1, wraps[1]).any(axis=1))
-        beside = _within(planes, z0, z1, halo, 0, wraps[2])
-        windows = np.lib.stride_tricks.sliding_window_view(beside, 2 * halo + 1)
-        near = np.asarray(windows.any(axis=1))
-        for first, end in _runs(near if not near.any() else _without_short_runs(near)):
-            cut.append((z0 + first, z0 + end, y0, y1, x0, x1, block, BENT if near[first:end].any() else STRAIGHT))
+    for z0, z1, y0, y1, *others in tiles.tolist():
+        planes = np.asarray(_within(bent_rows, y0, y1, halo, 1, periodic[1]).any(axis=1))
+        beside = _within(planes, z0, z1, halo, 0, periodic[2])
+        near = np.asarray(np.lib.stride_tricks.sliding_window_view(beside, 2 * halo + 1).any(axis=1))
+        if near.any():
+            near = _without_short_runs(near)
+        cut += [
+            (z0 + first, z0 + end, y0, y1, *others, BENT if near[first] else STRAIGHT) for first, end in _runs(near)
+        ]
     found = np.array(cut)
     if (found[:, KIND] == BENT).all():
         return tiles

@@ -149,7 +149,6 @@ class CpuStepper:
         self._scratch = padded(self._threads * needed, dtype).reshape(self._threads, -1)
         self._spare: list[np.ndarray] = []  # more fields, for those who take stages
         self._entered_in_stages = np.zeros(FLOWS + coefficients.ambient_count)
-        self._kept: dict[str, np.ndarray] = {}
 
     @property
     def fused_steps(self) -> int:
@@ -328,18 +327,9 @@ class CpuStepper:
         gain = (dt * forcing.heat_scale).astype(dtype)
         return CpuSources(table, 1 if table is None else len(table), dtype.type(dt), field, gain, len(gain))
 
-    def _rounded(self, name: str, values: np.ndarray) -> np.ndarray:
-        """Boundary values in the precision of the field, in memory that is kept: fresh memory costs as long again."""
-        if values.dtype == self.dtype:
-            return np.ascontiguousarray(values)
-        if name not in self._kept or self._kept[name].shape != values.shape:
-            self._kept[name] = np.empty(values.shape, self.dtype)
-        np.copyto(self._kept[name], values, casting="same_kind")
-        return self._kept[name]
-
     def _boundary(self, weights: np.ndarray, forcing: Forcing) -> CpuBoundaryFaces:
         coefficients = self.coefficients
-        a, b = self._rounded("a", forcing.boundary_a), self._rounded("b", forcing.boundary_b)
+        a, b = (np.ascontiguousarray(values, self.dtype) for values in (forcing.boundary_a, forcing.boundary_b))
         rows, size = a.shape
         of_faces = coefficients.boundary_per_cell, self._boundary_offsets, self._closed, weights
         by_potential = np.array(forcing.by_potential, np.uint8)
