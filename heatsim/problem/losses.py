@@ -2,8 +2,8 @@
 
 Perfusion c (T_p - T) is a source c (T_p - T_ref) that does not depend on temperature, and a loss: each second a cell
 loses the share c/(rho cp) of what it holds over the reference. Decay at a rate k is a loss of k, and a source -k T_ref
-for each unit of capacity. Losses are coefficients of the cell classes: explicit steps take them in their passes, and
-matrices on their diagonals.
+for each unit of capacity. Where T_ref is the temperature at which nothing is lost, no source is left. Losses are
+coefficients of the cell classes: explicit steps take them in their passes, and matrices on their diagonals.
 """
 
 from __future__ import annotations
@@ -21,10 +21,21 @@ def loss_terms(scenario: Scenario, numbers: frozenset[int], reference: float) ->
     return tuple(term for number in sorted(numbers) for term in _terms(scenario, number, reference))
 
 
+def temperature_without_losses(scenario: Scenario, numbers: frozenset[int]) -> float | None:
+    """The temperature at which none of the sources of these numbers takes or gives anything, in the scenario's unit;
+    None if there is no such number."""
+    sources = [scenario.sources[number] for number in numbers]
+    found = {0.0 if source.perfusion is None else source.perfusion.temperature for source in sources}
+    value = found.pop() if len(found) == 1 else None
+    return value if isinstance(value, float) else None
+
+
 def _terms(scenario: Scenario, number: int, reference: float) -> list[SourceTerm]:
     source = scenario.sources[number]
     loss = source.loss
     assert loss is not None
+    if reference == temperature_without_losses(scenario, frozenset({number})):
+        return []
     if source.perfusion is None:
         return [SourceTerm(number, -loss * reference, in_proportion=True)]
     of_reference = SourceTerm(number, -loss * reference)

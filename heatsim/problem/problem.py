@@ -31,7 +31,7 @@ from heatsim.problem.ambients import Ambients
 from heatsim.problem.cell_classes import CellClasses, make_cell_classes
 from heatsim.problem.derived_fields import Vector, flux_and_gradient
 from heatsim.problem.events import MIN_STEP_SHARE, Events, find_events, input_event_times
-from heatsim.problem.losses import loss_rates, loss_terms
+from heatsim.problem.losses import loss_rates, loss_terms, temperature_without_losses
 from heatsim.problem.temperature_dependence import (
     TabulatedMaterials,
     find_temperature_bounds,
@@ -439,7 +439,9 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
     zones = make_zones(scenario, grid, material_ids, uniform)
     of_zones, initial = np.array(zones.materials), InitialField(scenario, grid)
     following = _temperature_sources(scenario, grid, zones, materials)
-    reference, tables = _reference_and_tables(scenario, grid, zones, materials, sources, following, initial, reference)
+    if reference is None:
+        reference = _reference(scenario, grid, zones, materials, initial, losses)
+    tables = _tables(scenario, grid, zones, materials, sources, following, initial, reference)
     materials = materials if tables is None else materials.at_reference(tables.materials)
     area_factors = find_area_factors(scenario, grid, material_ids, materials.contact, materials.solids)
     cell_classes = make_cell_classes(grid, zones, materials, periodic_axes(scenario, grid), area_factors)
@@ -507,7 +509,7 @@ def _holds_inside(problem: Problem) -> bool:
     return following is not None and following.damping(low, high, np.zeros(1)) > 0
 
 
-def _reference_and_tables(
+def _tables(
     scenario: Scenario,
     grid: CellGrid,
     zones: Zones,
@@ -515,18 +517,22 @@ def _reference_and_tables(
     sources: tuple[SourceTerm, ...],
     following: TemperatureSources | None,
     initial: InitialField,
-    given: float | None,
-) -> tuple[float, TabulatedMaterials | None]:
-    """The reference temperature, if none is given; the materials as tables, where something depends on temperature."""
-    boundary_faces = BoundaryFaces(scenario, grid, zones.ids, materials.conductivity[:, np.array(zones.materials)], 0.0)
-    reference = _reference(initial, boundary_faces, materials) if given is None else given
+    reference: float,
+) -> TabulatedMaterials | None:
+    """The materials as tables, where something depends on temperature."""
     if find_temperature_dependence(scenario) is None:
-        return reference, None
+        return None
+    boundary_faces = _faces_in_the_unit(scenario, grid, zones, materials)
     solid = (np.array(zones.materials) < materials.solids).astype(float)
     unit = VolumeSources(scenario, grid, zones, solid, sources, np.dtype(scenario.compute.precision))
     known = input_range(scenario, initial.range(), boundary_faces, following)
     bounds = find_temperature_bounds(scenario, known, unit, boundary_faces, following)
-    return reference, tabulate_materials(scenario, reference, bounds)
+    return tabulate_materials(scenario, reference, bounds)
+
+
+def _faces_in_the_unit(scenario: Scenario, grid: CellGrid, zones: Zones, materials: Materials) -> BoundaryFaces:
+    """The boundary faces with temperatures in the scenario's unit."""
+    return BoundaryFaces(scenario, grid, zones.ids, materials.conductivity[:, np.array(zones.materials)], 0.0)
 
 
 def _temperature_sources(
@@ -638,10 +644,20 @@ def _boundary_entries(coefficients: StencilCoefficients, cell_classes: CellClass
     return np.concatenate([face * len(zones) + each for face, each in enumerate(beside)])
 
 
-def _reference(initial: InitialField, boundary_faces: BoundaryFaces, materials: Materials) -> float:
-    """The middle of the initial, boundary and ambient temperatures, in the scenario's unit."""
+def _reference(
+    scenario: Scenario,
+    grid: CellGrid,
+    zones: Zones,
+    materials: Materials,
+    initial: InitialField,
+    losses: frozenset[int],
+) -> float:
+    """The middle of the initial, boundary and ambient temperatures, in the scenario's unit; or that among them at which
+    nothing is lost, so that losses need no source."""
+    boundary_faces = _faces_in_the_unit(scenario, grid, zones, materials)
     values: list[float] = [*initial.range(), *boundary_faces.temperatures(), *materials.temperature.tolist()]
-    return 0.5 * (min(values) + max(values))
+    low, high, at_rest = min(values), max(values), temperature_without_losses(scenario, losses)
+    return 0.5 * (low + high) if at_rest is None or not low <= at_rest <= high else at_rest
 
 
 # --- the memory that building takes, checked before anything is allocated

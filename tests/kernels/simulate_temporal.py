@@ -10,12 +10,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from heatsim_kernels.field.cuda.field import CudaField
 from heatsim_kernels.field.cuda.field_sums import BLOCKS as LOSS_BLOCKS
-from heatsim_kernels.runtime.cuda.arrays import Table, empty, on_device
+from heatsim_kernels.runtime.cuda.arrays import Array, Table, empty, on_device
 from heatsim_kernels.stencil import STEPPERS
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cuda.cell_update import rates_of_classes
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from heatsim_kernels.stencil.cuda.ledger import CudaLedger, LedgerInputs
+from heatsim_kernels.stencil.cuda.sent_forcing import ForcingUploads
+from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
 from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses
 from heatsim_kernels.stencil.temporal.launch import FusedSteps, tables_of
 from heatsim_kernels.stencil.temporal.march import StepRates
@@ -85,7 +89,9 @@ def case_of(trial: TemporalTrial) -> Case:
         seed=trial.seed,
     )
     boundary = with_even_faces(case.coefficients, case.forcing, trial.uneven) if trial.per_cell else case.forcing
-    return Case(replace(case.coefficients, closed=(True,) * 6), boundary, case.start)
+    carries = trial.features.losses and trial.features.zones == 1  # what is lost follows from what enters
+    closed = tuple(np.repeat(trial.periodic, 2).tolist()) if carries else (True,) * 6
+    return Case(replace(case.coefficients, closed=closed), boundary, case.start)
 
 
 def with_even_faces(coefficients: StencilCoefficients, forcing: Forcing, uneven: tuple[bool, bool, bool]) -> Forcing:
@@ -115,7 +121,6 @@ def step_by_step(trial: TemporalTrial) -> dict[str, np.ndarray]:
     for k in range(trial.tile.steps):
         traces.append(beside_boundary(np.array(sweep.field.host()), trial.periodic))
         sweep.advance(STEP, 1, row_of(case.forcing, k))
-    # Of the heat that entered, what is not lost is none: no face is open.
     return {"field": np.array(sweep.field.host()), "trace": np.concatenate(traces), "heat": sweep.heat_entered()[-1:]}
 
 
@@ -145,7 +150,25 @@ def at_once(trial: TemporalTrial) -> dict[str, np.ndarray]:
     written = np.repeat(~np.repeat(trial.periodic, 2), [nz * ny, nz * ny, nz * nx, nz * nx, ny * nx, ny * nx])
     trace = fused.trace.host().reshape(trial.tile.steps, -1)[:, written]
     lost = accounts.host()[-1:].sum(axis=1)
+    if structure.carries_heat:
+        lost = carried_losses(case, structure, fused.trace)
     return {"field": v.host().reshape(trial.shape), "trace": trace.ravel(), "heat": lost}
+
+
+def carried_losses(case: Case, structure: StencilConfiguration, trace: Array) -> np.ndarray:
+    """(1,) what a field of one class lost in steps that left a trace, as the ledger has it, J."""
+    coefficients, dtype = case.coefficients, np.dtype(structure.dtype)
+    field, losses = CudaField(coefficients, dtype), LossesOfOneClass(coefficients, dtype)
+    field.put(case.start)
+    ledger, uploads = CudaLedger(coefficients, field), ForcingUploads(dtype, np.zeros((1, 1)))
+    sent = uploads.send(STEP, case.forcing)
+    weights = on_device(rates_of_classes(coefficients, STEP, dtype)[0] * coefficients.capacity[0])
+    of_losses = losses.share(STEP), losses.released(STEP, case.forcing)
+    inputs = LedgerInputs(structure, sent.boundary_a, sent.boundary_b, weights, *of_losses)
+    ledger.begin_steps(inputs)
+    for launch in ledger.launches(inputs, field.now, 0, (1.0,) * len(case.forcing.boundary_a), trace):
+        launch()
+    return ledger.entered()[-1:]
 
 
 def main(target: str) -> None:

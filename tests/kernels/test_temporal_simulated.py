@@ -23,7 +23,7 @@ def test_the_trace_holds_the_cells_beside_walls_before_each_step(name: str, simu
 
 
 @pytest.mark.parametrize("name", [name for name in simulate_temporal.TRIALS if "losses" in name])
-def test_what_cells_lose_is_counted_in_the_sweep(name: str, simulated: dict[str, np.ndarray]) -> None:
+def test_several_steps_lose_what_single_steps_do(name: str, simulated: dict[str, np.ndarray]) -> None:
     lost = simulated[f"basic: {name}: heat"]
     assert abs(lost) > 0.1
     np.testing.assert_allclose(simulated[f"temporal: {name}: heat"], lost, rtol=1e-12)

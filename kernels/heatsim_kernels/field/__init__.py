@@ -223,6 +223,7 @@ class StoredField(ABC, Generic[Values]):
         self._stored_dtype = self.dtype if stored_dtype is None else np.dtype(stored_dtype)
         self._temperatures = temperatures or DirectTemperatures()
         self._statistics: TimeStatistics[Values] | None = None
+        self.changes = 0  # otherwise than by explicit steps: when values were put, heated or taken from stages
         self.now: Values = self._room()
         self._next: Values | None = None
         self._keep(cells)

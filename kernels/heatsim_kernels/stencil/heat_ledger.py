@@ -1,12 +1,12 @@
-"""The faces whose heat is entered in the ledger: boundary faces that are not closed, then those beside ambients."""
+"""What the ledger enters: the heat of boundary faces that are not closed and of those beside ambients; and losses."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from heatsim_kernels.stencil.coefficients import StencilCoefficients
+from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 
 
 class LedgerFaces(NamedTuple):
@@ -41,3 +41,49 @@ def boundary_cells(shape: tuple[int, int, int], face: int) -> np.ndarray:
     ranges[axis] = ranges[axis][-1:] if face % 2 else ranges[axis][:1]
     z, y, x = np.ix_(*ranges)
     return np.asarray(((z * shape[1] + y) * shape[2] + x).reshape(-1))
+
+
+class LossesOfOneClass:
+    """The losses of a field of a single cell class, by explicit steps.
+
+    They follow from the heat that the field holds, and that from the balance: no kernel has to sum the cells.
+
+        lost in a step = share * held before it,    held after it = held before it - lost + entered + released
+    """
+
+    def __init__(self, coefficients: StencilCoefficients, dtype: np.dtype) -> None:
+        assert coefficients.losses is not None
+        self.capacity, self._loss = float(coefficients.capacity[0]), float(coefficients.losses[0])
+        self._cells, self._dtype = int(np.prod(coefficients.shape)), np.dtype(dtype)
+        self._summed: tuple[np.ndarray, float] | None = None
+
+    @classmethod
+    def of(cls, coefficients: StencilCoefficients, dtype: np.dtype) -> LossesOfOneClass | None:
+        """Those of a problem; None if it has several cell classes or no losses."""
+        alone = coefficients.class_ids is None and coefficients.losses is not None
+        return cls(coefficients, dtype) if alone else None
+
+    def share(self, dt: float) -> float:
+        """The share of its heat that the field loses in a step of `dt` s, as kernels round it."""
+        return float(self._dtype.type(dt * self._loss))
+
+    def released(self, dt: float, forcing: Forcing) -> np.ndarray:
+        """(k,) heat that the sources release in each of the first k steps of `dt` s, J; the last serves all later ones.
+        Without windows."""
+        rises = np.zeros(1)  # sums over all cells, K
+        if forcing.heat_table is not None:
+            rises = self._cells * self._rounded(dt) * self._rounded(forcing.heat_table[:, 0])
+        if forcing.heat_field is not None:
+            gains = self._rounded(dt * forcing.heat_scale) * self._sum(forcing.heat_field)
+            last = np.arange(max(len(rises), len(gains)))
+            rises = rises[np.minimum(last, len(rises) - 1)] + gains[np.minimum(last, len(gains) - 1)]
+        return np.asarray(self.capacity * rises)
+
+    def _rounded(self, values: Any) -> Any:
+        return np.asarray(values).astype(self._dtype).astype(np.float64)
+
+    def _sum(self, field: np.ndarray) -> float:
+        """The sum of a source by cell, which is often the same object as last time."""
+        if self._summed is None or self._summed[0] is not field:
+            self._summed = field, float(np.sum(field, dtype=np.float64))
+        return self._summed[1]

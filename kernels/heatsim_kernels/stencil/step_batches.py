@@ -22,12 +22,16 @@ class StepBatch(NamedTuple):
     window_sources: Sequence[WindowSource]
 
 
-def split_steps(window_sources: Sequence[Sequence[WindowSource]], steps: int, one_by_one: bool) -> Iterator[StepBatch]:
-    """The pieces of a batch; of no steps one without any, so that what sweeps compile can be had beforehand."""
+def split_steps(
+    window_sources: Sequence[Sequence[WindowSource]], steps: int, one_by_one: bool, most: int | None = None
+) -> Iterator[StepBatch]:
+    """The pieces of a batch, of `most` steps if that is given; of no steps one without any, so that what sweeps compile
+    can be had beforehand."""
     if steps == 0:
         yield StepBatch(0, 0, ())
     first = 0
     for k in range(steps):
-        if one_by_one or k == steps - 1 or window_sources_of(window_sources, k):
+        full = k + 1 - first == most
+        if one_by_one or full or k == steps - 1 or window_sources_of(window_sources, k):
             yield StepBatch(first, k + 1 - first, window_sources_of(window_sources, k))
             first = k + 1

@@ -257,7 +257,7 @@ def _advance_rows(
     for y in range(run.y0, run.y1):
         place = place_of(run.z, y, run.x0, grid)
         row = place.z * grid.ny + place.y
-        in_tile, ledger = ledger_of_row(flows, share, tile, run, y, place, grid)
+        in_tile, ledger = ledger_of_row(flows, stages.apart, share, tile, run, y, place, grid)
         classes = shifted(exchange.classes, place.c)
         states = rows_read(u, place, from_field, below, slot)
         potentials = rows_in_ring(_potentials(below, buffers), slot)

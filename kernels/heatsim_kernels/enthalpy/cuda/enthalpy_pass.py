@@ -97,6 +97,9 @@ class EnthalpyCudaPass:
         """One."""
         return 1
 
+    def begin_steps(self, batch: EnthalpyBatch) -> None:
+        """Nothing: what a step enters does not depend on those before."""
+
     def launches(self, batch: EnthalpyBatch, k: int, taken: int, u: Array, v: Array) -> list[Launch]:
         """What takes step k of a batch: what passes the boundary faces, the sweep, and the cells that it leaves out."""
         return self._launches(batch.structure, batch, k, u, v, batch.sent.sources(k), share=1.0)

@@ -44,6 +44,7 @@ class CpuField(StoredField[np.ndarray]):
 
     def put_state(self, planes: Iterable[np.ndarray]) -> None:
         """Set the stored values: see `Field`."""
+        self.changes += 1
         for target, plane in zip(self.state(), planes, strict=True):
             target[:] = plane
 

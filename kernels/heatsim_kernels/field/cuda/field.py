@@ -68,6 +68,7 @@ class CudaField(StoredField[Array]):
 
     def put_state(self, planes: Iterable[np.ndarray]) -> None:
         """Set the stored values: see `Field`."""
+        self.changes += 1
         size = self.shape[1] * self.shape[2]
         for z, plane in zip(range(self.shape[0]), planes, strict=True):
             values = np.ascontiguousarray(plane, self._stored_dtype).reshape(-1)
@@ -88,12 +89,16 @@ class CudaField(StoredField[Array]):
 
     def stored(self) -> float:
         """Return the heat over that at the reference temperature, J."""
-        self._start_sum(self._capacity, self._several)
+        self.start_stored(self._partial_sums)
         return float(self._partial_sums.host().sum())
+
+    def start_stored(self, sums: Array) -> None:
+        """Start to find `stored`, as so many sums of `field_sums`."""
+        self._start_sum(self._capacity, self._several, sums)
 
     def is_finite(self) -> bool:
         """Return whether every value is a finite number."""
-        self._start_sum(self._one, several=False)
+        self._start_sum(self._one, False, self._partial_sums)
         return bool(np.isfinite(self._partial_sums.host().sum()))
 
     def was_finite(self) -> bool:
@@ -133,7 +138,7 @@ class CudaField(StoredField[Array]):
         )
         return rounded
 
-    def _start_sum(self, weights: Array, several: bool) -> None:
-        args = (self.now, self.class_ids, weights, self._partial_sums)
+    def _start_sum(self, weights: Array, several: bool, sums: Array) -> None:
+        args = (self.now, self.class_ids, weights, sums)
         summing = kernel(field_sums.build, several, args)
         summing((field_sums.BLOCKS, 1, 1), (THREADS, 1, 1), args)

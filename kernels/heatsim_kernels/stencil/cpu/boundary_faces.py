@@ -124,14 +124,16 @@ def _heat_of_row(ghosts, first, end, row, classes, weights):
 
 
 @inlined
-def enter_losses(row, n, cell_class, total, classes, exchange, weights, first_cell, ledger):
-    """Enter what the n cells of a row lose in a step. cell_class: that of all of them, whose sum is `total`, or MIXED;
-    weights: (classes,) J/K, or None where nothing is lost; first_cell: the number of the row and the column from which
-    it is given."""
+def enter_losses(row, n, cell_class, classes, exchange, weights, first_cell, ledger):
+    """Enter what the n cells of a row lose in a step. cell_class: that of all of them, or MIXED; weights: (classes,)
+    J/K, or None where no losses are entered; first_cell: the number of the row and the column from which it is
+    given."""
     if weights is not None:
         number, x = first_cell
         if cell_class != MIXED and ledger.first == 0 and ledger.end == n:
-            ledger.flows[FLOWS - 1] -= ledger.share * load(weights, cell_class) * np.float64(total)
+            weight = ledger.share * load(weights, cell_class)
+            if weight != 0.0:
+                ledger.flows[FLOWS - 1] -= weight * _sum_of_row(row, 0, n)
         elif ledger.first < ledger.end:
             lost = _losses_of_runs(row, classes, exchange, weights, number, x, ledger)
             lost += _losses_of_odd_cells(row, classes, exchange, weights, number, x, ledger)

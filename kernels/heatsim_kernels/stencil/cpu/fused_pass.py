@@ -73,16 +73,7 @@ from heatsim_kernels.stencil.cpu.row_places import (
     turned,
     widened,
 )
-from heatsim_kernels.stencil.cpu.row_vectors import (
-    heated_row_by_face,
-    heated_row_by_face_past_cache,
-    heated_row_of_vectors,
-    heated_row_past_cache,
-    row_by_face,
-    row_by_face_past_cache,
-    row_of_vectors,
-    row_past_cache,
-)
+from heatsim_kernels.stencil.cpu.row_vectors import row_of_vectors, row_past_cache
 from heatsim_kernels.stencil.cpu.rows import (
     NUMBERS,
     CpuExchange,
@@ -92,7 +83,6 @@ from heatsim_kernels.stencil.cpu.rows import (
     advance_row,
     class_of_row,
     is_plain,
-    number_of,
 )
 
 # Of each thread, before its rings: ghosts beyond y_min, y_max, z_min and z_max, a finished row, temperatures of a row.
@@ -140,7 +130,8 @@ class CpuStages(NamedTuple):
     before, start, one: the fields Y_{j-2}, Y_0 and Y_1, all None for explicit steps. of_two: whether the stages are
     two-term stages, which do not read start and one. second: where the last stage but one of several is written.
     numbers: (rows, NUMBERS) flat, see `RowOperands`. shares: (rows,) of the heat of each that enter the ledger. The
-    last of the rows serves all later ones. Arrays, or pointers in compiled code.
+    last of the rows serves all later ones. apart: how far apart the sums of heat of two steps are, in (blocks, nz,
+    FLOWS) sums of all planes; 0 where those of all steps are one. Arrays, or pointers in compiled code.
     """
 
     before: np.ndarray | None
@@ -151,10 +142,11 @@ class CpuStages(NamedTuple):
     shares: np.ndarray
     rows: int
     of_two: bool
+    apart: int
 
 
 # Explicit steps, which start from the cells themselves.
-EULER = CpuStages(None, None, None, None, None, np.ones(1), 1, False)
+EULER = CpuStages(None, None, None, None, None, np.ones(1), 1, False, 0)
 
 
 class RowRun(NamedTuple):
@@ -187,8 +179,9 @@ def advance(u, v, steps, fused, grid, buffers, tiles, scratch, e, s, b, ambient_
     u, v, scratch (threads, elements): see `pointers.padded`. tiles (count, 7): `CpuTile`s, shared out among threads.
     e, s, b, ambient_faces: `CpuExchange`, `CpuSources`, `CpuBoundaryFaces` and `AmbientFacePairs`, all of arrays; with
     ambient faces a pass takes one step. flows (blocks, nz, FLOWS): heat that entered through the boundary faces of each
-    plane of each block, and by losses, J, added to. ambient_heat: see `add_ambient_heat`. stages: `CpuStages`, which
-    take one pass, and of which a single one may be written over `before`; or EULER.
+    plane of each block, and by losses, J, added to; (steps, blocks, nz, FLOWS) where those of steps are apart.
+    ambient_heat: see `add_ambient_heat`. stages: `CpuStages`, which take one pass, and of which a single one may be
+    written over `before`; or EULER.
     """
     threads, count, passes = scratch.shape[0], tiles.shape[0], -(-steps // fused)
     for number in range(passes):
@@ -227,7 +220,7 @@ def input_pointers(e, s, b, stages):
     boundary = CpuBoundaryFaces(*values, b.rows, b.size, b.per_cell, *tables, b.class_count, by_potential)
     fields = pointer(stages.before), pointer(stages.start), pointer(stages.one), pointer(stages.second)
     numbers, shares = pointer(stages.numbers), pointer(stages.shares)
-    made_of = CpuStages(*fields, numbers, shares, stages.rows, stages.of_two)
+    made_of = CpuStages(*fields, numbers, shares, stages.rows, stages.of_two, stages.apart)
     return exchange, sources, boundary, made_of
 
 
@@ -295,7 +288,7 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
     own, end = tile.x0 - run.x0, tile.x1 - run.x0  # the cells of a row that this tile owns
     for y in range(run.y0, run.y1):
         place = place_of(run.z, y, run.x0, grid)
-        in_tile, ledger = ledger_of_row(flows, share, tile, run, y, place, grid)
+        in_tile, ledger = ledger_of_row(flows, stages.apart, share, tile, run, y, place, grid)
         classes = shifted(exchange.classes, place.c)
         values = rows_read(u, place, from_field, below, slot)
         values, low, high = _with_ghosts(values, classes, place, run, grid, buffers, scratch, boundary, ledger)
@@ -304,13 +297,11 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
         out = shifted(v, place.c) if to_field else row_in_ring(above, slot)
         if from_field:
             prefetch_later_rows(stages.before, values.c, place.c, n, grid, buffers)
-        at, of_all, total, ends = place.z * grid.ny + place.y, np.int64(MIXED), exchange.rx, (low, high)
+        at, of_all, ends = place.z * grid.ny + place.y, np.int64(MIXED), (low, high)
         if whole and not (in_scratch and elements_to_line(out)):
             of_all = class_of_row(exchange, at, run.x0, n)
         if of_all != MIXED:
-            total = _row_of_vectors(
-                out, vectors, values, ends, of_all, exchange, exchange.rates, row_sources, table, in_scratch
-            )
+            _row_of_vectors(out, vectors, values, ends, of_all, exchange, row_sources, in_scratch)
         else:
             done, row = shifted(scratch, 4 * buffers.pitch) if in_scratch else out, RowCells(n, room, at, run.x0)
             _advance_row(
@@ -319,57 +310,23 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
             if in_scratch:
                 copy_row(out, done, n, buffers)
         first_cell = at, run.x0
-        enter_losses(values.c, n, of_all, total, classes, exchange, exchange.heat_of_losses, first_cell, ledger)
+        enter_losses(values.c, n, of_all, classes, exchange, exchange.heat_of_losses, first_cell, ledger)
         if in_tile and run.level == run.last - 1:
             keep_second(stages.second, place.c + own, shifted(out, own), end - own, buffers)
         slot = turned(slot + 1, below.slots)
 
 
 @inlined
-def _row_of_vectors(out, vectors, values, ends, cell_class, exchange, rates, sources, table, past_cache):
-    """Take one step of a row of whole vectors of one class; returns the sum of its cells where it is needed. (`rates`
-    and `table` are arguments for the pruning: see `stage_operands`.)"""
+def _row_of_vectors(out, vectors, values, ends, cell_class, exchange, sources, past_cache):
+    """Take one step of a row of whole vectors of one class."""
     c, ym, yp, zm, zp = values
-    given, total = (c, ym, yp, zm, zp, ends[0], ends[1]), exchange.rx
-    if table is None:
-        if rates is None:
-            by_axis = exchange.rx, exchange.ry, exchange.rz
-            if past_cache:
-                row_past_cache(out, vectors, *given, by_axis)
-            else:
-                row_of_vectors(out, vectors, *given, by_axis)
-        elif past_cache:
-            row_by_face_past_cache(out, vectors, *given, _rates_of(rates, cell_class))
-        else:
-            row_by_face(out, vectors, *given, _rates_of(rates, cell_class))
+    low, high = ends
+    by_axis, rates, losses = (exchange.rx, exchange.ry, exchange.rz), exchange.rates, exchange.losses
+    dt, table = sources.dt, sources.table
+    if past_cache:
+        row_past_cache(out, vectors, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses)
     else:
-        heat = sources.dt, load(table, cell_class), number_of(exchange.losses, cell_class, sources.dt)
-        total = _heated_row(out, vectors, given, cell_class, exchange, rates, heat, past_cache)
-    return total
-
-
-@inlined
-def _heated_row(out, vectors, given, cell_class, exchange, rates, sources, past_cache):
-    """Take one step of a row of whole vectors with sources and losses, and sum its cells."""
-    dt, heat, loss = sources
-    if rates is None:
-        by_axis = exchange.rx, exchange.ry, exchange.rz
-        if past_cache:
-            total = heated_row_past_cache(out, vectors, *given, by_axis, dt, heat, loss)
-        else:
-            total = heated_row_of_vectors(out, vectors, *given, by_axis, dt, heat, loss)
-    elif past_cache:
-        total = heated_row_by_face_past_cache(out, vectors, *given, _rates_of(rates, cell_class), dt, heat, loss)
-    else:
-        total = heated_row_by_face(out, vectors, *given, _rates_of(rates, cell_class), dt, heat, loss)
-    return total
-
-
-@inlined
-def _rates_of(rates, cell_class):
-    """The six rates of a class."""
-    r = shifted(rates, 6 * cell_class)
-    return load(r, 0), load(r, 1), load(r, 2), load(r, 3), load(r, 4), load(r, 5)
+        row_of_vectors(out, vectors, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses)
 
 
 @inlined
@@ -380,11 +337,12 @@ def inputs_of_step(step, exchange, sources, stages):
 
 
 @inlined
-def ledger_of_row(flows, share, tile, run, y, place, grid):
-    """Whether row y of a run is the tile's own, and the ledger of the row: heat is counted in the tile's own cells."""
+def ledger_of_row(flows, apart, share, tile, run, y, place, grid):
+    """Whether row y of a run is the tile's own, and the ledger of the row: heat is counted in the tile's own cells.
+    apart: see `CpuStages`."""
     own, end = tile.x0 - run.x0, tile.x1 - run.x0
     in_tile = tile.z0 <= run.z < tile.z1 and tile.y0 <= y < tile.y1
-    flow = shifted(flows, (tile.block * grid.nz + place.z) * FLOWS)
+    flow = shifted(flows, (run.step * apart + tile.block * grid.nz + place.z) * FLOWS)
     return in_tile, RowLedger(flow, share, own, end if in_tile else own)
 
 

@@ -16,40 +16,31 @@ from numba.extending import intrinsic
 from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, send_past_cache, spread, vector_at, vector_fma
 
 
-def _row(past_cache, heated, by_face):
-    """Build call(out, vectors, c, ym, yp, zm, zp, low, high, rates): one explicit step of a row of whole vectors; or
-    where `heated` call(..., rates, dt, heat, loss), with sources and losses, which returns the sum of the cells as
-    well.
+def _row(past_cache):
+    """Build call(out, vectors, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses): one
+    explicit step of a row of whole vectors of one cell class.
 
-    low, high: values beyond the two ends of the row. rates: three, for `physics.second_difference`; or six where
-    `by_face`, for `physics.face_differences`. past_cache: results are written past the cache, and `out` must start a
-    cache line. A vector behind each row must be readable. heat: heating rate of the cells, K/s; loss: the share of its
-    value that a cell loses in a step.
+    low, high: values beyond the two ends of the row. by_axis: three rates, for `physics.second_difference`; unless
+    `rates` has six for each class, for `physics.face_differences`. table: heating rate of each class, K/s, or None.
+    losses: the share of its value that a cell of each class loses in a step, or None. past_cache: results are written
+    past the cache, and `out` must start a cache line. A vector behind each row must be readable.
     """
-    count = 6 if by_face else 3
 
-    def generate(out, c, ym, yp, zm, zp, more):
+    @intrinsic
+    def row(typing_context, out, vectors, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses):
         def codegen(context, builder, signature, args):
-            rates = cgutils.unpack_tuple(builder, args[9], count)
-            step = _Step(context, builder, signature, [*args[:9], *args[10:]], rates, past_cache)
+            step = _Step(context, builder, signature, args, past_cache)
             last = builder.sub(args[1], args[1].type(1))
             with cgutils.for_range(builder, last) as loop:
                 step.take(loop.index, step.load(2, builder.add(loop.index, loop.index.type(1))))
             step.take(last, step.lane(args[8], 0))
-            return step.sum() if heated else context.get_dummy_value()
+            return context.get_dummy_value()
 
-        result, rates = (c.dtype if heated else types.void), types.UniTuple(c.dtype, count)
-        return result(out, types.intp, c, ym, yp, zm, zp, c.dtype, c.dtype, rates, *(c.dtype,) * more), codegen
+        real, fields = c.dtype, (c, ym, yp, zm, zp)
+        of_class = types.intp, types.UniTuple(real, 3), rates, real, table, losses
+        return types.void(out, types.intp, *fields, real, real, *of_class), codegen
 
-    @intrinsic
-    def row(typing_context, out, vectors, c, ym, yp, zm, zp, low, high, rates):
-        return generate(out, c, ym, yp, zm, zp, 0)
-
-    @intrinsic
-    def heated_row(typing_context, out, vectors, c, ym, yp, zm, zp, low, high, rates, dt, heat, loss):
-        return generate(out, c, ym, yp, zm, zp, 3)
-
-    return heated_row if heated else row
+    return row
 
 
 class _RowCode:
@@ -78,18 +69,25 @@ class _RowCode:
 class _Step(_RowCode):
     """Generates the code for a row; what is handed on from vector to vector is kept in variables."""
 
-    def __init__(self, context, builder, signature, args, rates, past_cache):
+    def __init__(self, context, builder, signature, args, past_cache):
         super().__init__(context, builder, args, signature.args[2].dtype)
-        self._past_cache = past_cache
-        self._rates = [spread(builder, rate, self._lanes) for rate in rates]
-        self._heat = [spread(builder, number, self._lanes) for number in args[9:]]
+        self._past_cache, self._types = past_cache, signature.args
+        by_face = self._entries(11, 6)
+        self._rates = by_face or [self._spread(rate) for rate in cgutils.unpack_tuple(builder, args[10], 3)]
+        self._dt, self._heat, self._losses = self._spread(args[12]), self._entries(13, 1), self._entries(14, 1)
         self._before = cgutils.alloca_once_value(builder, self.lane(args[7], self._lanes - 1))
         self._cells = cgutils.alloca_once_value(builder, self.load(2, args[1].type(0)))
-        self._sum = cgutils.alloca_once_value(builder, ir.Constant(self._vector, [0.0] * self._lanes))
 
-    def sum(self):
-        """The sum of all cells taken."""
-        return _sum_of_lanes(self._builder, self._builder.load(self._sum))
+    def _spread(self, value):
+        return spread(self._builder, value, self._lanes)
+
+    def _entries(self, number, count):
+        """Vectors of the `count` numbers of the class in the table that is argument `number`; none without a table."""
+        if isinstance(self._types[number], types.NoneType):
+            return []
+        b, table, cell_class = self._builder, self._args[number], self._args[9]
+        first = b.mul(cell_class, cell_class.type(count))
+        return [self._spread(b.load(b.gep(table, [b.add(first, first.type(k))]))) for k in range(count)]
 
     def lane(self, value, at):
         """A vector with a value in one lane."""
@@ -123,17 +121,15 @@ class _Step(_RowCode):
 
     def _start(self, cells):
         """The cells, with their sources and losses."""
-        if not self._heat:
-            return cells
-        b, (dt, heat, loss) = self._builder, self._heat
-        b.store(b.fadd(b.load(self._sum), cells), self._sum)
-        return vector_fma(b, b.fneg(loss), cells, vector_fma(b, dt, heat, cells))
+        b, new = self._builder, cells
+        for heat in self._heat:
+            new = vector_fma(b, self._dt, heat, new)
+        for loss in self._losses:
+            new = vector_fma(b, b.fneg(loss), cells, new)
+        return new
 
 
-row_of_vectors, row_past_cache = _row(False, False, False), _row(True, False, False)
-heated_row_of_vectors, heated_row_past_cache = _row(False, True, False), _row(True, True, False)
-row_by_face, row_by_face_past_cache = _row(False, False, True), _row(True, False, True)
-heated_row_by_face, heated_row_by_face_past_cache = _row(False, True, True), _row(True, True, True)
+row_of_vectors, row_past_cache = _row(False), _row(True)
 
 
 SUM_LANES = 16  # of the vectors that are summed: runs of one class are as long, or multiples of it

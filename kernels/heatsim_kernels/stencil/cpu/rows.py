@@ -39,7 +39,8 @@ class CpuExchange(NamedTuple):
     """Exchange rates a step: rx, ry, rz where they are the same everywhere, else `rates`, (n, 6) flat, of the cell
     classes. classes: the class of each cell; from `starts` on, the `ClassRuns` of the rows, None where there is a
     single class. losses: (n,) the share of its value that a cell of each class loses in a step; heat_of_losses: (n,)
-    the heat of that, J/K; None where there are none. Arrays, or pointers in compiled code."""
+    the heat of that, J/K; None where there are none, or where no pass need enter it. Arrays, or pointers in compiled
+    code."""
 
     rx: float
     ry: float
@@ -152,7 +153,7 @@ def finish_cell(i, new, own, before, start, one, numbers):
 
 @inlined
 def number_of(table, cell_class, real):
-    """The number of a class in a table of heating rates or losses; 0 where there is none, in the type of `real`."""
+    """The number of a class in a table of heating rates; 0 where there is none, in the type of `real`."""
     if table is None:
         return real - real
     return load(table, cell_class)

@@ -21,10 +21,13 @@ from heatsim_kernels.stencil.cpu.row_places import CpuGrid
 from heatsim_kernels.stencil.cpu.rows import CpuExchange
 from heatsim_kernels.stencil.cpu.tile_plan import TilingShape, best_cut, scratch_rows, tiling
 from heatsim_kernels.stencil.cpu.trapezoidal_defect import defect
+from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
 from heatsim_kernels.stencil.rk_stages import RkStage, StageFields, TrapezoidalDefect
 from heatsim_kernels.stencil.step_batches import split_steps
 
 STREAM_FROM = 12 * 2**20  # bytes of a field above which results bypass the cache
+ROOM = 2**21  # bytes for the sums of heat of single steps, where losses follow from these, and
+MOST_PASSES = 64  # that they are kept for
 
 
 class PassPlan(NamedTuple):
@@ -47,6 +50,53 @@ class PassPlan(NamedTuple):
     def forget(self) -> None:
         """Begin to count anew."""
         self.flows[:], self.ambient_heat[:] = 0.0, 0.0
+
+
+class HeldHeat:
+    """The heat that the field of a single cell class holds, of which it loses a share in each step.
+
+    It is taken from the cells after they were changed otherwise than by explicit steps, and then follows from the
+    sums of each step. These are added step by step, so that it does not depend on batches.
+    """
+
+    def __init__(self, losses: LossesOfOneClass, field: CpuField, plan: PassPlan) -> None:
+        self._losses, self._field = losses, field
+        passes = max(1, min(MOST_PASSES, ROOM // (plan.fused * plan.flows.nbytes)))
+        self.most_steps = passes * plan.fused
+        self._flows = np.zeros((self.most_steps, *plan.flows.shape))
+        self._held, self._known_at = 0.0, -1  # after how many changes of the field it is known
+
+    @classmethod
+    def of(cls, coefficients: StencilCoefficients, field: CpuField, plan: PassPlan) -> HeldHeat | None:
+        """That of a problem; None if it has several cell classes or no losses."""
+        losses = LossesOfOneClass.of(coefficients, field.dtype)
+        return None if losses is None else cls(losses, field, plan)
+
+    def flows_of(self, steps: int) -> np.ndarray:
+        """(steps, blocks, nz, FLOWS) room for the sums of at most `most_steps` steps, 0, before they are taken."""
+        if self._known_at != self._field.changes:
+            self._held, self._known_at = self._field.stored(), self._field.changes
+        self._flows[:steps] = 0.0
+        return self._flows[:steps]
+
+    def enter(self, dt: float, forcing: Forcing, flows: np.ndarray, total: np.ndarray) -> None:
+        """Add the sums of steps of `dt` s that were taken to `total`, with their losses."""
+        share, released = self._losses.share(dt), self._losses.released(dt, forcing).tolist()
+        entered = flows.reshape(len(flows), -1).sum(axis=1).tolist()
+        for step, of_step in enumerate(flows):
+            lost = share * self._held
+            total += of_step
+            total[0, 0, -1] -= lost
+            self._held += entered[step] + released[min(step, len(released) - 1)] - lost
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What `restore` takes, if it is known."""
+        return {"held": np.array([self._held])} if self._known_at == self._field.changes else {}
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `state` gave for the field as it is."""
+        if "held" in saved:
+            self._held, self._known_at = float(saved["held"][0]), self._field.changes
 
 
 class PassKernel(Protocol):
@@ -149,6 +199,7 @@ class CpuStepper:
         self._scratch = padded(self._threads * needed, dtype).reshape(self._threads, -1)
         self._spare: list[np.ndarray] = []  # more fields, for those who take stages
         self._entered_in_stages = np.zeros(FLOWS + coefficients.ambient_count)
+        self._held = HeldHeat.of(self.coefficients, self.field, self._plan)
 
     @property
     def fused_steps(self) -> int:
@@ -167,7 +218,8 @@ class CpuStepper:
             "ambient_heat": self._plan.ambient_heat,
             "in_stages": self._entered_in_stages,
         }
-        return {**sums, "total": self.heat_entered()}
+        held = {} if self._held is None else self._held.state()
+        return {**sums, **held, "total": self.heat_entered()}
 
     def restore_ledger(self, saved: Mapping[str, np.ndarray]) -> None:
         """Count on: see `ExplicitStepper`."""
@@ -177,19 +229,32 @@ class CpuStepper:
             self._entered_in_stages[:] = saved["in_stages"]
         else:
             self._entered_in_stages[: len(saved["total"])] = saved["total"]
+        if self._held is not None:
+            self._held.restore(saved)
 
     def advance(self, dt: float, steps: int, forcing: Forcing) -> None:
         """Advance `steps` steps of `dt` seconds. For none, one of 0 s is made and not taken: all is compiled then, and
         the threads have had the memory that they write."""
-        field = self.field
-        for first, count, window_sources in split_steps(forcing.window_sources, steps, one_by_one=field.tracked):
+        field, most = self.field, None if self._held is None else self._held.most_steps
+        for first, count, window_sources in split_steps(forcing.window_sources, steps, field.tracked, most):
             seconds = dt if count else 0.0
             part = forcing.of_steps(first, count)
-            self._pass(field.now, field.next, max(1, count), self._plan, seconds, part, EULER)
+            if self._held is None:
+                self._pass(field.now, field.next, max(1, count), self._plan, seconds, part, EULER)
+            else:
+                self._lose(self._held, max(1, count), seconds, part)
             if -(-count // self._plan.fused) % 2:
                 field.swap()
             self._heat_windows(field.now, window_sources, dt)
             field.sample(count * dt)
+
+    def _lose(self, held: HeldHeat, steps: int, dt: float, forcing: Forcing) -> None:
+        """Take steps whose losses follow from the heat that the field holds."""
+        flows, field, plan = held.flows_of(steps), self.field, self._plan
+        in_passes = plan._replace(flows=flows.reshape(-1, *plan.flows.shape[1:]))
+        step_by_step = EULER._replace(apart=plan.flows[..., 0].size)
+        self._pass(field.now, field.next, steps, in_passes, dt, forcing, step_by_step)
+        held.enter(dt, forcing, flows, plan.flows)
 
     def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, forcing: Forcing) -> None:
         """Take stages of a step of `dt` seconds: see `StageStepper`."""
@@ -217,6 +282,7 @@ class CpuStepper:
     def accept(self) -> None:
         """Make the last stage the field: see `StageStepper`."""
         self.field.now = self._fields.last
+        self.field.changes += 1
         self.field.next, *self._spare = self._fields.others()
         for plan in (self._stage_plan, self._single_stage_plan):
             self._entered_in_stages += plan.entered()
@@ -262,7 +328,8 @@ class CpuStepper:
         shares = np.array([stage.weight for stage in stages])
         start, one, of_two = self._fields.start, self._fields.one, stages[-1].of_two
         # With one stage nothing is written to `second`: an array all the same, for which nothing more is compiled.
-        made_of = CpuStages(before, start, one, v if second is None else second, numbers, shares, len(stages), of_two)
+        second = v if second is None else second
+        made_of = CpuStages(before, start, one, second, numbers, shares, len(stages), of_two, 0)
         plan = self._single_stage_plan if len(stages) == 1 else self._stage_plan
         self._pass(u, v, len(stages), plan, dt, forcing, made_of)
         self._heat_windows(
@@ -271,6 +338,7 @@ class CpuStepper:
 
     def _heat_windows(self, u: np.ndarray, window_sources: Sequence[WindowSource], gain: float) -> None:
         for each in window_sources:
+            self.field.changes += 1
             heat_window(u.reshape(self.coefficients.shape), each.corner, each.rates, gain)
 
     def _pass(
@@ -287,6 +355,8 @@ class CpuStepper:
         if self._of_step is None or self._of_step[0] != dt:
             self._of_step = dt, *self._exchange(dt)
         _, medium, weights = self._of_step
+        if stages.apart:
+            medium = medium._replace(heat_of_losses=None)  # they follow from what else is entered
         with limited(self._threads):
             self._kernel(
                 dt, u, v, steps, plan.fused, self._grid, plan.buffers, plan.tiles, self._scratch, medium,
@@ -320,7 +390,7 @@ class CpuStepper:
         dtype, table = self.dtype, None
         if forcing.heat_table is not None:
             table = np.ascontiguousarray(forcing.heat_table, dtype)
-        elif forcing.heat_field is not None or self._kernel.potentials or self.coefficients.losses is not None:
+        elif forcing.heat_field is not None or self._kernel.potentials:
             # Zeros cost little beside what these kernels do besides, and spare compiling versions without a table.
             table = np.zeros((1, self.coefficients.class_count), dtype)
         field = None if forcing.heat_field is None else forcing.heat_field.astype(dtype, copy=False).reshape(-1)

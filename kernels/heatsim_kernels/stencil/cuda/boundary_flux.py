@@ -53,16 +53,20 @@ def build(configuration: StencilConfiguration):
     (rows, values) of the boundary faces; the last row serves all later steps. offsets: where each face starts in
     these. weights: J/K of a step through a face of each cell class, (6, count) flat. shares: the part of each
     step's heat to enter, for MAX_STEPS steps, 0 for those not taken. partial: (6 or more, BLOCKS) sums in J, added to.
+    entered: (2, blocks of all faces) J, where the configuration carries heat: what enters in these steps, and what is
+    left of that after them, if in a step the share `kept` is kept.
     """
     several, per_cell = configuration.class_dtype != "", configuration.boundary_per_cell
+    carries = configuration.carries_heat
 
     def boundary_flux(
-        u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, classes, count, weights, shares, partial
-    ):
+        u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, classes, count, weights, shares, kept,
+        entered, partial,
+    ):  # fmt: skip
         face = int32(faces[cuda.blockIdx.y])
         first, lines, columns, line_stride, column_stride = _first_and_strides(face, nz, ny, nx)
         boundary = int64(2) * (int64(nz) * ny + int64(nz) * nx + int64(ny) * nx)
-        total, place, offset = float64(0.0), places[face], offsets[face]
+        total, left, place, offset = float64(0.0), float64(0.0), places[face], offsets[face]
         row = min(k, rows - 1), min(k + 1, rows - 1), min(k + 2, rows - 1), min(k + 3, rows - 1)
         position = int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
         while position < lines * columns:
@@ -79,14 +83,24 @@ def build(configuration: StencilConfiguration):
             two = trace[at + 2 * boundary if steps > 2 else int64(0)]
             three = trace[at + 3 * boundary if steps > 3 else int64(0)]
             heat = shares[0] * _warmer_beyond(c, a, b, row[0], w)
-            heat += shares[1] * _warmer_beyond(one if steps > 1 else c, a, b, row[1], w)
-            heat += shares[2] * _warmer_beyond(two if steps > 2 else c, a, b, row[2], w)
-            heat += shares[3] * _warmer_beyond(three if steps > 3 else c, a, b, row[3], w)
+            still = heat
+            of_step = shares[1] * _warmer_beyond(one if steps > 1 else c, a, b, row[1], w)
+            heat, still = heat + of_step, (kept if steps > 1 else float64(1.0)) * still + of_step
+            of_step = shares[2] * _warmer_beyond(two if steps > 2 else c, a, b, row[2], w)
+            heat, still = heat + of_step, (kept if steps > 2 else float64(1.0)) * still + of_step
+            of_step = shares[3] * _warmer_beyond(three if steps > 3 else c, a, b, row[3], w)
+            heat, still = heat + of_step, (kept if steps > 3 else float64(1.0)) * still + of_step
             total += weight * heat
+            if carries:
+                left += weight * still
             position += int64(cuda.gridDim.x) * THREADS
         total = block_sum(total)
         if cuda.threadIdx.x == 0:
             partial[face, cuda.blockIdx.x] += total
+        if carries:
+            left, slot = block_sum(left), cuda.blockIdx.y * cuda.gridDim.x + cuda.blockIdx.x
+            if cuda.threadIdx.x == 0:
+                entered[0, slot], entered[1, slot] = total, left
 
     return boundary_flux
 

@@ -23,6 +23,11 @@ class StencilConfiguration(NamedTuple):
     uneven: tuple[bool, bool, bool] = (True, True, True)  # see `StencilCoefficients`; only `temporal` makes use of it
     losses: bool = False
 
+    @property
+    def carries_heat(self) -> bool:
+        """Whether losses follow from the heat that the field holds: see `LossesOfOneClass`. Else cells are summed."""
+        return self.losses and self.class_dtype == ""
+
     def looks_up(self, axis: int) -> bool:
         """Whether `temporal` looks boundary values at the faces of an axis (0, 1 or 2 for x, y, z) up by cell."""
         return self.class_dtype != "" or (self.boundary_per_cell and self.uneven[axis])

@@ -28,6 +28,7 @@ from heatsim_kernels.stencil.cuda.ledger import CudaLedger, LedgerInputs
 from heatsim_kernels.stencil.cuda.sent_forcing import ForcingUploads, SentForcing
 from heatsim_kernels.stencil.cuda.stepper import Launch, StageOperands
 from heatsim_kernels.stencil.cuda.tile_tuning import choose_tile
+from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
 from heatsim_kernels.stencil.rk_stages import RkStage
 from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
@@ -44,10 +45,14 @@ class LinearBatch(NamedTuple):
     sent: SentForcing
     weights: Array
     exchange: CudaExchange
+    share: float
+    released: np.ndarray
 
-    def ledger_inputs(self) -> LedgerInputs:
-        """What the ledger is told of these steps."""
-        return LedgerInputs(self.structure, self.sent.boundary_a, self.sent.boundary_b, self.weights)
+    def ledger_inputs(self, *, stages: bool = False) -> LedgerInputs:
+        """What the ledger is told of these steps, or stages: heat is carried over steps alone."""
+        structure = self.structure._replace(losses=self.structure.losses and not stages)
+        faces = self.sent.boundary_a, self.sent.boundary_b
+        return LedgerInputs(structure, *faces, self.weights, self.share, self.released)
 
 
 class LinearCudaPass:
@@ -74,7 +79,8 @@ class LinearCudaPass:
         self.field = CudaField(coefficients, self._dtype)
         nz, ny, nx = map(np.uint32, coefficients.shape)
         self._shape, self._offsets = GridShape(nz, ny, nx), on_device(coefficients.boundary_offsets)
-        self.ledger = CudaLedger(coefficients, self.field.class_ids)
+        self.ledger = CudaLedger(coefficients, self.field)
+        self._losses = LossesOfOneClass.of(coefficients, self._dtype)
         self._forcing_uploads = ForcingUploads(self._dtype, NO_HEAT)
         self._uploads = {name: Upload() for name in ("rates", "weights")}
         self._dt = np.nan
@@ -93,12 +99,21 @@ class LinearCudaPass:
             self._weights = weights.reshape(1, -1)
         rx, ry, rz = self._rates[0, 0:6:2]
         of_classes = self._uploads["rates"].send(self._rates, self._dtype).row(0)
+        share, released = 0.0, np.zeros(1)
+        if self._losses is not None:
+            share, released = self._losses.share(dt), self._losses.released(dt, forcing)
         return LinearBatch(
             StencilConfiguration.of(self._coefficients, forcing, self._dtype),
             self._forcing_uploads.send(dt, forcing),
             self._uploads["weights"].send(self._weights, np.dtype(np.float64)).row(0),
             CudaExchange(rx, ry, rz, of_classes, self.field.class_ids),
+            share,
+            released,
         )
+
+    def begin_steps(self, batch: LinearBatch) -> None:
+        """Before steps of a batch: see `CudaPass`."""
+        self.ledger.begin_steps(batch.ledger_inputs())
 
     def resources(self, batch: LinearBatch) -> Resources:
         """What the kernel takes of the GPU, the fused one where steps are fused."""
@@ -157,7 +172,7 @@ class LinearCudaPass:
 
     def _book(self, batch: LinearBatch, k: int, stages: Sequence[RkStage], u: Array, trace: Array) -> None:
         shares = [stage.weight for stage in stages]
-        for launch in self.ledger.launches(batch.ledger_inputs(), u, k, shares, trace):
+        for launch in self.ledger.launches(batch.ledger_inputs(stages=True), u, k, shares, trace):
             launch()
 
     def _fused_for(self, structure: StencilConfiguration) -> FusedSteps | None:

@@ -55,6 +55,9 @@ class CudaPass(Protocol):
     def most_steps(self, batch: Any) -> int:
         """The most steps of a batch that a sweep takes."""
 
+    def begin_steps(self, batch: Any) -> None:
+        """Before steps of a batch are launched: find what their heat needs of the field."""
+
     def launches(self, batch: Any, k: int, taken: int, u: Array, v: Array) -> list[Launch]:
         """What takes one or most steps of a batch from step k on, from u to v, with their heat."""
 
@@ -90,11 +93,11 @@ class CudaStepper:
 
     def ledger_state(self) -> dict[str, np.ndarray]:
         """The sums of the ledger: see `ExplicitStepper`."""
-        return {"partial": self._sweep.ledger.state(), "total": self.heat_entered()}
+        return self._sweep.ledger.state()
 
     def restore_ledger(self, saved: Mapping[str, np.ndarray]) -> None:
         """Count on: see `ExplicitStepper`."""
-        self._sweep.ledger.restore(saved.get("partial"), saved["total"])
+        self._sweep.ledger.restore(saved)
 
     def synchronize(self) -> None:
         """Wait until all steps taken so far are done."""
@@ -111,8 +114,11 @@ class CudaStepper:
         if steps == 0:
             self._make_ready(batch)
         for first, count, window_sources in split_steps(forcing.window_sources, steps, one_by_one=self.field.tracked):
+            if count:
+                self._sweep.begin_steps(batch)
             self._take(batch, first, first + count, known)
             if window_sources:
+                self.field.changes += 1
                 self._windows.add(self.field.now, first + count - 1, dt)
             self.field.sample(count * dt)
         self._wait_for_previous()
@@ -171,6 +177,7 @@ class CudaStepper:
     def accept(self) -> None:
         """Make the last stage the field: see `StageStepper`."""
         self.field.now = self._fields.last
+        self.field.changes += 1
         self.field.next, *self._spare = self._fields.others()
         self._sweep.ledger.accept()
 
@@ -206,6 +213,7 @@ class CudaStepper:
         self._windows.add(v, k, stage.rate * float(batch.sent.dt))
 
     def _make_ready(self, batch: Any) -> None:
+        self._sweep.begin_steps(batch)
         for taken in {1, self._sweep.most_steps(batch)}:
             self._sweep.launches(batch, 0, taken, self.field.now, self.field.next)
         self.field.was_finite()  # has a kernel, too

@@ -1,4 +1,4 @@
-"""CUDA: what the cells lose in a sweep of `temporal`, for the ledger.
+"""CUDA: what cells of several classes lose in a sweep of `temporal`, for the ledger.
 
 At the beginning of a turn a lane holds, for each level, the cells that the step of this level starts from. It sums
 those that it owns, of all levels, and adds what they lose to a number of its own in shared memory: registers are
@@ -8,7 +8,7 @@ scarce. At the end of its share of the grid a block adds these up.
 from __future__ import annotations
 
 import numpy as np
-from numba import float64, int32, uint32, uint64
+from numba import float64, int32, uint32
 
 from heatsim_kernels.runtime.cuda.api import cuda, inlined
 from heatsim_kernels.runtime.cuda.register_tuples import cascade, counted, cycled, each, part
@@ -20,15 +20,19 @@ from heatsim_kernels.stencil.temporal.level import Board, classes_of_level
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 
 
+def sums(configuration: StencilConfiguration) -> bool:
+    """Whether a sweep sums what cells lose."""
+    return configuration.losses and not configuration.carries_heat
+
+
 def lost_bytes(configuration: StencilConfiguration, tile: TemporalTile) -> int:
     """Bytes of shared memory that the sums of the lanes take."""
-    return WARP * tile.bands * 8 if configuration.losses else 0
+    return WARP * tile.bands * 8 if sums(configuration) else 0
 
 
 def build_addition(configuration: StencilConfiguration, tile: TemporalTile):
     """Build call(lost, states, k, lane, span, board, alike), which adds to a lane's number in `lost` what its cells
     lose in turn k, J. states: before the turn; alike: see `level.build_alike`."""
-    rates_at, several = Board.of(tile, configuration).rates, configuration.class_dtype != ""
     count, zero = tile.rows * tile.columns, np.dtype(configuration.dtype).type(0)
     every, heat_of, sum_of, numbers = uint32((1 << count) - 1), _heat(configuration, tile), _sum(count), counted(count)
 
@@ -51,8 +55,6 @@ def build_addition(configuration: StencilConfiguration, tile: TemporalTile):
     @inlined
     def add(lost, states, k, lane, span, board, alike):
         heat = float64(add_levels(states, zero, k, lane, span, board, alike)[1])
-        if not several:
-            heat = heat * float64(board[uint64(rates_at + HEAT_OF_LOSS)])
         t = uint32(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
         lost[t] = lost[t] + heat
 
@@ -87,9 +89,8 @@ def _add(one, other):
 
 
 def _heat(configuration, tile):
-    """Build call(cells, k, n, lane, board, alike): what the cells of level n lose, J; of a single class the cells
-    themselves, whose sum is to be multiplied."""
-    several, rates_at = configuration.class_dtype != "", Board.of(tile, configuration).rates
+    """Build call(cells, k, n, lane, board, alike): what the cells of level n lose, J."""
+    rates_at = Board.of(tile, configuration).rates
     classes_of, every_row = classes_of_level(configuration, tile), cycled(tile.rows)
     first_row = part(slice(0, tile.columns))
 
@@ -100,8 +101,6 @@ def _heat(configuration, tile):
 
     @inlined
     def heat_of(cells, k, n, lane, board, alike):
-        if not several:
-            return cells
         classes = classes_of(board, lane, k, n)
         if uint32(alike >> uint32(n)) & uint32(1) == uint32(1):
             weights = weight_of(first_row(cells), first_row(classes), board)

@@ -42,7 +42,7 @@ from heatsim_kernels.stencil.temporal.cell_classes import class_slots_of, lane_b
 from heatsim_kernels.stencil.temporal.differences import LevelBoundary
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 from heatsim_kernels.stencil.temporal.level import Board, StageRates
-from heatsim_kernels.stencil.temporal.losses import build_addition, build_entry, lost_bytes
+from heatsim_kernels.stencil.temporal.losses import build_addition, build_entry, lost_bytes, sums
 from heatsim_kernels.stencil.temporal.plan import TemporalTile, TouchedFaces, fits
 
 ALIGNMENT = 16  # bytes
@@ -164,7 +164,7 @@ def build(variant: TemporalVariant):
     configuration, tile = variant.configuration, variant.tile
     real = float32 if configuration.dtype == "float32" else float64
     march, take_numbers, size = _march(variant), setup.build_numbers(configuration, tile), _board_size(variant)
-    dynamic, losses, threads = shared_bytes(variant) > 0, configuration.losses, WARP * tile.bands
+    dynamic, losses, threads = shared_bytes(variant) > 0, sums(configuration), WARP * tile.bands
     enter_losses = build_entry(tile)
 
     def temporal(u, v, trace, shape, pieces, firsts, k, tables, rates, classes):
@@ -311,7 +311,7 @@ def _turn(variant, touched):
     store = field_planes.build_store(variant.configuration, tile, variant.aligned)
     fetch, wait = _fetch(variant), wait_for_fetches(tile.ahead - 1)
     steps, ahead, start, buffer = tile.steps, tile.ahead, layout.start, layout.buffer
-    losses, add_losses = variant.configuration.losses, build_addition(variant.configuration, tile)
+    losses, add_losses = sums(variant.configuration), build_addition(variant.configuration, tile)
 
     def turn(carried, k, u, v, board, lost, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes):
         states, source, alike = carried

@@ -1,0 +1,69 @@
+"""What a field of a single cell class loses follows from the heat that it holds; no kernel sums the cells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from between_cases import SHAPE, window_sources
+from heatsim_kernels.stencil import ExplicitStepper
+from heatsim_kernels.stencil.cpu.stepper import CpuStepper
+from helpers.kernel_cases import STEP, Case, Features, random_case
+
+STEPS = 9
+
+
+def case_with_losses() -> Case:
+    return random_case(SHAPE, Features(table=True, field=True, losses=True), rows=STEPS, seed=3)
+
+
+def lost(stepper: ExplicitStepper) -> float:
+    return -float(stepper.heat_entered()[-1])
+
+
+@pytest.mark.parametrize("with_windows", [False, True], ids=["no windows", "windows"])
+def test_losses_are_those_of_the_cells_before_each_step(with_windows: bool) -> None:
+    case = case_with_losses()
+    if with_windows:
+        case = case._replace(forcing=replace(case.forcing, window_sources=window_sources(np.float64, 1.0)))
+    assert case.coefficients.losses is not None
+    share = STEP * float(case.coefficients.losses[0])
+
+    one_by_one, expected = CpuStepper(case.coefficients, np.dtype(np.float64)), 0.0
+    one_by_one.field.put(case.start)
+    for step in range(STEPS):
+        expected += share * one_by_one.field.stored()
+        one_by_one.advance(STEP, 1, case.forcing.of_steps(step, 1))
+
+    at_once = CpuStepper(case.coefficients, np.dtype(np.float64))
+    at_once.field.put(case.start)
+    at_once.advance(STEP, STEPS, case.forcing)
+    np.testing.assert_allclose([lost(at_once), lost(one_by_one)], expected, rtol=1e-11)
+
+
+def test_a_field_that_is_put_anew_loses_of_what_it_holds_then() -> None:
+    case = case_with_losses()
+    stepper = CpuStepper(case.coefficients, np.dtype(np.float64))
+    stepper.field.put(case.start)
+    stepper.advance(STEP, 2, case.forcing)
+    before = lost(stepper)
+    stepper.field.put(case.start)
+    stepper.advance(STEP, 2, case.forcing)
+    np.testing.assert_allclose(lost(stepper), 2.0 * before, rtol=1e-12)
+
+
+def test_the_ledger_depends_neither_on_batches_nor_on_a_stop() -> None:
+    case = case_with_losses()
+    at_once = CpuStepper(case.coefficients, np.dtype(np.float32))
+    at_once.field.put(case.start)
+    at_once.advance(STEP, STEPS, case.forcing)
+
+    first = CpuStepper(case.coefficients, np.dtype(np.float32))
+    first.field.put(case.start)
+    first.advance(STEP, 4, case.forcing.of_steps(0, 4))
+    resumed = CpuStepper(case.coefficients, np.dtype(np.float32))
+    resumed.field.put_state(first.field.state())
+    resumed.restore_ledger(first.ledger_state())
+    resumed.advance(STEP, STEPS - 4, case.forcing.of_steps(4, STEPS - 4))
+    assert np.array_equal(resumed.heat_entered(), at_once.heat_entered())
