@@ -174,13 +174,14 @@ def main() -> int:
     parser.add_argument("--n", type=int, default=160, help="cells an axis [160]")
     parser.add_argument("--precision", choices=["float32", "float64", "both"], default="both")
     parser.add_argument("--steps", type=int, default=20, help="steps of a round [20]")
+    parser.add_argument("--kernel", choices=KERNELS["cuda"], help="of a GPU [all]")
     parser.add_argument("--kind", choices=list(KINDS), action="append", help="kinds beside `constant` [all]")
     given = parser.parse_args()
     kinds = [kind for kind in KINDS if kind == "constant" or not given.kind or kind in given.kind]
     print(f"{'precision':10}{'kernel':10}{'kind':24}{'G cells/s':>10}{'of constant':>13}")
     right = True
     for precision in ("float32", "float64") if given.precision == "both" else (given.precision,):
-        for kernel in KERNELS[given.device]:
+        for kernel in KERNELS[given.device] if given.kernel is None else (given.kernel,):
             taken = [kind for kind in kinds if kernel != "temporal" or is_linear_inside(kind)]
             right = compare(taken, precision, kernel, given.n, given.steps) and right
     return int(not right)

@@ -15,6 +15,7 @@ from heatsim_kernels.field.cuda.field_sums import build_sum_of_block
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from heatsim_kernels.stencil.cuda.held_heat import carry_on
 
 BLOCKS = 2 if SIMULATED else 128  # of a face, at most
 MAX_STEPS = 4  # of a fused sweep; each is written out below
@@ -53,15 +54,15 @@ def build(configuration: StencilConfiguration):
     (rows, values) of the boundary faces; the last row serves all later steps. offsets: where each face starts in
     these. weights: J/K of a step through a face of each cell class, (6, count) flat. shares: the part of each
     step's heat to enter, for MAX_STEPS steps, 0 for those not taken. partial: (6 or more, BLOCKS) sums in J, added to.
-    entered: (2, blocks of all faces) J, where the configuration carries heat: what enters in these steps, and what is
-    left of that after them, if in a step the share `kept` is kept.
+    kept, carried, held: where the configuration carries heat, see `held_heat`: the share that is kept in a step, and
+    what each block of all faces brings up to date; any other values if not.
     """
     several, per_cell = configuration.class_dtype != "", configuration.boundary_per_cell
     carries = configuration.carries_heat
 
     def boundary_flux(
         u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, classes, count, weights, shares, kept,
-        entered, partial,
+        carried, held, partial,
     ):  # fmt: skip
         face = int32(faces[cuda.blockIdx.y])
         first, lines, columns, line_stride, column_stride = _first_and_strides(face, nz, ny, nx)
@@ -100,7 +101,7 @@ def build(configuration: StencilConfiguration):
         if carries:
             left, slot = block_sum(left), cuda.blockIdx.y * cuda.gridDim.x + cuda.blockIdx.x
             if cuda.threadIdx.x == 0:
-                entered[0, slot], entered[1, slot] = total, left
+                carry_on(slot, total, left, carried, held, partial)
 
     return boundary_flux
 

@@ -18,7 +18,7 @@ from heatsim_kernels.stencil.coefficients import FACES, StencilCoefficients
 from heatsim_kernels.stencil.cuda import boundary_flux
 from heatsim_kernels.stencil.cuda.boundary_flux import BLOCKS, MAX_STEPS, blocks_for
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
-from heatsim_kernels.stencil.cuda.held_heat import CudaHeldHeat
+from heatsim_kernels.stencil.cuda.held_heat import CudaHeldHeat, build_carry, carried_shares
 
 
 class LedgerInputs(NamedTuple):
@@ -83,10 +83,11 @@ class CudaLedger(HeatAccounts):
 
     def __init__(self, coefficients: StencilCoefficients, field: CudaField) -> None:
         self._lossy = coefficients.losses is not None
-        super().__init__(coefficients.ledger_size, LOSS_BLOCKS if self._lossy else BLOCKS)
+        slots = len(FACES) * BLOCKS
+        super().__init__(coefficients.ledger_size, max(LOSS_BLOCKS, slots) if self._lossy else BLOCKS)
         self._shape = tuple(np.uint32(n) for n in coefficients.shape)
         self._class_ids, self._class_count = field.class_ids, np.uint32(coefficients.class_count)
-        self._held = CudaHeldHeat(field, len(FACES) * BLOCKS)
+        self._held = CudaHeldHeat(field, slots)
         self._offsets, self._places = on_device(coefficients.boundary_offsets), on_device(coefficients.cell_offsets)
         faces = np.flatnonzero(~np.array(coefficients.closed)).astype(np.int32)
         self.open_faces, self._faces = faces.size, on_device(faces if faces.size else np.zeros(1, np.int32))
@@ -114,12 +115,13 @@ class CudaLedger(HeatAccounts):
     ) -> list[Callable[[], None]]:
         """What enters the heat of some steps of a batch, of each its share, from step k on, of which `u` is the field
         before the first; see `boundary_flux`."""
-        found, carries = [], batch.structure.carries_heat
+        found: list[Callable[[], None]] = []
         steps, of_steps = len(shares), (*map(np.float64, shares), *(np.float64(0.0),) * (MAX_STEPS - len(shares)))
+        carries, carried = batch.structure.carries_heat, carried_shares(batch.share, batch.released, k, steps)
         if self.open_faces:
             boundary = (batch.boundary_a.array, batch.boundary_b.array, np.int32(batch.boundary_a.rows), self._offsets)
             cells = (u, trace, self._places, np.int32(steps), np.int32(k), *self._shape, self._faces)
-            given = batch.weights, of_steps, np.float64(1.0 - batch.share), self._held.entered, self.partial
+            given = batch.weights, of_steps, np.float64(1.0 - batch.share), carried, self._held.accounts, self.partial
             args = (*cells, *boundary, self._class_ids, self._class_count, *given)
             flows = kernel(boundary_flux.build, batch.structure, args)
             found.append(flows.bound(self._boundary_grid, (THREADS, 1, 1), args))
@@ -127,10 +129,10 @@ class CudaLedger(HeatAccounts):
             args = (u, *self._ambient_faces[:4], batch.weights, of_steps[0], np.int32(len(FACES)), self.partial)
             flows = kernel(boundary_flux.build_ambient_flux, None, args)
             found.append(flows.bound(self._ambient_faces.grid, (THREADS, 1, 1), args))
-        if carries:
-            slots = self._boundary_grid[0] * self.open_faces
-            found.append(self._held.update(slots, batch.share, batch.released, k, steps, self.partial))
-        elif self._lossy and steps == 1:  # several steps at once count it themselves
+        if carries and not self.open_faces:
+            args = carried, self._held.accounts, self.partial
+            found.append(kernel(build_carry, None, args).bound((1, 1, 1), (1, 1, 1), args))
+        elif self._lossy and not carries and steps == 1:  # several steps at once count it themselves
             several = batch.structure.class_dtype != ""
             args = (u, self._class_ids, self._class_count, batch.weights, of_steps[0], self.partial)
             lost = kernel(boundary_flux.build_losses, several, args)
