@@ -9,13 +9,25 @@ import pytest
 from between_cases import SHAPE, window_sources
 from heatsim_kernels.stencil import ExplicitStepper
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
+from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
 from helpers.kernel_cases import STEP, Case, Features, random_case
 
 STEPS = 9
 
 
 def case_with_losses() -> Case:
-    return random_case(SHAPE, Features(table=True, field=True, losses=True), rows=STEPS, seed=3)
+    return random_case(SHAPE, Features(table=True, losses=True), rows=STEPS, seed=3)
+
+
+def test_sources_of_each_step_are_summed_over_all_cells() -> None:
+    case = random_case(SHAPE, Features(table=True, field=True, losses=True), rows=STEPS, seed=3)
+    forcing = replace(case.forcing, heat_scale=np.linspace(0.5, 2.0, STEPS - 2))
+    assert forcing.heat_table is not None
+    assert forcing.heat_field is not None
+    scale = np.append(forcing.heat_scale, forcing.heat_scale[[-1, -1]])
+    rates = np.prod(SHAPE) * forcing.heat_table[:, 0] + scale * forcing.heat_field.sum()
+    found = LossesOfOneClass(case.coefficients, np.dtype(np.float64)).released(STEP, forcing)
+    np.testing.assert_allclose(found, STEP * case.coefficients.capacity[0] * rates, rtol=1e-13)
 
 
 def lost(stepper: ExplicitStepper) -> float:
