@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # nothing heavy is imported before it is used: `heatsim --help` is quick
     import xarray
 
+    from heatsim.impedance.responses import ThermalImpedance
     from heatsim.scenario import Scenario
     from heatsim.simulation.run import Run
     from heatsim.simulation.time_loop import Progress
 
 __version__ = "0.1.0"
-__all__ = ["evaluate", "load", "open", "resume", "run"]
+__all__ = ["evaluate", "load", "open", "resume", "run", "zth"]
 
 
 def load(path: Path | str, overrides: Sequence[str] = (), *, trust: bool = False) -> Scenario:
@@ -84,6 +85,21 @@ def evaluate(
     from heatsim.sweeps import runs
 
     return runs.evaluate(scenario, parameters, output)
+
+
+def zth(scenario: Scenario, first: float | None = None, per_decade: int = 10) -> ThermalImpedance:
+    """The thermal impedance of a linear scenario: what its probes and regions warm for 1 W of each source, over time.
+
+    Args:
+        scenario: from `load`.
+        first: the first time, s; a millionth of `time.end`, which is the last, if left out.
+        per_decade: times in a decade.
+
+    `rises` of what comes back adds up the responses to any powers. Raises `heatsim.errors.HeatsimError`.
+    """
+    from heatsim.impedance import responses
+
+    return responses.find_impedance(scenario, first, per_decade)
 
 
 def open(run: Run | Path | str) -> xarray.Dataset:

@@ -17,7 +17,14 @@ TREES = {"heatsim": ROOT / "heatsim", "heatsim_kernels": ROOT / "kernels" / "hea
 # Room -> what it may import beside itself, the standard library and (in heatsim) heatsim.errors and
 # heatsim.quantity. The longest name wins.
 ROOMS = {
-    "heatsim": {"heatsim.scenario", "heatsim.simulation", "heatsim.sweeps", "heatsim.cli.main", "xarray"},
+    "heatsim": {
+        "heatsim.scenario",
+        "heatsim.simulation",
+        "heatsim.sweeps",
+        "heatsim.impedance",
+        "heatsim.cli.main",
+        "xarray",
+    },
     "heatsim.errors": {"heatsim.errors"},
     "heatsim.quantity": set(),
     "heatsim.scenario": {
@@ -124,6 +131,17 @@ ROOMS = {
         "numba",
         "numpy",
         "xarray",
+    },
+    "heatsim.impedance": {
+        "heatsim.simulation",
+        "heatsim.problem",
+        "heatsim.integrators",
+        "heatsim.recorders.probes",
+        "heatsim.scenario",
+        "heatsim.store",
+        "heatsim.plots",
+        "numpy",
+        "scipy",
     },
     "heatsim.verification": {
         "heatsim.simulation",

@@ -34,6 +34,7 @@ from heatsim.cli.validate import validate
 from heatsim.cli.verify import verify
 from heatsim.cli.view import view
 from heatsim.cli.warm import warm
+from heatsim.cli.zth import zth
 from heatsim.errors import HeatsimError
 
 BROKEN_PIPE = 141  # exit code, 128 + SIGPIPE
@@ -81,7 +82,7 @@ def main() -> None:
     """Heat conduction in a box: a scenario file in, temperatures, pictures and ParaView-ready snapshots out."""
 
 
-_ABOUT_SCENARIOS = (run, resume, sweep, validate, schema, init, preview, warm)
+_ABOUT_SCENARIOS = (run, resume, sweep, zth, validate, schema, init, preview, warm)
 _ABOUT_RUNS = (info, plot, movie, view, pack, hotspots)
 for _command in (*_ABOUT_SCENARIOS, *_ABOUT_RUNS, doctor, verify, converge, bench):
     main.add_command(_command)

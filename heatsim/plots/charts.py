@@ -22,13 +22,14 @@ _STYLES = ("-", "--", ":", "-.")
 
 
 class Chart(NamedTuple):
-    """A panel: labels with units, curves, whether x is logarithmic, and values that have a line of their own."""
+    """A panel: labels with units, curves, values that have a line of their own, and which axes are logarithmic."""
 
     x_label: str
     y_label: str
     curves: Sequence[Curve]
     log_x: bool = False
     levels: tuple[float, ...] = ()
+    log_y: bool = False
 
 
 def draw_charts(path: Path, charts: Sequence[Chart], title: str, subtitle: str = "", theme: Theme = LIGHT) -> None:
@@ -44,8 +45,7 @@ def draw_charts(path: Path, charts: Sequence[Chart], title: str, subtitle: str =
 
 def draw_chart(axes: Axes, chart: Chart, theme: Theme) -> None:
     """Draw a chart into axes, with the names of its curves to the right."""
-    if chart.log_x:
-        axes.set_xscale("log")
+    axes.set(xscale="log" if chart.log_x else "linear", yscale="log" if chart.log_y else "linear")
     for number, curve in enumerate(chart.curves):
         colour = theme.curves[number % len(theme.curves)]
         dash = _STYLES[number // len(theme.curves) % len(_STYLES)]
@@ -65,17 +65,18 @@ def _finish(axes: Axes, chart: Chart, theme: Theme) -> None:
     axes.set_axisbelow(True)
     label_axes(axes, chart.x_label, chart.y_label, theme.ink)
     plain = FuncFormatter(lambda value, position: f"{value + 0.0:.6g}")
-    axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+    axes.yaxis.set_major_locator(LogLocator(numticks=8) if chart.log_y else MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
     axes.yaxis.set_major_formatter(plain)
-    if chart.log_x:
+    if chart.log_x or chart.log_y:
         axes.minorticks_off()
+    if chart.log_x:
         axes.xaxis.set_major_locator(LogLocator(numticks=8))
     else:
         axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
         axes.margins(x=0.0)
     axes.xaxis.set_major_formatter(plain)
     low, high = axes.get_ylim()
-    if high - low < 1e-6 * max(abs(low), abs(high)):  # rounding is no structure to show
+    if not chart.log_y and high - low < 1e-6 * max(abs(low), abs(high)):  # rounding is no structure to show
         axes.set_ylim(0.5 * (low + high) - 0.5, 0.5 * (low + high) + 0.5)
 
 

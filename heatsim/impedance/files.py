@@ -1,0 +1,86 @@
+"""What `heatsim zth` keeps: a table, the networks, a netlist for each ladder, and a picture."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from heatsim.impedance.networks import FosterNetwork, netlist
+from heatsim.impedance.responses import ThermalImpedance
+from heatsim.plots.charts import Chart, draw_charts
+from heatsim.plots.curve import Curve
+from heatsim.store.atomic import write_atomically
+
+TABLE, NETWORKS, PICTURE = "zth.csv", "networks.json", "zth.png"
+Pair = tuple[int, int]  # of a place and a source, by number
+Networks = Mapping[Pair, FosterNetwork]
+
+
+def pair_name(impedance: ThermalImpedance, pair: Pair) -> str:
+    """The place, and the source that warms it."""
+    return f"{impedance.places[pair[0]]} from {impedance.sources[pair[1]]}"
+
+
+def write_impedance(folder: Path, impedance: ThermalImpedance, networks: Networks, title: str) -> list[Path]:
+    """Write all files of an impedance into a folder, in place of those that are there; the files. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {TABLE: _table(impedance), NETWORKS: json.dumps(in_json(impedance, networks), indent=1) + "\n"}
+    for pair, network in networks.items():
+        ladder = network.ladder()
+        if ladder is not None:
+            name = re.sub(r"\W+", "_", pair_name(impedance, pair))
+            texts[f"{name}.cir"] = netlist(name, ladder)
+    for name, text in texts.items():
+        write_atomically(folder / name, text.encode())
+    _draw(folder / PICTURE, impedance, networks, title)
+    return [folder / name for name in (*texts, PICTURE)]
+
+
+def in_json(impedance: ThermalImpedance, networks: Networks) -> list[dict[str, Any]]:
+    """Each place and source with the last value of its impedance and its networks."""
+    found = []
+    for (place, source), network in networks.items():
+        ladder = network.ladder()
+        of_ladder = {
+            "resistances [K/W]": ladder.resistances.tolist(),
+            "capacities [J/K]": ladder.capacities.tolist(),
+        } if ladder else None  # fmt: skip
+        found.append(
+            {
+                "place": impedance.places[place],
+                "source": impedance.sources[source],
+                "last [K/W]": float(impedance.values[place, source, -1]),
+                "error": network.error,
+                "foster": {
+                    "resistances [K/W]": network.resistances.tolist(),
+                    "time_constants [s]": network.time_constants.tolist(),
+                },
+                "cauer": of_ladder,
+            }
+        )
+    return found
+
+
+def _table(impedance: ThermalImpedance) -> str:
+    pairs = [(place, source) for place in range(len(impedance.places)) for source in range(len(impedance.sources))]
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["time [s]", *(f"{pair_name(impedance, pair)} [K/W]" for pair in pairs)])
+    for number, time in enumerate(impedance.times.tolist()):
+        table.writerow([repr(time), *(repr(float(impedance.values[(*pair, number)])) for pair in pairs)])
+    return text.getvalue()
+
+
+def _draw(path: Path, impedance: ThermalImpedance, networks: Networks, title: str) -> None:
+    curves, least = [], 1e-6 * abs(impedance.values).max()  # below which nothing is seen
+    for pair in networks:
+        values = impedance.values[pair]
+        if (values > least).any():
+            curves.append(Curve(pair_name(impedance, pair), impedance.times[values > least], values[values > least]))
+    chart = Chart("time [s]", "thermal impedance [K/W]", curves, log_x=True, log_y=True)
+    draw_charts(path, [chart], title, "What each place warms for a watt of each source")
