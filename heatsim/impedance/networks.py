@@ -18,8 +18,8 @@ import numpy as np
 from heatsim.errors import RequestError
 
 PER_DECADE = 3  # time constants
-ENOUGH = 0.02  # error of resistances of one sign, of the last value, with which they are taken
-FLOOR = 1e-3  # of the last value: smaller ones count as this for the error of the fit
+ENOUGH = 0.02  # error of resistances of one sign, of the greatest value, with which they are taken
+FLOOR = 1e-3  # of the greatest value: smaller ones count as this for the error of the fit
 
 
 class Ladder(NamedTuple):
@@ -30,7 +30,8 @@ class Ladder(NamedTuple):
 
 
 class FosterNetwork(NamedTuple):
-    """(n,) resistances, K/W, and time constants, s; error: the greatest, over the value or FLOOR of the last one."""
+    """(n,) resistances, K/W, and time constants, s; error: the greatest, over the value or FLOOR of the greatest
+    value."""
 
     resistances: np.ndarray
     time_constants: np.ndarray
@@ -41,8 +42,8 @@ class FosterNetwork(NamedTuple):
         return np.asarray(-np.expm1(-np.asarray(times)[:, None] / self.time_constants) @ self.resistances)
 
     def ladder(self) -> Ladder | None:
-        """The Cauer network of the same impedance; None where a resistance is below 0."""
-        return None if np.any(self.resistances <= 0.0) else _ladder(self)
+        """The Cauer network of the same impedance; None where a resistance is below 0, or there is none."""
+        return _ladder(self) if self.resistances.size and self.resistances.min() > 0.0 else None
 
 
 def require_fit() -> Callable[..., Any]:
@@ -56,18 +57,21 @@ def require_fit() -> Callable[..., Any]:
 
 
 def fit_foster(times: np.ndarray, values: np.ndarray) -> FosterNetwork:
-    """The Foster network of a step response (n,), K/W. Raises `RequestError` without SciPy."""
-    nnls = require_fit()
+    """The Foster network of a step response (n,), K/W, without elements where nothing warms. Raises `RequestError`
+    without SciPy."""
+    nnls, greatest = require_fit(), np.abs(values).max()
+    if greatest == 0.0:
+        return FosterNetwork(np.zeros(0), np.zeros(0), 0.0)
     decades = np.log10(times[-1] / times[0]) + 1.0
     grid = np.geomspace(0.3 * times[0], 3.0 * times[-1], int(PER_DECADE * decades) + 1)
     responses = -np.expm1(-times[:, None] / grid)
-    scale = np.maximum(np.abs(values), FLOOR * np.abs(values[-1]) + np.finfo(float).tiny)
+    scale = np.maximum(np.abs(values), FLOOR * greatest)
     rows, wanted = responses / scale[:, None], values / scale
     try:
         resistances, _ = nnls(rows, wanted, maxiter=100 * len(grid))
     except RuntimeError:  # it goes round in circles where columns are alike to rounding
         resistances = np.zeros(len(grid))
-    if np.abs(responses @ resistances - values).max() > ENOUGH * abs(values[-1]):
+    if np.abs(responses @ resistances - values).max() > ENOUGH * greatest:
         resistances = np.linalg.lstsq(rows, wanted, rcond=1e-6)[0]
     kept = resistances != 0.0
     error = float(np.abs(rows @ resistances - wanted).max())

@@ -103,7 +103,7 @@ def find_impedance(
     first: the first time, s; the last is `time.end`. on_run: told the name of each source before its run. Raises
     `ScenarioError` for what has no impedance, and `HeatsimError` in its kinds.
     """
-    given = _require_linear(scenario)
+    given = _linear(scenario)
     driven = list(_driven_sources(given))
     last = given.time.end
     begin = last * 10.0**-DECADES if first is None else first
@@ -129,7 +129,7 @@ class _Driven(NamedTuple):
     source: Source
 
 
-def _require_linear(scenario: Scenario) -> Scenario:
+def _linear(scenario: Scenario) -> Scenario:
     """The scenario, as its runs take it; raises `ScenarioError` at what has no impedance."""
     key = find_temperature_dependence(scenario)
     linear = "an impedance is that of a linear body: give a number, that at its working temperature"

@@ -97,6 +97,12 @@ def test_a_ladder_has_the_impedance_of_its_foster_network() -> None:
     assert lines[-2].startswith("R4 n3 ambient ")
 
 
+def test_a_place_that_does_not_warm_has_a_network_without_elements() -> None:
+    network = fit_foster(np.geomspace(1e-3, 1.0, 20), np.zeros(20))
+    assert network.ladder() is None
+    assert (network(np.array([0.1, 1.0])) == 0.0).all()
+
+
 TWO_SOURCES = """
 grid = { cells = [24, 12, 6], size = [0.06, 0.03, 0.006] }
 time = { end = 60.0, integrator = "implicit", tolerance = 1e-4 }

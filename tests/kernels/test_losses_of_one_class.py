@@ -76,6 +76,12 @@ def test_the_ledger_depends_neither_on_batches_nor_on_a_stop() -> None:
     first.advance(STEP, 4, case.forcing.of_steps(0, 4))
     resumed = CpuStepper(case.coefficients, np.dtype(np.float32))
     resumed.field.put_state(first.field.state())
-    resumed.restore_ledger(first.ledger_state())
+    saved = first.ledger_state()
+    resumed.restore_ledger(saved)
     resumed.advance(STEP, STEPS - 4, case.forcing.of_steps(4, STEPS - 4))
     assert np.array_equal(resumed.heat_entered(), at_once.heat_entered())
+
+    resumed.field.put_state(first.field.state())
+    resumed.restore_ledger({**saved, "held": np.array([1.0, -1.0, *saved["held"]])})  # as a GPU has it
+    resumed.advance(STEP, STEPS - 4, case.forcing.of_steps(4, STEPS - 4))
+    np.testing.assert_allclose(resumed.heat_entered(), at_once.heat_entered(), rtol=1e-12)

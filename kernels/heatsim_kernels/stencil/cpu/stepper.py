@@ -26,8 +26,7 @@ from heatsim_kernels.stencil.rk_stages import RkStage, StageFields, TrapezoidalD
 from heatsim_kernels.stencil.step_batches import split_steps
 
 STREAM_FROM = 12 * 2**20  # bytes of a field above which results bypass the cache
-ROOM = 2**21  # bytes for the sums of heat of single steps, where losses follow from these, and
-MOST_PASSES = 64  # that they are kept for
+MOST_BYTES, MOST_PASSES = 2**21, 64  # of sums of heat that are kept step by step, where losses follow from these
 
 
 class PassPlan(NamedTuple):
@@ -61,7 +60,7 @@ class HeldHeat:
 
     def __init__(self, losses: LossesOfOneClass, field: CpuField, plan: PassPlan) -> None:
         self._losses, self._field = losses, field
-        passes = max(1, min(MOST_PASSES, ROOM // (plan.fused * plan.flows.nbytes)))
+        passes = max(1, min(MOST_PASSES, MOST_BYTES // (plan.fused * plan.flows.nbytes)))
         self.most_steps = passes * plan.fused
         self._flows = np.zeros((self.most_steps, *plan.flows.shape))
         self._held, self._known_at = 0.0, -1  # after how many changes of the field it is known
@@ -94,9 +93,9 @@ class HeldHeat:
         return {"held": np.array([self._held])} if self._known_at == self._field.changes else {}
 
     def restore(self, saved: Mapping[str, np.ndarray]) -> None:
-        """Go on from what `state` gave for the field as it is."""
+        """Go on from what `state` gave for the field as it is; a GPU keeps it in several accounts."""
         if "held" in saved:
-            self._held, self._known_at = float(saved["held"][0]), self._field.changes
+            self._held, self._known_at = float(saved["held"].sum()), self._field.changes
 
 
 class PassKernel(Protocol):
