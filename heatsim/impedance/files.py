@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from heatsim.impedance.networks import FosterNetwork, netlist
 from heatsim.impedance.responses import ThermalImpedance
 from heatsim.plots.charts import Chart, draw_charts
@@ -82,5 +84,12 @@ def _draw(path: Path, impedance: ThermalImpedance, networks: Networks, title: st
         values = impedance.values[pair]
         if (values > least).any():
             curves.append(Curve(pair_name(impedance, pair), impedance.times[values > least], values[values > least]))
-    chart = Chart("time [s]", "thermal impedance [K/W]", curves, log_x=True, log_y=True)
-    draw_charts(path, [chart], title, "What each place warms for a watt of each source")
+    charts = [Chart("time [s]", "thermal impedance [K/W]", curves, log_x=True, log_y=True)]
+    ladders = {pair: ladder for pair, network in networks.items() if (ladder := network.ladder())}
+    ways = [
+        Curve(pair_name(impedance, pair), np.cumsum(ladder.resistances), np.cumsum(ladder.capacities))
+        for pair, ladder in ladders.items()
+    ]
+    if ways:  # the cumulative structure function of JESD51-14
+        charts.append(Chart("resistance from the source [K/W]", "heat capacity on the way [J/K]", ways, log_y=True))
+    draw_charts(path, charts, title, "What each place warms for a watt of each source, and the ladders of that")

@@ -159,9 +159,8 @@ def _driven_sources(scenario: Scenario) -> Iterator[_Driven]:
     for number, source in enumerate(scenario.sources):
         if source.loss is not None:
             continue
-        name = source.material or f"source {number + 1}"
-        if [each.material for each in scenario.sources].count(source.material) > 1 and source.material:
-            name = f"{name} {number + 1}"
+        shared = [each.material for each in scenario.sources].count(source.material) > 1
+        name = source.name or (source.material if source.material and not shared else f"source {number + 1}")
         amount = source.power if source.power_density is None else source.power_density
         if source.beam is not None:
             message = "expected a source that stays where it is, found a beam"

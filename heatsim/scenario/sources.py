@@ -13,7 +13,7 @@ from heatsim.scenario.grid import LENGTH
 from heatsim.scenario.regions import ArrayFile, Shape
 from heatsim.scenario.toml.messages import validation_error
 from heatsim.scenario.units import in_unit
-from heatsim.scenario.value_types import MATERIAL, Number, file_name, quantity, temperature
+from heatsim.scenario.value_types import MATERIAL, NAME, Number, file_name, quantity, temperature
 
 FRACTION = Number("1", above=0, most=1)
 HALF = Number("1", above=0, most=2)
@@ -143,6 +143,9 @@ class Source(ScenarioBlock):
     and released in full, whatever this is; a power density is multiplied by it.
     """
 
+    name: Annotated[str | None, NAME] = Field(
+        None, description="Name in what `heatsim zth` finds; its material, or its number, if left out"
+    )
     region: Shape | None = Field(None, description="Where the heat is released; everywhere if left out")
     material: Annotated[str | None, MATERIAL] = Field(
         None, description="Or: the material in which the heat is released, wherever it is"

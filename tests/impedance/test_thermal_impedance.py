@@ -113,6 +113,7 @@ materials.m = { conductivity = 20.0, density = 3000.0, heat_capacity = 800.0 }
 regions = [{ material = "m" }]
 
 [[sources]]
+name = "die"
 region = { box = { lower = [0.01, 0.01, 0.004], upper = [0.02, 0.02, 0.006] } }
 power = "5 + 0.5*t"
 
@@ -154,7 +155,7 @@ def test_the_command_writes_table_networks_netlists_and_picture(tmp_path: Path) 
     done = CliRunner().invoke(main, words, catch_exceptions=False)
     assert done.exit_code == 0, done.stderr
     found = {(each["place"], each["source"]): each for each in json.loads(done.stdout)["impedances"]}
-    own = found["left mean", "source 1"]
+    own = found["left mean", "die"]
     assert own["error"] < 0.02
     assert sum(own["cauer"]["resistances [K/W]"]) == pytest.approx(own["last [K/W]"], rel=0.02)
     names = {path.name for path in (tmp_path / "z").iterdir()}
@@ -162,11 +163,11 @@ def test_the_command_writes_table_networks_netlists_and_picture(tmp_path: Path) 
         "zth.csv",
         "zth.png",
         "networks.json",
-        "left_mean_from_source_1.cir",
+        "left_mean_from_die.cir",
         "right_mean_from_source_2.cir",
     } <= names
     header = (tmp_path / "z" / "zth.csv").read_text().splitlines()[0]
-    assert header.startswith("time [s],left mean from source 1 [K/W],left mean from source 2 [K/W]")
+    assert header.startswith("time [s],left mean from die [K/W],left mean from source 2 [K/W]")
 
 
 @pytest.mark.parametrize(
