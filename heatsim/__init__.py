@@ -18,9 +18,10 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is used: `heatsim --hel
     from heatsim.scenario import Scenario
     from heatsim.simulation.run import Run
     from heatsim.simulation.time_loop import Progress
+    from heatsim.sweeps.gradients import Gradient
 
 __version__ = "0.1.0"
-__all__ = ["evaluate", "load", "open", "resume", "run", "zth"]
+__all__ = ["evaluate", "gradient", "load", "open", "resume", "run", "zth"]
 
 
 def load(path: Path | str, overrides: Sequence[str] = (), *, trust: bool = False) -> Scenario:
@@ -85,6 +86,28 @@ def evaluate(
     from heatsim.sweeps import runs
 
     return runs.evaluate(scenario, parameters, output)
+
+
+def gradient(
+    scenario: Path | str | Scenario,
+    of: str,
+    with_respect_to: Sequence[str] = (),
+    parameters: Mapping[str, float | str] | None = None,
+) -> Gradient:
+    """The gradient of a result of a steady state, for the cost of one more solve whatever the number of parameters.
+
+    Args:
+        scenario: a TOML file, or what `load` made of one. It must be linear, and is solved in float64 on the CPU.
+        of: name of one of its `[[output.results]]`, a mean or a probe inside.
+        with_respect_to: names of its `[parameters]`, or keys with dots such as "materials.die.conductivity".
+        parameters: values as for `evaluate`, at which the gradient is found.
+
+    Gives `value`, `derivatives` by name, and `by_source`: (nz, ny, nx) K/W, what a watt in each cell would add. Raises
+    `heatsim.errors.HeatsimError`.
+    """
+    from heatsim.sweeps import gradients
+
+    return gradients.find_gradient(scenario, of, with_respect_to, parameters or {})
 
 
 def zth(scenario: Scenario, first: float | None = None, per_decade: int = 10) -> ThermalImpedance:

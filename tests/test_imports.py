@@ -122,6 +122,14 @@ ROOMS = {
         "numpy",
         "tomli_w",
     },
+    "heatsim.sweeps.gradients": {
+        "heatsim.simulation",
+        "heatsim.problem",
+        "heatsim.integrators",
+        "heatsim.recorders.probes",
+        "heatsim.scenario",
+        "numpy",
+    },
     "heatsim.sweeps": {
         "heatsim.simulation",
         "heatsim.scenario",

@@ -76,6 +76,11 @@ def problem_probe_weights(
     return probe_weights(problem.grid, point, *seen, face=face)
 
 
+def is_on_a_face(problem: Problem, point: tuple[float, float, float]) -> bool:
+    """Whether a probe there reads the temperature of the surface, by its balance."""
+    return _balanced_face(problem, point) is not None
+
+
 def _balanced_face(problem: Problem, point: tuple[float, float, float]) -> int | None:
     """The face of the box on which a point lies, where the balance of heat at its surface is known at once: that of a
     linear problem, at a cell that is solved. None elsewhere."""

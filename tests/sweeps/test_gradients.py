@@ -1,0 +1,123 @@
+"""Gradients of steady states against differences of whole solves, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import heatsim
+from heatsim.errors import RequestError, ScenarioError
+
+BODY = """
+temperature_unit = "degC"
+grid = { cells = [12, 10, 8], size = [0.03, 0.025, 0.02] }
+time = { integrator = "steady", tolerance = 1e-10 }
+compute = { precision = "float64", device = "cpu" }
+initial = { temperature = 20.0 }
+parameters = { h = 25.0, k = 3.0, load = 5.0 }
+
+[materials]
+block = { conductivity = "k", density = 2000.0, heat_capacity = 900.0 }
+insert = { conductivity = 40.0, density = 8000.0, heat_capacity = 400.0 }
+
+[ambients.air]
+temperature = 15.0
+coefficient = 8.0
+
+[[regions]]
+material = "air"
+[[regions]]
+material = "block"
+box = { lower = [0.0, 0.0, 0.0], upper = [0.03, 0.025, 0.015] }
+[[regions]]
+material = "insert"
+box = { lower = [0.01, 0.005, 0.005], upper = [0.02, 0.02, 0.0125] }
+
+[[contacts]]
+between = ["block", "insert"]
+resistance = 1e-3
+
+[boundary]
+x_min = { kind = "convection", coefficient = "h", ambient = 30.0 }
+z_min = { kind = "fixed", temperature = 20.0 }
+
+[[sources]]
+material = "insert"
+power = "load"
+
+[[output.probes]]
+name = "corner"
+at = [0.026, 0.021, 0.012]
+count = 1
+
+[[output.results]]
+name = "insert"
+of = "mean(T, 'insert')"
+[[output.results]]
+name = "place"
+of = "probe('corner')"
+[[output.results]]
+name = "hottest"
+of = "max(T)"
+"""
+NAMES = (
+    "h",
+    "k",
+    "load",
+    "materials.insert.conductivity",
+    "contacts.0.resistance",
+    "ambients.air.coefficient",
+    "boundary.z_min.temperature",
+    "boundary.x_min.ambient",
+)
+VALUES = (25.0, 3.0, 5.0, 40.0, 1e-3, 8.0, 20.0, 30.0)
+
+
+@pytest.fixture
+def body(tmp_path: Path) -> Path:
+    path = tmp_path / "body.toml"
+    path.write_text(BODY)
+    return path
+
+
+@pytest.mark.parametrize("of", ["insert", "place"])
+def test_derivatives_are_those_of_whole_solves(body: Path, of: str) -> None:
+    found = heatsim.gradient(body, of, NAMES)
+    assert found.value == pytest.approx(heatsim.evaluate(body, {})[of], rel=1e-9)
+    for name, value in zip(NAMES, VALUES, strict=True):
+        change = 1e-2 * value
+        ends = [heatsim.evaluate(body, {name: end})[of] for end in (value - change, value + change)]
+        half = [heatsim.evaluate(body, {name: end})[of] for end in (value - change / 2, value + change / 2)]
+        slopes = [(high - low) / width for (low, high), width in ((ends, 2 * change), (half, change))]
+        expected = (4.0 * slopes[1] - slopes[0]) / 3.0  # Richardson's: the error of these differences is about 1e-8
+        assert found.derivatives[name] == pytest.approx(expected, rel=1e-6), name
+
+
+def test_a_watt_in_a_cell_adds_what_the_gradient_says(body: Path) -> None:
+    found = heatsim.gradient(body, "insert")
+    z, y, x = 2, 7, 3
+    lower, upper = np.array([x, y, z]) * 0.0025, np.array([x + 1, y + 1, z + 1]) * 0.0025
+    region = f"{{ box = {{ lower = {lower.tolist()}, upper = {upper.tolist()} }} }}"
+    watt = f"[[sources]]\nregion = {region}\npower = 1.0\n\n[[output.probes]]"
+    body.write_text(BODY.replace("[[output.probes]]", watt))
+    warmer = heatsim.evaluate(body, {})["insert"]
+    assert warmer is not None
+    assert warmer - found.value == pytest.approx(found.by_source[z, y, x], rel=1e-8)
+    assert (found.by_source[6:] == 0.0).all()  # air
+
+
+def test_what_has_no_gradient_is_refused(body: Path) -> None:
+    for of, names, message in (
+        ("hottest", (), "max, which has no gradient"),
+        ("nothing", (), "known here: insert, place, hottest"),
+        ("insert", ("size",), "no parameter and no key"),
+        ("insert", ("grid.cells.0.x",), "no parameter and no key"),
+        ("insert", ("materials.block",), "expected a number"),
+    ):
+        with pytest.raises(RequestError, match=message):
+            heatsim.gradient(body, of, names)
+    body.write_text(BODY.replace("conductivity = 40.0", 'conductivity = "40 + 0.01*T"'))
+    with pytest.raises(ScenarioError, match=r"materials\.insert\.conductivity"):
+        heatsim.gradient(body, "insert")
