@@ -134,6 +134,14 @@ class Balance:
         self._ways.add(flow, T, inputs.a, inputs.b)
         return flow
 
+    def entering_cells(self, inputs: BalanceInputs, T: Values, ways: slice) -> Values:
+        """Heat that enters each cell by some of the boundary faces, ambients and losses, W; ways: their places in a."""
+        chosen = np.zeros_like(inputs.a)
+        chosen[ways] = 1.0
+        heat = self._kernels.field(self._coefficients.shape, np.float64)
+        self._ways.add(heat, T, inputs.a * chosen, inputs.b * chosen)
+        return heat
+
     def entering(self, inputs: BalanceInputs, T: Values) -> np.ndarray:
         """Heat that enters through each face, from each ambient and by losses, W."""
         heat = np.zeros(self._coefficients.ledger_size)

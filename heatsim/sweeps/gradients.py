@@ -1,18 +1,18 @@
 """Gradients of steady states by one more solve with the same matrix (the adjoint).
 
 A steady state is r(T, p) = 0, with r = sources + boundary faces - exchange, W in each cell, and -dr/dT = A, symmetric.
-For a number J = w . T, such as the mean temperature of a part,
+For a number J(T, p) that is affine in T, such as the mean temperature of a part,
 
-    dJ/dp = lambda . dr/dp,    A lambda = w,
+    dJ/dp = dL/dp at the same T,    L = J + lambda . r,    A lambda = dJ/dT,
 
-whatever p is. lambda is dJ/dq, what a watt released in each cell adds to J. dr/dp is a central difference of r at the
-same T, which takes no solve. Source: M. B. Giles and N. A. Pierce, An introduction to the adjoint approach to design,
+whatever p is. lambda is dJ/dq, what a watt released in each cell adds to J. dL/dp is a central difference, which takes
+no solve. Source: M. B. Giles and N. A. Pierce, An introduction to the adjoint approach to design,
 Flow, Turbulence and Combustion 65 (2000) 393.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,23 +21,26 @@ import numpy as np
 
 from heatsim.errors import NotConvergedError, RequestError, ScenarioError
 from heatsim.integrators import make_field
-from heatsim.integrators.balance import Balance
+from heatsim.integrators.balance import Balance, BalanceInputs
 from heatsim.problem import Problem, build_problem
 from heatsim.recorders.probes import is_on_a_face, problem_probe_weights
 from heatsim.scenario import Scenario, find_temperature_dependence, load
+from heatsim.scenario.boundary import FACES
 from heatsim.scenario.sweep_axes import override_of
 from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
 
-CHANGE = 1e-4  # of a parameter, to either side, for dr/dp: its square is the error
+CHANGE = 1e-4  # of a parameter, to either side, for dL/dp: its square is the error
 TOLERANCE, RESIDUAL = 1e-10, 1e-12  # of the steady state, and of the adjoint solve
 ITERATIONS = 300
+
+SharesOf = Callable[[Balance, BalanceInputs, np.ndarray], np.ndarray]  # what each cell has of a result, affine in T
 
 
 @dataclass(frozen=True)
 class Gradient:
-    """The value of a result, in the scenario's unit; its derivatives by parameter, in this unit over that of the
-    parameter; and (nz, ny, nx) K/W what a watt released in each cell would add to it."""
+    """The value of a result, in the scenario's unit or W; its derivatives by parameter, in this unit over that of the
+    parameter; and (nz, ny, nx), K/W or 1, what a watt released in each cell would add to it."""
 
     value: float
     derivatives: dict[str, float]
@@ -54,26 +57,31 @@ def find_gradient(
     overrides = [override_of(name, value) for name, value in values.items()]
     base = _steady(path, overrides)
     problem = build_problem(base)
-    weights = _weights_of(problem, of)
-    state = State(problem, make_field(problem, "multigrid"))
+    state, share_of = State(problem, make_field(problem, "multigrid")), _shares_of(problem, of)
     simulate(state, [], Timings())
     balance = Balance(problem, state.field)
     inputs, T = balance.inputs(0.0), np.array(balance.values)
     balance.prepare(inputs, np.inf)
+    weights = share_of(balance, inputs, np.ones_like(T)) - share_of(balance, inputs, np.zeros_like(T))
     found = balance.solve(weights, None, tolerance=RESIDUAL, accuracy=0.0, iterations=ITERATIONS)
     if not found.converged:
         raise NotConvergedError(f"the adjoint solver, in {found.iterations} iterations,", list(found.residuals))
     solved = problem.coefficients.spread_over_cells(problem.coefficients.capacity > 0)
     by_source = np.where(solved, found.x, 0.0)
+
+    def lagrangian(name: str, value: float) -> float:
+        other, given = _balance_of(path, [*overrides, override_of(name, value)], problem, T)
+        flow = other.flow(given, T, other.exchange(T))
+        return float(np.sum(share_of(other, given, T) + by_source * flow))
+
     derivatives = {}
     for name in with_respect_to:
         value = _number_of(base, name)
         change = CHANGE * (abs(value) or 1.0)
-        ends = [
-            _flow(path, [*overrides, override_of(name, end)], problem, T) for end in (value - change, value + change)
-        ]
-        derivatives[name] = float(np.sum(by_source * (ends[1] - ends[0])) / (2.0 * change))
-    return Gradient(problem.reference + float(np.sum(weights * T)), derivatives, by_source)
+        derivatives[name] = (lagrangian(name, value + change) - lagrangian(name, value - change)) / (2.0 * change)
+    value = float(np.sum(share_of(balance, inputs, T)))
+    is_heat = any(each.name == of and each.subject.kind == "heat" for each in base.output.results)
+    return Gradient(value if is_heat else problem.reference + value, derivatives, by_source)
 
 
 def _steady(path: Path, overrides: Sequence[str]) -> Scenario:
@@ -87,37 +95,50 @@ def _steady(path: Path, overrides: Sequence[str]) -> Scenario:
     return scenario
 
 
-def _weights_of(problem: Problem, of: str) -> np.ndarray:
-    """(nz, ny, nx) w of the result of a name; raises `RequestError` if it is no mean and no probe inside."""
+def _shares_of(problem: Problem, of: str) -> SharesOf:
+    """The result of a name; raises `RequestError` if it is not smooth or not known."""
     results = {each.name: each.subject for each in problem.scenario.output.results}
     if of not in results:
-        known = ", ".join(results) or "none"
-        raise RequestError(f"{of}: is no name of [[output.results]] (known here: {known})")
-    subject, weights = results[of], np.zeros(problem.grid.shape)
+        raise RequestError(f"{of}: is no name of [[output.results]] (known here: {', '.join(results) or 'none'})")
+    subject = results[of]
+    if subject.kind in ("min", "max"):
+        raise RequestError(
+            f"{of}: expected mean(T, ...), probe(...) or heat(...), found {subject.kind}, which has kinks"
+        )
+    if subject.kind == "heat":
+        ways = _ways_of(problem, str(subject.name))
+        return lambda balance, inputs, T: np.asarray(balance.entering_cells(inputs, T, ways))
+    weights = np.zeros(problem.grid.shape)
     if subject.kind == "mean":
         cells = problem.named_parts[subject.name]
         weights.reshape(-1)[cells.indices] = cells.volumes / cells.volumes.sum()
-    elif subject.kind == "probe":
+    else:
         probe = next(each for each in problem.scenario.output.probes if each.name == subject.name)
         if is_on_a_face(problem, probe.at):
             raise RequestError(f"{of}: its probe lies on a face of the box; put it half a cell inside")
         np.add.at(weights.reshape(-1), *problem_probe_weights(problem, probe.at))
-    else:
-        raise RequestError(
-            f"{of}: expected mean(T, ...) or probe(...), found {subject.kind}, which has no gradient here"
-        )
-    return weights
+    return lambda balance, inputs, T: weights * T
 
 
-def _flow(path: Path, overrides: Sequence[str], base: Problem, T: np.ndarray) -> np.ndarray:
-    """r of another scenario, W, at a field of the first."""
+def _ways_of(problem: Problem, name: str) -> slice:
+    """Where the boundary values of a face of the box stand, or that of an ambient."""
+    coefficients, ambients = problem.coefficients, list(problem.scenario.ambients)
+    ends = [*coefficients.boundary_offsets.tolist(), coefficients.boundary_size]
+    if name in ambients:
+        return slice(ends[-1] + ambients.index(name), ends[-1] + ambients.index(name) + 1)
+    number = FACES.index(name)
+    return slice(ends[number], ends[number + 1])
+
+
+def _balance_of(path: Path, overrides: Sequence[str], base: Problem, T: np.ndarray) -> tuple[Balance, BalanceInputs]:
+    """The heat balance of another scenario, and its inputs, at a field of the first."""
     problem = build_problem(_steady(path, overrides), base.reference)
     if problem.grid.shape != base.grid.shape:
         raise RequestError(f"{overrides[-1]}: changes the cells of the grid, which has no gradient")
     field = make_field(problem, "multigrid").field
     field.put_state(T)
     balance = Balance(problem, field)
-    return np.asarray(balance.flow(balance.inputs(0.0), T, balance.exchange(T)))
+    return balance, balance.inputs(0.0)
 
 
 def _number_of(scenario: Scenario, name: str) -> float:

@@ -59,6 +59,12 @@ of = "mean(T, 'insert')"
 name = "place"
 of = "probe('corner')"
 [[output.results]]
+name = "below"
+of = "heat('z_min')"
+[[output.results]]
+name = "to the air"
+of = "heat('air')"
+[[output.results]]
 name = "hottest"
 of = "max(T)"
 """
@@ -82,7 +88,7 @@ def body(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("of", ["insert", "place"])
+@pytest.mark.parametrize("of", ["insert", "place", "below", "to the air"])
 def test_derivatives_are_those_of_whole_solves(body: Path, of: str) -> None:
     found = heatsim.gradient(body, of, NAMES)
     assert found.value == pytest.approx(heatsim.evaluate(body, {})[of], rel=1e-9)
@@ -110,8 +116,8 @@ def test_a_watt_in_a_cell_adds_what_the_gradient_says(body: Path) -> None:
 
 def test_what_has_no_gradient_is_refused(body: Path) -> None:
     for of, names, message in (
-        ("hottest", (), "max, which has no gradient"),
-        ("nothing", (), "known here: insert, place, hottest"),
+        ("hottest", (), "max, which has kinks"),
+        ("nothing", (), "known here: insert, place, below"),
         ("insert", ("size",), "no parameter and no key"),
         ("insert", ("grid.cells.0.x",), "no parameter and no key"),
         ("insert", ("materials.block",), "expected a number"),
