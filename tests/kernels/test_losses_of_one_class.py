@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from between_cases import SHAPE, window_sources
-from heatsim_kernels.stencil import ExplicitStepper
+from heatsim_kernels.stencil import CUDA_STEPPERS, STEPPERS, ExplicitStepper
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
+from helpers.arrays import same_bits
 from helpers.kernel_cases import STEP, Case, Features, random_case
 
 STEPS = 9
@@ -85,3 +86,23 @@ def test_the_ledger_depends_neither_on_batches_nor_on_a_stop() -> None:
     resumed.restore_ledger({**saved, "held": np.array([1.0, -1.0, *saved["held"]])})  # as a GPU has it
     resumed.advance(STEP, STEPS - 4, case.forcing.of_steps(4, STEPS - 4))
     np.testing.assert_allclose(resumed.heat_entered(), at_once.heat_entered(), rtol=1e-12)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", CUDA_STEPPERS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_kernel_of_a_gpu_keeps_the_ledger_of_the_cpu(name: str, dtype: type) -> None:
+    for features in (Features(losses=True), Features(table=True, losses=True)):
+        for rows, batches in ((1, (13,)), (13, (13,)), (13, (4, 9))):
+            case = random_case((33, 130, 130), features, rows=rows, seed=5)
+            found = []
+            for way in ("cpu", name):
+                stepper, first = STEPPERS[way](case.coefficients, np.dtype(dtype)), 0
+                stepper.field.put(case.start)
+                for count in batches:
+                    stepper.advance(STEP, count, case.forcing.of_steps(first, count))
+                    first += count
+                found.append((np.array(stepper.field.host()), stepper.heat_entered()))
+            assert same_bits(found[0][0], found[1][0])
+            allowed = 1e-11 * np.abs(found[0][0].astype(np.float64)).sum()
+            assert (np.abs(found[0][1] - found[1][1]) <= allowed).all(), (features, rows, batches)

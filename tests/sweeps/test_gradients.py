@@ -18,55 +18,29 @@ compute = { precision = "float64", device = "cpu" }
 initial = { temperature = 20.0 }
 parameters = { h = 25.0, k = 3.0, load = 5.0 }
 
-[materials]
-block = { conductivity = "k", density = 2000.0, heat_capacity = 900.0 }
-insert = { conductivity = 40.0, density = 8000.0, heat_capacity = 400.0 }
-
-[ambients.air]
-temperature = 15.0
-coefficient = 8.0
-
-[[regions]]
-material = "air"
-[[regions]]
-material = "block"
-box = { lower = [0.0, 0.0, 0.0], upper = [0.03, 0.025, 0.015] }
-[[regions]]
-material = "insert"
-box = { lower = [0.01, 0.005, 0.005], upper = [0.02, 0.02, 0.0125] }
-
-[[contacts]]
-between = ["block", "insert"]
-resistance = 1e-3
-
-[boundary]
-x_min = { kind = "convection", coefficient = "h", ambient = 30.0 }
-z_min = { kind = "fixed", temperature = 20.0 }
+materials.block = { conductivity = "k", density = 2000.0, heat_capacity = 900.0 }
+materials.insert = { conductivity = 40.0, density = 8000.0, heat_capacity = 400.0 }
+ambients.air = { temperature = 15.0, coefficient = 8.0 }
+regions = [
+  { material = "air" },
+  { material = "block", box = { lower = [0.0, 0.0, 0.0], upper = [0.03, 0.025, 0.015] } },
+  { material = "insert", box = { lower = [0.01, 0.005, 0.005], upper = [0.02, 0.02, 0.0125] } },
+]
+contacts = [{ between = ["block", "insert"], resistance = 1e-3 }]
+boundary.x_min = { kind = "convection", coefficient = "h", ambient = 30.0 }
+boundary.z_min = { kind = "fixed", temperature = 20.0 }
+output.probes = [{ name = "corner", at = [0.026, 0.021, 0.012], count = 1 }]
+output.results = [
+  { name = "insert", of = "mean(T, 'insert')" },
+  { name = "place", of = "probe('corner')" },
+  { name = "below", of = "heat('z_min')" },
+  { name = "to the air", of = "heat('air')" },
+  { name = "hottest", of = "max(T)" },
+]
 
 [[sources]]
 material = "insert"
 power = "load"
-
-[[output.probes]]
-name = "corner"
-at = [0.026, 0.021, 0.012]
-count = 1
-
-[[output.results]]
-name = "insert"
-of = "mean(T, 'insert')"
-[[output.results]]
-name = "place"
-of = "probe('corner')"
-[[output.results]]
-name = "below"
-of = "heat('z_min')"
-[[output.results]]
-name = "to the air"
-of = "heat('air')"
-[[output.results]]
-name = "hottest"
-of = "max(T)"
 """
 NAMES = (
     "h",
@@ -106,8 +80,7 @@ def test_a_watt_in_a_cell_adds_what_the_gradient_says(body: Path) -> None:
     z, y, x = 2, 7, 3
     lower, upper = np.array([x, y, z]) * 0.0025, np.array([x + 1, y + 1, z + 1]) * 0.0025
     region = f"{{ box = {{ lower = {lower.tolist()}, upper = {upper.tolist()} }} }}"
-    watt = f"[[sources]]\nregion = {region}\npower = 1.0\n\n[[output.probes]]"
-    body.write_text(BODY.replace("[[output.probes]]", watt))
+    body.write_text(f"{BODY}\n[[sources]]\nregion = {region}\npower = 1.0\n")
     warmer = heatsim.evaluate(body, {})["insert"]
     assert warmer is not None
     assert warmer - found.value == pytest.approx(found.by_source[z, y, x], rel=1e-8)

@@ -46,6 +46,15 @@ def _warmer_beyond(c, a, b, row, w):
     return float64(ghost(c, a[row, w], b[row, w])) - float64(c)
 
 
+@inlined
+def _left_of(one, two, three, four, steps, kept):
+    """What is left, after so many steps, of what enters in each of them, if each keeps a share; 0 enters in steps that
+    are not taken."""
+    left = (kept if steps > 1 else float64(1.0)) * one + two
+    left = (kept if steps > 2 else float64(1.0)) * left + three
+    return (kept if steps > 3 else float64(1.0)) * left + four
+
+
 def build(configuration: StencilConfiguration):
     """Build the kernel for a configuration: blocks (any number, faces).
 
@@ -54,8 +63,7 @@ def build(configuration: StencilConfiguration):
     (rows, values) of the boundary faces; the last row serves all later steps. offsets: where each face starts in
     these. weights: J/K of a step through a face of each cell class, (6, count) flat. shares: the part of each
     step's heat to enter, for MAX_STEPS steps, 0 for those not taken. partial: (6 or more, BLOCKS) sums in J, added to.
-    kept, carried, held: where the configuration carries heat, see `held_heat`: the share that is kept in a step, and
-    what each block of all faces brings up to date; any other values if not.
+    kept, carried, held: where the configuration carries heat: the share kept in a step, and what `carry_on` takes.
     """
     several, per_cell = configuration.class_dtype != "", configuration.boundary_per_cell
     carries = configuration.carries_heat
@@ -74,26 +82,19 @@ def build(configuration: StencilConfiguration):
             line = int64(uint32(position) // uint32(columns))
             i = first + line * line_stride + (position - line * columns) * column_stride
             cell_class = int64(classes[i]) if several else int64(0)
-            w = offset + (position if per_cell else cell_class)
-            weight = weights[face * count + cell_class]
-            # Steps that are not taken read something too (the first place, which always exists): without branches all
-            # reads are under way at once.
+            w, weight = offset + (position if per_cell else cell_class), weights[face * count + cell_class]
             at = place + position
+            # Steps that are not taken read something too: without branches all reads are under way at once.
             c = trace[at] if steps > 1 else u[i]
             one = trace[at + boundary if steps > 1 else int64(0)]
             two = trace[at + 2 * boundary if steps > 2 else int64(0)]
             three = trace[at + 3 * boundary if steps > 3 else int64(0)]
-            heat = shares[0] * _warmer_beyond(c, a, b, row[0], w)
-            still = heat
-            of_step = shares[1] * _warmer_beyond(one if steps > 1 else c, a, b, row[1], w)
-            heat, still = heat + of_step, (kept if steps > 1 else float64(1.0)) * still + of_step
-            of_step = shares[2] * _warmer_beyond(two if steps > 2 else c, a, b, row[2], w)
-            heat, still = heat + of_step, (kept if steps > 2 else float64(1.0)) * still + of_step
-            of_step = shares[3] * _warmer_beyond(three if steps > 3 else c, a, b, row[3], w)
-            heat, still = heat + of_step, (kept if steps > 3 else float64(1.0)) * still + of_step
-            total += weight * heat
-            if carries:
-                left += weight * still
+            first_heat = shares[0] * _warmer_beyond(c, a, b, row[0], w)
+            second_heat = shares[1] * _warmer_beyond(one if steps > 1 else c, a, b, row[1], w)
+            third_heat = shares[2] * _warmer_beyond(two if steps > 2 else c, a, b, row[2], w)
+            fourth_heat = shares[3] * _warmer_beyond(three if steps > 3 else c, a, b, row[3], w)
+            total += weight * (first_heat + second_heat + third_heat + fourth_heat)
+            left += weight * _left_of(first_heat, second_heat, third_heat, fourth_heat, steps, kept)
             position += int64(cuda.gridDim.x) * THREADS
         total = block_sum(total)
         if cuda.threadIdx.x == 0:
