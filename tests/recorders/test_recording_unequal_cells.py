@@ -25,11 +25,11 @@ from heatsim.store.snapshots import SnapshotField, read_snapshot
 
 SCENARIO = """\
 title = "A rod"
+time.end = 1.0
 grid = { cells = [20, 1, 30], size = [0.02, 1.0, 0.03] }
-time = { end = 1.0 }
-materials.steel = { conductivity = 15.0, density = 7900.0, heat_capacity = 500.0 }
 regions = [{ material = "steel" }]
-initial = { temperature = "300 + 5000*x" }
+initial.temperature = "300 + 5000*x"
+materials.steel = { conductivity = 15.0, density = 7900.0, heat_capacity = 500.0 }
 
 [output]
 snapshots = { count = 2 }
