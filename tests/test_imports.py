@@ -123,6 +123,7 @@ ROOMS = {
         "tomli_w",
     },
     "heatsim.sweeps.gradients": {
+        "heatsim.sweeps.runs",
         "heatsim.simulation",
         "heatsim.problem",
         "heatsim.integrators",

@@ -48,7 +48,7 @@ def zth(
         return
     for pair, network in fitted.items():
         last, count = impedance.values[pair][-1], len(network.resistances)
-        form = "Foster and Cauer" if network.ladder() else "Foster"
+        form = "Foster and Cauer" if network.ladder else "Foster"
         click.echo(
             f"{files.pair_name(impedance, pair)}: {last:.5g} K/W at {impedance.times[-1]:g} s; "
             f"{form}, {count} elements, error {100 * network.error:.2g} %"

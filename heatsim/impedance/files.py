@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Mapping
@@ -17,6 +15,7 @@ from heatsim.impedance.responses import ThermalImpedance
 from heatsim.plots.charts import Chart, draw_charts
 from heatsim.plots.curve import Curve
 from heatsim.store.atomic import write_atomically
+from heatsim.store.tables import write_whole_table
 
 TABLE, NETWORKS, PICTURE = "zth.csv", "networks.json", "zth.png"
 Pair = tuple[int, int]  # of a place and a source, by number
@@ -31,23 +30,23 @@ def pair_name(impedance: ThermalImpedance, pair: Pair) -> str:
 def write_impedance(folder: Path, impedance: ThermalImpedance, networks: Networks, title: str) -> list[Path]:
     """Write all files of an impedance into a folder, in place of those that are there; the files. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
-    texts = {TABLE: _table(impedance), NETWORKS: json.dumps(in_json(impedance, networks), indent=1) + "\n"}
+    texts = {NETWORKS: json.dumps(in_json(impedance, networks), indent=1) + "\n"}
     for pair, network in networks.items():
-        ladder = network.ladder()
-        if ladder is not None:
+        if network.ladder is not None:
             name = re.sub(r"\W+", "_", pair_name(impedance, pair))
-            texts[f"{name}.cir"] = netlist(name, ladder)
+            texts[f"{name}.cir"] = netlist(name, network.ladder)
     for name, text in texts.items():
         write_atomically(folder / name, text.encode())
+    _write_table(folder / TABLE, impedance)
     _draw(folder / PICTURE, impedance, networks, title)
-    return [folder / name for name in (*texts, PICTURE)]
+    return [folder / name for name in (TABLE, *texts, PICTURE)]
 
 
 def in_json(impedance: ThermalImpedance, networks: Networks) -> list[dict[str, Any]]:
     """Each place and source with the last value of its impedance and its networks."""
     found = []
     for (place, source), network in networks.items():
-        ladder = network.ladder()
+        ladder = network.ladder
         of_ladder = {
             "resistances [K/W]": ladder.resistances.tolist(),
             "capacities [J/K]": ladder.capacities.tolist(),
@@ -68,14 +67,11 @@ def in_json(impedance: ThermalImpedance, networks: Networks) -> list[dict[str, A
     return found
 
 
-def _table(impedance: ThermalImpedance) -> str:
+def _write_table(path: Path, impedance: ThermalImpedance) -> None:
     pairs = [(place, source) for place in range(len(impedance.places)) for source in range(len(impedance.sources))]
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(["time [s]", *(f"{pair_name(impedance, pair)} [K/W]" for pair in pairs)])
-    for number, time in enumerate(impedance.times.tolist()):
-        table.writerow([repr(time), *(repr(float(impedance.values[(*pair, number)])) for pair in pairs)])
-    return text.getvalue()
+    header = ["time [s]", *(f"{pair_name(impedance, pair)} [K/W]" for pair in pairs)]
+    columns = [impedance.times.tolist(), *(impedance.values[pair].tolist() for pair in pairs)]
+    write_whole_table(path, header, zip(*columns, strict=True))
 
 
 def _draw(path: Path, impedance: ThermalImpedance, networks: Networks, title: str) -> None:
@@ -85,10 +81,10 @@ def _draw(path: Path, impedance: ThermalImpedance, networks: Networks, title: st
         if (values > least).any():
             curves.append(Curve(pair_name(impedance, pair), impedance.times[values > least], values[values > least]))
     charts = [Chart("time [s]", "thermal impedance [K/W]", curves, log_x=True, log_y=True)]
-    ladders = {pair: ladder for pair, network in networks.items() if (ladder := network.ladder())}
     ways = [
         Curve(pair_name(impedance, pair), np.cumsum(ladder.resistances), np.cumsum(ladder.capacities))
-        for pair, ladder in ladders.items()
+        for pair, network in networks.items()
+        if (ladder := network.ladder) is not None
     ]
     if ways:  # the cumulative structure function of JESD51-14
         charts.append(Chart("resistance from the source [K/W]", "heat capacity on the way [J/K]", ways, log_y=True))

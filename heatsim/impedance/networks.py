@@ -10,7 +10,9 @@ JESD51-14 (2010), annex A.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +31,8 @@ class Ladder(NamedTuple):
     capacities: np.ndarray
 
 
-class FosterNetwork(NamedTuple):
+@dataclass(frozen=True)
+class FosterNetwork:
     """(n,) resistances, K/W, and time constants, s; error: the greatest, over the value or FLOOR of the greatest
     value."""
 
@@ -41,6 +44,7 @@ class FosterNetwork(NamedTuple):
         """Z at some times, K/W."""
         return np.asarray(-np.expm1(-np.asarray(times)[:, None] / self.time_constants) @ self.resistances)
 
+    @cached_property
     def ladder(self) -> Ladder | None:
         """The Cauer network of the same impedance; None where a resistance is below 0, or there is none."""
         return _ladder(self) if self.resistances.size and self.resistances.min() > 0.0 else None

@@ -439,8 +439,7 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
     zones = make_zones(scenario, grid, material_ids, uniform)
     of_zones, initial = np.array(zones.materials), InitialField(scenario, grid)
     following = _temperature_sources(scenario, grid, zones, materials)
-    reference = _reference(scenario, grid, zones, materials, initial, losses) if reference is None else reference
-    tables = _tables(scenario, grid, zones, materials, sources, following, initial, reference)
+    reference, tables = _reference_and_tables(scenario, grid, zones, materials, sources, following, initial, reference)
     materials = materials if tables is None else materials.at_reference(tables.materials)
     area_factors = find_area_factors(scenario, grid, material_ids, materials.contact, materials.solids)
     cell_classes = make_cell_classes(grid, zones, materials, periodic_axes(scenario, grid), area_factors)
@@ -507,7 +506,7 @@ def _holds_inside(problem: Problem) -> bool:
     return following is not None and following.damping(low, high, np.zeros(1)) > 0
 
 
-def _tables(
+def _reference_and_tables(
     scenario: Scenario,
     grid: CellGrid,
     zones: Zones,
@@ -515,22 +514,18 @@ def _tables(
     sources: tuple[SourceTerm, ...],
     following: TemperatureSources | None,
     initial: InitialField,
-    reference: float,
-) -> TabulatedMaterials | None:
-    """The materials as tables, where something depends on temperature."""
+    given: float | None,
+) -> tuple[float, TabulatedMaterials | None]:
+    """The reference temperature, if none is given; the materials as tables, where something depends on temperature."""
+    boundary_faces = BoundaryFaces(scenario, grid, zones.ids, materials.conductivity[:, np.array(zones.materials)], 0.0)
+    reference = _reference(scenario, initial, boundary_faces, materials) if given is None else given
     if find_temperature_dependence(scenario) is None:
-        return None
-    boundary_faces = _faces_in_the_unit(scenario, grid, zones, materials)
+        return reference, None
     solid = (np.array(zones.materials) < materials.solids).astype(float)
     unit = VolumeSources(scenario, grid, zones, solid, sources, np.dtype(scenario.compute.precision))
     known = input_range(scenario, initial.range(), boundary_faces, following)
     bounds = find_temperature_bounds(scenario, known, unit, boundary_faces, following)
-    return tabulate_materials(scenario, reference, bounds)
-
-
-def _faces_in_the_unit(scenario: Scenario, grid: CellGrid, zones: Zones, materials: Materials) -> BoundaryFaces:
-    """The boundary faces with temperatures in the scenario's unit."""
-    return BoundaryFaces(scenario, grid, zones.ids, materials.conductivity[:, np.array(zones.materials)], 0.0)
+    return reference, tabulate_materials(scenario, reference, bounds)
 
 
 def _temperature_sources(
@@ -642,19 +637,11 @@ def _boundary_entries(coefficients: StencilCoefficients, cell_classes: CellClass
     return np.concatenate([face * len(zones) + each for face, each in enumerate(beside)])
 
 
-def _reference(
-    scenario: Scenario,
-    grid: CellGrid,
-    zones: Zones,
-    materials: Materials,
-    initial: InitialField,
-    losses: frozenset[int],
-) -> float:
+def _reference(scenario: Scenario, initial: InitialField, boundary_faces: BoundaryFaces, materials: Materials) -> float:
     """The middle of the initial, boundary and ambient temperatures, in the scenario's unit; or that among them at which
     nothing is lost, so that losses need no source."""
-    boundary_faces = _faces_in_the_unit(scenario, grid, zones, materials)
     values: list[float] = [*initial.range(), *boundary_faces.temperatures(), *materials.temperature.tolist()]
-    low, high, at_rest = min(values), max(values), temperature_without_losses(scenario, losses)
+    low, high, at_rest = min(values), max(values), temperature_without_losses(scenario, find_losses(scenario))
     return 0.5 * (low + high) if at_rest is None or not low <= at_rest <= high else at_rest
 
 

@@ -6,7 +6,7 @@ import csv
 import io
 import os
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,6 +55,15 @@ class CsvTable:
     def close(self) -> None:
         """Close the file; closing twice is harmless."""
         self._file.close()
+
+
+def write_whole_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[float | int | str]]) -> None:
+    """Write a whole table (RFC 4180) atomically. Raises OSError."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(header)
+    writer.writerows(rows)
+    write_atomically(path, text.getvalue().encode())
 
 
 def read_last_row(path: Path) -> dict[str, float]:
@@ -107,12 +116,8 @@ class HotSpot(NamedTuple):
 def write_hotspots(path: Path, spots: Sequence[HotSpot], solved: Quantity) -> None:
     """Write the table (RFC 4180) atomically; solved: in whose name and unit. Raises OSError."""
     units = {"time": "s", "temperature": solved.unit, "rise": solved.difference_unit}
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
     titles = (f"{solved.in_own_words(name)} [{units.get(name, 'm')}]" for name in HotSpot._fields[1:])
-    writer.writerow(["slice", *titles])
-    writer.writerows(spots)
-    write_atomically(path, text.getvalue().encode())
+    write_whole_table(path, ["slice", *titles], spots)
 
 
 def read_hotspots(path: Path) -> list[HotSpot]:

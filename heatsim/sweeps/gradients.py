@@ -29,6 +29,7 @@ from heatsim.scenario.boundary import FACES
 from heatsim.scenario.sweep_axes import override_of
 from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
+from heatsim.sweeps.runs import file_with_parameters
 
 CHANGE = 1e-4  # of a parameter, to either side, for dL/dp: its square is the error
 TOLERANCE, RESIDUAL = 1e-10, 1e-12  # of the steady state, and of the adjoint solve
@@ -51,10 +52,7 @@ def find_gradient(
     scenario: Path | str | Scenario, of: str, with_respect_to: Sequence[str], values: Mapping[str, float | str]
 ) -> Gradient:
     """The gradient of a result of a steady state: see `heatsim.gradient`."""
-    path = scenario.path if isinstance(scenario, Scenario) else Path(scenario)
-    if path is None:
-        raise RequestError("a scenario from a text has no parameters left: name its file")
-    overrides = [override_of(name, value) for name, value in values.items()]
+    path, overrides = file_with_parameters(scenario, values)
     base = _steady(path, overrides)
     problem = build_problem(base)
     state, share_of = State(problem, make_field(problem, "multigrid")), _shares_of(problem, of)

@@ -221,16 +221,22 @@ def _submitted(
             future.cancel()
 
 
-def evaluate(
-    scenario: Path | str | Scenario, parameters: Mapping[str, float | str], output: Path | str | None = None
-) -> dict[str, float | None]:
-    """The results of one run by name and unit: see `heatsim.evaluate`."""
+def file_with_parameters(
+    scenario: Path | str | Scenario, parameters: Mapping[str, float | str]
+) -> tuple[Path, list[str]]:
+    """The file of a scenario, and what --set is given for these parameters. Raises RequestError if it has no file."""
     path = scenario.path if isinstance(scenario, Scenario) else Path(scenario)
     if path is None:
         raise RequestError("a scenario from a text has no parameters left: name its file")
     values = {name: value if isinstance(value, str) else float(value) for name, value in parameters.items()}
-    overrides = [override_of(name, value) for name, value in values.items()]
-    loaded = load(path, overrides)
+    return path, [override_of(name, value) for name, value in values.items()]
+
+
+def evaluate(
+    scenario: Path | str | Scenario, parameters: Mapping[str, float | str], output: Path | str | None = None
+) -> dict[str, float | None]:
+    """The results of one run by name and unit: see `heatsim.evaluate`."""
+    loaded = load(*file_with_parameters(scenario, parameters))
     with tempfile.TemporaryDirectory() as folder:
         run = runs.run_scenario(loaded, Path(output) if output is not None else Path(folder) / "run")
         return dict(run.info["results"]) if "results" in run.info else values_of(RunFolder(run.path), run.info)

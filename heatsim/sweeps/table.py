@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ import numpy as np
 from heatsim.errors import InputFileError
 from heatsim.quantity import Quantity
 from heatsim.scenario.sweep_axes import number_of, unit_of
-from heatsim.store.atomic import write_atomically
+from heatsim.store import tables
 from heatsim.store.tables import read_last_row
 from heatsim.sweeps.points import Point
 
@@ -48,14 +47,12 @@ def write_table(path: Path, points: Sequence[Point], rows: Mapping[int, Row]) ->
     names = [f"{name} [{unit}]" if (unit := unit_of(value)) else name for name, value in points[0].items()]
     values = list(dict.fromkeys(name for row in rows.values() for name in row if name not in (STATE, ERROR)))
     values += [ERROR] if any(ERROR in row for row in rows.values()) else []
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(["run", *names, STATE, *values])
+    lines = []
     for number in sorted(rows):
         row = rows[number]
         given = [number_of(value) for value in points[number].values()]
-        writer.writerow([f"{number:04d}", *given, row[STATE], *("" if row.get(v) is None else row[v] for v in values)])
-    write_atomically(path, text.getvalue().encode())
+        lines.append([f"{number:04d}", *given, row[STATE], *("" if row.get(v) is None else row[v] for v in values)])
+    tables.write_whole_table(path, ["run", *names, STATE, *values], lines)
 
 
 def read_sweep(path: Path) -> tuple[list[str], list[str], list[dict[str, str]]]:

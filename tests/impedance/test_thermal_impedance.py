@@ -84,7 +84,7 @@ def test_networks_have_the_step_response_they_are_fitted_to(layered: ThermalImpe
 
 def test_a_ladder_has_the_impedance_of_its_foster_network() -> None:
     network = FosterNetwork(np.array([0.1, 0.3, 0.05, 1.0]), np.array([1e-5, 1e-3, 2e-2, 5.0]), 0.0)
-    ladder = network.ladder()
+    ladder = network.ladder
     assert ladder is not None
     assert ladder.resistances.sum() == pytest.approx(network.resistances.sum(), rel=1e-12)
     for s in (1e-3j, 1j, 1e3j, 1e6j):
@@ -99,7 +99,7 @@ def test_a_ladder_has_the_impedance_of_its_foster_network() -> None:
 
 def test_a_place_that_does_not_warm_has_a_network_without_elements() -> None:
     network = fit_foster(np.geomspace(1e-3, 1.0, 20), np.zeros(20))
-    assert network.ladder() is None
+    assert network.ladder is None
     assert (network(np.array([0.1, 1.0])) == 0.0).all()
 
 

@@ -17,16 +17,15 @@ from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cpu.boundary_faces import FLOWS, CpuBoundaryFaces
 from heatsim_kernels.stencil.cpu.class_runs import find_class_runs
 from heatsim_kernels.stencil.cpu.fused_pass import EULER, Buffers, CpuSources, CpuStages, advance
+from heatsim_kernels.stencil.cpu.held_heat import CpuHeldHeat
 from heatsim_kernels.stencil.cpu.row_places import CpuGrid
 from heatsim_kernels.stencil.cpu.rows import CpuExchange
 from heatsim_kernels.stencil.cpu.tile_plan import TilingShape, best_cut, scratch_rows, tiling
 from heatsim_kernels.stencil.cpu.trapezoidal_defect import defect
-from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
 from heatsim_kernels.stencil.rk_stages import RkStage, StageFields, TrapezoidalDefect
 from heatsim_kernels.stencil.step_batches import split_steps
 
 STREAM_FROM = 12 * 2**20  # bytes of a field above which results bypass the cache
-MOST_BYTES, MOST_PASSES = 2**21, 64  # of sums of heat that are kept step by step, where losses follow from these
 
 
 class PassPlan(NamedTuple):
@@ -49,53 +48,6 @@ class PassPlan(NamedTuple):
     def forget(self) -> None:
         """Begin to count anew."""
         self.flows[:], self.ambient_heat[:] = 0.0, 0.0
-
-
-class HeldHeat:
-    """The heat that the field of a single cell class holds, of which it loses a share in each step.
-
-    It is taken from the cells after they were changed otherwise than by explicit steps, and then follows from the
-    sums of each step. These are added step by step, so that it does not depend on batches.
-    """
-
-    def __init__(self, losses: LossesOfOneClass, field: CpuField, plan: PassPlan) -> None:
-        self._losses, self._field = losses, field
-        passes = max(1, min(MOST_PASSES, MOST_BYTES // (plan.fused * plan.flows.nbytes)))
-        self.most_steps = passes * plan.fused
-        self._flows = np.zeros((self.most_steps, *plan.flows.shape))
-        self._held, self._known_at = 0.0, -1  # after how many changes of the field it is known
-
-    @classmethod
-    def of(cls, coefficients: StencilCoefficients, field: CpuField, plan: PassPlan) -> HeldHeat | None:
-        """That of a problem; None if it has several cell classes or no losses."""
-        losses = LossesOfOneClass.of(coefficients, field.dtype)
-        return None if losses is None else cls(losses, field, plan)
-
-    def flows_of(self, steps: int) -> np.ndarray:
-        """(steps, blocks, nz, FLOWS) room for the sums of at most `most_steps` steps, 0, before they are taken."""
-        if self._known_at != self._field.changes:
-            self._held, self._known_at = self._field.stored(), self._field.changes
-        self._flows[:steps] = 0.0
-        return self._flows[:steps]
-
-    def enter(self, dt: float, forcing: Forcing, flows: np.ndarray, total: np.ndarray) -> None:
-        """Add the sums of steps of `dt` s that were taken to `total`, with their losses."""
-        share, released = self._losses.share(dt), self._losses.released(dt, forcing).tolist()
-        entered = flows.reshape(len(flows), -1).sum(axis=1).tolist()
-        for step, of_step in enumerate(flows):
-            lost = share * self._held
-            total += of_step
-            total[0, 0, -1] -= lost
-            self._held += entered[step] + released[min(step, len(released) - 1)] - lost
-
-    def state(self) -> dict[str, np.ndarray]:
-        """What `restore` takes, if it is known."""
-        return {"held": np.array([self._held])} if self._known_at == self._field.changes else {}
-
-    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
-        """Go on from what `state` gave for the field as it is; a GPU keeps it in several accounts."""
-        if "held" in saved:
-            self._held, self._known_at = float(saved["held"].sum()), self._field.changes
 
 
 class PassKernel(Protocol):
@@ -198,7 +150,7 @@ class CpuStepper:
         self._scratch = padded(self._threads * needed, dtype).reshape(self._threads, -1)
         self._spare: list[np.ndarray] = []  # more fields, for those who take stages
         self._entered_in_stages = np.zeros(FLOWS + coefficients.ambient_count)
-        self._held = HeldHeat.of(self.coefficients, self.field, self._plan)
+        self._held = CpuHeldHeat.of(self.coefficients, self.field, self._plan.flows, self._plan.fused)
 
     @property
     def fused_steps(self) -> int:
@@ -247,7 +199,7 @@ class CpuStepper:
             self._heat_windows(field.now, window_sources, dt)
             field.sample(count * dt)
 
-    def _lose(self, held: HeldHeat, steps: int, dt: float, forcing: Forcing) -> None:
+    def _lose(self, held: CpuHeldHeat, steps: int, dt: float, forcing: Forcing) -> None:
         """Take steps whose losses follow from the heat that the field holds."""
         flows, field, plan = held.flows_of(steps), self.field, self._plan
         in_passes = plan._replace(flows=flows.reshape(-1, *plan.flows.shape[1:]))

@@ -49,7 +49,7 @@ class LinearBatch(NamedTuple):
     released: np.ndarray
 
     def ledger_inputs(self, *, stages: bool = False) -> LedgerInputs:
-        """What the ledger is told of these steps, or stages: heat is carried over steps alone."""
+        """What the ledger is told of these steps, or of stages, which sum what the cells lose."""
         structure = self.structure._replace(losses=self.structure.losses and not stages)
         faces = self.sent.boundary_a, self.sent.boundary_b
         return LedgerInputs(structure, *faces, self.weights, self.share, self.released)
