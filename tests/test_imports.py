@@ -78,7 +78,8 @@ ROOMS = {
     },
     "heatsim.viewer": {"heatsim.store", "heatsim.plots", "heatsim.geometry.grid", "numpy"},
     "heatsim.hotspots": {"heatsim_kernels", "numpy"},
-    "heatsim.integrators": {"heatsim_kernels", "numpy"},
+    "heatsim.integrators": {"heatsim_kernels", "heatsim.ranks", "numpy"},
+    "heatsim.ranks": {"heatsim.__version__", "heatsim_kernels", "mpi4py", "numpy"},
     "heatsim.recorders": {
         "heatsim.store",
         "heatsim.plots",
@@ -93,6 +94,7 @@ ROOMS = {
         "heatsim.geometry",
         "heatsim.problem",
         "heatsim.integrators",
+        "heatsim.ranks",
         "heatsim.recorders",
         "heatsim.pictures",
         "heatsim.store",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from heatsim.cli.options import as_json_option, max_time_option, overrides_option, print_warnings, run_folder
+from heatsim.cli.ranks import over_ranks
 from heatsim.cli.run import release_large_arrays, run_to_its_end
 
 if TYPE_CHECKING:
@@ -23,12 +24,15 @@ if TYPE_CHECKING:
 @as_json_option
 def resume(folder: Path, overrides: tuple[str, ...], max_time: str | None, quiet: bool, as_json: bool) -> None:
     """Go on with a RUN that was stopped or killed, from its last checkpoint; --set time.end=20 extends it."""
-    from heatsim.simulation import run as runs
+    with over_ranks() as has_run:
+        if not has_run:
+            return
+        from heatsim.simulation import run as runs
 
-    release_large_arrays()
-    scenario = runs.load_changed(folder, overrides)
+        release_large_arrays()
+        scenario = runs.load_changed(folder, overrides)
 
-    def start(on_progress: ProgressCallback) -> Run:
-        return runs.resume_run(folder, overrides, on_progress=on_progress, on_warnings=print_warnings)
+        def start(on_progress: ProgressCallback) -> Run:
+            return runs.resume_run(folder, overrides, on_progress=on_progress, on_warnings=print_warnings)
 
-    run_to_its_end(scenario, start, quiet=quiet, as_json=as_json, max_time=max_time)
+        run_to_its_end(scenario, start, quiet=quiet, as_json=as_json, max_time=max_time)

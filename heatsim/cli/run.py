@@ -7,7 +7,7 @@ import gc
 import json as jsonlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -23,6 +23,7 @@ from heatsim.cli.options import (
     scenario_file,
     trust_option,
 )
+from heatsim.cli.ranks import over_ranks
 from heatsim.cli.signals import Interrupted, caught_signals, seconds_of
 
 if TYPE_CHECKING:
@@ -52,12 +53,18 @@ def run(file: Path, overrides: tuple[str, ...], quiet: bool, as_json: bool, **op
         from heatsim.cli.untrusted import run_in_limited_child
 
         sys.exit(run_in_limited_child())
+    with over_ranks() as has_run:
+        if has_run:
+            _run(file, [*overrides, *chosen], quiet, as_json, options)
+
+
+def _run(file: Path, overrides: list[str], quiet: bool, as_json: bool, options: Mapping[str, Any]) -> None:
     from heatsim.scenario import load
 
     release_large_arrays()
     # Compiling makes a million objects that live; collecting garbage at the usual rate took a tenth of its time.
     gc.set_threshold(50_000, 20, 50)
-    scenario = load(file, [*overrides, *chosen], trust=options["trust"])
+    scenario = load(file, overrides, trust=options["trust"])
     if options["dry_run"]:
         _print_estimate(scenario, as_json, options["resolved"])
         return

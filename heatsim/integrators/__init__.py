@@ -14,7 +14,7 @@ operation on the GPU; `balance` has the heat balance of a problem and its solver
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from heatsim.integrators.euler import EULER
@@ -22,14 +22,17 @@ from heatsim.integrators.implicit import IMPLICIT
 from heatsim.integrators.integrator import SOLVER_KERNELS, Integrator, StepControl
 from heatsim.integrators.rkl2 import RKL2
 from heatsim.integrators.steady import STEADY
+from heatsim.ranks import joined_ranks
 
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
     from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents
     from heatsim_kernels.field import Field
     from heatsim_kernels.stencil import ExplicitStepper, StageStepper
+    from heatsim_kernels.stencil.coefficients import StencilCoefficients
 
     from heatsim.problem import Problem
+    from heatsim.ranks.parts import Ranks
     from heatsim.simulation.state import State
 
 INTEGRATORS: dict[str, Integrator] = {"euler": EULER, "rkl2": RKL2, "implicit": IMPLICIT, "steady": STEADY}
@@ -66,6 +69,9 @@ def make_field(problem: Problem, kernel: str) -> RunField:
     coefficients, solves = problem.coefficients, problem.scenario.time.solves
     if problem.explicit_form is not None and not solves:
         coefficients = problem.explicit_form.coefficients
+    ranks = joined_ranks()
+    if ranks is not None:
+        return _make_field_of_ranks(problem, coefficients, ranks)
     if isinstance(coefficients, NonlinearCoefficients):
         return _make_enthalpy_field(problem, coefficients, kernel, solves)
     if solves:
@@ -91,11 +97,9 @@ def _make_solver_field(problem: Problem, kernel: str) -> RunField:
 
 def _make_enthalpy_field(problem: Problem, coefficients: NonlinearCoefficients, kernel: str, solves: bool) -> RunField:
     """A field that stores the enthalpy; for an integrator that solves in float64 on the host."""
-    from dataclasses import replace
-
     import numpy as np
 
-    coefficients = replace(coefficients, ranges=problem.tabulated.documented if problem.tabulated else ())
+    coefficients = _with_ranges(problem, coefficients)
     if solves:
         from heatsim_kernels.enthalpy.cpu.stepper import enthalpy_field
 
@@ -104,6 +108,23 @@ def _make_enthalpy_field(problem: Problem, coefficients: NonlinearCoefficients, 
     from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
 
     stepper = NONLINEAR_STEPPERS[kernel](coefficients, problem.dtype)
+    return RunField(stepper.field, stepper, stepper, tangents=_make_tangents(problem, stepper.field))
+
+
+def _with_ranges(problem: Problem, coefficients: NonlinearCoefficients) -> NonlinearCoefficients:
+    """The coefficients with the temperatures for which the materials are documented."""
+    return replace(coefficients, ranges=problem.tabulated.documented if problem.tabulated else ())
+
+
+def _make_field_of_ranks(problem: Problem, coefficients: StencilCoefficients, ranks: Ranks) -> RunField:
+    """A field whose planes lie on several ranks, for explicit steps."""
+    from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
+
+    from heatsim.ranks.field import RanksStepper
+
+    if isinstance(coefficients, NonlinearCoefficients):
+        coefficients = _with_ranges(problem, coefficients)
+    stepper = RanksStepper(ranks, coefficients, problem.dtype)
     return RunField(stepper.field, stepper, stepper, tangents=_make_tangents(problem, stepper.field))
 
 

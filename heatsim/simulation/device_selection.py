@@ -6,10 +6,15 @@ import ctypes
 import os
 from dataclasses import dataclass
 from math import prod
+from typing import TYPE_CHECKING
 
 from heatsim.errors import HeatsimError, Issue, NoGpuError, ScenarioError
+from heatsim.ranks import joined_ranks
 from heatsim.scenario import Scenario, find_material_dependence
 from heatsim.simulation.free_resources import free_memory
+
+if TYPE_CHECKING:
+    from heatsim.ranks.parts import Ranks
 
 MAX_GPU_CELLS = 2**32 - 1  # cells; the CUDA kernels count them in 32 bits
 MIN_GPU_CELLS = 2**17  # cells; a step of fewer takes the CPU no longer than a launch takes the GPU
@@ -53,6 +58,8 @@ def require_memory(choice: DeviceChoice, needed: int) -> None:
         free, what = float(api.memory()[0]), "free on the GPU"
     else:
         free, what = free_memory()
+        ranks = joined_ranks()
+        needed = needed if ranks is None else needed * ranks.on_this_machine // ranks.size
     if needed > free:
         raise HeatsimError(
             f"the run needs {needed / 1e9:.1f} GB, and there are {free / 1e9:.1f} GB {what}: take fewer cells"
@@ -84,6 +91,8 @@ def choose_device(scenario: Scenario) -> DeviceChoice:
     from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
     from heatsim_kernels.stencil import CUDA_STEPPERS
 
+    if (ranks := joined_ranks()) is not None:
+        return _on_ranks(scenario, ranks)
     device, kernel = scenario.compute.device, scenario.compute.kernel
     on_cuda = kernel in CUDA_STEPPERS
     if scenario.time.solves and on_cuda:
@@ -123,6 +132,26 @@ def _on_cpu(scenario: Scenario, reason: str) -> DeviceChoice:
     chosen = scenario.time.chosen
     kernel = chosen.kernels["cpu"] if chosen and chosen.kernels else "cpu"
     return DeviceChoice("cpu", cpu_name(), kernel, reason)
+
+
+def _on_ranks(scenario: Scenario, ranks: Ranks) -> DeviceChoice:
+    """The CPUs of the ranks. Raises `ScenarioError` for what runs in one process only."""
+    device, kernel = scenario.compute.device, scenario.compute.kernel
+    alone = f"runs in one process, found {ranks.size}"
+    if scenario.time.solves:
+        hint = 'integrator = "euler", "rkl2" or "auto" runs over ranks; without mpiexec this one takes all cores'
+        message = f'"{scenario.time.integrator}" {alone}'
+        raise ScenarioError([scenario.issue_at(("time", "integrator"), message, hint)])
+    if device == "cuda" or kernel not in ("auto", "cpu"):
+        key, found = ("device", device) if device == "cuda" else ("kernel", kernel)
+        hint = 'device = "auto" or "cpu" runs over ranks; without mpiexec one GPU computes'
+        raise ScenarioError([scenario.issue_at(("compute", key), f'"{found}" {alone}', hint)])
+    planes = scenario.grid.cells[2]
+    if planes < ranks.size:
+        message = f"the grid is cut along z into a slab for each of {ranks.size} ranks, and has {planes} cells there"
+        hint = "start fewer ranks, or turn the body so that its longest axis is z"
+        raise ScenarioError([scenario.issue_at(("grid", "cells"), message, hint)])
+    return DeviceChoice("cpu", f"{ranks.size} ranks of {cpu_name()}", "cpu", "that of ranks")
 
 
 def _fastest_cuda_kernel(scenario: Scenario) -> tuple[str, str]:

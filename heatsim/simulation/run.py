@@ -25,6 +25,7 @@ from heatsim.integrators.integrator import StepCost
 from heatsim.pictures.closing import draw_closing_pictures
 from heatsim.problem import Problem, build_problem
 from heatsim.quantity import Quantity
+from heatsim.ranks import joined_ranks
 from heatsim.recorders import TABLES, make_recorders
 from heatsim.recorders.results import found_results
 from heatsim.recorders.writer import Writer
@@ -378,6 +379,7 @@ def _describe(
         "device_name": choice.device_name,
         "kernel": choice.kernel,
         "kernel_reason": choice.reason,
+        "ranks": 1 if (ranks := joined_ranks()) is None else ranks.size,
         "integrator": scenario.time.integrator,
         "integrator_reason": taken.reason if taken else "named by the scenario",
         "precision": scenario.compute.precision,

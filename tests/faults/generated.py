@@ -32,6 +32,7 @@ from heatsim.simulation.run import run_scenario
 
 KINDS = "run", "refused", "tracebacks", "ended by an error", "dry runs that failed", "ledgers left open"
 MAX_RESIDUAL = {"float64": 1e-8, "float32": 2e-3}  # of the ledger, relative
+OFFSET = 60.0  # K from the reference, that temperatures of these scenarios have, about
 ROUNDINGS = 1e4  # of the heat of a kelvin, which may be all that moves in a body of one temperature
 MOST_BATCHES = 15  # of steps, after which a run is stopped
 SIZE = (0.06, 0.04, 0.02)
@@ -329,7 +330,8 @@ def judge(text: str, folder: Path, counts: Counter[str]) -> str:
     if any("energy moved was lost" in each for each in run.info["warnings"]):
         counts["ledgers left open in float32, and told"] += precision == "float32"
         return "" if precision == "float32" else f"{run.info['warnings']}"
-    rounding = ROUNDINGS * float(np.finfo(precision).eps) * build_problem(scenario).whole_capacity  # of 1 K, J
+    lost = ROUNDINGS + run.info["steps"] * OFFSET / 2  # units of the last place of 1 K, if each step loses half of one
+    rounding = lost * float(np.finfo(precision).eps) * build_problem(scenario).whole_capacity  # J
     if abs(energy["relative_residual"]) > MAX_RESIDUAL[precision] and abs(energy["residual"]) > rounding:
         counts["ledgers left open"] += 1
         return f"ledger: {energy['relative_residual']:.2e} of what moved, {energy['residual']:.2e} in {precision}"

@@ -21,13 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables
 from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
 from heatsim_kernels.stencil.coefficients import FACES, AmbientFaces, StencilCoefficients, table_rows
+from heatsim_kernels.stencil.slabs import Slab, slab_boundary
 
 if TYPE_CHECKING:
     from heatsim_kernels.field.window_source import WindowSource
@@ -72,6 +73,13 @@ class NonlinearCoefficients(StencilCoefficients):
     area: np.ndarray = field(kw_only=True)
     factors: BoundaryFactors | None = field(default=None, kw_only=True)
     ranges: tuple[tuple[float, float], ...] = field(default=(), kw_only=True)
+
+    def of_slab(self, slab: Slab) -> Self:
+        """The coefficients of the planes that a slab keeps."""
+        factors = self.factors
+        if factors is not None:
+            factors = factors._replace(of=slab_boundary(factors.of, self, slab))
+        return replace(super().of_slab(slab), factors=factors)
 
 
 class FaceResistances(NamedTuple):

@@ -80,10 +80,11 @@ class EnthalpyTemperatures:
                 continue
             lowest, highest, known = float(own.min()), float(own.max()), self._out_of_range.get(number)
             furthest = lowest if low - lowest > highest - high else highest
-            if _beyond(furthest, low, high) > (RANGE_TOLERANCE_K if known is None else _beyond(known, low, high)):
+            nearer = RANGE_TOLERANCE_K if known is None else beyond_range(known, low, high)
+            if beyond_range(furthest, low, high) > nearer:
                 self._out_of_range[number] = furthest
 
 
-def _beyond(offset: float, low: float, high: float) -> float:
+def beyond_range(offset: float, low: float, high: float) -> float:
     """How far an offset lies beyond a range, K; below 0 within it."""
     return max(low - offset, offset - high)

@@ -9,10 +9,12 @@ classes). Numbers are float64 here; a kernel rounds them to the field's precisio
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
+
+from heatsim_kernels.stencil.slabs import Slab, slab_ambient_faces, slab_boundary, slab_windows
 
 if TYPE_CHECKING:
     from heatsim_kernels.field.window_source import WindowSource
@@ -117,6 +119,18 @@ class StencilCoefficients:
         class."""
         return values.reshape(1, 1, 1) if self.class_ids is None else values[self.class_ids]
 
+    def of_slab(self, slab: Slab) -> Self:
+        """The coefficients of the planes that a slab keeps. Nothing passes the faces where it is cut."""
+        closed = (*self.closed[:4], self.closed[4] or slab.below > 0, self.closed[5] or slab.above > 0)
+        return replace(
+            self,
+            shape=slab.shape,
+            class_ids=None if self.class_ids is None else np.ascontiguousarray(self.class_ids[slab.planes]),
+            periodic=(*self.periodic[:2], False),
+            closed=closed,
+            ambient_faces=slab_ambient_faces(self.ambient_faces, slab),
+        )
+
 
 def table_rows(table: np.ndarray, first: int, steps: int) -> np.ndarray:
     """The rows of some steps, from step `first` on; the last row serves all later steps, and one is always given. A
@@ -177,3 +191,18 @@ class Forcing:
             window_sources=self.window_sources[first : first + steps],
             on_device=None if self.on_device is None else self.on_device.of_steps(first, steps),
         )
+
+    def of_slab(self, coefficients: StencilCoefficients, slab: Slab) -> Forcing:
+        """What drives the planes that a slab keeps; coefficients: of the whole grid."""
+        return replace(self, **{each.name: self.part_of_slab(each.name, coefficients, slab) for each in fields(self)})
+
+    def part_of_slab(self, name: str, coefficients: StencilCoefficients, slab: Slab) -> Any:
+        """One of the fields of `of_slab`, by name. Values that were found on a device stay there."""
+        value = getattr(self, name)
+        if name in ("boundary_a", "boundary_b"):
+            return slab_boundary(value, coefficients, slab)
+        if name == "heat_field":
+            return None if value is None else value[slab.planes]
+        if name == "window_sources":
+            return tuple(tuple(slab_windows(windows, slab)) for windows in value)
+        return value

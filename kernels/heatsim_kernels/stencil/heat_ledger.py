@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
+from heatsim_kernels.stencil.slabs import SlabLinks
 
 
 class LedgerFaces(NamedTuple):
@@ -51,17 +52,20 @@ class LossesOfOneClass:
         lost in a step = share * held before it,    held after it = held before it - lost + entered + released
     """
 
-    def __init__(self, coefficients: StencilCoefficients, dtype: np.dtype) -> None:
+    def __init__(self, coefficients: StencilCoefficients, dtype: np.dtype, links: SlabLinks | None = None) -> None:
         assert coefficients.losses is not None
         self.capacity, self._loss = float(coefficients.capacity[0]), float(coefficients.losses[0])
-        self._cells, self._dtype = int(np.prod(coefficients.shape)), np.dtype(dtype)
+        self._dtype, self._links = np.dtype(dtype), links
+        self._cells = int(np.prod(coefficients.shape if links is None else links.slab.cells))
         self._summed: tuple[np.ndarray, float] | None = None
 
     @classmethod
-    def of(cls, coefficients: StencilCoefficients, dtype: np.dtype) -> LossesOfOneClass | None:
-        """Those of a problem; None if it has several cell classes or no losses."""
+    def of(
+        cls, coefficients: StencilCoefficients, dtype: np.dtype, links: SlabLinks | None = None
+    ) -> LossesOfOneClass | None:
+        """Those of a problem, or of a slab of it; None if it has several cell classes or no losses."""
         alone = coefficients.class_ids is None and coefficients.losses is not None
-        return cls(coefficients, dtype) if alone else None
+        return cls(coefficients, dtype, links) if alone else None
 
     def share(self, dt: float) -> float:
         """The share of its heat that the field loses in a step of `dt` s, as kernels round it."""
@@ -85,5 +89,8 @@ class LossesOfOneClass:
     def _sum(self, field: np.ndarray) -> float:
         """The sum of a source by cell, which is often the same object as last time."""
         if self._summed is None or self._summed[0] is not field:
-            self._summed = field, float(np.sum(field, dtype=np.float64))
+            own = field if self._links is None else field[self._links.slab.own]
+            by_plane = own.astype(np.float64).reshape(len(own), -1).sum(axis=1)
+            whole = by_plane if self._links is None else self._links.whole(by_plane)
+            self._summed = field, float(whole.sum())
         return self._summed[1]

@@ -34,7 +34,6 @@ from heatsim_kernels.runtime.cpu.pointers import (
     widest_vectors,
 )
 from heatsim_kernels.runtime.fma import fma
-from heatsim_kernels.stencil.ambient_faces import BLOCKS
 from heatsim_kernels.stencil.cpu.boundary_faces import X_MAX, X_MIN, Y_MAX, Y_MIN, Z_MAX, Z_MIN, face_at, ghost_cell
 from heatsim_kernels.stencil.cpu.class_runs import MIXED
 from heatsim_kernels.stencil.cpu.fused_pass import (
@@ -110,10 +109,10 @@ def advance(
     for number in range(passes):
         first, end, old, new = pass_of(number, passes, steps, u, v)
         if ambient_faces.cells.size:
-            for index in prange(BLOCKS):
-                block = np.int64(index)  # prange counts in unsigned numbers
+            for index in prange(ambient_heat.shape[0]):
+                z = np.int64(index)  # prange counts in unsigned numbers
                 share = stages.shares[min(first, stages.rows - 1)]
-                _enter_ambient_heat(block, pointer(old), ambient_faces, share, pointed(m), capacity, ambient_heat)
+                _enter_ambient_heat(z, pointer(old), ambient_faces, share, pointed(m), capacity, ambient_heat)
         for index in prange(threads):
             thread = np.int64(index)
             medium = pointed(m)
@@ -145,16 +144,16 @@ def pointed(m):
 
 
 @called
-def _enter_ambient_heat(block, u, pairs, share, medium, capacity, entered):
+def _enter_ambient_heat(z, u, pairs, share, medium, capacity, entered):
     """Add a share of the heat of a step from ambients: see `stencil.ambient_faces.add_ambient_heat`."""
     count = capacity.size
-    for j in range(block * pairs.cells.size // BLOCKS, (block + 1) * pairs.cells.size // BLOCKS):
+    for j in range(pairs.starts[z], pairs.starts[z + 1]):
         face, cell_class = pairs.entries[j] // count, pairs.entries[j] % count
         inside, outside = u[pairs.cells[j]], u[pairs.beyond[j]]
         potential = phi_of(inside, np.int64(medium.material[cell_class]), medium)
         rate, difference = between(inside, outside, cell_class, face, potential, medium)
         heat = capacity[cell_class] * (np.float64(rate) * np.float64(difference))
-        entered[block, pairs.owners[j]] += share * heat
+        entered[z, pairs.owners[j]] += share * heat
 
 
 @called

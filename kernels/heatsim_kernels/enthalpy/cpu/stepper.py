@@ -31,6 +31,7 @@ from heatsim_kernels.stencil.cpu.row_places import CpuGrid
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.cpu.trapezoidal_defect import BLOCKS, greater
 from heatsim_kernels.stencil.rk_stages import TrapezoidalDefect
+from heatsim_kernels.stencil.slabs import SlabLinks
 
 
 class EnthalpyPass:
@@ -83,9 +84,11 @@ class EnthalpyPass:
         return self._medium
 
 
-def make_stepper(coefficients: NonlinearCoefficients, dtype: np.dtype, fused: int | None = None) -> CpuStepper:
-    """A `StageStepper` of a temperature-dependent problem."""
-    return CpuStepper(coefficients, dtype, fused, EnthalpyPass(coefficients, np.dtype(dtype)))
+def make_stepper(
+    coefficients: NonlinearCoefficients, dtype: np.dtype, fused: int | None = None, links: SlabLinks | None = None
+) -> CpuStepper:
+    """A `StageStepper` of a temperature-dependent problem, or of a slab of it."""
+    return CpuStepper(coefficients, dtype, fused, EnthalpyPass(coefficients, np.dtype(dtype)), links)
 
 
 def enthalpy_field(coefficients: NonlinearCoefficients, dtype: np.dtype, stored_dtype: np.dtype) -> CpuField:

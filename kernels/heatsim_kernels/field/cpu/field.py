@@ -8,7 +8,7 @@ from math import isfinite, prod
 import numpy as np
 
 from heatsim_kernels.field import FieldCells, StoredField
-from heatsim_kernels.field.cpu.weighted_sum import weighted_sum
+from heatsim_kernels.field.cpu.weighted_sum import row_sums, weighted_sum
 from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals, totals
 from heatsim_kernels.field.time_statistics import CpuTimeStatistics, StatisticsRequest
 from heatsim_kernels.runtime.cpu.pointers import padded
@@ -63,6 +63,10 @@ class CpuField(StoredField[np.ndarray]):
     def stored(self) -> float:
         """Return the heat over that at the reference temperature, J."""
         return weighted_sum(self.state(), self._capacity, self._class_ids)
+
+    def stored_by_row(self) -> np.ndarray:
+        """Return what `stored` sums up: the heat of each row, (nz, ny), J."""
+        return row_sums(self.state(), self._capacity, self._class_ids)
 
     def is_finite(self) -> bool:
         """Return whether every value is a finite number."""

@@ -18,11 +18,29 @@ BLOCKS = 256
 
 def weighted_sum(field: np.ndarray, weights: np.ndarray, class_ids: np.ndarray | None) -> float:
     """Sum over the cells of weights[class] * value; `class_ids` (nz, ny, nx), or None where weights[0] serves all."""
-    rows = field.reshape(-1, field.shape[2])
-    blocks = np.zeros(min(BLOCKS, len(rows)))
+    return float(_sums(field, weights, class_ids, min(BLOCKS, field.shape[0] * field.shape[1])).sum())
+
+
+def row_sums(field: np.ndarray, weights: np.ndarray, class_ids: np.ndarray | None) -> np.ndarray:
+    """(nz, ny) sums of weights[class] * value over the cells of each row."""
+    nz, ny, _ = field.shape
+    return _sums(field, weights, class_ids, nz * ny).reshape(nz, ny)
+
+
+def sum_of_rows(rows: np.ndarray) -> float:
+    """What `weighted_sum` makes of the sums of all rows, (nz, ny), to the bit."""
+    flat, count = rows.reshape(-1), min(BLOCKS, rows.size)
+    ends = np.arange(count + 1) * rows.size // count
+    parts = zip(ends.tolist(), ends[1:].tolist(), strict=False)
+    return float(np.array([np.cumsum(flat[first:end])[-1] for first, end in parts]).sum())
+
+
+def _sums(field: np.ndarray, weights: np.ndarray, class_ids: np.ndarray | None, count: int) -> np.ndarray:
+    """(count,) sums over as many blocks of rows."""
+    rows, blocks = field.reshape(-1, field.shape[2]), np.zeros(count)
     with limited(threads_for(field.size)):
         _block_sums(rows, None if class_ids is None else class_ids.reshape(rows.shape), weights, blocks)
-    return float(blocks.sum())
+    return blocks
 
 
 @parallel_jit

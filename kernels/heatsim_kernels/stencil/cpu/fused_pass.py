@@ -188,8 +188,8 @@ def advance(u, v, steps, fused, grid, buffers, tiles, scratch, e, s, b, ambient_
         first, end, old, new = pass_of(number, passes, steps, u, v)
         if ambient_faces.cells.size:
             share = stages.shares[min(first, stages.rows - 1)]
-            for block in prange(ambient_heat.shape[0]):
-                add_ambient_heat(np.int64(block), old, ambient_faces, b.weights, share, ambient_heat)
+            for z in prange(ambient_heat.shape[0]):
+                add_ambient_heat(np.int64(z), old, ambient_faces, b.weights, share, ambient_heat)
         for index in prange(threads):
             thread = np.int64(index)  # prange counts in unsigned numbers
             exchange, sources, boundary, made_of = input_pointers(e, s, b, stages)

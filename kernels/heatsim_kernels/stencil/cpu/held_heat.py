@@ -7,10 +7,17 @@ from collections.abc import Mapping
 import numpy as np
 
 from heatsim_kernels.field.cpu.field import CpuField
+from heatsim_kernels.field.cpu.weighted_sum import sum_of_rows
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
+from heatsim_kernels.stencil.slabs import SlabLinks
 
 MOST_BYTES, MOST_PASSES = 2**21, 64  # of the sums of heat that are kept step by step
+
+
+def stored_heat(field: CpuField, links: SlabLinks | None) -> float:
+    """The heat over that at the reference temperature, J, that a field holds, or the fields of all slabs together."""
+    return field.stored() if links is None else sum_of_rows(links.whole(field.stored_by_row()[links.slab.own]))
 
 
 class CpuHeldHeat:
@@ -20,9 +27,13 @@ class CpuHeldHeat:
     sums of each step. These are added step by step, so that it does not depend on batches.
     """
 
-    def __init__(self, losses: LossesOfOneClass, field: CpuField, flows: np.ndarray, fused: int) -> None:
+    def __init__(
+        self, losses: LossesOfOneClass, field: CpuField, flows: np.ndarray, fused: int, links: SlabLinks | None
+    ) -> None:
         """flows: (blocks, nz, FLOWS) sums of heat, as passes of `fused` steps have them."""
-        self._losses, self._field = losses, field
+        self._losses, self._field, self._links = losses, field, links
+        self._own = slice(None) if links is None else links.slab.own
+        self._first = links is None or links.slab.first == 0  # enters the losses of the whole grid
         passes = max(1, min(MOST_PASSES, MOST_BYTES // (fused * flows.nbytes)))
         self.most_steps = passes * fused
         self._flows = np.zeros((self.most_steps, *flows.shape))
@@ -30,27 +41,35 @@ class CpuHeldHeat:
 
     @classmethod
     def of(
-        cls, coefficients: StencilCoefficients, field: CpuField, flows: np.ndarray, fused: int
+        cls,
+        coefficients: StencilCoefficients,
+        field: CpuField,
+        flows: np.ndarray,
+        fused: int,
+        links: SlabLinks | None = None,
     ) -> CpuHeldHeat | None:
-        """That of a problem; None if it has several cell classes or no losses."""
-        losses = LossesOfOneClass.of(coefficients, field.dtype)
-        return None if losses is None else cls(losses, field, flows, fused)
+        """That of a problem, or of a slab of it; None if it has several cell classes or no losses."""
+        losses = LossesOfOneClass.of(coefficients, field.dtype, links)
+        return None if losses is None else cls(losses, field, flows, fused, links)
 
     def flows_of(self, steps: int) -> np.ndarray:
         """(steps, blocks, nz, FLOWS) room for the sums of at most `most_steps` steps, 0, before they are taken."""
         if self._known_at != self._field.changes:
-            self._held, self._known_at = self._field.stored(), self._field.changes
+            self._held, self._known_at = stored_heat(self._field, self._links), self._field.changes
         self._flows[:steps] = 0.0
         return self._flows[:steps]
 
     def enter(self, dt: float, forcing: Forcing, flows: np.ndarray, total: np.ndarray) -> None:
         """Add the sums of steps of `dt` s that were taken to `total`, with their losses."""
         share, released = self._losses.share(dt), self._losses.released(dt, forcing).tolist()
-        entered = flows.reshape(len(flows), -1).sum(axis=1).tolist()
+        by_plane = flows[:, :, self._own].sum(axis=3).sum(axis=1)
+        whole = by_plane if self._links is None else self._links.whole(by_plane, axis=1)
+        entered = whole.sum(axis=1).tolist()
         for step, of_step in enumerate(flows):
             lost = share * self._held
             total += of_step
-            total[0, 0, -1] -= lost
+            if self._first:
+                total[0, self._own.start or 0, -1] -= lost
             self._held += entered[step] + released[min(step, len(released) - 1)] - lost
 
     def state(self) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ from heatsim_kernels.field.cpu.field import CpuField
 from heatsim_kernels.field.window_source import WindowSource, heat_window, window_sources_of
 from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, padded
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
-from heatsim_kernels.stencil.ambient_faces import BLOCKS, ambient_face_pairs
+from heatsim_kernels.stencil.ambient_faces import ambient_face_pairs
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cpu.boundary_faces import FLOWS, CpuBoundaryFaces
 from heatsim_kernels.stencil.cpu.class_runs import find_class_runs
@@ -23,6 +23,7 @@ from heatsim_kernels.stencil.cpu.rows import CpuExchange
 from heatsim_kernels.stencil.cpu.tile_plan import TilingShape, best_cut, scratch_rows, tiling
 from heatsim_kernels.stencil.cpu.trapezoidal_defect import defect
 from heatsim_kernels.stencil.rk_stages import RkStage, StageFields, TrapezoidalDefect
+from heatsim_kernels.stencil.slabs import Slab, SlabLinks
 from heatsim_kernels.stencil.step_batches import split_steps
 
 STREAM_FROM = 12 * 2**20  # bytes of a field above which results bypass the cache
@@ -30,7 +31,7 @@ STREAM_FROM = 12 * 2**20  # bytes of a field above which results bypass the cach
 
 class PassPlan(NamedTuple):
     """How passes of `fused` steps go over the grid, elements of scratch of a thread, and the heat that entered in them,
-    J, through the boundary faces and by the losses of each block and plane, and from ambients: see
+    J, through the boundary faces and by the losses of each block and plane, and from ambients, by plane: see
     `fused_pass.advance`."""
 
     fused: int
@@ -41,9 +42,9 @@ class PassPlan(NamedTuple):
     ambient_heat: np.ndarray
 
     def entered(self) -> np.ndarray:
-        """Heat that has entered through each of FACES, from each ambient and by losses, J."""
-        flows = self.flows.sum(axis=(0, 1))
-        return np.concatenate((flows[:-1], self.ambient_heat.sum(axis=0), flows[-1:]))
+        """(nz, m) heat that has entered each plane through each of FACES, from each ambient and by losses, J."""
+        flows = self.flows.sum(axis=0)
+        return np.concatenate((flows[:, :-1], self.ambient_heat, flows[:, -1:]), axis=1)
 
     def forget(self) -> None:
         """Begin to count anew."""
@@ -110,12 +111,34 @@ class LinearPass:
         return defect(start, one, end, after, rate)
 
 
+def tiling_shape(
+    cells: tuple[int, int, int], periodic: tuple[bool, bool, bool], dtype: np.dtype, potentials: bool
+) -> TilingShape:
+    """What the plan of passes depends on, for cells (nz, ny, nx) that are periodic along x, y and z."""
+    return TilingShape(cells, periodic[::-1], CACHE_LINE // dtype.itemsize, potentials=potentials)
+
+
+def most_fused(coefficients: StencilCoefficients, fused: int | None) -> int | None:
+    """How many steps passes may take: one where the heat from ambients is entered; None leaves it open."""
+    return fused if coefficients.ambient_faces is None else 1
+
+
+def halo_of(
+    coefficients: StencilCoefficients, dtype: np.dtype, potentials: bool = False, fused: int | None = None
+) -> int:
+    """Planes that a halo of a slab of a problem may use: as many as a pass takes steps or stages, at most."""
+    shape = tiling_shape(coefficients.shape, coefficients.periodic, np.dtype(dtype), potentials)
+    shapes = shape, shape._replace(fields=2)
+    return max(best_cut(each, most_fused(coefficients, fused)).fused for each in shapes)
+
+
 class CpuStepper:
     """A `StageStepper` on the CPU: see `stencil/__init__.py`.
 
     `fused` is the number of steps, or of stages that read two fields, that a pass over memory takes, at most; None
     chooses it for the problem, 1 is a single sweep a step. The field does not depend on it, the energy ledger in its
-    last digits. `kernel` is what a pass does, by default that of a linear problem.
+    last digits. `kernel` is what a pass does, by default that of a linear problem. `links` are those of the stepper of
+    a slab to the others (see `slabs`): its field is that of the slab with its halos, its ledger that of the whole grid.
     """
 
     name = "cpu"
@@ -126,8 +149,10 @@ class CpuStepper:
         dtype: np.dtype,
         fused: int | None = None,
         kernel: PassKernel | None = None,
+        links: SlabLinks | None = None,
     ) -> None:
-        self.coefficients, self.dtype = coefficients, np.dtype(dtype)
+        self.coefficients, self.dtype, self._links = coefficients, np.dtype(dtype), links
+        self._slab = links.slab if links else Slab(coefficients.shape, 0, coefficients.shape[0], 0, 0)
         cells = int(np.prod(coefficients.shape))
         self._kernel = kernel or LinearPass(coefficients, self.dtype)
         self.field = self._kernel.make_field()
@@ -137,20 +162,20 @@ class CpuStepper:
         self._runs = find_class_runs(coefficients)
         self._threads = threads_for(cells)
         self._grid = CpuGrid(*coefficients.shape, *coefficients.periodic)
-        per_line, wraps = CACHE_LINE // self.dtype.itemsize, coefficients.periodic[::-1]
-        shape = TilingShape(coefficients.shape, wraps, per_line, potentials=self._kernel.potentials)
+        whole, wraps = self._slab.cells, coefficients.periodic[2] or self._slab.wraps
+        shape = tiling_shape(whole, (*coefficients.periodic[:2], wraps), self.dtype, self._kernel.potentials)
         self._ambient_pairs = ambient_face_pairs(coefficients)
         self._boundary_offsets, self._closed = coefficients.boundary_offsets, np.array(coefficients.closed, np.uint8)
         self._of_step: tuple[float, CpuExchange, np.ndarray] | None = None  # dt, and what follows from it
-        most = fused if coefficients.ambient_faces is None else 1
+        most = most_fused(coefficients, fused)
         self._plan = self._make_plan(shape, most)
         self._stage_plan = self._make_plan(shape._replace(fields=2), most)
         self._single_stage_plan = self._make_plan(shape, 1)
         needed = max(plan.scratch for plan in (self._plan, self._stage_plan, self._single_stage_plan))
         self._scratch = padded(self._threads * needed, dtype).reshape(self._threads, -1)
         self._spare: list[np.ndarray] = []  # more fields, for those who take stages
-        self._entered_in_stages = np.zeros(FLOWS + coefficients.ambient_count)
-        self._held = CpuHeldHeat.of(self.coefficients, self.field, self._plan.flows, self._plan.fused)
+        self._entered_in_stages = np.zeros((coefficients.shape[0], FLOWS + coefficients.ambient_count))
+        self._held = CpuHeldHeat.of(coefficients, self.field, self._plan.flows, self._plan.fused, links)
 
     @property
     def fused_steps(self) -> int:
@@ -160,26 +185,30 @@ class CpuStepper:
     def heat_entered(self) -> np.ndarray:
         """Heat that has entered through each of FACES, from each ambient and by losses, if there are any, since the
         start, J."""
-        return (self._plan.entered() + self._entered_in_stages)[: self.coefficients.ledger_size]
+        by_plane = self._plan.entered() + self._entered_in_stages
+        return np.asarray(self._whole(by_plane).sum(axis=0)[: self.coefficients.ledger_size])
 
     def ledger_state(self) -> dict[str, np.ndarray]:
         """The sums of the ledger: see `ExplicitStepper`."""
         sums = {
-            "flows": self._plan.flows,
-            "ambient_heat": self._plan.ambient_heat,
-            "in_stages": self._entered_in_stages,
+            "flows": self._whole(self._plan.flows, axis=1),
+            "ambient_heat": self._whole(self._plan.ambient_heat),
+            "in_stages": self._whole(self._entered_in_stages),
         }
         held = {} if self._held is None else self._held.state()
         return {**sums, **held, "total": self.heat_entered()}
 
     def restore_ledger(self, saved: Mapping[str, np.ndarray]) -> None:
         """Count on: see `ExplicitStepper`."""
-        self._plan.forget()
-        if saved.get("flows", np.zeros(0)).shape == self._plan.flows.shape:
-            self._plan.flows[:], self._plan.ambient_heat[:] = saved["flows"], saved["ambient_heat"]
-            self._entered_in_stages[:] = saved["in_stages"]
+        plan, planes, nz = self._plan, self._slab.planes, self._slab.cells[0]
+        plan.forget()
+        kept, empty = (len(plan.flows), nz, FLOWS), np.zeros(0)
+        if saved.get("flows", empty).shape == kept and saved.get("in_stages", empty).shape[:1] == (nz,):
+            plan.flows[:], plan.ambient_heat[:] = saved["flows"][:, planes], saved["ambient_heat"][planes]
+            self._entered_in_stages[:] = saved["in_stages"][planes]
         else:
-            self._entered_in_stages[: len(saved["total"])] = saved["total"]
+            self._entered_in_stages[:] = 0.0
+            self._entered_in_stages[planes == 0, : len(saved["total"])] = saved["total"]
         if self._held is not None:
             self._held.restore(saved)
 
@@ -187,6 +216,8 @@ class CpuStepper:
         """Advance `steps` steps of `dt` seconds. For none, one of 0 s is made and not taken: all is compiled then, and
         the threads have had the memory that they write."""
         field, most = self.field, None if self._held is None else self._held.most_steps
+        if self._slab.halo:
+            most = min(self._plan.fused, self._slab.halo)
         for first, count, window_sources in split_steps(forcing.window_sources, steps, field.tracked, most):
             seconds = dt if count else 0.0
             part = forcing.of_steps(first, count)
@@ -197,6 +228,7 @@ class CpuStepper:
             if -(-count // self._plan.fused) % 2:
                 field.swap()
             self._heat_windows(field.now, window_sources, dt)
+            self._fill_halos(field.now)
             field.sample(count * dt)
 
     def _lose(self, held: CpuHeldHeat, steps: int, dt: float, forcing: Forcing) -> None:
@@ -211,9 +243,10 @@ class CpuStepper:
         """Take stages of a step of `dt` seconds: see `StageStepper`."""
         if first == 0:
             self._begin_stages(stages, forcing)
-        done = 0
-        for count in self._counts(stages):
-            self._take(dt, stages[done : done + count], forcing.of_steps(done, count))
+        done, several = 0, self._several(stages)
+        for count in self._counts(len(stages), several):
+            plan = self._stage_plan if done < several else self._single_stage_plan
+            self._take(dt, stages[done : done + count], forcing.of_steps(done, count), plan)
             done += count
 
     def defect(self, dt: float, rate: float, forcing: Forcing) -> TrapezoidalDefect:
@@ -222,9 +255,13 @@ class CpuStepper:
         one, after = fields.one, fields.target
         if not fields.keeps_one:
             one = fields.free[-2]
-            self._combine(fields.start, one, fields.start, one, dt, step, self._at_start)
-        self._combine(fields.last, after, fields.before, after, dt, step, forcing)
-        return self._kernel.defect(fields.start, one, fields.last, after, rate)
+            self._combine(fields.start, one, fields.start, one, dt, step, self._at_start, self._single_stage_plan)
+        self._combine(fields.last, after, fields.before, after, dt, step, forcing, self._single_stage_plan)
+        found = self._kernel.defect(fields.start, one, fields.last, after, rate)
+        if self._links is None:
+            return found
+        largest, low, high = self._links.greatest(np.array([found.largest, -found.low, found.high])).tolist()
+        return TrapezoidalDefect(largest, -low, high)
 
     def cells_at_end(self, indices: np.ndarray) -> np.ndarray:
         """Stored values of some cells after the stages taken: see `StageStepper`."""
@@ -249,19 +286,22 @@ class CpuStepper:
         self._stage_plan.forget()
         self._single_stage_plan.forget()
 
-    def _counts(self, stages: Sequence[RkStage]) -> list[int]:
-        """How many stages each pass takes."""
-        several = 0 if self._fields.keeps_one else len(list(takewhile(lambda stage: stage.of_two, stages)))
-        passes = -(-several // self._stage_plan.fused)
-        counts = [several * (number + 1) // passes - several * number // passes for number in range(passes)]
-        return counts + [1] * (len(stages) - several)
+    def _several(self, stages: Sequence[RkStage]) -> int:
+        """How many stages are taken several at once."""
+        return 0 if self._fields.keeps_one else len(list(takewhile(lambda stage: stage.of_two, stages)))
 
-    def _take(self, dt: float, stages: Sequence[RkStage], forcing: Forcing) -> None:
+    def _counts(self, stages: int, several: int) -> list[int]:
+        """How many stages each pass takes."""
+        passes = -(-several // min(self._stage_plan.fused, self._slab.halo or self._stage_plan.fused))
+        counts = [several * (number + 1) // passes - several * number // passes for number in range(passes)]
+        return counts + [1] * (stages - several)
+
+    def _take(self, dt: float, stages: Sequence[RkStage], forcing: Forcing, plan: PassPlan) -> None:
         """Put the last of some stages into the target of the fields, and the one before it into another."""
         fields, last = self._fields, stages[-1]
         assert fields.keeps_one or last.gamma == 0.0, "Y_1 is not kept for stages that are taken several at once"
         second = fields.free[-2] if len(stages) > 1 else None
-        self._combine(fields.last, fields.target, fields.before, second, dt, stages, forcing)
+        self._combine(fields.last, fields.target, fields.before, second, dt, stages, forcing, plan)
         fields.taken(second)
 
     def _combine(
@@ -273,6 +313,7 @@ class CpuStepper:
         dt: float,
         stages: Sequence[RkStage],
         forcing: Forcing,
+        plan: PassPlan,
     ) -> None:
         """Pass from u and what came `before` it to v, one stage or several."""
         numbers = np.array([(*stage[:4], 0.0) for stage in stages], self.dtype).reshape(-1)
@@ -281,11 +322,24 @@ class CpuStepper:
         # With one stage nothing is written to `second`: an array all the same, for which nothing more is compiled.
         second = v if second is None else second
         made_of = CpuStages(before, start, one, second, numbers, shares, len(stages), of_two, 0)
-        plan = self._single_stage_plan if len(stages) == 1 else self._stage_plan
         self._pass(u, v, len(stages), plan, dt, forcing, made_of)
         self._heat_windows(
             v, window_sources_of(forcing.window_sources, 0), stages[-1].rate * float(self.dtype.type(dt))
         )
+        self._fill_halos(v)
+        if len(stages) > 1:
+            self._fill_halos(second)
+
+    def _fill_halos(self, u: np.ndarray) -> None:
+        if self._links is not None:
+            self._links.fill_halos(u)
+
+    def _whole(self, by_plane: np.ndarray, axis: int = 0) -> np.ndarray:
+        """Values by plane of the whole grid, from those of the planes kept."""
+        if self._links is None:
+            return by_plane
+        own = by_plane[self._slab.own] if axis == 0 else by_plane[:, self._slab.own]
+        return self._links.whole(own, axis)
 
     def _heat_windows(self, u: np.ndarray, window_sources: Sequence[WindowSource], gain: float) -> None:
         for each in window_sources:
@@ -317,11 +371,12 @@ class CpuStepper:
 
     def _make_plan(self, shape: TilingShape, fused: int | None) -> PassPlan:
         cut = best_cut(shape, fused)
-        tiles = self._kernel.cut_tiles(tiling(shape, cut, self._threads), shape.halo(cut.fused), self._threads)
+        tiles = tiling(shape, cut, self._threads, self.coefficients.shape[0])
+        tiles = self._kernel.cut_tiles(tiles, shape.halo(cut.fused), self._threads)
         pitch = cut.pitch * shape.per_line
         buffers = Buffers(pitch, shape.per_line, cut.rows, self.field.now.nbytes > STREAM_FROM)
         flows = np.zeros((tiles[:, 6].max() + 1, self.coefficients.shape[0], FLOWS))
-        ambient_heat = np.zeros((BLOCKS, self.coefficients.ambient_count))
+        ambient_heat = np.zeros((self.coefficients.shape[0], self.coefficients.ambient_count))
         return PassPlan(cut.fused, tiles, buffers, scratch_rows(shape, tiles, cut) * pitch, flows, ambient_heat)
 
     def _exchange(self, dt: float) -> tuple[CpuExchange, np.ndarray]:

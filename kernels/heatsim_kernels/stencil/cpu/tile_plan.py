@@ -143,9 +143,11 @@ def _band_multiple(shape: TilingShape, parts: int) -> int:
     return max(1, MIN_BANDS // parts) if shape.cells[0] < 2 * MIN_SLAB else 1
 
 
-def tiling(shape: TilingShape, cut: TilingCut, threads: int) -> np.ndarray:
-    """Tiles (m, 7), slab by slab: rows are `fused_pass.CpuTile`s."""
-    nz, ny, nx = shape.cells
+def tiling(shape: TilingShape, cut: TilingCut, threads: int, planes: int | None = None) -> np.ndarray:
+    """Tiles (m, 7), slab by slab: rows are `fused_pass.CpuTile`s. planes: that there are, of a process that has a part
+    of the grid only: its bands and parts of rows are those of the whole."""
+    _, ny, nx = shape.cells
+    nz = shape.cells[0] if planes is None else planes
     multiple = _band_multiple(shape, cut.parts)
     bands = min(ny, -(-ny // (cut.height * multiple)) * multiple)
     slabs = max(1, min(threads, nz // MIN_SLAB if cut.fused > 1 else nz))

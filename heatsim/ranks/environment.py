@@ -1,0 +1,53 @@
+"""Whether this process was started as one of several, and how many threads it takes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from heatsim.errors import RequestError
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+# How many processes a launcher started, as it tells them: Hydra (MPICH, Intel), Open MPI, and SLURM's srun.
+SIZES = "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"
+THREADS = "NUMBA_NUM_THREADS"
+
+
+def launched_processes(environment: Mapping[str, str] = os.environ) -> int:
+    """How many processes the launcher of this one started; 1 where there was none."""
+    sizes = (environment.get(name, "") for name in SIZES)
+    return next((int(size) for size in sizes if size.isdigit()), 1)
+
+
+def world() -> MPI.Intracomm:
+    """The communicator of all processes. Raises `RequestError` where mpi4py or an MPI library is missing, or is not
+    that of the launcher."""
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        raise RequestError(
+            f"this is one of {launched_processes()} processes, and MPI is missing ({error}): pip install "
+            "'heatsim[mpi]', or mpi4py with the MPI library of this cluster; or start it without mpiexec"
+        ) from None
+    found, expected = MPI.COMM_WORLD.size, launched_processes()
+    if found != expected:
+        raise RequestError(
+            f"this is one of {expected} processes, of which MPI knows {found}: mpiexec is not that of the library that "
+            f"mpi4py found ({MPI.Get_library_version().splitlines()[0].strip()})"
+        )
+    return MPI.COMM_WORLD
+
+
+def take_threads(comm: MPI.Intracomm) -> int:
+    """Have Numba take a share of the cores that this process may use, unless the environment says how many; before
+    Numba is imported. Processes of one machine that may use the same cores share them out. Returns how many."""
+    from mpi4py import MPI
+
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    beside: list[Any] = comm.Split_type(MPI.COMM_TYPE_SHARED).allgather(cores)
+    share = max(1, len(cores) // beside.count(cores))
+    os.environ.setdefault(THREADS, str(share))
+    return int(os.environ[THREADS])

@@ -1,0 +1,220 @@
+"""The field and the stepper of a run over several ranks, as the first rank sees them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
+from heatsim_kernels.enthalpy.temperatures import beyond_range
+from heatsim_kernels.field import saved_field
+from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals, totals
+from heatsim_kernels.stencil.coefficients import Forcing
+from heatsim_kernels.stencil.cpu.stepper import halo_of
+from heatsim_kernels.stencil.slabs import Slab, cut_planes
+
+from heatsim.ranks.parts import PartInputs, Ranks
+
+if TYPE_CHECKING:
+    from heatsim_kernels.field.time_statistics import StatisticsRequest
+    from heatsim_kernels.stencil.coefficients import StencilCoefficients
+    from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
+
+
+class RanksField:
+    """A `Field` whose planes lie on several ranks. Arrays are gathered on the first one when they are asked for."""
+
+    device = "cpu"
+    now: Any = None  # no rank has all stored values
+
+    def __init__(self, ranks: Ranks, number: int, coefficients: StencilCoefficients, dtype: np.dtype) -> None:
+        """number: of the parts."""
+        self._ranks, self._number, self._coefficients = ranks, number, coefficients
+        self.shape, self.dtype = coefficients.shape, np.dtype(dtype)
+        self._tracked = False
+        weakref.finalize(self, ranks.forget, number)
+
+    def put(self, planes: Iterable[np.ndarray]) -> None:
+        """Set the field from its planes: see `Field`."""
+        self._call("put", None, first=(self._stacked(planes, self.dtype),))
+
+    def put_state(self, planes: Iterable[np.ndarray]) -> None:
+        """Set the stored values: see `Field`."""
+        self._call("put_state", None, first=(np.array(list(planes)),))
+
+    def host(self) -> np.ndarray:
+        """The field: see `Field`."""
+        return np.asarray(self._call("host"))
+
+    def capture(self) -> None:
+        """None: a copy would be on the host as well."""
+
+    def state(self) -> np.ndarray:
+        """The stored values: see `Field`."""
+        return np.asarray(self._call("state"))
+
+    def plane(self, axis: int, index: int) -> np.ndarray:
+        """Return one plane: see `Field`."""
+        return np.asarray(self._call("plane", axis, index % self.shape[axis]))
+
+    def cells(self, indices: np.ndarray) -> np.ndarray:
+        """Return the values of some cells: see `Field`."""
+        return np.asarray(self._call("cells", indices))
+
+    def stored_cells(self, indices: np.ndarray) -> np.ndarray:
+        """Return the stored values of some cells: see `Field`."""
+        return np.asarray(self._call("stored_cells", indices))
+
+    def as_stored(self, values: np.ndarray) -> np.ndarray:
+        """Return host values as `stored_cells` gives them."""
+        return values
+
+    def totals(self, cells: RegionCells) -> RegionTotals:
+        """Return the extremes and sums over some cells: see `Field`."""
+        return totals(self.cells(cells.indices), self.stored_cells(cells.indices), cells)
+
+    def melted_fraction(self) -> np.ndarray:
+        """Return the share of each cell that has melted."""
+        return np.asarray(self._call("melted_fraction"))
+
+    def stored(self) -> float:
+        """Return the heat over that at the reference temperature, J."""
+        return float(self._call("stored"))
+
+    def is_finite(self) -> bool:
+        """Return whether every value is a finite number."""
+        return isfinite(self.stored())
+
+    def was_finite(self) -> bool:
+        """`is_finite`: the host has nothing to wait for."""
+        return self.is_finite()
+
+    def out_of_range(self) -> dict[int, float]:
+        """Return the materials that left the range of their properties: see `Field`."""
+        furthest: dict[int, float] = {}
+        if not isinstance(self._coefficients, NonlinearCoefficients):
+            return furthest
+        for found in self._call("out_of_range"):
+            for material, offset in found.items():
+                span = self._coefficients.ranges[material]
+                known = furthest.get(material)
+                if known is None or beyond_range(offset, *span) > beyond_range(known, *span):
+                    furthest[material] = offset
+        return furthest
+
+    def track(self, request: StatisticsRequest) -> None:
+        """Keep statistics over time from now on."""
+        self._tracked = True
+        self._call("track", request)
+
+    @property
+    def tracked(self) -> bool:
+        """Whether statistics are kept."""
+        return self._tracked
+
+    def sample(self, elapsed: float) -> None:
+        """Bring the statistics up to date: see `Field`."""
+        if self._tracked:
+            self._call("sample", elapsed)
+
+    def statistics(self) -> dict[str, np.ndarray]:
+        """Return the statistics by name: see `Field`."""
+        return dict(self._call("statistics")) if self._tracked else {}
+
+    def saved(self) -> dict[str, np.ndarray]:
+        """Return all that the future depends on: see `Field`."""
+        kept = dict(self._call("statistics_state")) if self._tracked else {}
+        return {**saved_field(self.state(), self.out_of_range(), {}), **kept}
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `saved` gave: see `Field`."""
+        self._call("restore", None, first=(saved,))
+
+    def _call(self, method: str, *given: Any, first: tuple[Any, ...] | None = None) -> Any:
+        return self._ranks.call(self._number, method, *given, first=first)
+
+    def _stacked(self, planes: Iterable[np.ndarray], dtype: np.dtype) -> np.ndarray:
+        whole = np.empty(self.shape, dtype)
+        for target, plane in zip(whole, planes, strict=True):
+            target[:] = plane
+        return whole
+
+
+class RanksStepper:
+    """A `StageStepper` of a field whose planes lie on several ranks."""
+
+    name = "cpu"
+
+    def __init__(
+        self, ranks: Ranks, coefficients: StencilCoefficients, dtype: np.dtype, fused: int | None = None
+    ) -> None:
+        """Cut the planes among the ranks. Raises ValueError where there are too few. fused: steps a pass, for tests;
+        None chooses."""
+        self.coefficients, self.dtype, self._ranks = coefficients, np.dtype(dtype), ranks
+        potentials = isinstance(coefficients, NonlinearCoefficients)
+        halo = halo_of(coefficients, self.dtype, potentials, fused)
+        self._slabs = cut_planes(coefficients.shape, ranks.size, halo, coefficients.periodic[2])
+        self._number = ranks.make_parts(
+            [PartInputs(self._slabs, coefficients.of_slab(slab), self.dtype, fused) for slab in self._slabs]
+        )
+        self.field = RanksField(ranks, self._number, coefficients, self.dtype)
+        self._sent: dict[str, Any] = {}
+        self._fused = halo
+
+    @property
+    def fused_steps(self) -> int:
+        """Steps that a pass takes, at most."""
+        return self._fused
+
+    @property
+    def slabs(self) -> list[Slab]:
+        """The slabs of the ranks."""
+        return self._slabs
+
+    def advance(self, dt: float, steps: int, forcing: Forcing) -> None:
+        """Advance explicit steps: see `ExplicitStepper`."""
+        self._fused = self._with_forcing("advance", (dt, steps), forcing)
+
+    def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, forcing: Forcing) -> None:
+        """Take stages of a step: see `StageStepper`."""
+        self._with_forcing("take_stages", (dt, stages, first), forcing)
+
+    def defect(self, dt: float, rate: float, forcing: Forcing) -> TrapezoidalDefect:
+        """How far the step taken is from the trapezoidal rule: see `StageStepper`."""
+        found: TrapezoidalDefect = self._with_forcing("defect", (dt, rate), forcing)
+        return found
+
+    def cells_at_end(self, indices: np.ndarray) -> np.ndarray:
+        """Stored values of some cells after the stages taken."""
+        return np.asarray(self._ranks.call(self._number, "cells_at_end", indices))
+
+    def accept(self) -> None:
+        """Make the last stage the field."""
+        self._ranks.call(self._number, "accept")
+
+    def heat_entered(self) -> np.ndarray:
+        """Heat that has entered through each of FACES, from each ambient and by losses, J."""
+        return np.asarray(self._ranks.call(self._number, "heat_entered"))
+
+    def ledger_state(self) -> dict[str, np.ndarray]:
+        """The sums of the ledger: see `ExplicitStepper`."""
+        return dict(self._ranks.call(self._number, "ledger_state"))
+
+    def restore_ledger(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Count on: see `ExplicitStepper`."""
+        self._ranks.call(self._number, "restore_ledger", dict(saved))
+
+    def _with_forcing(self, method: str, given: tuple[Any, ...], forcing: Forcing) -> Any:
+        """Call a method with the forcing of each slab, of which only what is not as in the last one is sent."""
+        new = {each.name: getattr(forcing, each.name) for each in fields(Forcing)}
+        changed = {name for name, value in new.items() if name not in self._sent or self._sent[name] is not value}
+        self._sent = new
+        arguments = []
+        for slab in self._slabs:
+            part = {name: forcing.part_of_slab(name, self.coefficients, slab) for name in changed}
+            arguments.append((*given, part))
+        return self._ranks.call_each(self._number, method, arguments)

@@ -1,0 +1,98 @@
+"""What the steppers of slabs exchange, by MPI: a `heatsim_kernels.stencil.slabs.SlabLinks`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from heatsim_kernels.stencil.slabs import Slab
+    from mpi4py import MPI
+
+# Messages by the way that they go. On two ranks of a periodic grid both neighbours are one, which tells by these tags
+# which of its halos a message is for.
+UPWARDS, DOWNWARDS, PLANES = 1, 2, 3
+FIRST = 0  # the rank that has the run
+
+
+class MpiLinks:
+    """The links of one rank to the others, each of which has one of the slabs."""
+
+    def __init__(self, comm: MPI.Intracomm, slabs: Sequence[Slab]) -> None:
+        self._comm, self._slabs = comm, slabs
+
+    @property
+    def slab(self) -> Slab:
+        """The slab of this rank."""
+        return self._slabs[self._comm.rank]
+
+    def fill_halos(self, values: np.ndarray) -> None:
+        """Copy the planes of the neighbours into the halos of a field: see `SlabLinks`."""
+        from mpi4py import MPI
+
+        comm, slab = self._comm, self.slab
+        planes = values.reshape(slab.shape)
+        own, upper, lower = planes[slab.own], (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+        requests = []
+        if slab.below:
+            requests.append(comm.Irecv(planes[: slab.below], lower, UPWARDS))
+        if slab.above:
+            requests.append(comm.Irecv(planes[-slab.above :], upper, DOWNWARDS))
+            requests.append(comm.Isend(own[-slab.above :], upper, UPWARDS))
+        if slab.below:
+            requests.append(comm.Isend(own[: slab.below], lower, DOWNWARDS))
+        MPI.Request.Waitall(requests)
+
+    def whole(self, values: np.ndarray, axis: int = 0) -> np.ndarray:
+        """Values by plane of the whole grid: see `SlabLinks`."""
+        own = np.ascontiguousarray(np.moveaxis(values, axis, 0))
+        found = np.empty((self.slab.cells[0], *own.shape[1:]), own.dtype)
+        size = own[:1].size if len(own) else 0
+        counts = [(slab.end - slab.first) * size for slab in self._slabs]
+        self._comm.Allgatherv(own, [found, counts])
+        return np.ascontiguousarray(np.moveaxis(found, 0, axis))
+
+    def greatest(self, values: np.ndarray) -> np.ndarray:
+        """The greatest of each value: see `SlabLinks`."""
+        return np.asarray(np.max(self._comm.allgather(values), axis=0))
+
+    def everywhere(self, value: Any) -> list[Any]:
+        """What each rank has, on all of them."""
+        return list(self._comm.allgather(value))
+
+    def at_first(self, value: Any) -> list[Any] | None:
+        """What each rank has, on the first; None on the others."""
+        return self._comm.gather(value, FIRST)
+
+    def from_first(self, value: Any) -> Any:
+        """What the first rank has."""
+        return self._comm.bcast(value, FIRST)
+
+    def gather(self, own: np.ndarray) -> np.ndarray | None:
+        """An array by plane of the whole grid on the first rank, from those of the own planes; None on the others."""
+        comm, own = self._comm, np.ascontiguousarray(own)
+        if comm.rank != FIRST:
+            comm.Send(own, FIRST, PLANES)
+            return None
+        found = np.empty((self.slab.cells[0], *own.shape[1:]), own.dtype)
+        for rank, slab in enumerate(self._slabs):
+            if rank == FIRST:
+                found[slab.first : slab.end] = own
+            else:
+                comm.Recv(found[slab.first : slab.end], rank, PLANES)
+        return found
+
+    def scatter(self, whole: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
+        """The planes that this rank keeps, of an array by plane that the first rank gives, (nz, ny, nx)."""
+        comm = self._comm
+        if comm.rank == FIRST:
+            assert whole is not None
+            for rank, slab in enumerate(self._slabs):
+                if rank != FIRST:
+                    comm.Send(np.ascontiguousarray(whole[slab.planes], dtype), rank, PLANES)
+            return np.ascontiguousarray(whole[self.slab.planes], dtype)
+        kept = np.empty(self.slab.shape, dtype)
+        comm.Recv(kept, FIRST, PLANES)
+        return kept

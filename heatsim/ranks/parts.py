@@ -1,0 +1,299 @@
+"""The slab of a rank, and what the ranks do together.
+
+The first rank calls a method of the part of each rank, with arguments of its own for each: `Ranks.call`. The others
+serve such calls: `Ranks.serve`. Within a method all ranks do the same, and exchange what they need.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
+from heatsim_kernels.enthalpy.cpu.stepper import make_stepper
+from heatsim_kernels.stencil.cpu.held_heat import stored_heat
+from heatsim_kernels.stencil.cpu.stepper import CpuStepper
+from heatsim_kernels.stencil.slabs import Slab
+
+from heatsim import __version__
+from heatsim.errors import RequestError
+from heatsim.ranks.links import FIRST, MpiLinks
+
+if TYPE_CHECKING:
+    from heatsim_kernels.field.time_statistics import StatisticsRequest
+    from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
+    from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
+    from mpi4py import MPI
+
+LEFT_TO_FIRST = "SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"  # signals, which launchers send to all ranks
+
+
+class PartInputs(NamedTuple):
+    """What a rank makes its part of: the slabs of all ranks, the coefficients of its own, the precision, and how many
+    steps a pass takes at most, or None."""
+
+    slabs: Sequence[Slab]
+    coefficients: StencilCoefficients
+    dtype: np.dtype
+    fused: int | None
+
+
+class Part:
+    """The field of one slab and its stepper. Each method is called on all ranks; what it returns counts on the first.
+
+    Arrays by plane are those of the whole grid; None on ranks that are not to have them.
+    """
+
+    def __init__(self, comm: MPI.Intracomm, inputs: PartInputs) -> None:
+        slabs, coefficients, dtype, fused = inputs
+        self._links = MpiLinks(comm, slabs)
+        make = make_stepper if isinstance(coefficients, NonlinearCoefficients) else CpuStepper
+        self._stepper: CpuStepper = make(coefficients, dtype, fused, links=self._links)  # type: ignore[arg-type]
+        self._field, self._own = self._stepper.field, self._links.slab.own
+        self._forcing: dict[str, Any] = {}
+
+    # Steps
+
+    def advance(self, dt: float, steps: int, forcing: Mapping[str, Any]) -> int:
+        """Take explicit steps; how many a pass takes."""
+        self._stepper.advance(dt, steps, self._received(forcing))
+        return self._stepper.fused_steps
+
+    def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, forcing: Mapping[str, Any]) -> None:
+        """Take stages of a step."""
+        self._stepper.take_stages(dt, stages, first, self._received(forcing))
+
+    def defect(self, dt: float, rate: float, forcing: Mapping[str, Any]) -> TrapezoidalDefect:
+        """How far the step taken is from the trapezoidal rule."""
+        return self._stepper.defect(dt, rate, self._received(forcing))
+
+    def accept(self) -> None:
+        """Make the last stage the field."""
+        self._stepper.accept()
+
+    def heat_entered(self) -> np.ndarray:
+        """The ledger of the whole grid."""
+        return self._stepper.heat_entered()
+
+    def ledger_state(self) -> dict[str, np.ndarray]:
+        """What the ledger of the whole grid is summed up from."""
+        return self._stepper.ledger_state()
+
+    def restore_ledger(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Count on from what `ledger_state` gave."""
+        self._stepper.restore_ledger(saved)
+
+    def _received(self, changed: Mapping[str, Any]) -> Forcing:
+        """The forcing of the slab; only what is not as in the last one is sent."""
+        from heatsim_kernels.stencil.coefficients import Forcing
+
+        self._forcing.update(changed)
+        return Forcing(**self._forcing)
+
+    # The field
+
+    def put(self, whole: np.ndarray | None) -> None:
+        """Set the field from its offsets."""
+        self._field.put(iter(self._links.scatter(whole, self._field.dtype)))
+
+    def put_state(self, whole: np.ndarray | None) -> None:
+        """Set the stored values."""
+        self._field.put_state(iter(self._links.scatter(whole, self._field.state().dtype)))
+
+    def host(self) -> np.ndarray | None:
+        """The offsets."""
+        return self._links.gather(self._field.host()[self._own])
+
+    def state(self) -> np.ndarray | None:
+        """The stored values."""
+        return self._links.gather(self._field.state()[self._own])
+
+    def melted_fraction(self) -> np.ndarray | None:
+        """The share of each cell that has melted."""
+        return self._links.gather(self._field.melted_fraction()[self._own])
+
+    def plane(self, axis: int, index: int) -> np.ndarray | None:
+        """The offsets of one plane."""
+        if axis:
+            return self._links.gather(self._field.plane(axis, index)[self._own])
+        slab = self._links.slab
+        there = slab.first <= index < slab.end
+        mine = self._field.plane(0, index - slab.first + slab.below) if there else None
+        return self._one_of(mine)
+
+    def cells(self, indices: np.ndarray) -> np.ndarray | None:
+        """The values of some cells, by flat index in the whole grid."""
+        return self._of_cells(indices, self._field.cells)
+
+    def stored_cells(self, indices: np.ndarray) -> np.ndarray | None:
+        """The stored values of some cells."""
+        return self._of_cells(indices, self._field.stored_cells)
+
+    def cells_at_end(self, indices: np.ndarray) -> np.ndarray | None:
+        """The stored values of some cells after the stages taken."""
+        return self._of_cells(indices, self._stepper.cells_at_end)
+
+    def stored(self) -> float:
+        """The heat of the whole grid over that at the reference temperature, J."""
+        return stored_heat(self._field, self._links)
+
+    def out_of_range(self) -> list[Mapping[int, float]]:
+        """What each slab found out of range."""
+        return self._links.everywhere(self._field.out_of_range())
+
+    def track(self, request: StatisticsRequest) -> None:
+        """Keep statistics over time."""
+        self._field.track(request)
+
+    def sample(self, elapsed: float) -> None:
+        """Bring the statistics up to date."""
+        self._field.sample(elapsed)
+
+    def statistics(self) -> dict[str, np.ndarray | None]:
+        """The statistics by name."""
+        return {name: self._links.gather(values[self._own]) for name, values in self._field.statistics().items()}
+
+    def statistics_state(self) -> dict[str, np.ndarray | None]:
+        """What the statistics are kept in, flat arrays of the whole grid by name."""
+        found = {}
+        for name, values in self._field.saved().items():
+            if name.startswith("statistics_"):
+                whole = self._links.gather(values.reshape(self._links.slab.shape)[self._own])
+                found[name] = None if whole is None else whole.reshape(-1)
+        return found
+
+    def restore(self, whole: Mapping[str, np.ndarray] | None) -> None:
+        """Go on from what a field of the whole grid saved."""
+        mine = {}
+        for name, values in self._field.saved().items():
+            if name.startswith("range_"):
+                mine[name] = self._links.from_first(None if whole is None else whole[name])
+            else:
+                given = None if whole is None else whole[name].reshape(self._links.slab.cells)
+                kept = self._links.scatter(given, values.dtype)
+                mine[name] = kept if name == "stored" else kept.reshape(-1)
+        self._field.restore(mine)
+
+    def _of_cells(self, indices: np.ndarray, read: Any) -> np.ndarray | None:
+        slab = self._links.slab
+        plane = slab.cells[1] * slab.cells[2]
+        flat = np.asarray(indices).reshape(-1)
+        z = flat // plane
+        mine = (z >= slab.first) & (z < slab.end)
+        parts = self._links.at_first((mine, read(flat[mine] - (slab.first - slab.below) * plane)))
+        if parts is None:
+            return None
+        found = np.empty(flat.shape, parts[0][1].dtype)
+        for there, values in parts:
+            found[there] = values
+        return found.reshape(np.shape(indices))
+
+    def _one_of(self, mine: np.ndarray | None) -> np.ndarray | None:
+        parts = self._links.at_first(mine)
+        return None if parts is None else next(part for part in parts if part is not None)
+
+
+def processors_of(comm: MPI.Intracomm) -> list[str]:
+    """The name of the machine of each rank."""
+    from mpi4py import MPI
+
+    return list(comm.allgather(MPI.Get_processor_name()))
+
+
+class Ranks:
+    """The processes that compute a run together: the first has the run, the others serve its calls."""
+
+    def __init__(self, comm: MPI.Intracomm) -> None:
+        """Raises `RequestError` where the ranks have not the same heatsim."""
+        self._comm, self._parts = comm, dict[int, Part]()
+        self._made, self._in_call = 0, False
+        self._unused: list[int] = []
+        machines = processors_of(comm)
+        self._beside = machines.count(machines[comm.rank])
+        versions = comm.allgather(__version__)
+        if len(set(versions)) > 1:
+            raise RequestError(f"the ranks have different versions of heatsim: {', '.join(sorted(set(versions)))}")
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return int(self._comm.size)
+
+    @property
+    def on_this_machine(self) -> int:
+        """How many of them are on the machine of this one."""
+        return self._beside
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the rank that has the run."""
+        return bool(self._comm.rank == FIRST)
+
+    def make_parts(self, inputs: Sequence[PartInputs]) -> int:
+        """Make a part on each rank, of what is given for each; its number."""
+        self._made += 1
+        self._do([("make", self._made, (each,)) for each in inputs])
+        return self._made
+
+    def forget(self, number: int) -> None:
+        """Free parts, with the next call: Python may collect garbage in any thread and within any call."""
+        self._unused.append(number)
+
+    def call(self, number: int, method: str, *given: Any, first: tuple[Any, ...] | None = None) -> Any:
+        """Call a method of a part on all ranks, with the same arguments but for those of the `first`, if given."""
+        arguments = [given if first is None or rank else first for rank in range(self.size)]
+        return self.call_each(number, method, arguments)
+
+    def call_each(self, number: int, method: str, arguments: Sequence[tuple[Any, ...]]) -> Any:
+        """Call a method of a part on all ranks, with arguments of its own for each."""
+        return self._do([(method, number, each) for each in arguments])
+
+    def serve(self) -> None:
+        """Do what the first rank calls for, until it ends; on the other ranks."""
+        for name in LEFT_TO_FIRST:
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), signal.SIG_IGN)
+        try:
+            while (message := self._comm.scatter(None, FIRST)) is not None:
+                self._obey(*message)
+        except BaseException:
+            traceback.print_exc()
+            self._abort(1)
+
+    def end(self, code: int = 0) -> None:
+        """Let the other ranks go; where a call did not come to its end, in which they may wait, end all processes."""
+        if self._in_call:
+            self._abort(code or 1)
+        self._comm.scatter([None] * self.size, FIRST)
+
+    def _do(self, messages: list[tuple[str, int, tuple[Any, ...]]]) -> Any:
+        self._in_call = True
+        while self._unused:
+            number = self._unused.pop()
+            self._comm.scatter([("forget", number, ())] * self.size, FIRST)
+            self._parts.pop(number, None)
+        # The first rank is given its own arguments as they are, which may be large.
+        self._comm.scatter([None if rank == FIRST else each for rank, each in enumerate(messages)], FIRST)
+        found = self._obey(*messages[FIRST])
+        self._in_call = False
+        return found
+
+    def _obey(self, method: str, number: int, arguments: tuple[Any, ...]) -> Any:
+        if method == "make":
+            self._parts[number] = Part(self._comm, *arguments)
+            return None
+        if method == "forget":
+            self._parts.pop(number, None)
+            return None
+        return getattr(self._parts[number], method)(*arguments)
+
+    def _abort(self, code: int) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self._comm.Abort(code)
+        os._exit(code)

@@ -1,0 +1,153 @@
+"""Compare steppers of slabs on several ranks with one stepper of the whole grid: `mpiexec -n 8 python ...`.
+
+Prints how many cases there were, and how many had a bit that differs, in the field, its heat or its ledger. PYTHONPATH
+has to hold the folders of the tests and of their kernels.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from mpi4py import MPI
+
+from heatsim.ranks.environment import take_threads
+
+take_threads(MPI.COMM_WORLD)
+
+import nonlinear_cases  # noqa: E402
+from heatsim_kernels.enthalpy.cpu.stepper import make_stepper  # noqa: E402
+from heatsim_kernels.field.window_source import WindowSource  # noqa: E402
+from heatsim_kernels.stencil.cpu.stepper import CpuStepper  # noqa: E402
+from heatsim_kernels.stencil.rk_stages import RkStage  # noqa: E402
+from helpers.kernel_cases import FEATURES, STEP, Case, random_case  # noqa: E402
+
+from heatsim.integrators.rkl2 import rkl2_scheme, two_term_scheme  # noqa: E402
+from heatsim.ranks.field import RanksStepper  # noqa: E402
+from heatsim.ranks.parts import Ranks  # noqa: E402
+
+COUNTS = 2, 3, 4, 8
+WITH_AMBIENTS = "k(T), latent heat and ambients"
+NONLINEAR = "k(T) and latent heat", WITH_AMBIENTS
+PERIODIC = (False, False, False), (False, False, True), (True, True, True)
+
+
+class RanksCase(NamedTuple):
+    features: str
+    periodic: tuple[bool, bool, bool]
+    per_cell: bool
+    dtype: type
+    fused: int
+    stages: int  # of rkl2, 0: explicit steps
+    seed: int
+
+    def problem(self) -> Case:
+        """The coefficients, the forcing and the stored values at the start."""
+        shape = 11 + 8 * (self.seed % 4), 7, 33
+        if self.features in NONLINEAR:
+            made = nonlinear_cases.random_case(shape, periodic=self.periodic, seed=self.seed)
+            made = made if self.features == WITH_AMBIENTS else made.without_ambients()
+            return Case(made.coefficients, made.linear_forcing(), made.start)
+        features = FEATURES[self.features]
+        case = random_case(shape, features, periodic=self.periodic, per_cell=self.per_cell, rows=3, seed=self.seed)
+        return case if self.seed % 3 else case._replace(forcing=self._heated(case.forcing, shape))
+
+    def _heated(self, forcing: Any, shape: tuple[int, int, int]) -> Any:
+        """With windows that are heated after some steps, across the cuts between slabs."""
+        rng = np.random.default_rng(self.seed)
+        tall, flat = rng.uniform(-1, 1, (shape[0], 2, 5)), rng.uniform(-1, 1, (1, 3, 4))
+        windows = [
+            WindowSource((0, 1, 2), tall.astype(self.dtype), 1.0),
+            WindowSource((3, 2, 1), flat.astype(self.dtype), 1.0),
+        ]
+        return replace(forcing, window_sources=(tuple(windows), (), (windows[1],)))
+
+    def stepper(self, coefficients: Any) -> CpuStepper:
+        """That of the whole grid."""
+        make: Any = make_stepper if self.features in NONLINEAR else CpuStepper
+        return make(coefficients, np.dtype(self.dtype), self.fused)
+
+    @property
+    def step(self) -> float:
+        """s, that is stable."""
+        return nonlinear_cases.STEP if self.features in NONLINEAR else STEP
+
+
+def cases() -> Iterator[RanksCase]:
+    """Every set of features with every other choice, in turn."""
+    choices = itertools.cycle(itertools.product(PERIODIC, (False, True), (1, 2, 3, 4), (0, 3, 7, -7)))
+    for seed, (features, dtype, _) in enumerate(
+        itertools.product((*FEATURES, *NONLINEAR), (np.float32, np.float64), range(4))
+    ):
+        for _ in range(1 + 7 * seed % 5):
+            periodic, per_cell, fused, stages = next(choices)
+        yield RanksCase(features, periodic, per_cell, dtype, fused, stages, seed)
+
+
+def result(stepper: Any, case: RanksCase, problem: Case) -> list[np.ndarray]:
+    """All that steps make of a problem."""
+    stepper.field.put_state(problem.start.astype(case.dtype))
+    found = []
+    if case.stages:
+        scheme = rkl2_scheme(case.stages) if case.stages > 0 else two_term_scheme(-case.stages)
+        stages: tuple[RkStage, ...] = scheme.rounded(np.dtype(case.dtype))
+        for _ in range(2):
+            stepper.take_stages(case.step, stages, 0, problem.forcing)
+            found.append(np.array(stepper.defect(case.step, stages[0].rate, problem.forcing)))
+            stepper.accept()
+    else:
+        for steps in (5, 4):
+            stepper.advance(case.step, steps, problem.forcing)
+    saved = stepper.ledger_state()
+    found += [np.array(stepper.field.host()), np.array(stepper.field.stored()), stepper.heat_entered()]
+    return found + [np.array(saved[name]) for name in sorted(saved)]
+
+
+def differs(ranks: Ranks, case: RanksCase) -> bool:
+    problem = case.problem()
+    coefficients, _, _ = problem
+    alone = result(case.stepper(coefficients), case, problem)
+    together = result(RanksStepper(ranks, coefficients, np.dtype(case.dtype), case.fused), case, problem)
+    same = len(alone) == len(together) and all(
+        np.array_equal(a, b, equal_nan=True) and a.dtype == b.dtype for a, b in zip(alone, together, strict=True)
+    )
+    return not same
+
+
+def main() -> None:
+    world = MPI.COMM_WORLD
+    compared, different = 0, []
+    for count in COUNTS:
+        comm = world.Split(0 if world.rank < count else MPI.UNDEFINED)
+        if comm != MPI.COMM_NULL:
+            ranks = Ranks(comm)
+            if ranks.first:
+                for case in cases():
+                    compared += 1
+                    if differs(ranks, case):
+                        different.append((count, case))
+                ranks.end()
+            else:
+                ranks.serve()
+        idle = world.Ibarrier()
+        while not idle.Test():
+            time.sleep(0.005)  # MPI would spin
+    if world.rank == 0:
+        for each in different:
+            print("differs:", each)
+        print(f"{compared} cases, {len(different)} with bits that differ")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except BaseException:
+        traceback.print_exc()
+        MPI.COMM_WORLD.Abort(1)

@@ -1,0 +1,209 @@
+"""One run over several processes: the bits of one, whatever is computed, and what goes wrong with processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+TESTS = Path(__file__).parents[1]
+MPIEXEC = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+pytestmark = [
+    pytest.mark.skipif(MPIEXEC is None, reason="there is no mpiexec"),
+    pytest.mark.xdist_group("ranks"),  # one after another: each starts several processes
+]
+
+# Conduction that depends on temperature, melting, a face that radiates, a beam that crosses all cuts, and statistics.
+MELTING = """
+grid = { cells = [12, 9, 22], size = ["12 mm", "9 mm", "22 mm"] }
+time = { end = 0.3, integrator = "euler" }
+compute = { device = "cpu" }
+initial = { temperature = "300 + 2000*z" }
+regions = [{ material = "alloy" }, { material = "steel", where = "z > 0.013" }]
+contacts = [{ between = ["alloy", "steel"], resistance = 1e-5 }]
+[materials]
+steel = { conductivity = "30 + 0.01*T", density = 7800.0, heat_capacity = 500.0 }
+[materials.alloy]
+conductivity = 90.0
+density = 2700.0
+heat_capacity = 900.0
+latent = { heat = 3e5, solidus = 330.0, liquidus = 350.0 }
+[boundary]
+z_max = { kind = "radiation", emissivity = 0.9, ambient = 900.0 }
+x_min = { kind = "convection", coefficient = "20 + 0.1*T", ambient = 290.0 }
+[[sources]]
+beam = { kind = "gaussian", power = 150.0, radius = 2e-3, depth = 2e-2, path = "path.csv" }
+[output]
+snapshots = { count = 3 }
+fields = ["peak_temperature", "melted_fraction", "heat_flux"]
+energy = { count = 6 }
+probes = [{ name = "p", at = [0.006, 0.004, 0.011], every = 0.05 }]
+regions = [{ name = "top", material = "steel", every = 0.1 }]
+slices = [{ axis = "z", at = 0.011, count = 1 }, { axis = "x", at = 0.006, count = 1 }]
+"""
+# Linear, by stages: perfusion, an ambient inside, a periodic cut axis, inputs that depend on time.
+PERFUSED = """
+grid = { cells = [10, 8, 19], size = [0.10, 0.08, 0.19] }
+time = { end = 600.0, integrator = "rkl2" }
+compute = { device = "cpu", precision = "float64" }
+initial = { temperature = "310 + 20*x" }
+materials.tissue = { conductivity = 0.5, density = 1000.0, heat_capacity = 3600.0 }
+materials.bone = { conductivity = 0.4, density = 1900.0, heat_capacity = 1300.0 }
+regions = [
+    { material = "tissue" },
+    { material = "bone", where = "x > 0.07" },
+    { material = "vessel", where = "x < 0.02 and y < 0.03" },
+]
+ambients.vessel = { temperature = 312.0, coefficient = 400.0 }
+sources = [
+    { perfusion = { coefficient = 2000.0, temperature = 310.0 }, material = "tissue" },
+    { power = "5*(1 + sin(t/50))", region = { sphere = { center = [0.05, 0.04, 0.1], radius = 0.03 } } },
+]
+boundary.x_max = { kind = "convection", coefficient = 10.0, ambient = "295 + 5*sin(t/100)" }
+boundary.z_min = { kind = "periodic" }
+boundary.z_max = { kind = "periodic" }
+[output]
+snapshots = { count = 2 }
+energy = { count = 4 }
+probes = [{ name = "p", at = [0.05, 0.04, 0.1], count = 5 }]
+"""
+SILENT = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
+
+def written(folder: Path, text: str) -> Path:
+    """A scenario in a file, with the path of its beam."""
+    (folder / "path.csv").write_text("time,x,y\n0,0.002,0.004\n0.3,0.01,0.005\n")
+    file = folder / "scenario.toml"
+    file.write_text(text)
+    return file
+
+
+def heatsim(ranks: int, *arguments: object, python: str = "-m heatsim") -> list[str]:
+    """The command line of a heatsim over ranks."""
+    launched = [] if ranks == 1 else [str(MPIEXEC), "-n", str(ranks)]
+    return [*launched, sys.executable, *python.split(" ", 1), *map(str, arguments)]
+
+
+def told(command: list[str], code: int = 0, **environment: str) -> str:
+    """What a command says on both streams."""
+    paths = os.pathsep.join(map(str, (TESTS, TESTS / "kernels")))
+    result = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": paths, **environment}
+    )
+    assert result.returncode == code, result.stdout + result.stderr
+    return result.stdout + result.stderr
+
+
+def results(folder: Path) -> dict[str, bytes]:
+    """All arrays and tables of a run folder, by name."""
+    found = {path.name: path.read_bytes() for path in folder.glob("*.csv")}
+    for path in sorted(folder.rglob("*.h5")):
+        with h5py.File(path) as file:
+
+            def add(name: str, item: object, path: Path = path) -> None:
+                if isinstance(item, h5py.Dataset):
+                    found[f"{path.relative_to(folder)}:{name}"] = np.asarray(item[()]).tobytes()
+
+            if not path.name.startswith("checkpoint"):
+                file.visititems(add)
+    return found
+
+
+def test_steppers_of_slabs_have_the_bits_of_one() -> None:
+    script = TESTS / "ranks" / "compare_on_ranks.py"
+    found = re.search(
+        r"(\d+) cases, (\d+) with", output := told([str(MPIEXEC), "-n", "8", sys.executable, str(script)])
+    )
+    assert found, output
+    assert int(found[1]) > 400, output
+    assert int(found[2]) == 0, output
+
+
+@pytest.mark.parametrize(("text", "ranks"), [(MELTING, 3), (PERFUSED, 2)], ids=["melting", "perfused"])
+def test_a_run_over_ranks_writes_the_bits_of_one_process(text: str, ranks: int, tmp_path: Path) -> None:
+    file = written(tmp_path, text)
+    told(heatsim(1, "run", file, "--output", tmp_path / "one"))
+    assert f"{ranks} ranks" in told(heatsim(ranks, "run", file, "--output", tmp_path / "many"))
+    one, many = results(tmp_path / "one"), results(tmp_path / "many")
+    assert len(one) > 10
+    assert one == many
+
+
+def test_a_run_goes_on_over_other_ranks_to_the_same_bits(tmp_path: Path) -> None:
+    file, steps = written(tmp_path, MELTING), ("--set", "time.step=5e-4")
+    told(heatsim(1, "run", file, *steps, "--output", tmp_path / "one"))
+    saving = "--set", "output.checkpoint.every_minutes=1e-9"
+    run = subprocess.Popen(heatsim(3, "run", file, *steps, *saving, "--output", tmp_path / "many"), **SILENT)
+    try:
+        until((tmp_path / "many" / "checkpoint.h5").is_file)
+        run.terminate()
+        assert run.wait(60) == 128 + signal.SIGTERM
+    finally:
+        run.kill()
+    told(heatsim(2, "resume", tmp_path / "many", "--set", "output.checkpoint.every_minutes=10"))
+    one, many = results(tmp_path / "one"), results(tmp_path / "many")
+    assert one == many
+
+
+def test_what_ranks_cannot_run_is_refused_once_and_writes_nothing(tmp_path: Path) -> None:
+    file, out = written(tmp_path, MELTING), tmp_path / "out"
+    refused = {"time.integrator=implicit": "time.integrator", "grid.cells=[12, 9, 4]": "5 ranks"}
+    for override, expected in refused.items():
+        message = told(heatsim(5, "run", file, "--set", override, "--output", out), 2)
+        assert expected in message
+        assert message.count("error:") == 1
+        assert not out.exists()
+
+
+def test_processes_that_cannot_be_ranks_say_why(tmp_path: Path) -> None:
+    file = written(tmp_path, PERFUSED)
+    assert "MPI knows 1" in told(heatsim(1, "run", file), 2, PMI_SIZE="3")
+    other = "import heatsim.ranks.parts as p; p.__version__ = '0.0'; from heatsim.cli.main import main; main()"
+    command = [*heatsim(1, "run", file), ":", "-n", "1", sys.executable, "-c", other, "run", str(file)]
+    assert "different versions" in told([str(MPIEXEC), "-n", "1", *command], 2)
+
+
+def test_a_rank_that_dies_ends_all_and_leaves_the_checkpoint(tmp_path: Path) -> None:
+    file, out = written(tmp_path, MELTING), tmp_path / "out"
+    options = "--set", "time.end=1e5", "--set", "output={snapshots={count=1}, checkpoint={every_minutes=1e-3}}"
+    run = subprocess.Popen(heatsim(3, "run", file, "--output", out, *options), **SILENT)
+    try:
+        until((out / "checkpoint.h5").is_file)
+        assert len(workers(out)) == 2
+        os.kill(workers(out)[0], signal.SIGKILL)
+        assert run.wait(30) != 0
+    finally:
+        run.kill()
+    assert workers(out) == []
+    told(heatsim(1, "resume", out, "--set", "output.checkpoint.every_minutes=10", "--max-time", "0.001s"), 75)
+
+
+def workers(out: Path) -> list[int]:
+    """The processes that are ranks of the run in a folder, but for the first."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            environment = (process / "environ").read_bytes().split(b"\0")
+            ranks = [value for value in environment if value.startswith(b"PMI_RANK=")]
+            if str(out).encode() in (process / "cmdline").read_bytes() and ranks not in ([], [b"PMI_RANK=0"]):
+                found.append(int(process.name))
+    return found
+
+
+def until(happened: Callable[[], bool], seconds: float = 120.0) -> None:
+    """Wait for something."""
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.02)
