@@ -15,6 +15,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numba
 import numpy as np
 
 from heatsim import __version__
@@ -154,13 +155,29 @@ def run_scenario(
     started = time.perf_counter()
     path = Path(output) if output is not None else default_folder(scenario)
     problem, choice, taken = _prepare(scenario, path)
-    warnings = problem.warnings()
+    warnings = [*problem.warnings(), *_rank_warnings(problem)]
     on_warnings(warnings)
     with locked_folder(path):
         folder = RunFolder.create(path, force, TABLES)
         with _logged_to(folder.log, warnings):
             write_atomically(folder.scenario, problem.scenario.to_toml().encode())
             return _run_in(folder, problem, choice, taken, _Callbacks(on_progress, started))
+
+
+def _rank_warnings(problem: Problem) -> Iterator[Issue]:
+    """A warning where several ranks are slower than one."""
+    ranks = joined_ranks()
+    if ranks is None:
+        return
+    from heatsim.ranks.field import predicted_speedup
+
+    speedup = predicted_speedup(problem.coefficients, problem.dtype, ranks.size, numba.get_num_threads())
+    if speedup < 1.0:
+        message = (
+            f"{ranks.size} ranks are predicted to take {1 / speedup:.1f} times as long as one: a slab has so few cells "
+            "that exchanging its halos takes longer than its steps"
+        )
+        yield problem.scenario.issue_at(("grid", "cells"), message, "start fewer ranks")
 
 
 def resume_run(
