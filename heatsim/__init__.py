@@ -98,12 +98,14 @@ def gradient(
 
     Args:
         scenario: a TOML file, or what `load` made of one. It must be linear, and is solved in float64 on the CPU.
-        of: name of one of its `[[output.results]]`: a mean, a probe inside, or a heat.
+        of: name of one of its `[[output.results]]`, or what stands there after `of`: a mean, a smooth maximum such as
+            "max_smooth(T, 'die', 0.5)", a probe inside, or a heat.
         with_respect_to: names of its `[parameters]`, or keys with dots such as "materials.die.conductivity".
         parameters: values as for `evaluate`, at which the gradient is found.
 
-    Gives `value`, `derivatives` by name, and `by_source`: (nz, ny, nx), what a watt in each cell would add, K/W, or 1
-    for a heat. Raises `heatsim.errors.HeatsimError`.
+    Gives `value`, `derivatives` by name, and of each cell, (nz, ny, nx): `by_source`, what a watt there would add, K/W,
+    or 1 for a heat; `by_conductivity`, the derivative by the logarithm of the conductivity there, K or W. Raises
+    `heatsim.errors.HeatsimError`.
     """
     from heatsim.sweeps import gradients
 

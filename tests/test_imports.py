@@ -130,6 +130,7 @@ ROOMS = {
         "heatsim.problem",
         "heatsim.integrators",
         "heatsim.recorders.probes",
+        "heatsim.recorders.results",
         "heatsim.scenario",
         "numpy",
     },

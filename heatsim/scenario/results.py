@@ -13,29 +13,34 @@ from heatsim.scenario.toml.messages import found, validation_error
 from heatsim.scenario.value_types import NAME, Number, ValidationContext, ValueType, quantity
 
 SAMPLES = 200  # times in a run at which a result over time is looked at, if its `every` is left out
+STATISTICS = "min", "max", "mean", "max_smooth"  # of the temperatures of a part
 _QUOTED = r"(?:'([^']+)'|\"([^\"]+)\")"
 _STATISTIC = re.compile(rf"\s*(min|max|mean)\s*\(\s*T\s*(?:,\s*{_QUOTED}\s*)?\)\s*")
+_SMOOTH = re.compile(rf"\s*max_smooth\s*\(\s*T\s*(?:,\s*{_QUOTED}\s*)?(?:,\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*)?\)\s*")
 _NAMED = re.compile(rf"\s*(probe|heat)\s*\(\s*{_QUOTED}\s*\)\s*")
 
 
 @dataclass(frozen=True)
 class ResultSubject:
     """What a result is: `kind` is min, max or mean of the temperatures of a part, None being all that is solved; or the
-    probe, or the heat through the face or from the ambient, of that name."""
+    probe, or the heat through the face or from the ambient, of that name. max_smooth is a smooth maximum of `width`."""
 
     kind: str
     name: str | None
+    width: float = 1.0
 
     @property
     def is_statistic(self) -> bool:
         """Whether it is one of the temperatures of a part."""
-        return self.kind in ("min", "max", "mean")
+        return self.kind in STATISTICS
 
 
 def parse_subject(text: str) -> ResultSubject | None:
     """What a text such as max(T) names, None where it names nothing."""
     if match := _STATISTIC.fullmatch(text):
         return ResultSubject(match[1], match[2] or match[3])
+    if (match := _SMOOTH.fullmatch(text)) and float(match[3] or 1.0) > 0:
+        return ResultSubject("max_smooth", match[1] or match[2], float(match[3] or 1.0))
     if match := _NAMED.fullmatch(text):
         return ResultSubject(match[1], match[2] or match[3])
     return None
@@ -44,7 +49,7 @@ def parse_subject(text: str) -> ResultSubject | None:
 def _check(value: Any, context: ValidationContext) -> str:
     if isinstance(value, str) and parse_subject(value) is not None:
         return value
-    message = f"expected max(T), min(T), mean(T), probe('name') or heat('face'), found {found(value)}"
+    message = f"expected max(T), min(T), mean(T), max_smooth(T), probe('name') or heat('face'), found {found(value)}"
     raise validation_error(message, "of a part: \"max(T, 'die')\"")
 
 
@@ -57,7 +62,8 @@ class Result(ScenarioBlock):
     name: Annotated[str, NAME] = Field(description="Name of the result")
     of: Annotated[str, OF] = Field(
         description="max(T), min(T) or mean(T) of all that is solved, or of a material or region of output.regions, as "
-        "max(T, 'die'); probe('name') of output.probes; heat('z_min'), which has entered through a face or from an "
+        "max(T, 'die'); max_smooth(T, 'die', 0.5), which has no kinks and is a few times 0.5 K below max(T), or 1 K; "
+        "probe('name') of output.probes; heat('z_min'), which has entered through a face or from an "
         "ambient since t = 0, J; of a steady state, W"
     )
     at: Annotated[float | None, quantity(Number("s", least=0))] = Field(

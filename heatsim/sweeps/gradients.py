@@ -1,7 +1,7 @@
 """Gradients of steady states by one more solve with the same matrix (the adjoint).
 
 A steady state is r(T, p) = 0, with r = sources + boundary faces - exchange, W in each cell, and -dr/dT = A, symmetric.
-For a number J(T, p) that is affine in T, such as the mean temperature of a part,
+For a number J(T, p), such as the mean temperature of a part,
 
     dJ/dp = dL/dp at the same T,    L = J + lambda . r,    A lambda = dJ/dT,
 
@@ -12,10 +12,10 @@ Flow, Turbulence and Combustion 65 (2000) 393.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,8 +24,10 @@ from heatsim.integrators import make_field
 from heatsim.integrators.balance import Balance, BalanceInputs
 from heatsim.problem import Problem, build_problem
 from heatsim.recorders.probes import is_on_a_face, problem_probe_weights
+from heatsim.recorders.results import smooth_maximum
 from heatsim.scenario import Scenario, find_temperature_dependence, load
 from heatsim.scenario.boundary import FACES
+from heatsim.scenario.results import Result, parse_subject
 from heatsim.scenario.sweep_axes import override_of
 from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
@@ -35,17 +37,32 @@ CHANGE = 1e-4  # of a parameter, to either side, for dL/dp: its square is the er
 TOLERANCE, RESIDUAL = 1e-10, 1e-12  # of the steady state, and of the adjoint solve
 ITERATIONS = 300
 
-SharesOf = Callable[[Balance, BalanceInputs, np.ndarray], np.ndarray]  # what each cell has of a result, affine in T
+
+class Outcome(Protocol):
+    """A result as a function of the field."""
+
+    def value(self, balance: Balance, inputs: BalanceInputs, T: np.ndarray) -> float:
+        """K over the reference, or W."""
+
+    def slopes(self, balance: Balance, inputs: BalanceInputs, T: np.ndarray) -> np.ndarray:
+        """(nz, ny, nx) its derivatives by the temperature of each cell."""
+
+    @property
+    def ways(self) -> slice:
+        """The boundary values of the faces, or of the ambient, whose heat it is; none of a temperature."""
 
 
 @dataclass(frozen=True)
 class Gradient:
     """The value of a result, in the scenario's unit or W; its derivatives by parameter, in this unit over that of the
-    parameter; and (nz, ny, nx), K/W or 1, what a watt released in each cell would add to it."""
+    parameter. Of each cell, (nz, ny, nx): by_source, K/W or 1, what a watt released there would add to it; and
+    by_conductivity, K or W, its derivative by the logarithm of the conductivity there: a hundredth of it is what one
+    percent more would add."""
 
     value: float
     derivatives: dict[str, float]
     by_source: np.ndarray
+    by_conductivity: np.ndarray
 
 
 def find_gradient(
@@ -54,14 +71,15 @@ def find_gradient(
     """The gradient of a result of a steady state: see `heatsim.gradient`."""
     path, overrides = file_with_parameters(scenario, values)
     base = _steady(path, overrides)
-    problem = build_problem(base)
-    state, share_of = State(problem, make_field(problem, "multigrid")), _shares_of(problem, of)
+    problem = build_problem(_with_result(base, of))
+    state, outcome = State(problem, make_field(problem, "multigrid")), _outcome_of(problem, of)
     simulate(state, [], Timings())
     balance = Balance(problem, state.field)
     inputs, T = balance.inputs(0.0), np.array(balance.values)
     balance.prepare(inputs, np.inf)
-    weights = share_of(balance, inputs, np.ones_like(T)) - share_of(balance, inputs, np.zeros_like(T))
-    found = balance.solve(weights, None, tolerance=RESIDUAL, accuracy=0.0, iterations=ITERATIONS)
+    found = balance.solve(
+        outcome.slopes(balance, inputs, T), None, tolerance=RESIDUAL, accuracy=0.0, iterations=ITERATIONS
+    )
     if not found.converged:
         raise NotConvergedError(f"the adjoint solver, in {found.iterations} iterations,", list(found.residuals))
     solved = problem.coefficients.spread_over_cells(problem.coefficients.capacity > 0)
@@ -70,16 +88,16 @@ def find_gradient(
     def lagrangian(name: str, value: float) -> float:
         other, given = _balance_of(path, [*overrides, override_of(name, value)], problem, T)
         flow = other.flow(given, T, other.exchange(T))
-        return float(np.sum(share_of(other, given, T) + by_source * flow))
+        return outcome.value(other, given, T) + float(np.sum(by_source * flow))
 
     derivatives = {}
     for name in with_respect_to:
         value = _number_of(base, name)
         change = CHANGE * (abs(value) or 1.0)
         derivatives[name] = (lagrangian(name, value + change) - lagrangian(name, value - change)) / (2.0 * change)
-    value = float(np.sum(share_of(balance, inputs, T)))
-    is_heat = any(each.name == of and each.subject.kind == "heat" for each in base.output.results)
-    return Gradient(value if is_heat else problem.reference + value, derivatives, by_source)
+    value = outcome.value(balance, inputs, T) + (0.0 if isinstance(outcome, _Heat) else problem.reference)
+    by_conductivity = _by_conductivity(problem, inputs, T, by_source, outcome.ways)
+    return Gradient(value, derivatives, by_source, by_conductivity)
 
 
 def _steady(path: Path, overrides: Sequence[str]) -> Scenario:
@@ -93,29 +111,143 @@ def _steady(path: Path, overrides: Sequence[str]) -> Scenario:
     return scenario
 
 
-def _shares_of(problem: Problem, of: str) -> SharesOf:
-    """The result of a name; raises `RequestError` if it is not smooth or not known."""
+def _with_result(scenario: Scenario, of: str) -> Scenario:
+    """The scenario with a result more, if `of` is no name of one; raises `RequestError` for an unknown part."""
+    results, subject = scenario.output.results, parse_subject(of)
+    if subject is None or any(each.name == of for each in results):
+        return scenario
+    parts = {None, *scenario.materials, *(each.name for each in scenario.output.regions)}
+    if subject.is_statistic and subject.name not in parts:
+        raise RequestError(f"{of}: there is no material and no region of output.regions {subject.name!r}")
+    added = Result.model_construct(name=of, of=of, at=None, over=None, every=None)
+    return scenario.model_copy(update={"output": scenario.output.model_copy(update={"results": (*results, added)})})
+
+
+def _outcome_of(problem: Problem, of: str) -> Outcome:
+    """The result of a name, or as `of` of [[output.results]] has it; raises `RequestError` if it is not smooth or not
+    known."""
     results = {each.name: each.subject for each in problem.scenario.output.results}
-    if of not in results:
+    subject = results.get(of) or parse_subject(of)
+    if subject is None:
         raise RequestError(f"{of}: is no name of [[output.results]] (known here: {', '.join(results) or 'none'})")
-    subject = results[of]
     if subject.kind in ("min", "max"):
         raise RequestError(
-            f"{of}: expected mean(T, ...), probe(...) or heat(...), found {subject.kind}, which has kinks"
+            f"{of}: expected mean(T, ...), max_smooth(T, ...), probe(...) or heat(...), found {subject.kind}, which "
+            "has kinks"
         )
     if subject.kind == "heat":
-        ways = _ways_of(problem, str(subject.name))
-        return lambda balance, inputs, T: np.asarray(balance.entering_cells(inputs, T, ways))
+        return _Heat(_ways_of(problem, str(subject.name)))
+    if subject.kind == "probe":
+        return _Weighted(_probe_weights(problem, of, str(subject.name)))
+    cells = problem.named_parts[subject.name]
+    shares = np.zeros(problem.grid.shape)
+    shares.reshape(-1)[cells.indices] = cells.volumes / cells.volumes.sum()
+    return _Weighted(shares) if subject.kind == "mean" else _SmoothMaximum(shares, subject.width)
+
+
+def _probe_weights(problem: Problem, of: str, name: str) -> np.ndarray:
+    """(nz, ny, nx) what each cell has of a probe."""
+    probe = next((each for each in problem.scenario.output.probes if each.name == name), None)
+    if probe is None:
+        raise RequestError(f"{of}: there is no probe {name!r} in output.probes")
+    if is_on_a_face(problem, probe.at):
+        raise RequestError(f"{of}: its probe lies on a face of the box; put it half a cell inside")
     weights = np.zeros(problem.grid.shape)
-    if subject.kind == "mean":
-        cells = problem.named_parts[subject.name]
-        weights.reshape(-1)[cells.indices] = cells.volumes / cells.volumes.sum()
-    else:
-        probe = next(each for each in problem.scenario.output.probes if each.name == subject.name)
-        if is_on_a_face(problem, probe.at):
-            raise RequestError(f"{of}: its probe lies on a face of the box; put it half a cell inside")
-        np.add.at(weights.reshape(-1), *problem_probe_weights(problem, probe.at))
-    return lambda balance, inputs, T: weights * T
+    np.add.at(weights.reshape(-1), *problem_probe_weights(problem, probe.at))
+    return weights
+
+
+class _Weighted:
+    """A mean of temperatures."""
+
+    ways = slice(0, 0)
+
+    def __init__(self, weights: np.ndarray) -> None:
+        self._weights = weights
+
+    def value(self, balance: Balance, inputs: BalanceInputs, T: np.ndarray) -> float:
+        return float(np.sum(self._weights * T))
+
+    def slopes(self, balance: Balance, inputs: BalanceInputs, T: np.ndarray) -> np.ndarray:
+        return self._weights
+
+
+class _SmoothMaximum:
+    """A smooth maximum of the temperatures of the cells that have shares."""
+
+    ways = slice(0, 0)
+
+    def __init__(self, shares: np.ndarray, width: float) -> None:
+        self._shares, self._cells, self._width = shares, shares > 0, width
+
+    def value(self, balance: Balance, inputs: BalanceInputs, T: np.ndarray) -> float:
+        return smooth_maximum(T[self._cells], self._shares[self._cells], self._width)[0]
+
+    def slopes(self, balance: Balance, inputs: BalanceInputs, T: np.ndarray) -> np.ndarray:
+        found = np.zeros_like(T)
+        found[self._cells] = smooth_maximum(T[self._cells], self._shares[self._cells], self._width)[1]
+        return found
+
+
+class _Heat:
+    """The heat that enters by some of the boundary faces and ambients."""
+
+    def __init__(self, ways: slice) -> None:
+        self.ways = ways
+
+    def value(self, balance: Balance, inputs: BalanceInputs, T: np.ndarray) -> float:
+        return float(np.sum(balance.entering_cells(inputs, T, self.ways)))
+
+    def slopes(self, balance: Balance, inputs: BalanceInputs, T: np.ndarray) -> np.ndarray:
+        ends = (balance.entering_cells(inputs, np.full_like(T, end), self.ways) for end in (1.0, 0.0))
+        return np.asarray(np.subtract(*ends))
+
+
+def _by_conductivity(
+    problem: Problem, inputs: BalanceInputs, T: np.ndarray, by_source: np.ndarray, ways: slice
+) -> np.ndarray:
+    """dJ/d log k of each cell, (nz, ny, nx).
+
+    The conductance of a face is G = 1/(R + R_beyond), and dG/d log k = G^2 R by the half cell R of the cell. ways: of
+    the heat that J is, or none; it has the heat of these faces itself, beside what the adjoint gives for it.
+    """
+    coefficients = problem.coefficients
+    spread, conductances = coefficients.spread_over_cells, coefficients.conductances()
+    adjoint, ends = by_source.copy(), coefficients.boundary_size
+    if ways.start >= ends:  # of an ambient, whose cells are prescribed and count for nothing otherwise
+        materials = np.array(problem.zones.materials)[problem.cell_classes.zone]
+        adjoint[spread(materials == problem.materials.solids + ways.start - ends)] = -1.0
+    offsets = [*coefficients.boundary_offsets.tolist(), ends]
+    found = np.zeros_like(T)
+    for face in range(6):
+        axis, step = 2 - face // 2, -1 if face % 2 else 1
+        own, conductance = spread(problem.cell_classes.faces.own[:, face]), spread(conductances[face])
+        change = conductance**2 * own * (np.roll(T, step, axis) - T) * (by_source - np.roll(adjoint, step, axis))
+        if not coefficients.periodic[face // 2]:
+            at: list[Any] = [slice(None)] * 3
+            at[axis] = slice(-1, None) if face % 2 else slice(0, 1)
+            place = tuple(at)
+            values = slice(offsets[face], offsets[face + 1])
+            a, b = (_on_the_face(problem, given[values], face) for given in (inputs.a, inputs.b))
+            of_end = np.broadcast_to(conductance, T.shape)[place], np.broadcast_to(own, T.shape)[place]
+            heat = of_end[0] * (a * T[place] + b)
+            counts = 1.0 if ways == values else 0.0
+            change[place] = -a * of_end[0] * of_end[1] * heat * (by_source[place] + counts)
+        found += change
+    return np.asarray(found * (spread(coefficients.capacity) > 0.0))
+
+
+def _on_the_face(problem: Problem, values: np.ndarray, face: int) -> np.ndarray:
+    """Boundary values of a face of the box, in the shape of its cells as a part of the field."""
+    coefficients = problem.coefficients
+    axis = 2 - face // 2
+    shape = list(coefficients.shape)
+    shape[axis] = 1
+    if coefficients.boundary_per_cell:
+        return values.reshape(shape)
+    if coefficients.class_ids is None:
+        return values.reshape(1, 1, 1)
+    return np.asarray(values[np.take(coefficients.class_ids, [-1 if face % 2 else 0], axis)])
 
 
 def _ways_of(problem: Problem, name: str) -> slice:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +38,7 @@ output.results = [
   { name = "below", of = "heat('z_min')" },
   { name = "to the air", of = "heat('air')" },
   { name = "hottest", of = "max(T)" },
+  { name = "about the hottest", of = "max_smooth(T, 0.5)" },
 ]
 
 [[sources]]
@@ -62,7 +65,7 @@ def body(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("of", ["insert", "place", "below", "to the air"])
+@pytest.mark.parametrize("of", ["insert", "place", "below", "to the air", "about the hottest"])
 def test_derivatives_are_those_of_whole_solves(body: Path, of: str) -> None:
     found = heatsim.gradient(body, of, NAMES)
     assert found.value == pytest.approx(heatsim.evaluate(body, {})[of], rel=1e-9)
@@ -87,6 +90,32 @@ def test_a_watt_in_a_cell_adds_what_the_gradient_says(body: Path) -> None:
     assert (found.by_source[6:] == 0.0).all()  # air
 
 
+OTHER = 'materials.other = { conductivity = "k * f", density = 1.0, heat_capacity = 1.0 }\nmaterials.block'
+
+
+@pytest.mark.parametrize("of", ["insert", "below", "to the air", "max_smooth(T, 'insert', 2)"])
+def test_the_derivative_by_the_conductivity_of_a_cell_is_that_of_whole_solves(body: Path, of: str) -> None:
+    found = heatsim.gradient(body, of, ["materials.insert.conductivity"])
+    whole = found.by_conductivity[2:5, 2:8, 4:8].sum()  # over the cells of the insert
+    assert whole == pytest.approx(40.0 * found.derivatives["materials.insert.conductivity"], rel=1e-7)
+    for z, y, x in ((0, 3, 0), (2, 5, 2), (5, 9, 11)):  # at two faces of the box, inside, and below the air
+        lower, upper = np.array([x, y, z]) * 0.0025, np.array([x + 1, y + 1, z + 1]) * 0.0025
+        box = f"{{ lower = {lower.tolist()}, upper = {upper.tolist()} }}"
+        region = f'  {{ material = "other", box = {box} }},\n]\ncontacts'
+        text = BODY.replace("]\ncontacts", region).replace("materials.block", OTHER, 1)
+        body.write_text(text.replace("parameters = { ", "parameters = { f = 1.0, "))
+        derivative = heatsim.gradient(body, of, ["f"]).derivatives["f"]
+        assert found.by_conductivity[z, y, x] == pytest.approx(derivative, rel=1e-6, abs=1e-9)
+
+
+def test_a_smooth_maximum_comes_near_the_maximum_from_below(body: Path) -> None:
+    found = heatsim.evaluate(body, {})
+    hottest, smooth = found["hottest"], found["about the hottest"]
+    assert hottest is not None
+    assert smooth is not None
+    assert hottest - 0.5 * np.log(12 * 10 * 8) < smooth < hottest
+
+
 def test_what_has_no_gradient_is_refused(body: Path) -> None:
     for of, names, message in (
         ("hottest", (), "max, which has kinks"),
@@ -100,3 +129,12 @@ def test_what_has_no_gradient_is_refused(body: Path) -> None:
     body.write_text(BODY.replace("conductivity = 40.0", 'conductivity = "40 + 0.01*T"'))
     with pytest.raises(ScenarioError, match=r"materials\.insert\.conductivity"):
         heatsim.gradient(body, "insert")
+
+
+def test_the_example_shapes_a_heat_sink_within_a_hundred_lines(tmp_path: Path) -> None:
+    path = Path(__file__).parents[2] / "docs" / "examples" / "shape_heat_sink.py"
+    assert len(path.read_text().splitlines()) < 100
+    rises = runpy.run_path(str(path))["shape"](tmp_path, 6)
+    assert rises[-1] < 0.2 * rises[0]
+    assert all(after < before for before, after in itertools.pairwise(rises))
+    assert np.load(tmp_path / "density.npy").mean() == pytest.approx(0.1, rel=1e-2)

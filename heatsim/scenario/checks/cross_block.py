@@ -49,7 +49,7 @@ from heatsim.scenario.materials import Ambient, AnyMaterial
 from heatsim.scenario.model import Scenario
 from heatsim.scenario.output import Output, Probe, Slice, Statistics
 from heatsim.scenario.regions import Region
-from heatsim.scenario.results import Result
+from heatsim.scenario.results import STATISTICS, Result
 from heatsim.scenario.schedules import MAX_TIMES, Schedule
 from heatsim.scenario.sources import Source
 from heatsim.scenario.stop import Stop
@@ -191,7 +191,7 @@ def results_are_of_what_there_is(
     known = {
         "probe": ([probe.name for probe in output.probes], "a probe in output.probes"),
         "heat": ([*FACES, *ambients], "a face of the box or of an ambient"),
-        **dict.fromkeys(("min", "max", "mean"), (parts, "a material or of a region in output.regions")),
+        **dict.fromkeys(STATISTICS, (parts, "a material or of a region in output.regions")),
     }
     for number, result in enumerate(output.results):
         key, subject = ("output", "results", number), result.subject
