@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
+from heatsim.cli.options import print_error
+from heatsim.errors import HeatsimError
 from heatsim.ranks import environment, join, leave
+
+if TYPE_CHECKING:
+    from heatsim.ranks.parts import Ranks
 
 
 @contextmanager
@@ -18,11 +25,7 @@ def over_ranks() -> Iterator[bool]:
     if environment.launched_processes() == 1:
         yield True
         return
-    comm = environment.world()
-    environment.take_threads(comm)
-    from heatsim.ranks.parts import Ranks
-
-    ranks = Ranks(comm)
+    ranks = _all_ranks()
     if not ranks.first:
         ranks.serve()
         yield False
@@ -30,6 +33,37 @@ def over_ranks() -> Iterator[bool]:
     join(ranks)
     try:
         yield True
+    except BaseException as error:
+        if ranks.in_call:
+            ranks.abort(_told(error))
+        raise
     finally:
         leave()
         ranks.end()
+
+
+def _all_ranks() -> Ranks:
+    """The ranks of this `mpiexec`. One that fails here alone ends all: they would wait for it, and it for them."""
+    comm = environment.world()
+    try:
+        environment.take_threads(comm)
+        from heatsim.ranks.parts import Ranks
+
+        return Ranks(comm)
+    except HeatsimError:  # in all of them
+        raise
+    except BaseException:
+        traceback.print_exc()
+        comm.Abort(1)
+        raise
+
+
+def _told(error: BaseException) -> int:
+    """Say what ended a command, and return the exit code for it."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 1
+    if isinstance(error, HeatsimError):
+        print_error(str(error))
+        return error.exit_code
+    traceback.print_exception(error)
+    return 1

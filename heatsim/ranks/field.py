@@ -15,7 +15,7 @@ from heatsim_kernels.field import saved_field
 from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals, totals
 from heatsim_kernels.stencil.coefficients import Forcing
 from heatsim_kernels.stencil.cpu.stepper import halo_of
-from heatsim_kernels.stencil.slabs import Slab, cut_planes
+from heatsim_kernels.stencil.slabs import cut_planes
 
 from heatsim.ranks.parts import PartInputs, Ranks
 
@@ -53,7 +53,10 @@ class RanksField:
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from its planes: see `Field`."""
-        self._call("put", None, first=(self._stacked(planes, self.dtype),))
+        whole = np.empty(self.shape, self.dtype)
+        for target, plane in zip(whole, planes, strict=True):
+            target[:] = plane
+        self._call("put", None, first=(whole,))
 
     def put_state(self, planes: Iterable[np.ndarray]) -> None:
         """Set the stored values: see `Field`."""
@@ -150,12 +153,6 @@ class RanksField:
     def _call(self, method: str, *given: Any, first: tuple[Any, ...] | None = None) -> Any:
         return self._ranks.call(self._number, method, *given, first=first)
 
-    def _stacked(self, planes: Iterable[np.ndarray], dtype: np.dtype) -> np.ndarray:
-        whole = np.empty(self.shape, dtype)
-        for target, plane in zip(whole, planes, strict=True):
-            target[:] = plane
-        return whole
-
 
 class RanksStepper:
     """A `StageStepper` of a field whose planes lie on several ranks."""
@@ -182,11 +179,6 @@ class RanksStepper:
     def fused_steps(self) -> int:
         """Steps that a pass takes, at most."""
         return self._fused
-
-    @property
-    def slabs(self) -> list[Slab]:
-        """The slabs of the ranks."""
-        return self._slabs
 
     def advance(self, dt: float, steps: int, forcing: Forcing) -> None:
         """Advance explicit steps: see `ExplicitStepper`."""

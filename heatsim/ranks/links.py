@@ -67,7 +67,7 @@ class MpiLinks:
         return self._comm.gather(value, FIRST)
 
     def from_first(self, value: Any) -> Any:
-        """What the first rank has."""
+        """The value that the first rank has: see `SlabLinks`."""
         return self._comm.bcast(value, FIRST)
 
     def gather(self, own: np.ndarray) -> np.ndarray | None:

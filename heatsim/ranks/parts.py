@@ -263,12 +263,15 @@ class Ranks:
                 self._obey(*message)
         except BaseException:
             traceback.print_exc()
-            self._abort(1)
+            self.abort(1)
 
-    def end(self, code: int = 0) -> None:
-        """Let the other ranks go; where a call did not come to its end, in which they may wait, end all processes."""
-        if self._in_call:
-            self._abort(code or 1)
+    @property
+    def in_call(self) -> bool:
+        """Whether a call has not come to its end, in which the other ranks may wait for this one."""
+        return self._in_call
+
+    def end(self) -> None:
+        """Let the other ranks go."""
         self._comm.scatter([None] * self.size, FIRST)
 
     def _do(self, messages: list[tuple[str, int, tuple[Any, ...]]]) -> Any:
@@ -292,7 +295,8 @@ class Ranks:
             return None
         return getattr(self._parts[number], method)(*arguments)
 
-    def _abort(self, code: int) -> None:
+    def abort(self, code: int) -> None:
+        """End all processes, and the launcher with this exit code."""
         sys.stdout.flush()
         sys.stderr.flush()
         self._comm.Abort(code)

@@ -174,6 +174,24 @@ def test_processes_that_cannot_be_ranks_say_why(tmp_path: Path) -> None:
     other = "import heatsim.ranks.parts as p; p.__version__ = '0.0'; from heatsim.cli.main import main; main()"
     command = [*heatsim(1, "run", file), ":", "-n", "1", sys.executable, "-c", other, "run", str(file)]
     assert "different versions" in told([str(MPIEXEC), "-n", "1", *command], 2)
+    broken = "import sys; sys.modules['heatsim.ranks.parts'] = None; from heatsim.cli.main import main; main()"
+    command = [*heatsim(1, "run", file), ":", "-n", "1", sys.executable, "-c", broken, "run", str(file)]
+    assert "heatsim.ranks.parts" in told([str(MPIEXEC), "-n", "1", *command], 1)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_an_error_in_one_rank_ends_all_and_is_told(rank: int, tmp_path: Path) -> None:
+    file, out = written(tmp_path, MELTING), tmp_path / "out"
+    planted = (
+        "import os, heatsim.ranks.parts as p\nfrom heatsim.errors import HeatsimError\n"
+        "def fail(self):\n"
+        f"    if os.environ['PMI_RANK'] == '{rank}':\n"
+        "        raise HeatsimError('planted')\n"
+        "    return self._links.gather(self._field.host()[self._own])\n"
+        "p.Part.host = fail\nfrom heatsim.cli.main import main\nmain()"
+    )
+    message = told([str(MPIEXEC), "-n", "3", sys.executable, "-c", planted, "run", str(file), "--output", str(out)], 1)
+    assert "planted" in message
 
 
 def test_a_rank_that_dies_ends_all_and_leaves_the_checkpoint(tmp_path: Path) -> None:

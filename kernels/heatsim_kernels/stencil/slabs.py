@@ -11,7 +11,7 @@ cell is computed from the same numbers as on one process, and has the same bits.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -67,6 +67,9 @@ class SlabLinks(Protocol):
 
     def whole(self, values: np.ndarray, axis: int = 0) -> np.ndarray:
         """Values by plane of the whole grid, from those of the own planes of each slab; planes lie along `axis`."""
+
+    def from_first(self, value: Any) -> Any:
+        """The value that the first process has."""
 
     def greatest(self, values: np.ndarray) -> np.ndarray:
         """The greatest of each value over all processes; not a number where one is none."""

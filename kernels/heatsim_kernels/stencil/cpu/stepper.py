@@ -371,6 +371,8 @@ class CpuStepper:
 
     def _make_plan(self, shape: TilingShape, fused: int | None) -> PassPlan:
         cut = best_cut(shape, fused)
+        if self._links is not None:  # caches may differ from machine to machine, and with them the cut
+            cut = self._links.from_first(cut)
         tiles = tiling(shape, cut, self._threads, self.coefficients.shape[0])
         tiles = self._kernel.cut_tiles(tiles, shape.halo(cut.fused), self._threads)
         pitch = cut.pitch * shape.per_line
