@@ -136,7 +136,7 @@ def _outcome_of(problem: Problem, of: str) -> Outcome:
             "has kinks"
         )
     if subject.kind == "heat":
-        return _Heat(_ways_of(problem, str(subject.name)))
+        return _Heat(_ways_of(problem, of, str(subject.name)))
     if subject.kind == "probe":
         return _Weighted(_probe_weights(problem, of, str(subject.name)))
     cells = problem.named_parts[subject.name]
@@ -250,12 +250,14 @@ def _on_the_face(problem: Problem, values: np.ndarray, face: int) -> np.ndarray:
     return np.asarray(values[np.take(coefficients.class_ids, [-1 if face % 2 else 0], axis)])
 
 
-def _ways_of(problem: Problem, name: str) -> slice:
+def _ways_of(problem: Problem, of: str, name: str) -> slice:
     """Where the boundary values of a face of the box stand, or that of an ambient."""
     coefficients, ambients = problem.coefficients, list(problem.scenario.ambients)
     ends = [*coefficients.boundary_offsets.tolist(), coefficients.boundary_size]
     if name in ambients:
         return slice(ends[-1] + ambients.index(name), ends[-1] + ambients.index(name) + 1)
+    if name not in FACES:
+        raise RequestError(f"{of}: there is no face of the box and no ambient {name!r}")
     number = FACES.index(name)
     return slice(ends[number], ends[number + 1])
 

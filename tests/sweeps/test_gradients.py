@@ -120,6 +120,9 @@ def test_what_has_no_gradient_is_refused(body: Path) -> None:
     for of, names, message in (
         ("hottest", (), "max, which has kinks"),
         ("nothing", (), "known here: insert, place, below"),
+        ("mean(T, 'inset')", (), "no material and no region"),
+        ("probe('inset')", (), "no probe"),
+        ("heat('inset')", (), "no face of the box and no ambient"),
         ("insert", ("size",), "no parameter and no key"),
         ("insert", ("grid.cells.0.x",), "no parameter and no key"),
         ("insert", ("materials.block",), "expected a number"),
