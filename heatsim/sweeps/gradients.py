@@ -38,7 +38,7 @@ TOLERANCE, RESIDUAL = 1e-10, 1e-12  # of the steady state, and of the adjoint so
 ITERATIONS = 300
 
 
-class Outcome(Protocol):
+class SmoothResult(Protocol):
     """A result as a function of the field."""
 
     def value(self, balance: Balance, inputs: BalanceInputs, T: np.ndarray) -> float:
@@ -72,13 +72,13 @@ def find_gradient(
     path, overrides = file_with_parameters(scenario, values)
     base = _steady(path, overrides)
     problem = build_problem(_with_result(base, of))
-    state, outcome = State(problem, make_field(problem, "multigrid")), _outcome_of(problem, of)
+    state, result = State(problem, make_field(problem, "multigrid")), _result_of(problem, of)
     simulate(state, [], Timings())
     balance = Balance(problem, state.field)
     inputs, T = balance.inputs(0.0), np.array(balance.values)
     balance.prepare(inputs, np.inf)
     found = balance.solve(
-        outcome.slopes(balance, inputs, T), None, tolerance=RESIDUAL, accuracy=0.0, iterations=ITERATIONS
+        result.slopes(balance, inputs, T), None, tolerance=RESIDUAL, accuracy=0.0, iterations=ITERATIONS
     )
     if not found.converged:
         raise NotConvergedError(f"the adjoint solver, in {found.iterations} iterations,", list(found.residuals))
@@ -88,15 +88,15 @@ def find_gradient(
     def lagrangian(name: str, value: float) -> float:
         other, given = _balance_of(path, [*overrides, override_of(name, value)], problem, T)
         flow = other.flow(given, T, other.exchange(T))
-        return outcome.value(other, given, T) + float(np.sum(by_source * flow))
+        return result.value(other, given, T) + float(np.sum(by_source * flow))
 
     derivatives = {}
     for name in with_respect_to:
         value = _number_of(base, name)
         change = CHANGE * (abs(value) or 1.0)
         derivatives[name] = (lagrangian(name, value + change) - lagrangian(name, value - change)) / (2.0 * change)
-    value = outcome.value(balance, inputs, T) + (0.0 if isinstance(outcome, _Heat) else problem.reference)
-    by_conductivity = _by_conductivity(problem, inputs, T, by_source, outcome.ways)
+    value = result.value(balance, inputs, T) + (0.0 if isinstance(result, _Heat) else problem.reference)
+    by_conductivity = _by_conductivity(problem, inputs, T, by_source, result.ways)
     return Gradient(value, derivatives, by_source, by_conductivity)
 
 
@@ -123,7 +123,7 @@ def _with_result(scenario: Scenario, of: str) -> Scenario:
     return scenario.model_copy(update={"output": scenario.output.model_copy(update={"results": (*results, added)})})
 
 
-def _outcome_of(problem: Problem, of: str) -> Outcome:
+def _result_of(problem: Problem, of: str) -> SmoothResult:
     """The result of a name, or as `of` of [[output.results]] has it; raises `RequestError` if it is not smooth or not
     known."""
     results = {each.name: each.subject for each in problem.scenario.output.results}
