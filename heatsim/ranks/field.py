@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
 
 
-# Rough costs, measured on two cores of a Xeon: cell updates a second of a thread, and an exchange of halos, s.
-UPDATES, EXCHANGE = 4e9, 1e-4
+# Rough costs, measured on two cores of a Xeon: cell updates a second of a thread; s of a pass beside these, and of an
+# exchange of halos.
+UPDATES, PASS, EXCHANGE = 4e9, 5e-5, 1e-4
 
 
 def predicted_speedup(coefficients: StencilCoefficients, dtype: np.dtype, ranks: int, threads: int) -> float:
@@ -35,7 +36,7 @@ def predicted_speedup(coefficients: StencilCoefficients, dtype: np.dtype, ranks:
     slabs = cut_planes(coefficients.shape, ranks, steps, coefficients.periodic[2])
     steps = slabs[0].halo or steps
     seconds = [prod(cells) * steps / (UPDATES * threads) for cells in (coefficients.shape, slabs[ranks // 2].shape)]
-    return seconds[0] / (seconds[1] + EXCHANGE)
+    return (seconds[0] + PASS) / (seconds[1] + PASS + EXCHANGE)
 
 
 class RanksField:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
     from mpi4py import MPI
 
+CALL = 4  # tag of the messages of the first rank: see `links` for the others
+BUSY_POLLS, LONGEST_SLEEP = 2000, 2e-3  # polls without a sleep, about 1 ms; s
 LEFT_TO_FIRST = "SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"  # signals, which launchers send to all ranks
 
 
@@ -259,7 +262,7 @@ class Ranks:
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), signal.SIG_IGN)
         try:
-            while (message := self._comm.scatter(None, FIRST)) is not None:
+            while (message := self._next_call()) is not None:
                 self._obey(*message)
         except BaseException:
             traceback.print_exc()
@@ -272,16 +275,31 @@ class Ranks:
 
     def end(self) -> None:
         """Let the other ranks go."""
-        self._comm.scatter([None] * self.size, FIRST)
+        self._tell([None] * self.size)
+
+    def _tell(self, messages: Sequence[Any]) -> None:
+        """Send each of the other ranks a message."""
+        for rank, each in enumerate(messages):
+            if rank != FIRST:
+                self._comm.send(each, rank, CALL)
+
+    def _next_call(self) -> Any:
+        """Wait for a message of the first rank. MPI would wait at full speed: the first rank may need the core, which
+        writes and draws between calls."""
+        polls = 0
+        while not self._comm.Iprobe(FIRST, CALL):
+            polls += 1
+            if polls > BUSY_POLLS:
+                time.sleep(min(LONGEST_SLEEP, 1e-6 * (polls - BUSY_POLLS)))
+        return self._comm.recv(source=FIRST, tag=CALL)
 
     def _do(self, messages: list[tuple[str, int, tuple[Any, ...]]]) -> Any:
         self._in_call = True
         while self._unused:
             number = self._unused.pop()
-            self._comm.scatter([("forget", number, ())] * self.size, FIRST)
+            self._tell([("forget", number, ())] * self.size)
             self._parts.pop(number, None)
-        # The first rank is given its own arguments as they are, which may be large.
-        self._comm.scatter([None if rank == FIRST else each for rank, each in enumerate(messages)], FIRST)
+        self._tell(messages)
         found = self._obey(*messages[FIRST])
         self._in_call = False
         return found
