@@ -54,7 +54,7 @@ def _all_ranks() -> Ranks:
         raise
     except BaseException:
         traceback.print_exc()
-        comm.Abort(1)
+        environment.end_all(comm, 1)
         raise
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 
 # How many processes a launcher started, as it tells them: Hydra (MPICH, Intel), Open MPI, and SLURM's srun.
 SIZES = "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"
+FORWARDED = 0.3  # s that a launcher has to forward what was written
 THREADS = "NUMBA_NUM_THREADS"
 
 
@@ -39,6 +42,15 @@ def world() -> MPI.Intracomm:
             f"mpi4py found ({MPI.Get_library_version().splitlines()[0].strip()})"
         )
     return MPI.COMM_WORLD
+
+
+def end_all(comm: MPI.Intracomm, code: int) -> None:
+    """End all processes, and the launcher with an exit code, which it may replace by that of a process it killed."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    time.sleep(FORWARDED)
+    comm.Abort(code)
+    os._exit(code)
 
 
 def take_threads(comm: MPI.Intracomm) -> int:

@@ -6,9 +6,7 @@ serve such calls: `Ranks.serve`. Within a method all ranks do the same, and exch
 
 from __future__ import annotations
 
-import os
 import signal
-import sys
 import time
 import traceback
 from collections.abc import Mapping, Sequence
@@ -23,6 +21,7 @@ from heatsim_kernels.stencil.slabs import Slab
 
 from heatsim import __version__
 from heatsim.errors import RequestError
+from heatsim.ranks.environment import end_all
 from heatsim.ranks.links import FIRST, MpiLinks
 
 if TYPE_CHECKING:
@@ -314,8 +313,5 @@ class Ranks:
         return getattr(self._parts[number], method)(*arguments)
 
     def abort(self, code: int) -> None:
-        """End all processes, and the launcher with this exit code."""
-        sys.stdout.flush()
-        sys.stderr.flush()
-        self._comm.Abort(code)
-        os._exit(code)
+        """End all processes: see `environment.end_all`."""
+        end_all(self._comm, code)
