@@ -183,7 +183,7 @@ class RanksStepper:
 
     def advance(self, dt: float, steps: int, forcing: Forcing) -> None:
         """Advance explicit steps: see `ExplicitStepper`."""
-        self._fused = self._with_forcing("advance", (dt, steps), forcing)
+        self._with_forcing("advance", (dt, steps), forcing)
 
     def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, forcing: Forcing) -> None:
         """Take stages of a step: see `StageStepper`."""

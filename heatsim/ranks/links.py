@@ -58,10 +58,6 @@ class MpiLinks:
         """The greatest of each value: see `SlabLinks`."""
         return np.asarray(np.max(self._comm.allgather(values), axis=0))
 
-    def everywhere(self, value: Any) -> list[Any]:
-        """What each rank has, on all of them."""
-        return list(self._comm.allgather(value))
-
     def at_first(self, value: Any) -> list[Any] | None:
         """What each rank has, on the first; None on the others."""
         return self._comm.gather(value, FIRST)

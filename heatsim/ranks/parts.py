@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.enthalpy.cpu.stepper import make_stepper
+from heatsim_kernels.stencil.coefficients import Forcing
 from heatsim_kernels.stencil.cpu.held_heat import stored_heat
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.slabs import Slab
@@ -26,7 +27,7 @@ from heatsim.ranks.links import FIRST, MpiLinks
 
 if TYPE_CHECKING:
     from heatsim_kernels.field.time_statistics import StatisticsRequest
-    from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
+    from heatsim_kernels.stencil.coefficients import StencilCoefficients
     from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
     from mpi4py import MPI
 
@@ -61,10 +62,9 @@ class Part:
 
     # Steps
 
-    def advance(self, dt: float, steps: int, forcing: Mapping[str, Any]) -> int:
-        """Take explicit steps; how many a pass takes."""
+    def advance(self, dt: float, steps: int, forcing: Mapping[str, Any]) -> None:
+        """Take explicit steps."""
         self._stepper.advance(dt, steps, self._received(forcing))
-        return self._stepper.fused_steps
 
     def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, forcing: Mapping[str, Any]) -> None:
         """Take stages of a step."""
@@ -92,8 +92,6 @@ class Part:
 
     def _received(self, changed: Mapping[str, Any]) -> Forcing:
         """The forcing of the slab; only what is not as in the last one is sent."""
-        from heatsim_kernels.stencil.coefficients import Forcing
-
         self._forcing.update(changed)
         return Forcing(**self._forcing)
 
@@ -126,7 +124,8 @@ class Part:
         slab = self._links.slab
         there = slab.first <= index < slab.end
         mine = self._field.plane(0, index - slab.first + slab.below) if there else None
-        return self._one_of(mine)
+        parts = self._links.at_first(mine)
+        return None if parts is None else next(part for part in parts if part is not None)
 
     def cells(self, indices: np.ndarray) -> np.ndarray | None:
         """The values of some cells, by flat index in the whole grid."""
@@ -144,9 +143,9 @@ class Part:
         """The heat of the whole grid over that at the reference temperature, J."""
         return stored_heat(self._field, self._links)
 
-    def out_of_range(self) -> list[Mapping[int, float]]:
+    def out_of_range(self) -> list[Mapping[int, float]] | None:
         """What each slab found out of range."""
-        return self._links.everywhere(self._field.out_of_range())
+        return self._links.at_first(self._field.out_of_range())
 
     def track(self, request: StatisticsRequest) -> None:
         """Keep statistics over time."""
@@ -194,10 +193,6 @@ class Part:
         for there, values in parts:
             found[there] = values
         return found.reshape(np.shape(indices))
-
-    def _one_of(self, mine: np.ndarray | None) -> np.ndarray | None:
-        parts = self._links.at_first(mine)
-        return None if parts is None else next(part for part in parts if part is not None)
 
 
 def processors_of(comm: MPI.Intracomm) -> list[str]:

@@ -217,7 +217,6 @@ def _by_conductivity(
     if ways.start >= ends:  # of an ambient, whose cells are prescribed and count for nothing otherwise
         materials = np.array(problem.zones.materials)[problem.cell_classes.zone]
         adjoint[spread(materials == problem.materials.solids + ways.start - ends)] = -1.0
-    offsets = [*coefficients.boundary_offsets.tolist(), ends]
     found = np.zeros_like(T)
     for face in range(6):
         axis, step = 2 - face // 2, -1 if face % 2 else 1
@@ -227,7 +226,7 @@ def _by_conductivity(
             at: list[Any] = [slice(None)] * 3
             at[axis] = slice(-1, None) if face % 2 else slice(0, 1)
             place = tuple(at)
-            values = slice(offsets[face], offsets[face + 1])
+            values = coefficients.boundary_values_of(face)
             a, b = (_on_the_face(problem, given[values], face) for given in (inputs.a, inputs.b))
             of_end = np.broadcast_to(conductance, T.shape)[place], np.broadcast_to(own, T.shape)[place]
             heat = of_end[0] * (a * T[place] + b)
@@ -253,13 +252,12 @@ def _on_the_face(problem: Problem, values: np.ndarray, face: int) -> np.ndarray:
 def _ways_of(problem: Problem, of: str, name: str) -> slice:
     """Where the boundary values of a face of the box stand, or that of an ambient."""
     coefficients, ambients = problem.coefficients, list(problem.scenario.ambients)
-    ends = [*coefficients.boundary_offsets.tolist(), coefficients.boundary_size]
     if name in ambients:
-        return slice(ends[-1] + ambients.index(name), ends[-1] + ambients.index(name) + 1)
+        place = coefficients.boundary_size + ambients.index(name)
+        return slice(place, place + 1)
     if name not in FACES:
         raise RequestError(f"{of}: there is no face of the box and no ambient {name!r}")
-    number = FACES.index(name)
-    return slice(ends[number], ends[number + 1])
+    return coefficients.boundary_values_of(FACES.index(name))
 
 
 def _balance_of(path: Path, overrides: Sequence[str], base: Problem, T: np.ndarray) -> tuple[Balance, BalanceInputs]:

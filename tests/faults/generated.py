@@ -298,15 +298,19 @@ def write_inputs(folder: Path) -> None:
     (folder / "scan.csv").write_text("time,x,y,z\n0,0.01,0.02,0.02\n0.01,0.03,0.02,0.02\n5,0.05,0.03,0.02\n")
 
 
-def judge(text: str, folder: Path, counts: Counter[str]) -> str:
-    """Validate, dry-run and run a scenario, and count what comes of it; returns what was wrong, or ""."""
-    path = folder / "case.toml"
-    path.write_text(text)
-    grid = tomllib.loads(text)["grid"]
+def write_labels(folder: Path, grid: Table) -> None:
+    """The labels of a grid that has equal cells."""
     if "cells" in grid:
         labels = np.zeros(grid["cells"][::-1], np.uint8)
         labels[:2, :, 3:] = 1
         np.save(folder / "labels.npy", labels)
+
+
+def judge(text: str, folder: Path, counts: Counter[str]) -> str:
+    """Validate, dry-run and run a scenario, and count what comes of it; returns what was wrong, or ""."""
+    path = folder / "case.toml"
+    path.write_text(text)
+    write_labels(folder, tomllib.loads(text)["grid"])
     try:
         scenario = heatsim.load(path)
         dry = CliRunner().invoke(main, ["run", str(path), "--dry-run"])

@@ -15,7 +15,6 @@ import traceback
 import warnings
 from pathlib import Path
 
-import numpy as np
 from mpi4py import MPI
 
 from heatsim.ranks.environment import take_threads
@@ -24,7 +23,7 @@ take_threads(MPI.COMM_WORLD)
 
 import tomllib  # noqa: E402
 
-from faults.generated import Scenario, write_inputs  # noqa: E402
+from faults.generated import Scenario, write_inputs, write_labels  # noqa: E402
 from ranks.test_ranks import results  # noqa: E402
 
 import heatsim  # noqa: E402
@@ -63,9 +62,7 @@ def main() -> None:
             cells = tomllib.loads(text)["grid"].get("cells", [0, 0, 0])
             if cells[2] < ranks.size or ("euler" not in text and "steady" in text):
                 continue
-            labels = np.zeros(cells[::-1], np.uint8)
-            labels[:2, :, 3:] = 1
-            np.save(folder / "labels.npy", labels)
+            write_labels(folder, {"cells": cells})
             path, integrator = folder / "case.toml", chance.choice(["euler", "rkl2"])
             path.write_text(text)
             with contextlib.redirect_stderr(io.StringIO()):

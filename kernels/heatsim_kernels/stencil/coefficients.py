@@ -9,7 +9,7 @@ classes). Numbers are float64 here; a kernel rounds them to the field's precisio
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -106,6 +106,11 @@ class StencilCoefficients:
         nz, ny, nx = self.shape
         return 2 * (nz * ny + nz * nx + ny * nx) if self.boundary_per_cell else 6 * self.class_count
 
+    def boundary_values_of(self, face: int) -> slice:
+        """Where those of one of FACES stand among the boundary values of a step."""
+        ends = [*self.boundary_offsets.tolist(), self.boundary_size]
+        return slice(ends[face], ends[face + 1])
+
     def self_exchange(self) -> np.ndarray:
         """(6, n) exchange of each cell class with the ghost beyond each face, 1/s."""
         return self.rates.T
@@ -192,12 +197,9 @@ class Forcing:
             on_device=None if self.on_device is None else self.on_device.of_steps(first, steps),
         )
 
-    def of_slab(self, coefficients: StencilCoefficients, slab: Slab) -> Forcing:
-        """What drives the planes that a slab keeps; coefficients: of the whole grid."""
-        return replace(self, **{each.name: self.part_of_slab(each.name, coefficients, slab) for each in fields(self)})
-
     def part_of_slab(self, name: str, coefficients: StencilCoefficients, slab: Slab) -> Any:
-        """One of the fields of `of_slab`, by name. Values that were found on a device stay there."""
+        """One of the fields above, by name, for the planes that a slab keeps; coefficients: of the whole grid. Values
+        that were found on a device stay there."""
         value = getattr(self, name)
         if name in ("boundary_a", "boundary_b"):
             return slab_boundary(value, coefficients, slab)

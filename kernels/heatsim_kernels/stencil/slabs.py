@@ -98,10 +98,9 @@ def cut_planes(cells: tuple[int, int, int], count: int, halo: int, wraps: bool) 
 def slab_boundary(values: np.ndarray, coefficients: StencilCoefficients, slab: Slab) -> np.ndarray:
     """Boundary values (..., boundary_size) of a slab, from those of the whole grid, whose coefficients are given. Those
     of a face where the slab is cut are 0: the cell beyond it is as this one."""
-    nz, offsets = slab.cells[0], [*coefficients.boundary_offsets.tolist(), coefficients.boundary_size]
-    parts = []
+    nz, parts = slab.cells[0], []
     for face in range(6):
-        part = values[..., offsets[face] : offsets[face + 1]]
+        part = values[..., coefficients.boundary_values_of(face)]
         if face >= 4 and (slab.above if face % 2 else slab.below):
             part = np.zeros_like(part)
         elif face < 4 and coefficients.boundary_per_cell:

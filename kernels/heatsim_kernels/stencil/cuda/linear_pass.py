@@ -49,7 +49,7 @@ class LinearBatch(NamedTuple):
     released: np.ndarray
 
     def ledger_inputs(self, *, stages: bool = False) -> LedgerInputs:
-        """What the ledger is told of these steps, or of stages, which sum what the cells lose."""
+        """What the ledger is told of these steps, or stages. In stages the losses are summed over the cells."""
         structure = self.structure._replace(losses=self.structure.losses and not stages)
         faces = self.sent.boundary_a, self.sent.boundary_b
         return LedgerInputs(structure, *faces, self.weights, self.share, self.released)
