@@ -23,7 +23,7 @@ size = [{length}, 0.04, 0.04]
 origin = [{origin}, 0.0, 0.0]
 [time]
 end = 3600.0
-step = 12.0
+step = {step}
 integrator = "{integrator}"
 [compute]
 precision = "float64"
@@ -58,6 +58,7 @@ CONSTANT = "coefficient = 25.0"
 WINDY = 'coefficient = "25 + 15*sin(2*pi*t/1800)"'
 RADIATING_TOO = "coefficient = 25.0\nemissivity = 0.9"
 NATURAL = 'coefficient = "5 + 4*abs(T - 12)**0.25"'
+STEPS = {"euler": 12.0, "rkl2": 12.0, "implicit": 48.0, "steady": 48.0}  # s
 INSULATED = '{ kind = "insulated" }'
 RADIATING = '{ kind = "radiation", emissivity = 0.9, ambient = 5.0 }'
 
@@ -71,7 +72,13 @@ def wall(
 ) -> str:
     """25 cells of brick behind 5 of an ambient."""
     text = WALL.format(
-        cells=30, length=0.3, origin=0.0, integrator=integrator, conductivity=conductivity, beside=beside
+        cells=30,
+        length=0.3,
+        origin=0.0,
+        integrator=integrator,
+        step=STEPS[integrator],
+        conductivity=conductivity,
+        beside=beside,
     )
     return text + AMBIENT.format(air=air, film=film)
 
@@ -80,7 +87,13 @@ def wall_with_a_face(integrator: str, conductivity: str, beside: str, film: str)
     """The same brick alone, with the air beyond its face."""
     face = f'x_min = {{ kind = "convection", {", ".join(film.splitlines())}, ambient = "{AIR}" }}\n'
     filled = WALL.format(
-        cells=25, length=0.25, origin=0.05, integrator=integrator, conductivity=conductivity, beside=beside
+        cells=25,
+        length=0.25,
+        origin=0.05,
+        integrator=integrator,
+        step=STEPS[integrator],
+        conductivity=conductivity,
+        beside=beside,
     )
     return filled + face
 

@@ -121,11 +121,11 @@ def results(folder: Path) -> dict[str, bytes]:
     return found
 
 
-def test_steppers_of_slabs_have_the_bits_of_one() -> None:
+@pytest.mark.parametrize("options", [["--fewer-kernels"], pytest.param([], marks=pytest.mark.long)])
+def test_steppers_of_slabs_have_the_bits_of_one(options: list[str]) -> None:
     script = TESTS / "ranks" / "compare_on_ranks.py"
-    found = re.search(
-        r"(\d+) cases, (\d+) with", output := told([str(MPIEXEC), "-n", "8", sys.executable, str(script)])
-    )
+    output = told([str(MPIEXEC), "-n", "8", sys.executable, str(script), *options])
+    found = re.search(r"(\d+) cases, (\d+) with", output)
     assert found, output
     assert int(found[1]) > 300, output
     assert int(found[2]) == 0, output
