@@ -71,10 +71,13 @@ class EnteringHeat:
 
 
 def linearise_problem(
-    coefficients: NonlinearCoefficients, u: np.ndarray, T: np.ndarray, forcing: NonlinearForcing
+    problem: Problem, u: np.ndarray, T: np.ndarray, forcing: NonlinearForcing, time: float
 ) -> LinearisedProblem:
-    """A body at the state u, whose temperatures are T, with the first row of `forcing`."""
+    """A body at the state u, whose temperatures are T, at a time, s, with the first row of `forcing`."""
+    coefficients, following = nonlinear_coefficients(problem), problem.temperature_sources
     operator, heat = linearised(coefficients, u, forcing)
+    if following is not None and following.contacts is not None:
+        operator = following.contacts.joined(operator, T + problem.reference, time)
     passing = heat - operator.s * T
     exchange = cpu.field(coefficients.shape, np.float64)
     cpu.sweep((operator.gx, operator.gy, operator.gz), np.zeros(coefficients.shape), T, None, None, exchange)

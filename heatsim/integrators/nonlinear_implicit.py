@@ -33,6 +33,7 @@ from heatsim.integrators.linearised import (
     MAX_SOLVER_ITERATIONS,
     SOLVER_RESIDUAL,
     EnteringHeat,
+    LinearisedProblem,
     damped_coupling,
     diagonal_coupling,
     linearise_problem,
@@ -195,10 +196,13 @@ class NonlinearImplicit:
         following, reference = self._state.problem.temperature_sources, self._state.problem.reference
         return 0.0 if following is None else following.slope(T + reference, inputs.time)
 
+    def _linearised(self, inputs: NonlinearInputs, u: np.ndarray, T: np.ndarray) -> LinearisedProblem:
+        return linearise_problem(self._state.problem, u, T, inputs.boundary, inputs.time)
+
     def _look(self, inputs: NonlinearInputs, u: np.ndarray) -> NonlinearStage:
         u = self._with_ambients(u, inputs)
         T = self._temperature(u)
-        flow, sources = linearise_problem(self._coefficients, u, T, inputs.boundary).flow, self._sources(inputs, T)
+        flow, sources = self._linearised(inputs, u, T).flow, self._sources(inputs, T)
         rate = np.where(self._solved, flow + sources, 0.0)
         return NonlinearStage(inputs, u, rate, *self._heat(inputs, u, T, float(sources.sum())))
 
@@ -219,7 +223,7 @@ class NonlinearImplicit:
         u, step, sizes = self._with_ambients(np.where(solved, guess, old), inputs), 1.0, [np.inf]
         T = self._temperature(u)
         for _ in range(MAX_ITERATIONS):
-            operator, _, flow = linearise_problem(coefficients, u, T, inputs.boundary)
+            operator, _, flow = self._linearised(inputs, u, T)
             slope = np.maximum(coefficients.tables.slope(u, self._material), MIN_SLOPE)
             missing = np.where(solved, earlier + self._sources(inputs, T) + flow - ties * (u - old), 0.0)
             tied = damped_coupling(operator.s + ties / slope, self._growth(inputs, T))

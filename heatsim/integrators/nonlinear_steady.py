@@ -84,7 +84,7 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
 def _balance(state: State, u: np.ndarray, forcing: NonlinearForcing, solved: np.ndarray) -> LinearisedBalance:
     problem, coefficients = state.problem, linearised.nonlinear_coefficients(state.problem)
     T = coefficients.tables.temperature(u, coefficients.spread_over_cells(coefficients.material))
-    operator, passing, flow = linearised.linearise_problem(coefficients, u, T, forcing)
+    operator, passing, flow = linearised.linearise_problem(problem, u, T, forcing, 0.0)
     if problem.temperature_sources is not None:
         power = problem.temperature_sources.power(T + problem.reference, 0.0)
         slope = problem.temperature_sources.slope(T + problem.reference, 0.0)

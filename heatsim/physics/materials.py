@@ -37,7 +37,7 @@ class Materials:
     conductivity: (3, m) along x, y, z, W/(m K), of ambients 1, which is not used.
     capacity: (m,) J/(m3 K), of ambients 0. Both are NaN where they depend on temperature and no reference is known yet.
     surface: (m,) surface resistance towards an ambient, m2 K/W; infinite where heat comes by the surface's balance.
-    contact: (m, m) contact resistance, m2 K/W.
+    contact: (m, m) contact resistance, m2 K/W; infinite where it depends on time or temperature.
     temperature: of each ambient at t = 0, in the scenario's unit.
     """
 
@@ -67,7 +67,8 @@ def make_materials(scenario: Scenario) -> Materials:
     for each in scenario.contacts:
         one, other = (names.index(name) for name in each.between)
         if one != other:
-            contact[one, other] = contact[other, one] = each.resistance
+            value = np.inf if each.varies else float(evaluate(each.resistance, ())[()])
+            contact[one, other] = contact[other, one] = value
     by_surface = ambients_by_surface(scenario)
     surface = [0.0] * solids + [_surface_resistance(*each) for each in zip(ambients, by_surface, strict=True)]
     return Materials(

@@ -88,7 +88,7 @@ class AmbientSurfaces:
             return np.asarray(h * (ambient - surface) + radiated * (ambient**4 - surface**4))
 
         if self._by_temperature:
-            surface = _bracketed_root(
+            surface = bracketed_root(
                 lambda Ts: resistance * exchanged(Ts, self._films(now, Ts)) - (Ts - (own - zero)), own - zero, ambient
             )
         else:
@@ -127,12 +127,7 @@ class AmbientSurfaces:
 
     def _growth(self, T: np.ndarray) -> np.ndarray:
         """(n,) the resistances of the half cells at the temperatures of their cells over those that were counted."""
-        growth = np.ones(len(T))
-        for number, material in enumerate(self._scenario.materials.values()):
-            here = self._faces.materials == number
-            if here.any() and "conductivity" in material.temperature_dependent_keys():
-                growth[here] = self._faces.conductivities[here] / conductivity_at(material, T[here])
-        return growth
+        return half_cell_growth(self._scenario, self._faces.materials, self._faces.conductivities, T)
 
     @property
     def _radiated(self) -> np.ndarray:
@@ -161,9 +156,22 @@ class AmbientSurfaces:
         return np.asarray(found * faces.areas)
 
 
-def _bracketed_root(balance: Callable[[np.ndarray], np.ndarray], one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """(n,) where each balance, in K, is 0, which is not negative at the lesser of two temperatures, and not positive at
-    the greater."""
+def half_cell_growth(
+    scenario: Scenario, materials: np.ndarray, conductivities: np.ndarray, T: np.ndarray
+) -> np.ndarray:
+    """(n,) the resistances of half cells at the temperatures T (n,) of their cells, over those with the conductivities
+    (n,) at which they are counted, W/(m K); materials: (n,) numbers."""
+    growth = np.ones(len(T))
+    for number, material in enumerate(scenario.materials.values()):
+        here = materials == number
+        if here.any() and "conductivity" in material.temperature_dependent_keys():
+            growth[here] = conductivities[here] / conductivity_at(material, T[here])
+    return growth
+
+
+def bracketed_root(balance: Callable[[np.ndarray], np.ndarray], one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """(n,) where each balance is 0, which is not negative at the lesser of two numbers, and not positive at the
+    greater."""
     low, high = np.minimum(one, other), np.maximum(one, other)
     at_low, at_high = np.maximum(balance(low), 0.0), np.minimum(balance(high), 0.0)
     side = np.zeros(len(low))

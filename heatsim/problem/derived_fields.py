@@ -14,7 +14,7 @@ through its own conductivity. Both are exact where the temperature is linear in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
@@ -28,6 +28,7 @@ from heatsim.problem.cell_classes import CellClasses
 from heatsim.problem.zones import Zones
 
 Vector = tuple[np.ndarray, np.ndarray, np.ndarray]
+Resistances = list[np.ndarray | float]  # between each cell and the next along x, y, z
 
 
 def flux_and_gradient(
@@ -38,18 +39,23 @@ def flux_and_gradient(
     coefficients: StencilCoefficients,
     boundary: tuple[np.ndarray, ...],
     offset: np.ndarray,
+    contacts: Callable[[Resistances], Resistances] | None = None,
 ) -> tuple[Vector, Vector]:
     """Heat flux, W/m2, and temperature gradient, K/m, along x, y, z at the cell centres. Both are 0 in ambients.
 
     boundary: the values of the faces at the time of the field, a and b (1, boundary_size) of a linear problem, else the
     surface terms (1, terms, boundary_size) alone; rise: the field (nz, ny, nx), K over the reference. Where
-    conductivity depends on temperature, each cell has that of its centre.
+    conductivity depends on temperature, each cell has that of its centre. contacts: puts those that depend on time or
+    temperature among the resistances.
     """
     of_zones = np.array(zones.materials, np.uint8)
     material = of_zones.reshape(1, 1, 1) if zones.ids is None else of_zones[zones.ids]  # broadcasts to (nz, ny, nx)
     k = _conductivity(materials, coefficients, offset, material)
     inward = [_inward(grid, coefficients, number, offset, boundary) for number in range(len(FACES))]
-    flux = heat_flux(grid, offset, k, inward, coefficients.periodic, _resistances(materials, cell_classes, material))
+    resistances = _resistances(materials, cell_classes, material)
+    if contacts is not None:
+        resistances = contacts(resistances)
+    flux = heat_flux(grid, offset, k, inward, coefficients.periodic, resistances)
     slope = gradient(flux, k)
     for vector in (flux, slope):
         for values in vector:

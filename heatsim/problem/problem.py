@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -29,6 +29,7 @@ from heatsim.physics.smoothing import smooth_field
 from heatsim.problem.ambient_surfaces import AmbientSurfaces
 from heatsim.problem.ambients import Ambients
 from heatsim.problem.cell_classes import CellClasses, make_cell_classes
+from heatsim.problem.contact_surfaces import ContactSurfaces
 from heatsim.problem.derived_fields import Vector, flux_and_gradient
 from heatsim.problem.events import MIN_STEP_SHARE, Events, find_events, input_event_times
 from heatsim.problem.losses import loss_rates, loss_terms, temperature_without_losses
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.surface_tangents import SurfaceTangents
 
 AMBIENT_REFUSAL = "takes no ambient that radiates, or whose coefficient depends on t or T"
+CONTACT_REFUSAL = "takes no contact whose resistance depends on t or T"
 SOURCE_REFUSAL = "takes no source that depends on temperature"
 MAX_CLASSES_IN_BOUNDARY_VALUES = 4096  # beyond that boundary values come one a boundary cell: fewer than six a class
 _MAX_BATCH_VALUES = 2**20  # values of boundary faces or heat in one batch of steps
@@ -195,9 +197,12 @@ class Problem:
 
     def refuses(self, integrator: IntegratorFacts) -> str:
         """Why an integrator cannot take this problem, or ""."""
-        if self.temperature_sources is not None and not integrator.follows_sources:
-            return SOURCE_REFUSAL if self.temperature_sources.of_volumes else AMBIENT_REFUSAL
-        return ""
+        following = self.temperature_sources
+        if following is None or integrator.follows_sources:
+            return ""
+        if following.of_volumes:
+            return SOURCE_REFUSAL
+        return AMBIENT_REFUSAL if following.contacts is None else CONTACT_REFUSAL
 
     @property
     def event_times(self) -> tuple[float, ...]:
@@ -374,8 +379,16 @@ class Problem:
         boundary = self.boundary_values(now) if self.surfaces is None else (self.surfaces.at(now),)
         rises = self.ambient_rises(float(now[0]))
         offset = offset if rises is None else offset + self.coefficients.spread_over_cells(rises)
+        contacts = None if self.temperature_sources is None else self.temperature_sources.contacts
         return flux_and_gradient(
-            self.grid, self.zones, self.materials, self.cell_classes, self.coefficients, boundary, offset
+            self.grid,
+            self.zones,
+            self.materials,
+            self.cell_classes,
+            self.coefficients,
+            boundary,
+            offset,
+            None if contacts is None else partial(contacts.fill, T=offset + self.reference, time=float(now[0])),
         )
 
     @property
@@ -547,11 +560,15 @@ def _complete_temperature_sources(
     found: TemperatureSources | None,
 ) -> TemperatureSources | None:
     """All of them, with heat capacities as they are counted; None where there are none. found: without ambients."""
-    faces, surfaces, capacities = cell_classes.ambient_faces, None, materials.capacity[np.array(zones.materials)]
+    faces, surfaces, contacts = cell_classes.ambient_faces, None, None
+    capacities = materials.capacity[np.array(zones.materials)]
     if faces is not None and np.array(ambients_by_surface(scenario))[faces.owners].any():
         surfaces = AmbientSurfaces(scenario, zones, cell_classes, materials.conductivity)
+    if any(contact.varies for contact in scenario.contacts) and cell_classes.ids is not None:
+        contacts = ContactSurfaces(scenario, zones, cell_classes, materials.conductivity)
+    if surfaces or contacts:
         found = found or TemperatureSources(scenario, grid, zones, capacities)
-    return None if found is None else found.completed(capacities, surfaces)
+    return None if found is None else found.completed(capacities, surfaces, contacts or None)
 
 
 class _Equations(NamedTuple):
@@ -610,6 +627,7 @@ def _stability_limit(
         return limit
     low, high = (end + boundary_faces.reference for end in tables.reached)
     damping = following.damping(low, high, sample_times(scenario))
+    damping += following.exchange_rate(low, high, sample_times(scenario))
     return limit if damping == 0.0 else 1.0 / (1.0 / limit + damping)
 
 

@@ -21,6 +21,7 @@ from heatsim.geometry.point_values import centre_planes, evaluate
 from heatsim.physics.event_times import discontinuity_times
 from heatsim.physics.smoothing import is_smoothed, smooth_field
 from heatsim.problem.ambient_surfaces import AmbientSurfaces
+from heatsim.problem.contact_surfaces import ContactSurfaces
 from heatsim.problem.zones import Zones, source_masks
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import depends_on
@@ -43,14 +44,19 @@ class _HeatedCells(NamedTuple):
 
 
 class TemperatureSources:
-    """The sources of a scenario that depend on temperature, and what ambients bring that radiate or whose coefficient
-    depends on time. Temperatures `T` are in its unit, (nz, ny, nx)."""
+    """The sources of a scenario that depend on temperature, what ambients bring that radiate or whose coefficient
+    depends on time, and in explicit steps what passes through such contacts. Temperatures `T` are in its unit, (nz, ny,
+    nx).
+
+    contacts: those that depend on time or temperature, if there are any.
+    """
 
     def __init__(self, scenario: Scenario, grid: CellGrid, zones: Zones, capacities: np.ndarray) -> None:
         """capacities: (n,) J/(m3 K) of each zone, 0 of those that are not solved, not a number of those that are not
         known yet: see `completed`."""
         self._scenario, self._grid, self._zones = scenario, grid, zones
         self._surfaces: AmbientSurfaces | None = None
+        self.contacts: ContactSurfaces | None = None
         planes = range(grid.shape[0])
         self._volumes = np.stack([np.broadcast_to(grid.volumes(z), grid.shape[1:]) for z in planes])
         self._know_capacities(capacities)
@@ -65,10 +71,12 @@ class TemperatureSources:
                 solved = np.logical_and(inside, self._capacity != 0)
                 self._parts.append(_HeatedCells(solved, density, source.in_proportion))
 
-    def completed(self, capacities: np.ndarray, surfaces: AmbientSurfaces | None) -> TemperatureSources:
-        """The same with the capacities (n,) as they are counted, and the surfaces at ambients, if there are any."""
+    def completed(
+        self, capacities: np.ndarray, surfaces: AmbientSurfaces | None, contacts: ContactSurfaces | None
+    ) -> TemperatureSources:
+        """The same with the capacities (n,) as they are counted, the surfaces at ambients and the contacts, if any."""
         whole = copy(self)
-        whole._surfaces = surfaces
+        whole._surfaces, whole.contacts = surfaces, contacts
         whole._know_capacities(capacities)
         return whole
 
@@ -86,13 +94,14 @@ class TemperatureSources:
     @property
     def varies(self) -> bool:
         """Whether one depends on time too."""
-        surfaces = self._surfaces is not None and self._surfaces.varies
-        return surfaces or any(depends_on(part.density, "t") for part in self._parts)
+        inside = (each is not None and each.varies for each in (self._surfaces, self.contacts))
+        return any(inside) or any(depends_on(part.density, "t") for part in self._parts)
 
     @property
     def discontinuities(self) -> frozenset[float]:
         """Times at which one jumps, s."""
-        inputs = [part.density for part in self._parts] + ([] if self._surfaces is None else self._surfaces.inputs)
+        inputs: list[float | Expression] = [part.density for part in self._parts]
+        inputs += [value for each in (self._surfaces, self.contacts) if each is not None for value in each.inputs]
         return discontinuity_times(inputs, self._scenario.time.end)
 
     def power(self, T: np.ndarray, time: float) -> np.ndarray:
@@ -131,6 +140,8 @@ class TemperatureSources:
         surfaces = self._surfaces
         at_surfaces = None if surfaces is None else surfaces.heat(T, time)
         power = self._power(T, time, at_surfaces)
+        if self.contacts is not None:
+            self.contacts.add_to_power(power, T, time)
         rates = np.divide(power, self._heat_capacity, out=np.zeros_like(power), where=self._heat_capacity > 0)
         looks = self._may_grow and dt > 0
         grown = np.abs(self.power(T + dt * rates, time)) - np.abs(power) if looks else np.zeros(1)
@@ -148,8 +159,8 @@ class TemperatureSources:
         return float((rates.astype(np.float64) * self._heat_capacity).sum())
 
     def damping(self, low: float, high: float, times: np.ndarray) -> float:
-        """The fastest rate at which sources draw a cell back to their own balance between two temperatures, 1/s, by
-        samples: what they take off the step that is stable."""
+        """The fastest rate at which sources and ambients draw a cell back to their own balance between two
+        temperatures, 1/s, by samples: what they take off the step that is stable."""
         T, fastest = np.linspace(low, high, SAMPLED_TEMPERATURES), 0.0
         step = SLOPE_STEP * (1.0 + np.abs(T))
         for part in self._parts:
@@ -170,6 +181,10 @@ class TemperatureSources:
         if self._surfaces is not None:
             fastest += self._surfaces.damping(low, high, times, self._heat_capacity)
         return fastest
+
+    def exchange_rate(self, low: float, high: float, times: np.ndarray) -> float:
+        """The fastest rate at which a cell exchanges heat with others through the contacts, 1/s: see `damping`."""
+        return 0.0 if self.contacts is None else self.contacts.exchange_rate(low, high, times, self._heat_capacity)
 
     def extremes(self, temperature: float, times: np.ndarray) -> tuple[float, float]:
         """The least and the greatest power in a unit volume of a body of one temperature, W/m3, and 0."""

@@ -196,10 +196,21 @@ class Ambient(ScenarioBlock):
 
 
 class Contact(ScenarioBlock):
-    """A thermal resistance wherever two materials touch."""
+    """A thermal resistance wherever two materials touch.
+
+    T is the mean temperature of the two surfaces. A resistance in t or T makes steps of the whole box slower: see
+    docs/guide/materials.md.
+    """
 
     between: tuple[Annotated[str, MATERIAL], Annotated[str, MATERIAL]] = Field(description="Names of the two materials")
-    resistance: Annotated[float, quantity(Number("m2 K/W", above=0))] = Field(description="Contact resistance [m2 K/W]")
+    resistance: Annotated[float | Expression, quantity(Number("m2 K/W", above=0), "tT")] = Field(
+        description="Contact resistance, or an expression in t and T of the interface [m2 K/W]"
+    )
+
+    @property
+    def varies(self) -> bool:
+        """Whether it depends on time or temperature."""
+        return depends_on(self.resistance, "tT")
 
     @model_validator(mode="after")
     def _has_two_materials(self) -> Self:

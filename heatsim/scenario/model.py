@@ -165,6 +165,9 @@ def find_temperature_dependence(scenario: Scenario) -> Key | None:
     for name, ambient in scenario.ambients.items():
         if ambient.by_surface:
             return ("ambients", name)
+    for number, contact in enumerate(scenario.contacts):
+        if contact.varies:
+            return ("contacts", number)
     smoothed = any(smooth.target == "sources" for smooth in scenario.smoothing)
     for number, source in enumerate(scenario.sources):
         if source.following_temperature is not None and (source.loss is None or smoothed):

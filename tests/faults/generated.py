@@ -241,7 +241,7 @@ class Scenario:
             if self.some(0.2) and "labels" not in place:
                 regions[-1]["initial"] = self.warm(30.0)
             if self.some(0.2):
-                document["contacts"] = [{"between": names, "resistance": 1e-3}]
+                document["contacts"] = [{"between": names, "resistance": self.following(1e-3, "tT")}]
         if not self.cylindrical and self.some(0.2):  # an ambient stands at a corner
             film: Table = self.one({"coefficient": 15.0}, {"resistance": 0.05}, {"emissivity": 0.8})
             if "coefficient" in film:

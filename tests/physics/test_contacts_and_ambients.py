@@ -48,6 +48,119 @@ def test_a_composite_wall_with_contacts_is_exact() -> None:
     np.testing.assert_allclose(state.temperature()[0, 1], np.concatenate((copper, glass, steel)), rtol=1e-8)
 
 
+# A ball, which has oblique contacts, across a periodic face; and rings.
+BALL: Table = {
+    "grid": grid((1.0, 8), (1.0, 9), (1.0, 7)),
+    "materials": {"a": material(1.0, 20.0), "b": material([0.2, 3.0, 0.7], 30.0)},
+    "regions": [{"material": "a"}, {"material": "b", "sphere": {"center": [0.5, 0.1, 0.5], "radius": 0.4}}],
+    "initial": {"temperature": "20 + 30*x*y"},
+    "boundary": {"y_min": {"kind": "periodic"}, "y_max": {"kind": "periodic"}, "x_max": fixed(90.0)},
+}
+RINGS: Table = {
+    "grid": grid((0.4, 8), (2 * np.pi, 1), (0.5, 4), origin=(0.1, 0.0, 0.0), coordinates="cylindrical"),
+    "materials": {"a": material(1.0, 20.0), "b": material(3.0, 30.0)},
+    "regions": [{"material": "a"}, {"material": "b", "where": "x > 0.25 and z < 0.3"}],
+    "initial": {"temperature": "20 + 30*x*z"},
+    "boundary": {"x_max": fixed(90.0), "z_min": fixed(10.0)},
+}
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("body", [BALL, RINGS], ids=["ball", "rings"])
+def test_a_contact_in_temperature_and_time_is_that_of_a_number(body: Table, integrator: str) -> None:
+    """Heat that passes from cell to cell as the resistance of the moment has it, against a conductance of the grid."""
+    number, state = (
+        run(scenario(**body, integrator=integrator, end=0.1, contacts=[{"between": ["a", "b"], "resistance": value}]))
+        for value in (0.2, "0.2 + 0*T" if integrator == "steady" else "0.2 + 0*(T + t)")
+    )
+    assert state.problem.temperature_dependent > number.problem.temperature_dependent
+    field, accuracy = number.temperature(), 1e-9 if integrator == "euler" else 1e-6
+    np.testing.assert_allclose(state.temperature(), field, rtol=accuracy)
+    assert abs(state.energy.relative_residual) < 1e-10
+    problems = state.problem, number.problem
+    fluxes = [problem.flux_and_gradient(field - problem.reference, 0.0)[0] for problem in problems]
+    np.testing.assert_allclose(*fluxes, rtol=1e-9, atol=1e-9)
+
+
+def test_a_contact_takes_the_mean_temperature_of_its_surfaces() -> None:
+    """Two slabs in balance: (T1 - T2) = q R(Tm) between the surfaces that the heat through the half slabs leaves."""
+    state = run(
+        scenario(
+            grid((0.1, 8), (1.0, 1), (1.0, 1)),
+            {"a": material(10.0), "b": material(2.0)},
+            regions=[{"material": "a"}, box("b", [0.05, -9, -9], [9, 9, 9])],
+            contacts=[{"between": ["a", "b"], "resistance": "1e-3*(1 + (T/20)**2)"}],
+            boundary={"x_min": fixed(100.0), "x_max": fixed(0.0)},
+        )
+    )
+    q = state.energy.faces["x_min"]
+    warm, cold = 100.0 - q * 0.05 / 10.0, q * 0.05 / 2.0
+    assert warm - cold == pytest.approx(q * 1e-3 * (1.0 + ((warm + cold) / 40.0) ** 2), rel=1e-8)
+    assert warm - cold > 20.0
+
+
+@pytest.mark.parametrize("integrator", ["euler", "implicit"])
+def test_two_bodies_settle_through_a_contact_that_closes(integrator: str) -> None:
+    """Of good conductors, G(t) = A/(R0/(1 + t)): their difference falls as exp(-(1/C1 + 1/C2) A/R0 (t + t^2/2))."""
+    state = run(
+        scenario(
+            grid((0.02, 2), (1.0, 1), (1.0, 1)),
+            {"a": material(1e9, 1e5), "b": material(1e9, 3e5)},
+            integrator,
+            2.0,
+            regions=[{"material": "a"}, box("b", [0.01, -9, -9], [9, 9, 9])],
+            contacts=[{"between": ["a", "b"], "resistance": "5e-3/(1 + t)"}],
+            initial={"temperature": "100 - 3000*x"},
+            time={"end": 2.0, "integrator": integrator, "step": 0.002 if integrator == "euler" else 0.02},
+        )
+    )
+    cold, warm = sorted(state.temperature().ravel().tolist())
+    decay = np.exp(-(1e-3 + 1e-3 / 3.0) / 5e-3 * (2.0 + 2.0))
+    assert warm - cold == pytest.approx(30.0 * decay, rel=2e-3 if integrator == "euler" else 1e-5)
+    assert abs(state.energy.relative_residual) < 1e-10
+
+
+def test_an_explicit_step_heeds_contacts_that_close() -> None:
+    """Two cells with nothing but a contact in between, whose resistance is all but gone at the end."""
+    text = scenario(
+        grid((0.02, 2), (1.0, 1), (1.0, 1)),
+        {"a": material(50.0, 1e6), "b": material(50.0, 3e6)},
+        "euler",
+        100.0,
+        regions=[{"material": "a"}, box("b", [0.01, -9, -9], [9, 9, 9])],
+        contacts=[{"between": ["a", "b"], "resistance": "1e-2*exp(-t)"}],
+        initial={"temperature": "40 - 2000*x"},
+    )
+    closed, state = problem_of(text.replace('"1e-2*exp(-t)"', "1e-30")), run(text)
+    assert state.problem.stability_limit == pytest.approx(closed.stability_limit, rel=1e-6)
+    np.testing.assert_allclose(state.temperature()[0, 0], (30.0 + 3.0 * 10.0) / 4.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("resistance", "integrator", "message"),
+    [
+        ("1e-3*(T - 25)", "euler", "contacts.0.resistance: expected at least 0 m2 K/W, found -0.005"),
+        ("1e-3/(t - 0.5)**2", "implicit", "contacts.0.resistance: expected finite values"),
+        ("1e-3*(1 + t)", "rkl2", "time.integrator: rkl2 takes no contact whose resistance depends on t or T"),
+        ("1e-3*(1 + t)", "steady", "time.integrator: a steady state needs"),
+        ("1e-3*x", "euler", "contacts.0.resistance: expected"),
+    ],
+)
+def test_contacts_that_cannot_be_are_refused(resistance: str, integrator: str, message: str) -> None:
+    text = scenario(
+        grid((0.02, 4), (1.0, 1), (1.0, 1)),
+        {"a": material(50.0, 1e6), "b": material(50.0, 3e6)},
+        integrator,
+        1.0,
+        regions=[{"material": "a"}, box("b", [0.01, -9, -9], [9, 9, 9])],
+        contacts=[{"between": ["a", "b"], "resistance": resistance}],
+        boundary={"x_min": fixed(20.0)},
+    )
+    with pytest.raises(ScenarioError) as error:
+        run(text)
+    assert message in str(error.value)
+
+
 def test_contacts_between_materials_that_never_touch_are_told() -> None:
     text = scenario(
         grid((0.4, 4), (1.0, 1), (1.0, 1)),
