@@ -70,7 +70,7 @@ def make_field(problem: Problem, kernel: str) -> RunField:
     if problem.explicit_form is not None and not solves:
         coefficients = problem.explicit_form.coefficients
     ranks = joined_ranks()
-    if ranks is not None:
+    if ranks is not None and not solves:
         return _make_field_of_ranks(problem, coefficients, ranks)
     if isinstance(coefficients, NonlinearCoefficients):
         return _make_enthalpy_field(problem, coefficients, kernel, solves)

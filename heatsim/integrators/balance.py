@@ -17,15 +17,17 @@ import numpy as np
 from heatsim_kernels.multigrid.assembly import Assembly
 from heatsim_kernels.multigrid.cpu import operations as cpu
 from heatsim_kernels.multigrid.operator import MultigridKernels, Operator
-from heatsim_kernels.multigrid.solver import Solution, Solver
 
 from heatsim.integrators.islands import Islands, find_islands
+from heatsim.ranks.solver import make_solver
 
 if TYPE_CHECKING:
     from heatsim_kernels.field import Field
+    from heatsim_kernels.multigrid.solver import Solution, Solver
 
     from heatsim.integrators.integrator import SavedState
     from heatsim.problem import Problem
+    from heatsim.ranks.solver import RanksSolver
 
 SAME_STEP = 1e-9  # relative: less than the solver leaves
 
@@ -83,7 +85,7 @@ class Balance:
         )
         self._faces = self._assembly.faces(problem.dtype)
         self._nothing_outside = kernels.field(coefficients.shape, problem.dtype)
-        self._solver: Solver | None = None
+        self._solver: Solver | RanksSolver | None = None
         self._islands: Islands | None = None
         self._islands_sought = False
         self._time_step, self._matrix_step = 0.0, 0.0
@@ -159,7 +161,7 @@ class Balance:
             return
         s = self._assembly.outside(inputs.a, self._problem.dtype, time_step)
         if self._solver is None:
-            self._solver = Solver(Operator(*self._faces, s, self._coefficients.periodic), self._kernels)
+            self._solver = make_solver(Operator(*self._faces, s, self._coefficients.periodic), self._kernels)
         else:
             self._solver.set_outside(s)
         self._matrix_step, self._a = time_step, inputs.a

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from heatsim_kernels.field.window_source import window_heating_rate, window_sources_of
 from heatsim_kernels.multigrid.operator import Operator
-from heatsim_kernels.multigrid.solver import Solver
 from heatsim_kernels.stencil.coefficients import FACES
 
 from heatsim.errors import NotConvergedError
@@ -42,11 +41,14 @@ from heatsim.integrators.linearised import (
 )
 from heatsim.integrators.step_control import TrialStep
 from heatsim.integrators.tableaus import TR_BDF2, Tableau
+from heatsim.ranks.solver import make_solver
 
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
+    from heatsim_kernels.multigrid.solver import Solver
 
     from heatsim.integrators.integrator import SavedState
+    from heatsim.ranks.solver import RanksSolver
     from heatsim.simulation.state import State
 
 MAX_ITERATIONS = 40  # Newton's, of a stage
@@ -98,7 +100,7 @@ class NonlinearImplicit:
         self._capacity = np.broadcast_to(coefficients.spread_over_cells(coefficients.capacity), coefficients.shape)
         self._solved = self._capacity > 0
         self._entering_heat = EnteringHeat(coefficients)
-        self._solver: Solver | None = None
+        self._solver: Solver | RanksSolver | None = None
         self._still: NonlinearInputs | None = None
         self._slope: np.ndarray | None = None  # of u over time, in the last step: what the next is guessed from
         stored = np.array(state.field.state())
@@ -156,7 +158,7 @@ class NonlinearImplicit:
         """Go on from what `state` gave."""
         self._slope, operator = saved["slope"], saved["operator"]
         periodic = self._coefficients.periodic
-        self._solver = None if operator is None else Solver(Operator(**operator, periodic=periodic), self._kernels)
+        self._solver = None if operator is None else make_solver(Operator(**operator, periodic=periodic), self._kernels)
 
     def _inputs(self, time: float) -> NonlinearInputs:
         if self._still is not None:
@@ -245,7 +247,7 @@ class NonlinearImplicit:
     def _change(self, operator: Operator, missing: np.ndarray) -> np.ndarray:
         """The change of temperature that brings the missing heat, K."""
         if self._solver is None:
-            self._solver = Solver(operator, self._kernels)
+            self._solver = make_solver(operator, self._kernels)
         self._solver.approach(operator)
         found = self._solver.solve(missing, tolerance=SOLVER_RESIDUAL, max_iterations=MAX_SOLVER_ITERATIONS)
         self._state.solver_statistics.iterations += found.iterations

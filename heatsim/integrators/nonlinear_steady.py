@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from heatsim_kernels.multigrid.operator import Operator
-from heatsim_kernels.multigrid.solver import Solver
 from heatsim_kernels.stencil.coefficients import FACES
 
 from heatsim.errors import NotConvergedError, NotFiniteError
 from heatsim.integrators import linearised
 from heatsim.integrators.balance import solver_kernels
+from heatsim.ranks.solver import make_solver
 
 if TYPE_CHECKING:
     from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
@@ -59,7 +59,7 @@ def solve(state: State, tolerance: float) -> Iterator[None]:
     history, step, before, done = state.solver_statistics.residuals, 1.0, np.inf, False
     balance = _balance(state, u, forcing, solved)
     while not done and len(history) < MAX_ITERATIONS:
-        found = Solver(balance.operator, kernels).solve(
+        found = make_solver(balance.operator, kernels).solve(
             balance.missing, tolerance=linearised.SOLVER_RESIDUAL, max_iterations=linearised.MAX_SOLVER_ITERATIONS
         )
         change = np.where(solved, np.asarray(kernels.get(found.x)), 0.0)

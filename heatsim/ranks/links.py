@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,22 +29,42 @@ class MpiLinks:
         """The slab of this rank."""
         return self._slabs[self._comm.rank]
 
+    @property
+    def slabs(self) -> list[Slab]:
+        """The slabs of all ranks."""
+        return list(self._slabs)
+
+    def of_slabs(self, slabs: Sequence[Slab]) -> MpiLinks:
+        """The links of the same ranks, of another grid."""
+        return MpiLinks(self._comm, slabs)
+
     def fill_halos(self, values: np.ndarray) -> None:
         """Copy the planes of the neighbours into the halos of a field: see `SlabLinks`."""
+        self.exchange(values.reshape(self.slab.shape), self.slab.halo, self.slab.halo)
+
+    def exchange(self, planes: np.ndarray, below: int, above: int) -> None:
+        """Copy planes of the neighbours beside the own ones: see `multigrid.slabs.SolverLinks`."""
         from mpi4py import MPI
 
-        comm, slab = self._comm, self.slab
-        planes = values.reshape(slab.shape)
-        own, upper, lower = planes[slab.own], (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+        comm, slab, first, end = self._comm, self.slab, self.slab.own.start, self.slab.own.stop
+        upper, lower = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
         requests = []
         if slab.below:
-            requests.append(comm.Irecv(planes[: slab.below], lower, UPWARDS))
+            requests.append(comm.Irecv(planes[first - below : first], lower, UPWARDS))
         if slab.above:
-            requests.append(comm.Irecv(planes[-slab.above :], upper, DOWNWARDS))
-            requests.append(comm.Isend(own[-slab.above :], upper, UPWARDS))
+            requests.append(comm.Irecv(planes[end : end + above], upper, DOWNWARDS))
+            requests.append(comm.Isend(planes[end - below : end], upper, UPWARDS))
         if slab.below:
-            requests.append(comm.Isend(own[: slab.below], lower, DOWNWARDS))
+            requests.append(comm.Isend(planes[first : first + above], lower, DOWNWARDS))
         MPI.Request.Waitall(requests)
+
+    def together(self, own: np.ndarray) -> np.ndarray:
+        """What all ranks have, one after another along the first axis, on each of them."""
+        comm, own = self._comm, np.ascontiguousarray(own)
+        counts = np.array(comm.allgather(len(own)))
+        found = np.empty((counts.sum(), *own.shape[1:]), own.dtype)
+        comm.Allgatherv(own, [found, counts * prod(own.shape[1:])])
+        return found
 
     def whole(self, values: np.ndarray, axis: int = 0) -> np.ndarray:
         """Values by plane of the whole grid: see `SlabLinks`."""

@@ -10,7 +10,7 @@ import signal
 import time
 import traceback
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
@@ -36,6 +36,13 @@ BUSY_POLLS, LONGEST_SLEEP = 2000, 2e-3  # polls without a sleep, about 1 ms; s
 LEFT_TO_FIRST = "SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"  # signals, which launchers send to all ranks
 
 
+class Inputs(Protocol):
+    """What a rank makes a part of."""
+
+    def part(self, comm: MPI.Intracomm) -> Any:
+        """The part of this rank."""
+
+
 class PartInputs(NamedTuple):
     """What a rank makes its part of: the slabs of all ranks, the coefficients of its own, the precision, and how many
     steps a pass takes at most, or None."""
@@ -44,6 +51,10 @@ class PartInputs(NamedTuple):
     coefficients: StencilCoefficients
     dtype: np.dtype
     fused: int | None
+
+    def part(self, comm: MPI.Intracomm) -> Part:
+        """The part of this rank."""
+        return Part(comm, self)
 
 
 class Part:
@@ -231,7 +242,7 @@ class Ranks:
         """Whether this is the rank that has the run."""
         return bool(self._comm.rank == FIRST)
 
-    def make_parts(self, inputs: Sequence[PartInputs]) -> int:
+    def make_parts(self, inputs: Sequence[Inputs]) -> int:
         """Make a part on each rank, of what is given for each; its number."""
         self._made += 1
         self._do([("make", self._made, (each,)) for each in inputs])
@@ -300,7 +311,7 @@ class Ranks:
 
     def _obey(self, method: str, number: int, arguments: tuple[Any, ...]) -> Any:
         if method == "make":
-            self._parts[number] = Part(self._comm, *arguments)
+            self._parts[number] = arguments[0].part(self._comm)
             return None
         if method == "forget":
             self._parts.pop(number, None)

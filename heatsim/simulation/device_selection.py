@@ -59,7 +59,8 @@ def require_memory(choice: DeviceChoice, needed: int) -> None:
     else:
         free, what = free_memory()
         ranks = joined_ranks()
-        needed = needed if ranks is None else needed * ranks.on_this_machine // ranks.size
+        if ranks is not None and choice.kernel == "cpu":  # the first rank keeps all fields of a solver but its own
+            needed = needed * ranks.on_this_machine // ranks.size
     if needed > free:
         raise HeatsimError(
             f"the run needs {needed / 1e9:.1f} GB, and there are {free / 1e9:.1f} GB {what}: take fewer cells"
@@ -138,10 +139,6 @@ def _on_ranks(scenario: Scenario, ranks: Ranks) -> DeviceChoice:
     """The CPUs of the ranks. Raises `ScenarioError` for what runs in one process only."""
     device, kernel = scenario.compute.device, scenario.compute.kernel
     alone = f"runs in one process, found {ranks.size}"
-    if scenario.time.solves:
-        hint = 'integrator = "euler", "rkl2" or "auto" runs over ranks; without mpiexec this one takes all cores'
-        message = f'"{scenario.time.integrator}" {alone}'
-        raise ScenarioError([scenario.issue_at(("time", "integrator"), message, hint)])
     if device == "cuda" or kernel not in ("auto", "cpu"):
         key, found = ("device", device) if device == "cuda" else ("kernel", kernel)
         hint = 'device = "auto" or "cpu" runs over ranks; without mpiexec one GPU computes'
@@ -151,7 +148,9 @@ def _on_ranks(scenario: Scenario, ranks: Ranks) -> DeviceChoice:
         message = f"the grid is cut along z into a slab for each of {ranks.size} ranks, and has {planes} cells there"
         hint = "start fewer ranks, or turn the body so that its longest axis is z"
         raise ScenarioError([scenario.issue_at(("grid", "cells"), message, hint)])
-    return DeviceChoice("cpu", f"{ranks.size} ranks of {cpu_name()}", "cpu", "that of ranks")
+    chosen = scenario.time.chosen
+    kernel = chosen.kernels["cpu"] if chosen and chosen.kernels else "cpu"
+    return DeviceChoice("cpu", f"{ranks.size} ranks of {cpu_name()}", kernel, "that of ranks")
 
 
 def _fastest_cuda_kernel(scenario: Scenario) -> tuple[str, str]:

@@ -165,9 +165,17 @@ def run_scenario(
 
 
 def _rank_warnings(problem: Problem) -> Iterator[Issue]:
-    """A warning where several ranks are slower than one."""
+    """A warning where several ranks are slower than one, or no faster."""
     ranks = joined_ranks()
     if ranks is None:
+        return
+    if problem.scenario.time.solves:
+        from heatsim_kernels.multigrid.slabs import plan_slabs
+
+        grid, wraps = problem.grid, problem.coefficients.periodic[2]
+        if ranks.size > 1 and plan_slabs(grid.shape, ranks.size, wraps) is None:
+            message = f"the first of {ranks.size} ranks computes alone: so few cells, or planes along z, are not cut"
+            yield problem.scenario.issue_at(("grid", "cells"), message, "start fewer ranks")
         return
     from heatsim.ranks.field import predicted_speedup
 

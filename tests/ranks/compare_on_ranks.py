@@ -1,8 +1,9 @@
-"""Compare steppers of slabs on several ranks with one stepper of the whole grid: `mpiexec -n 8 python ...`.
+"""Compare steppers and solvers of slabs on several ranks with those of the whole grid: `mpiexec -n 8 python ...`.
 
-Prints how many cases there were, and how many had a bit that differs, in the field, its heat or its ledger. With
-`--fewer-kernels` more cases are of the features that slabs cut, and none of those for which only other kernels are
-compiled. PYTHONPATH has to hold the folders of the tests and of their kernels.
+Prints how many cases there were, and how many had a bit that differs, in the field, its heat or its ledger, or in a
+solution and how it was found. With `--fewer-kernels` more cases are of the features that slabs cut, and none of those
+for which only other kernels are compiled. PYTHONPATH has to hold the folders of the tests, of their kernels and of
+multigrid.
 """
 
 from __future__ import annotations
@@ -22,9 +23,12 @@ from heatsim.ranks.environment import take_threads
 
 take_threads(MPI.COMM_WORLD)
 
+import multigrid_cases  # noqa: E402
 import nonlinear_cases  # noqa: E402
 from heatsim_kernels.enthalpy.cpu.stepper import make_stepper  # noqa: E402
 from heatsim_kernels.field.window_source import WindowSource  # noqa: E402
+from heatsim_kernels.multigrid import slabs  # noqa: E402
+from heatsim_kernels.multigrid.solver import Solver  # noqa: E402
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper  # noqa: E402
 from heatsim_kernels.stencil.rk_stages import RkStage  # noqa: E402
 from helpers.kernel_cases import CHOSEN, FEATURES, STEP, Case, random_case  # noqa: E402
@@ -32,6 +36,7 @@ from helpers.kernel_cases import CHOSEN, FEATURES, STEP, Case, random_case  # no
 from heatsim.integrators.rkl2 import rkl2_scheme, two_term_scheme  # noqa: E402
 from heatsim.ranks.field import RanksStepper  # noqa: E402
 from heatsim.ranks.parts import Ranks  # noqa: E402
+from heatsim.ranks.solver import RanksSolver  # noqa: E402
 
 COUNTS = 2, 3, 4, 8
 WITH_AMBIENTS = "k(T), latent heat and ambients"
@@ -123,6 +128,58 @@ def differs(ranks: Ranks, case: RanksCase) -> bool:
     return not same
 
 
+class SolverCase(NamedTuple):
+    """A linear system; along: how well it conducts along x, y and z, which decides what is coarsened first."""
+
+    shape: tuple[int, int, int]
+    periodic: tuple[bool, bool, bool]
+    along: tuple[float, float, float]
+    dtype: type
+
+
+def solver_cases(few: bool) -> Iterator[SolverCase]:
+    """Numbers of planes, periodic or not, that are cut at unlike depths."""
+    planes, along = (16, 22, 33, 67, 128), ((1, 1, 1), (1, 1, 8), (8, 1, 1), (1, 20, 1))
+    choices = itertools.product(planes, ((False,) * 3, (True, False, True)), (np.float32, np.float64))
+    for number, (nz, periodic, dtype) in enumerate(choices):
+        if not few or dtype == np.float32 or nz == 22:
+            yield SolverCase((nz, 9 + number % 3, 13), periodic, along[number % 4], dtype)
+
+
+def solver_differs(ranks: Ranks, case: SolverCase) -> bool | None:
+    """None where the planes are not cut."""
+    plan = slabs.plan_slabs(case.shape, ranks.size, case.periodic[2])
+    if plan is None:
+        return None
+    made = multigrid_cases.random_operator(case.shape, case.periodic, seed=case.shape[0])
+    gx, gy, gz = (g * by for g, by in zip((made.gx, made.gy, made.gz), case.along, strict=True))
+    arrays = {"gx": gx, "gy": gy, "gz": gz, "s": made.s}
+    operator = replace(made, **{name: values.astype(case.dtype) for name, values in arrays.items()})
+    heat, found = multigrid_cases.noise(case.shape), []
+    for solver in (Solver(operator), RanksSolver(ranks, plan, operator)):
+        one = solver.solve(heat, tolerance=1e-10)
+        solver.set_outside(operator.s * case.dtype(1.5))
+        two = solver.solve(heat, 0.9 * one.x, tolerance=1e-10)
+        found.append((one, two, solver.preconditioned_operator()))
+    solutions = zip(*(each[:2] for each in found), strict=True)
+    kept, of_slabs = (each[2] for each in found)
+    return not (
+        all(np.array_equal(a.x, b.x) and a.residuals == b.residuals and len(a.residuals) > 3 for a, b in solutions)
+        and all(np.array_equal(getattr(kept, name), getattr(of_slabs, name)) for name in arrays)
+    )
+
+
+def compared_with(ranks: Ranks, few: bool) -> Iterator[tuple[RanksCase | SolverCase, bool]]:
+    """Each case, and whether it differs."""
+    for case in cases(few):
+        yield case, differs(ranks, case)
+    slabs.LEAST_CELLS = 0
+    for each in solver_cases(few):
+        different = solver_differs(ranks, each)
+        if different is not None:
+            yield each, different
+
+
 def main() -> None:
     world = MPI.COMM_WORLD
     compared, different = 0, []
@@ -131,9 +188,9 @@ def main() -> None:
         if comm != MPI.COMM_NULL:
             ranks = Ranks(comm)
             if ranks.first:
-                for case in cases("--fewer-kernels" in sys.argv):
+                for case, differing in compared_with(ranks, "--fewer-kernels" in sys.argv):
                     compared += 1
-                    if differs(ranks, case):
+                    if differing:
                         different.append((count, case))
                 ranks.end()
             else:

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heatsim_kernels.multigrid.operator import MultigridKernels, Operator
+from heatsim_kernels.multigrid.operator import Operator, SolverKernels
 from heatsim_kernels.runtime.cpu.compilation import jit
 
 Shape = tuple[int, int, int]
@@ -89,7 +89,7 @@ RESIDUAL = np.float32(0)  # the factor that stands for no relaxation: the residu
 class GridLevel:
     """A grid of the hierarchy: its conductances, how it is coarsened, and room for fields."""
 
-    def __init__(self, kernels: MultigridKernels, shape: Shape, g: object) -> None:
+    def __init__(self, kernels: SolverKernels, shape: Shape, g: object) -> None:
         """g: (gx, gy, gz) on level 0, and 13 conductances a cell on the others."""
         self.shape, self.g = shape, g
         self.steps: list[tuple[Coarsening, object, object]] = []  # coarsening, weights, field on its coarse grid
@@ -101,7 +101,7 @@ class GridLevel:
 class Hierarchy:
     """Levels of an operator and the V cycle over them; `kernels` is the module of a device, `cpu` or `cuda`."""
 
-    def __init__(self, operator: Operator, kernels: MultigridKernels) -> None:
+    def __init__(self, operator: Operator, kernels: SolverKernels) -> None:
         self._kernels = kernels
         faces = tuple(kernels.single(g) for g in (operator.gx, operator.gy, operator.gz))
         self.levels = [GridLevel(kernels, operator.shape, faces)]
@@ -170,7 +170,7 @@ class Hierarchy:
         shape, g = level.shape, level.g
         for axis in axes:
             step = coarsening(shape, axis, periodic[2 - axis])
-            weights, coarse = kernels.field(step.weights), kernels.field(step.coarse_conductances)
+            weights, coarse = kernels.weights(step), kernels.field(step.coarse_conductances)
             kernels.interpolation(step, g, weights)
             kernels.galerkin(step, g, weights, coarse)
             level.steps.append((step, weights, None if axis == axes[-1] else kernels.field(step.coarse)))
@@ -178,7 +178,7 @@ class Hierarchy:
         return GridLevel(kernels, shape, g)
 
 
-def _on_host(g: Any, kernels: MultigridKernels) -> Any:
+def _on_host(g: Any, kernels: SolverKernels) -> Any:
     return tuple(map(kernels.get, g)) if isinstance(g, tuple) else kernels.get(g)
 
 

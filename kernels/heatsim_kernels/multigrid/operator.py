@@ -117,18 +117,18 @@ class BoundaryHeat(Protocol):
         """What flows in by each coupling, W, at temperatures T."""
 
 
-class MultigridKernels(Protocol):
-    """What the solver needs of a device: the functions of its module `operations`, where they are described.
+class SolverKernels(Protocol):
+    """What the solver needs of a device: functions of its module `operations`, where they are described.
 
     Fields are the device's: arrays on the CPU, `CudaValues` on a GPU. So are conductances g: (gx, gy, gz) of faces, or
     the 13 a cell. `coarsening` is a `hierarchy.Coarsening`.
     """
 
-    def BoundaryHeat(self, couplings: Iterable[BoundaryCoupling], /) -> BoundaryHeat:
-        """What passes by these couplings."""
-
     def field(self, shape: tuple[int, ...], dtype: Any = ..., /) -> Any:
         """A field of zeros."""
+
+    def weights(self, coarsening: Any, /) -> Any:
+        """Room for the weights of a coarsening."""
 
     def single(self, values: Any, /) -> Any:
         """The values in float32 on the device."""
@@ -141,18 +141,6 @@ class MultigridKernels(Protocol):
 
     def assign(self, target: Any, values: Any, /) -> None:
         """target = values, rounded to its type."""
-
-    def spread(self, values: np.ndarray, class_ids: Any, shape: tuple[int, int, int], dtype: Any, /) -> Any:
-        """The values (n,) of the cell classes as a field."""
-
-    def clear(self, field: Any, cells: np.ndarray, /) -> None:
-        """Set some cells, by flat index, to 0."""
-
-    def heat_window(self, field: Any, corner: tuple[int, int, int], rates: np.ndarray, gain: float, /) -> None:
-        """Add gain * rates to a window of a field."""
-
-    def extent(self, values: Any, chosen: Any = None, /) -> tuple[float, float]:
-        """The least and the largest value, or those where `chosen` is not 0; not numbers where one is none."""
 
     def largest(self, values: Any, /) -> float:
         """The largest of the values."""
@@ -189,6 +177,25 @@ class MultigridKernels(Protocol):
 
     def direction(self, z: Any, beta: float, unit: float, p: Any, /) -> None:
         """p = unit z + beta p."""
+
+
+class MultigridKernels(SolverKernels, Protocol):
+    """What the heat balance of a problem needs of a device besides: see `assembly`."""
+
+    def BoundaryHeat(self, couplings: Iterable[BoundaryCoupling], /) -> BoundaryHeat:
+        """What passes by these couplings."""
+
+    def spread(self, values: np.ndarray, class_ids: Any, shape: tuple[int, int, int], dtype: Any, /) -> Any:
+        """The values (n,) of the cell classes as a field."""
+
+    def clear(self, field: Any, cells: np.ndarray, /) -> None:
+        """Set some cells, by flat index, to 0."""
+
+    def heat_window(self, field: Any, corner: tuple[int, int, int], rates: np.ndarray, gain: float, /) -> None:
+        """Add gain * rates to a window of a field."""
+
+    def extent(self, values: Any, chosen: Any = None, /) -> tuple[float, float]:
+        """The least and the largest value, or those where `chosen` is not 0; not numbers where one is none."""
 
     def total(self, field: Any, /) -> float:
         """The sum of a field, float64."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from heatsim_kernels.multigrid.cpu import operations
 from heatsim_kernels.multigrid.hierarchy import SWEEPS_A_CYCLE, Hierarchy
-from heatsim_kernels.multigrid.operator import MultigridKernels, Operator
+from heatsim_kernels.multigrid.operator import Operator, SolverKernels
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Solver:
     Fields that are given may be arrays or be on that device already.
     """
 
-    def __init__(self, operator: Operator, kernels: MultigridKernels = operations) -> None:
+    def __init__(self, operator: Operator, kernels: SolverKernels = operations) -> None:
         """Raises `ValueError` for a singular operator: one whose temperatures are tied to nothing outside."""
         self._kernels = kernels
         self.approach(operator)

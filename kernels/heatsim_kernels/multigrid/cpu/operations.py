@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import prange
@@ -15,10 +15,10 @@ from numba import prange
 from heatsim_kernels.field import window_source
 from heatsim_kernels.field.cpu.weighted_sum import weighted_sum
 from heatsim_kernels.multigrid.cpu import sweeps, transfers
-from heatsim_kernels.multigrid.hierarchy import Shape
+from heatsim_kernels.multigrid.hierarchy import Coarsening, Shape
 from heatsim_kernels.multigrid.hierarchy import multiply as _multiply
 from heatsim_kernels.multigrid.operator import BoundaryCoupling
-from heatsim_kernels.runtime.cpu.compilation import called, parallel_jit_for_levels
+from heatsim_kernels.runtime.cpu.compilation import called, inlined, parallel_jit_for_levels
 from heatsim_kernels.runtime.cpu.pointers import load, padded, pointer, shifted, store, widest_vectors
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 
@@ -35,6 +35,11 @@ interpolation, galerkin, strong_cells = transfers.interpolation, transfers.galer
 def field(shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
     """A field of zeros."""
     return padded(int(np.prod(shape)), dtype).reshape(shape)
+
+
+def weights(coarsening: Coarsening) -> np.ndarray:
+    """Room for the weights of a coarsening."""
+    return field(coarsening.weights)
 
 
 def single(values: np.ndarray) -> np.ndarray:
@@ -146,10 +151,44 @@ def _passed(coupling: BoundaryCoupling, T: np.ndarray, a: np.ndarray, b: np.ndar
 
 # The passes of conjugate gradients over whole fields, each as much work as one reading of the memory allows. Fields of
 # the gradient are float64, the preconditioner's float32. Sums are taken over fixed parts of a field, each in eight
-# lanes, and then over the parts: the same bits for any number of threads.
+# lanes, and then over the parts: the same bits for any number of threads. A part lies within one plane, or is made of a
+# few small ones: the same bits, too, for slabs of planes whose parts are put together (see `multigrid.slabs`).
 
 CHUNK = 4096  # cells of a sum's part; two fields of them stay in the first cache
+LEAST_UNIT = 64  # cells of whole planes that a part is not made of less than
 LANES = 8
+
+
+class Parts(NamedTuple):
+    """How a field is cut for sums: into units of whole planes, each of so many cells and chunks; the last may be
+    shorter. number: of all chunks."""
+
+    unit: int
+    chunks: int
+    number: int
+
+
+def planes_of_unit(shape: Shape) -> int:
+    """How many planes of a grid the sums of `Parts` take together, a power of 2."""
+    planes = 1
+    while planes * shape[1] * shape[2] < LEAST_UNIT:
+        planes *= 2
+    return planes
+
+
+def _parts(field: np.ndarray) -> Parts:
+    unit = planes_of_unit(field.shape) * field.shape[1] * field.shape[2]
+    chunks = -(-unit // CHUNK)
+    rest = field.size % unit
+    return Parts(unit, chunks, field.size // unit * chunks + -(-rest // CHUNK))
+
+
+@inlined
+def _part_of(part, unit, chunks, size):
+    """The first cell of a part, and how many it has."""
+    within = part % chunks * CHUNK
+    first = part // chunks * unit + within
+    return first, min(CHUNK, unit - within, size - first)
 
 
 @called
@@ -193,10 +232,9 @@ def _step_part(n, alpha, scale, p, q, x, r, b):
 
 
 @parallel_jit_for_levels
-def _step(alpha, scale, p, q, x, r, b, sums):
+def _step(alpha, scale, p, q, x, r, b, unit, chunks, sums):
     for part in prange(len(sums)):
-        first = part * CHUNK
-        n = min(CHUNK, x.size - first)
+        first, n = _part_of(part, unit, chunks, x.size)
         at = shifted(pointer(r), first)
         _step_part(
             n,
@@ -212,11 +250,10 @@ def _step(alpha, scale, p, q, x, r, b, sums):
 
 
 @parallel_jit_for_levels
-def _dots(z, r, q, sums):
+def _dots(z, r, q, unit, chunks, sums):
     """sums (parts, 3): z.r, z.q and the largest |z| of each part."""
     for part in prange(len(sums)):
-        first = part * CHUNK
-        n = min(CHUNK, r.size - first)
+        first, n = _part_of(part, unit, chunks, r.size)
         at = shifted(pointer(z), first)
         sums[part, 0] = _dot(n, at, shifted(pointer(r), first))
         sums[part, 1] = _dot(n, at, shifted(pointer(q), first))
@@ -224,10 +261,9 @@ def _dots(z, r, q, sums):
 
 
 @parallel_jit_for_levels
-def _dot_parts(x, y, sums):
+def _dot_parts(x, y, unit, chunks, sums):
     for part in prange(len(sums)):
-        first = part * CHUNK
-        n = min(CHUNK, x.size - first)
+        first, n = _part_of(part, unit, chunks, x.size)
         sums[part] = _dot(n, shifted(pointer(x), first), shifted(pointer(y), first))
 
 
@@ -239,44 +275,65 @@ def _direction_part(n, z, beta, unit, p):
 
 
 @parallel_jit_for_levels
-def _direction(z, beta, unit, p, parts):
+def _direction(z, beta, scale, p, unit, chunks, parts):
     for part in prange(parts):
-        first = part * CHUNK
-        n = min(CHUNK, p.size - first)
-        _direction_part(n, shifted(pointer(z), first), beta, unit, shifted(pointer(p), first))
-
-
-def _parts(field):
-    return -(-field.size // CHUNK)
+        first, n = _part_of(part, unit, chunks, p.size)
+        _direction_part(n, shifted(pointer(z), first), beta, scale, shifted(pointer(p), first))
 
 
 def dot(x: np.ndarray, y: np.ndarray) -> float:
     """x . y."""
-    sums = np.empty(_parts(x))
+    return float(dot_parts(x, y).sum())
+
+
+def dot_parts(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """x . y of each part."""
+    parts = _parts(x)
+    sums = np.empty(parts.number)
     with limited(threads_for(x.size)):
-        _dot_parts(x, y, sums)
-    return float(sums.sum())
+        _dot_parts(x, y, parts.unit, parts.chunks, sums)
+    return sums
 
 
 def step(
     alpha: float, scale: float, p: np.ndarray, q: np.ndarray, x: np.ndarray, r: np.ndarray, b: np.ndarray
 ) -> float:
     """x += alpha p, r -= alpha q, b = scale r in float32; returns r . r."""
-    sums = np.empty(_parts(x))
+    return float(step_parts(alpha, scale, p, q, x, r, b).sum())
+
+
+def step_parts(
+    alpha: float, scale: float, p: np.ndarray, q: np.ndarray, x: np.ndarray, r: np.ndarray, b: np.ndarray
+) -> np.ndarray:
+    """`step`, with r . r of each part."""
+    parts = _parts(x)
+    sums = np.empty(parts.number)
     with limited(threads_for(x.size)):
-        _step(alpha, scale, p, q, x, r, b, sums)
-    return float(sums.sum())
+        _step(alpha, scale, p, q, x, r, b, parts.unit, parts.chunks, sums)
+    return sums
 
 
 def dots(z: np.ndarray, r: np.ndarray, q: np.ndarray) -> tuple[float, float, float]:
     """z . r, z . q and the largest |z|."""
-    sums = np.empty((_parts(r), 3))
+    return sum_of_dots(dots_parts(z, r, q))
+
+
+def dots_parts(z: np.ndarray, r: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """(parts, 3) z . r, z . q and the largest |z| of each part."""
+    parts = _parts(r)
+    sums = np.empty((parts.number, 3))
     with limited(threads_for(r.size)):
-        _dots(z, r, q, sums)
+        _dots(z, r, q, parts.unit, parts.chunks, sums)
+    return sums
+
+
+def sum_of_dots(sums: np.ndarray) -> tuple[float, float, float]:
+    """`dots` from those of all parts."""
     return float(sums[:, 0].sum()), float(sums[:, 1].sum()), float(sums[:, 2].max())
 
 
 def direction(z: np.ndarray, beta: float, unit: float, p: np.ndarray) -> None:
     """p = unit z + beta p."""
+    parts = _parts(p)
     with limited(threads_for(p.size)):
-        _direction(z, beta, unit, p, _parts(p))
+        _direction(z, beta, unit, p, parts.unit, parts.chunks, parts.number)

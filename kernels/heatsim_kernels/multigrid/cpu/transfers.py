@@ -207,12 +207,14 @@ def _sampled(g, shape, axis, sample, lower_share, out):
 def strong_cells(g: CpuConductances, shape: Shape, share: float) -> np.ndarray:
     """`galerkin.strong_cells` of a level."""
 
-    def conductance(axis: int, sample: CellSample) -> np.ndarray:
-        out = np.empty(sample.shape, np.float32)
-        _sampled(g, shape, axis, sample, False, out)
-        return out
+    return cells.strong_cells(shape, share, lambda axis, sample: sample_conductances(g, shape, axis, sample))
 
-    return cells.strong_cells(shape, share, conductance)
+
+def sample_conductances(g: CpuConductances, shape: Shape, axis: int, sample: CellSample) -> np.ndarray:
+    """The conductance of the cells of a sample to both sides along an axis, float32."""
+    out = np.empty(sample.shape, np.float32)
+    _sampled(g, shape, axis, sample, False, out)
+    return out
 
 
 def interpolation(coarsening: Coarsening, g: CpuConductances, weights: np.ndarray) -> None:

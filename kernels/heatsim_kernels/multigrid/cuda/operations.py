@@ -18,7 +18,7 @@ from heatsim_kernels.field.cuda.block_reduction import THREADS, block_sum
 from heatsim_kernels.field.window_source import Corner
 from heatsim_kernels.multigrid.cuda import gradient_passes, sweeps
 from heatsim_kernels.multigrid.cuda.values import MAX_BLOCKS, CudaValues, first, launch, over_all, room, sent, stride
-from heatsim_kernels.multigrid.hierarchy import Shape
+from heatsim_kernels.multigrid.hierarchy import Coarsening, Shape
 from heatsim_kernels.multigrid.operator import BoundaryCoupling
 from heatsim_kernels.runtime.cuda.api import cuda
 from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
@@ -34,6 +34,11 @@ dot, dots, step, direction = gradient_passes.dot, gradient_passes.dots, gradient
 def field(shape: tuple[int, ...], dtype: Any = np.float32) -> CudaValues:
     """A field of zeros."""
     return room(shape, dtype).fill(0.0)
+
+
+def weights(coarsening: Coarsening) -> CudaValues:
+    """Room for the weights of a coarsening."""
+    return field(coarsening.weights)
 
 
 def single(values: np.ndarray | CudaValues) -> CudaValues:
