@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is used: `heatsim --help` is quick
+    import numpy as np
     import xarray
 
+    from heatsim.homogenisation.conductivity import EffectiveConductivity
     from heatsim.impedance.responses import ThermalImpedance
     from heatsim.scenario import Scenario
     from heatsim.simulation.run import Run
@@ -21,7 +23,7 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is used: `heatsim --hel
     from heatsim.sweeps.gradients import Gradient
 
 __version__ = "0.1.0"
-__all__ = ["evaluate", "gradient", "load", "open", "resume", "run", "zth"]
+__all__ = ["effective", "evaluate", "gradient", "load", "open", "resume", "run", "zth"]
 
 
 def load(path: Path | str, overrides: Sequence[str] = (), *, trust: bool = False) -> Scenario:
@@ -135,3 +137,34 @@ def open(run: Run | Path | str) -> xarray.Dataset:
     from heatsim.simulation import run as runs
 
     return runs.open_series(run.path if isinstance(run, runs.Run) else Path(run))
+
+
+def effective(
+    image: np.ndarray | Path | str,
+    phases: Mapping[int, float],
+    directions: str = "xyz",
+    *,
+    sides: str = "insulated",
+    voxel: tuple[float, float, float] = (1.0, 1.0, 1.0),
+    tolerance: float = 1e-4,
+    device: str = "cpu",
+) -> EffectiveConductivity:
+    """The effective conductivity of a medium from an image of labels.
+
+    Args:
+        image: (nz, ny, nx) labels, or a file or folder of them: .npy, .npz, HDF5, TIFF or PNG.
+        phases: the conductivity of each label, W/(m K), or its diffusivity; 0 for void.
+        directions: axes of the gradient.
+        sides: "insulated" or "periodic", the faces beside the gradient; "all-periodic": a mean gradient without ends.
+        voxel: edges of a voxel along x, y, z, in any one unit.
+        tolerance: relative, between the two bounds.
+        device: "cpu" or "cuda".
+
+    Raises `heatsim.errors.HeatsimError`.
+    """
+    from heatsim.homogenisation import conductivity, media
+    from heatsim.store.inputs import read_volume
+
+    volume = read_volume(Path(image)) if isinstance(image, str | Path) else image
+    medium = media.make_medium(volume, phases, voxel)
+    return conductivity.find_conductivity(medium, directions, sides=sides, tolerance=tolerance, device=device)

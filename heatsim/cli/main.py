@@ -18,6 +18,7 @@ from heatsim import __version__
 from heatsim.cli.bench import bench
 from heatsim.cli.converge import converge
 from heatsim.cli.doctor import doctor
+from heatsim.cli.effective import effective
 from heatsim.cli.hotspots import hotspots
 from heatsim.cli.info import info
 from heatsim.cli.init import init
@@ -84,5 +85,5 @@ def main() -> None:
 
 _ABOUT_SCENARIOS = (run, resume, sweep, zth, validate, schema, init, preview, warm)
 _ABOUT_RUNS = (info, plot, movie, view, pack, hotspots)
-for _command in (*_ABOUT_SCENARIOS, *_ABOUT_RUNS, doctor, verify, converge, bench):
+for _command in (*_ABOUT_SCENARIOS, *_ABOUT_RUNS, effective, doctor, verify, converge, bench):
     main.add_command(_command)

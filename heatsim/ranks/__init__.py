@@ -1,8 +1,8 @@
 """One run over several processes, the ranks of MPI: `mpiexec -n 4 heatsim run FILE`.
 
 The first rank does all that a run does. Where it steps a field, reads it or solves a linear system, it has the other
-ranks do the same with their slabs of planes along z (`heatsim_kernels.stencil.slabs`): they serve its calls until it ends. So the time loop,
-recorders and checkpoints know nothing of ranks.
+ranks do the same with their slabs of planes along z (`heatsim_kernels.stencil.slabs`): they serve its calls until it
+ends. So the time loop, recorders and checkpoints know nothing of ranks.
 
 environment  whether this process was started as one of several; how many threads each takes
 links        what the steppers of slabs exchange, by MPI

@@ -20,7 +20,7 @@ from heatsim.store.input_checks import MAX_ELEMENTS, Refusal, check_array, choos
 
 
 def read_array(path: Path, dataset: str | None = None, max_elements: int = MAX_ELEMENTS) -> np.ndarray:
-    """Read a numeric or bool array from .npy, .npz, .h5, .hdf5 or .png, in native byte order and C order.
+    """Read a numeric or bool array from .npy, .npz, .h5, .hdf5, .png or .tif, in native byte order and C order.
 
     `dataset` names the array in an .npz or HDF5 file; it may be left out when there is only one (in HDF5: at
     the root). A PNG gives (rows, columns), top row first: grey levels, palette indices or the first channel.
@@ -32,7 +32,7 @@ def read_array(path: Path, dataset: str | None = None, max_elements: int = MAX_E
         raise InputFileError(path, f"one of {', '.join(_READERS)} was expected, found {suffix or 'no suffix'}")
     if not path.is_file():
         raise InputFileError(path, "is not a file" if path.exists() else "no such file")
-    if dataset is not None and suffix in (".npy", ".png"):
+    if dataset is not None and suffix in (".npy", ".png", ".tif", ".tiff"):
         raise InputFileError(path, f"holds a single array without a name; remove dataset = {dataset!r}")
     try:
         array = _READERS[suffix](path, dataset, max_elements)
@@ -82,10 +82,45 @@ def _open_png(path: Path) -> Image.Image:
         return Image.open(path, formats=("PNG",))
 
 
+def read_volume(path: Path, dataset: str | None = None, max_elements: int = MAX_ELEMENTS) -> np.ndarray:
+    """Read an image of two or three axes (z, y, x): any file of `read_array`, a TIFF of one or many pages, or a folder
+    of PNG or TIFF files, the planes in the order of their names. Rows of pictures come top row first.
+
+    Raises InputFileError as `read_array` does, and for planes that differ in size.
+    """
+    if not path.is_dir():
+        return read_array(path, dataset, max_elements)
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() in (".png", ".tif", ".tiff"))
+    if not files:
+        raise InputFileError(path, "a folder of PNG or TIFF files was expected, found none of them")
+    planes = []
+    for file in files:
+        planes.append(read_array(file, None, max_elements // len(files)))
+        if planes[-1].shape != planes[0].shape or planes[-1].ndim != 2:
+            sizes = (" x ".join(map(str, plane.shape)) for plane in (planes[0], planes[-1]))
+            raise InputFileError(file, "a plane of {} like the first one was expected, found {}".format(*sizes))
+    return np.stack(planes)
+
+
+def _read_tiff(path: Path, dataset: str | None, max_elements: int) -> np.ndarray:
+    try:
+        import tifffile
+    except ImportError:
+        raise Refusal("TIFF files need tifffile: pip install 'heatsim[images]'") from None
+    with tifffile.TiffFile(path) as file:
+        series = file.series[0]
+        if "S" in series.axes:
+            raise Refusal(f"one value a pixel was expected, found {series.shape[-1]}: an image in colours?")
+        check_array(series.shape, np.dtype(series.dtype), max_elements)
+        return np.squeeze(series.asarray())
+
+
 _READERS: dict[str, Callable[[Path, str | None, int], np.ndarray]] = {
     ".npy": _read_npy,
     ".npz": _read_npz,
     ".h5": read_hdf5,
     ".hdf5": read_hdf5,
     ".png": _read_png,
+    ".tif": _read_tiff,
+    ".tiff": _read_tiff,
 }

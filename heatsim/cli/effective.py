@@ -1,0 +1,101 @@
+"""`heatsim effective`."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from heatsim.cli.options import as_json_option
+from heatsim.errors import RequestError
+
+if TYPE_CHECKING:
+    from heatsim.homogenisation.conductivity import EffectiveConductivity
+
+
+@click.command()
+@click.argument("image", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--phase", "phases", multiple=True, required=True, metavar="LABEL=K", help="Conductivity of a label; 0 for void."
+)
+@click.option("--direction", "directions", default="xyz", show_default=True, help="Axes of the gradient.")
+@click.option(
+    "--sides",
+    type=click.Choice(["insulated", "periodic", "all-periodic"]),
+    default="insulated",
+    show_default=True,
+    help="Faces beside the gradient; all-periodic: a mean gradient without ends.",
+)
+@click.option("--voxel", default="1,1,1", help="Edges of a voxel along x, y, z, in any one unit [1,1,1].")
+@click.option("--dataset", help="Name of the array in an .npz or HDF5 file.")
+@click.option("--tolerance", type=float, default=1e-4, show_default=True, help="Relative, between the two bounds.")
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True, help="Where to solve.")
+@click.option("--cubes", is_flag=True, help="Solve cubes of growing size too: is the image representative?")
+@click.option("--output", type=click.Path(path_type=Path), help="Folder for the results [outputs/<image>-effective].")
+@as_json_option
+def effective(
+    image: Path, phases: tuple[str, ...], directions: str, sides: str, voxel: str, dataset: str | None,
+    tolerance: float, device: str, cubes: bool, output: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Find the effective conductivity of a medium from an IMAGE of labels.
+
+    IMAGE is .npy, .npz, HDF5, TIFF, PNG, or a folder of pictures, plane by plane. --phase 0=0 --phase 1=200 gives each
+    label a conductivity in W/(m K), or a diffusivity. The 3 x 3 conductivity, its bounds and the tortuosity factor go
+    to effective.json, phases, temperature and flux on a plane to flux.png.
+    """
+    from heatsim.homogenisation import files, parts
+    from heatsim.homogenisation.conductivity import find_conductivity, most_voxels
+    from heatsim.homogenisation.media import make_medium
+    from heatsim.store.inputs import read_volume
+
+    if not directions or set(directions) - set("xyz"):
+        raise RequestError(f"--direction: expected some of x, y, z, as xz, found {directions!r}")
+    wanted = "".join(dict.fromkeys(directions))
+    volume = read_volume(image, dataset, most_voxels())
+    medium = make_medium(volume, dict(map(_phase, phases)), _voxel(voxel))
+    told = (lambda axis: None) if as_json else lambda axis: click.echo(f"gradient along {axis}", err=True)
+    how = {"sides": sides, "tolerance": tolerance, "device": device}
+    found = find_conductivity(medium, wanted, **how, keep=True, on_axis=told)  # type: ignore[arg-type]
+    of_cubes = parts.find_in_parts(medium, wanted, **how) if cubes else []  # type: ignore[arg-type]
+    folder = output or Path("outputs") / f"{image.stem}-effective"
+    written = files.write_effective(folder, medium, found, of_cubes, image.name)
+    if as_json:
+        click.echo(jsonlib.dumps({"folder": str(folder), **files.in_json(medium, found, of_cubes)}, indent=2))
+        return
+    for label, value, share in zip(medium.names, medium.values, found.fractions, strict=True):
+        click.echo(f"phase {label:<10} {share:.2%} of the volume, {value:g} W/(m K)")
+    for name in wanted:
+        click.echo(f"along {name:<10} {_in_words(found, name)}")
+    click.echo(f"{len(written)} files in {folder}")
+
+
+def _in_words(found: EffectiveConductivity, name: str) -> str:
+    place, along = "xyz".index(name), found.along[name]
+    if along.bounds[1] == 0.0:
+        return "0 W/(m K): no path leads from one face to the other"
+    low, high = along.bounds
+    apart = f"{along.unconnected:.2%} of what conducts is not connected, " if along.unconnected > 0 else ""
+    return (
+        f"{found.conductivity[place, place]:.6g} W/(m K), within {(high - low) / high:.1e}, tortuosity factor "
+        f"{found.tortuosity[place]:.5g}; {apart}{along.iterations} iterations"
+    )
+
+
+def _phase(text: str) -> tuple[int, float]:
+    label, _, value = text.partition("=")
+    try:
+        return int(label), float(value)
+    except ValueError:
+        raise RequestError(f"--phase: expected a whole label and a conductivity, as 1=200, found {text!r}") from None
+
+
+def _voxel(text: str) -> tuple[float, float, float]:
+    try:
+        x, y, z = (float(part) for part in (text.split(",") * 3 if "," not in text else text.split(",")))
+    except ValueError:
+        raise RequestError(f"--voxel: expected one number, or three with commas between them, found {text!r}") from None
+    if not min(x, y, z) > 0:
+        raise RequestError(f"--voxel: expected edges > 0, found {text!r}")
+    return x, y, z

@@ -1,0 +1,58 @@
+"""What `heatsim effective` keeps: the numbers as JSON, and pictures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from heatsim.homogenisation import pictures
+from heatsim.homogenisation.conductivity import EffectiveConductivity
+from heatsim.homogenisation.media import Medium
+from heatsim.homogenisation.parts import CubesOfSize
+from heatsim.store.atomic import write_atomically
+
+NUMBERS, FLUX, CUBES = "effective.json", "flux.png", "cubes.png"
+
+
+def write_effective(
+    folder: Path, medium: Medium, found: EffectiveConductivity, cubes: Sequence[CubesOfSize], title: str
+) -> list[Path]:
+    """Write all files into a folder, in place of those that are there; the files. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / NUMBERS, (json.dumps(in_json(medium, found, cubes), indent=1) + "\n").encode())
+    written = [folder / NUMBERS]
+    if any(along.temperature is not None for along in found.along.values()):
+        pictures.draw_flux(folder / FLUX, medium, found, title)
+        written.append(folder / FLUX)
+    if cubes:
+        pictures.draw_cubes(folder / CUBES, cubes, medium, found, title)
+        written.append(folder / CUBES)
+    return written
+
+
+def in_json(medium: Medium, found: EffectiveConductivity, cubes: Sequence[CubesOfSize] = ()) -> dict[str, Any]:
+    """The numbers, null where there are none."""
+    return {
+        "voxels": list(medium.labels.shape[::-1]),
+        "phases": [
+            {"label": name, "conductivity": value, "fraction": share}
+            for name, value, share in zip(medium.names, medium.values.tolist(), found.fractions.tolist(), strict=True)
+        ],
+        "mean": found.mean,
+        "conductivity": [_numbers(row) for row in found.conductivity.tolist()],
+        "bounds": [_numbers(row) for row in found.bounds.tolist()],
+        "tortuosity": _numbers(found.tortuosity.tolist()),
+        "unconnected": {name: along.unconnected for name, along in found.along.items()},
+        "iterations": {name: along.iterations for name, along in found.along.items()},
+        "cubes": [
+            {"size": each.size, "conductivity": each.values.tolist(), "mean": each.means.tolist()} for each in cubes
+        ],
+        "seconds": found.seconds,
+    }
+
+
+def _numbers(values: list[float]) -> list[float | None]:
+    return [value if isfinite(value) else None for value in values]

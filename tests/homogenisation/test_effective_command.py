@@ -1,0 +1,109 @@
+"""`heatsim effective`: images of all kinds in, numbers and pictures out, and what is no such image."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import tifffile
+from click.testing import CliRunner, Result
+from PIL import Image
+
+from heatsim.cli.main import main
+
+IMAGE = np.zeros((12, 10, 8), np.uint8)
+IMAGE[:, :, 4:] = 200
+
+
+@pytest.fixture
+def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Run the command in `tmp_path`."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: CliRunner().invoke(main, ["effective", *map(str, words)], catch_exceptions=False)
+
+
+def write(kind: str, values: np.ndarray = IMAGE) -> str:
+    """An image in the working folder."""
+    name = {"slices": "slices"}.get(kind, f"image.{kind}")
+    if kind == "npy":
+        np.save(name, values)
+    elif kind == "npz":
+        np.savez(name, labels=values)
+    elif kind == "h5":
+        with h5py.File(name, "w") as file:
+            file["labels"] = values
+    elif kind == "tif":
+        tifffile.imwrite(name, values)
+    else:
+        Path(name).mkdir()
+        for number, plane in enumerate(values):
+            Image.fromarray(plane).save(Path(name) / f"plane{number:03}.png")
+    return name
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz", "h5", "tif", "slices"])
+def test_images_of_all_kinds_give_numbers_and_pictures(kind: str, invoke: Callable[..., Result]) -> None:
+    done = invoke(write(kind), "--phase", "0=1", "--phase", "200=3", "--direction", "xz", "--json", "--output", "out")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told["conductivity"][0][0] == pytest.approx(2.0 / (1.0 + 1.0 / 3.0), rel=1e-4)
+    assert told["conductivity"][2][2] == pytest.approx(2.0, rel=1e-4)
+    assert told["conductivity"][1][1] is None
+    assert told["voxels"] == [8, 10, 12]
+    kept = json.loads(Path("out/effective.json").read_text())
+    assert kept["bounds"] == told["bounds"]
+    with Image.open("out/flux.png") as picture:
+        assert picture.width > 500
+
+
+def test_cubes_are_drawn_and_all_is_told(invoke: Callable[..., Result]) -> None:
+    image = (np.random.default_rng(0).uniform(size=(32, 32, 32)) < 0.8).astype(np.uint8)
+    done = invoke(write("npy", image), "--phase", "0=0", "--phase", "1=2", "--cubes", "--voxel", "2")
+    assert done.exit_code == 0
+    assert "phase 1          " in done.stdout
+    assert "tortuosity factor" in done.stdout
+    assert "is not connected" in done.stdout
+    assert {path.name for path in Path("outputs/image-effective").iterdir()} == {
+        "effective.json",
+        "flux.png",
+        "cubes.png",
+    }
+
+
+def test_a_medium_that_nothing_leads_through_is_told(invoke: Callable[..., Result]) -> None:
+    done = invoke(write("npy"), "--phase", "0=0", "--phase", "200=3", "--direction", "x")
+    assert done.exit_code == 0
+    assert "no path leads from one face to the other" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--phase", "0=1"], "phases without a conductivity: 200 (0.5 of the volume)"),
+        (["--phase", "x=1"], "--phase: expected a whole label and a conductivity"),
+        (["--phase", "0=1", "--phase", "200=1", "--direction", "r"], "--direction: expected some of x, y, z"),
+        (["--phase", "0=1", "--phase", "200=1", "--voxel", "1,0,1"], "--voxel: expected edges > 0"),
+        (["--phase", "0=1", "--phase", "200=1", "--tolerance", "2"], "tolerance: expected a number between 0 and 1"),
+    ],
+)
+def test_wrong_options_are_told_in_one_line(words: list[str], message: str, invoke: Callable[..., Result]) -> None:
+    done = invoke(write("npy"), *words)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert done.stderr.count("error:") == 1
+    assert not Path("outputs").exists()
+
+
+def test_pictures_in_colours_and_slices_of_unlike_sizes_are_told(invoke: Callable[..., Result]) -> None:
+    tifffile.imwrite("colours.tif", np.zeros((6, 5, 3), np.uint8), photometric="rgb")
+    done = invoke("colours.tif", "--phase", "0=1")
+    assert "an image in colours?" in done.stderr
+    folder = write("slices")
+    Image.fromarray(np.zeros((3, 3), np.uint8)).save(f"{folder}/plane999.png")
+    done = invoke(folder, "--phase", "0=1")
+    assert done.exit_code == 2
+    assert "a plane of 10 x 8 like the first one was expected, found 3 x 3" in done.stderr
