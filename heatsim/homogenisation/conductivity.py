@@ -37,7 +37,7 @@ from heatsim.integrators.balance import solver_kernels
 from heatsim.simulation.free_resources import free_memory
 
 DEFAULT_TOLERANCE = 1e-4  # of the effective conductivity, between its bounds
-FIRST_RESIDUAL, SHARPER = 1e-3, 0.1  # of the first solve, and by how much each later one goes on
+FIRST_RESIDUAL, SHARPER = 0.03, 0.1  # of the first solve, in units of the tolerance, and what each later one leaves
 LEAST_RESIDUAL = 1e-14  # below it is rounding
 MAX_ITERATIONS = 200  # of all solves along an axis
 OUT = 1e-3  # of the mean conductance: in the row of a voxel that takes no part
@@ -93,6 +93,8 @@ class _Problem:
     @property
     def heat(self) -> np.ndarray:
         """(nz, ny, nx) what flows into each voxel where T is 0, W, float64."""
+        if not self.drop:
+            return self.network.lower.astype(np.float64)
         g, place = self.network.faces[self.axis].astype(np.float64), 2 - self.axis
         return np.asarray(self.network.lower + self.drop * (np.roll(g, 1, place) - g))
 
@@ -232,7 +234,7 @@ def _solve(problem: _Problem, tolerance: float, kernels: SolverKernels) -> tuple
     """The temperatures, the bounds, and how many iterations they took."""
     operator, heat = problem.operator, problem.heat
     solver, history = Solver(operator, kernels), []
-    T, iterations, residual = np.zeros(heat.shape), 0, FIRST_RESIDUAL
+    T, iterations, residual = np.zeros(heat.shape), 0, FIRST_RESIDUAL * tolerance
     while iterations < MAX_ITERATIONS:
         found = solver.solve(
             kernels.put(heat), kernels.put(T), tolerance=residual, max_iterations=MAX_ITERATIONS - iterations
