@@ -137,7 +137,7 @@ def main() -> None:
                 print(f"| {kind} | {peer} | skipped: {result['skipped']} | | |")
                 continue
             reference = reference or result
-            off = abs(result["conductivity"] / reference["conductivity"] - 1.0)
+            off = abs(result["conductivity"] - reference["conductivity"]) / (reference["conductivity"] or 1.0)
             failed = failed or off > given.agree
             told = f"{result['conductivity']:.6g}" + (f", FAILED: off by {off:.1e}" if off > given.agree else "")
             times = result["seconds"] / reference["seconds"]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from build_up_cases import INTEGRATORS, Table, box, grid, layers, material, run, scenario
+from helpers import in_memory
 from helpers.in_memory import problem_of
 from helpers.scenario_texts import convection, fixed
 
@@ -134,6 +135,15 @@ def test_an_explicit_step_heeds_contacts_that_close() -> None:
     closed, state = problem_of(text.replace('"1e-2*exp(-t)"', "1e-30")), run(text)
     assert state.problem.stability_limit == pytest.approx(closed.stability_limit, rel=1e-6)
     np.testing.assert_allclose(state.temperature()[0, 0], (30.0 + 3.0 * 10.0) / 4.0, rtol=1e-6)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kernel", ["register", "temporal"])
+def test_a_contact_that_changes_has_the_same_bits_on_a_gpu(kernel: str) -> None:
+    contacts = [{"between": ["a", "b"], "resistance": "0.2*(1 + t)*(1 + 0.01*T)"}]
+    text = scenario(**BALL, integrator="euler", end=0.1, contacts=contacts)
+    found, expected = (in_memory.run(text, name) for name in (kernel, "cpu"))
+    assert np.array_equal(found.temperature, expected.temperature)
 
 
 @pytest.mark.parametrize(
