@@ -99,7 +99,8 @@ def gradient(
     """The gradient of a result of a steady state, for the cost of one more solve whatever the number of parameters.
 
     Args:
-        scenario: a TOML file, or what `load` made of one. It must be linear, and is solved in float64 on the CPU.
+        scenario: a TOML file, or what `load` made of one. It must be linear, and is solved in float64 on its
+            device.
         of: name of one of its `[[output.results]]`, or what stands there after `of`: a mean, a smooth maximum such as
             "max_smooth(T, 'die', 0.5)", a probe inside, or a heat.
         with_respect_to: names of its `[parameters]`, or keys with dots such as "materials.die.conductivity".

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 SIZES = "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"
 FORWARDED = 0.3  # s that a launcher has to forward what was written
 THREADS = "NUMBA_NUM_THREADS"
+SHORT_SLEEP = 5e-5  # s
+_crowded: list[bool] = []  # whether there are more processes than cores
 
 
 def launched_processes(environment: Mapping[str, str] = os.environ) -> int:
@@ -61,5 +63,16 @@ def take_threads(comm: MPI.Intracomm) -> int:
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
     beside: list[Any] = comm.Split_type(MPI.COMM_TYPE_SHARED).allgather(cores)
     share = max(1, len(cores) // beside.count(cores))
+    if beside.count(cores) > len(cores):
+        _crowded.append(True)
     os.environ.setdefault(THREADS, str(share))
     return int(os.environ[THREADS])
+
+
+def leave_core() -> None:
+    """Let another process have the core while this one waits. Where there are more of them than cores, for long enough
+    that the one that is waited for gets on."""
+    if _crowded or not hasattr(os, "sched_yield"):
+        time.sleep(SHORT_SLEEP)
+    else:
+        os.sched_yield()

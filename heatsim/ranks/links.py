@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from heatsim.ranks.environment import leave_core
 
 if TYPE_CHECKING:
     from heatsim_kernels.stencil.slabs import Slab
@@ -56,14 +58,15 @@ class MpiLinks:
             requests.append(comm.Isend(planes[end - below : end], upper, UPWARDS))
         if slab.below:
             requests.append(comm.Isend(planes[first : first + above], lower, DOWNWARDS))
-        MPI.Request.Waitall(requests)
+        wait_until(lambda: MPI.Request.Testall(requests))
 
     def together(self, own: np.ndarray) -> np.ndarray:
         """What all ranks have, one after another along the first axis, on each of them."""
         comm, own = self._comm, np.ascontiguousarray(own)
-        counts = np.array(comm.allgather(len(own)))
+        counts = np.empty(comm.size, np.int64)
+        wait_until(comm.Iallgather(np.array([len(own)]), counts).Test)
         found = np.empty((counts.sum(), *own.shape[1:]), own.dtype)
-        comm.Allgatherv(own, [found, counts * prod(own.shape[1:])])
+        wait_until(comm.Iallgatherv(own, [found, counts * prod(own.shape[1:])]).Test)
         return found
 
     def whole(self, values: np.ndarray, axis: int = 0) -> np.ndarray:
@@ -72,24 +75,27 @@ class MpiLinks:
         found = np.empty((self.slab.cells[0], *own.shape[1:]), own.dtype)
         size = own[:1].size if len(own) else 0
         counts = [(slab.end - slab.first) * size for slab in self._slabs]
-        self._comm.Allgatherv(own, [found, counts])
+        wait_until(self._comm.Iallgatherv(own, [found, counts]).Test)
         return np.ascontiguousarray(np.moveaxis(found, 0, axis))
 
     def greatest(self, values: np.ndarray) -> np.ndarray:
         """The greatest of each value: see `SlabLinks`."""
-        return np.asarray(np.max(self._comm.allgather(values), axis=0))
+        return np.asarray(self.together(np.asarray(values)[None]).max(axis=0))
 
     def at_first(self, value: Any) -> list[Any] | None:
         """What each rank has, on the first; None on the others."""
+        self._meet()
         return self._comm.gather(value, FIRST)
 
     def from_first(self, value: Any) -> Any:
         """The value that the first rank has: see `SlabLinks`."""
+        self._meet()
         return self._comm.bcast(value, FIRST)
 
     def gather(self, own: np.ndarray) -> np.ndarray | None:
         """An array by plane of the whole grid on the first rank, from those of the own planes; None on the others."""
         comm, own = self._comm, np.ascontiguousarray(own)
+        self._meet()
         if comm.rank != FIRST:
             comm.Send(own, FIRST, PLANES)
             return None
@@ -104,6 +110,7 @@ class MpiLinks:
     def scatter(self, whole: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
         """The planes that this rank keeps, of an array by plane that the first rank gives, (nz, ny, nx)."""
         comm = self._comm
+        self._meet()
         if comm.rank == FIRST:
             assert whole is not None
             for rank, slab in enumerate(self._slabs):
@@ -113,3 +120,13 @@ class MpiLinks:
         kept = np.empty(self.slab.shape, dtype)
         comm.Recv(kept, FIRST, PLANES)
         return kept
+
+    def _meet(self) -> None:
+        """Wait for all ranks, before they exchange what no rank can wait for as well."""
+        wait_until(self._comm.Ibarrier().Test)
+
+
+def wait_until(done: Callable[[], bool]) -> None:
+    """Wait, and leave the core to others meanwhile. MPI itself waits at full speed."""
+    while not done():
+        leave_core()

@@ -22,7 +22,7 @@ from heatsim_kernels.stencil.slabs import Slab
 
 from heatsim import __version__
 from heatsim.errors import RequestError
-from heatsim.ranks.environment import end_all
+from heatsim.ranks.environment import end_all, leave_core
 from heatsim.ranks.links import FIRST, MpiLinks
 
 if TYPE_CHECKING:
@@ -294,7 +294,9 @@ class Ranks:
         polls = 0
         while not self._comm.Iprobe(FIRST, CALL):
             polls += 1
-            if polls > BUSY_POLLS:
+            if polls <= BUSY_POLLS:
+                leave_core()
+            else:
                 time.sleep(min(LONGEST_SLEEP, 1e-6 * (polls - BUSY_POLLS)))
         return self._comm.recv(source=FIRST, tag=CALL)
 

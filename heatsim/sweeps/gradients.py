@@ -22,6 +22,7 @@ import numpy as np
 from heatsim.errors import NotConvergedError, RequestError, ScenarioError
 from heatsim.integrators import make_field
 from heatsim.integrators.balance import Balance, BalanceInputs
+from heatsim.integrators.integrator import SOLVER_KERNELS
 from heatsim.problem import Problem, build_problem
 from heatsim.recorders.probes import is_on_a_face, problem_probe_weights
 from heatsim.recorders.results import smooth_maximum
@@ -29,6 +30,7 @@ from heatsim.scenario import Scenario, find_temperature_dependence, load
 from heatsim.scenario.boundary import FACES
 from heatsim.scenario.results import Result, parse_subject
 from heatsim.scenario.sweep_axes import override_of
+from heatsim.simulation.device_selection import choose_device
 from heatsim.simulation.state import State
 from heatsim.simulation.time_loop import Timings, simulate
 from heatsim.sweeps.runs import file_with_parameters
@@ -72,18 +74,14 @@ def find_gradient(
     path, overrides = file_with_parameters(scenario, values)
     base = _steady(path, overrides)
     problem = build_problem(_with_result(base, of))
-    state, result = State(problem, make_field(problem, "multigrid")), _result_of(problem, of)
+    device = choose_device(problem.scenario).device
+    state, result = State(problem, make_field(problem, SOLVER_KERNELS[device])), _result_of(problem, of)
     simulate(state, [], Timings())
-    balance = Balance(problem, state.field)
-    inputs, T = balance.inputs(0.0), np.array(balance.values)
-    balance.prepare(inputs, np.inf)
-    found = balance.solve(
-        result.slopes(balance, inputs, T), None, tolerance=RESIDUAL, accuracy=0.0, iterations=ITERATIONS
-    )
-    if not found.converged:
-        raise NotConvergedError(f"the adjoint solver, in {found.iterations} iterations,", list(found.residuals))
-    solved = problem.coefficients.spread_over_cells(problem.coefficients.capacity > 0)
-    by_source = np.where(solved, found.x, 0.0)
+    solver = Balance(problem, state.field)
+    T = np.array(solver.on_host(solver.values))
+    balance = solver if device == "cpu" else _balance_at(problem, T)
+    inputs = balance.inputs(0.0)
+    by_source = _adjoint(problem, solver, result.slopes(balance, inputs, T))
 
     def lagrangian(name: str, value: float) -> float:
         other, given = _balance_of(path, [*overrides, override_of(name, value)], problem, T)
@@ -100,9 +98,20 @@ def find_gradient(
     return Gradient(value, derivatives, by_source, by_conductivity)
 
 
+def _adjoint(problem: Problem, solver: Balance, slopes: np.ndarray) -> np.ndarray:
+    """What a watt released in each cell adds to a result with these slopes by the temperature of each cell."""
+    solver.prepare(solver.inputs(0.0), np.inf)
+    heat = solver.on_device(np.asarray(slopes, np.float64))
+    found = solver.solve(heat, None, tolerance=RESIDUAL, accuracy=0.0, iterations=ITERATIONS)
+    if not found.converged:
+        raise NotConvergedError(f"the adjoint solver, in {found.iterations} iterations,", list(found.residuals))
+    solved = problem.coefficients.spread_over_cells(problem.coefficients.capacity > 0)
+    return np.where(solved, solver.on_host(found.x), 0.0)
+
+
 def _steady(path: Path, overrides: Sequence[str]) -> Scenario:
     """The scenario as it is solved here; raises `ScenarioError` if it is not linear."""
-    exact = ["time.integrator=steady", f"time.tolerance={TOLERANCE}", "compute.precision=float64", "compute.device=cpu"]
+    exact = ["time.integrator=steady", f"time.tolerance={TOLERANCE}", "compute.precision=float64"]
     scenario = load(path, [*overrides, *exact])
     key = find_temperature_dependence(scenario)
     if key is not None:
@@ -265,10 +274,15 @@ def _balance_of(path: Path, overrides: Sequence[str], base: Problem, T: np.ndarr
     problem = build_problem(_steady(path, overrides), base.reference)
     if problem.grid.shape != base.grid.shape:
         raise RequestError(f"{overrides[-1]}: changes the cells of the grid, which has no gradient")
-    field = make_field(problem, "multigrid").field
-    field.put_state(T)
-    balance = Balance(problem, field)
+    balance = _balance_at(problem, T)
     return balance, balance.inputs(0.0)
+
+
+def _balance_at(problem: Problem, T: np.ndarray) -> Balance:
+    """The heat balance on the host at a field."""
+    field = make_field(problem, SOLVER_KERNELS["cpu"]).field
+    field.put_state(T)
+    return Balance(problem, field)
 
 
 def _number_of(scenario: Scenario, name: str) -> float:

@@ -48,7 +48,11 @@ def stops_of_resumed(path: Path, folder: Path) -> int:
     return stops
 
 
-@pytest.mark.parametrize("name", CASES)
+# Of equal steps and of what melts the parts are tested one by one, but for this pair.
+LONG = ("rkl2 in equal steps",)
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in CASES])
 def test_resumed_runs_have_the_bits_of_unbroken_ones(name: str, tmp_path: Path) -> None:
     assert stops_of_resumed(write_case(tmp_path, CASES[name]), tmp_path) >= 2
 

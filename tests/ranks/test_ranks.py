@@ -145,7 +145,7 @@ ITERATED = (
 
 @pytest.mark.parametrize(
     ("text", "ranks"),
-    [(MELTING, 3), (PERFUSED, 2), (IMPLICIT, 3), (ITERATED, 2)],
+    [(MELTING, 3), (PERFUSED, 2), (IMPLICIT, 3), pytest.param(ITERATED, 2, marks=pytest.mark.long)],
     ids=["melting", "perfused", "implicit", "iterated"],
 )
 def test_a_run_over_ranks_writes_the_bits_of_one_process(text: str, ranks: int, tmp_path: Path) -> None:

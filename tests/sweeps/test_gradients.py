@@ -108,6 +108,19 @@ def test_the_derivative_by_the_conductivity_of_a_cell_is_that_of_whole_solves(bo
         assert found.by_conductivity[z, y, x] == pytest.approx(derivative, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("of", ["insert", "to the air"])
+def test_a_gpu_finds_the_same_gradient(body: Path, of: str) -> None:
+    expected = heatsim.gradient(body, of, ["k", "h"])
+    body.write_text(BODY.replace('device = "cpu"', 'device = "cuda"'))
+    found = heatsim.gradient(body, of, ["k", "h"])
+    assert found.value == pytest.approx(expected.value, rel=1e-9)
+    assert found.derivatives == pytest.approx(expected.derivatives, rel=1e-7)
+    for name in ("by_source", "by_conductivity"):
+        values = getattr(expected, name)
+        np.testing.assert_allclose(getattr(found, name), values, atol=1e-8 * np.abs(values).max())
+
+
 def test_a_smooth_maximum_comes_near_the_maximum_from_below(body: Path) -> None:
     found = heatsim.evaluate(body, {})
     hottest, smooth = found["hottest"], found["about the hottest"]

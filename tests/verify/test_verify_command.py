@@ -32,7 +32,14 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     return lambda *words: CliRunner().invoke(main, list(map(str, words)), catch_exceptions=False)
 
 
-@pytest.mark.parametrize("problem", QUICK, ids=lambda problem: problem.name)
+# Takes longest to compile; other problems have convection, fixed faces and two dimensions one by one.
+LONG = ("nafems-t2",)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [pytest.param(each, marks=[pytest.mark.long] * (each.name in LONG), id=each.name) for each in QUICK],
+)
 def test_a_quick_problem_is_solved_within_its_tolerance_and_order(problem: VerificationProblem, tmp_path: Path) -> None:
     outcome = problem_runs.verify_problem(problem, tmp_path, "cpu", "float64")
     assert outcome.state == "passed", [outcome.reason, *(c for c in outcome.judgement.checks if not c.passed)]
