@@ -220,6 +220,7 @@ class Ranks:
         """Raises `RequestError` where the ranks have not the same heatsim."""
         self._comm, self._parts = comm, dict[int, Part]()
         self._made, self._in_call = 0, False
+        self._failure: BaseException | None = None  # of a call, after which there are no others
         self._unused: list[int] = []
         machines = processors_of(comm)
         self._beside = machines.count(machines[comm.rank])
@@ -301,13 +302,19 @@ class Ranks:
         return self._comm.recv(source=FIRST, tag=CALL)
 
     def _do(self, messages: list[tuple[str, int, tuple[Any, ...]]]) -> Any:
+        if self._failure is not None:  # the other ranks are in the middle of what failed
+            raise self._failure
         self._in_call = True
         while self._unused:
             number = self._unused.pop()
             self._tell([("forget", number, ())] * self.size)
             self._parts.pop(number, None)
         self._tell(messages)
-        found = self._obey(*messages[FIRST])
+        try:
+            found = self._obey(*messages[FIRST])
+        except BaseException as error:
+            self._failure = error
+            raise
         self._in_call = False
         return found
 
