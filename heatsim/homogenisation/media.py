@@ -108,7 +108,8 @@ class Network(NamedTuple):
 def network_between_faces(medium: Medium, axis: int, periodic_sides: bool) -> Network | None:
     """What leads from one face of an axis, 0 for x, to the other, the trees from the lower one on; None if nothing
     does. The faces are at 1 K and 0 K."""
-    faces = _faces(medium, [periodic_sides and number != axis for number in range(3)])
+    wide = [medium.labels.shape[2 - number] > 1 for number in range(3)]
+    faces = _faces(medium, [periodic_sides and number != axis and wide[number] for number in range(3)])
     (order, ways), (_, back) = (_trees(medium, faces, _conducting(medium, axis, end), True) for end in (0, -1))
     taking_part = ((ways != APART) & (back != APART)).reshape(medium.labels.shape)
     if not taking_part.any():
@@ -139,7 +140,7 @@ def _faces(medium: Medium, periodic: Sequence[bool]) -> Faces:
     for number in range(3):
         table = (between * area_over_length(medium, number)).astype(np.float32).reshape(-1)
         g = table[labels.astype(np.uint16) * np.uint16(count) + np.roll(labels, -1, 2 - number)]
-        if not periodic[number] or labels.shape[2 - number] == 1:
+        if not periodic[number]:
             g[_end(2 - number, -1)] = 0.0
         found.append(g)
     return found[0], found[1], found[2]

@@ -69,6 +69,14 @@ def test_the_tensor_of_a_medium_without_ends_is_symmetric() -> None:
     np.testing.assert_allclose(found, shifted, atol=1e-6 * found.max())
 
 
+@pytest.mark.parametrize("sides", SIDES)
+def test_a_single_layer_conducts_in_parallel_across_itself(sides: str) -> None:
+    image = packing(12, 0.5)[:1] + 1
+    found = find_conductivity(make_medium(image, {1: 1.0, 2: 5.0}), "zx", sides=sides, tolerance=1e-8)
+    assert found.conductivity[2, 2] == pytest.approx(found.mean, rel=1e-6)
+    assert found.mean > found.conductivity[0, 0] > 1.0
+
+
 @pytest.mark.parametrize(("share", "ratio"), [(0.1, 10.0), (0.25, 10.0), (0.25, 0.0)])
 def test_a_cubic_array_of_spheres_conducts_as_rayleigh_found(share: float, ratio: float) -> None:
     """Rayleigh, Philosophical Magazine 34 (1892) 481, with the term of McPhedran and McKenzie (1978)."""

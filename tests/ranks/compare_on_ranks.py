@@ -24,20 +24,22 @@ from heatsim.ranks.environment import take_threads
 
 take_threads(MPI.COMM_WORLD)
 
-import multigrid_cases  # noqa: E402
-import nonlinear_cases  # noqa: E402
 from heatsim_kernels.enthalpy.cpu.stepper import make_stepper  # noqa: E402
 from heatsim_kernels.field.window_source import WindowSource  # noqa: E402
 from heatsim_kernels.multigrid import slabs  # noqa: E402
 from heatsim_kernels.multigrid.solver import Solver  # noqa: E402
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper  # noqa: E402
 from heatsim_kernels.stencil.rk_stages import RkStage  # noqa: E402
-from helpers.kernel_cases import CHOSEN, FEATURES, STEP, Case, random_case  # noqa: E402
 
 from heatsim.integrators.rkl2 import rkl2_scheme, two_term_scheme  # noqa: E402
 from heatsim.ranks.field import RanksStepper  # noqa: E402
 from heatsim.ranks.parts import Ranks  # noqa: E402
 from heatsim.ranks.solver import RanksSolver  # noqa: E402
+
+if MPI.COMM_WORLD.rank == 0:  # the others serve, and need not know what
+    import multigrid_cases
+    import nonlinear_cases
+    from helpers.kernel_cases import CHOSEN, FEATURES, STEP, Case, random_case
 
 COUNTS = 2, 3, 4, 8
 WITH_AMBIENTS = "k(T), latent heat and ambients"

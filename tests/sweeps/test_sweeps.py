@@ -155,7 +155,7 @@ def test_the_run_of_a_worker_that_is_killed_is_taken_again(tmp_path: Path, monke
     # Workers import this module by its name, and so the function that dies.
     monkeypatch.setattr(runs, "_submitted", lambda pool, *rest: submitted(Dying(pool, dying), *rest))
     rows = runs.run_sweep(sweep, tmp_path / "runs", workers=2)
-    assert [rows[n]["state"] for n in range(3)] == ["finished", "failed", "finished"]
+    assert [rows[n]["state"] for n in range(3)] == ["finished", "failed", "finished"], rows
     assert rows[1]["error"] == "its worker process died"
 
 
