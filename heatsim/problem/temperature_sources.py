@@ -140,9 +140,11 @@ class TemperatureSources:
         surfaces = self._surfaces
         at_surfaces = None if surfaces is None else surfaces.heat(T, time)
         power = self._power(T, time, at_surfaces)
+        heat = power
         if self.contacts is not None:
-            self.contacts.add_to_power(power, T, time)
-        rates = np.divide(power, self._heat_capacity, out=np.zeros_like(power), where=self._heat_capacity > 0)
+            heat = power.copy()
+            self.contacts.add_to_power(heat, T, time)
+        rates = np.divide(heat, self._heat_capacity, out=np.zeros_like(heat), where=self._heat_capacity > 0)
         looks = self._may_grow and dt > 0
         grown = np.abs(self.power(T + dt * rates, time)) - np.abs(power) if looks else np.zeros(1)
         if grown.max() > MAX_GROWTH * np.abs(power).max():

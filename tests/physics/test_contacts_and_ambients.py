@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from build_up_cases import INTEGRATORS, Table, box, grid, layers, material, run, scenario
+from heatsim_kernels.stencil.coefficients import Forcing
 from helpers import in_memory
 from helpers.in_memory import problem_of
 from helpers.scenario_texts import convection, fixed
 
 import heatsim
-from heatsim.errors import ScenarioError
+from heatsim.errors import RunawayError, ScenarioError
 from heatsim.scenario import loads
 
 ROOM = {"temperature": 60.0, "coefficient": 8.0}
@@ -135,6 +136,24 @@ def test_an_explicit_step_heeds_contacts_that_close() -> None:
     closed, state = problem_of(text.replace('"1e-2*exp(-t)"', "1e-30")), run(text)
     assert state.problem.stability_limit == pytest.approx(closed.stability_limit, rel=1e-6)
     np.testing.assert_allclose(state.temperature()[0, 0], (30.0 + 3.0 * 10.0) / 4.0, rtol=1e-6)
+
+
+def test_what_passes_through_a_contact_does_not_hide_that_a_source_runs_away() -> None:
+    """In 0.1 s the source grows a hundredfold, and still releases far less than what passes."""
+    problem = problem_of(
+        scenario(
+            grid((0.02, 2), (1.0, 1), (1.0, 1)),
+            {"a": material(50.0, 1e6), "b": material(50.0, 3e6)},
+            "euler",
+            regions=[{"material": "a"}, box("b", [0.01, -9, -9], [9, 9, 9])],
+            contacts=[{"between": ["a", "b"], "resistance": "1e-2*(1 + t)"}],
+            sources=[{"power_density": "1e3*exp(T - 20)", "material": "a"}],
+        )
+    )
+    nothing = np.zeros((1, problem.coefficients.boundary_size))
+    offset = np.array([20.0, 5000.0]).reshape(1, 1, 2) - problem.reference
+    with pytest.raises(RunawayError, match="grows by over 50%"):
+        problem.with_temperature_sources(Forcing(nothing, nothing), offset, 0.0, 0.1)
 
 
 @pytest.mark.gpu
