@@ -134,10 +134,7 @@ class _Problem:
 
     def flux(self, T: np.ndarray, axis: int) -> float:
         """The mean flux along an axis over the gradient, W/(m K)."""
-        medium, length = self.medium, self._length
-        volume = float(np.prod(medium.voxel)) * T.size
-        gradient = self.drop / medium.voxel[self.axis] if self.drop else 1.0 / length
-        return float(self._passing(T, axis) * medium.voxel[axis] / volume / gradient)
+        return self._passing(T, axis) * self.medium.voxel[axis] / self._volume / self._gradient
 
     def _passing(self, T: np.ndarray, axis: int) -> float:
         """What passes all faces of an axis, W."""
@@ -149,10 +146,7 @@ class _Problem:
 
     def _over_gradient(self, dissipated: float) -> float:
         """W K that are dissipated, as a conductivity."""
-        medium, length = self.medium, self._length
-        volume = float(np.prod(medium.voxel)) * medium.labels.size
-        gradient = self.drop / medium.voxel[self.axis] if self.drop else 1.0 / length
-        return float(dissipated / (gradient**2 * volume))
+        return dissipated / (self._gradient**2 * self._volume)
 
     def shown(self, T: np.ndarray) -> np.ndarray:
         """The temperatures, of a mean gradient falling by 1 K from end to end."""
@@ -163,8 +157,15 @@ class _Problem:
         return np.asarray(T / (self.drop * count) + falling)
 
     @property
-    def _length(self) -> float:
-        return float(self.medium.labels.shape[2 - self.axis] * self.medium.voxel[self.axis])
+    def _gradient(self) -> float:
+        """K/m, of the drop or of 1 K from face to face."""
+        drop = self.drop or 1.0 / self.medium.labels.shape[2 - self.axis]
+        return drop / self.medium.voxel[self.axis]
+
+    @property
+    def _volume(self) -> float:
+        """m3."""
+        return float(np.prod(self.medium.voxel)) * self.medium.labels.size
 
 
 def most_voxels() -> int:
@@ -186,7 +187,8 @@ def find_conductivity(
 
     sides: "insulated" or "periodic", the four other faces; "all-periodic": there are no faces, and the medium repeats
     under a mean gradient. device: "cpu" or "cuda", where the linear systems are solved. keep: whether temperatures are
-    kept; on_axis: is told what comes. Raises `NotConvergedError` where the bounds do not come as close, `NoGpuError`.
+    kept. on_axis: called with the name of each axis before it is solved. Raises `NoGpuError`, and `NotConvergedError`
+    where the bounds stay further apart than the tolerance.
     """
     if sides not in SIDES:
         raise RequestError(f"sides: expected one of {', '.join(SIDES)}, found {sides!r}")

@@ -138,7 +138,7 @@ def _faces(medium: Medium, periodic: Sequence[bool]) -> Faces:
     with np.errstate(invalid="ignore"):
         between = np.where((one > 0) & (other > 0), 2.0 * one * other / (one + other), 0.0)
     for number in range(3):
-        table = (between * area_over_length(medium, number)).astype(np.float32).reshape(-1)
+        table = (between * _area_over_length(medium, number)).astype(np.float32).reshape(-1)
         g = table[labels.astype(np.uint16) * np.uint16(count) + np.roll(labels, -1, 2 - number)]
         if not periodic[number]:
             g[_end(2 - number, -1)] = 0.0
@@ -149,12 +149,12 @@ def _faces(medium: Medium, periodic: Sequence[bool]) -> Faces:
 def _ties(medium: Medium, axis: int, end: int, taking_part: np.ndarray) -> np.ndarray:
     """Of the voxels at one end of an axis to that face, half a voxel away."""
     ties, at = np.zeros(medium.labels.shape, np.float32), _end(2 - axis, end)
-    half = 2.0 * area_over_length(medium, axis) * medium.values
+    half = 2.0 * _area_over_length(medium, axis) * medium.values
     ties[at] = half.astype(np.float32)[medium.labels[at]] * taking_part[at]
     return ties
 
 
-def area_over_length(medium: Medium, axis: int) -> float:
+def _area_over_length(medium: Medium, axis: int) -> float:
     """Of a voxel along an axis, m."""
     return float(np.prod(medium.voxel)) / medium.voxel[axis] ** 2
 

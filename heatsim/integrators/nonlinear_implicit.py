@@ -248,7 +248,8 @@ class NonlinearImplicit:
         """The change of temperature that brings the missing heat, K."""
         if self._solver is None:
             self._solver = make_solver(operator, self._kernels)
-        self._solver.approach(operator)
+        else:
+            self._solver.approach(operator)
         found = self._solver.solve(missing, tolerance=SOLVER_RESIDUAL, max_iterations=MAX_SOLVER_ITERATIONS)
         self._state.solver_statistics.iterations += found.iterations
         if found.iterations > MAX_REUSE_ITERATIONS:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from heatsim.problem.zones import Zones
 
 MAX_ITERATIONS, ENOUGH = 100, 1e-13  # of the surface's temperature, relative
-SAMPLED_TEMPERATURES, SLOPE_STEP = 33, 1e-3  # at which coefficients are looked at before a run; K
+SAMPLED_TEMPERATURES, SLOPE_STEP = 33, 1e-3  # at which coefficients and resistances are looked at before a run; K
 
 
 class _Faces(NamedTuple):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from heatsim.geometry.point_values import describe_times, evaluate, require_at_least, require_finite
-from heatsim.problem.ambient_surfaces import bracketed_root, half_cell_growth
+from heatsim.problem.ambient_surfaces import SAMPLED_TEMPERATURES, SLOPE_STEP, bracketed_root, half_cell_growth
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import depends_on
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from heatsim.problem.cell_classes import CellClasses
     from heatsim.problem.derived_fields import Resistances
     from heatsim.problem.zones import Zones
-
-SAMPLED_TEMPERATURES, SLOPE_STEP = 33, 1e-3  # at which resistances are looked at before a run; K
 
 
 class _Pairs(NamedTuple):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from heatsim_kernels.multigrid.operator import MultigridKernels, Operator
 from heatsim_kernels.multigrid.slabs import SlabKernels, SlabPlan, SlabValues, plan_slabs
-from heatsim_kernels.multigrid.solver import Solution, Solver
+from heatsim_kernels.multigrid.solver import SINGULAR, Solution, Solver
 
 from heatsim.ranks import joined_ranks
 from heatsim.ranks.links import MpiLinks
@@ -80,8 +80,8 @@ class SolverPart:
 
     def _mine(self, whole: np.ndarray | None, dtype: str) -> SlabValues:
         values = self._kernels.field(self._links.slab.cells, np.dtype(dtype))
-        values.values[...] = self._links.scatter(whole, np.dtype(dtype))
-        values.refresh()
+        values.values[...] = self._links.scatter(whole, np.dtype(dtype))  # with the planes of the neighbours
+        values.clear_beyond()
         return values
 
 
@@ -127,7 +127,7 @@ class RanksSolver:
 def _grounded(operator: Operator) -> Operator:
     """On the first rank, before all others would fail."""
     if not operator.grounded:
-        raise ValueError("singular: no temperature is tied to anything, so any constant may be added to a solution")
+        raise ValueError(SINGULAR)
     return operator
 
 

@@ -63,6 +63,19 @@ INSULATED = '{ kind = "insulated" }'
 RADIATING = '{ kind = "radiation", emissivity = 0.9, ambient = 5.0 }'
 
 
+def brick(cells: int, integrator: str, conductivity: str, beside: str) -> str:
+    """A wall of so many cells of 1 cm, which ends at x = 0.3 m."""
+    return WALL.format(
+        cells=cells,
+        length=cells / 100,
+        origin=(30 - cells) / 100,
+        integrator=integrator,
+        step=STEPS[integrator],
+        conductivity=conductivity,
+        beside=beside,
+    )
+
+
 def wall(
     integrator: str = "euler",
     air: str = f'"{AIR}"',
@@ -71,31 +84,13 @@ def wall(
     film: str = CONSTANT,
 ) -> str:
     """25 cells of brick behind 5 of an ambient."""
-    text = WALL.format(
-        cells=30,
-        length=0.3,
-        origin=0.0,
-        integrator=integrator,
-        step=STEPS[integrator],
-        conductivity=conductivity,
-        beside=beside,
-    )
-    return text + AMBIENT.format(air=air, film=film)
+    return brick(30, integrator, conductivity, beside) + AMBIENT.format(air=air, film=film)
 
 
 def wall_with_a_face(integrator: str, conductivity: str, beside: str, film: str) -> str:
     """The same brick alone, with the air beyond its face."""
     face = f'x_min = {{ kind = "convection", {", ".join(film.splitlines())}, ambient = "{AIR}" }}\n'
-    filled = WALL.format(
-        cells=25,
-        length=0.25,
-        origin=0.05,
-        integrator=integrator,
-        step=STEPS[integrator],
-        conductivity=conductivity,
-        beside=beside,
-    )
-    return filled + face
+    return brick(25, integrator, conductivity, beside) + face
 
 
 @pytest.mark.parametrize(

@@ -141,8 +141,12 @@ class SlabValues:
         level = self.level
         if level is not None:
             level.links.exchange(self.values, BELOW, ABOVE)
-            if level.slab.above:
-                self.values[level.own.stop + ABOVE :] = 0
+            self.clear_beyond()
+
+    def clear_beyond(self) -> None:
+        """Make 0 of the planes that no copies are kept of."""
+        if self.level is not None and self.level.slab.above:
+            self.values[self.level.own.stop + ABOVE :] = 0
 
     def whole(self) -> np.ndarray:
         """Those of all planes."""

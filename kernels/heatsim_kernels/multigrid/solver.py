@@ -18,6 +18,8 @@ from heatsim_kernels.multigrid.cpu import operations
 from heatsim_kernels.multigrid.hierarchy import SWEEPS_A_CYCLE, Hierarchy
 from heatsim_kernels.multigrid.operator import Operator, SolverKernels
 
+SINGULAR = "singular: no temperature is tied to anything, so any constant may be added to a solution"
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -129,5 +131,5 @@ class Solver:
 
     def _grounded(self, operator: Operator) -> Operator:
         if not self._kernels.largest(operator.s) > 0:
-            raise ValueError("singular: no temperature is tied to anything, so any constant may be added to a solution")
+            raise ValueError(SINGULAR)
         return operator
