@@ -71,7 +71,7 @@ def make_field(problem: Problem, kernel: str) -> RunField:
         coefficients = problem.explicit_form.coefficients
     ranks = joined_ranks()
     if ranks is not None and not solves:
-        return _make_field_of_ranks(problem, coefficients, ranks)
+        return _make_field_of_ranks(problem, coefficients, ranks, kernel)
     if isinstance(coefficients, NonlinearCoefficients):
         return _make_enthalpy_field(problem, coefficients, kernel, solves)
     if solves:
@@ -116,7 +116,7 @@ def _with_ranges(problem: Problem, coefficients: NonlinearCoefficients) -> Nonli
     return replace(coefficients, ranges=problem.tabulated.documented if problem.tabulated else ())
 
 
-def _make_field_of_ranks(problem: Problem, coefficients: StencilCoefficients, ranks: Ranks) -> RunField:
+def _make_field_of_ranks(problem: Problem, coefficients: StencilCoefficients, ranks: Ranks, kernel: str) -> RunField:
     """A field whose planes lie on several ranks, for explicit steps."""
     from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 
@@ -124,8 +124,12 @@ def _make_field_of_ranks(problem: Problem, coefficients: StencilCoefficients, ra
 
     if isinstance(coefficients, NonlinearCoefficients):
         coefficients = _with_ranges(problem, coefficients)
-    stepper = RanksStepper(ranks, coefficients, problem.dtype)
-    return RunField(stepper.field, stepper, stepper, tangents=_make_tangents(problem, stepper.field))
+    stepper, tangents = RanksStepper(ranks, coefficients, problem.dtype, kernel=kernel), None
+    if problem.explicit_form is not None:  # the first rank finds them, wherever the field is
+        from heatsim_kernels.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
+
+        tangents = CpuSurfaceTangents(problem.explicit_form.faces)
+    return RunField(stepper.field, stepper, stepper, tangents=tangents)
 
 
 def _make_tangents(problem: Problem, field: Field) -> SurfaceTangents | None:

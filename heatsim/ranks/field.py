@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from heatsim_kernels.field.time_statistics import StatisticsRequest
     from heatsim_kernels.stencil.coefficients import StencilCoefficients
     from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
+    from heatsim_kernels.stencil.slabs import Slab
 
 
 # Rough costs, measured on two cores of a Xeon: cell updates a second of a thread; s of a pass beside these, and of an
 # exchange of halos.
 UPDATES, PASS, EXCHANGE = 4e9, 5e-5, 1e-4
+GPU_HALO = 4  # planes, as many as steps that a sweep of `temporal` takes
 
 
 def predicted_speedup(coefficients: StencilCoefficients, dtype: np.dtype, ranks: int, threads: int) -> float:
@@ -43,11 +45,14 @@ class RanksField:
     """A `Field` whose planes lie on several ranks. Arrays are gathered on the first one when they are asked for."""
 
     device = "cpu"
+
     now: Any = None  # no rank has all stored values
 
-    def __init__(self, ranks: Ranks, number: int, coefficients: StencilCoefficients, dtype: np.dtype) -> None:
+    def __init__(
+        self, ranks: Ranks, number: int, coefficients: StencilCoefficients, dtype: np.dtype, slabs: Sequence[Slab]
+    ) -> None:
         """number: of the parts."""
-        self._ranks, self._number, self._coefficients = ranks, number, coefficients
+        self._ranks, self._number, self._coefficients, self._slabs = ranks, number, coefficients, slabs
         self.shape, self.dtype = coefficients.shape, np.dtype(dtype)
         self._tracked = False
         weakref.finalize(self, ranks.forget, number)
@@ -107,8 +112,8 @@ class RanksField:
         return isfinite(self.stored())
 
     def was_finite(self) -> bool:
-        """`is_finite`: the host has nothing to wait for."""
-        return self.is_finite()
+        """Return whether all values were finite, as far as each device looks: see `Field`."""
+        return all(self._call("was_finite"))
 
     def out_of_range(self) -> dict[int, float]:
         """Return the materials that left the range of their properties: see `Field`."""
@@ -155,26 +160,59 @@ class RanksField:
         return self._ranks.call(self._number, method, *given, first=first)
 
 
+class GpuRanksField(RanksField):
+    """One whose planes lie on several GPUs."""
+
+    device = "cuda"
+
+    def __init__(self, *inputs: Any) -> None:
+        super().__init__(*inputs)
+        self._regions: dict[int, tuple[int, RegionCells]] = {}  # those known to the ranks, by their number
+
+    def totals(self, cells: RegionCells) -> RegionTotals:
+        """Return the extremes and sums over some cells, found on the GPUs: see `Field`."""
+        from heatsim_kernels.field.cuda.region_reductions import of_parts
+
+        parts: list[RegionCells | None] = [None for _ in self._slabs]
+        if id(cells.indices) not in self._regions:
+            self._regions[id(cells.indices)] = len(self._regions), cells
+            planes = cells.indices // (self.shape[1] * self.shape[2])
+            for number, slab in enumerate(self._slabs):
+                here = (planes >= slab.first) & (planes < slab.end)
+                parts[number] = RegionCells(*(each[here] for each in cells))
+        number = self._regions[id(cells.indices)][0]
+        found = self._ranks.call_each(self._number, "totals", [(number, part) for part in parts])
+        return of_parts(np.concatenate(found, axis=1))
+
+
 class RanksStepper:
     """A `StageStepper` of a field whose planes lie on several ranks."""
 
-    name = "cpu"
-
     def __init__(
-        self, ranks: Ranks, coefficients: StencilCoefficients, dtype: np.dtype, fused: int | None = None
+        self,
+        ranks: Ranks,
+        coefficients: StencilCoefficients,
+        dtype: np.dtype,
+        fused: int | None = None,
+        kernel: str = "cpu",
     ) -> None:
-        """Cut the planes among the ranks. Raises ValueError where there are too few. fused: steps a pass, for tests;
-        None chooses."""
-        self.coefficients, self.dtype, self._ranks = coefficients, np.dtype(dtype), ranks
-        potentials = isinstance(coefficients, NonlinearCoefficients)
-        halo = halo_of(coefficients, self.dtype, potentials, fused)
+        """Cut the planes among the ranks. Raises ValueError where there are too few. fused: steps a pass on CPUs, for
+        tests; None chooses. kernel: "cpu" or that of GPUs."""
+        self.name, self.coefficients, self.dtype, self._ranks = kernel, coefficients, np.dtype(dtype), ranks
+        on_gpus, potentials = kernel != "cpu", isinstance(coefficients, NonlinearCoefficients)
+        halo = GPU_HALO if on_gpus else halo_of(coefficients, self.dtype, potentials, fused)
         self._slabs = cut_planes(coefficients.shape, ranks.size, halo, coefficients.periodic[2])
+        transport = ranks.gpus().transport if on_gpus else ""
         self._number = ranks.make_parts(
-            [PartInputs(self._slabs, coefficients.of_slab(slab), self.dtype, fused) for slab in self._slabs]
+            [
+                PartInputs(self._slabs, coefficients.of_slab(slab), self.dtype, fused, kernel, transport)
+                for slab in self._slabs
+            ]
         )
-        self.field = RanksField(ranks, self._number, coefficients, self.dtype)
+        make_field = GpuRanksField if on_gpus else RanksField
+        self.field: RanksField = make_field(ranks, self._number, coefficients, self.dtype, self._slabs)
         self._sent: dict[str, Any] = {}
-        self._fused = halo
+        self._fused = 1 if on_gpus else halo
 
     @property
     def fused_steps(self) -> int:

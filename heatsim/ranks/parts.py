@@ -16,7 +16,6 @@ import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.enthalpy.cpu.stepper import make_stepper
 from heatsim_kernels.stencil.coefficients import Forcing
-from heatsim_kernels.stencil.cpu.held_heat import stored_heat
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.slabs import Slab
 
@@ -26,10 +25,14 @@ from heatsim.ranks.environment import end_all, leave_core
 from heatsim.ranks.links import FIRST, MpiLinks
 
 if TYPE_CHECKING:
+    from heatsim_kernels.field.region_reductions import RegionCells
     from heatsim_kernels.field.time_statistics import StatisticsRequest
+    from heatsim_kernels.stencil import StageStepper
     from heatsim_kernels.stencil.coefficients import StencilCoefficients
     from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
     from mpi4py import MPI
+
+    from heatsim.ranks.gpus import Gpus
 
 CALL = 4  # tag of the messages of the first rank: see `links` for the others
 BUSY_POLLS, LONGEST_SLEEP = 2000, 2e-3  # polls without a sleep, about 1 ms; s
@@ -45,16 +48,18 @@ class Inputs(Protocol):
 
 class PartInputs(NamedTuple):
     """What a rank makes its part of: the slabs of all ranks, the coefficients of its own, the precision, and how many
-    steps a pass takes at most, or None."""
+    steps a pass takes at most, or None; on GPUs the kernel, and how halos go between them."""
 
     slabs: Sequence[Slab]
     coefficients: StencilCoefficients
     dtype: np.dtype
-    fused: int | None
+    fused: int | None = None
+    kernel: str = "cpu"
+    transport: str = ""
 
     def part(self, comm: MPI.Intracomm) -> Part:
         """The part of this rank."""
-        return Part(comm, self)
+        return GpuPart(comm, self) if self.transport else Part(comm, self)
 
 
 class Part:
@@ -64,12 +69,20 @@ class Part:
     """
 
     def __init__(self, comm: MPI.Intracomm, inputs: PartInputs) -> None:
-        slabs, coefficients, dtype, fused = inputs
-        self._links = MpiLinks(comm, slabs)
-        make = make_stepper if isinstance(coefficients, NonlinearCoefficients) else CpuStepper
-        self._stepper: CpuStepper = make(coefficients, dtype, fused, links=self._links)  # type: ignore[arg-type]
-        self._field, self._own = self._stepper.field, self._links.slab.own
+        self._links = self._make_links(comm, inputs)
+        self._stepper = self._make_stepper(inputs)
+        self._field: Any = self._stepper.field
+        self._own = self._links.slab.own
         self._forcing: dict[str, Any] = {}
+
+    def _make_links(self, comm: MPI.Intracomm, inputs: PartInputs) -> MpiLinks:
+        return MpiLinks(comm, inputs.slabs)
+
+    def _make_stepper(self, inputs: PartInputs) -> StageStepper:
+        _, coefficients, dtype, fused, *_ = inputs
+        if isinstance(coefficients, NonlinearCoefficients):
+            return make_stepper(coefficients, dtype, fused, self._links)
+        return CpuStepper(coefficients, dtype, fused, links=self._links)
 
     # Steps
 
@@ -144,15 +157,25 @@ class Part:
 
     def stored_cells(self, indices: np.ndarray) -> np.ndarray | None:
         """The stored values of some cells."""
-        return self._of_cells(indices, self._field.stored_cells)
+        return self._of_cells(indices, self._stored_cells)
 
     def cells_at_end(self, indices: np.ndarray) -> np.ndarray | None:
         """The stored values of some cells after the stages taken."""
-        return self._of_cells(indices, self._stepper.cells_at_end)
+        return self._of_cells(indices, self._cells_at_end)
+
+    def _stored_cells(self, indices: np.ndarray) -> np.ndarray:
+        return np.asarray(self._field.stored_cells(indices))
+
+    def _cells_at_end(self, indices: np.ndarray) -> np.ndarray:
+        return np.asarray(self._stepper.cells_at_end(indices))
 
     def stored(self) -> float:
         """The heat of the whole grid over that at the reference temperature, J."""
-        return stored_heat(self._field, self._links)
+        return float(self._field.stored_of_slabs(self._links))
+
+    def was_finite(self) -> list[bool] | None:
+        """Whether each slab was finite: see `Field`."""
+        return self._links.at_first(self._field.was_finite())
 
     def out_of_range(self) -> list[Mapping[int, float]] | None:
         """What each slab found out of range."""
@@ -206,6 +229,43 @@ class Part:
         return found.reshape(np.shape(indices))
 
 
+class GpuPart(Part):
+    """The field of one slab and its stepper on a GPU."""
+
+    def __init__(self, comm: MPI.Intracomm, inputs: PartInputs) -> None:
+        super().__init__(comm, inputs)
+        self._regions: dict[int, RegionCells] = {}
+
+    def totals(self, number: int, cells: RegionCells | None) -> list[np.ndarray] | None:
+        """What totals over the cells of each slab in a region are made of; cells: those of the slab, by flat index in
+        the whole grid, when the region is first asked for."""
+        slab = self._links.slab
+        if cells is not None:
+            first = (slab.first - slab.below) * slab.cells[1] * slab.cells[2]
+            self._regions[number] = cells._replace(indices=cells.indices - first)
+        return self._links.at_first(self._field.parts_of_totals(self._regions[number]))
+
+    def _make_links(self, comm: MPI.Intracomm, inputs: PartInputs) -> MpiLinks:
+        from heatsim.ranks.gpus import GpuLinks
+
+        return GpuLinks(comm, inputs.slabs, inputs.transport)
+
+    def _make_stepper(self, inputs: PartInputs) -> StageStepper:
+        from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
+        from heatsim_kernels.stencil import STEPPERS
+
+        coefficients = inputs.coefficients
+        if isinstance(coefficients, NonlinearCoefficients):
+            return NONLINEAR_STEPPERS[inputs.kernel](coefficients, inputs.dtype, self._links)
+        return STEPPERS[inputs.kernel](coefficients, inputs.dtype, self._links)
+
+    def _stored_cells(self, indices: np.ndarray) -> np.ndarray:
+        return np.asarray(self._field.stored_cells(self._field.as_stored(indices)).host())
+
+    def _cells_at_end(self, indices: np.ndarray) -> np.ndarray:
+        return np.asarray(self._stepper.cells_at_end(self._field.as_stored(indices)).host())
+
+
 def processors_of(comm: MPI.Intracomm) -> list[str]:
     """The name of the machine of each rank."""
     from mpi4py import MPI
@@ -222,6 +282,7 @@ class Ranks:
         self._made, self._in_call = 0, False
         self._failure: BaseException | None = None  # of a call, after which there are no others
         self._unused: list[int] = []
+        self._gpus: Gpus | None = None
         machines = processors_of(comm)
         self._beside = machines.count(machines[comm.rank])
         versions = comm.allgather(__version__)
@@ -248,6 +309,15 @@ class Ranks:
         self._made += 1
         self._do([("make", self._made, (each,)) for each in inputs])
         return self._made
+
+    def gpus(self) -> Gpus:
+        """The GPUs that the ranks take, from now on: see `gpus.choose_transport`."""
+        from heatsim.ranks.gpus import GpuInputs, choose_transport
+
+        if self._gpus is None:
+            found = self.call(self.make_parts([GpuInputs() for _ in range(self.size)]), "found")
+            self._gpus = choose_transport(found)
+        return self._gpus
 
     def forget(self, number: int) -> None:
         """Free parts, with the next call: Python may collect garbage in any thread and within any call."""

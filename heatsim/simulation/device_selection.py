@@ -52,13 +52,15 @@ _GPU_HINT = "Install the driver and `pip install heatsim[cu13]` (or cu12), or us
 
 def require_memory(choice: DeviceChoice, needed: int) -> None:
     """Raise `HeatsimError` if the device has not the bytes that a run needs; nothing has been allocated by then."""
+    ranks = joined_ranks()
     if choice.device == "cuda":
         from heatsim_kernels.runtime.cuda import api
 
         free, what = float(api.memory()[0]), "free on the GPU"
+        if ranks is not None:
+            needed = needed * ranks.gpus().shared_by // ranks.size
     else:
         free, what = free_memory()
-        ranks = joined_ranks()
         if ranks is not None and choice.kernel == "cpu":  # the first rank keeps all fields of a solver but its own
             needed = needed * ranks.on_this_machine // ranks.size
     if needed > free:
@@ -92,8 +94,9 @@ def choose_device(scenario: Scenario) -> DeviceChoice:
     from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
     from heatsim_kernels.stencil import CUDA_STEPPERS
 
-    if (ranks := joined_ranks()) is not None:
-        return _on_ranks(scenario, ranks)
+    ranks = joined_ranks()
+    if ranks is not None:
+        _require_planes(scenario, ranks)
     device, kernel = scenario.compute.device, scenario.compute.kernel
     on_cuda = kernel in CUDA_STEPPERS
     if scenario.time.solves and on_cuda:
@@ -107,50 +110,59 @@ def choose_device(scenario: Scenario) -> DeviceChoice:
         message = f'"{kernel}" takes constants, and {_temperature_dependent_key(scenario)} depends on temperature'
         flaw = scenario.issue_at(("compute", "kernel"), message, 'kernel = "register" allows it, as "auto" does')
         raise ScenarioError([flaw])
-    cells = prod(scenario.grid.cells)
+    if ranks is not None and scenario.time.solves and device == "cuda":
+        message = f'"cuda" solves linear systems in one process, found {ranks.size}'
+        hint = 'device = "auto" or "cpu" solves them over ranks; without mpiexec one GPU computes'
+        raise ScenarioError([scenario.issue_at(("compute", "device"), message, hint)])
+    cells = prod(scenario.grid.cells) // (1 if ranks is None else ranks.size)
     if (on_cuda or device == "cuda") and cells > MAX_GPU_CELLS:
         message = f"expected at most {MAX_GPU_CELLS} cells on a GPU, found {cells}"
         raise ScenarioError([scenario.issue_at(("grid", "cells"), message, "take fewer cells, or --device cpu")])
     if on_cuda:
-        choice = DeviceChoice("cuda", gpu_name(), kernel, "named by the scenario")
+        choice = DeviceChoice("cuda", _gpu_names(), kernel, "named by the scenario")
         _require_shared_memory(scenario, kernel)
         return choice
     if device == "cuda":
-        return DeviceChoice("cuda", gpu_name(), *_fastest_cuda_kernel(scenario))
+        return DeviceChoice("cuda", _gpu_names(), *_fastest_cuda_kernel(scenario))
     if device == "cpu" or kernel == "cpu":
         return _on_cpu(scenario, "named by the scenario")
+    if ranks is not None and scenario.time.solves:
+        return _on_cpu(scenario, "linear systems are solved over ranks there")
     if cells < MIN_GPU_CELLS:
         return _on_cpu(scenario, "so small a grid is no faster on a GPU")
     if cells > MAX_GPU_CELLS:
         return _on_cpu(scenario, "the grid has more cells than a GPU kernel counts")
     try:
-        return DeviceChoice("cuda", gpu_name(), *_fastest_cuda_kernel(scenario))
+        return DeviceChoice("cuda", _gpu_names(), *_fastest_cuda_kernel(scenario))
     except NoGpuError:
-        return _on_cpu(scenario, "there is no GPU")
+        return _on_cpu(scenario, "there is no GPU" if ranks is None else "not every rank has a GPU")
+
+
+def _gpu_names() -> str:
+    """The GPU of this process, or those of all ranks and how they exchange halos; raises as `gpu_name` does."""
+    ranks = joined_ranks()
+    if ranks is None:
+        return gpu_name()
+    gpus = ranks.gpus()
+    if gpus.missing:
+        raise NoGpuError(gpus.missing)
+    return gpus.name
 
 
 def _on_cpu(scenario: Scenario, reason: str) -> DeviceChoice:
-    chosen = scenario.time.chosen
+    chosen, ranks = scenario.time.chosen, joined_ranks()
     kernel = chosen.kernels["cpu"] if chosen and chosen.kernels else "cpu"
-    return DeviceChoice("cpu", cpu_name(), kernel, reason)
+    name = cpu_name() if ranks is None else f"{ranks.size} ranks of {cpu_name()}"
+    return DeviceChoice("cpu", name, kernel, reason)
 
 
-def _on_ranks(scenario: Scenario, ranks: Ranks) -> DeviceChoice:
-    """The CPUs of the ranks. Raises `ScenarioError` for what runs in one process only."""
-    device, kernel = scenario.compute.device, scenario.compute.kernel
-    alone = f"runs in one process, found {ranks.size}"
-    if device == "cuda" or kernel not in ("auto", "cpu"):
-        key, found = ("device", device) if device == "cuda" else ("kernel", kernel)
-        hint = 'device = "auto" or "cpu" runs over ranks; without mpiexec one GPU computes'
-        raise ScenarioError([scenario.issue_at(("compute", key), f'"{found}" {alone}', hint)])
+def _require_planes(scenario: Scenario, ranks: Ranks) -> None:
+    """Raise `ScenarioError` where there are more ranks than planes."""
     planes = scenario.grid.cells[2]
     if planes < ranks.size:
         message = f"the grid is cut along z into a slab for each of {ranks.size} ranks, and has {planes} cells there"
         hint = "start fewer ranks, or turn the body so that its longest axis is z"
         raise ScenarioError([scenario.issue_at(("grid", "cells"), message, hint)])
-    chosen = scenario.time.chosen
-    kernel = chosen.kernels["cpu"] if chosen and chosen.kernels else "cpu"
-    return DeviceChoice("cpu", f"{ranks.size} ranks of {cpu_name()}", kernel, "that of ranks")
 
 
 def _fastest_cuda_kernel(scenario: Scenario) -> tuple[str, str]:

@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 from heatsim_kernels.field.cuda.field import CudaField
-from heatsim_kernels.field.cuda.field_sums import BLOCKS as LOSS_BLOCKS
 from heatsim_kernels.runtime.cuda.arrays import Array, Table, empty, on_device
 from heatsim_kernels.stencil import STEPPERS
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cuda.cell_update import rates_of_classes
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
-from heatsim_kernels.stencil.cuda.ledger import CudaLedger, LedgerInputs
+from heatsim_kernels.stencil.cuda.ledger import FUSED_BLOCKS, CudaLedger, LedgerInputs
 from heatsim_kernels.stencil.cuda.sent_forcing import ForcingUploads
 from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
 from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses
@@ -133,7 +132,7 @@ def at_once(trial: TemporalTrial) -> dict[str, np.ndarray]:
         on_device(np.zeros(1, np.uint8) if coefficients.class_ids is None else coefficients.class_ids.ravel()),
         coefficients.class_count,
     )
-    accounts = on_device(np.zeros((coefficients.ledger_size, LOSS_BLOCKS)))
+    accounts = on_device(np.zeros((1, FUSED_BLOCKS)))
     fused = FusedSteps(
         structure, trial.tile, trial.shape, traced=True, cell_classes=cell_classes, heat_accounts=accounts
     )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from heatsim_kernels.field.cuda.region_reductions import CudaRegionTotals
+from heatsim_kernels.field.cuda.region_reductions import CudaRegionTotals, of_parts
 from heatsim_kernels.field.region_reductions import RegionCells
 from heatsim_kernels.runtime.cuda.arrays import on_device
 
+PLANE = 8  # cells
 CASES = [(count, dtype) for count in (1, 3, 29) for dtype in (np.float32, np.float64)]
 
 
@@ -24,12 +25,12 @@ def results() -> dict[str, np.ndarray]:
     found = {}
     for count, dtype in CASES:
         values, enthalpies, cells = case(count, dtype)
-        totals, fields = CudaRegionTotals(), (on_device(values), on_device(enthalpies))
-        found[f"{count} {np.dtype(dtype).name}"] = np.array([totals.of(*fields, cells) for _ in range(2)])
+        totals, fields = CudaRegionTotals(PLANE), (on_device(values), on_device(enthalpies))
+        found[f"{count} {np.dtype(dtype).name}"] = np.array([of_parts(totals.parts(*fields, cells)) for _ in range(2)])
     values, _, cells = case(3, np.float32)
     values[cells.indices[1]] = np.nan
     bad = on_device(values)
-    return found | {"not a number": np.array(CudaRegionTotals().of(bad, bad, cells))}
+    return found | {"not a number": np.array(of_parts(CudaRegionTotals(PLANE).parts(bad, bad, cells)))}
 
 
 if __name__ == "__main__":

@@ -89,8 +89,8 @@ def integers(class_dtype: str) -> Any:
 
 
 def flows_signature(precision: str, class_dtype: str) -> Any:
-    """u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, kinds, count, weights, shares, kept, carried,
-    held, partial."""
+    """u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, kinds, count, weights, shares, end_blocks,
+    kept, carried, held, lost, partial."""
     from heatsim_kernels.stencil.cuda.boundary_flux import MAX_STEPS
     from heatsim_kernels.stencil.cuda.held_heat import CarriedShares
 
@@ -98,8 +98,8 @@ def flows_signature(precision: str, class_dtype: str) -> Any:
     return types.void(
         real[::1], real[::1], types.int64[::1], number, number, count, count, count, number[::1],
         real[:, ::1], real[:, ::1], number, types.int64[::1], integers(class_dtype), count,
-        types.float64[::1], types.UniTuple(types.float64, MAX_STEPS), types.float64,
-        types.NamedUniTuple(types.float64, 3, CarriedShares), types.float64[::1], types.float64[:, ::1],
+        types.float64[::1], types.UniTuple(types.float64, MAX_STEPS), count, types.float64,
+        types.NamedUniTuple(types.float64, 3, CarriedShares), types.float64[::1], *(types.float64[:, ::1],) * 2,
     )  # fmt: skip
 
 
@@ -112,8 +112,9 @@ def ambient_signature(precision: str) -> Any:
 
 
 def sums_signature(precision: str) -> Any:
-    """u, kinds, weights, partial."""
-    return types.void(getattr(types, precision)[::1], types.uint8[::1], types.float64[::1], types.float64[::1])
+    """u, kinds, weights, plane, blocks, partial."""
+    cells = getattr(types, precision)[::1], types.uint8[::1], types.float64[::1]
+    return types.void(*cells, types.uint64, types.uint64, types.float64[::1])
 
 
 def ptx_of_sweep(row: Row) -> str:
@@ -242,7 +243,7 @@ def test_the_ledger_kernels_compile_without_spills(whole: bool, precision: str, 
 def test_the_kernel_of_sums_compiles_without_spills(whole: bool, precision: str, capability: tuple[int, int]) -> None:
     from heatsim_kernels.field.cuda import field_sums
 
-    ptx = ptx_of(field_sums.build, whole, sums_signature(precision), capability)
+    ptx = ptx_of(field_sums.build_by_plane, whole, sums_signature(precision), capability)
     assert spilled_bytes(ptx, capability) == 0
 
 

@@ -62,7 +62,7 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
     name, _, how = name.partition(", ")
     module = import_module(f"heatsim_kernels.enthalpy.cuda.{name}")
     sweep = ("u", "u", "shape", "box", "u", "medium", "known", "stage" if how.endswith("stage") else "sources")
-    book = ("u", "words", "bytes", "words", "sums", "box", "medium", "known")
+    book = ("u", "words", "bytes", "words", "words", "sums", "box", "medium", "known")
     ledger = (*book, "u", "u", "bytes", "words", "share", "partial")
     joints = ("u", "u", "counts", "shape", "u", "medium", "known", "sources")
     given = {"boundary_heat": ledger, "temperatures": ("u", "u", "medium"), "interface_cells": joints}.get(name, sweep)

@@ -44,7 +44,8 @@ def test_the_kernel_of_totals_compiles_for_a_gpu(precision: str) -> None:
     from numba import types
 
     real, number = getattr(types, precision)[::1], types.float64
-    signature = types.void(real, real, types.uint32[::1], number[::1], number[::1], number[:, ::1])
+    parts = types.uint32[::1], number[::1], number[::1], types.int64[::1]
+    signature = types.void(real, real, *parts, number[:, ::1])
     ptx, _ = cuda.compile_ptx(build(None), signature, cc=(9, 0))
     assert ".local" not in ptx
 
@@ -52,13 +53,13 @@ def test_the_kernel_of_totals_compiles_for_a_gpu(precision: str) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_gpu_finds_what_numpy_finds(dtype: type) -> None:
-    from heatsim_kernels.field.cuda.region_reductions import CudaRegionTotals
+    from heatsim_kernels.field.cuda.region_reductions import CudaRegionTotals, of_parts
     from heatsim_kernels.runtime.cuda.arrays import on_device
 
     rng = np.random.default_rng(1)
     values, enthalpies = rng.uniform(-9, 9, (2, 400_000)).astype(dtype)
     indices = np.flatnonzero(rng.random(values.size) < 0.7)
-    cells, kept = RegionCells(indices, *rng.uniform(0.5, 2, (2, indices.size))), CudaRegionTotals()
+    cells, kept = RegionCells(indices, *rng.uniform(0.5, 2, (2, indices.size))), CudaRegionTotals(1000)
     for _ in range(2):
-        found = kept.of(on_device(values), on_device(enthalpies), cells)
+        found = of_parts(kept.parts(on_device(values), on_device(enthalpies), cells))
         np.testing.assert_allclose(found, of(values, enthalpies, cells), rtol=1e-11, atol=1e-6)

@@ -1,4 +1,5 @@
 """Compare steppers and solvers of slabs on several ranks with those of the whole grid: `mpiexec -n 8 python ...`.
+With `--gpus` steppers on the GPUs of the ranks, by all kernels, with one on a GPU.
 
 Prints how many cases there were, and how many had a bit that differs, in the field, its heat or its ledger, or in a
 solution and how it was found. With `--fewer-kernels` more cases are of the features that slabs cut, and none of those
@@ -24,10 +25,13 @@ from heatsim.ranks.environment import take_threads
 
 take_threads(MPI.COMM_WORLD)
 
+from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS  # noqa: E402
 from heatsim_kernels.enthalpy.cpu.stepper import make_stepper  # noqa: E402
+from heatsim_kernels.field.region_reductions import RegionCells  # noqa: E402
 from heatsim_kernels.field.window_source import WindowSource  # noqa: E402
 from heatsim_kernels.multigrid import slabs  # noqa: E402
 from heatsim_kernels.multigrid.solver import Solver  # noqa: E402
+from heatsim_kernels.stencil import ONE_STEP_KERNELS, STEPPERS  # noqa: E402
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper  # noqa: E402
 from heatsim_kernels.stencil.rk_stages import RkStage  # noqa: E402
 
@@ -56,6 +60,7 @@ class RanksCase(NamedTuple):
     fused: int
     stages: int  # of rkl2, 0: explicit steps
     seed: int
+    kernel: str = "cpu"
 
     def problem(self) -> Case:
         """The coefficients, the forcing and the stored values at the start."""
@@ -79,8 +84,11 @@ class RanksCase(NamedTuple):
         ]
         return replace(forcing, window_sources=(tuple(windows), (), (windows[1],)))
 
-    def stepper(self, coefficients: Any) -> CpuStepper:
+    def stepper(self, coefficients: Any) -> Any:
         """That of the whole grid."""
+        if self.kernel != "cpu":
+            steppers: Any = NONLINEAR_STEPPERS if self.features in NONLINEAR else STEPPERS
+            return steppers[self.kernel](coefficients, np.dtype(self.dtype))
         make: Any = make_stepper if self.features in NONLINEAR else CpuStepper
         return make(coefficients, np.dtype(self.dtype), self.fused)
 
@@ -88,6 +96,14 @@ class RanksCase(NamedTuple):
     def step(self) -> float:
         """s, that is stable."""
         return nonlinear_cases.STEP if self.features in NONLINEAR else STEP
+
+
+def cases_on_gpus(few: bool) -> Iterator[RanksCase]:
+    """Each case with the fastest kernel; unless they are to be few, with another one too."""
+    for case in cases(False):
+        kernels = ["register", "basic"] if case.features in NONLINEAR else ["temporal", *ONE_STEP_KERNELS]
+        for kernel in dict.fromkeys((kernels[0], kernels[0 if few else case.seed % len(kernels)])):
+            yield case._replace(kernel=kernel)
 
 
 def cases(fewer_kernels: bool) -> Iterator[RanksCase]:
@@ -116,9 +132,13 @@ def result(stepper: Any, case: RanksCase, problem: Case) -> list[np.ndarray]:
     else:
         for steps in (5, 4):
             stepper.advance(case.step, steps, problem.forcing)
-    saved = stepper.ledger_state()
+    saved = {name: np.array(values) for name, values in stepper.ledger_state().items()}
+    stepper.restore_ledger(saved)
+    again = stepper.ledger_state()
+    some = np.arange(0, stepper.field.host().size, 3)
+    found.append(np.array(stepper.field.totals(RegionCells(some, 1.0 + some, 2.0 + some))))
     found += [np.array(stepper.field.host()), np.array(stepper.field.stored()), stepper.heat_entered()]
-    return found + [np.array(saved[name]) for name in sorted(saved)]
+    return found + [np.array(state[name]) for state in (saved, again) for name in sorted(state)]
 
 
 @cache
@@ -131,7 +151,8 @@ def result_alone(case: RanksCase) -> list[np.ndarray]:
 def differs(ranks: Ranks, case: RanksCase) -> bool:
     problem, alone = case.problem(), result_alone(case)
     coefficients = problem.coefficients
-    together = result(RanksStepper(ranks, coefficients, np.dtype(case.dtype), case.fused), case, problem)
+    slabs_of = RanksStepper(ranks, coefficients, np.dtype(case.dtype), case.fused, case.kernel)
+    together = result(slabs_of, case, problem)
     same = len(alone) == len(together) and all(
         np.array_equal(a, b, equal_nan=True) and a.dtype == b.dtype for a, b in zip(alone, together, strict=True)
     )
@@ -181,8 +202,11 @@ def solver_differs(ranks: Ranks, case: SolverCase) -> bool | None:
     )
 
 
-def compared_with(ranks: Ranks, few: bool) -> Iterator[tuple[RanksCase | SolverCase, bool]]:
+def compared_with(ranks: Ranks, few: bool, gpus: bool) -> Iterator[tuple[RanksCase | SolverCase, bool]]:
     """Each case, and whether it differs."""
+    if gpus:
+        yield from ((case, differs(ranks, case)) for case in cases_on_gpus(few))
+        return
     for case in cases(few):
         if not few or ranks.size < COUNTS[-1] or case.seed % 2:
             yield case, differs(ranks, case)
@@ -196,12 +220,12 @@ def compared_with(ranks: Ranks, few: bool) -> Iterator[tuple[RanksCase | SolverC
 def main() -> None:
     world = MPI.COMM_WORLD
     compared, different = 0, []
-    for count in COUNTS:
+    for count in (count for count in COUNTS if count <= world.size):
         comm = world.Split(0 if world.rank < count else MPI.UNDEFINED)
         if comm != MPI.COMM_NULL:
             ranks = Ranks(comm)
             if ranks.first:
-                for case, differing in compared_with(ranks, "--fewer-kernels" in sys.argv):
+                for case, differing in compared_with(ranks, "--fewer-kernels" in sys.argv, "--gpus" in sys.argv):
                     compared += 1
                     if differing:
                         different.append((count, case))

@@ -10,36 +10,44 @@ solves.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
 
     from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
     from heatsim_kernels.stencil import StageStepper
+    from heatsim_kernels.stencil.slabs import SlabLinks
 
 
-def _cpu(coefficients: NonlinearCoefficients, dtype: np.dtype) -> StageStepper:
+class NonlinearStepperBuilder(Protocol):
+    """As `stencil.StepperBuilder`."""
+
+    def __call__(
+        self, coefficients: NonlinearCoefficients, dtype: np.dtype, links: SlabLinks | None = None
+    ) -> StageStepper:
+        """The stepper."""
+
+
+def _cpu(coefficients: NonlinearCoefficients, dtype: np.dtype, links: SlabLinks | None = None) -> StageStepper:
     from heatsim_kernels.enthalpy.cpu.stepper import make_stepper
 
-    return make_stepper(coefficients, dtype)
+    return make_stepper(coefficients, dtype, links=links)
 
 
-def _on_cuda(movement: str) -> Callable[[NonlinearCoefficients, np.dtype], StageStepper]:
-    def build(coefficients: NonlinearCoefficients, dtype: np.dtype) -> StageStepper:
+def _on_cuda(movement: str) -> NonlinearStepperBuilder:
+    def build(coefficients: NonlinearCoefficients, dtype: np.dtype, links: SlabLinks | None = None) -> StageStepper:
         from heatsim_kernels.enthalpy.cuda.enthalpy_pass import EnthalpyCudaPass
         from heatsim_kernels.stencil.cuda.stepper import CudaStepper
 
         module = import_module(f".cuda.{movement}", __package__)
-        return CudaStepper(coefficients, dtype, EnthalpyCudaPass(coefficients, dtype, module))
+        return CudaStepper(coefficients, dtype, EnthalpyCudaPass(coefficients, dtype, module, links), links)
 
     return build
 
 
-# Name -> builder(coefficients, dtype), as `stencil.STEPPERS`.
-NONLINEAR_STEPPERS: dict[str, Callable[[NonlinearCoefficients, np.dtype], StageStepper]] = {
+# Name -> builder, as `stencil.STEPPERS`.
+NONLINEAR_STEPPERS: dict[str, NonlinearStepperBuilder] = {
     "cpu": _cpu,
     "basic": _on_cuda("basic"),
     "register": _on_cuda("register"),

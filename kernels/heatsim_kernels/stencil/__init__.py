@@ -9,13 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 
     from heatsim_kernels.field import Field
     from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
     from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
+    from heatsim_kernels.stencil.slabs import SlabLinks
 
 
 class ExplicitStepper(Protocol):
@@ -69,35 +70,45 @@ class StageStepper(ExplicitStepper, Protocol):
         """Make the last stage the field, and enter its heat in the ledger. The caller samples the field."""
 
 
-def _cpu(coefficients: StencilCoefficients, dtype: np.dtype) -> StageStepper:
+class StepperBuilder(Protocol):
+    """Makes the stepper of a problem, or of a slab of one with its links to the others."""
+
+    def __call__(
+        self, coefficients: StencilCoefficients, dtype: np.dtype, links: SlabLinks | None = None
+    ) -> StageStepper:
+        """The stepper."""
+
+
+def _cpu(coefficients: StencilCoefficients, dtype: np.dtype, links: SlabLinks | None = None) -> StageStepper:
     from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 
-    return CpuStepper(coefficients, dtype)
+    return CpuStepper(coefficients, dtype, links=links)
 
 
-def _temporal(coefficients: StencilCoefficients, dtype: np.dtype) -> StageStepper:
+def _temporal(coefficients: StencilCoefficients, dtype: np.dtype, links: SlabLinks | None = None) -> StageStepper:
     from heatsim_kernels.stencil.cuda.linear_pass import LinearCudaPass
     from heatsim_kernels.stencil.cuda.stepper import CudaStepper
     from heatsim_kernels.stencil.ladder import register
 
-    return CudaStepper(coefficients, dtype, LinearCudaPass(coefficients, dtype, register, fused=True))
+    sweep = LinearCudaPass(coefficients, dtype, register, fused=True, links=links)
+    return CudaStepper(coefficients, dtype, sweep, links)
 
 
-def _on_cuda(movement: str) -> Callable[[StencilCoefficients, np.dtype], StageStepper]:
-    def build(coefficients: StencilCoefficients, dtype: np.dtype) -> StageStepper:
+def _on_cuda(movement: str) -> StepperBuilder:
+    def build(coefficients: StencilCoefficients, dtype: np.dtype, links: SlabLinks | None = None) -> StageStepper:
         from heatsim_kernels.stencil.cuda.linear_pass import LinearCudaPass
         from heatsim_kernels.stencil.cuda.stepper import CudaStepper
 
         module = import_module(f".ladder.{movement}", __package__)
-        return CudaStepper(coefficients, dtype, LinearCudaPass(coefficients, dtype, module))
+        return CudaStepper(coefficients, dtype, LinearCudaPass(coefficients, dtype, module, links=links), links)
 
     return build
 
 
 ONE_STEP_KERNELS = ("basic", "shared", "coarsened", "register")  # of CUDA, that take a single step
 CUDA_STEPPERS = (*ONE_STEP_KERNELS, "temporal")
-# Name -> builder(terms, dtype), in reading order. Builders import late: CUDA need not be installed.
-STEPPERS: dict[str, Callable[[StencilCoefficients, np.dtype], StageStepper]] = {
+# Name -> builder, in reading order. Builders import late: CUDA need not be installed.
+STEPPERS: dict[str, StepperBuilder] = {
     "cpu": _cpu,
     **{movement: _on_cuda(movement) for movement in ONE_STEP_KERNELS},
     "temporal": _temporal,

@@ -12,7 +12,7 @@ from heatsim_kernels.stencil.slabs import SlabLinks
 
 class LedgerFaces(NamedTuple):
     """(m,) flat index of the cell at each face and which of its six faces; (accounts + 1,) where each account starts:
-    the six FACES of the box, then the ambients."""
+    the six FACES of the box, then the ambients. Within an account cells are in order."""
 
     cells: np.ndarray
     faces: np.ndarray
@@ -28,7 +28,8 @@ def ledger_of(coefficients: StencilCoefficients) -> LedgerFaces:
     faces = [np.full(len(each), face, np.uint8) for face, each in enumerate(cells)]
     if coefficients.ambient_faces is not None:
         for owner in range(coefficients.ambient_faces.ambients):
-            chosen = coefficients.ambient_faces.owners == owner
+            chosen = np.flatnonzero(coefficients.ambient_faces.owners == owner)
+            chosen = chosen[np.argsort(coefficients.ambient_faces.cells[chosen], kind="stable")]
             cells.append(np.asarray(coefficients.ambient_faces.cells[chosen], np.int64))
             faces.append(np.asarray(coefficients.ambient_faces.faces[chosen], np.uint8))
     starts = np.concatenate(([0], np.cumsum([len(each) for each in cells])))

@@ -62,11 +62,14 @@ class SlabLinks(Protocol):
     def slab(self) -> Slab:
         """The slab of this process."""
 
-    def fill_halos(self, values: np.ndarray) -> None:
-        """Copy the planes of the neighbours into the halos of a field, flat."""
+    def fill_halos(self, values: Any) -> None:
+        """Copy the planes of the neighbours into the halos of a field, flat, where it lies."""
 
     def whole(self, values: np.ndarray, axis: int = 0) -> np.ndarray:
         """Values by plane of the whole grid, from those of the own planes of each slab; planes lie along `axis`."""
+
+    def together(self, own: np.ndarray) -> np.ndarray:
+        """What all processes have, one after another along the first axis, on each of them."""
 
     def from_first(self, value: Any) -> Any:
         """The value that the first process has."""

@@ -3,11 +3,14 @@
 A boundary face needs the temperature of its cell besides the potential, and the values of its tangent. In the kernel of
 the step a single lane at a boundary would have its whole warp wait for them; here every lane has a face of its own.
 Heat from ambients inside the box is only entered here: the step finds it by itself. Each block owns a slot of
-partial sums and always adds in the same order.
+partial sums and always adds in the same order; a block has cells of one plane (see `plane_sums`).
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
 from numba import float64, int64, uint32, uint64
 
 from heatsim_kernels.enthalpy.cell import NUMBERS
@@ -16,8 +19,12 @@ from heatsim_kernels.field.cuda.block_reduction import add, block_reduction
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.coefficients import FACES
+from heatsim_kernels.stencil.cuda.plane_sums import Z_FACES, PlaneSums
 
-BLOCKS = 2 if SIMULATED else 512  # of an account: many, because each waits for memory between its few rounds
+if TYPE_CHECKING:
+    from heatsim_kernels.stencil.heat_ledger import LedgerFaces
+
+END_BLOCKS = 2 if SIMULATED else 512  # of a face of z: many, because each waits for memory between its few rounds
 THREADS = 2 if SIMULATED else 128  # of a block: five such blocks share the registers of a multiprocessor in float64
 BOUNDARY_ACCOUNTS = len(FACES)  # accounts of the ledger for the faces of the box, the first ones; then the ambients
 
@@ -26,21 +33,35 @@ ghost_of_potential = inlined(physics.ghost_of_potential)
 block_sum = block_reduction(add, THREADS)
 
 
-def build(variant):
-    """Build the kernel (u, cells, faces, starts, capacity, box, medium, boundary, a, b, by_potential, offsets, share,
-    partial), on (BLOCKS, accounts).
+def parts_of(ledger: LedgerFaces, shape: tuple[int, int, int], sums: PlaneSums) -> np.ndarray:
+    """(accounts * columns + 1,) where the entries of each block begin: those of a plane, or a part of a face of z."""
+    plane, columns = shape[1] * shape[2], sums.columns
+    firsts = []
+    for account, (start, end) in enumerate(zip(ledger.starts[:-1].tolist(), ledger.starts[1:].tolist(), strict=True)):
+        if account in range(*Z_FACES.indices(BOUNDARY_ACCOUNTS)):
+            steps = np.arange(columns) * -(-plane // sums.end_blocks)
+            firsts.append(start + np.minimum(steps, end - start))
+        else:
+            firsts.append(start + np.searchsorted(ledger.cells[start:end], np.arange(columns) * plane))
+    return np.concatenate((*firsts, ledger.starts[-1:])).astype(np.int64)
 
-    cells, faces, starts: see `LedgerFaces`. boundary: `KnownBoundaryDifferences`, whose differences are written. a, b:
-    of the boundary faces in this step, one a boundary cell; by_potential: see `Forcing`; offsets: where each face
-    starts in them. share: of the heat of the step, that is entered. partial: (accounts, BLOCKS) sums in J, added to.
+
+def build(variant):
+    """Build the kernel (u, cells, faces, starts, parts, capacity, box, medium, boundary, a, b, by_potential, offsets,
+    share, partial), on blocks (columns, accounts).
+
+    cells, faces, starts: see `LedgerFaces`; parts: `parts_of` these. boundary: `KnownBoundaryDifferences`, whose
+    differences are written. a, b: of the boundary faces in this step, one a boundary cell; by_potential: see `Forcing`;
+    offsets: where each face starts in them. share: of the heat of the step, that is entered. partial: (accounts,
+    columns) sums in J, added to.
     """
 
     def boundary_heat(
-        u, cells, faces, starts, capacity, box, medium, boundary, a, b, by_potential, offsets, share, partial
+        u, cells, faces, starts, parts, capacity, box, medium, boundary, a, b, by_potential, offsets, share, partial
     ):
         account, total = int64(cuda.blockIdx.y), float64(0.0)
-        start, end = item(starts, account), item(starts, account + 1)
-        entry = start + int64(cuda.blockIdx.x) * THREADS + int64(cuda.threadIdx.x)
+        start, part = item(starts, account), account * int64(cuda.gridDim.x) + int64(cuda.blockIdx.x)
+        entry, end = item(parts, part) + int64(cuda.threadIdx.x), item(parts, part + 1)
         while entry < end:
             i = item(cells, entry)
             cell_class = int64(item(medium.class_ids, i)) if medium.several != 0 else int64(0)
@@ -60,7 +81,7 @@ def build(variant):
                 rate, difference = passing(u, i, x, y, z, face, cell_class, potential, box, medium, boundary)
                 heat = float64(rate) * float64(difference)
             total += share * (item(capacity, cell_class) * heat)
-            entry += int64(BLOCKS) * THREADS
+            entry += int64(THREADS)
         total = block_sum(total)
         if cuda.threadIdx.x == 0:
             partial[account, cuda.blockIdx.x] += total

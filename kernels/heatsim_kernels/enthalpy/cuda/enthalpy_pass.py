@@ -21,10 +21,12 @@ from heatsim_kernels.runtime.cuda.launch import Resources, kernel
 from heatsim_kernels.stencil.coefficients import FACES, Forcing
 from heatsim_kernels.stencil.cuda.cell_update import CudaSources, CudaStageSources
 from heatsim_kernels.stencil.cuda.ledger import HeatAccounts
+from heatsim_kernels.stencil.cuda.plane_sums import PlaneSums
 from heatsim_kernels.stencil.cuda.sent_forcing import ForcingUploads, SentForcing
 from heatsim_kernels.stencil.cuda.stepper import Launch, StageOperands
 from heatsim_kernels.stencil.heat_ledger import ledger_of
 from heatsim_kernels.stencil.rk_stages import RkStage
+from heatsim_kernels.stencil.slabs import SlabLinks
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 
 
@@ -41,10 +43,16 @@ class EnthalpyBatch(NamedTuple):
 class EnthalpyCudaPass:
     """A `CudaPass` of a temperature-dependent problem, whose field stores u, see `coefficients`.
 
-    movement: the module `basic` or `register`.
+    movement: the module `basic` or `register`. links: of a slab to others.
     """
 
-    def __init__(self, coefficients: NonlinearCoefficients, dtype: np.dtype, movement: ModuleType) -> None:
+    def __init__(
+        self,
+        coefficients: NonlinearCoefficients,
+        dtype: np.dtype,
+        movement: ModuleType,
+        links: SlabLinks | None = None,
+    ) -> None:
         self._coefficients, self._dtype, self._movement = coefficients, np.dtype(dtype), movement
         self.name = movement.__name__.rpartition(".")[2]
         pieces = coefficients.tables.pieces
@@ -53,7 +61,10 @@ class EnthalpyCudaPass:
             self._dtype.name, *flags, coefficients.periodic, pieces=count_pieces(pieces)
         )
         self.field = CudaField(
-            coefficients, self._dtype, temperatures=EnthalpyTemperatures(coefficients, self._fill_temperatures)
+            coefficients,
+            self._dtype,
+            temperatures=EnthalpyTemperatures(coefficients, self._fill_temperatures),
+            whole=links.slab.cells if links else None,
         )
         nz, ny, nx = coefficients.shape
         self._shape = EnthalpyShape(np.uint32(nz), np.uint32(ny), np.uint32(nx))
@@ -68,14 +79,18 @@ class EnthalpyCudaPass:
         # Where cells are computed again, what a stage is made of must not have been overwritten.
         self.stage_fields = 4 if self._joints is None else 5
         ledger = ledger_of(coefficients)
-        self._book = tuple(map(on_device, ledger)) if ledger.cells.size else None
+        by_plane = PlaneSums.of(coefficients.shape, boundary_heat.END_BLOCKS, links)
+        self.ledger = HeatAccounts(coefficients, by_plane)
+        parts = boundary_heat.parts_of(ledger, coefficients.shape, by_plane)
+        book = ledger.cells, ledger.faces, ledger.starts, parts
+        self._book = tuple(map(on_device, book)) if ledger.cells.size else None
+        self._book_grid = by_plane.columns, len(ledger.starts) - 1, 1
         self._capacity = on_device(np.asarray(coefficients.capacity, np.float64))
         self._offsets = on_device(np.asarray(coefficients.boundary_offsets, np.int64))
         self._by_potential: dict[tuple[bool, ...], Array] = {}
         differences = empty(max(1, int(ledger.starts[len(FACES)])), self._dtype)
         closed = on_device(np.array(coefficients.closed, np.uint8))
         self._known_boundary = KnownBoundaryDifferences(closed, on_device(ledger.starts), differences)
-        self.ledger = HeatAccounts(coefficients.ledger_size, boundary_heat.BLOCKS)
         self._forcing_uploads = ForcingUploads(self._dtype, np.zeros((1, coefficients.class_count)))
         self._dt = np.nan
         self._medium: tuple[EnthalpyMedium, Array] | None = None  # and rates, for steps of `_dt`
@@ -152,9 +167,8 @@ class EnthalpyCudaPass:
             values = batch.sent.boundary_a.row(k), batch.sent.boundary_b.row(k)
             tangents = *values, self._by_potential[batch.by_potential], self._offsets
             given = (*own, *tangents, np.float64(share), self.ledger.partial)
-            grid = boundary_heat.BLOCKS, self._coefficients.ledger_size, 1
             passing = kernel(boundary_heat.build, None, given)
-            launches.insert(0, passing.bound(grid, (boundary_heat.THREADS, 1, 1), given))
+            launches.insert(0, passing.bound(self._book_grid, (boundary_heat.THREADS, 1, 1), given))
         if self._joints is not None:
             _, _, shape_given, _, *others = args
             given = (u, v, self._joints, shape_given, *others)

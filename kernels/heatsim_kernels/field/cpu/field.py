@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import isfinite, prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from heatsim_kernels.field import FieldCells, StoredField
-from heatsim_kernels.field.cpu.weighted_sum import row_sums, weighted_sum
+from heatsim_kernels.field.cpu.weighted_sum import row_sums, sum_of_rows, weighted_sum
 from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals, totals
 from heatsim_kernels.field.time_statistics import CpuTimeStatistics, StatisticsRequest
 from heatsim_kernels.runtime.cpu.pointers import padded
+
+if TYPE_CHECKING:
+    from heatsim_kernels.stencil.slabs import SlabLinks
 
 
 class CpuField(StoredField[np.ndarray]):
@@ -64,9 +68,10 @@ class CpuField(StoredField[np.ndarray]):
         """Return the heat over that at the reference temperature, J."""
         return weighted_sum(self.state(), self._capacity, self._class_ids)
 
-    def stored_by_row(self) -> np.ndarray:
-        """Return what `stored` sums up: the heat of each row, (nz, ny), J."""
-        return row_sums(self.state(), self._capacity, self._class_ids)
+    def stored_of_slabs(self, links: SlabLinks) -> float:
+        """Return `stored` of the fields of all slabs together."""
+        rows = row_sums(self.state(), self._capacity, self._class_ids)
+        return sum_of_rows(links.whole(rows[links.slab.own]))
 
     def is_finite(self) -> bool:
         """Return whether every value is a finite number."""

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heatsim_kernels.field import FieldCells, StoredField
+from heatsim_kernels.field import FieldCells, StoredField, Temperatures
 from heatsim_kernels.field.cuda import cell_reads, field_sums
 from heatsim_kernels.field.cuda.block_reduction import THREADS
 from heatsim_kernels.field.cuda.cell_reads import gathered, read_cells
-from heatsim_kernels.field.cuda.region_reductions import CudaRegionTotals
+from heatsim_kernels.field.cuda.region_reductions import CudaRegionTotals, of_parts
 from heatsim_kernels.field.cuda.time_statistics import CudaTimeStatistics
 from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
 from heatsim_kernels.field.time_statistics import StatisticsRequest
 from heatsim_kernels.runtime.cuda.arrays import Array, Captures, Download, empty, on_device
 from heatsim_kernels.runtime.cuda.launch import kernel
+
+if TYPE_CHECKING:
+    from heatsim_kernels.stencil.slabs import SlabLinks
 
 CHECKED_PLANE_STRIDE = 8
 
@@ -24,19 +28,33 @@ CHECKED_PLANE_STRIDE = 8
 class CudaField(StoredField[Array]):
     """A `Field` on the GPU.
 
-    class_ids: the class of each cell, flat, on the GPU; one element where there is a single class.
+    class_ids: the class of each cell, flat, on the GPU; one element where there is a single class. parts: how many
+    sums `start_stored` makes, as many of each plane.
     """
 
     device = "cuda"
+
+    def __init__(
+        self,
+        cells: FieldCells,
+        dtype: np.dtype,
+        stored_dtype: np.dtype | None = None,
+        temperatures: Temperatures | None = None,
+        whole: tuple[int, int, int] | None = None,
+    ) -> None:
+        """whole: (nz, ny, nx) of the grid, of which the cells may be a slab; for other arguments see `StoredField`."""
+        self._parts_of_plane = field_sums.blocks_of_plane(whole or cells.shape)
+        self.parts = cells.shape[0] * self._parts_of_plane
+        super().__init__(cells, dtype, stored_dtype, temperatures)
 
     def _keep(self, cells: FieldCells) -> None:
         self._several = cells.class_ids is not None
         self.class_ids = on_device(np.zeros(1, np.uint8) if cells.class_ids is None else cells.class_ids.reshape(-1))
         self._capacity, self._one = on_device(np.asarray(cells.capacity, np.float64)), on_device(np.ones(1))
-        self._partial_sums = empty(field_sums.BLOCKS, np.float64)
+        self._stored_sums, self._partial_sums = empty(self.parts, np.float64), empty(field_sums.BLOCKS, np.float64)
         self._last_check = Download(self._partial_sums)
         self._captures = Captures(prod(self.shape), self.dtype if self._temperatures.direct else self._stored_dtype)
-        self._region_totals = CudaRegionTotals()
+        self._region_totals = CudaRegionTotals(self.shape[1] * self.shape[2])
 
     def host(self) -> np.ndarray:
         """A host copy of the offsets."""
@@ -80,7 +98,11 @@ class CudaField(StoredField[Array]):
 
     def totals(self, cells: RegionCells) -> RegionTotals:
         """Return the extremes and sums over some cells, found on the GPU: see `Field`."""
-        return self._region_totals.of(self._offsets(), self.now, cells)
+        return of_parts(self.parts_of_totals(cells))
+
+    def parts_of_totals(self, cells: RegionCells) -> np.ndarray:
+        """Return what `totals` is made of, plane by plane: see `CudaRegionTotals`."""
+        return self._region_totals.parts(self._offsets(), self.now, cells)
 
     def melted_fraction(self) -> np.ndarray:
         """Return the share of each cell that has melted."""
@@ -89,16 +111,23 @@ class CudaField(StoredField[Array]):
 
     def stored(self) -> float:
         """Return the heat over that at the reference temperature, J."""
-        self.start_stored(self._partial_sums)
-        return float(self._partial_sums.host().sum())
+        return float(self._stored_by_plane().sum())
+
+    def stored_of_slabs(self, links: SlabLinks) -> float:
+        """Return `stored` of the fields of all slabs together."""
+        return float(links.whole(self._stored_by_plane()[links.slab.own]).sum())
 
     def start_stored(self, sums: Array) -> None:
-        """Start to find `stored`, as so many sums of `field_sums`."""
-        self._start_sum(self._capacity, self._several, sums)
+        """Start to find `stored`, as `parts` sums."""
+        plane = np.uint64(self.shape[1] * self.shape[2]), np.uint64(self._parts_of_plane)
+        args = (self.now, self.class_ids, self._capacity, *plane, sums)
+        summing = kernel(field_sums.build_by_plane, self._several, args)
+        summing((self.parts, 1, 1), (THREADS, 1, 1), args)
 
     def is_finite(self) -> bool:
         """Return whether every value is a finite number."""
-        self._start_sum(self._one, False, self._partial_sums)
+        args = (self.now, self.class_ids, self._one, self._partial_sums)
+        kernel(field_sums.build, False, args)((field_sums.BLOCKS, 1, 1), (THREADS, 1, 1), args)
         return bool(np.isfinite(self._partial_sums.host().sum()))
 
     def was_finite(self) -> bool:
@@ -138,7 +167,7 @@ class CudaField(StoredField[Array]):
         )
         return rounded
 
-    def _start_sum(self, weights: Array, several: bool, sums: Array) -> None:
-        args = (self.now, self.class_ids, weights, sums)
-        summing = kernel(field_sums.build, several, args)
-        summing((field_sums.BLOCKS, 1, 1), (THREADS, 1, 1), args)
+    def _stored_by_plane(self) -> np.ndarray:
+        """(nz,) the heat of each plane, J."""
+        self.start_stored(self._stored_sums)
+        return np.asarray(self._stored_sums.host().reshape(self.shape[0], -1).sum(axis=1))

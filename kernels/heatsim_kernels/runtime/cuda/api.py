@@ -124,9 +124,29 @@ def device_name() -> str:
     try:
         name = cuda.get_current_device().name
     except Exception as error:  # numba.cuda raises many kinds, from a missing driver to a missing toolkit
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise RuntimeError(reason) from error
+        raise RuntimeError(_reason(error)) from error
     return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def take_device(number: int) -> str:
+    """Use this GPU from now on, of those that the process may use, counted around; before anything else is done with
+    one. Returns what tells it from all others of the machine. Raises `RuntimeError` where there is none."""
+    if SIMULATED:
+        return "simulator"
+    try:
+        cuda.select_device(number % len(cuda.gpus))
+        return str(cuda.get_current_device().uuid)
+    except Exception as error:
+        raise RuntimeError(_reason(error)) from error
+
+
+def device_number() -> int:
+    """The number of the current GPU among those that the process may use."""
+    return 0 if SIMULATED else int(cuda.get_current_device().id)
 
 
 def shared_memory() -> int:
@@ -139,6 +159,8 @@ def shared_memory() -> int:
 
 def memory() -> tuple[int, int]:
     """Free and total memory of the current GPU, bytes."""
+    if SIMULATED:
+        return 2**30, 2**30
     info = cuda.current_context().get_memory_info()
     return int(info.free), int(info.total)
 
@@ -148,6 +170,7 @@ __all__ = [
     "compiled_once",
     "cuda",
     "device_name",
+    "device_number",
     "driver",
     "driver_call",
     "inlined",
@@ -156,4 +179,5 @@ __all__ = [
     "memory",
     "memory_errors",
     "shared_memory",
+    "take_device",
 ]

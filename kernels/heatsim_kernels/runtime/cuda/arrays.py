@@ -45,6 +45,11 @@ class Array:
         rows.parameters = _parameters(self.parameters[4] + first * stride, rows.shape, self.dtype.itemsize)
         return rows
 
+    @property
+    def address(self) -> int:
+        """Where it begins in the memory of the GPU."""
+        return int(self.parameters[4])
+
     def host(self) -> np.ndarray:
         """A copy on the host, when everything launched so far is done."""
         return np.asarray(self.device.copy_to_host())
@@ -197,6 +202,31 @@ class Captures:
         for target, source in arrived:
             host[target] = source
         return host.reshape(copy.shape)
+
+
+def page_locked(items: int, dtype: Any) -> np.ndarray:
+    """Room on the host from and to which the GPU copies without waiting."""
+    return np.asarray(cuda.pinned_array(items, dtype))
+
+
+def copy_out(target: np.ndarray, source: Array, piece: slice) -> None:
+    """Copy part of a flat array to page-locked memory in the order of launches, without waiting."""
+    _copy_out(target, source, piece, 0)
+
+
+def copy_in(target: Array, piece: slice, source: np.ndarray) -> None:
+    """Copy page-locked memory to a part of a flat array in the order of launches, without waiting."""
+    if SIMULATED:
+        target.device[piece].copy_to_device(source)
+        return
+    at = target.address + piece.start * target.dtype.itemsize
+    driver_call(driver().cuMemcpyHtoDAsync(at, source.ctypes.data, source.nbytes, 0))
+
+
+def wait_for_launches() -> None:
+    """Wait until all that was launched and copied so far is done."""
+    if not SIMULATED:
+        _wait_for(0)
 
 
 def _items(array: Array) -> int:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from heatsim_kernels.field.cpu.field import CpuField
-from heatsim_kernels.field.cpu.weighted_sum import sum_of_rows
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
 from heatsim_kernels.stencil.slabs import SlabLinks
@@ -17,7 +16,7 @@ MOST_BYTES, MOST_PASSES = 2**21, 64  # of the sums of heat that are kept step by
 
 def stored_heat(field: CpuField, links: SlabLinks | None) -> float:
     """The heat over that at the reference temperature, J, that a field holds, or the fields of all slabs together."""
-    return field.stored() if links is None else sum_of_rows(links.whole(field.stored_by_row()[links.slab.own]))
+    return field.stored() if links is None else field.stored_of_slabs(links)
 
 
 class CpuHeldHeat:

@@ -3,7 +3,8 @@ ambients inside it, and by losses.
 
 These are kernels of their own, so that no stencil kernel has to add it up. They read the cells concerned from the field
 before a step; where several steps are fused, from the boundary trace that the fused kernel left. Each block owns one
-slot of partial sums and always adds in the same order, so that the sums are the same in every run.
+slot of partial sums and always adds in the same order, so that the sums are the same in every run; a block has cells of
+one plane, so that they are the same in slabs of planes (see `plane_sums`).
 """
 
 from __future__ import annotations
@@ -11,20 +12,20 @@ from __future__ import annotations
 from numba import float64, int32, int64, uint32, uint64
 
 from heatsim_kernels.field.cuda.block_reduction import THREADS, block_sum
-from heatsim_kernels.field.cuda.field_sums import build_sum_of_block
+from heatsim_kernels.field.cuda.field_sums import build_sum_of_plane
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
-from heatsim_kernels.stencil.cuda.held_heat import carry_on
+from heatsim_kernels.stencil.cuda.held_heat import carry_field, carry_on
 
-BLOCKS = 2 if SIMULATED else 128  # of a face, at most
+BLOCKS = 2 if SIMULATED else 128  # of a face of z, at most
 MAX_STEPS = 4  # of a fused sweep; each is written out below
 
 ghost = inlined(physics.ghost)
 
 
 def blocks_for(cells: int) -> int:
-    """Blocks for so many cells, or faces of cells."""
+    """Blocks for so many cells beside a face of z."""
     return max(1, min(BLOCKS, -(-cells // THREADS)))
 
 
@@ -56,29 +57,38 @@ def _left_of(one, two, three, four, steps, kept):
 
 
 def build(configuration: StencilConfiguration):
-    """Build the kernel for a configuration: blocks (any number, faces).
+    """Build the kernel for a configuration, on blocks (columns of partial, faces) of THREADS.
 
     u: the field before step k. trace: (steps, boundary cells) flat, the cells beside the faces before each of several
     fused steps; `places` is where each face starts in a row of it. faces: the faces to enter, by number. a, b:
     (rows, values) of the boundary faces; the last row serves all later steps. offsets: where each face starts in
     these. weights: J/K of a step through a face of each cell class, (6, count) flat. shares: the part of each
-    step's heat to enter, for MAX_STEPS steps, 0 for those not taken. partial: (6 or more, BLOCKS) sums in J, added to.
-    kept, carried, held: where the configuration carries heat: the share kept in a step, and what `carry_on` takes.
+    step's heat to enter, for MAX_STEPS steps, 0 for those not taken. end_blocks: of a face of z. partial: (6 or more,
+    columns) sums in J, added to: see `plane_sums`. kept, carried, held, lost: where the configuration carries heat: the
+    share kept in a step, and what `carry_on` takes.
     """
     several, per_cell = configuration.class_dtype != "", configuration.boundary_per_cell
     carries = configuration.carries_heat
 
     def boundary_flux(
-        u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, classes, count, weights, shares, kept,
-        carried, held, partial,
+        u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, classes, count, weights, shares, end_blocks,
+        kept, carried, held, lost, partial,
     ):  # fmt: skip
         face = int32(faces[cuda.blockIdx.y])
         first, lines, columns, line_stride, column_stride = _first_and_strides(face, nz, ny, nx)
         boundary = int64(2) * (int64(nz) * ny + int64(nz) * nx + int64(ny) * nx)
         total, left, place, offset = float64(0.0), float64(0.0), places[face], offsets[face]
         row = min(k, rows - 1), min(k + 1, rows - 1), min(k + 2, rows - 1), min(k + 3, rows - 1)
-        position = int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
-        while position < lines * columns:
+        # A block has a line, which lies in a plane, or a part of a face of z.
+        position, end, apart = int64(cuda.blockIdx.x) * columns + cuda.threadIdx.x, lines * columns, int64(THREADS)
+        if face < 4:
+            end = min(end, int64(cuda.blockIdx.x + 1) * columns)
+        else:
+            position = int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
+            apart = int64(end_blocks) * THREADS
+            if cuda.blockIdx.x >= end_blocks:
+                end = int64(0)
+        while position < end:
             line = int64(uint32(position) // uint32(columns))
             i = first + line * line_stride + (position - line * columns) * column_stride
             cell_class = int64(classes[i]) if several else int64(0)
@@ -95,32 +105,35 @@ def build(configuration: StencilConfiguration):
             fourth_heat = shares[3] * _warmer_beyond(three if steps > 3 else c, a, b, row[3], w)
             total += weight * (first_heat + second_heat + third_heat + fourth_heat)
             left += weight * _left_of(first_heat, second_heat, third_heat, fourth_heat, steps, kept)
-            position += int64(cuda.gridDim.x) * THREADS
+            position += apart
         total = block_sum(total)
         if cuda.threadIdx.x == 0:
             partial[face, cuda.blockIdx.x] += total
         if carries:
-            left, slot = block_sum(left), cuda.blockIdx.y * cuda.gridDim.x + cuda.blockIdx.x
+            left, slot = block_sum(left), uint32(face) * cuda.gridDim.x + cuda.blockIdx.x
             if cuda.threadIdx.x == 0:
-                carry_on(slot, total, left, carried, held, partial)
+                carry_on(slot, total, left, carried, held, lost)
+                if cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
+                    carry_field(carried, held, lost)
 
     return boundary_flux
 
 
 def build_ambient_flux(variant):
-    """Build the kernel (u, cells, beyond, places, firsts, weights, share, row, partial), blocks (any number, ambients).
+    """Build the kernel (u, cells, beyond, places, firsts, weights, share, row, partial), on blocks (planes, ambients).
 
     u: the field before a step. Through ambient face j heat passes from cell beyond[j] to cells[j], flat indices, with
-    weights[places[j]] J/K. Ambient o owns the faces firsts[o] <= j < firsts[o + 1]; their heat is added to row
-    `row` + o of partial.
+    weights[places[j]] J/K. Those of ambient o in plane z are firsts[p] <= j < firsts[p + 1], p = o * planes + z; their
+    heat is added to partial[row + o, z].
     """
 
     def ambient_flux(u, cells, beyond, places, firsts, weights, share, row, partial):
         owner, total = cuda.blockIdx.y, float64(0.0)
-        j = int64(firsts[owner]) + int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
-        while j < firsts[owner + 1]:
+        part = int64(owner) * cuda.gridDim.x + cuda.blockIdx.x
+        j = int64(firsts[part]) + cuda.threadIdx.x
+        while j < firsts[part + 1]:
             total += weights[places[j]] * (float64(u[beyond[j]]) - float64(u[cells[j]]))
-            j += int64(cuda.gridDim.x) * THREADS
+            j += int64(THREADS)
         total = block_sum(total)
         if cuda.threadIdx.x == 0:
             partial[row + owner, cuda.blockIdx.x] += share * total
@@ -129,14 +142,15 @@ def build_ambient_flux(variant):
 
 
 def build_losses(several):
-    """Build the kernel (u, classes, count, weights, share, partial), on (LOSS_BLOCKS, THREADS): enters a share of what
-    the cells of u lose in a step in the last row of partial. weights: (7, count) J/K flat, those of the losses last;
-    where there are not `several` classes, all cells are of class 0."""
-    sum_of_block = build_sum_of_block(several)
+    """Build the kernel (u, classes, count, weights, share, plane, blocks, lost), on (planes * blocks, THREADS): takes a
+    share of what the cells of u lose in a step off lost (1, planes * blocks or more), `blocks` for each `plane` of so
+    many cells. weights: (7, count) J/K flat, those of the losses last; where there are not `several` classes, all cells
+    are of class 0."""
+    sum_of_plane = build_sum_of_plane(several)
 
-    def losses(u, classes, count, weights, share, partial):
-        total = sum_of_block(u, classes, weights, uint64(6) * uint64(count))
+    def losses(u, classes, count, weights, share, plane, blocks, lost):
+        total = sum_of_plane(u, classes, weights, uint64(6) * uint64(count), plane, blocks)
         if cuda.threadIdx.x == 0:
-            partial[partial.shape[0] - 1, cuda.blockIdx.x] -= share * total
+            lost[0, cuda.blockIdx.x] -= share * total
 
     return losses

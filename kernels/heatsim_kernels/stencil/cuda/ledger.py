@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
 from heatsim_kernels.field.cuda.block_reduction import THREADS
 from heatsim_kernels.field.cuda.field import CudaField
-from heatsim_kernels.field.cuda.field_sums import BLOCKS as LOSS_BLOCKS
 from heatsim_kernels.runtime.cuda.arrays import Array, Table, on_device
 from heatsim_kernels.runtime.cuda.launch import kernel
 from heatsim_kernels.stencil.ambient_faces import ambient_face_pairs
 from heatsim_kernels.stencil.coefficients import FACES, StencilCoefficients
 from heatsim_kernels.stencil.cuda import boundary_flux
-from heatsim_kernels.stencil.cuda.boundary_flux import BLOCKS, MAX_STEPS, blocks_for
+from heatsim_kernels.stencil.cuda.boundary_flux import MAX_STEPS, blocks_for
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.cuda.held_heat import CudaHeldHeat, build_carry, carried_shares
+from heatsim_kernels.stencil.cuda.plane_sums import PlaneSums
+from heatsim_kernels.stencil.slabs import SlabLinks
+
+FUSED_BLOCKS = 1024  # of a sweep of `temporal`, at most
 
 
 class LedgerInputs(NamedTuple):
@@ -37,25 +39,30 @@ class LedgerInputs(NamedTuple):
 class HeatAccounts:
     """Sums of heat, J, that kernels add to, and of which the last may yet be forgotten.
 
-    partial: (accounts, blocks) on the device; each block adds to a slot of its own.
+    partial: (6 + ambients, columns) on the device, laid out as `by_plane` says; lost: (1, slots) what was lost,
+    negative, of which there is one slot where there are no losses. Each block adds to a slot of its own.
     """
 
-    def __init__(self, accounts: int, blocks: int) -> None:
-        self.partial = on_device(np.zeros((accounts, blocks)))
-        self._before: Array | None = None  # what had entered before a step that is not accepted yet
+    def __init__(self, coefficients: StencilCoefficients, by_plane: PlaneSums, lost_slots: int = 1) -> None:
+        self.by_plane, self._lossy = by_plane, coefficients.losses is not None
+        self._accounts = len(FACES) + coefficients.ambient_count
+        self.partial = on_device(np.zeros((self._accounts, by_plane.columns)))
+        self.lost = on_device(np.zeros((1, lost_slots)))
+        self._before: tuple[Array, Array] | None = None  # what had entered before a step that is not accepted yet
         self._open = False
 
     def entered(self) -> np.ndarray:
-        """(accounts,) heat that has entered since the start, J."""
-        known = self._before if self._open and self._before is not None else self.partial
-        return np.asarray(known.host().sum(axis=1))
+        """(6 + ambients, and 1 if there are losses) heat that has entered since the start, J."""
+        return self._totals(*self._whole())
 
     def begin(self) -> None:
         """From here on heat may yet be forgotten: it is, if this is called again before `accept`."""
+        now = self.partial, self.lost
         if self._before is None:
-            self._before = on_device(np.zeros(self.partial.shape))
-        source, target = (self._before, self.partial) if self._open else (self.partial, self._before)
-        target.device.copy_to_device(source.device)
+            self._before = on_device(np.zeros(self.partial.shape)), on_device(np.zeros(self.lost.shape))
+        sources, targets = (self._before, now) if self._open else (now, self._before)
+        for source, target in zip(sources, targets, strict=True):
+            target.device.copy_to_device(source.device)
         self._open = True
 
     def accept(self) -> None:
@@ -63,36 +70,64 @@ class HeatAccounts:
         self._open = False
 
     def state(self) -> dict[str, np.ndarray]:
-        """(accounts, blocks) the sums since the start, and their totals (accounts,), on the host."""
-        known = self._before if self._open and self._before is not None else self.partial
-        return {"partial": np.asarray(known.host()), "total": self.entered()}
+        """The sums since the start, of all slabs, and their totals (accounts,), on the host."""
+        entered, lost = self._whole()
+        return {"entered": entered, "lost": lost, "total": self._totals(entered, lost)}
 
     def restore(self, saved: Mapping[str, np.ndarray]) -> None:
-        """Count on from what `state` gave, or from the totals where the sums are of another shape."""
-        partial, total = saved.get("partial"), saved["total"]
-        if partial is None or partial.shape != self.partial.shape:
-            partial = np.zeros(self.partial.shape)
-            partial[:, 0] = total
-        self.partial.device.copy_to_device(np.ascontiguousarray(partial))
+        """Count on from what `state` gave, or from the totals where the sums are laid out otherwise."""
+        total, by_plane = saved["total"], self.by_plane
+        entered, lost = (saved.get(name, np.zeros(0)) for name in ("entered", "lost"))
+        if entered.size != by_plane.size(self._accounts) or lost.size != self._lost_size():
+            entered, lost = by_plane.spread(total[: self._accounts]), np.zeros(self._lost_size())
+            lost[-1] = total[-1] if self._lossy else 0.0
+        self.partial.device.copy_to_device(by_plane.part(entered, self._accounts))
+        self.lost.device.copy_to_device(self._part_of_lost(lost).reshape(1, -1))
         self._open = False
+
+    def _whole(self) -> tuple[np.ndarray, np.ndarray]:
+        """The sums of all slabs, flat, and what was lost."""
+        known = self._before if self._open and self._before is not None else (self.partial, self.lost)
+        return self.by_plane.whole(known[0].host()), self._whole_of_lost(known[1].host()[0])
+
+    def _totals(self, entered: np.ndarray, lost: np.ndarray) -> np.ndarray:
+        totals = self.by_plane.totals(entered, self._accounts)
+        return np.append(totals, self._total_of_lost(lost)) if self._lossy else totals
+
+    def _lost_size(self) -> int:
+        """Items of `_whole_of_lost`."""
+        return 1
+
+    def _whole_of_lost(self, lost: np.ndarray) -> np.ndarray:
+        """What all slabs have lost, flat, from the slots of this one."""
+        return lost
+
+    def _part_of_lost(self, whole: np.ndarray) -> np.ndarray:
+        """The slots of this slab, from what `_whole_of_lost` gave."""
+        return whole
+
+    def _total_of_lost(self, whole: np.ndarray) -> float:
+        """Their sum."""
+        return float(whole.sum())
 
 
 class CudaLedger(HeatAccounts):
     """Counts the heat that enters through the faces of the box that are not closed, from ambients inside it, and by
     losses."""
 
-    def __init__(self, coefficients: StencilCoefficients, field: CudaField) -> None:
-        self._lossy = coefficients.losses is not None
-        slots = len(FACES) * BLOCKS
-        super().__init__(coefficients.ledger_size, max(LOSS_BLOCKS, slots) if self._lossy else BLOCKS)
-        self._shape = tuple(np.uint32(n) for n in coefficients.shape)
+    def __init__(self, coefficients: StencilCoefficients, field: CudaField, links: SlabLinks | None = None) -> None:
+        nz, ny, nx = coefficients.shape
+        by_plane = PlaneSums.of(coefficients.shape, blocks_for(ny * nx), links)
+        self._parts_of_plane = field.parts // nz
+        self._held = CudaHeldHeat(field, by_plane)
+        self._carries = coefficients.losses is not None and coefficients.class_ids is None
+        super().__init__(coefficients, by_plane, self._slots(field.parts, self._held.accounts.shape[0]))
+        self._shape, self._plane = tuple(np.uint32(n) for n in coefficients.shape), np.uint64(ny * nx)
         self._class_ids, self._class_count = field.class_ids, np.uint32(coefficients.class_count)
-        self._held = CudaHeldHeat(field, slots)
         self._offsets, self._places = on_device(coefficients.boundary_offsets), on_device(coefficients.cell_offsets)
         faces = np.flatnonzero(~np.array(coefficients.closed)).astype(np.int32)
         self.open_faces, self._faces = faces.size, on_device(faces if faces.size else np.zeros(1, np.int32))
-        largest = prod(sorted(coefficients.shape)[1:])
-        self._boundary_grid = blocks_for(largest), max(faces.size, 1), 1
+        self._boundary_grid = by_plane.columns, max(faces.size, 1), 1
         several = coefficients.ambient_faces is not None and coefficients.ambient_faces.cells.size > 0
         self._ambient_faces = AmbientFaceArrays.of(coefficients) if several else None
 
@@ -117,11 +152,13 @@ class CudaLedger(HeatAccounts):
         before the first; see `boundary_flux`."""
         found: list[Callable[[], None]] = []
         steps, of_steps = len(shares), (*map(np.float64, shares), *(np.float64(0.0),) * (MAX_STEPS - len(shares)))
-        carries, carried = batch.structure.carries_heat, carried_shares(batch.share, batch.released, k, steps)
+        carries, released = batch.structure.carries_heat, batch.released if self.by_plane.first else np.zeros(1)
+        carried = carried_shares(batch.share, released, k, steps)
         if self.open_faces:
             boundary = (batch.boundary_a.array, batch.boundary_b.array, np.int32(batch.boundary_a.rows), self._offsets)
             cells = (u, trace, self._places, np.int32(steps), np.int32(k), *self._shape, self._faces)
-            given = batch.weights, of_steps, np.float64(1.0 - batch.share), carried, self._held.accounts, self.partial
+            carrying = np.float64(1.0 - batch.share), carried, self._held.accounts, self.lost, self.partial
+            given = batch.weights, of_steps, np.uint32(self.by_plane.end_blocks), *carrying
             args = (*cells, *boundary, self._class_ids, self._class_count, *given)
             flows = kernel(boundary_flux.build, batch.structure, args)
             found.append(flows.bound(self._boundary_grid, (THREADS, 1, 1), args))
@@ -130,18 +167,60 @@ class CudaLedger(HeatAccounts):
             flows = kernel(boundary_flux.build_ambient_flux, None, args)
             found.append(flows.bound(self._ambient_faces.grid, (THREADS, 1, 1), args))
         if carries and not self.open_faces:
-            args = carried, self._held.accounts, self.partial
+            args = carried, self._held.accounts, self.lost
             found.append(kernel(build_carry, None, args).bound((1, 1, 1), (1, 1, 1), args))
         elif self._lossy and not carries and steps == 1:  # several steps at once count it themselves
             several = batch.structure.class_dtype != ""
-            args = (u, self._class_ids, self._class_count, batch.weights, of_steps[0], self.partial)
+            cells = self._plane, np.uint64(self._parts_of_plane), self.lost
+            args = (u, self._class_ids, self._class_count, batch.weights, of_steps[0], *cells)
             lost = kernel(boundary_flux.build_losses, several, args)
-            found.append(lost.bound((LOSS_BLOCKS, 1, 1), (THREADS, 1, 1), args))
+            found.append(lost.bound((self._parts_of_plane * int(self._shape[0]), 1, 1), (THREADS, 1, 1), args))
         return found
+
+    # What is lost: where it follows from the heat that is held, laid out as that; else by plane, in so many parts, and
+    # then in the slots that are left, what sweeps of several steps have counted, which know no planes.
+
+    def _slots(self, parts: int, accounts: int) -> int:
+        return accounts if self._carries else max(parts, FUSED_BLOCKS)
+
+    def _lost_size(self) -> int:
+        if self._carries:
+            return self.by_plane.size(len(FACES)) + 1
+        return self._slots(self.by_plane.slab.cells[0] * self._parts_of_plane, 0)
+
+    def _whole_of_lost(self, lost: np.ndarray) -> np.ndarray:
+        slab, links = self.by_plane.slab, self.by_plane.links
+        if self._carries:
+            return self._held.whole(lost)
+        if links is None:
+            return lost
+        by_plane = links.whole(lost[: slab.shape[0] * self._parts_of_plane].reshape(slab.shape[0], -1)[slab.own])
+        whole = np.zeros(self._lost_size())
+        whole[: by_plane.size] = by_plane.reshape(-1)
+        return whole
+
+    def _part_of_lost(self, whole: np.ndarray) -> np.ndarray:
+        if self._carries:
+            return self._held.part(whole)
+        slab, size = self.by_plane.slab, self.by_plane.slab.cells[0] * self._parts_of_plane
+        slots, own = np.zeros(self.lost.shape[1]), slab.shape[0] * self._parts_of_plane
+        slots[:own] = whole[:size].reshape(slab.cells[0], -1)[slab.planes].reshape(-1)
+        if self.by_plane.links is None:
+            slots[own:] = whole[size:]
+        elif self.by_plane.first:
+            slots[slab.below * self._parts_of_plane] += whole[size:].sum()
+        return slots
+
+    def _total_of_lost(self, whole: np.ndarray) -> float:
+        if self._carries:
+            return float(self.by_plane.totals(whole[:-1], len(FACES)).sum() + whole[-1])
+        planes = self.by_plane.slab.cells[0]
+        by_plane, rest = np.split(whole, [planes * self._parts_of_plane])
+        return float(by_plane.reshape(planes, -1).sum(axis=1).sum() + rest.sum())
 
 
 class AmbientFaceArrays(NamedTuple):
-    """Ambient faces on the device, those of an ambient together: see `boundary_flux.build_ambient_flux`."""
+    """Ambient faces on the device, those of an ambient together, by plane: see `boundary_flux.build_ambient_flux`."""
 
     cells: Array
     beyond: Array
@@ -152,11 +231,11 @@ class AmbientFaceArrays(NamedTuple):
     @classmethod
     def of(cls, coefficients: StencilCoefficients) -> AmbientFaceArrays:
         """Those of a problem, which has some."""
-        pairs = ambient_face_pairs(coefficients)
-        order = np.argsort(pairs.owners, kind="stable")
-        ambients = coefficients.ambient_count
-        firsts = np.searchsorted(pairs.owners[order], np.arange(ambients + 1))
+        pairs, (nz, ny, nx) = ambient_face_pairs(coefficients), coefficients.shape
+        part = pairs.owners.astype(np.int64) * nz + pairs.cells // (ny * nx)
+        order = np.argsort(part, kind="stable")
+        firsts = np.searchsorted(part[order], np.arange(coefficients.ambient_count * nz + 1))
         cells, beyond, entries = (
             on_device(values[order].astype(np.int64)) for values in (pairs.cells, pairs.beyond, pairs.entries)
         )
-        return cls(cells, beyond, entries, on_device(firsts), (blocks_for(int(np.diff(firsts).max())), ambients, 1))
+        return cls(cells, beyond, entries, on_device(firsts), (nz, coefficients.ambient_count, 1))

@@ -30,6 +30,8 @@ from heatsim_kernels.stencil.cuda.stepper import Launch, StageOperands
 from heatsim_kernels.stencil.cuda.tile_tuning import choose_tile
 from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
 from heatsim_kernels.stencil.rk_stages import RkStage
+from heatsim_kernels.stencil.slabs import SlabLinks
+from heatsim_kernels.stencil.temporal import losses
 from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 from heatsim_kernels.stencil.temporal.launch import FusedSteps, fused_steps, tables_of, with_stages
@@ -59,7 +61,7 @@ class LinearCudaPass:
     """A `CudaPass` of a linear problem.
 
     movement: a module such as `basic`, which takes single steps; `tile` one of its TILES (default: see `tuning`).
-    fused: whether to take several steps at once, by `temporal`, where these can be fused.
+    fused: whether to take several steps at once, by `temporal`, where these can be fused. links: of a slab to others.
     """
 
     stage_fields = 4
@@ -72,15 +74,16 @@ class LinearCudaPass:
         tile: ThreadBlock | None = None,
         *,
         fused: bool = False,
+        links: SlabLinks | None = None,
     ) -> None:
         self._coefficients, self._dtype = coefficients, np.dtype(dtype)
         self.name = "temporal" if fused else movement.__name__.rpartition(".")[2]
-        self._movement, self._given_tile, self._to_fuse = movement, tile, fused
-        self.field = CudaField(coefficients, self._dtype)
+        self._movement, self._given_tile, self._to_fuse, self._links = movement, tile, fused, links
+        self.field = CudaField(coefficients, self._dtype, whole=links.slab.cells if links else None)
         nz, ny, nx = map(np.uint32, coefficients.shape)
         self._shape, self._offsets = GridShape(nz, ny, nx), on_device(coefficients.boundary_offsets)
-        self.ledger = CudaLedger(coefficients, self.field)
-        self._losses = LossesOfOneClass.of(coefficients, self._dtype)
+        self.ledger = CudaLedger(coefficients, self.field, links)
+        self._losses = LossesOfOneClass.of(coefficients, self._dtype, links)
         self._forcing_uploads = ForcingUploads(self._dtype, NO_HEAT)
         self._uploads = {name: Upload() for name in ("rates", "weights")}
         self._dt = np.nan
@@ -181,14 +184,22 @@ class LinearCudaPass:
             cell_classes = TemporalCellClasses(self.field.class_ids, self._coefficients.class_count)
             traced = self.ledger.open_faces > 0 or structure.boundary_per_cell
             configuration = structure._replace(uneven=self._coefficients.uneven)
-            self._fused[structure] = fused_steps(
+            found = fused_steps(
                 configuration,
                 self._coefficients,
                 traced=traced,
                 cell_classes=cell_classes,
-                heat_accounts=self.ledger.partial,
+                heat_accounts=self.ledger.lost,
             )
+            self._fused[structure] = found if self._serves_slabs(found, configuration) else None
         return self._fused.get(structure)
+
+    def _serves_slabs(self, found: FusedSteps | None, configuration: StencilConfiguration) -> bool:
+        """Whether all slabs can take so many steps at once, or there are none. Sums over cells have to be by plane."""
+        if self._links is None:
+            return True
+        here = found is not None and found.steps <= self._links.slab.halo and not losses.sums(configuration)
+        return bool(self._links.greatest(np.array([0.0 if here else 1.0]))[0] == 0.0)
 
     def _kernel(self, structure: StencilConfiguration, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """A kernel, its grid and its block; found once: which tile is best stands in a file."""

@@ -18,6 +18,7 @@ from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cuda import trapezoidal_defect
 from heatsim_kernels.stencil.cuda.ledger import HeatAccounts
 from heatsim_kernels.stencil.rk_stages import RkStage, StageFields, TrapezoidalDefect
+from heatsim_kernels.stencil.slabs import SlabLinks
 from heatsim_kernels.stencil.step_batches import split_steps
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 
@@ -79,8 +80,12 @@ class CudaStepper:
 
     fused_steps = 1  # batches need not hold the steps of a pass: launches follow one another
 
-    def __init__(self, coefficients: StencilCoefficients, dtype: np.dtype, sweep: CudaPass) -> None:
-        self.coefficients, self.dtype = coefficients, np.dtype(dtype)
+    def __init__(
+        self, coefficients: StencilCoefficients, dtype: np.dtype, sweep: CudaPass, links: SlabLinks | None = None
+    ) -> None:
+        """links: of the stepper of a slab to the others (see `slabs`), as the sweep has them: its field is that of the
+        slab with its halos, its ledger that of the whole grid."""
+        self.coefficients, self.dtype, self._links = coefficients, np.dtype(dtype), links
         self.name, self.field, self._sweep = sweep.name, sweep.field, sweep
         self._done: Any = None
         self._spare: list[Array] = []  # more fields, for those who take stages
@@ -120,14 +125,19 @@ class CudaStepper:
             if window_sources:
                 self.field.changes += 1
                 self._windows.add(self.field.now, first + count - 1, dt)
+            self._fill_halos(self.field.now)
             self.field.sample(count * dt)
         self._wait_for_previous()
 
     def _take(self, batch: Any, k: int, end: int, known: Known) -> None:
         """Take steps k to end - 1 of a batch, of which some launches are `known`."""
-        most = self._sweep.most_steps(batch)
+        most, ahead = self._sweep.most_steps(batch), self._halo
         while k < end:
             taken = most if k + most <= end else 1
+            if self._halo and ahead < taken:  # planes of the halo that are as in the whole grid
+                self._fill_halos(self.field.now)
+                ahead = self._halo
+            ahead -= taken
             # Steps that are alike are launched alike, from one field to the other and back.
             alike = min(k, batch.sent.rows - 1), taken, id(self.field.now)
             if alike not in known:
@@ -161,13 +171,16 @@ class CudaStepper:
                 self.synchronize()  # two batches are sent at once
             one = fields.free[-2]
             self._stage(self._batch(dt, self._at_start), 0, euler, FieldPair(fields.start, fields.start), one)
+            self._fill_halos(one)
         batch = self._batch(dt, forcing)
         self._stage(batch, 0, euler, FieldPair(fields.last, fields.before), fields.target)
+        self._fill_halos(fields.target)
         build, variant, given = self._sweep.defect_kernel()
         own = fields.start, one, fields.last, fields.target, np.float64(-0.5 / rate)
         args = (*own, self._defects, *given)
         kernel(build, variant, args)((trapezoidal_defect.BLOCKS, 1, 1), (THREADS, 1, 1), args)
-        most, low, high = self._defects.host().max(axis=1).tolist()
+        found = self._defects.host().max(axis=1)
+        most, low, high = (found if self._links is None else self._links.greatest(found)).tolist()
         return TrapezoidalDefect(most, -low, high)
 
     def cells_at_end(self, indices: Array) -> Array:
@@ -202,6 +215,8 @@ class CudaStepper:
         else:
             second = fields.free[-2]
             self._sweep.take_stages(batch, k, stages, u, FieldPair(v, second))
+            self._fill_halos(second)
+        self._fill_halos(v)
         fields.taken(second)
 
     def _stage(self, batch: Any, k: int, stage: RkStage, u: FieldPair, v: Array, *, booked: bool = False) -> None:
@@ -211,6 +226,15 @@ class CudaStepper:
         others = (u.before, u.before) if stage.of_two else (fields.start, fields.one)
         self._sweep.take_stage(batch, k, stage, StageOperands(*u, *others), v, booked=booked)
         self._windows.add(v, k, stage.rate * float(batch.sent.dt))
+
+    @property
+    def _halo(self) -> int:
+        """Planes of a halo, 0 where there is none."""
+        return 0 if self._links is None else self._links.slab.halo
+
+    def _fill_halos(self, u: Array) -> None:
+        if self._links is not None:
+            self._links.fill_halos(u)
 
     def _make_ready(self, batch: Any) -> None:
         self._sweep.begin_steps(batch)

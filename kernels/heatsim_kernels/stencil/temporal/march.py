@@ -104,8 +104,7 @@ class StepRates(NamedTuple):
 
 class LaneCellClasses(NamedTuple):
     """The class of each cell, as `lay_out_classes` gives them; the rates a step of each class, RATES apart, flat; the
-    number of classes; and the sums of the ledger (accounts, blocks or more), J, the last row of which is that of the
-    losses. An array that is not needed may be any array."""
+    number of classes; and the losses of the ledger (1, blocks or more), J. An array that is not needed may be any."""
 
     lane_classes: Any
     rates: Any
