@@ -1,4 +1,4 @@
-"""How fast several GPUs are together: `mpiexec -n 4 python benchmarks/time_ranks_on_gpus.py --cells 1024 --kernel temporal`.
+"""How fast several GPUs are together: `mpiexec -n 4 python benchmarks/time_ranks_on_gpus.py --kernel temporal`.
 
 Each GPU has a slab of `cells`^3 cells (weak scaling), and the whole grid is also advanced by one GPU, if it fits, which
 verifies the slabs: the fields have to be equal in all bits. HEATSIM_TRANSPORT chooses how halos go. Told are the rates
@@ -98,8 +98,8 @@ def main() -> None:
     of_whole, expected = timed(stepper, whole, options.steps, stepper.synchronize)
     same = all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True))
     print(
-        f"{options.kernel} {dtype} {n}^3 a GPU: one {alone:.0f}, {ranks.size} together {together:.0f} G cell updates/s, "
-        f"ratio a GPU {together / alone / ranks.size:.3f}; the whole on one {of_whole:.0f}; "
+        f"{options.kernel} {dtype} {n}^3 a GPU: one {alone:.0f}, {ranks.size} together {together:.0f} G cell "
+        f"updates/s, ratio a GPU {together / alone / ranks.size:.3f}; the whole on one {of_whole:.0f}; "
         f"{'the same bits' if same else 'BITS DIFFER'}",
         flush=True,
     )

@@ -51,6 +51,8 @@ COUNTS = 2, 3, 4, 8
 WITH_AMBIENTS = "k(T), latent heat and ambients"
 NONLINEAR = "k(T) and latent heat", WITH_AMBIENTS
 CUT = "materials with heat a cell", "ambients", "uniform with losses"
+PLANE_OF_GPU = 70, 134  # cells: as large as a tile of `temporal`, which takes no several steps of smaller ones
+SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
 PERIODIC = (False, False, False), (False, False, True), (True, True, True)
 
 
@@ -66,8 +68,9 @@ class RanksCase(NamedTuple):
 
     def problem(self) -> Case:
         """The coefficients, the forcing and the stored values at the start."""
-        # `temporal` takes several steps at once of planes that are as large as its tiles.
-        shape = 11 + 8 * (self.seed % 4), *((7, 33) if self.kernel == "cpu" else (70, 134))
+        shape = 11 + 8 * (self.seed % 4), *((7, 33) if self.kernel == "cpu" else PLANE_OF_GPU)
+        if SIMULATED:
+            shape = 7, 5, 7
         if self.features in NONLINEAR:
             made = nonlinear_cases.random_case(shape, periodic=self.periodic, seed=0)
             made = made if self.features == WITH_AMBIENTS else made.without_ambients()
@@ -105,6 +108,11 @@ class RanksCase(NamedTuple):
 
 def cases_on_gpus(few: bool) -> Iterator[RanksCase]:
     """Each case with the fastest kernel; unless they are to be few, with another one too."""
+    if SIMULATED:
+        yield RanksCase("uniform with losses", PERIODIC[1], False, np.float32, 1, 0, 1, "basic")
+        yield RanksCase("uniform with losses", PERIODIC[0], True, np.float64, 1, 3, 1, "basic")
+        yield RanksCase("ambients", PERIODIC[1], True, np.float32, 1, 0, 3, "basic")
+        return
     share, shares = (int(each) for each in os.environ.get("SHARE", "0/1").split("/"))
     for case in list(cases(False))[share::shares]:
         kernels = ["register", "basic"] if case.features in NONLINEAR else ["temporal", *ONE_STEP_KERNELS]

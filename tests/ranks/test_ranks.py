@@ -16,8 +16,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from helpers.simulator import needs_numba_cuda
 
 TESTS = Path(__file__).parents[1]
+COMPARE = TESTS / "ranks" / "compare_on_ranks.py"
 MPIEXEC = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
 pytestmark = [
     pytest.mark.skipif(MPIEXEC is None, reason="there is no mpiexec"),
@@ -123,12 +125,25 @@ def results(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("options", [["--fewer-kernels"], pytest.param([], marks=pytest.mark.long)])
 def test_steppers_of_slabs_have_the_bits_of_one(options: list[str]) -> None:
-    script = TESTS / "ranks" / "compare_on_ranks.py"
-    output = told([str(MPIEXEC), "-n", "8", sys.executable, str(script), *options])
+    output = told([str(MPIEXEC), "-n", "8", sys.executable, str(COMPARE), *options])
     found = re.search(r"(\d+) cases, (\d+) with", output)
     assert found, output
     assert int(found[1]) > 300, output
     assert int(found[2]) == 0, output
+
+
+@needs_numba_cuda
+def test_slabs_on_simulated_gpus_have_the_bits_of_one() -> None:
+    command = [str(MPIEXEC), "-n", "2", sys.executable, "-m", "helpers.simulated", str(COMPARE), "--gpus"]
+    assert "3 cases, 0 with" in told(command, NUMBA_ENABLE_CUDASIM="1", PYTHONWARNINGS="ignore")
+
+
+@pytest.mark.gpu
+def test_slabs_on_gpus_have_the_bits_of_one() -> None:
+    output = told([str(MPIEXEC), "-n", "4", sys.executable, str(COMPARE), "--gpus", "--fewer-kernels"])
+    found = re.search(r"(\d+) cases, 0 with", output)
+    assert found, output
+    assert int(found[1]) > 200, output
 
 
 # Enough cells for the solver to cut them. The second one by Newton's iterations, with a contact that closes.

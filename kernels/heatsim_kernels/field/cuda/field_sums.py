@@ -12,7 +12,7 @@ from heatsim_kernels.field.cuda.block_reduction import THREADS, block_sum
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 
 BLOCKS = 2 if SIMULATED else 1024
-BLOCKS_BY_PLANE = 2 if SIMULATED else 4096  # of all planes, at most, where there are not more planes
+BLOCKS_BY_PLANE = 16 if SIMULATED else 4096  # of all planes, at most, where there are not more planes
 
 
 def build(several):

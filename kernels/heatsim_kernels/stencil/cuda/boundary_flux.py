@@ -142,15 +142,15 @@ def build_ambient_flux(variant):
 
 
 def build_losses(several):
-    """Build the kernel (u, classes, count, weights, share, plane, blocks, lost), on (planes * blocks, THREADS): takes a
-    share of what the cells of u lose in a step off lost (1, planes * blocks or more), `blocks` for each `plane` of so
-    many cells. weights: (7, count) J/K flat, those of the losses last; where there are not `several` classes, all cells
-    are of class 0."""
+    """Build the kernel (u, classes, count, weights, share, plane, blocks, first, lost), on (planes * blocks, THREADS):
+    takes a share of what the cells of u lose in a step off lost (1, n) from `first` on, with `blocks` for each `plane`
+    of so many cells. weights: (7, count) J/K flat, those of the losses last; where there are not `several` classes, all
+    cells are of class 0."""
     sum_of_plane = build_sum_of_plane(several)
 
-    def losses(u, classes, count, weights, share, plane, blocks, lost):
+    def losses(u, classes, count, weights, share, plane, blocks, first, lost):
         total = sum_of_plane(u, classes, weights, uint64(6) * uint64(count), plane, blocks)
         if cuda.threadIdx.x == 0:
-            lost[0, cuda.blockIdx.x] -= share * total
+            lost[0, first + cuda.blockIdx.x] -= share * total
 
     return losses

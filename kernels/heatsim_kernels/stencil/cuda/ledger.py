@@ -121,7 +121,8 @@ class CudaLedger(HeatAccounts):
         self._parts_of_plane = field.parts // nz
         self._held = CudaHeldHeat(field, by_plane)
         self._carries = coefficients.losses is not None and coefficients.class_ids is None
-        super().__init__(coefficients, by_plane, self._slots(field.parts, self._held.accounts.shape[0]))
+        self._first_summed = self._held.accounts.shape[0] if self._carries else 0
+        super().__init__(coefficients, by_plane, self._first_summed + max(field.parts, FUSED_BLOCKS))
         self._shape, self._plane = tuple(np.uint32(n) for n in coefficients.shape), np.uint64(ny * nx)
         self._class_ids, self._class_count = field.class_ids, np.uint32(coefficients.class_count)
         self._offsets, self._places = on_device(coefficients.boundary_offsets), on_device(coefficients.cell_offsets)
@@ -171,52 +172,52 @@ class CudaLedger(HeatAccounts):
             found.append(kernel(build_carry, None, args).bound((1, 1, 1), (1, 1, 1), args))
         elif self._lossy and not carries and steps == 1:  # several steps at once count it themselves
             several = batch.structure.class_dtype != ""
-            cells = self._plane, np.uint64(self._parts_of_plane), self.lost
+            cells = self._plane, np.uint64(self._parts_of_plane), np.uint32(self._first_summed), self.lost
             args = (u, self._class_ids, self._class_count, batch.weights, of_steps[0], *cells)
             lost = kernel(boundary_flux.build_losses, several, args)
             found.append(lost.bound((self._parts_of_plane * int(self._shape[0]), 1, 1), (THREADS, 1, 1), args))
         return found
 
-    # What is lost: where it follows from the heat that is held, laid out as that; else by plane, in so many parts, and
-    # then in the slots that are left, what sweeps of several steps have counted, which know no planes.
+    # What is lost lies in slots: first what follows from the heat that is held, in explicit steps of a single class,
+    # laid out as that heat; then sums over cells, so many of each plane; then what sweeps of several steps have
+    # counted, which know no planes.
 
-    def _slots(self, parts: int, accounts: int) -> int:
-        return accounts if self._carries else max(parts, FUSED_BLOCKS)
+    def _split(self, lost: np.ndarray, planes: int) -> list[np.ndarray]:
+        """These three of a grid or slab of so many planes."""
+        carried = lost.size - max(planes * self._parts_of_plane, FUSED_BLOCKS)
+        return np.split(lost, [carried, carried + planes * self._parts_of_plane])
 
     def _lost_size(self) -> int:
-        if self._carries:
-            return self.by_plane.size(len(FACES)) + 1
-        return self._slots(self.by_plane.slab.cells[0] * self._parts_of_plane, 0)
+        carried = self.by_plane.size(len(FACES)) + 1 if self._carries else 0
+        return carried + max(self.by_plane.slab.cells[0] * self._parts_of_plane, FUSED_BLOCKS)
 
     def _whole_of_lost(self, lost: np.ndarray) -> np.ndarray:
         slab, links = self.by_plane.slab, self.by_plane.links
+        carried, summed, rest = self._split(lost, slab.shape[0])
         if self._carries:
-            return self._held.whole(lost)
-        if links is None:
-            return lost
-        by_plane = links.whole(lost[: slab.shape[0] * self._parts_of_plane].reshape(slab.shape[0], -1)[slab.own])
-        whole = np.zeros(self._lost_size())
-        whole[: by_plane.size] = by_plane.reshape(-1)
-        return whole
+            carried = self._held.whole(carried)
+        if links is not None:
+            summed = links.whole(summed.reshape(slab.shape[0], -1)[slab.own]).reshape(-1)
+            rest = np.zeros(self._lost_size() - carried.size - summed.size)
+        return np.concatenate((carried, summed, rest))
 
     def _part_of_lost(self, whole: np.ndarray) -> np.ndarray:
+        slab = self.by_plane.slab
+        carried, summed, rest = self._split(whole, slab.cells[0])
         if self._carries:
-            return self._held.part(whole)
-        slab, size = self.by_plane.slab, self.by_plane.slab.cells[0] * self._parts_of_plane
-        slots, own = np.zeros(self.lost.shape[1]), slab.shape[0] * self._parts_of_plane
-        slots[:own] = whole[:size].reshape(slab.cells[0], -1)[slab.planes].reshape(-1)
-        if self.by_plane.links is None:
-            slots[own:] = whole[size:]
-        elif self.by_plane.first:
-            slots[slab.below * self._parts_of_plane] += whole[size:].sum()
-        return slots
+            carried = self._held.part(carried)
+        summed = summed.reshape(slab.cells[0], -1)[slab.planes].reshape(-1)
+        if self.by_plane.links is not None:
+            summed[slab.below * self._parts_of_plane] += rest.sum() if self.by_plane.first else 0.0
+            rest = np.zeros(self.lost.shape[1] - carried.size - summed.size)
+        return np.concatenate((carried, summed, rest))
 
     def _total_of_lost(self, whole: np.ndarray) -> float:
-        if self._carries:
-            return float(self.by_plane.totals(whole[:-1], len(FACES)).sum() + whole[-1])
         planes = self.by_plane.slab.cells[0]
-        by_plane, rest = np.split(whole, [planes * self._parts_of_plane])
-        return float(by_plane.reshape(planes, -1).sum(axis=1).sum() + rest.sum())
+        carried, summed, rest = self._split(whole, planes)
+        if self._carries:
+            carried = np.append(self.by_plane.totals(carried[:-1], len(FACES)), carried[-1])
+        return float(carried.sum() + summed.reshape(planes, -1).sum(axis=1).sum() + rest.sum())
 
 
 class AmbientFaceArrays(NamedTuple):
