@@ -7,6 +7,7 @@ ends. So the time loop, recorders and checkpoints know nothing of ranks.
 environment  whether this process was started as one of several; how many threads each takes
 links        what the steppers of slabs exchange, by MPI
 parts        the slab of a rank, and what the ranks do together
+gpus         which GPU a rank takes, and how halos go from one to another
 field        the field and the stepper that the first rank has, which stand for all slabs
 solver       the solver of linear systems that the first rank has, and its part on each rank
 

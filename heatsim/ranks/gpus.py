@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from heatsim.errors import HeatsimError, RequestError
+from heatsim.errors import RequestError
 from heatsim.ranks.links import DOWNWARDS, UPWARDS, MpiLinks, wait_until
 
 if TYPE_CHECKING:
@@ -81,15 +81,13 @@ def choose_transport(found: Sequence[FoundGpu]) -> Gpus:
 def _take_gpu(comm: MPI.Intracomm) -> FoundGpu:
     from mpi4py import MPI
 
-    from heatsim.simulation.device_selection import gpu_name
-
     rank_here = comm.Split_type(MPI.COMM_TYPE_SHARED).rank
     try:
         from heatsim_kernels.runtime.cuda import api
 
         identity = api.take_device(rank_here)
-        name = gpu_name()
-    except (HeatsimError, ImportError, RuntimeError) as error:
+        name = api.device_name()
+    except (ImportError, RuntimeError) as error:
         return FoundGpu("", "", str(error), "")
     try:
         from cupy.cuda import nccl

@@ -171,7 +171,7 @@ class Part:
 
     def stored(self) -> float:
         """The heat of the whole grid over that at the reference temperature, J."""
-        return float(self._field.stored_of_slabs(self._links))
+        return float(self._field.sum_of_parts(self._links.whole(self._field.stored_parts()[self._own])))
 
     def was_finite(self) -> list[bool] | None:
         """Whether each slab was finite: see `Field`."""

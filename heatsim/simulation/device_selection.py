@@ -145,7 +145,8 @@ def _gpu_names() -> str:
         return gpu_name()
     gpus = ranks.gpus()
     if gpus.missing:
-        raise NoGpuError(gpus.missing)
+        gpu_name()
+        raise NoGpuError(f"a rank has no CUDA GPU that works: {gpus.missing}. {_GPU_HINT}")
     return gpus.name
 
 

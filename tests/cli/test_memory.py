@@ -29,7 +29,7 @@ from heatsim.simulation.memory_estimate import run_bytes, state_bytes
 from heatsim.simulation.state import State
 from heatsim.store.folder import RunFolder
 
-CELLS = 224**3
+CELLS = 192**3
 BOUND = (4 + 4 + 1 + 2 * 4) * CELLS + 140e6
 # The peak of this process alone; ru_maxrss would count its parent's too.
 SCRIPT = """
@@ -55,7 +55,7 @@ def test_a_run_stays_within_its_memory(tmp_path: Path, write: Callable[..., Path
     text = (EXPRESSION + TWO_MATERIALS).replace("end = 1.0", "end = 0.001\nintegrator = 'euler'")
     text += "[output]\nsnapshots = { count = 1 }\nenergy = { count = 2 }\n"
     command = [sys.executable, "-c", SCRIPT]
-    for cells in ("[64, 64, 64]", "[224, 224, 224]"):  # the first compiles what a large grid uses
+    for cells in ("[64, 64, 64]", "[192, 192, 192]"):  # the first compiles what a large grid uses
         write(text.replace("[8, 8, 8]", cells))
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=1800, check=True)
     assert len(list((tmp_path / "outputs" / "case" / "snapshots").iterdir())) == 2

@@ -48,8 +48,8 @@ def stops_of_resumed(path: Path, folder: Path) -> int:
     return stops
 
 
-# Of equal steps and of what melts the parts are tested one by one, but for this pair.
-LONG = ("rkl2 in equal steps",)
+# `rkl2`, equal steps and what melts are tested one by one; these are pairs of them.
+LONG = "rkl2 in equal steps", "rkl2 of what melts"
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in CASES])

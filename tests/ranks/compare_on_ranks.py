@@ -187,7 +187,7 @@ def solver_cases(few: bool) -> Iterator[SolverCase]:
     planes, along = (16, 22, 33, 67, 128), ((1, 1, 1), (1, 1, 8), (8, 1, 1), (1, 20, 1))
     choices = itertools.product(planes, ((False,) * 3, (True, False, True)), (np.float32, np.float64))
     for number, (nz, periodic, dtype) in enumerate(choices):
-        if not few or dtype == np.float32 or nz == 22:
+        if not few or number % 4 == (0 if nz % 2 else 2) or nz == 22:
             yield SolverCase((nz, 9 + number % 3, 13), periodic, along[number % 4], dtype)
 
 

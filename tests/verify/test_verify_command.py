@@ -32,8 +32,9 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     return lambda *words: CliRunner().invoke(main, list(map(str, words)), catch_exceptions=False)
 
 
-# Takes longest to compile; other problems have convection, fixed faces and two dimensions one by one.
-LONG = ("nafems-t2",)
+# Take longest to compile. Other problems have convection, fixed faces and two dimensions one by one; tests of physics
+# have the wall whose conductivity depends on temperature, by all integrators.
+LONG = "nafems-t2", "nonlinear-conductivity"
 
 
 @pytest.mark.parametrize(

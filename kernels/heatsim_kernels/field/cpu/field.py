@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import isfinite, prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +12,6 @@ from heatsim_kernels.field.cpu.weighted_sum import row_sums, sum_of_rows, weight
 from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals, totals
 from heatsim_kernels.field.time_statistics import CpuTimeStatistics, StatisticsRequest
 from heatsim_kernels.runtime.cpu.pointers import padded
-
-if TYPE_CHECKING:
-    from heatsim_kernels.stencil.slabs import SlabLinks
 
 
 class CpuField(StoredField[np.ndarray]):
@@ -68,10 +64,14 @@ class CpuField(StoredField[np.ndarray]):
         """Return the heat over that at the reference temperature, J."""
         return weighted_sum(self.state(), self._capacity, self._class_ids)
 
-    def stored_of_slabs(self, links: SlabLinks) -> float:
-        """Return `stored` of the fields of all slabs together."""
-        rows = row_sums(self.state(), self._capacity, self._class_ids)
-        return sum_of_rows(links.whole(rows[links.slab.own]))
+    def stored_parts(self) -> np.ndarray:
+        """Return (nz, ny) the heat of each row, J."""
+        return row_sums(self.state(), self._capacity, self._class_ids)
+
+    @staticmethod
+    def sum_of_parts(parts: np.ndarray) -> float:
+        """Return what `stored` makes of the parts of all planes."""
+        return sum_of_rows(parts)
 
     def is_finite(self) -> bool:
         """Return whether every value is a finite number."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +17,6 @@ from heatsim_kernels.field.region_reductions import RegionCells, RegionTotals
 from heatsim_kernels.field.time_statistics import StatisticsRequest
 from heatsim_kernels.runtime.cuda.arrays import Array, Captures, Download, empty, on_device
 from heatsim_kernels.runtime.cuda.launch import kernel
-
-if TYPE_CHECKING:
-    from heatsim_kernels.stencil.slabs import SlabLinks
 
 CHECKED_PLANE_STRIDE = 8
 
@@ -111,11 +107,17 @@ class CudaField(StoredField[Array]):
 
     def stored(self) -> float:
         """Return the heat over that at the reference temperature, J."""
-        return float(self._stored_by_plane().sum())
+        return self.sum_of_parts(self.stored_parts())
 
-    def stored_of_slabs(self, links: SlabLinks) -> float:
-        """Return `stored` of the fields of all slabs together."""
-        return float(links.whole(self._stored_by_plane()[links.slab.own]).sum())
+    def stored_parts(self) -> np.ndarray:
+        """Return (nz,) the heat of each plane, J."""
+        self.start_stored(self._stored_sums)
+        return np.asarray(self._stored_sums.host().reshape(self.shape[0], -1).sum(axis=1))
+
+    @staticmethod
+    def sum_of_parts(parts: np.ndarray) -> float:
+        """Return what `stored` makes of the parts of all planes."""
+        return float(parts.sum())
 
     def start_stored(self, sums: Array) -> None:
         """Start to find `stored`, as `parts` sums."""
@@ -166,8 +168,3 @@ class CudaField(StoredField[Array]):
             cell_reads.grid(self.now.shape[0]), (cell_reads.THREADS, 1, 1), args
         )
         return rounded
-
-    def _stored_by_plane(self) -> np.ndarray:
-        """(nz,) the heat of each plane, J."""
-        self.start_stored(self._stored_sums)
-        return np.asarray(self._stored_sums.host().reshape(self.shape[0], -1).sum(axis=1))

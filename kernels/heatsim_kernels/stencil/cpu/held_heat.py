@@ -16,7 +16,7 @@ MOST_BYTES, MOST_PASSES = 2**21, 64  # of the sums of heat that are kept step by
 
 def stored_heat(field: CpuField, links: SlabLinks | None) -> float:
     """The heat over that at the reference temperature, J, that a field holds, or the fields of all slabs together."""
-    return field.stored() if links is None else field.stored_of_slabs(links)
+    return field.stored() if links is None else field.sum_of_parts(links.whole(field.stored_parts()[links.slab.own]))
 
 
 class CpuHeldHeat:
