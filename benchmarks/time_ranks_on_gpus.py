@@ -1,14 +1,18 @@
 """How fast several GPUs are together: `mpiexec -n 4 python benchmarks/time_ranks_on_gpus.py --kernel temporal`.
 
 Each GPU has a slab of `cells`^3 cells (weak scaling), and the whole grid is also advanced by one GPU, if it fits, which
-verifies the slabs: the fields have to be equal in all bits. HEATSIM_TRANSPORT chooses how halos go. Told are the rates
-in G cell updates/s of one GPU with its own slab, and of all GPUs together, and their ratio over the number of GPUs.
+verifies the slabs: planes of the fields have to be equal in all bits, and what is left of a mode that decays. With
+--whole all GPUs advance a grid of so many cells along each axis, which need not fit into one. HEATSIM_TRANSPORT
+chooses how halos go. Told are the rates in G cell updates/s of one GPU with its own slab, and of all GPUs together, and
+their ratio over the number of GPUs.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+import traceback
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -47,32 +51,51 @@ def forcing_of(coefficients: StencilCoefficients) -> Forcing:
     return Forcing(a, b)
 
 
-def planes_of(shape: tuple[int, int, int]) -> Any:
-    """The planes of a field at the start, each another one."""
+def modes(n: int) -> np.ndarray:
+    """The slowest mode of n cells between fixed faces."""
+    return np.sin((np.arange(n) + 0.5) * np.pi / n)
+
+
+def planes_of(shape: tuple[int, int, int]) -> Iterator[np.ndarray]:
+    """The planes of a mode that decays: between fixed faces in x, between insulated ones in z."""
     nz, ny, nx = shape
-    y, x = np.mgrid[:ny, :nx].astype(np.float32)
-    plane = np.sin(x / nx * np.pi).astype(np.float32) * np.cos(y / ny * 3).astype(np.float32)
-    return (plane * np.float32(1 + (z % 97) / 97) for z in range(nz))
+    plane = np.broadcast_to(modes(nx).astype(np.float32), (ny, nx))
+    return (plane * np.float32(np.cos((z + 0.5) * np.pi / nz)) for z in range(nz))
 
 
-def timed(stepper: Any, coefficients: StencilCoefficients, steps: int, wait: Any) -> tuple[float, list[np.ndarray]]:
-    """G cell updates/s, and planes of the field after all steps, with the heat that entered through each face."""
-    forcing, cells = forcing_of(coefficients), float(np.prod(coefficients.shape))
-    stepper.field.put(planes_of(coefficients.shape))
+def decay(shape: tuple[int, int, int], steps: int) -> float:
+    """What steps leave of that mode."""
+    nz, _, nx = shape
+    return float((1.0 - 4.0 * RATE * (np.sin(np.pi / 2 / nx) ** 2 + np.sin(np.pi / 2 / nz) ** 2)) ** steps)
+
+
+def timed(stepper: Any, shape: tuple[int, int, int], steps: int, wait: Any) -> tuple[float, list[np.ndarray]]:
+    """G cell updates/s, and some planes of the field after all steps, with the heat that entered through each face.
+
+    Raises ValueError where a plane is not what is left of the mode.
+    """
+    coefficients = coefficients_of(shape)
+    forcing, cells, nz = forcing_of(coefficients), float(np.prod(shape)), shape[0]
+    stepper.field.put(planes_of(shape))
     stepper.advance(1.0, WARM_UP, forcing)
     wait()
     begun = time.perf_counter()
     stepper.advance(1.0, steps, forcing)
     wait()
     rate = cells * steps / (time.perf_counter() - begun) / 1e9
-    nz = coefficients.shape[0]
-    chosen = sorted({0, nz - 1, *(nz * part // 8 + at for part in range(1, 8) for at in (-1, 0))})
-    return rate, [*(stepper.field.plane(0, z) for z in chosen), stepper.heat_entered()]
+    chosen = sorted({0, nz - 1, *(max(0, nz * part // 8 + at) for part in range(1, 8) for at in (-1, 0))})
+    planes = [stepper.field.plane(0, z) for z in chosen]
+    for z, plane in zip(chosen, planes, strict=True):
+        exact = modes(shape[2]) * np.cos((z + 0.5) * np.pi / nz) * decay(shape, WARM_UP + steps)
+        if np.abs(plane - exact).max() > 1e-4:
+            raise ValueError(f"plane {z} is off by {np.abs(plane - exact).max()}")
+    return rate, [*planes, stepper.heat_entered()]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cells", type=int, default=1024, help="cells along each axis of a slab")
+    parser.add_argument("--whole", type=int, help="cells along each axis of a grid for all GPUs")
     parser.add_argument("--kernel", default="temporal")
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--precision", default="float32", choices=["float32", "float64"])
@@ -82,27 +105,27 @@ def main() -> None:
     if not ranks.first:
         ranks.serve()
         return
-    n = options.cells
-    gpus = ranks.gpus()
-    print(gpus.name, flush=True)
-    whole = coefficients_of((n * ranks.size, n, n))
-    slabs = RanksStepper(ranks, whole, dtype, kernel=options.kernel)
-    together, found = timed(slabs, whole, options.steps, slabs.heat_entered)
+    print(ranks.gpus().name, flush=True)
+    n, what = options.cells, f"{options.kernel} {dtype}"
+    shape = (options.whole,) * 3 if options.whole else (n * ranks.size, n, n)
+    slabs = RanksStepper(ranks, coefficients_of(shape), dtype, kernel=options.kernel)
+    together, found = timed(slabs, shape, options.steps, slabs.heat_entered)
     del slabs
     ranks.call(ranks.make_parts([Freed()] * ranks.size), "none")
-    one = coefficients_of((n, n, n))
-    stepper: Any = STEPPERS[options.kernel](one, dtype)
-    alone, _ = timed(stepper, one, options.steps, stepper.synchronize)
-    del stepper
-    stepper = STEPPERS[options.kernel](whole, dtype)
-    of_whole, expected = timed(stepper, whole, options.steps, stepper.synchronize)
-    same = all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True))
-    print(
-        f"{options.kernel} {dtype} {n}^3 a GPU: one {alone:.0f}, {ranks.size} together {together:.0f} G cell "
-        f"updates/s, ratio a GPU {together / alone / ranks.size:.3f}; the whole on one {of_whole:.0f}; "
-        f"{'the same bits' if same else 'BITS DIFFER'}",
-        flush=True,
-    )
+    if options.whole:
+        print(f"{what} {options.whole}^3: {ranks.size} together {together:.0f} G cell updates/s, the mode as it decays")
+    else:
+        stepper: Any = STEPPERS[options.kernel](coefficients_of((n, n, n)), dtype)
+        alone, _ = timed(stepper, (n, n, n), options.steps, stepper.synchronize)
+        del stepper
+        stepper = STEPPERS[options.kernel](coefficients_of(shape), dtype)
+        of_whole, expected = timed(stepper, shape, options.steps, stepper.synchronize)
+        same = all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True))
+        print(
+            f"{what} {n}^3 a GPU: one {alone:.0f}, {ranks.size} together {together:.0f} G cell updates/s, ratio a GPU "
+            f"{together / alone / ranks.size:.3f}; the whole on one {of_whole:.0f}; "
+            f"{'the same bits' if same else 'BITS DIFFER'}",
+        )
     ranks.end()
 
 
@@ -118,4 +141,8 @@ class Freed:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BaseException:
+        traceback.print_exc()
+        MPI.COMM_WORLD.Abort(1)

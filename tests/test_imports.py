@@ -82,7 +82,7 @@ ROOMS = {
     "heatsim.viewer": {"heatsim.store", "heatsim.plots", "heatsim.geometry.grid", "numpy"},
     "heatsim.hotspots": {"heatsim_kernels", "numpy"},
     "heatsim.integrators": {"heatsim_kernels", "heatsim.ranks", "numpy"},
-    "heatsim.ranks": {"heatsim.__version__", "heatsim_kernels", "cupy", "mpi4py", "numpy"},
+    "heatsim.ranks": {"heatsim.__version__", "heatsim.store", "heatsim_kernels", "cupy", "mpi4py", "numpy"},
     "heatsim.recorders": {
         "heatsim.store",
         "heatsim.plots",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from heatsim_kernels.stencil.coefficients import StencilCoefficients
 
     from heatsim.problem import Problem
+    from heatsim.ranks.field import RanksField
     from heatsim.ranks.parts import Ranks
     from heatsim.simulation.state import State
 
@@ -52,7 +53,7 @@ class RunField:
 
     stepper: takes the explicit steps, None for an integrator that solves; stages: the same, if it takes stages, too;
     solver_device: "cpu" or "cuda", where linear systems are solved; tangents: of a nonlinear problem, for explicit
-    steps.
+    steps; slabs: the field, if it lies on several ranks.
     """
 
     field: Field
@@ -60,6 +61,7 @@ class RunField:
     stages: StageStepper | None = None
     solver_device: str = "cpu"
     tangents: SurfaceTangents | None = None
+    slabs: RanksField | None = None
 
 
 def make_field(problem: Problem, kernel: str) -> RunField:
@@ -129,7 +131,7 @@ def _make_field_of_ranks(problem: Problem, coefficients: StencilCoefficients, ra
         from heatsim_kernels.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
 
         tangents = CpuSurfaceTangents(problem.explicit_form.faces)
-    return RunField(stepper.field, stepper, stepper, tangents=tangents)
+    return RunField(stepper.field, stepper, stepper, tangents=tangents, slabs=stepper.field)
 
 
 def _make_tangents(problem: Problem, field: Field) -> SurfaceTangents | None:

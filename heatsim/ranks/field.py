@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from math import isfinite, prod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from heatsim_kernels.stencil.coefficients import Forcing
 from heatsim_kernels.stencil.cpu.stepper import halo_of
 from heatsim_kernels.stencil.slabs import cut_planes
 
-from heatsim.ranks.parts import PartInputs, Ranks
+from heatsim.errors import RunFolderError
+from heatsim.ranks.parts import PartInputs, Ranks, WrittenSlab
+from heatsim.store.slab_files import SlabFile, slab_path
 
 if TYPE_CHECKING:
     from heatsim_kernels.field.time_statistics import StatisticsRequest
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 # Rough costs, measured on two cores of a Xeon: cell updates a second of a thread; s of a pass beside these, and of an
 # exchange of halos.
 UPDATES, PASS, EXCHANGE = 4e9, 5e-5, 1e-4
+FILES_FROM = 2**27  # cells of which each rank writes its own in snapshots
 GPU_HALO = 4  # planes, as many as steps that a sweep of `temporal` takes
 
 
@@ -59,14 +63,11 @@ class RanksField:
 
     def put(self, planes: Iterable[np.ndarray]) -> None:
         """Set the field from its planes: see `Field`."""
-        whole = np.empty(self.shape, self.dtype)
-        for target, plane in zip(whole, planes, strict=True):
-            target[:] = plane
-        self._call("put", None, first=(whole,))
+        self._call("put", None, first=(planes,))
 
     def put_state(self, planes: Iterable[np.ndarray]) -> None:
         """Set the stored values: see `Field`."""
-        self._call("put_state", None, first=(np.array(list(planes)),))
+        self._call("put_state", None, first=(planes,))
 
     def host(self) -> np.ndarray:
         """The field: see `Field`."""
@@ -98,6 +99,33 @@ class RanksField:
     def totals(self, cells: RegionCells) -> RegionTotals:
         """Return the extremes and sums over some cells: see `Field`."""
         return totals(self.cells(cells.indices), self.stored_cells(cells.indices), cells)
+
+    @property
+    def writes_slabs(self) -> bool:
+        """Whether so large a field is better written by all ranks."""
+        return prod(self.shape) >= FILES_FROM
+
+    def write_slabs(self, snapshot: Path, name: str, reference: float) -> list[SlabFile]:
+        """Have each rank write its planes of the quantity `name`, offsets from a reference, beside a snapshot.
+
+        Raises FloatingPointError where a value is not finite, OSError, and `RunFolderError` where a file of another
+        rank is not to be seen here.
+        """
+        found: list[SlabFile] = []
+        written: list[WrittenSlab] = self._call("write_slab", snapshot, name, reference)
+        if not all(each.finite for each in written):
+            raise FloatingPointError
+        for rank, (_, file, failure) in enumerate(written):
+            if file is None:
+                raise OSError(failure)
+            path = slab_path(snapshot, rank)
+            if not path.is_file() or path.stat().st_size != file.size:
+                raise RunFolderError(
+                    f"{path}: rank {rank} has written it, and the first rank does not see it: a run folder on a file "
+                    "system that all ranks share was expected"
+                )
+            found.append(file)
+        return found
 
     def melted_fraction(self) -> np.ndarray:
         """Return the share of each cell that has melted."""

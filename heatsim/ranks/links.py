@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # which of its halos a message is for.
 UPWARDS, DOWNWARDS, PLANES = 1, 2, 3
 FIRST = 0  # the rank that has the run
+MESSAGE_BYTES = 2**28
 
 
 class MpiLinks:
@@ -25,6 +26,11 @@ class MpiLinks:
 
     def __init__(self, comm: MPI.Intracomm, slabs: Sequence[Slab]) -> None:
         self._comm, self._slabs = comm, slabs
+
+    @property
+    def rank(self) -> int:
+        """The number of this rank."""
+        return int(self._comm.rank)
 
     @property
     def slab(self) -> Slab:
@@ -97,33 +103,58 @@ class MpiLinks:
         comm, own = self._comm, np.ascontiguousarray(own)
         self._meet()
         if comm.rank != FIRST:
-            comm.Send(own, FIRST, PLANES)
+            for planes in _batches(len(own), own[:1].nbytes):
+                comm.Send(own[planes], FIRST, PLANES)
             return None
         found = np.empty((self.slab.cells[0], *own.shape[1:]), own.dtype)
         for rank, slab in enumerate(self._slabs):
             if rank == FIRST:
                 found[slab.first : slab.end] = own
             else:
-                comm.Recv(found[slab.first : slab.end], rank, PLANES)
+                of_rank = found[slab.first : slab.end]
+                for planes in _batches(len(of_rank), own[:1].nbytes):
+                    comm.Recv(of_rank[planes], rank, PLANES)
         return found
 
-    def scatter(self, whole: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
-        """The planes that this rank keeps, of an array by plane that the first rank gives, (nz, ny, nx)."""
-        comm = self._comm
+    def scatter(self, whole: Iterable[np.ndarray] | None, dtype: np.dtype) -> np.ndarray:
+        """The planes that this rank keeps, (n, ny, nx), of those of the whole grid that the first rank gives one after
+        another. No rank has more of them at once than a few."""
+        comm, kept, cells = self._comm, np.empty(self.slab.shape, dtype), self.slab.cells
         self._meet()
-        if comm.rank == FIRST:
-            assert whole is not None
+        given = None if whole is None else iter(whole)
+        room = np.empty((1, *cells[1:]), dtype)
+        for planes in _batches(cells[0], room.nbytes):
+            numbers = np.arange(planes.start, planes.stop)
+            if given is not None:
+                room = np.empty((len(numbers), *cells[1:]), dtype)
+                for target in room:
+                    target[:] = next(given)
             for rank, slab in enumerate(self._slabs):
-                if rank != FIRST:
-                    comm.Send(np.ascontiguousarray(whole[slab.planes], dtype), rank, PLANES)
-            return np.ascontiguousarray(whole[self.slab.planes], dtype)
-        kept = np.empty(self.slab.shape, dtype)
-        comm.Recv(kept, FIRST, PLANES)
+                places = np.flatnonzero(np.isin(slab.planes, numbers))
+                if not places.size or comm.rank not in (FIRST, rank):
+                    continue
+                if given is not None:
+                    sent = room[slab.planes[places] - planes.start]
+                    if rank == FIRST:
+                        kept[places] = sent
+                    else:
+                        comm.Send(sent, rank, PLANES)
+                else:
+                    received = np.empty((len(places), *cells[1:]), dtype)
+                    comm.Recv(received, FIRST, PLANES)
+                    kept[places] = received
         return kept
 
     def _meet(self) -> None:
         """Wait for all ranks, before they exchange what no rank can wait for as well."""
         wait_until(self._comm.Ibarrier().Test)
+
+
+def _batches(planes: int, nbytes: int) -> Iterator[slice]:
+    """All planes of so many bytes in batches, none larger than MPI takes as a message."""
+    count = max(1, MESSAGE_BYTES // max(1, nbytes))
+    for first in range(0, planes, count):
+        yield slice(first, min(first + count, planes))
 
 
 def wait_until(done: Callable[[], bool]) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import signal
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -23,6 +24,7 @@ from heatsim import __version__
 from heatsim.errors import RequestError
 from heatsim.ranks.environment import end_all, leave_core
 from heatsim.ranks.links import FIRST, MpiLinks
+from heatsim.store.slab_files import SlabFile, slab_path, write_slab
 
 if TYPE_CHECKING:
     from heatsim_kernels.field.region_reductions import RegionCells
@@ -60,6 +62,14 @@ class PartInputs(NamedTuple):
     def part(self, comm: MPI.Intracomm) -> Part:
         """The part of this rank."""
         return GpuPart(comm, self) if self.transport else Part(comm, self)
+
+
+class WrittenSlab(NamedTuple):
+    """What became of the planes of a rank: whether all are finite, their file, or why there is none."""
+
+    finite: bool
+    file: SlabFile | None
+    failure: str = ""
 
 
 class Part:
@@ -121,13 +131,13 @@ class Part:
 
     # The field
 
-    def put(self, whole: np.ndarray | None) -> None:
-        """Set the field from its offsets."""
+    def put(self, whole: Iterable[np.ndarray] | None) -> None:
+        """Set the field from the planes of its offsets."""
         self._field.put(iter(self._links.scatter(whole, self._field.dtype)))
 
-    def put_state(self, whole: np.ndarray | None) -> None:
-        """Set the stored values."""
-        self._field.put_state(iter(self._links.scatter(whole, self._field.state().dtype)))
+    def put_state(self, whole: Iterable[np.ndarray] | None) -> None:
+        """Set the stored values from their planes."""
+        self._field.put_state(iter(self._links.scatter(whole, self._field.stored_dtype)))
 
     def host(self) -> np.ndarray | None:
         """The offsets."""
@@ -136,6 +146,17 @@ class Part:
     def state(self) -> np.ndarray | None:
         """The stored values."""
         return self._links.gather(self._field.state()[self._own])
+
+    def write_slab(self, snapshot: Path, name: str, reference: float) -> list[WrittenSlab] | None:
+        """Have each rank write the values of its planes to a file, beside the snapshot that refers to it."""
+        values = self._field.host()[self._own] + self._field.dtype.type(reference)
+        path, written = slab_path(snapshot, self._links.rank), WrittenSlab(bool(np.isfinite(values).all()), None)
+        if written.finite:
+            try:
+                written = written._replace(file=write_slab(path, name, values))
+            except OSError as error:
+                written = written._replace(failure=f"{path}: {error.strerror or error}, on rank {self._links.rank}")
+        return self._links.at_first(written)
 
     def melted_fraction(self) -> np.ndarray | None:
         """The share of each cell that has melted."""

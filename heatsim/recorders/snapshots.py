@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from heatsim.recorders.writer import Writer
     from heatsim.simulation.state import State
     from heatsim.store.folder import RunFolder
+    from heatsim.store.slab_files import SlabFile
 
 
 Extra = Callable[["State"], Mapping[str, SnapshotField]]
@@ -48,8 +49,13 @@ class SnapshotRecorder:
 
     def record(self, state: State) -> None:
         """Copy the fields and have them written; a copy on a GPU waits there until its turn comes."""
-        capture = state.capture()
+        slabs = state.write_slabs(self._folder.snapshot(self._count)) if self._extra is _nothing else None
+        if slabs is not None:
+            with self._writer.room(0) as submit:
+                submit(self._refer_later(state, slabs))
+            return
         # On the host, copies and their compressed images fill all the room there is; derived fields are always there.
+        capture = state.capture()
         share = 0 if capture and self._extra is _nothing else MAX_TASKS
         with self._writer.room(share) as submit:
             field = capture or _given(state.temperature())
@@ -67,6 +73,19 @@ class SnapshotRecorder:
             if not_looked_at and not all(np.isfinite(plane).all() for plane in values):
                 raise NotFiniteError.at(step, time)
             write_snapshot(path, Snapshot(self._problem.grid, time, step, values, quantity, title, fields))
+            self._series.append(path)
+
+        return write
+
+    def _refer_later(self, state: State, slabs: list[SlabFile]) -> Callable[[], None]:
+        """The task that writes a snapshot whose values all ranks have written."""
+        path, problem, scenario = self._folder.snapshot(self._count), self._problem, self._problem.scenario
+        no_values = np.empty(0, problem.dtype)
+        snapshot = Snapshot(problem.grid, state.time, state.step, no_values, scenario.solved, scenario.title)
+        self._count += 1
+
+        def write() -> None:
+            write_snapshot(path, snapshot, slabs)
             self._series.append(path)
 
         return write

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from heatsim.errors import NotFiniteError
 from heatsim.geometry.grid import AXES, FACES
 from heatsim.simulation.ledger import EnergyBalance, energy_warnings, range_warnings
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from heatsim.integrators import RunField
     from heatsim.integrators.integrator import SavedState
     from heatsim.problem import Problem
+    from heatsim.store.slab_files import SlabFile
 
 
 @dataclass
@@ -105,6 +108,17 @@ class State:
     def temperature(self) -> np.ndarray:
         """The whole field, (nz, ny, nx), a fresh copy in the run's precision."""
         return self._absolute(self.field.host(), self._class_ids, self.problem.ambient_rises(self.time))
+
+    def write_slabs(self, snapshot: Path) -> list[SlabFile] | None:
+        """Have each rank write its planes of `temperature` beside a snapshot, if that is better than to have them all
+        here. Raises NotFiniteError, OSError and RunFolderError."""
+        slabs, problem = self._run_field.slabs, self.problem
+        if slabs is None or not slabs.writes_slabs or problem.ambient_rises(self.time) is not None:
+            return None
+        try:
+            return slabs.write_slabs(snapshot, problem.scenario.solved.name, problem.reference)
+        except FloatingPointError:
+            raise NotFiniteError.at(self.step, self.time) from None
 
     def capture(self) -> Callable[[], np.ndarray] | None:
         """A function that gives `temperature` as it is now, called once, later and from any thread; None where the

@@ -14,7 +14,8 @@ from heatsim.errors import InputFileError, RequestError, RunFolderError
 from heatsim.geometry.grid import CellGrid
 from heatsim.quantity import Quantity
 from heatsim.store.folder import RunFolder
-from heatsim.store.hdf5 import open_own, plain_dataset, read_planes, read_quantity
+from heatsim.store.hdf5 import open_own, read_planes, read_quantity
+from heatsim.store.slab_files import snapshot_dataset
 from heatsim.store.snapshots import AXES, extra_fields, read_grid
 
 Cut = slice | int
@@ -95,7 +96,7 @@ class FieldReader:
         if name in self._derive:
             return self._whole_derived(snapshot, self._derive[name])[name][block]
         with open_own(snapshot.path, "snapshot") as file:
-            return np.asarray(plain_dataset(file, name)[block])
+            return np.asarray(snapshot_dataset(file, name)[block])
 
     def _whole_derived(self, snapshot: SnapshotHeader, derive: Derive) -> dict[str, np.ndarray]:
         if self._derived is None or self._derived[:2] != (snapshot, derive):
@@ -116,8 +117,8 @@ class FieldReader:
         """
         nz, ny, nx = self.grid.shape
         with open_own(snapshot.path, "snapshot") as file, ThreadPoolExecutor(_THREADS) as threads:
-            data = plain_dataset(file, name)
-            height = data.chunks[0] if data.chunks else nz
+            data = snapshot_dataset(file, name)
+            height = data.chunks[0] if data.chunks else 1
             height *= max(1, _BLOCK_CELLS // (height * ny * nx))
             for z in range(0, nz, height):
                 yield z, read_planes(data, z, min(z + height, nz), threads)
@@ -147,5 +148,5 @@ class FieldReader:
 
 
 def _describe(file: h5py.File, name: str) -> FieldInfo:
-    attributes = plain_dataset(file, name).attrs
+    attributes = snapshot_dataset(file, name).attrs
     return FieldInfo(str(attributes["units"]), str(attributes.get("long_name", name)))

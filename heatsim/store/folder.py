@@ -23,7 +23,8 @@ _FOLDERS = ("snapshots", "slices")
 _OPTIONAL_FOLDERS = ("pictures",)  # made when something is put there
 _OWN_FILES = re.compile(
     r"run\.(vtkhdf|json|log|lock) | checkpoint(_previous)?\.h5 | packed\.vtkhdf | (geometry|mesh)\.h5 | scenario\.toml"
-    r"| snapshots/\d{6,}\.h5 | slices/[^/]+_(\d{6,}|hotspots)\.(png|svg|pdf) | slices/[^/]+/\d{6,}\.h5"
+    r"| snapshots/\d{6,}(\.\d+)?\.h5 | snapshots/\d{6,}\.sha256"
+    r"| slices/[^/]+_(\d{6,}|hotspots)\.(png|svg|pdf) | slices/[^/]+/\d{6,}\.h5"
     r"| pictures/[^/]+\.(png|svg|pdf|gif|webp|mp4)",
     re.VERBOSE,
 )
@@ -148,6 +149,10 @@ class RunFolder:
         """Remove all snapshots but the first `count`, and the series that refers to them."""
         self.series.unlink(missing_ok=True)
         _remove_from(self.snapshot_paths(), count)
+        others = [path for path in self.snapshots.iterdir() if re.fullmatch(r"\d{6,}(\.\d+\.h5|\.sha256)", path.name)]
+        for path in others:
+            if int(path.name.partition(".")[0]) >= count:
+                path.unlink()
 
     def cut_slice(self, name: str, count: int) -> None:
         """Remove all frames and pictures of a slice but the first `count`."""

@@ -45,9 +45,14 @@ def write_hdf5(path: Path, build: Callable[[h5py.File], None]) -> None:
     holds the image once; the "core" driver would need a second copy. VTK reads no format newer than v114.
     """
     image = io.BytesIO()
-    with h5py.File(image, "w", libver=("earliest", "v114")) as file:
+    with open_image(image) as file:
         build(file)
     write_atomically(path, image.getbuffer())
+
+
+def open_image(image: io.BytesIO) -> h5py.File:
+    """An HDF5 file that is composed in memory: see `write_hdf5`."""
+    return h5py.File(image, "w", libver=("earliest", "v114"))
 
 
 @contextmanager
@@ -118,7 +123,14 @@ def add_array(
     file: h5py.File, name: str, values: np.ndarray, axes: Sequence[str], attributes: Mapping[str, Any]
 ) -> None:
     """Add a compressed, checksummed variable over the named dimension scales."""
-    variable = file.create_dataset(
+    variable = add_packed(file, name, values)
+    attach_scales(file, variable, axes)
+    set_attributes(variable, attributes)
+
+
+def add_packed(file: h5py.File, name: str, values: np.ndarray) -> h5py.Dataset:
+    """Add a compressed, checksummed dataset."""
+    return file.create_dataset(
         name,
         data=values,
         chunks=chunk_shape(values.shape, values.dtype.itemsize),
@@ -127,8 +139,6 @@ def add_array(
         shuffle=True,
         fletcher32=True,
     )
-    attach_scales(file, variable, axes)
-    set_attributes(variable, attributes)
 
 
 def attach_scales(file: h5py.File, variable: h5py.Dataset, axes: Sequence[str]) -> None:
@@ -143,10 +153,9 @@ def set_attributes(target: h5py.Dataset | h5py.Group, attributes: Mapping[str, A
         target.attrs[name] = value
 
 
-def add_quantity(
-    file: h5py.File, quantity: Quantity, values: np.ndarray, axes: Sequence[str], coordinates: str
-) -> None:
-    """Add the quantity that is solved for, as a rule a temperature, under its name; coordinates: the CF attribute.
+def quantity_attributes(file: h5py.File, quantity: Quantity, coordinates: str) -> dict[str, str]:
+    """Attributes of the quantity that is solved for, as a rule a temperature, which is told in the file; coordinates:
+    the CF attribute.
 
     CF has no standard name for the temperature of an arbitrary solid; `units_metadata` (new in CF-1.11) says
     that it is a point on the scale and not a difference.
@@ -156,13 +165,20 @@ def add_quantity(
         attributes["units_metadata"] = "temperature: on_scale"
     else:
         file.attrs[_QUANTITY] = quantity.name
-    add_array(file, quantity.name, values, axes, {**attributes, "coordinates": coordinates})
+    return {**attributes, "coordinates": coordinates}
+
+
+def add_quantity(
+    file: h5py.File, quantity: Quantity, values: np.ndarray, axes: Sequence[str], coordinates: str
+) -> None:
+    """Add the quantity that is solved for under its name; coordinates: the CF attribute."""
+    add_array(file, quantity.name, values, axes, quantity_attributes(file, quantity, coordinates))
 
 
 def read_quantity(file: h5py.File) -> Quantity:
     """The quantity that was solved for, by the name of its field. Raises KeyError where there is none."""
     name = str(file.attrs.get(_QUANTITY, "temperature"))
-    return Quantity(name, str(plain_dataset(file, name).attrs["units"]))
+    return Quantity(name, str(find_dataset(file, name).attrs["units"]))
 
 
 def chunk_shape(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
@@ -184,6 +200,14 @@ def plain_dataset(file: h5py.File, name: str) -> h5py.Dataset:
     Raises KeyError when there is none and ValueError when a link on the way is not hard or the storage is
     external or virtual.
     """
+    node = find_dataset(file, name)
+    if node.is_virtual:
+        raise ValueError(_elsewhere(name))
+    return node
+
+
+def find_dataset(file: h5py.File, name: str) -> h5py.Dataset:
+    """As `plain_dataset`, but the storage may be virtual, and the caller has to see to what it reads."""
     node: Any = file
     for part in [part for part in name.split("/") if part]:
         if not isinstance(node, h5py.Group) or part not in (names := list(node)):
@@ -193,9 +217,13 @@ def plain_dataset(file: h5py.File, name: str) -> h5py.Dataset:
         node = node[names[names.index(part)]]
     if not isinstance(node, h5py.Dataset):
         raise KeyError(f"{name!r} is not a dataset{_suggestion(name, node)}")
-    if node.is_virtual or node.external:
-        raise ValueError(f"{name!r} keeps its data in other files (virtual or external storage)")
+    if node.external:
+        raise ValueError(_elsewhere(name))
     return node
+
+
+def _elsewhere(name: str) -> str:
+    return f"{name!r} keeps its data in other files (virtual or external storage)"
 
 
 def _suggestion(wanted: str, node: Any) -> str:
@@ -266,8 +294,8 @@ class VirtualVariable:
 
 
 def read_variable(file: h5py.File, name: str) -> VirtualVariable:
-    """The variable `name` of a source file."""
-    data = plain_dataset(file, name)
+    """The variable `name` of a source file, which may itself refer to others."""
+    data = find_dataset(file, name)
     return VirtualVariable(data.dtype, {key: data.attrs[key] for key in _COPIED_ATTRIBUTES if key in data.attrs})
 
 

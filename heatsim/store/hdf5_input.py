@@ -18,6 +18,7 @@ import numpy as np
 
 from heatsim.store.hdf5 import HDF5_ERRORS, plain_dataset
 from heatsim.store.input_checks import Refusal, check_array, choose_dataset
+from heatsim.store.slab_files import snapshot_dataset
 
 _FILTERS = (h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32)
 _REFUSED = 3  # exit status of a child that says why on stderr
@@ -52,11 +53,14 @@ def _read_here(path: Path, dataset: str | None, max_elements: int) -> np.ndarray
     with h5py.File(path, "r") as file:
         name = choose_dataset([name for name in file if _is_dataset(file, name)], None) if dataset is None else dataset
         try:
-            data = plain_dataset(file, name)
+            data = snapshot_dataset(file, name)
         except (KeyError, ValueError) as error:
             raise Refusal(error.args[0]) from None
         check_array(data.shape, data.dtype, max_elements)
         _check_filters(data)
+        for slab in data.virtual_sources() if data.is_virtual else ():
+            with h5py.File(path.parent / slab.file_name, "r") as beside:
+                _check_filters(plain_dataset(beside, slab.dset_name))
         if data.chunks and math.prod(data.chunks) > max(_CHUNK_ELEMENTS, data.size):
             raise Refusal(f"has chunks of {data.chunks} elements, far larger than the dataset")
         return np.asarray(data[()])

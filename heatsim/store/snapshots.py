@@ -14,19 +14,24 @@ from heatsim.geometry.grid import CellGrid
 from heatsim.quantity import Quantity
 from heatsim.store.hdf5 import (
     ENDS,
+    VirtualVariable,
     add_array,
     add_axis,
     add_bounds,
     add_header,
     add_quantity,
     add_time,
+    add_virtual,
+    attach_scales,
     bounds_name,
     open_own,
     plain_dataset,
+    quantity_attributes,
     read_bounds,
     read_quantity,
     write_hdf5,
 )
+from heatsim.store.slab_files import SlabFile, lay_out_slabs, snapshot_dataset, write_manifest
 
 AXES = ("z", "y", "x")
 
@@ -53,31 +58,47 @@ class Snapshot:
     fields: Mapping[str, SnapshotField] = field(default_factory=dict)
 
 
-def write_snapshot(path: Path, snapshot: Snapshot) -> None:
-    """Write a snapshot atomically. Needs memory for the array and its compressed image. Raises OSError."""
+def write_snapshot(path: Path, snapshot: Snapshot, slabs: Sequence[SlabFile] = ()) -> None:
+    """Write a snapshot atomically. Needs memory for the array and its compressed image. Raises OSError.
+
+    slabs: the files that have the quantity already, in place of `snapshot.temperature`, of which only the type counts.
+    """
 
     def build(file: h5py.File) -> None:
         add_header(file, snapshot.title)
         add_grid(file, snapshot.grid)
         file.attrs["step"] = snapshot.step
         add_time(file, snapshot.time)
-        add_quantity(file, snapshot.quantity, snapshot.temperature, AXES, "time")
+        if slabs:
+            _add_slabs(file, snapshot, slabs)
+        else:
+            add_quantity(file, snapshot.quantity, snapshot.temperature, AXES, "time")
         for name, extra in snapshot.fields.items():
             _add_field(file, name, extra.values, {"units": extra.unit, "long_name": extra.long_name or name})
 
+    if slabs:
+        write_manifest(path, slabs)
     write_hdf5(path, build)
+
+
+def _add_slabs(file: h5py.File, snapshot: Snapshot, slabs: Sequence[SlabFile]) -> None:
+    """Add the quantity as it lies in other files."""
+    name, attributes = snapshot.quantity.name, quantity_attributes(file, snapshot.quantity, "time")
+    variable = VirtualVariable(snapshot.temperature.dtype, attributes)
+    data = add_virtual(file, name, variable, lay_out_slabs(file, name, variable, snapshot.grid.shape, slabs))
+    attach_scales(file, data, AXES)
 
 
 def read_snapshot(path: Path) -> Snapshot:
     """Read a snapshot back. Raises InputFileError when the file is missing, damaged or no snapshot."""
     with open_own(path, "snapshot") as file:
         quantity = read_quantity(file)
-        extra = {name: plain_dataset(file, name) for name in extra_fields(file)}
+        extra = {name: snapshot_dataset(file, name) for name in extra_fields(file)}
         return Snapshot(
             grid=read_grid(file),
             time=float(file["time"][()]),
             step=int(file.attrs["step"]),
-            temperature=plain_dataset(file, quantity.name)[()],
+            temperature=snapshot_dataset(file, quantity.name)[()],
             quantity=quantity,
             title=str(file.attrs["title"]),
             fields={

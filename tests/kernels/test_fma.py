@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from heatsim_kernels.runtime.fma import fma, product
+from heatsim_kernels.runtime.fma import exact_fma, fma, product
 from helpers.arrays import FLOATS, same_bits
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -42,6 +42,7 @@ def check(kind: type, a: float, b: float, c: float) -> None:
     a, b, c = kind(a), kind(b), kind(c)
     plain = fma(a, b, c)
     assert type(plain) is kind
+    assert same_bits(np.array(exact_fma(a, b, c)), np.array(plain))
     assert is_nearest(plain, Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c)))
     assert same_bits(np.array(kind(compiled(a, b, c))), np.array(plain))
 

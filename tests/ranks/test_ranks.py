@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import shutil
@@ -17,6 +18,11 @@ import h5py
 import numpy as np
 import pytest
 from helpers.simulator import needs_numba_cuda
+
+from heatsim.errors import InputFileError, RunFolderError
+from heatsim.store.folder import RunFolder
+from heatsim.store.inputs import read_array
+from heatsim.store.snapshots import read_snapshot
 
 TESTS = Path(__file__).parents[1]
 COMPARE = TESTS / "ranks" / "compare_on_ranks.py"
@@ -174,6 +180,17 @@ def test_a_run_over_ranks_writes_the_bits_of_one_process(text: str, ranks: int, 
     assert one == many
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("text", [MELTING, PERFUSED], ids=["melting", "perfused"])
+def test_a_run_on_gpus_over_ranks_writes_the_bits_of_one_process(text: str, tmp_path: Path) -> None:
+    file = written(tmp_path, text.replace('device = "cpu"', 'device = "cuda"'))
+    told(heatsim(1, "run", file, "--output", tmp_path / "one"))
+    assert "3 ranks on" in told(heatsim(3, "run", file, "--output", tmp_path / "many"))
+    one, many = results(tmp_path / "one"), results(tmp_path / "many")
+    assert len(one) > 10
+    assert one == many
+
+
 def test_a_run_goes_on_over_other_ranks_to_the_same_bits(tmp_path: Path) -> None:
     file, steps = written(tmp_path, MELTING), ("--set", "time.step=5e-4")
     told(heatsim(1, "run", file, *steps, "--output", tmp_path / "one"))
@@ -188,6 +205,45 @@ def test_a_run_goes_on_over_other_ranks_to_the_same_bits(tmp_path: Path) -> None
     told(heatsim(2, "resume", tmp_path / "many", "--set", "output.checkpoint.every_minutes=10"))
     one, many = results(tmp_path / "one"), results(tmp_path / "many")
     assert one == many
+
+
+# Short, without derived fields, and with snapshots that are taken for large ones.
+PLAIN = MELTING.replace("end = 0.3", "end = 0.02").replace("fields = ", "slices = [] #").replace("slices = [{", "#")
+LARGE = "import heatsim.ranks.field as field; field.FILES_FROM = 0"
+
+
+def test_ranks_write_files_of_their_own_that_read_as_one(tmp_path: Path) -> None:
+    file, many = written(tmp_path, PLAIN), tmp_path / "many"
+    told(heatsim(1, "run", file, "--output", tmp_path / "one"))
+    told(heatsim(3, "run", file, "--output", many, python=f"-c {LARGE}; from heatsim.cli.main import main; main()"))
+    one, found, folder = results(tmp_path / "one"), results(many), RunFolder(many)
+    assert {name: found[name] for name in one} == one
+    assert len(list(folder.snapshots.iterdir())) == 4 * (3 + 2)
+    for line in (folder.snapshots / "000001.sha256").read_text().splitlines():
+        checksum, name = line.split("  ")
+        assert hashlib.sha256((folder.snapshots / name).read_bytes()).hexdigest() == checksum
+    assert read_array(folder.snapshot(2), "temperature").tobytes() == one["snapshots/000002.h5:temperature"]
+    (folder.snapshots / "000001.2.h5").write_bytes(b"")
+    with pytest.raises(InputFileError, match=r"000001\.2\.h5 has another size"):
+        read_snapshot(folder.snapshot(1))
+    folder.cut_snapshots(1)
+    assert sorted(path.name for path in folder.snapshots.iterdir())[1:] == [f"000000.{n}.h5" for n in (1, 2)] + [
+        "000000.h5", "000000.sha256"
+    ]  # fmt: skip
+    RunFolder.create(many, force=True)
+    assert not list(folder.snapshots.iterdir())
+
+
+def test_a_run_folder_that_ranks_do_not_share_is_told(tmp_path: Path) -> None:
+    file, out, elsewhere = written(tmp_path, PLAIN), tmp_path / "out", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    planted = (
+        f"{LARGE}; import os, pathlib, heatsim.ranks.parts as p; made = p.slab_path; "
+        f"p.slab_path = lambda path, rank: made(pathlib.Path({str(elsewhere)!r}) / path.name if rank else path, rank); "
+        "from heatsim.cli.main import main; main()"
+    )
+    message = told(heatsim(2, "run", file, "--output", out, python=f"-c {planted}"), RunFolderError.exit_code)
+    assert "rank 1 has written it" in message
 
 
 def test_what_ranks_cannot_run_is_refused_once_and_writes_nothing(tmp_path: Path) -> None:

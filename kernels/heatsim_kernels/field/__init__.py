@@ -249,6 +249,11 @@ class StoredField(ABC, Generic[Values]):
         """Set the stored values: see `Field`."""
 
     @property
+    def stored_dtype(self) -> np.dtype:
+        """That of the stored values."""
+        return self._stored_dtype
+
+    @property
     def next(self) -> Values:
         """Room for the field after a step, flat."""
         if self._next is None:

@@ -2,12 +2,14 @@
 
 Compilers may or may not contract `a*b + c` to one multiply-add: NVVM does, LLVM on the CPU does not. A kernel that is
 to give the same bits on both says which of the two it means. `fma` becomes LLVM's `llvm.fma`, which vectorises to
-packed FMA instructions on the CPU; called as plain Python, which is what the CUDA simulator does, it is computed
-exactly and then rounded. `product` is an ordinary multiplication on the CPU, and on CUDA PTX's `mul.rn`, which is never
-contracted.
+packed FMA instructions on the CPU. Called as plain Python, which is what the CUDA simulator does, it is that of the C
+library, or computed exactly and then rounded. `product` is an ordinary multiplication on the CPU, and on CUDA PTX's
+`mul.rn`, which is never contracted.
 """
 
+import ctypes
 import sys
+from contextlib import suppress
 from fractions import Fraction
 from math import isfinite
 
@@ -20,8 +22,31 @@ from numba.extending import lower_builtin, type_callable
 _LARGEST = Fraction(sys.float_info.max)
 
 
+def _functions_of_c():
+    """C's multiply-adds by type, of the library that Python itself is linked to; none where that has no name."""
+    found = {}
+    with suppress(AttributeError, OSError, TypeError):
+        library = ctypes.CDLL(None)
+        for kind, name, real in ((np.float32, "fmaf", ctypes.c_float), (np.float64, "fma", ctypes.c_double)):
+            function = getattr(library, name)
+            function.argtypes, function.restype = (real,) * 3, real
+            found[kind] = function
+    return found
+
+
+_OF_C = _functions_of_c()
+
+
 def fma(a, b, c):
     """Return a*b + c with a single rounding; `a`, `b`, `c` are floats of one type, float32 or float64."""
+    kind = type(c)
+    if kind in _OF_C:
+        return kind(_OF_C[kind](float(a), float(b), float(c)))
+    return exact_fma(a, b, c)
+
+
+def exact_fma(a, b, c):
+    """As `fma`, by fractions."""
     if not (isfinite(a) and isfinite(b) and isfinite(c)):
         return a * b + c  # what is not finite has no rounding
     exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))

@@ -1,0 +1,89 @@
+"""Snapshots of which each rank has written its planes: `snapshots/000123.2.h5`, read as one through `000123.h5`.
+
+The quantity of such a snapshot is a virtual dataset over these files, so that all that reads snapshots reads them too.
+`000123.sha256` has their checksums as `sha256sum --check` takes them. Each chunk has a checksum of its own besides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import h5py
+import numpy as np
+
+from heatsim.store.atomic import write_atomically
+from heatsim.store.hdf5 import VirtualVariable, add_packed, find_dataset, open_image
+
+_FILES, _SIZES = "slab_files", "slab_bytes"  # attributes of a snapshot
+_NAME = re.compile(r"\d{6,}\.\d+\.h5")
+
+
+class SlabFile(NamedTuple):
+    """A file of planes: its name, how many planes it has, its size in bytes, and its checksum."""
+
+    name: str
+    planes: int
+    size: int
+    sha256: str
+
+
+def slab_path(snapshot: Path, rank: int) -> Path:
+    """The file of the planes of a rank, beside the snapshot."""
+    return snapshot.with_suffix(f".{rank}.h5")
+
+
+def write_slab(path: Path, name: str, values: np.ndarray) -> SlabFile:
+    """Write planes (n, ny, nx) of the quantity `name` atomically. Raises OSError."""
+    image = io.BytesIO()
+    with open_image(image) as file:
+        add_packed(file, name, values)
+    with image.getbuffer() as content:
+        write_atomically(path, content)
+        return SlabFile(path.name, len(values), len(content), hashlib.sha256(content).hexdigest())
+
+
+def write_manifest(snapshot: Path, slabs: Sequence[SlabFile]) -> None:
+    """Write the checksums of the files of a snapshot. Raises OSError."""
+    lines = "".join(f"{slab.sha256}  {slab.name}\n" for slab in slabs)
+    write_atomically(snapshot.with_suffix(".sha256"), lines.encode())
+
+
+def lay_out_slabs(
+    file: h5py.File, name: str, variable: VirtualVariable, shape: tuple[int, ...], slabs: Sequence[SlabFile]
+) -> h5py.VirtualLayout:
+    """Lay out `shape`, the dataset `name` of the files of a snapshot one after another, which is told in the file."""
+    file.attrs[_FILES] = [slab.name for slab in slabs]
+    file.attrs[_SIZES] = np.array([slab.size for slab in slabs], np.int64)
+    layout, first = h5py.VirtualLayout(shape, variable.dtype), 0
+    layout.dcpl.set_obj_track_times(False)  # as h5py does for all other datasets: equal content, equal bytes
+    for slab in slabs:
+        source = h5py.VirtualSource(slab.name, name, shape=(slab.planes, *shape[1:]))
+        layout[first : first + slab.planes] = source
+        first += slab.planes
+    return layout
+
+
+def snapshot_dataset(file: h5py.File, name: str) -> h5py.Dataset:
+    """The dataset `name` of a snapshot, whose data lie in it, or in files of slabs beside it.
+
+    Raises KeyError when there is none and ValueError when such a file is missing or has another size, or the data lie
+    anywhere else.
+    """
+    data = find_dataset(file, name)
+    if not data.is_virtual:
+        return data
+    folder, found = Path(file.filename).parent, {source.file_name for source in data.virtual_sources()}
+    if not found <= set(map(str, file.attrs.get(_FILES, ()))) or not all(map(_NAME.fullmatch, found)):
+        raise ValueError(f"{name!r} keeps its data in other files (virtual or external storage), none of its slabs")
+    for slab, size in zip(file.attrs[_FILES], file.attrs[_SIZES], strict=True):
+        path = folder / str(slab)
+        if path.is_symlink() or not path.is_file():
+            raise ValueError(f"its file {slab} is missing")
+        if path.stat().st_size != size:
+            raise ValueError(f"its file {slab} has another size than when it was written")
+    return data
