@@ -12,7 +12,8 @@ from heatsim_kernels.field.cuda.block_reduction import THREADS, block_sum
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 
 BLOCKS = 2 if SIMULATED else 1024
-BLOCKS_BY_PLANE = 16 if SIMULATED else 4096  # of all planes, at most, where there are not more planes
+BLOCKS_BY_PLANE = 16 if SIMULATED else 2048  # of all planes, at most, where there are not more planes
+LEAST_ITEMS = 4 if SIMULATED else 16  # cells of a thread: a block's sum takes as long as many loads
 
 
 def build(several):
@@ -32,7 +33,7 @@ def build(several):
 def blocks_of_plane(cells: tuple[int, int, int]) -> int:
     """Blocks that sum a plane of a grid of (nz, ny, nx) cells, the whole one."""
     nz, ny, nx = cells
-    return max(1, min(BLOCKS_BY_PLANE // nz, -(-ny * nx // (4 * THREADS))))
+    return max(1, min(BLOCKS_BY_PLANE // nz, -(-ny * nx // (LEAST_ITEMS * THREADS))))
 
 
 def build_by_plane(several):

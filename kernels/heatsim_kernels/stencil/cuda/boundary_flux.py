@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from numba import float64, int32, int64, uint32, uint64
 
-from heatsim_kernels.field.cuda.block_reduction import THREADS, block_sum
+from heatsim_kernels.field.cuda.block_reduction import add, block_reduction
 from heatsim_kernels.field.cuda.field_sums import build_sum_of_plane
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.stencil import physics
@@ -19,8 +19,10 @@ from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.cuda.held_heat import carry_field, carry_on
 
 BLOCKS = 2 if SIMULATED else 128  # of a face of z, at most
+THREADS = 2 if SIMULATED else 128  # of a block, which has a line of cells, as a rule
 MAX_STEPS = 4  # of a fused sweep; each is written out below
 
+block_sum = block_reduction(add, THREADS)
 ghost = inlined(physics.ghost)
 
 
@@ -86,8 +88,8 @@ def build(configuration: StencilConfiguration):
         else:
             position = int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
             apart = int64(end_blocks) * THREADS
-            if cuda.blockIdx.x >= end_blocks:
-                end = int64(0)
+        if position - cuda.threadIdx.x >= end or (face >= 4 and cuda.blockIdx.x >= end_blocks):
+            return  # all threads of the block alike: it has no cells
         while position < end:
             line = int64(uint32(position) // uint32(columns))
             i = first + line * line_stride + (position - line * columns) * column_stride

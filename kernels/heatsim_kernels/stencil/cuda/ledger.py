@@ -162,11 +162,11 @@ class CudaLedger(HeatAccounts):
             given = batch.weights, of_steps, np.uint32(self.by_plane.end_blocks), *carrying
             args = (*cells, *boundary, self._class_ids, self._class_count, *given)
             flows = kernel(boundary_flux.build, batch.structure, args)
-            found.append(flows.bound(self._boundary_grid, (THREADS, 1, 1), args))
+            found.append(flows.bound(self._boundary_grid, (boundary_flux.THREADS, 1, 1), args))
         if self._ambient_faces is not None:
             args = (u, *self._ambient_faces[:4], batch.weights, of_steps[0], np.int32(len(FACES)), self.partial)
             flows = kernel(boundary_flux.build_ambient_flux, None, args)
-            found.append(flows.bound(self._ambient_faces.grid, (THREADS, 1, 1), args))
+            found.append(flows.bound(self._ambient_faces.grid, (boundary_flux.THREADS, 1, 1), args))
         if carries and not self.open_faces:
             args = carried, self._held.accounts, self.lost
             found.append(kernel(build_carry, None, args).bound((1, 1, 1), (1, 1, 1), args))
