@@ -373,7 +373,8 @@ class CpuStepper:
         cut = best_cut(shape, fused)
         if self._links is not None:  # caches may differ from machine to machine, and with them the cut
             cut = self._links.from_first(cut)
-        tiles = tiling(shape, cut, self._threads, self.coefficients.shape[0])
+        tiles = tiling(shape, cut, self._threads, self._slab.end - self._slab.first)
+        tiles[:, :2] += self._slab.below  # a tile computes what it needs of the halos by itself
         tiles = self._kernel.cut_tiles(tiles, shape.halo(cut.fused), self._threads)
         pitch = cut.pitch * shape.per_line
         buffers = Buffers(pitch, shape.per_line, cut.rows, self.field.now.nbytes > STREAM_FROM)
