@@ -4,10 +4,10 @@
     kept by the middle           3   4 5 6 7   8              its own between halos, here of one plane
 
 A process keeps the planes of its slab and, beyond each end that is not an end of the box, a halo: copies of planes of
-its neighbours, as many as a pass takes steps. In each step but the last a pass computes as much of the halo as the
-later steps need (on a GPU all of it). Beyond it nothing is known, which spoils one plane more in each step, but no plane
-of the slab within one pass. Then the halos are filled anew. So every cell is computed from the same numbers as on one
-process, and has the same bits.
+its neighbours, as many as a pass takes steps. In each step a pass computes as much of the halo as the later steps need
+(on a GPU all of it). Beyond it nothing is known, which spoils one plane more in each step, but no plane of the slab
+within one pass. Then the halos are filled anew. So every cell is computed from the same numbers as on one process, and
+has the same bits.
 """
 
 from __future__ import annotations
