@@ -5,9 +5,9 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from math import isfinite, prod
+from math import inf, isfinite, prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
@@ -19,6 +19,7 @@ from heatsim_kernels.stencil.cpu.stepper import halo_of
 from heatsim_kernels.stencil.slabs import cut_planes
 
 from heatsim.errors import RunFolderError
+from heatsim.ranks.gpus import HOST, NCCL, Gpus
 from heatsim.ranks.parts import PartInputs, Ranks, WrittenSlab
 from heatsim.store.slab_files import SlabFile, slab_path
 
@@ -29,27 +30,46 @@ if TYPE_CHECKING:
     from heatsim_kernels.stencil.slabs import Slab
 
 
-# Rough costs, measured on two cores of a Xeon: cell updates a second of a thread; s of a pass beside these, and of an
-# exchange of halos.
-UPDATES, PASS, EXCHANGE = 4e9, 5e-5, 1e-4
 FILES_FROM = 2**27  # cells of which each rank writes its own in snapshots
 GPU_HALO = 4  # planes, as many as steps that a sweep of `temporal` takes
 
 
-def predicted_speedup(coefficients: StencilCoefficients, dtype: np.dtype, ranks: int, threads: int) -> float:
-    """How many times as fast as one rank of so many threads several of them take explicit steps, about."""
-    steps = halo_of(coefficients, dtype, isinstance(coefficients, NonlinearCoefficients))
+class StepCosts(NamedTuple):
+    """Rough costs: cell updates a second of a thread or a GPU; s of a pass beside these, and of an exchange of halos;
+    and bytes a second of an exchange, where these count."""
+
+    updates: float
+    pass_: float
+    exchange: float
+    bandwidth: float = inf
+
+
+# Measured on two cores of a Xeon, and on four H200.
+COSTS = {
+    "": StepCosts(4e9, 5e-5, 1e-4),
+    NCCL: StepCosts(7e11, 1e-5, 5e-5),
+    HOST: StepCosts(7e11, 1e-5, 1e-4, 6e9),
+}
+
+
+def predicted_speedup(
+    coefficients: StencilCoefficients, dtype: np.dtype, ranks: int, threads: int, gpus: Gpus | None = None
+) -> float:
+    """How many times as fast as one rank of so many threads, or one GPU, several of them take explicit steps, about."""
+    costs, width = COSTS["" if gpus is None else gpus.transport], threads if gpus is None else 1
+    steps = halo_of(coefficients, dtype, isinstance(coefficients, NonlinearCoefficients)) if gpus is None else GPU_HALO
     slabs = cut_planes(coefficients.shape, ranks, steps, coefficients.periodic[2])
-    steps = slabs[0].halo or steps
-    seconds = [prod(cells) * steps / (UPDATES * threads) for cells in (coefficients.shape, slabs[ranks // 2].shape)]
-    return (seconds[0] + PASS) / (seconds[1] + PASS + EXCHANGE)
+    steps, slab = slabs[0].halo or steps, slabs[ranks // 2]
+    alone, together = (prod(cells) * steps / (costs.updates * width) for cells in (coefficients.shape, slab.shape))
+    together *= 1 if gpus is None else gpus.shared_by
+    halos = 2 * (slab.below + slab.above) * prod(slab.cells[1:]) * np.dtype(dtype).itemsize / costs.bandwidth
+    return float((alone + costs.pass_) / (together + costs.pass_ + costs.exchange + halos))
 
 
 class RanksField:
     """A `Field` whose planes lie on several ranks. Arrays are gathered on the first one when they are asked for."""
 
     device = "cpu"
-
     now: Any = None  # no rank has all stored values
 
     def __init__(
@@ -112,6 +132,7 @@ class RanksField:
         rank is not to be seen here.
         """
         found: list[SlabFile] = []
+        snapshot = snapshot.absolute()
         written: list[WrittenSlab] = self._call("write_slab", snapshot, name, reference)
         if not all(each.finite for each in written):
             raise FloatingPointError

@@ -155,7 +155,7 @@ def run_scenario(
     started = time.perf_counter()
     path = Path(output) if output is not None else default_folder(scenario)
     problem, choice, taken = _prepare(scenario, path)
-    warnings = [*problem.warnings(), *_rank_warnings(problem)]
+    warnings = [*problem.warnings(), *_rank_warnings(problem, choice.device == "cuda")]
     on_warnings(warnings)
     with locked_folder(path):
         folder = RunFolder.create(path, force, TABLES)
@@ -164,7 +164,7 @@ def run_scenario(
             return _run_in(folder, problem, choice, taken, _Callbacks(on_progress, started))
 
 
-def _rank_warnings(problem: Problem) -> Iterator[Issue]:
+def _rank_warnings(problem: Problem, on_gpus: bool) -> Iterator[Issue]:
     """A warning where several ranks are slower than one, or no faster."""
     ranks = joined_ranks()
     if ranks is None:
@@ -179,7 +179,8 @@ def _rank_warnings(problem: Problem) -> Iterator[Issue]:
         return
     from heatsim.ranks.field import predicted_speedup
 
-    speedup = predicted_speedup(problem.coefficients, problem.dtype, ranks.size, numba.get_num_threads())
+    gpus = ranks.gpus() if on_gpus else None
+    speedup = predicted_speedup(problem.coefficients, problem.dtype, ranks.size, numba.get_num_threads(), gpus)
     if speedup < 1.0:
         message = (
             f"{ranks.size} ranks are predicted to take {1 / speedup:.1f} times as long as one: a slab has so few cells "

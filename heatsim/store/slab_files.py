@@ -17,7 +17,7 @@ import h5py
 import numpy as np
 
 from heatsim.store.atomic import write_atomically
-from heatsim.store.hdf5 import VirtualVariable, add_packed, find_dataset, open_image
+from heatsim.store.hdf5 import VirtualVariable, add_packed, find_dataset, open_image, plain_dataset
 
 _FILES, _SIZES = "slab_files", "slab_bytes"  # attributes of a snapshot
 _NAME = re.compile(r"\d{6,}\.\d+\.h5")
@@ -77,13 +77,15 @@ def snapshot_dataset(file: h5py.File, name: str) -> h5py.Dataset:
     data = find_dataset(file, name)
     if not data.is_virtual:
         return data
-    folder, found = Path(file.filename).parent, {source.file_name for source in data.virtual_sources()}
-    if not found <= set(map(str, file.attrs.get(_FILES, ()))) or not all(map(_NAME.fullmatch, found)):
-        raise ValueError(f"{name!r} keeps its data in other files (virtual or external storage), none of its slabs")
-    for slab, size in zip(file.attrs[_FILES], file.attrs[_SIZES], strict=True):
-        path = folder / str(slab)
+    sizes = dict(zip(map(str, file.attrs.get(_FILES, ())), file.attrs.get(_SIZES, ()), strict=True))
+    for source in data.virtual_sources():
+        if source.file_name not in sizes or not _NAME.fullmatch(source.file_name):
+            raise ValueError(f"{name!r} keeps its data in other files (virtual or external storage), none of its slabs")
+        path = Path(file.filename).with_name(source.file_name)
         if path.is_symlink() or not path.is_file():
-            raise ValueError(f"its file {slab} is missing")
-        if path.stat().st_size != size:
-            raise ValueError(f"its file {slab} has another size than when it was written")
+            raise ValueError(f"its file {path.name} is missing")
+        if path.stat().st_size != sizes[path.name]:
+            raise ValueError(f"its file {path.name} has another size than when it was written")
+        with h5py.File(path, "r") as slab:
+            plain_dataset(slab, source.dset_name)  # which refers to no other file
     return data

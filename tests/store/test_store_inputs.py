@@ -14,7 +14,9 @@ import pytest
 from PIL import Image
 
 from heatsim.errors import InputFileError
+from heatsim.store.hdf5 import VirtualVariable
 from heatsim.store.inputs import read_array
+from heatsim.store.slab_files import SlabFile, lay_out_slabs
 
 VALUES = (np.arange(60, dtype=np.uint8) % 7).reshape(3, 4, 5)
 
@@ -178,6 +180,21 @@ def test_virtual_and_external_storage_are_refused(tmp_path: Path) -> None:
         file.create_dataset("external", (10,), "u1", external=[(str(tmp_path / "secret.txt"), 0, 10)])
     assert "other files" in refusal(tmp_path / "a.h5", "virtual")
     assert "other files" in refusal(tmp_path / "a.h5", "external")
+
+
+def test_a_slab_of_a_snapshot_may_refer_to_no_other_file(tmp_path: Path) -> None:
+    write_sample(tmp_path / "secret.h5")
+    shape, kind = VALUES.shape, VALUES.dtype
+    with h5py.File(tmp_path / "000001.0.h5", "w") as file:
+        layout = h5py.VirtualLayout(shape, kind)
+        layout[...] = h5py.VirtualSource("secret.h5", "labels", shape=shape)
+        file.create_virtual_dataset("labels", layout)
+    size = (tmp_path / "000001.0.h5").stat().st_size
+    with h5py.File(tmp_path / "000001.h5", "w") as file:
+        slabs = [SlabFile("000001.0.h5", shape[0], size, "")]
+        variable = VirtualVariable(kind, {})
+        file.create_virtual_dataset("labels", lay_out_slabs(file, "labels", variable, shape, slabs))
+    assert "other files" in refusal(tmp_path / "000001.h5", "labels")
 
 
 def test_what_is_no_array_file_is_refused_with_the_reason(tmp_path: Path) -> None:
