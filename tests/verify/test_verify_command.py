@@ -32,9 +32,9 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     return lambda *words: CliRunner().invoke(main, list(map(str, words)), catch_exceptions=False)
 
 
-# Take longest to compile. Other problems have convection, fixed faces and two dimensions one by one; tests of physics
-# have the wall whose conductivity depends on temperature, by all integrators.
-LONG = "nafems-t2", "nonlinear-conductivity"
+# Take longest to compile. Other problems have convection, fixed faces and two dimensions one by one; other tests have
+# the wall whose conductivity depends on temperature, by all integrators, and the second order of its error.
+LONG = "nafems-t2", "nonlinear-conductivity", "manufactured-nonlinear"
 
 
 @pytest.mark.parametrize(
