@@ -102,12 +102,12 @@ def _take_gpu(comm: MPI.Intracomm) -> FoundGpu:
 class Transport(Protocol):
     """How planes go from GPU to GPU."""
 
-    def exchange(self, u: Array, sent: Sequence[Planes], received: Sequence[Planes]) -> None:
+    def exchange(self, u: Array, sent: Sequence[HaloPart], received: Sequence[HaloPart]) -> None:
         """Send some planes of a field and fill others, in the order of launches. Pieces that go between two ranks are
         received in the order in which the other one lists them as sent."""
 
 
-class Planes(NamedTuple):
+class HaloPart(NamedTuple):
     """Items of a field, flat, that go to a rank or come from it; tag: tells them from others of the same two ranks."""
 
     rank: int
@@ -122,7 +122,7 @@ class HostTransport:
         self._comm = comm
         self._buffers: dict[tuple[int, int, np.dtype], list[np.ndarray]] = {}
 
-    def exchange(self, u: Array, sent: Sequence[Planes], received: Sequence[Planes]) -> None:
+    def exchange(self, u: Array, sent: Sequence[HaloPart], received: Sequence[HaloPart]) -> None:
         """Exchange planes: see `Transport`."""
         from heatsim_kernels.runtime.cuda.arrays import copy_in, copy_out, wait_for_launches
         from mpi4py import MPI
@@ -142,7 +142,7 @@ class HostTransport:
         for planes, buffer in zip(received, filled, strict=True):
             copy_in(u, planes.items, buffer)
 
-    def _room(self, pieces: Sequence[Planes], dtype: np.dtype) -> list[np.ndarray]:
+    def _room(self, pieces: Sequence[HaloPart], dtype: np.dtype) -> list[np.ndarray]:
         from heatsim_kernels.runtime.cuda.arrays import page_locked
 
         size = max(each.items.stop - each.items.start for each in pieces)
@@ -165,7 +165,7 @@ class NcclTransport:
         self._nccl, self._all = nccl, nccl.NcclCommunicator(comm.size, name, comm.rank)
         self._types = {np.dtype(np.float32): nccl.NCCL_FLOAT32, np.dtype(np.float64): nccl.NCCL_FLOAT64}
 
-    def exchange(self, u: Array, sent: Sequence[Planes], received: Sequence[Planes]) -> None:
+    def exchange(self, u: Array, sent: Sequence[HaloPart], received: Sequence[HaloPart]) -> None:
         """Exchange planes: see `Transport`."""
         kind, item = self._types[u.dtype], u.dtype.itemsize
         self._nccl.groupStart()
@@ -195,10 +195,10 @@ class GpuLinks(MpiLinks):
         upper, lower = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
         halo, plane = slab.halo, slab.cells[1] * slab.cells[2]
 
-        def planes(rank: int, tag: int, first: int) -> Planes:
-            return Planes(rank, tag, slice(first * plane, (first + halo) * plane))
+        def planes(rank: int, tag: int, first: int) -> HaloPart:
+            return HaloPart(rank, tag, slice(first * plane, (first + halo) * plane))
 
-        self._sent, self._received = list[Planes](), list[Planes]()
+        self._sent, self._received = list[HaloPart](), list[HaloPart]()
         if slab.below:
             self._sent.append(planes(lower, DOWNWARDS, own.start))
         if slab.above:

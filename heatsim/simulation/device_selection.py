@@ -96,7 +96,7 @@ def choose_device(scenario: Scenario) -> DeviceChoice:
 
     ranks = joined_ranks()
     if ranks is not None:
-        _require_planes(scenario, ranks)
+        _require_fit_for_ranks(scenario, ranks)
     device, kernel = scenario.compute.device, scenario.compute.kernel
     on_cuda = kernel in CUDA_STEPPERS
     if scenario.time.solves and on_cuda:
@@ -110,10 +110,6 @@ def choose_device(scenario: Scenario) -> DeviceChoice:
         message = f'"{kernel}" takes constants, and {_temperature_dependent_key(scenario)} depends on temperature'
         flaw = scenario.issue_at(("compute", "kernel"), message, 'kernel = "register" allows it, as "auto" does')
         raise ScenarioError([flaw])
-    if ranks is not None and scenario.time.solves and device == "cuda":
-        message = f'"cuda" solves linear systems in one process, found {ranks.size}'
-        hint = 'device = "auto" or "cpu" solves them over ranks; without mpiexec one GPU computes'
-        raise ScenarioError([scenario.issue_at(("compute", "device"), message, hint)])
     cells = prod(scenario.grid.cells) // (1 if ranks is None else ranks.size)
     if (on_cuda or device == "cuda") and cells > MAX_GPU_CELLS:
         message = f"expected at most {MAX_GPU_CELLS} cells on a GPU, found {cells}"
@@ -157,8 +153,12 @@ def _on_cpu(scenario: Scenario, reason: str) -> DeviceChoice:
     return DeviceChoice("cpu", name, kernel, reason)
 
 
-def _require_planes(scenario: Scenario, ranks: Ranks) -> None:
-    """Raise `ScenarioError` where there are more ranks than planes."""
+def _require_fit_for_ranks(scenario: Scenario, ranks: Ranks) -> None:
+    """Raise `ScenarioError` where there are more ranks than planes, or what they compute in one process only."""
+    if scenario.time.solves and scenario.compute.device == "cuda":
+        message = f'"cuda" solves linear systems in one process, found {ranks.size}'
+        hint = 'device = "auto" or "cpu" solves them over ranks; without mpiexec one GPU computes'
+        raise ScenarioError([scenario.issue_at(("compute", "device"), message, hint)])
     planes = scenario.grid.cells[2]
     if planes < ranks.size:
         message = f"the grid is cut along z into a slab for each of {ranks.size} ranks, and has {planes} cells there"

@@ -44,9 +44,31 @@ def _first_and_strides(face, nz, ny, nx):
 
 
 @inlined
+def _cells_of_block(face, lines, columns, end_blocks):
+    """The first cell of a thread among those beside a face, where those of its block end, and how far apart its cells
+    are. A block has a line, which lies in a plane, or a part of a face of z."""
+    block, thread = int64(cuda.blockIdx.x), int64(cuda.threadIdx.x)
+    if face < 4:
+        return block * columns + thread, min(lines, block + 1) * columns, int64(THREADS)
+    end = lines * columns if block < end_blocks else int64(0)
+    return block * THREADS + thread, end, int64(end_blocks) * THREADS
+
+
+@inlined
 def _warmer_beyond(c, a, b, row, w):
     """How much warmer the ghost value beyond a boundary face is than the cell."""
     return float64(ghost(c, a[row, w], b[row, w])) - float64(c)
+
+
+@inlined
+def _heat_of_steps(cells, steps, shares, a, b, row, w):
+    """What each of four steps brings a cell, per J/K; 0 of those that are not taken, whose shares are 0."""
+    return (
+        shares[0] * _warmer_beyond(cells[0], a, b, row[0], w),
+        shares[1] * _warmer_beyond(cells[1] if steps > 1 else cells[0], a, b, row[1], w),
+        shares[2] * _warmer_beyond(cells[2] if steps > 2 else cells[0], a, b, row[2], w),
+        shares[3] * _warmer_beyond(cells[3] if steps > 3 else cells[0], a, b, row[3], w),
+    )
 
 
 @inlined
@@ -69,8 +91,8 @@ def build(configuration: StencilConfiguration):
     columns) sums in J, added to: see `plane_sums`. kept, carried, held, lost: where the configuration carries heat: the
     share kept in a step, and what `carry_on` takes.
     """
-    several, per_cell = configuration.class_dtype != "", configuration.boundary_per_cell
-    carries = configuration.carries_heat
+    several, carries = configuration.class_dtype != "", configuration.carries_heat
+    per_cell = configuration.boundary_per_cell
 
     def boundary_flux(
         u, trace, places, steps, k, nz, ny, nx, faces, a, b, rows, offsets, classes, count, weights, shares, end_blocks,
@@ -81,40 +103,29 @@ def build(configuration: StencilConfiguration):
         boundary = int64(2) * (int64(nz) * ny + int64(nz) * nx + int64(ny) * nx)
         total, left, place, offset = float64(0.0), float64(0.0), places[face], offsets[face]
         row = min(k, rows - 1), min(k + 1, rows - 1), min(k + 2, rows - 1), min(k + 3, rows - 1)
-        # A block has a line, which lies in a plane, or a part of a face of z.
-        position, end, apart = int64(cuda.blockIdx.x) * columns + cuda.threadIdx.x, lines * columns, int64(THREADS)
-        if face < 4:
-            end = min(end, int64(cuda.blockIdx.x + 1) * columns)
-        else:
-            position = int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
-            apart = int64(end_blocks) * THREADS
-        if position - cuda.threadIdx.x >= end or (face >= 4 and cuda.blockIdx.x >= end_blocks):
+        position, end, apart = _cells_of_block(face, lines, columns, end_blocks)
+        if position - cuda.threadIdx.x >= end:
             return  # all threads of the block alike: it has no cells
         while position < end:
             line = int64(uint32(position) // uint32(columns))
             i = first + line * line_stride + (position - line * columns) * column_stride
             cell_class = int64(classes[i]) if several else int64(0)
             w, weight = offset + (position if per_cell else cell_class), weights[face * count + cell_class]
-            at = place + position
             # Steps that are not taken read something too: without branches all reads are under way at once.
-            c = trace[at] if steps > 1 else u[i]
-            one = trace[at + boundary if steps > 1 else int64(0)]
-            two = trace[at + 2 * boundary if steps > 2 else int64(0)]
-            three = trace[at + 3 * boundary if steps > 3 else int64(0)]
-            first_heat = shares[0] * _warmer_beyond(c, a, b, row[0], w)
-            second_heat = shares[1] * _warmer_beyond(one if steps > 1 else c, a, b, row[1], w)
-            third_heat = shares[2] * _warmer_beyond(two if steps > 2 else c, a, b, row[2], w)
-            fourth_heat = shares[3] * _warmer_beyond(three if steps > 3 else c, a, b, row[3], w)
-            total += weight * (first_heat + second_heat + third_heat + fourth_heat)
-            left += weight * _left_of(first_heat, second_heat, third_heat, fourth_heat, steps, kept)
+            c, at = trace[place + position] if steps > 1 else u[i], place + position + boundary
+            one = trace[at if steps > 1 else int64(0)]
+            two = trace[at + boundary if steps > 2 else int64(0)]
+            three = trace[at + 2 * boundary if steps > 3 else int64(0)]
+            heat = _heat_of_steps((c, one, two, three), steps, shares, a, b, row, w)
+            total += weight * (heat[0] + heat[1] + heat[2] + heat[3])
+            left += weight * _left_of(heat[0], heat[1], heat[2], heat[3], steps, kept)
             position += apart
         total = block_sum(total)
+        left = block_sum(left) if carries else left
         if cuda.threadIdx.x == 0:
             partial[face, cuda.blockIdx.x] += total
-        if carries:
-            left, slot = block_sum(left), uint32(face) * cuda.gridDim.x + cuda.blockIdx.x
-            if cuda.threadIdx.x == 0:
-                carry_on(slot, total, left, carried, held, lost)
+            if carries:
+                carry_on(uint32(face) * cuda.gridDim.x + cuda.blockIdx.x, total, left, carried, held, lost)
                 if cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
                     carry_field(carried, held, lost)
 
