@@ -17,9 +17,12 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from heatsim_kernels.stencil.coefficients import StencilCoefficients
 from helpers.simulator import needs_numba_cuda
 
-from heatsim.errors import InputFileError, RunFolderError
+from heatsim.errors import InputFileError, RequestError, RunFolderError
+from heatsim.ranks.field import predicted_speedup
+from heatsim.ranks.gpus import CHOICE, HOST, NCCL, FoundGpu, Gpus, choose_transport
 from heatsim.store.folder import RunFolder
 from heatsim.store.inputs import read_array
 from heatsim.store.snapshots import read_snapshot
@@ -249,6 +252,29 @@ def test_a_run_folder_that_ranks_do_not_share_is_told(tmp_path: Path) -> None:
     )
     message = told(heatsim(2, "run", file, "--output", out, python=f"-c {planted}"), RunFolderError.exit_code)
     assert "rank 1 has written it" in message
+
+
+def test_halos_go_by_nccl_where_each_rank_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    own, shared = [FoundGpu("H200", name, "", "") for name in "ab"], [FoundGpu("H200", "a", "", "")] * 2
+    without = [own[0], own[1]._replace(no_nccl="CuPy's NCCL is missing")]
+    monkeypatch.delenv(CHOICE, raising=False)
+    found = [choose_transport(gpus) for gpus in (own, shared, without)]
+    assert [each.transport for each in found] == [NCCL, HOST, HOST]
+    assert [each.shared_by for each in found] == [1, 2, 1]
+    monkeypatch.setenv(CHOICE, NCCL)
+    for gpus, reason in ((shared, "share 1 GPU"), (without, "CuPy's NCCL is missing")):
+        with pytest.raises(RequestError, match=reason):
+            choose_transport(gpus)
+    monkeypatch.setenv(CHOICE, "other")
+    with pytest.raises(RequestError, match='expected "host" or "nccl", found "other"'):
+        choose_transport(own)
+
+
+def test_more_gpus_gain_where_a_slab_has_many_cells() -> None:
+    gpus = Gpus("", NCCL, "", 1)
+    for cells, gains in ((8, False), (256, True)):
+        coefficients = StencilCoefficients((4 * cells, cells, cells), np.full((1, 6), 0.1), np.ones(1))
+        assert (predicted_speedup(coefficients, np.dtype(np.float32), 4, 1, gpus) > 2.0) == gains
 
 
 def test_what_ranks_cannot_run_is_refused_once_and_writes_nothing(tmp_path: Path) -> None:
