@@ -81,7 +81,7 @@ def make_field(problem: Problem, kernel: str) -> RunField:
     from heatsim_kernels.stencil import STEPPERS
 
     stepper = STEPPERS[kernel](coefficients, problem.dtype)
-    return RunField(stepper.field, stepper, stepper, tangents=_make_tangents(problem, stepper.field))
+    return RunField(stepper.field, stepper, stepper, tangents=_make_tangents(problem, stepper.field.device))
 
 
 def _make_solver_field(problem: Problem, kernel: str) -> RunField:
@@ -110,7 +110,7 @@ def _make_enthalpy_field(problem: Problem, coefficients: NonlinearCoefficients, 
     from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
 
     stepper = NONLINEAR_STEPPERS[kernel](coefficients, problem.dtype)
-    return RunField(stepper.field, stepper, stepper, tangents=_make_tangents(problem, stepper.field))
+    return RunField(stepper.field, stepper, stepper, tangents=_make_tangents(problem, stepper.field.device))
 
 
 def _with_ranges(problem: Problem, coefficients: NonlinearCoefficients) -> NonlinearCoefficients:
@@ -126,19 +126,16 @@ def _make_field_of_ranks(problem: Problem, coefficients: StencilCoefficients, ra
 
     if isinstance(coefficients, NonlinearCoefficients):
         coefficients = _with_ranges(problem, coefficients)
-    stepper, tangents = RanksStepper(ranks, coefficients, problem.dtype, kernel=kernel), None
-    if problem.explicit_form is not None:  # the first rank finds them, wherever the field is
-        from heatsim_kernels.enthalpy.cpu.surface_tangents import CpuSurfaceTangents
-
-        tangents = CpuSurfaceTangents(problem.explicit_form.faces)
+    stepper = RanksStepper(ranks, coefficients, problem.dtype, kernel=kernel)
+    tangents = _make_tangents(problem, "cpu")  # by the first rank, wherever the field is
     return RunField(stepper.field, stepper, stepper, tangents=tangents, slabs=stepper.field)
 
 
-def _make_tangents(problem: Problem, field: Field) -> SurfaceTangents | None:
-    """What makes the tangents of a nonlinear problem where its field is."""
+def _make_tangents(problem: Problem, device: str) -> SurfaceTangents | None:
+    """What makes the tangents of a nonlinear problem, on a device."""
     if problem.explicit_form is None:
         return None
-    if field.device == "cuda":
+    if device == "cuda":
         from heatsim_kernels.enthalpy.cuda.surface_tangents import CudaSurfaceTangents
 
         return CudaSurfaceTangents(problem.explicit_form.faces, problem.dtype)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from heatsim.errors import RequestError
-from heatsim.ranks.links import DOWNWARDS, UPWARDS, MpiLinks, wait_until
+from heatsim.ranks.links import HaloPart, MpiLinks, wait_until
 
 if TYPE_CHECKING:
     from heatsim_kernels.runtime.cuda.arrays import Array
@@ -103,16 +103,7 @@ class Transport(Protocol):
     """How planes go from GPU to GPU."""
 
     def exchange(self, u: Array, sent: Sequence[HaloPart], received: Sequence[HaloPart]) -> None:
-        """Send some planes of a field and fill others, in the order of launches. Pieces that go between two ranks are
-        received in the order in which the other one lists them as sent."""
-
-
-class HaloPart(NamedTuple):
-    """Items of a field, flat, that go to a rank or come from it; tag: tells them from others of the same two ranks."""
-
-    rank: int
-    tag: int
-    items: slice
+        """Send some planes of a field and fill others, in the order of launches."""
 
 
 class HostTransport:
@@ -191,21 +182,11 @@ class GpuLinks(MpiLinks):
     def __init__(self, comm: MPI.Intracomm, slabs: Sequence[Slab], transport: str) -> None:
         super().__init__(comm, slabs)
         self._transport = _transport(transport, comm)
-        slab, own = self.slab, self.slab.own
-        upper, lower = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
-        halo, plane = slab.halo, slab.cells[1] * slab.cells[2]
-
-        def planes(rank: int, tag: int, first: int) -> HaloPart:
-            return HaloPart(rank, tag, slice(first * plane, (first + halo) * plane))
-
-        self._sent, self._received = list[HaloPart](), list[HaloPart]()
-        if slab.below:
-            self._sent.append(planes(lower, DOWNWARDS, own.start))
-        if slab.above:
-            self._sent.append(planes(upper, UPWARDS, own.stop - halo))
-            self._received.append(planes(upper, DOWNWARDS, own.stop))
-        if slab.below:
-            self._received.append(planes(lower, UPWARDS, own.start - halo))
+        plane = self.slab.cells[1] * self.slab.cells[2]
+        self._sent, self._received = (
+            [each._replace(items=slice(each.items.start * plane, each.items.stop * plane)) for each in parts]
+            for parts in self.halo_parts(self.slab.halo, self.slab.halo)
+        )
 
     def fill_halos(self, values: Any) -> None:
         """Copy the planes of the neighbours into the halos of a field on the GPU: see `SlabLinks`."""

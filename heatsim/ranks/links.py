@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 UPWARDS, DOWNWARDS, PLANES = 1, 2, 3
 FIRST = 0  # the rank that has the run
 MESSAGE_BYTES = 2**28
+
+
+class HaloPart(NamedTuple):
+    """Planes, or items of a flat field, that go to a rank or come from it; tag: tells them from others of the same two
+    ranks."""
+
+    rank: int
+    tag: int
+    items: slice
 
 
 class MpiLinks:
@@ -54,17 +63,25 @@ class MpiLinks:
         """Copy planes of the neighbours beside the own ones: see `multigrid.slabs.SolverLinks`."""
         from mpi4py import MPI
 
-        comm, slab, first, end = self._comm, self.slab, self.slab.own.start, self.slab.own.stop
-        upper, lower = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
-        requests = []
-        if slab.below:
-            requests.append(comm.Irecv(planes[first - below : first], lower, UPWARDS))
-        if slab.above:
-            requests.append(comm.Irecv(planes[end : end + above], upper, DOWNWARDS))
-            requests.append(comm.Isend(planes[end - below : end], upper, UPWARDS))
-        if slab.below:
-            requests.append(comm.Isend(planes[first : first + above], lower, DOWNWARDS))
+        sent, received = self.halo_parts(below, above)
+        requests = [self._comm.Irecv(planes[part.items], part.rank, part.tag) for part in received]
+        requests += [self._comm.Isend(planes[part.items], part.rank, part.tag) for part in sent]
         wait_until(lambda: MPI.Request.Testall(requests))
+
+    def halo_parts(self, below: int, above: int) -> tuple[list[HaloPart], list[HaloPart]]:
+        """The planes that are sent to fill halos of so many planes, and those that are received. What goes between two
+        ranks is received in the order in which the other one lists it as sent."""
+        slab, first, end = self.slab, self.slab.own.start, self.slab.own.stop
+        upper, lower = (self.rank + 1) % self._comm.size, (self.rank - 1) % self._comm.size
+        sent, received = list[HaloPart](), list[HaloPart]()
+        if slab.below:
+            sent.append(HaloPart(lower, DOWNWARDS, slice(first, first + above)))
+        if slab.above:
+            sent.append(HaloPart(upper, UPWARDS, slice(end - below, end)))
+            received.append(HaloPart(upper, DOWNWARDS, slice(end, end + above)))
+        if slab.below:
+            received.append(HaloPart(lower, UPWARDS, slice(first - below, first)))
+        return sent, received
 
     def together(self, own: np.ndarray) -> np.ndarray:
         """What all ranks have, one after another along the first axis, on each of them."""
@@ -125,7 +142,9 @@ class MpiLinks:
         room = np.empty((1, *cells[1:]), dtype)
         for planes in _batches(cells[0], room.nbytes):
             numbers = np.arange(planes.start, planes.stop)
-            if given is not None:
+            if isinstance(whole, np.ndarray):  # of a solver, in each solve: no copy but those that are sent
+                room = whole[planes].astype(dtype, copy=False)
+            elif given is not None:
                 room = np.empty((len(numbers), *cells[1:]), dtype)
                 for target in room:
                     target[:] = next(given)

@@ -18,7 +18,7 @@ from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.enthalpy.cpu.stepper import make_stepper
 from heatsim_kernels.stencil.coefficients import Forcing
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
-from heatsim_kernels.stencil.slabs import Slab
+from heatsim_kernels.stencil.slabs import Slab, heat_of_slabs
 
 from heatsim import __version__
 from heatsim.errors import RequestError
@@ -192,7 +192,7 @@ class Part:
 
     def stored(self) -> float:
         """The heat of the whole grid over that at the reference temperature, J."""
-        return float(self._field.sum_of_parts(self._links.whole(self._field.stored_parts()[self._own])))
+        return heat_of_slabs(self._field, self._links)
 
     def was_finite(self) -> list[bool] | None:
         """Whether each slab was finite: see `Field`."""

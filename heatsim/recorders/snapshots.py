@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,7 +52,7 @@ class SnapshotRecorder:
         slabs = state.write_slabs(self._folder.snapshot(self._count)) if self._extra is _nothing else None
         if slabs is not None:
             with self._writer.room(0) as submit:
-                submit(self._refer_later(state, slabs))
+                submit(self._write_later(state, _given(np.empty(0, self._problem.dtype)), slabs))
             return
         # On the host, copies and their compressed images fill all the room there is; derived fields are always there.
         capture = state.capture()
@@ -61,10 +61,12 @@ class SnapshotRecorder:
             field = capture or _given(state.temperature())
             submit(self._write_later(state, field))
 
-    def _write_later(self, state: State, field: Callable[[], np.ndarray]) -> Callable[[], None]:
-        """The task that writes a snapshot of the state as it is now."""
+    def _write_later(
+        self, state: State, field: Callable[[], np.ndarray], slabs: Sequence[SlabFile] = ()
+    ) -> Callable[[], None]:
+        """The task that writes a snapshot of the state as it is now; slabs: see `write_snapshot`."""
         path, time, step = self._folder.snapshot(self._count), state.time, state.step
-        not_looked_at = self.late and state.field.device == "cuda"
+        not_looked_at = self.late and state.field.device == "cuda" and not slabs
         self._count += 1
         scenario, fields = self._problem.scenario, self._extra(state)
 
@@ -72,20 +74,7 @@ class SnapshotRecorder:
             quantity, title, values = scenario.solved, scenario.title, field()
             if not_looked_at and not all(np.isfinite(plane).all() for plane in values):
                 raise NotFiniteError.at(step, time)
-            write_snapshot(path, Snapshot(self._problem.grid, time, step, values, quantity, title, fields))
-            self._series.append(path)
-
-        return write
-
-    def _refer_later(self, state: State, slabs: list[SlabFile]) -> Callable[[], None]:
-        """The task that writes a snapshot whose values all ranks have written."""
-        path, problem, scenario = self._folder.snapshot(self._count), self._problem, self._problem.scenario
-        no_values = np.empty(0, problem.dtype)
-        snapshot = Snapshot(problem.grid, state.time, state.step, no_values, scenario.solved, scenario.title)
-        self._count += 1
-
-        def write() -> None:
-            write_snapshot(path, snapshot, slabs)
+            write_snapshot(path, Snapshot(self._problem.grid, time, step, values, quantity, title, fields), slabs)
             self._series.append(path)
 
         return write

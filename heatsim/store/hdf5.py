@@ -154,7 +154,7 @@ def set_attributes(target: h5py.Dataset | h5py.Group, attributes: Mapping[str, A
 
 
 def quantity_attributes(file: h5py.File, quantity: Quantity, coordinates: str) -> dict[str, str]:
-    """Attributes of the quantity that is solved for, as a rule a temperature, which is told in the file; coordinates:
+    """Attributes of the quantity that is solved for. The file gets its name, unless it is a temperature. coordinates:
     the CF attribute.
 
     CF has no standard name for the temperature of an arbitrary solid; `units_metadata` (new in CF-1.11) says
@@ -301,7 +301,7 @@ def read_variable(file: h5py.File, name: str) -> VirtualVariable:
 
 def lay_out_single(name: str, variable: VirtualVariable, shape: tuple[int, ...], source: str) -> h5py.VirtualLayout:
     """Lay out `shape`, the dataset `name` of a source file."""
-    layout = _empty_layout(shape, variable)
+    layout = empty_layout(shape, variable)
     layout[...] = h5py.VirtualSource(source, name, shape=shape)
     return layout
 
@@ -310,7 +310,7 @@ def lay_out_stack(
     name: str, variable: VirtualVariable, shape: tuple[int, ...], sources: Sequence[str]
 ) -> h5py.VirtualLayout:
     """Lay out (time, *shape), each time being the dataset `name` of one source file."""
-    layout = _empty_layout((len(sources), *shape), variable)
+    layout = empty_layout((len(sources), *shape), variable)
     for i, source in enumerate(sources):
         layout[i] = h5py.VirtualSource(source, name, shape=shape)
     return layout
@@ -321,7 +321,7 @@ def lay_out_queue(
 ) -> h5py.VirtualLayout:
     """Lay out (time * cells,), the datasets `name` (`shape`) of the source files one after another."""
     cells = prod(shape)
-    layout = _empty_layout((len(sources) * cells,), variable)
+    layout = empty_layout((len(sources) * cells,), variable)
     for i, source in enumerate(sources):
         layout[i * cells : (i + 1) * cells] = h5py.VirtualSource(source, name, shape=shape)
     return layout
@@ -335,7 +335,8 @@ def add_virtual(group: h5py.Group, name: str, variable: VirtualVariable, layout:
     return data
 
 
-def _empty_layout(shape: tuple[int, ...], variable: VirtualVariable) -> h5py.VirtualLayout:
+def empty_layout(shape: tuple[int, ...], variable: VirtualVariable) -> h5py.VirtualLayout:
+    """A layout of `shape` in which nothing is laid out yet."""
     layout = h5py.VirtualLayout(shape, variable.dtype)
     layout.dcpl.set_obj_track_times(False)  # as h5py does for all other datasets: equal content, equal bytes
     return layout

@@ -17,7 +17,7 @@ import h5py
 import numpy as np
 
 from heatsim.store.atomic import write_atomically
-from heatsim.store.hdf5 import VirtualVariable, add_packed, find_dataset, open_image, plain_dataset
+from heatsim.store.hdf5 import VirtualVariable, add_packed, empty_layout, find_dataset, open_image, plain_dataset
 
 _FILES, _SIZES = "slab_files", "slab_bytes"  # attributes of a snapshot
 _NAME = re.compile(r"\d{6,}\.\d+\.h5")
@@ -56,11 +56,11 @@ def write_manifest(snapshot: Path, slabs: Sequence[SlabFile]) -> None:
 def lay_out_slabs(
     file: h5py.File, name: str, variable: VirtualVariable, shape: tuple[int, ...], slabs: Sequence[SlabFile]
 ) -> h5py.VirtualLayout:
-    """Lay out `shape`, the dataset `name` of the files of a snapshot one after another, which is told in the file."""
+    """Lay out `shape`: the dataset `name` of each file of slabs, one after another. Names and sizes of these files
+    become attributes of `file`."""
     file.attrs[_FILES] = [slab.name for slab in slabs]
     file.attrs[_SIZES] = np.array([slab.size for slab in slabs], np.int64)
-    layout, first = h5py.VirtualLayout(shape, variable.dtype), 0
-    layout.dcpl.set_obj_track_times(False)  # as h5py does for all other datasets: equal content, equal bytes
+    layout, first = empty_layout(shape, variable), 0
     for slab in slabs:
         source = h5py.VirtualSource(slab.name, name, shape=(slab.planes, *shape[1:]))
         layout[first : first + slab.planes] = source

@@ -79,6 +79,21 @@ class SlabLinks(Protocol):
         """The greatest of each value over all processes; not a number where one is none."""
 
 
+class PartsOfHeat(Protocol):
+    """A field whose heat is summed up from parts of its planes."""
+
+    def stored_parts(self) -> np.ndarray:
+        """Heat of parts of each plane, (nz, ...), J."""
+
+    def sum_of_parts(self, parts: np.ndarray) -> float:
+        """The heat of all planes, from their parts, J."""
+
+
+def heat_of_slabs(field: PartsOfHeat, links: SlabLinks) -> float:
+    """The heat over that at the reference temperature, J, that the fields of all slabs hold together."""
+    return float(field.sum_of_parts(links.whole(field.stored_parts()[links.slab.own])))
+
+
 def cut_planes(cells: tuple[int, int, int], count: int, halo: int, wraps: bool) -> list[Slab]:
     """Cut a grid of (nz, ny, nx) cells into `count` slabs of as many planes, give or take one.
 

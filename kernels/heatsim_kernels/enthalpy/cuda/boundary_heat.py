@@ -38,7 +38,7 @@ def parts_of(ledger: LedgerFaces, shape: tuple[int, int, int], sums: PlaneSums) 
     plane, columns = shape[1] * shape[2], sums.columns
     firsts = []
     for account, (start, end) in enumerate(zip(ledger.starts[:-1].tolist(), ledger.starts[1:].tolist(), strict=True)):
-        if account in range(*Z_FACES.indices(BOUNDARY_ACCOUNTS)):
+        if Z_FACES.start <= account < Z_FACES.stop:
             steps = np.arange(columns) * -(-plane // sums.end_blocks)
             firsts.append(start + np.minimum(steps, end - start))
         else:

@@ -9,14 +9,9 @@ import numpy as np
 from heatsim_kernels.field.cpu.field import CpuField
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
-from heatsim_kernels.stencil.slabs import SlabLinks
+from heatsim_kernels.stencil.slabs import SlabLinks, heat_of_slabs
 
 MOST_BYTES, MOST_PASSES = 2**21, 64  # of the sums of heat that are kept step by step
-
-
-def stored_heat(field: CpuField, links: SlabLinks | None) -> float:
-    """The heat over that at the reference temperature, J, that a field holds, or the fields of all slabs together."""
-    return field.stored() if links is None else field.sum_of_parts(links.whole(field.stored_parts()[links.slab.own]))
 
 
 class CpuHeldHeat:
@@ -54,7 +49,9 @@ class CpuHeldHeat:
     def flows_of(self, steps: int) -> np.ndarray:
         """(steps, blocks, nz, FLOWS) room for the sums of at most `most_steps` steps, 0, before they are taken."""
         if self._known_at != self._field.changes:
-            self._held, self._known_at = stored_heat(self._field, self._links), self._field.changes
+            field, links = self._field, self._links
+            self._held = field.stored() if links is None else heat_of_slabs(field, links)
+            self._known_at = field.changes
         self._flows[:steps] = 0.0
         return self._flows[:steps]
 

@@ -125,7 +125,7 @@ def build(configuration: StencilConfiguration):
         if cuda.threadIdx.x == 0:
             partial[face, cuda.blockIdx.x] += total
             if carries:
-                carry_on(uint32(face) * cuda.gridDim.x + cuda.blockIdx.x, total, left, carried, held, lost)
+                carry_on(uint32(face) * cuda.gridDim.x + cuda.blockIdx.x, total - left, left, carried, held, lost)
                 if cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
                     carry_field(carried, held, lost)
 

@@ -34,21 +34,18 @@ class CarriedShares(NamedTuple):
 
 
 @inlined
-def carry_on(slot, came, stayed, carried, held, lost):
-    """Bring account `slot` of held (n,) up to date after a pass, in which `came` J entered, of which `stayed` are left;
-    what is lost is taken off lost (1, n)."""
-    loss = carried.share * held[slot] + (came - stayed)
-    held[slot] = held[slot] - carried.share * held[slot] + stayed
+def carry_on(slot, new_lost, new_left, carried, held, lost):
+    """Bring account `slot` of held (n,) up to date after a pass: of what came in it, J, some was lost again and some is
+    left. What is lost is taken off lost (1, n)."""
+    loss = carried.share * held[slot] + new_lost
+    held[slot] = held[slot] - carried.share * held[slot] + new_left
     lost[0, slot] -= loss
 
 
 @inlined
 def carry_field(carried, held, lost):
-    """As `carry_on`, the last account, after a pass."""
-    slot = uint32(held.size - 1)
-    loss = carried.share * held[slot] + carried.lost
-    held[slot] = held[slot] - carried.share * held[slot] + carried.left
-    lost[0, slot] -= loss
+    """As `carry_on`, the last account, to which sources bring heat."""
+    carry_on(uint32(held.size - 1), carried.lost, carried.left, carried, held, lost)
 
 
 def build_start(variant):
@@ -63,9 +60,8 @@ def build_start(variant):
         total, i = block_sum(total), cuda.threadIdx.x
         if i == 0:  # which alone has the total
             held[held.size - 1] = total
-        while i < held.size:
-            if i < held.size - 1:
-                held[i] = float64(0.0)
+        while i < held.size - 1:
+            held[i] = float64(0.0)
             i += THREADS
 
     return start
