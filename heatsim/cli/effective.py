@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -35,10 +35,7 @@ if TYPE_CHECKING:
 @click.option("--cubes", is_flag=True, help="Solve cubes of growing size too: is the image representative?")
 @click.option("--output", type=click.Path(path_type=Path), help="Folder for the results [outputs/<image>-effective].")
 @as_json_option
-def effective(
-    image: Path, phases: tuple[str, ...], directions: str, sides: str, voxel: str, dataset: str | None,
-    tolerance: float, device: str, cubes: bool, output: Path | None, as_json: bool,
-) -> None:  # fmt: skip
+def effective(image: Path, phases: tuple[str, ...], directions: str, as_json: bool, **options: Any) -> None:
     """Find the effective conductivity of a medium from an IMAGE of labels.
 
     IMAGE is .npy, .npz, HDF5, TIFF, PNG, or a folder of pictures, plane by plane. --phase 0=0 --phase 1=200 gives each
@@ -53,13 +50,13 @@ def effective(
     if not directions or set(directions) - set("xyz"):
         raise RequestError(f"--direction: expected some of x, y, z, as xz, found {directions!r}")
     wanted = "".join(dict.fromkeys(directions))
-    volume = read_volume(image, dataset, most_voxels())
-    medium = make_medium(volume, dict(map(_phase, phases)), _voxel(voxel))
+    volume = read_volume(image, options["dataset"], most_voxels())
+    medium = make_medium(volume, dict(map(_phase, phases)), _voxel(options["voxel"]))
     told = (lambda axis: None) if as_json else lambda axis: click.echo(f"gradient along {axis}", err=True)
-    how = {"sides": sides, "tolerance": tolerance, "device": device}
-    found = find_conductivity(medium, wanted, **how, keep=True, on_axis=told)  # type: ignore[arg-type]
-    of_cubes = parts.find_in_parts(medium, wanted, **how) if cubes else []  # type: ignore[arg-type]
-    folder = output or Path("outputs") / f"{image.stem}-effective"
+    how = {name: options[name] for name in ("sides", "tolerance", "device")}
+    found = find_conductivity(medium, wanted, **how, keep=True, on_axis=told)
+    of_cubes = parts.find_in_parts(medium, wanted, **how) if options["cubes"] else []
+    folder = options["output"] or Path("outputs") / f"{image.stem}-effective"
     written = files.write_effective(folder, medium, found, of_cubes, image.name)
     if as_json:
         click.echo(jsonlib.dumps({"folder": str(folder), **files.in_json(medium, found, of_cubes)}, indent=2))
