@@ -125,15 +125,15 @@ class RanksField:
         """Whether so large a field is better written by all ranks."""
         return prod(self.shape) >= FILES_FROM
 
-    def write_slabs(self, snapshot: Path, name: str, reference: float) -> list[SlabFile]:
-        """Have each rank write its planes of the quantity `name`, offsets from a reference, beside a snapshot.
+    def write_slabs(self, snapshot: Path, name: str, reference: float, rises: np.ndarray | None) -> list[SlabFile]:
+        """Have each rank write its planes of the quantity `name` beside a snapshot; others: see `field.values_of`.
 
         Raises FloatingPointError where a value is not finite, OSError, and `RunFolderError` where a file of another
         rank is not to be seen here.
         """
         found: list[SlabFile] = []
         snapshot = snapshot.absolute()
-        written: list[WrittenSlab] = self._call("write_slab", snapshot, name, reference)
+        written: list[WrittenSlab] = self._call("write_slab", snapshot, name, reference, rises)
         if not all(each.finite for each in written):
             raise FloatingPointError
         for rank, (_, file, failure) in enumerate(written):

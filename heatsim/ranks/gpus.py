@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -100,28 +100,49 @@ def _take_gpu(comm: MPI.Intracomm) -> FoundGpu:
 
 
 class Transport(Protocol):
-    """How planes go from GPU to GPU."""
+    """How planes go from GPU to GPU; beside: whether it takes less time to compute while they do."""
 
-    def exchange(self, u: Array, sent: Sequence[HaloPart], received: Sequence[HaloPart]) -> None:
-        """Send some planes of a field and fill others, in the order of launches."""
+    beside: bool
+
+    def exchange(
+        self,
+        u: Array,
+        sent: Sequence[HaloPart],
+        received: Sequence[HaloPart],
+        stream: int = 0,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> None:
+        """Send some planes of a field and fill others, in the order of launches on a stream, and launch `meanwhile`
+        on another as soon as nothing of it can come first."""
 
 
 class HostTransport:
     """Through page-locked memory, and by MPI."""
 
+    beside = True
+
     def __init__(self, comm: MPI.Intracomm) -> None:
         self._comm = comm
         self._buffers: dict[tuple[int, int, np.dtype], list[np.ndarray]] = {}
 
-    def exchange(self, u: Array, sent: Sequence[HaloPart], received: Sequence[HaloPart]) -> None:
+    def exchange(
+        self,
+        u: Array,
+        sent: Sequence[HaloPart],
+        received: Sequence[HaloPart],
+        stream: int = 0,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> None:
         """Exchange planes: see `Transport`."""
         from heatsim_kernels.runtime.cuda.arrays import copy_in, copy_out, wait_for_launches
         from mpi4py import MPI
 
         buffers = self._room([*sent, *received], u.dtype)
         for planes, buffer in zip(sent, buffers, strict=False):
-            copy_out(buffer, u, planes.items)
-        wait_for_launches()  # those that read the buffers of the last exchange among them
+            copy_out(buffer, u, planes.items, stream)
+        if meanwhile is not None:
+            meanwhile()
+        wait_for_launches(stream)  # those that read the buffers of the last exchange among them
         filled = buffers[len(sent) :]
         requests = [
             self._comm.Irecv(buffer, planes.rank, planes.tag) for planes, buffer in zip(received, filled, strict=True)
@@ -131,7 +152,7 @@ class HostTransport:
         ]
         wait_until(lambda: MPI.Request.Testall(requests))
         for planes, buffer in zip(received, filled, strict=True):
-            copy_in(u, planes.items, buffer)
+            copy_in(u, planes.items, buffer, stream)
 
     def _room(self, pieces: Sequence[HaloPart], dtype: np.dtype) -> list[np.ndarray]:
         from heatsim_kernels.runtime.cuda.arrays import page_locked
@@ -146,6 +167,8 @@ class HostTransport:
 class NcclTransport:
     """From GPU to GPU by NCCL, in the order of launches; the host waits for nothing."""
 
+    beside = False  # it copies by kernels, which would take room from those that compute: docs/reports/ranks.md
+
     def __init__(self, comm: MPI.Intracomm) -> None:
         import cupy
         from cupy.cuda import nccl
@@ -156,14 +179,23 @@ class NcclTransport:
         self._nccl, self._all = nccl, nccl.NcclCommunicator(comm.size, name, comm.rank)
         self._types = {np.dtype(np.float32): nccl.NCCL_FLOAT32, np.dtype(np.float64): nccl.NCCL_FLOAT64}
 
-    def exchange(self, u: Array, sent: Sequence[HaloPart], received: Sequence[HaloPart]) -> None:
+    def exchange(
+        self,
+        u: Array,
+        sent: Sequence[HaloPart],
+        received: Sequence[HaloPart],
+        stream: int = 0,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> None:
         """Exchange planes: see `Transport`."""
         kind, item = self._types[u.dtype], u.dtype.itemsize
         self._nccl.groupStart()
         for pieces, move in ((sent, self._all.send), (received, self._all.recv)):
             for rank, _, items in pieces:
-                move(u.address + items.start * item, items.stop - items.start, kind, rank, 0)
+                move(u.address + items.start * item, items.stop - items.start, kind, rank, stream)
         self._nccl.groupEnd()
+        if meanwhile is not None:
+            meanwhile()
 
 
 _transports: dict[tuple[str, int], Transport] = {}  # of this process: connecting GPUs takes long
@@ -182,6 +214,7 @@ class GpuLinks(MpiLinks):
     def __init__(self, comm: MPI.Intracomm, slabs: Sequence[Slab], transport: str) -> None:
         super().__init__(comm, slabs)
         self._transport = _transport(transport, comm)
+        self._stream: int | None = None  # that halos take beside launches
         plane = self.slab.cells[1] * self.slab.cells[2]
         self._sent, self._received = (
             [each._replace(items=slice(each.items.start * plane, each.items.stop * plane)) for each in parts]
@@ -192,3 +225,19 @@ class GpuLinks(MpiLinks):
         """Copy the planes of the neighbours into the halos of a field on the GPU: see `SlabLinks`."""
         if self._received:
             self._transport.exchange(values, self._sent, self._received)
+
+    @property
+    def fills_beside(self) -> bool:
+        """Whether halos had better be filled beside launches: see `GpuSlabLinks`."""
+        return bool(self._received) and self._transport.beside
+
+    def fill_halos_beside(self, values: Any, edges: Callable[..., None], inside: Callable[..., None]) -> None:
+        """Fill the halos beside launches: see `GpuSlabLinks`."""
+        from heatsim_kernels.runtime.cuda.arrays import own_stream, put_after
+
+        if self._stream is None:
+            self._stream = own_stream()
+        put_after(self._stream, 0)
+        edges(self._stream)
+        self._transport.exchange(values, self._sent, self._received, self._stream, inside)
+        put_after(0, self._stream)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.enthalpy.cpu.stepper import make_stepper
+from heatsim_kernels.field import values_of
 from heatsim_kernels.stencil.coefficients import Forcing
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from heatsim_kernels.stencil.slabs import Slab, heat_of_slabs
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
     from mpi4py import MPI
 
-    from heatsim.ranks.gpus import Gpus
+    from heatsim.ranks.gpus import GpuLinks, Gpus
 
 CALL = 4  # tag of the messages of the first rank: see `links` for the others
 BUSY_POLLS, LONGEST_SLEEP = 2000, 2e-3  # polls without a sleep, about 1 ms; s
@@ -82,7 +83,7 @@ class Part:
         self._links = self._make_links(comm, inputs)
         self._stepper = self._make_stepper(inputs)
         self._field: Any = self._stepper.field
-        self._own = self._links.slab.own
+        self._own, self._class_ids = self._links.slab.own, inputs.coefficients.class_ids
         self._forcing: dict[str, Any] = {}
 
     def _make_links(self, comm: MPI.Intracomm, inputs: PartInputs) -> MpiLinks:
@@ -147,9 +148,12 @@ class Part:
         """The stored values."""
         return self._links.gather(self._field.state()[self._own])
 
-    def write_slab(self, snapshot: Path, name: str, reference: float) -> list[WrittenSlab] | None:
+    def write_slab(
+        self, snapshot: Path, name: str, reference: float, rises: np.ndarray | None
+    ) -> list[WrittenSlab] | None:
         """Have each rank write the values of its planes to a file, beside the snapshot that refers to it."""
-        values = self._field.host()[self._own] + self._field.dtype.type(reference)
+        class_ids = None if self._class_ids is None else self._class_ids[self._own]
+        values = values_of(self._field.host()[self._own], reference, class_ids, rises)
         path, written = slab_path(snapshot, self._links.rank), WrittenSlab(bool(np.isfinite(values).all()), None)
         if written.finite:
             try:
@@ -253,6 +257,8 @@ class Part:
 class GpuPart(Part):
     """The field of one slab and its stepper on a GPU."""
 
+    _links: GpuLinks
+
     def __init__(self, comm: MPI.Intracomm, inputs: PartInputs) -> None:
         super().__init__(comm, inputs)
         self._regions: dict[int, RegionCells] = {}
@@ -266,7 +272,7 @@ class GpuPart(Part):
             self._regions[number] = cells._replace(indices=cells.indices - first)
         return self._links.at_first(self._field.parts_of_totals(self._regions[number]))
 
-    def _make_links(self, comm: MPI.Intracomm, inputs: PartInputs) -> MpiLinks:
+    def _make_links(self, comm: MPI.Intracomm, inputs: PartInputs) -> GpuLinks:
         from heatsim.ranks.gpus import GpuLinks
 
         return GpuLinks(comm, inputs.slabs, inputs.transport)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from heatsim_kernels.field import values_of
 
 from heatsim.errors import NotFiniteError
 from heatsim.geometry.grid import AXES, FACES
@@ -113,10 +114,11 @@ class State:
         """Have each rank write its planes of `temperature` beside a snapshot, if that is better than to have them all
         here. Raises NotFiniteError, OSError and RunFolderError."""
         slabs, problem = self._run_field.slabs, self.problem
-        if slabs is None or not slabs.writes_slabs or problem.ambient_rises(self.time) is not None:
+        if slabs is None or not slabs.writes_slabs:
             return None
+        name, rises = problem.scenario.solved.name, problem.ambient_rises(self.time)
         try:
-            return slabs.write_slabs(snapshot, problem.scenario.solved.name, problem.reference)
+            return slabs.write_slabs(snapshot, name, problem.reference, rises)
         except FloatingPointError:
             raise NotFiniteError.at(self.step, self.time) from None
 
@@ -257,7 +259,4 @@ class State:
 
     def _absolute(self, offset: np.ndarray, class_ids: np.ndarray | None, rises: np.ndarray | None) -> np.ndarray:
         """Temperatures, in a fresh array; class_ids: of these cells; rises: see `Problem.ambient_rises`."""
-        temperature = np.asarray(offset + self.problem.dtype.type(self.problem.reference))
-        if rises is not None and class_ids is not None:
-            temperature += rises.astype(self.problem.dtype)[class_ids]
-        return temperature
+        return values_of(offset, self.problem.reference, class_ids, rises)

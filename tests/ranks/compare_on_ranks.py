@@ -70,7 +70,7 @@ class RanksCase(NamedTuple):
         """The coefficients, the forcing and the stored values at the start."""
         shape = 11 + 8 * (self.seed % 4), *((7, 33) if self.kernel == "cpu" else PLANE_OF_GPU)
         if SIMULATED:
-            shape = 7, 5, 7
+            shape = (13, 6, 9) if self.kernel == "temporal" else (7, 5, 7)
         if self.features in NONLINEAR:
             made = nonlinear_cases.random_case(shape, periodic=self.periodic, seed=0)
             made = made if self.features == WITH_AMBIENTS else made.without_ambients()
@@ -112,6 +112,7 @@ def cases_on_gpus(few: bool) -> Iterator[RanksCase]:
         yield RanksCase("uniform with losses", PERIODIC[1], False, np.float32, 1, 0, 1, "basic")
         yield RanksCase("uniform with losses", PERIODIC[0], True, np.float64, 1, 3, 1, "basic")
         yield RanksCase("ambients", PERIODIC[1], True, np.float32, 1, 0, 3, "basic")
+        yield RanksCase("uniform with losses", PERIODIC[0], False, np.float32, 1, 0, 1, "temporal")
         return
     share, shares = (int(each) for each in os.environ.get("SHARE", "0/1").split("/"))
     for case in list(cases(False))[share::shares]:

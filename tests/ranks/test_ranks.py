@@ -109,7 +109,8 @@ def heatsim(ranks: int, *arguments: object, python: str = "-m heatsim") -> list[
 
 def told(command: list[str], code: int = 0, **environment: str) -> str:
     """What a command says on both streams."""
-    paths = os.pathsep.join(map(str, (TESTS, TESTS / "kernels", TESTS / "multigrid")))
+    own = TESTS, TESTS / "kernels", TESTS / "multigrid", os.environ.get("PYTHONPATH", "")
+    paths = os.pathsep.join(map(str, own))
     result = subprocess.run(
         command, capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": paths, **environment}
     )
@@ -144,7 +145,7 @@ def test_steppers_of_slabs_have_the_bits_of_one(options: list[str]) -> None:
 @needs_numba_cuda
 def test_slabs_on_simulated_gpus_have_the_bits_of_one() -> None:
     command = [str(MPIEXEC), "-n", "2", sys.executable, "-m", "helpers.simulated", str(COMPARE), "--gpus"]
-    assert "3 cases, 0 with" in told(command, NUMBA_ENABLE_CUDASIM="1", PYTHONWARNINGS="ignore")
+    assert "4 cases, 0 with" in told(command, NUMBA_ENABLE_CUDASIM="1", PYTHONWARNINGS="ignore")
 
 
 @pytest.mark.gpu
@@ -217,11 +218,12 @@ def test_a_run_goes_on_over_other_ranks_to_the_same_bits(tmp_path: Path) -> None
 
 # Short, without derived fields, and with snapshots that are taken for large ones.
 PLAIN = MELTING.replace("end = 0.3", "end = 0.02").replace("fields = ", "slices = [] #").replace("slices = [{", "#")
+WARMING = PERFUSED.replace("vessel = { temperature = 312.0", 'vessel = { temperature = "312 + t/100"')
 LARGE = "import heatsim.ranks.field as field; field.FILES_FROM = 0"
 
 
 def test_ranks_write_files_of_their_own_that_read_as_one(tmp_path: Path) -> None:
-    file, many = written(tmp_path, PLAIN), tmp_path / "many"
+    file, many = written(tmp_path, WARMING.replace("{ count = 2 }", "{ count = 3 }")), tmp_path / "many"
     told(heatsim(1, "run", file, "--output", tmp_path / "one"))
     told(heatsim(3, "run", file, "--output", many, python=f"-c {LARGE}; from heatsim.cli.main import main; main()"))
     one, found, folder = results(tmp_path / "one"), results(many), RunFolder(many)

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
     from heatsim_kernels.stencil import StageStepper
-    from heatsim_kernels.stencil.slabs import SlabLinks
+    from heatsim_kernels.stencil.slabs import GpuSlabLinks, SlabLinks
 
 
 class NonlinearStepperBuilder(Protocol):
     """As `stencil.StepperBuilder`."""
 
     def __call__(
-        self, coefficients: NonlinearCoefficients, dtype: np.dtype, links: SlabLinks | None = None
+        self, coefficients: NonlinearCoefficients, dtype: np.dtype, links: GpuSlabLinks | None = None
     ) -> StageStepper:
         """The stepper."""
 
@@ -36,7 +36,7 @@ def _cpu(coefficients: NonlinearCoefficients, dtype: np.dtype, links: SlabLinks 
 
 
 def _on_cuda(movement: str) -> NonlinearStepperBuilder:
-    def build(coefficients: NonlinearCoefficients, dtype: np.dtype, links: SlabLinks | None = None) -> StageStepper:
+    def build(coefficients: NonlinearCoefficients, dtype: np.dtype, links: GpuSlabLinks | None = None) -> StageStepper:
         from heatsim_kernels.enthalpy.cuda.enthalpy_pass import EnthalpyCudaPass
         from heatsim_kernels.stencil.cuda.stepper import CudaStepper
 

@@ -39,6 +39,17 @@ class FieldCells(Protocol):
         """(nz, ny, nx) class of each cell, or None where there is a single class."""
 
 
+def values_of(
+    offsets: np.ndarray, reference: float, class_ids: np.ndarray | None, rises: np.ndarray | None
+) -> np.ndarray:
+    """Values in a fresh array, from offsets from a reference, in their precision. rises: what the cells of each class
+    are above these, if some are; class_ids: of these cells."""
+    values = np.asarray(offsets + offsets.dtype.type(reference))
+    if rises is not None and class_ids is not None:
+        values += rises.astype(offsets.dtype)[class_ids]
+    return values
+
+
 class Field(Protocol):
     """Values of all cells at one time, read as temperature offsets from the reference, K, whatever is stored.
 

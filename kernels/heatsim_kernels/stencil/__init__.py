@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from heatsim_kernels.field import Field
     from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
     from heatsim_kernels.stencil.rk_stages import RkStage, TrapezoidalDefect
-    from heatsim_kernels.stencil.slabs import SlabLinks
+    from heatsim_kernels.stencil.slabs import GpuSlabLinks, SlabLinks
 
 
 class ExplicitStepper(Protocol):
@@ -74,7 +74,7 @@ class StepperBuilder(Protocol):
     """Makes the stepper of a problem, or of a slab of one with its links to the others."""
 
     def __call__(
-        self, coefficients: StencilCoefficients, dtype: np.dtype, links: SlabLinks | None = None
+        self, coefficients: StencilCoefficients, dtype: np.dtype, links: GpuSlabLinks | None = None
     ) -> StageStepper:
         """The stepper."""
 
@@ -85,7 +85,7 @@ def _cpu(coefficients: StencilCoefficients, dtype: np.dtype, links: SlabLinks | 
     return CpuStepper(coefficients, dtype, links=links)
 
 
-def _temporal(coefficients: StencilCoefficients, dtype: np.dtype, links: SlabLinks | None = None) -> StageStepper:
+def _temporal(coefficients: StencilCoefficients, dtype: np.dtype, links: GpuSlabLinks | None = None) -> StageStepper:
     from heatsim_kernels.stencil.cuda.linear_pass import LinearCudaPass
     from heatsim_kernels.stencil.cuda.stepper import CudaStepper
     from heatsim_kernels.stencil.ladder import register
@@ -95,7 +95,7 @@ def _temporal(coefficients: StencilCoefficients, dtype: np.dtype, links: SlabLin
 
 
 def _on_cuda(movement: str) -> StepperBuilder:
-    def build(coefficients: StencilCoefficients, dtype: np.dtype, links: SlabLinks | None = None) -> StageStepper:
+    def build(coefficients: StencilCoefficients, dtype: np.dtype, links: GpuSlabLinks | None = None) -> StageStepper:
         from heatsim_kernels.stencil.cuda.linear_pass import LinearCudaPass
         from heatsim_kernels.stencil.cuda.stepper import CudaStepper
 

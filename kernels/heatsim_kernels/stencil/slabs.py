@@ -19,7 +19,7 @@ import numpy as np
 from heatsim_kernels.field.window_source import WindowSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from heatsim_kernels.stencil.coefficients import AmbientFaces, StencilCoefficients
 
@@ -56,6 +56,16 @@ class Slab(NamedTuple):
         return slice(self.below, self.below + self.end - self.first)
 
 
+def edges_and_inside(slab: Slab) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]] | None:
+    """Spans of planes, first <= z < end among those kept: the own planes that go to neighbours, and the other own
+    ones. None where a slab is too thin to have others."""
+    low, high, halo = slab.own.start, slab.own.stop, slab.halo
+    first, end = low + (halo if slab.below else 0), high - (halo if slab.above else 0)
+    if first >= end:
+        return None
+    return tuple(span for span in ((low, first), (end, high)) if span[0] < span[1]), ((first, end),)
+
+
 class SlabLinks(Protocol):
     """What the stepper of a slab asks of the other processes. Each call is made by all of them alike."""
 
@@ -77,6 +87,18 @@ class SlabLinks(Protocol):
 
     def greatest(self, values: np.ndarray) -> np.ndarray:
         """The greatest of each value over all processes; not a number where one is none."""
+
+
+class GpuSlabLinks(SlabLinks, Protocol):
+    """The same of slabs on GPUs, where halos may travel beside launches."""
+
+    @property
+    def fills_beside(self) -> bool:
+        """Whether it takes less time that way."""
+
+    def fill_halos_beside(self, values: Any, edges: Callable[..., None], inside: Callable[..., None]) -> None:
+        """Launch `edges`, on a stream of its own, then fill the halos from what it makes of `values` on all slabs, and
+        launch `inside` meanwhile."""
 
 
 class PartsOfHeat(Protocol):

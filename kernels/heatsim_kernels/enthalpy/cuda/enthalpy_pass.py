@@ -17,13 +17,13 @@ from heatsim_kernels.enthalpy.pieces import count_pieces
 from heatsim_kernels.enthalpy.temperatures import EnthalpyTemperatures
 from heatsim_kernels.field.cuda.field import CudaField
 from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
-from heatsim_kernels.runtime.cuda.launch import Resources, kernel
+from heatsim_kernels.runtime.cuda.launch import Launch, Resources, kernel
 from heatsim_kernels.stencil.coefficients import FACES, Forcing
 from heatsim_kernels.stencil.cuda.cell_update import CudaSources, CudaStageSources
 from heatsim_kernels.stencil.cuda.ledger import HeatAccounts
 from heatsim_kernels.stencil.cuda.plane_sums import PlaneSums
 from heatsim_kernels.stencil.cuda.sent_forcing import ForcingUploads, SentForcing
-from heatsim_kernels.stencil.cuda.stepper import Launch, StageOperands
+from heatsim_kernels.stencil.cuda.stepper import StageOperands
 from heatsim_kernels.stencil.heat_ledger import ledger_of
 from heatsim_kernels.stencil.rk_stages import RkStage
 from heatsim_kernels.stencil.slabs import SlabLinks
@@ -118,6 +118,9 @@ class EnthalpyCudaPass:
     def launches(self, batch: EnthalpyBatch, k: int, taken: int, u: Array, v: Array) -> list[Launch]:
         """What takes step k of a batch: what passes the boundary faces, the sweep, and the cells that it leaves out."""
         return self._launches(batch.structure, batch, k, u, v, batch.sent.sources(k), share=1.0)
+
+    def edges_first(self, batch: EnthalpyBatch, k: int, taken: int, u: Array, v: Array) -> None:
+        """A sweep takes all planes at once."""
 
     def most_stages(self, batch: EnthalpyBatch) -> int:
         """One."""

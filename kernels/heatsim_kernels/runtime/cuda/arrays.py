@@ -13,6 +13,7 @@ from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, driver, driver_cal
 
 PIECE = 2**20  # items fetched at once; page-locking more of them would hold up launches for longer
 RESERVE = 2**30  # bytes of the GPU's memory left to others
+HIGHEST_PRIORITY = -5  # of a stream; a GPU that has fewer takes the highest that it has
 
 
 class Array:
@@ -139,7 +140,7 @@ class Download:
 
     def start(self) -> None:
         """Fetch what the launches so far make of the array. Call it after `arrived`."""
-        _copy_out(self._host, self._array, slice(0, self._host.size), 0)
+        copy_out(self._host, self._array, slice(0, self._host.size))
         self._done = cuda.event()
         self._done.record()
 
@@ -162,7 +163,7 @@ class Captures:
         self._fetching = threading.Lock()
         # Now, since page-locking makes launches of all threads wait.
         self._buffers = [cuda.pinned_array(min(PIECE, items), dtype) for _ in range(2)]
-        self._stream = 0 if SIMULATED else _own_stream()
+        self._stream = own_stream()
 
     def take(self, array: Array) -> Callable[[], np.ndarray] | None:
         """A function that gives the host copy of what `array` holds now; call it once. None if the GPU has no room."""
@@ -193,11 +194,11 @@ class Captures:
         arrived: list[tuple[slice, np.ndarray]] = []
         for number, first in enumerate(range(0, host.size, size)):
             piece, buffer = slice(first, min(first + size, host.size)), self._buffers[number % 2]
-            _copy_out(buffer, copy, piece, self._stream)
+            copy_out(buffer, copy, piece, self._stream)
             if arrived:
                 target, source = arrived.pop()
                 host[target] = source
-            _wait_for(self._stream)
+            wait_for_launches(self._stream)
             arrived.append((piece, buffer[: piece.stop - first]))
         for target, source in arrived:
             host[target] = source
@@ -209,24 +210,48 @@ def page_locked(items: int, dtype: Any) -> np.ndarray:
     return np.asarray(cuda.pinned_array(items, dtype))
 
 
-def copy_out(target: np.ndarray, source: Array, piece: slice) -> None:
-    """Copy part of a flat array to page-locked memory in the order of launches, without waiting."""
-    _copy_out(target, source, piece, 0)
+def copy_out(target: np.ndarray, source: Array, piece: slice, stream: int = 0) -> None:
+    """Copy part of a flat array to page-locked memory in the order of launches on a stream, without waiting."""
+    if SIMULATED:
+        target[: piece.stop - piece.start] = source.host()[piece]
+        return
+    item = source.dtype.itemsize
+    address, size = source.address + piece.start * item, (piece.stop - piece.start) * item
+    driver_call(driver().cuMemcpyDtoHAsync(target.ctypes.data, address, size, stream))
 
 
-def copy_in(target: Array, piece: slice, source: np.ndarray) -> None:
-    """Copy page-locked memory to a part of a flat array in the order of launches, without waiting."""
+def copy_in(target: Array, piece: slice, source: np.ndarray, stream: int = 0) -> None:
+    """Copy page-locked memory to a part of a flat array in the order of launches on a stream, without waiting."""
     if SIMULATED:
         target.device[piece].copy_to_device(source)
         return
     at = target.address + piece.start * target.dtype.itemsize
-    driver_call(driver().cuMemcpyHtoDAsync(at, source.ctypes.data, source.nbytes, 0))
+    driver_call(driver().cuMemcpyHtoDAsync(at, source.ctypes.data, source.nbytes, stream))
 
 
-def wait_for_launches() -> None:
-    """Wait until all that was launched and copied so far is done."""
+def wait_for_launches(stream: int = 0) -> None:
+    """Wait until all that was launched and copied so far on a stream is done."""
     if not SIMULATED:
-        _wait_for(0)
+        driver_call(driver().cuStreamSynchronize(stream))
+
+
+def own_stream() -> int:
+    """A stream that does not wait for the default stream, nor the default stream for it. What is launched on it begins
+    first where there is no room for all."""
+    if SIMULATED:
+        return 0
+    flag = driver().CUstream_flags.CU_STREAM_NON_BLOCKING
+    return int(driver_call(driver().cuStreamCreateWithPriority(flag, HIGHEST_PRIORITY)))
+
+
+def put_after(later: int, earlier: int) -> None:
+    """Have what is launched on one stream from now on wait for all that was launched on another."""
+    if SIMULATED:
+        return
+    event = driver_call(driver().cuEventCreate(driver().CUevent_flags.CU_EVENT_DISABLE_TIMING))
+    driver_call(driver().cuEventRecord(event, earlier))
+    driver_call(driver().cuStreamWaitEvent(later, event, 0))
+    driver_call(driver().cuEventDestroy(event))  # once it has happened
 
 
 def _items(array: Array) -> int:
@@ -243,22 +268,3 @@ def _copy_in(target: Array, source: np.ndarray, rows: int) -> None:
         target.device.copy_to_device(source)
         return
     driver_call(driver().cuMemcpyHtoDAsync(target.parameters[4], source.ctypes.data, source[:rows].nbytes, 0))
-
-
-def _copy_out(target: np.ndarray, source: Array, piece: slice, stream: int) -> None:
-    """Copy part of an array to page-locked memory, on a stream, without waiting."""
-    if SIMULATED:
-        target[: piece.stop - piece.start] = source.host()[piece]
-        return
-    item = source.dtype.itemsize
-    address, size = source.parameters[4] + piece.start * item, (piece.stop - piece.start) * item
-    driver_call(driver().cuMemcpyDtoHAsync(target.ctypes.data, address, size, stream))
-
-
-def _own_stream() -> int:
-    """A stream that does not wait for the default stream, nor the default stream for it."""
-    return int(driver_call(driver().cuStreamCreate(driver().CUstream_flags.CU_STREAM_NON_BLOCKING)))
-
-
-def _wait_for(stream: int) -> None:
-    driver_call(driver().cuStreamSynchronize(stream))

@@ -3,8 +3,8 @@
 Numba's own launch looks at every argument anew, 0.2 to 0.4 ms for a stencil sweep, longer than a sweep of 512^3 cells
 takes. Here a kernel is loaded once, arguments are packed by one `struct` call, and a launch takes some microseconds.
 
-Arguments are `Array`s, NumPy scalars (their dtype is the kernel's), and tuples of these. Everything runs on the default
-stream, one after another; a launch returns at once.
+Arguments are `Array`s, NumPy scalars (their dtype is the kernel's), and tuples of these. A launch returns at once.
+Launches run one after another, on the default stream unless another is named.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import ctypes
 import struct
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from numba import from_dtype, types
@@ -22,6 +22,7 @@ from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, driver, driver_cal
 from heatsim_kernels.runtime.cuda.arrays import Array
 
 Triple = tuple[int, int, int]
+Launch = Callable[..., None]  # of a kernel with its arguments, on the stream that it is given, or the default one
 
 
 class Resources(NamedTuple):
@@ -54,7 +55,7 @@ class Kernel:
         """Launch; the driver copies the arguments before it returns."""
         self._launch(self._own, grid, block, args, shared)()
 
-    def bound(self, grid: Triple, block: Triple, args: tuple[Any, ...], shared: int = 0) -> Callable[[], None]:
+    def bound(self, grid: Triple, block: Triple, args: tuple[Any, ...], shared: int = 0) -> Launch:
         """A function that launches with these arguments, packed now; it keeps their arrays."""
         return self._launch(self._slots(), grid, block, args, shared)
 
@@ -66,16 +67,16 @@ class Kernel:
 
     def _launch(
         self, slots: tuple[Any, Any], grid: Triple, block: Triple, args: tuple[Any, ...], shared: int
-    ) -> Callable[[], None]:
+    ) -> Launch:
         self._allow(shared)
         flat: list[Any] = []
         _flatten(args, flat)
         self._pack.pack_into(slots[0], 0, *flat)
-        given = self._function, *grid, *block, shared, 0, ctypes.addressof(slots[1]), 0
+        given, parameters = (self._function, *grid, *block, shared), ctypes.addressof(slots[1])
         start_kernel = driver().cuLaunchKernel
 
-        def launch(kept: Any = (slots, args)) -> None:  # as long as there may be launches
-            driver_call(start_kernel(*given))
+        def launch(stream: int = 0, kept: Any = (slots, args)) -> None:  # kept as long as there may be launches
+            driver_call(start_kernel(*given, stream, parameters, 0))
 
         return launch
 
@@ -113,8 +114,8 @@ class _SimulatedKernel:
     def __call__(self, grid: Triple, block: Triple, args: tuple[Any, ...], shared: int = 0) -> None:
         self._kernel[grid, block, 0, shared](*_bare(args))
 
-    def bound(self, *given: Any) -> Callable[[], None]:
-        return partial(self, *given)
+    def bound(self, *given: Any) -> Launch:
+        return lambda stream=0: self(*given)
 
 
 @lru_cache(maxsize=256)

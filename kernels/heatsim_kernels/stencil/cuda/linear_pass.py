@@ -11,7 +11,7 @@ import numpy as np
 from heatsim_kernels.field.cuda.field import CudaField
 from heatsim_kernels.runtime.cuda.api import device_name
 from heatsim_kernels.runtime.cuda.arrays import Array, Upload, on_device
-from heatsim_kernels.runtime.cuda.launch import Resources, kernel
+from heatsim_kernels.runtime.cuda.launch import Launch, Resources, kernel
 from heatsim_kernels.runtime.thread_blocks import ThreadBlock
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cuda import trapezoidal_defect
@@ -26,11 +26,11 @@ from heatsim_kernels.stencil.cuda.cell_update import (
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.cuda.ledger import CudaLedger, LedgerInputs
 from heatsim_kernels.stencil.cuda.sent_forcing import ForcingUploads, SentForcing
-from heatsim_kernels.stencil.cuda.stepper import Launch, StageOperands
+from heatsim_kernels.stencil.cuda.stepper import StageOperands, StepLaunches
 from heatsim_kernels.stencil.cuda.tile_tuning import choose_tile
 from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
 from heatsim_kernels.stencil.rk_stages import RkStage
-from heatsim_kernels.stencil.slabs import SlabLinks
+from heatsim_kernels.stencil.slabs import SlabLinks, edges_and_inside
 from heatsim_kernels.stencil.temporal import losses
 from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
@@ -142,6 +142,16 @@ class LinearCudaPass:
         else:
             launch, trace = fused.bound(u, v, k, *_for_fused(batch), batch.exchange.rates), fused.trace
         return [launch, *self.ledger.launches(batch.ledger_inputs(), u, k, (1.0,) * taken, trace)]
+
+    def edges_first(self, batch: LinearBatch, k: int, taken: int, u: Array, v: Array) -> StepLaunches | None:
+        """The same with the edges of a slab apart, where steps are fused: see `CudaPass`."""
+        fused = self._fused_for(batch.structure) if taken > 1 else None
+        spans = None if self._links is None else edges_and_inside(self._links.slab)
+        if fused is None or spans is None:
+            return None
+        edges, inside = (fused.bound(u, v, k, *_for_fused(batch), batch.exchange.rates, each) for each in spans)
+        heat = self.ledger.launches(batch.ledger_inputs(), u, k, (1.0,) * taken, fused.trace)
+        return StepLaunches(edges, inside, heat)
 
     def most_stages(self, batch: LinearBatch) -> int:
         """The most two-term stages that a sweep can take."""

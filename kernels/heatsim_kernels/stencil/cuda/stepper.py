@@ -13,17 +13,26 @@ from heatsim_kernels.field.cuda.field import CudaField
 from heatsim_kernels.field.cuda.window_source import WindowSourceBatches
 from heatsim_kernels.runtime.cuda.api import cuda
 from heatsim_kernels.runtime.cuda.arrays import Array, empty
-from heatsim_kernels.runtime.cuda.launch import Resources, kernel
+from heatsim_kernels.runtime.cuda.launch import Launch, Resources, kernel
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cuda import trapezoidal_defect
 from heatsim_kernels.stencil.cuda.ledger import HeatAccounts
 from heatsim_kernels.stencil.rk_stages import RkStage, StageFields, TrapezoidalDefect
-from heatsim_kernels.stencil.slabs import SlabLinks
+from heatsim_kernels.stencil.slabs import GpuSlabLinks
 from heatsim_kernels.stencil.step_batches import split_steps
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 
-Launch = Callable[[], None]
-Known = dict[tuple[int, int, int], list[Launch]]
+
+class StepLaunches(NamedTuple):
+    """What takes steps: of a slab whose halos are filled meanwhile, first a launch for the planes that go to neighbours
+    and one for the others."""
+
+    edges: Launch | None
+    inside: Launch | None
+    rest: list[Launch]
+
+
+Known = dict[tuple[int, int, int, bool], StepLaunches]
 
 
 class StageOperands(NamedTuple):
@@ -62,6 +71,10 @@ class CudaPass(Protocol):
     def launches(self, batch: Any, k: int, taken: int, u: Array, v: Array) -> list[Launch]:
         """What takes one or most steps of a batch from step k on, from u to v, with their heat."""
 
+    def edges_first(self, batch: Any, k: int, taken: int, u: Array, v: Array) -> StepLaunches | None:
+        """The same for the own planes of a slab, of which the halos of `v` are filled meanwhile; None where the sweep
+        takes all planes at once."""
+
     def most_stages(self, batch: Any) -> int:
         """The most two-term stages of a batch that a sweep takes."""
 
@@ -81,7 +94,7 @@ class CudaStepper:
     fused_steps = 1  # batches need not hold the steps of a pass: launches follow one another
 
     def __init__(
-        self, coefficients: StencilCoefficients, dtype: np.dtype, sweep: CudaPass, links: SlabLinks | None = None
+        self, coefficients: StencilCoefficients, dtype: np.dtype, sweep: CudaPass, links: GpuSlabLinks | None = None
     ) -> None:
         """links: of the stepper of a slab to the others (see `slabs`), as the sweep has them: its field is that of the
         slab with its halos, its ledger that of the whole grid."""
@@ -121,31 +134,46 @@ class CudaStepper:
         for first, count, window_sources in split_steps(forcing.window_sources, steps, one_by_one=self.field.tracked):
             if count:
                 self._sweep.begin_steps(batch)
-            self._take(batch, first, first + count, known)
+            self._take(batch, first, first + count, known, fill=not window_sources)
             if window_sources:
                 self.field.changes += 1
                 self._windows.add(self.field.now, first + count - 1, dt)
-            self._fill_halos(self.field.now)
+                self._fill_halos(self.field.now)
             self.field.sample(count * dt)
         self._wait_for_previous()
 
-    def _take(self, batch: Any, k: int, end: int, known: Known) -> None:
-        """Take steps k to end - 1 of a batch, of which some launches are `known`."""
+    def _take(self, batch: Any, k: int, end: int, known: Known, *, fill: bool) -> None:
+        """Take steps k to end - 1 of a batch, of which some launches are `known`. fill: whether the halos are filled
+        after the last one."""
         most, ahead = self._sweep.most_steps(batch), self._halo
+        taken = most if k + most <= end else 1
         while k < end:
+            k, ahead, now = k + taken, ahead - taken, taken  # ahead: planes of the halo that are as in the whole grid
             taken = most if k + most <= end else 1
-            if self._halo and ahead < taken:  # planes of the halo that are as in the whole grid
-                self._fill_halos(self.field.now)
-                ahead = self._halo
-            ahead -= taken
+            fills = self._links is not None and (ahead < taken if k < end else fill)
+            ahead = self._halo if fills else ahead
             # Steps that are alike are launched alike, from one field to the other and back.
-            alike = min(k, batch.sent.rows - 1), taken, id(self.field.now)
+            alike = min(k - now, batch.sent.rows - 1), now, id(self.field.now), fills
             if alike not in known:
-                known[alike] = self._sweep.launches(batch, k, taken, self.field.now, self.field.next)
-            for launch in known[alike]:
-                launch()
+                known[alike] = self._launches(batch, k - now, now, fills=fills)
+            self._launch(*known[alike], fills=fills)
             self.field.swap()
-            k += taken
+
+    def _launches(self, batch: Any, k: int, taken: int, *, fills: bool) -> StepLaunches:
+        """What takes some steps; fills: whether the halos are filled with them."""
+        step, found = (batch, k, taken, self.field.now, self.field.next), None
+        if fills and self._links is not None and self._links.fills_beside:
+            found = self._sweep.edges_first(*step)
+        return found or StepLaunches(None, None, self._sweep.launches(*step))
+
+    def _launch(self, edges: Launch | None, inside: Launch | None, rest: list[Launch], *, fills: bool) -> None:
+        """Take steps, and fill the halos of what they make, if they are to be."""
+        if self._links is not None and edges is not None and inside is not None:
+            self._links.fill_halos_beside(self.field.next, edges, inside)
+        for launch in rest:
+            launch()
+        if fills and edges is None:
+            self._fill_halos(self.field.next)
 
     def take_stages(self, dt: float, stages: Sequence[RkStage], first: int, forcing: Forcing) -> None:
         """Take stages of a step of `dt` seconds: see `StageStepper`. Waits as `advance` does."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, shared_memory
 from heatsim_kernels.runtime.cuda.arrays import Array, Table, empty, on_device
-from heatsim_kernels.runtime.cuda.launch import Resources, kernel
+from heatsim_kernels.runtime.cuda.launch import Launch, Resources, kernel
 from heatsim_kernels.stencil.coefficients import StencilCoefficients
 from heatsim_kernels.stencil.cuda.cell_update import GridShape
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
@@ -27,6 +27,16 @@ from heatsim_kernels.stencil.temporal.plan import (
     plan,
     trace_size,
 )
+
+Spans = tuple[tuple[int, int], ...]  # of planes, first <= z < end
+
+
+class Shares(NamedTuple):
+    """What the blocks of a launch march through: see `plan.plan`."""
+
+    blocks: int
+    pieces: Array
+    firsts: Array
 
 
 class FusedSteps:
@@ -53,12 +63,11 @@ class FusedSteps:
         self._variant = TemporalVariant(configuration, tile, shape[2] % tile.columns == 0, traced)
         looked_up = configuration.looks_up(0) or configuration.looks_up(1)
         costs_of = BOUNDARY_COSTS_OF_LOOKUPS if looked_up else BOUNDARY_COSTS
-        costs = costs_of[configuration.dtype][traced + march.splits(self._variant)]
-        pieces, firsts = plan(tile, shape, configuration.periodic, _multiprocessors(), costs)
-        self._grid = (len(firsts) - 1, 1, 1)
-        self._shape = GridShape(*map(np.uint32, shape))
-        self._plan = on_device(pieces), on_device(firsts)
-        several = configuration.class_dtype != ""
+        self._costs = costs_of[configuration.dtype][traced + march.splits(self._variant)]
+        self._shape, self._cells = GridShape(*map(np.uint32, shape)), shape
+        self._dealt: dict[Spans, Shares] = {}
+        self._everywhere: Spans = ((0, shape[0]),)
+        pieces, several = self._plan(self._everywhere)[0], configuration.class_dtype != ""
         self._lane_classes = lay_out_classes(cell_classes, tile, shape, pieces) if several else cell_classes.of_cells
         self._class_count = np.int32(cell_classes.class_count)
         self._compiled: Any = None
@@ -68,21 +77,31 @@ class FusedSteps:
         self, u: FieldPair, v: FieldPair, k: int, tables: TemporalTables, rates: StageRates, rates_of_classes: Array
     ) -> None:
         """Take `steps` stages from those in `u` on and put the last two into `v`; other arguments as for `bound`."""
-        args = self._args(u, v, k, tables, rates, rates_of_classes)
-        self._kernel(args)(self._grid, self._variant.tile.block, args, self._shared)
+        shares = self._shares(self._everywhere)
+        args = self._args(u, v, k, tables, rates, rates_of_classes, shares)
+        self._kernel(args)((shares.blocks, 1, 1), self._variant.tile.block, args, self._shared)
 
     def bound(
-        self, u: Array, v: Array, k: int, tables: TemporalTables, rates: StepRates, rates_of_classes: Array
-    ) -> Callable[[], None]:
-        """A launch that writes to `v` what `u` is after `steps` steps, the first of which is step k of the tables.
-        rates_of_classes: the rates a step of each cell class, RATES apart."""
-        args = self._args(u, v, k, tables, rates, rates_of_classes)
-        launch: Callable[[], None] = self._kernel(args).bound(self._grid, self._variant.tile.block, args, self._shared)
+        self,
+        u: Array,
+        v: Array,
+        k: int,
+        tables: TemporalTables,
+        rates: StepRates,
+        rates_of_classes: Array,
+        spans: Spans | None = None,
+    ) -> Launch:
+        """A launch that writes to `v` what `u` is after `steps` steps, the first of which is step k of the tables, in
+        some spans of planes, by default all. rates_of_classes: the rates a step of each cell class, RATES apart."""
+        shares = self._shares(spans or self._everywhere)
+        args = self._args(u, v, k, tables, rates, rates_of_classes, shares)
+        grid, block = (shares.blocks, 1, 1), self._variant.tile.block
+        launch: Launch = self._kernel(args).bound(grid, block, args, self._shared)
         return launch
 
     def resources(self, u: Array, tables: TemporalTables, rates: StepRates, rates_of_classes: Array) -> Resources:
         """Registers and memory that the kernel takes."""
-        args = self._args(u, u, 0, tables, rates, rates_of_classes)
+        args = self._args(u, u, 0, tables, rates, rates_of_classes, self._shares(self._everywhere))
         found: Resources = self._kernel(args).resources(self._variant.tile.block, self._shared)
         return found
 
@@ -94,11 +113,22 @@ class FusedSteps:
         tables: TemporalTables,
         rates: StepRates | StageRates,
         rates_of_classes: Array,
+        shares: Shares,
     ) -> tuple[Any, ...]:
         cell_classes = march.LaneCellClasses(
             self._lane_classes, rates_of_classes, self._class_count, self._heat_accounts
         )
-        return u, v, self.trace, self._shape, *self._plan, np.int32(k), tables, rates, cell_classes
+        return u, v, self.trace, self._shape, *shares[1:], np.int32(k), tables, rates, cell_classes
+
+    def _plan(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
+        variant = self._variant
+        return plan(variant.tile, self._cells, variant.configuration.periodic, _multiprocessors(), self._costs, spans)
+
+    def _shares(self, spans: Spans) -> Shares:
+        if spans not in self._dealt:
+            pieces, firsts = self._plan(spans)
+            self._dealt[spans] = Shares(len(firsts) - 1, on_device(pieces), on_device(firsts))
+        return self._dealt[spans]
 
     def _kernel(self, args: tuple[Any, ...]) -> Any:
         """The kernel, kept here: looking it up takes longer than its launch."""

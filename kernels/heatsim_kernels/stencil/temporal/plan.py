@@ -132,19 +132,22 @@ def plan(
     periodic: tuple[bool, bool, bool],
     blocks: int,
     costs: BoundaryCosts,
+    spans: tuple[tuple[int, int], ...] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (pieces, firsts), int32: block b marches through pieces[firsts[b]:firsts[b + 1]].
 
-    Rows of pieces are x, y, first plane, end, left, right, top, bottom, number of the column, first; see `TileColumn`.
+    spans: the planes first <= z < end to be computed, by default all. Rows of pieces are x, y, first plane, end, left,
+    right, top, bottom, number of the column, first; see `TileColumn`.
     The least cost of the busiest block is found by bisection.
     """
     columns = _columns(tile, shape, periodic, costs)
-    plane = sum(column.cost for column in columns)
-    low, high = plane * shape[0] / blocks, plane * (shape[0] + 2 * tile.steps) + 1  # more than one block needs for all
-    shares = _deal(tile.steps, columns, shape[0], periodic[2], blocks, high)
+    plane, spans = sum(column.cost for column in columns), spans or ((0, shape[0]),)
+    planes, most = (sum(end - first + more for first, end in spans) for more in (0, 2 * tile.steps))
+    low, high = plane * planes / blocks, plane * most + 1  # more than one block needs for all
+    shares = _deal(tile.steps, columns, spans, periodic[2], blocks, high)
     while high - low > 1e-3 * high:
         middle = (low + high) / 2
-        found = _deal(tile.steps, columns, shape[0], periodic[2], blocks, middle)
+        found = _deal(tile.steps, columns, spans, periodic[2], blocks, middle)
         low, high, shares = (low, middle, found) if found else (middle, high, shares)
     shares = [share for share in shares if share]
     pieces = [
@@ -156,21 +159,27 @@ def plan(
 
 
 def _deal(
-    steps: int, columns: list[TileColumn], nz: int, wraps: bool, blocks: int, budget: float
+    steps: int,
+    columns: list[TileColumn],
+    spans: tuple[tuple[int, int], ...],
+    wraps: bool,
+    blocks: int,
+    budget: float,
 ) -> list[list[tuple[int, int, int]]]:
     """Deal out the columns: for each block its pieces (column, first plane, end), which cost no more than the budget
     together. [] if that is too small for all columns."""
     shares: list[list[tuple[int, int, int]]] = [[] for _ in range(blocks)]
-    open_columns, idle = [(number, 0) for number in range(len(columns))], [(block, budget) for block in range(blocks)]
+    open_columns = [(number, *span) for span in spans for number in range(len(columns))]
+    idle = [(block, budget) for block in range(blocks)]
     while open_columns and idle:
         unfinished, free = [], []
-        for (number, z), (block, left) in zip(open_columns, idle, strict=False):
+        for (number, z, stop), (block, left) in zip(open_columns, idle, strict=False):
             extra = steps + (steps if wraps else min(z, steps))  # planes to start with and to end with
-            end = _end(z, int(left / columns[number].cost) - extra, nz, MIN_PIECE * steps)
+            end = _end(z, int(left / columns[number].cost) - extra, stop, MIN_PIECE * steps)
             if end > z:
                 shares[block].append((number, z, end))
-            if end < nz:
-                unfinished.append((number, end))
+            if end < stop:
+                unfinished.append((number, end, stop))
             else:
                 free.append((block, left - columns[number].cost * (end - z + extra)))
         paired = min(len(open_columns), len(idle))
@@ -178,12 +187,12 @@ def _deal(
     return [] if open_columns else shares
 
 
-def _end(z: int, room: int, nz: int, shortest: int) -> int:
+def _end(z: int, room: int, stop: int, shortest: int) -> int:
     """The end of a piece from plane z, with room for so many planes: not just after z, nor just before the column's
-    end."""
-    if room >= nz - z:
-        return nz
-    end = min(z + room, nz - shortest)
+    end at `stop`."""
+    if room >= stop - z:
+        return stop
+    end = min(z + room, stop - shortest)
     return end if end - z >= shortest else z
 
 

@@ -1,10 +1,12 @@
-"""How fast several GPUs are together: `mpiexec -n 4 python benchmarks/time_ranks_on_gpus.py --kernel temporal`.
+"""How fast several ranks are together: `mpiexec -n 4 python benchmarks/time_ranks.py --kernel temporal`.
 
 Each GPU has a slab of `cells`^3 cells (weak scaling), and the whole grid is also advanced by one GPU, if it fits, which
 verifies the slabs: planes of the fields have to be equal in all bits, and what is left of a mode that decays. With
---whole all GPUs advance a grid of so many cells along each axis, which need not fit into one. HEATSIM_TRANSPORT
-chooses how halos go. Told are the rates in G cell updates/s of one GPU with its own slab, and of all GPUs together, and
-their ratio over the number of GPUs.
+--whole all ranks advance a grid of so many cells along each axis, which need not fit into one GPU; on CPUs too
+(--kernel cpu), where one process with all threads is timed by the same without mpiexec. HEATSIM_TRANSPORT chooses how
+halos go between GPUs. Told are the rates in G cell updates/s of one GPU with its own slab, and of all together, and
+their ratio over the number of GPUs; of CPUs also the part of the time that the rank which waits least is busy with
+halos.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ take_threads(MPI.COMM_WORLD)
 from heatsim_kernels.stencil import STEPPERS  # noqa: E402
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients  # noqa: E402
 
+from heatsim.ranks import links  # noqa: E402
 from heatsim.ranks.field import RanksStepper  # noqa: E402
 from heatsim.ranks.parts import Ranks  # noqa: E402
 
@@ -105,15 +108,21 @@ def main() -> None:
     if not ranks.first:
         ranks.serve()
         return
-    print(ranks.gpus().name, flush=True)
+    if options.kernel == "cpu" and not options.whole:
+        parser.error("--kernel cpu: --whole was expected, the cells along each axis")
+    if options.kernel != "cpu":
+        print(ranks.gpus().name, flush=True)
     n, what = options.cells, f"{options.kernel} {dtype}"
     shape = (options.whole,) * 3 if options.whole else (n * ranks.size, n, n)
     slabs = RanksStepper(ranks, coefficients_of(shape), dtype, kernel=options.kernel)
+    watch = ranks.make_parts([Watch()] * ranks.size)
     together, found = timed(slabs, shape, options.steps, slabs.heat_entered)
     del slabs
-    ranks.call(ranks.make_parts([Freed()] * ranks.size), "none")
+    busy = min(ranks.call(watch, "shares"))
     if options.whole:
-        print(f"{what} {options.whole}^3: {ranks.size} together {together:.0f} G cell updates/s, the mode as it decays")
+        of_halos = f", {100 * busy:.1f} % of the time for halos" if options.kernel == "cpu" and ranks.size > 1 else ""
+        rate = f"{ranks.size} together {together:.4g} G cell updates/s{of_halos}"
+        print(f"{what} {options.whole}^3: {rate}; the mode as it decays")
     else:
         stepper: Any = STEPPERS[options.kernel](coefficients_of((n, n, n)), dtype)
         alone, _ = timed(stepper, (n, n, n), options.steps, stepper.synchronize)
@@ -129,15 +138,26 @@ def main() -> None:
     ranks.end()
 
 
-class Freed:
-    """A part that does nothing: making it has the ranks free those that are used no more."""
+class Watch:
+    """What part of the time of each rank goes into exchanges of halos on the CPU. Asking for it has the ranks free
+    what is used no more."""
 
-    def part(self, comm: MPI.Intracomm) -> Freed:
-        """Itself."""
+    def part(self, comm: MPI.Intracomm) -> Watch:
+        """Begin to watch this rank."""
+        self._comm, self._spent, exchange = comm, 0.0, links.MpiLinks.exchange
+
+        def watched(*given: Any) -> None:
+            begun = time.perf_counter()
+            exchange(*given)
+            self._spent += time.perf_counter() - begun
+
+        links.MpiLinks.exchange = watched  # type: ignore[method-assign, assignment]
+        self._begun = time.perf_counter()
         return self
 
-    def none(self) -> None:
-        """Nothing."""
+    def shares(self) -> list[float] | None:
+        """Those of all ranks, on the first."""
+        return self._comm.gather(self._spent / (time.perf_counter() - self._begun))
 
 
 if __name__ == "__main__":
