@@ -162,6 +162,8 @@ class MpiLinks:
                     received = np.empty((len(places), *cells[1:]), dtype)
                     comm.Recv(received, FIRST, PLANES)
                     kept[places] = received
+        if given is not None and next(given, None) is not None:  # what makes planes may have more to do at its end
+            raise ValueError(f"expected {cells[0]} planes, found more")
         return kept
 
     def _meet(self) -> None:

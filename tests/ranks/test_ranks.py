@@ -11,18 +11,21 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
 import pytest
 from heatsim_kernels.stencil.coefficients import StencilCoefficients
+from heatsim_kernels.stencil.slabs import Slab
 from helpers.simulator import needs_numba_cuda
 
 from heatsim.errors import InputFileError, RequestError, RunFolderError
 from heatsim.ranks.field import predicted_speedup
 from heatsim.ranks.gpus import CHOICE, HOST, NCCL, FoundGpu, Gpus, choose_transport
+from heatsim.ranks.links import MpiLinks
 from heatsim.store.folder import RunFolder
 from heatsim.store.inputs import read_array
 from heatsim.store.snapshots import read_snapshot
@@ -242,6 +245,33 @@ def test_ranks_write_files_of_their_own_that_read_as_one(tmp_path: Path) -> None
     ]  # fmt: skip
     RunFolder.create(many, force=True)
     assert not list(folder.snapshots.iterdir())
+
+
+class OneProcess:
+    """In place of MPI's communicator."""
+
+    rank, size = 0, 1
+
+    def Ibarrier(self) -> OneProcess:
+        return self
+
+    def Test(self) -> bool:
+        return True
+
+
+def test_what_makes_the_planes_of_a_field_comes_to_its_end() -> None:
+    links: Any = MpiLinks(OneProcess(), [Slab((3, 1, 2), 0, 3, 0, 0)])  # type: ignore[arg-type]
+    ended = []
+
+    def planes(count: int) -> Iterator[np.ndarray]:
+        for z in range(count):
+            yield np.full((1, 2), z)
+        ended.append(count)  # where `State` learns the extent of the field
+
+    assert links.scatter(planes(3), np.dtype(np.float32))[:, 0, 0].tolist() == [0, 1, 2]
+    assert ended == [3]
+    with pytest.raises(ValueError, match="expected 3 planes, found more"):
+        links.scatter(planes(4), np.dtype(np.float32))
 
 
 def test_a_run_folder_that_ranks_do_not_share_is_told(tmp_path: Path) -> None:
