@@ -144,7 +144,7 @@ def _linear(scenario: Scenario) -> Scenario:
         hint = 'add [[output.regions]] with name = "junction" and a material or a shape'
         raise ScenarioError([scenario.issue_at(("output",), "expected probes or regions to warm, found none", hint)])
     conditions: list[tuple[Key, Any]] = [(key[:2], each) for key, each in scenario.boundary.conditions()]
-    conditions += [(("ambients", name), each) for name, each in scenario.ambients.items()]
+    conditions += [(("ambients", name), each) for name, each in scenario.exchanging_ambients.items()]
     for key, condition in conditions:
         if _depends(getattr(condition, "coefficient", None), "t"):
             raise ScenarioError([scenario.issue_at(key, "expected a coefficient that does not depend on t", linear)])

@@ -19,7 +19,7 @@ from heatsim.errors import ScenarioError
 from heatsim.geometry.point_values import describe_times, evaluate, require_at_least, require_finite
 from heatsim.scenario import Expression, Scenario
 from heatsim.scenario.expressions.expression import depends_on
-from heatsim.scenario.materials import CONDUCTIVITY, HEAT_CAPACITY, Ambient, AnyMaterial, PropertyTable
+from heatsim.scenario.materials import CONDUCTIVITY, HEAT_CAPACITY, Ambient, AnyMaterial, PropertyTable, Void
 from heatsim.scenario.model import find_material_dependence
 from heatsim.scenario.value_types import MAX_MAGNITUDE
 
@@ -36,9 +36,10 @@ class Materials:
 
     conductivity: (3, m) along x, y, z, W/(m K), of ambients 1, which is not used.
     capacity: (m,) J/(m3 K), of ambients 0. Both are NaN where they depend on temperature and no reference is known yet.
-    surface: (m,) surface resistance towards an ambient, m2 K/W; infinite where heat comes by the surface's balance.
+    surface: (m,) surface resistance towards an ambient, m2 K/W; infinite where heat comes by the surface's balance, and
+    towards voids, the last ambients.
     contact: (m, m) contact resistance, m2 K/W; infinite where it depends on time or temperature.
-    temperature: of each ambient at t = 0, in the scenario's unit.
+    temperature: of each ambient at t = 0, in the scenario's unit; NaN of voids.
     """
 
     solids: int
@@ -47,6 +48,11 @@ class Materials:
     surface: np.ndarray
     contact: np.ndarray
     temperature: np.ndarray
+
+    @property
+    def exchanging(self) -> int:
+        """How many ambients are no voids."""
+        return int(np.isfinite(self.temperature).sum())
 
     def at_reference(self, tables: EnthalpyTables) -> Materials:
         """The same with temperature-dependent properties as they are at the reference of the tables, and with the
@@ -77,7 +83,7 @@ def make_materials(scenario: Scenario) -> Materials:
         np.array([volumetric_capacity(material) for material in materials] + [0.0] * len(ambients)),
         np.array(surface),
         contact,
-        ambient_temperatures(scenario, np.zeros(1))[0],
+        np.append(ambient_temperatures(scenario, np.zeros(1)), [np.nan] * scenario.void_count),
     )
 
 
@@ -89,7 +95,7 @@ def ambients_by_surface(scenario: Scenario) -> list[bool]:
 
 
 def _surface_resistance(ambient: Ambient, by_surface: bool) -> float:
-    if by_surface:
+    if by_surface or isinstance(ambient, Void):
         return np.inf
     if ambient.resistance is not None:
         return ambient.resistance
@@ -97,11 +103,11 @@ def _surface_resistance(ambient: Ambient, by_surface: bool) -> float:
 
 
 def ambient_temperatures(scenario: Scenario, times: np.ndarray) -> np.ndarray:
-    """(k, m) temperatures of the m ambients at k times, s, in the scenario's unit. Raises `ScenarioError` for one that
-    is not finite or below absolute zero."""
+    """(k, m) temperatures of the m ambients but voids at k times, s, in the scenario's unit. Raises `ScenarioError` for
+    one that is not finite or below absolute zero."""
     unit, when = scenario.unit, describe_times(times)
-    found = np.empty((len(times), len(scenario.ambients)))
-    for number, (name, ambient) in enumerate(scenario.ambients.items()):
+    found = np.empty((len(times), len(scenario.exchanging_ambients)))
+    for number, (name, ambient) in enumerate(scenario.exchanging_ambients.items()):
         key, values = ("ambients", name, "temperature"), evaluate(ambient.temperature, times.shape, t=times)
         require_finite(scenario, key, values, when)
         require_at_least(scenario, key, values, scenario.zero, f"{unit} (absolute zero)", when)

@@ -12,7 +12,7 @@ import numpy as np
 from heatsim.errors import InputFileError, RequestError, RunFolderError
 from heatsim.pictures.options import PictureOptions
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame
-from heatsim.store.snapshots import read_geometry_plane
+from heatsim.store.snapshots import read_geometry_plane, unsolved_names
 
 if TYPE_CHECKING:
     from heatsim.plots.pages import PlaneStyle
@@ -156,12 +156,7 @@ def plane_materials(folder: RunFolder, axis: str, place: float, jumps: bool = Fa
     except RunFolderError:  # nothing is known of ambients and contacts then
         scenario = {}
     parts = ids if jumps else _parts(scenario, names)[ids]
-    return PlaneMaterials(ids, ambient_ids(scenario, names)[ids], parts)
-
-
-def ambient_ids(scenario: dict[str, Any], names: Sequence[str]) -> np.ndarray:
-    """(n,) whether each of the materials is an ambient."""
-    return np.array([name in scenario.get("ambients", {}) for name in names])
+    return PlaneMaterials(ids, np.isin(names, unsolved_names(scenario))[ids], parts)
 
 
 def _parts(scenario: dict[str, Any], names: Sequence[str]) -> np.ndarray:

@@ -12,7 +12,6 @@ from heatsim.errors import InputFileError, RequestError
 from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.pictures.frames import (
     Tell,
-    ambient_ids,
     fit_to_page,
     plane_materials,
     plane_style,
@@ -23,7 +22,7 @@ from heatsim.pictures.options import PictureOptions
 from heatsim.pictures.planes import PlaneRequest, PlaneSource, Point, line_curves
 from heatsim.pictures.tables import table_charts
 from heatsim.store.field_reader import FieldReader, SnapshotHeader
-from heatsim.store.snapshots import read_geometry_block
+from heatsim.store.snapshots import read_geometry_block, unsolved_names
 
 if TYPE_CHECKING:
     from heatsim.plots.charts import Chart
@@ -86,13 +85,13 @@ def find_hottest(reader: FieldReader, tell: Tell) -> tuple[Hottest, Hottest]:
 
 def _hottest_of(reader: FieldReader, header: SnapshotHeader) -> Hottest:
     geometry = reader.folder.geometry
-    ambients = geometry.is_file() and "ambients" in (scenario := reader.folder.read_scenario())
+    unsolved = unsolved_names(reader.folder.read_scenario()) if geometry.is_file() else []
     best, cell, lowest = -np.inf, (0, 0, 0), np.inf
     for z, values in reader.blocks(header, reader.quantity.name):
         free: np.ndarray | bool = True
-        if ambients:
+        if unsolved:
             ids, names = read_geometry_block(geometry, (slice(z, z + len(values)), slice(None), slice(None)))
-            free = ~ambient_ids(scenario, names)[ids]
+            free = ~np.isin(names, unsolved)[ids]
         lowest = min(lowest, float(values.min(where=free, initial=np.inf)))
         top = float(values.max(where=free, initial=-np.inf))
         if top > best:
@@ -145,7 +144,8 @@ def _body(reader: FieldReader) -> OverviewBody | None:
     faces = thinned_faces(grid, (z, y, x))
     if geometry.is_file():
         ids, names = read_geometry_block(geometry, (z, y, x))
-        return OverviewBody(Body(ids, ambient_ids(reader.folder.read_scenario(), names), faces), names, AXES)
+        unsolved = np.isin(names, unsolved_names(reader.folder.read_scenario()))
+        return OverviewBody(Body(ids, unsolved, faces), names, AXES)
     ids = np.zeros((len(faces[2]) - 1, len(faces[1]) - 1, len(faces[0]) - 1), np.uint8)
     return OverviewBody(Body(ids, np.zeros(1, bool), faces), (), AXES)
 

@@ -13,7 +13,6 @@ from heatsim.errors import InputFileError, RequestError
 from heatsim.geometry.grid import AXES, CellGrid, cell_index
 from heatsim.pictures.frames import (
     Tell,
-    ambient_ids,
     fit_to_page,
     joint_limits,
     plane_materials,
@@ -24,7 +23,7 @@ from heatsim.pictures.frames import (
 from heatsim.pictures.options import PictureOptions
 from heatsim.store.field_reader import Block, FieldReader, SnapshotHeader
 from heatsim.store.slice_frames import SliceFrame
-from heatsim.store.snapshots import read_geometry_block
+from heatsim.store.snapshots import read_geometry_block, unsolved_names
 
 if TYPE_CHECKING:
     from heatsim.plots.curve import Curve
@@ -294,9 +293,9 @@ def _way_through_cells(grid: CellGrid, start: np.ndarray, end: np.ndarray) -> np
 
 
 def _void_cells(reader: FieldReader, block: Block, at: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Whether the cells are of an ambient."""
+    """Whether the cells are not solved."""
     geometry = reader.folder.geometry
     if not geometry.is_file():
         return np.zeros(len(at[0]), bool)
     ids, names = read_geometry_block(geometry, block)
-    return np.asarray(ambient_ids(reader.folder.read_scenario(), names)[ids[at]])
+    return np.asarray(np.isin(names, unsolved_names(reader.folder.read_scenario()))[ids[at]])

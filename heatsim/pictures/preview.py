@@ -34,7 +34,8 @@ def draw_preview(path: Path, problem: Problem, options: PictureOptions) -> None:
     if ids is None:
         ids = np.broadcast_to(np.uint8(problem.zones.materials[0]), grid.shape)
     heated = _heated_cells(problem)
-    names = [*scenario.materials, *(f"{name} (ambient)" for name in scenario.ambients)]
+    kinds = dict.fromkeys(scenario.exchanging_ambients, "ambient")
+    names = [*scenario.materials, *(f"{name} ({kinds.get(name, 'void')})" for name in scenario.ambients)]
     void = np.arange(len(names)) >= len(scenario.materials)
     sections = [_section(problem, ids, heated, axis) for axis in _section_axes(grid)]
     cylindrical = grid.coordinates == "cylindrical"

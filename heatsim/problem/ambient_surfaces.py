@@ -50,8 +50,8 @@ class AmbientSurfaces:
     def __init__(self, scenario: Scenario, zones: Zones, cell_classes: CellClasses, conductivities: np.ndarray) -> None:
         """conductivities: (3, m) of materials along x, y, z, at the reference, W/(m K)."""
         self._scenario = scenario
-        self._ambients = list(scenario.ambients.values())
-        by_surface = self._by_surface = np.array(ambients_by_surface(scenario))
+        self._ambients = list(scenario.exchanging_ambients.values())
+        by_surface = self._by_surface = np.array(ambients_by_surface(scenario))[: len(self._ambients)]
         found = cell_classes.ambient_faces
         assert found is not None
         assert cell_classes.ids is not None

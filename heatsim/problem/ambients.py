@@ -17,7 +17,7 @@ from heatsim.scenario.expressions.expression import depends_on
 
 
 class Ambients:
-    """The m ambients of a scenario over time.
+    """The m ambients of a scenario but voids, over time.
 
     `exchange` (m, n), 1/s: the rate at which a cell of each class exchanges heat with each ambient; `conductance` (m,),
     W/K: that of all cells together, both 0 where the surface's balance says what passes; `moves`: whether a temperature
@@ -26,7 +26,7 @@ class Ambients:
 
     def __init__(self, scenario: Scenario, cell_classes: CellClasses) -> None:
         self._scenario = scenario
-        self._values = [ambient.temperature for ambient in scenario.ambients.values()]
+        self._values = [ambient.temperature for ambient in scenario.exchanging_ambients.values()]
         solids, classes = len(scenario.materials), len(cell_classes.zone)
         self.exchange = np.zeros((len(self._values), classes))
         for number in range(len(self._values)):

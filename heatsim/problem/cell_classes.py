@@ -80,12 +80,9 @@ def make_cell_classes(
         faces.area[:, face] = across * side.area[label]
     solved = own < materials.solids
     rates = np.divide(conductance, capacity[:, None], out=np.zeros_like(conductance), where=solved[:, None])
-    ambient_faces = _ambient_faces(
-        found.cells,
-        (beyond >= materials.solids) & solved[:, None],
-        beyond - materials.solids,
-        len(materials.temperature),
-    )
+    owner = beyond - materials.solids
+    exchanging = (owner >= 0) & (owner < materials.exchanging) & solved[:, None]
+    ambient_faces = _ambient_faces(found.cells, exchanging, owner, materials.exchanging)
     return CellClasses(found.cells, zone, beyond, rates, capacity, volume, found.counts, faces, slope, ambient_faces)
 
 

@@ -48,6 +48,7 @@ from heatsim.problem.volume_sources import SourceTerm, VolumeSources, make_sourc
 from heatsim.problem.warnings import (
     beams_on_ambients,
     beams_through_the_bottom,
+    cells_left_out,
     idle_contacts,
     patches_off_their_areas,
     probes_in_ambients,
@@ -129,6 +130,7 @@ class Problem:
     tabulated: TabulatedMaterials | None  # materials of a nonlinear problem,
     surfaces: SurfaceConditions | None  # and its faces
     explicit_form: ExplicitForm | None  # of a nonlinear problem
+    untied: int = 0  # cells that are left out of a steady state, as void: see `untied_cells`
 
     @property
     def temperature_dependent(self) -> bool:
@@ -157,15 +159,16 @@ class Problem:
 
     @property
     def ambient_offsets(self) -> np.ndarray:
-        """(m,) temperature of each ambient over the reference at t = 0, K."""
-        return self.materials.temperature - self.reference
+        """(m,) temperature of each ambient but voids over the reference at t = 0, K."""
+        return self.materials.temperature[: self.materials.exchanging] - self.reference
 
     def ambient_rises(self, time: float) -> np.ndarray | None:
         """(n,) how much warmer the prescribed cells of each class are at a time, s, than at t = 0, K; None where
         ambients do not depend on time."""
         if not self.ambients.moves:
             return None
-        rises = np.append(np.zeros(self.materials.solids), self.ambients.rises(self._until_end(np.array([time])))[0])
+        rises, solids = np.zeros(self.materials.capacity.size), self.materials.solids
+        rises[solids : solids + self.materials.exchanging] = self.ambients.rises(self._until_end(np.array([time])))[0]
         return np.asarray(rises[np.array(self.zones.materials)[self.cell_classes.zone]])
 
     def ambient_heat(self, times: np.ndarray, dt: float) -> np.ndarray | None:
@@ -417,7 +420,7 @@ class Problem:
     def warnings(self) -> list[Issue]:
         """The warnings about the scenario, each with its place, and those that only arrays can tell."""
         scenario, grid, beams = self.scenario, self.grid, self.volume_sources.beams
-        found = [*idle_contacts(scenario, self.zones, self.cell_classes)]
+        found = [*idle_contacts(scenario, self.zones, self.cell_classes), *cells_left_out(self.untied)]
         found += probes_in_ambients(scenario, grid, self.zones, self.materials.solids)
         found += beams_on_ambients(grid, self.zones, self.materials.solids, beams)
         found += beams_through_the_bottom(grid, beams)
@@ -445,8 +448,23 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
     """Make a scenario concrete. reference: of the temperatures of a run that goes on, in the scenario's unit; the
     middle of its inputs if left out. Raises `ScenarioError` for what only arrays can tell."""
     require_setup_memory(scenario)
-    grid, materials = make_grid(scenario), make_materials(scenario)
-    dtype, material_ids = np.dtype(scenario.compute.precision), voxelise_materials(scenario, grid)
+    grid = make_grid(scenario)
+    material_ids = voxelise_materials(scenario, grid)
+    problem = _build(scenario, grid, material_ids, reference)
+    void = len(scenario.materials) + len(scenario.exchanging_ambients)
+    if scenario.time.is_steady and (material_ids >= void).any():
+        from heatsim.problem.untied_cells import find_untied_cells
+
+        untied = find_untied_cells(problem)
+        if untied.any():
+            material_ids[untied] = void
+            problem = replace(_build(scenario, grid, material_ids, reference), untied=int(untied.sum()))
+    return problem
+
+
+def _build(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, reference: float | None) -> Problem:
+    """Make a scenario concrete, of the material of each cell, as `voxelise_materials` gives it."""
+    dtype, materials = np.dtype(scenario.compute.precision), make_materials(scenario)
     sources, losses = make_source_terms(scenario, grid, material_ids), find_losses(scenario)
     uniform = losses.union(term.source for term in sources if term.space is None)
     zones = make_zones(scenario, grid, material_ids, uniform)
@@ -658,7 +676,8 @@ def _boundary_entries(coefficients: StencilCoefficients, cell_classes: CellClass
 def _reference(scenario: Scenario, initial: InitialField, boundary_faces: BoundaryFaces, materials: Materials) -> float:
     """The middle of the initial, boundary and ambient temperatures, in the scenario's unit; or that among them at which
     nothing is lost, so that losses need no source."""
-    values: list[float] = [*initial.range(), *boundary_faces.temperatures(), *materials.temperature.tolist()]
+    ambients = materials.temperature[: materials.exchanging].tolist()
+    values: list[float] = [*initial.range(), *boundary_faces.temperatures(), *ambients]
     low, high, at_rest = min(values), max(values), temperature_without_losses(scenario, find_losses(scenario))
     return 0.5 * (low + high) if at_rest is None or not low <= at_rest <= high else at_rest
 

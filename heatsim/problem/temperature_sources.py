@@ -87,6 +87,11 @@ class TemperatureSources:
         self._heat_capacity = self._capacity * self._volumes
 
     @property
+    def heated(self) -> np.ndarray:
+        """(nz, ny, nx) the cells in which there are such sources."""
+        return np.asarray(np.any([np.zeros(self._grid.shape, bool), *(part.mask for part in self._parts)], axis=0))
+
+    @property
     def of_volumes(self) -> bool:
         """Whether there are sources, and not ambients alone."""
         return bool(self._parts)

@@ -160,7 +160,14 @@ def _cut(edges: np.ndarray, parts: int) -> np.ndarray:
     return np.append(inner.reshape(-1), edges[-1])
 
 
-# --- contacts that never touch, beams on ambients or through the bottom of the box
+# --- contacts that never touch, what void cuts off, beams on ambients or through the bottom of the box
+
+
+def cells_left_out(untied: int) -> Iterator[KeyIssue]:
+    """Cells that have no steady state of their own."""
+    if untied:
+        message = f"{untied} cells that void separates from all given temperatures are left out, as void"
+        yield KeyIssue(("time", "integrator"), message)
 
 
 def idle_contacts(scenario: Scenario, zones: Zones, cell_classes: CellClasses) -> Iterator[KeyIssue]:
@@ -175,13 +182,15 @@ def idle_contacts(scenario: Scenario, zones: Zones, cell_classes: CellClasses) -
 
 
 def probes_in_ambients(scenario: Scenario, grid: CellGrid, zones: Zones, solids: int) -> Iterator[KeyIssue]:
-    """Probes that read the temperature that an ambient is given."""
+    """Probes that read the temperature that an ambient is given, or that of a void, which has none."""
     names = [*scenario.materials, *scenario.ambients]
     for i, probe in enumerate(scenario.output.probes):
         beside = product(*(_sides(grid.faces(axis), place) for axis, place in zip(AXES, probe.at, strict=True)))
         materials = [zones.material((x, y, z)) for x, y, z in beside]
         if min(materials) >= solids:
-            message = f"lies in {names[materials[0]]!r}, an ambient, whose temperature is given"
+            name = names[materials[0]]
+            given = "an ambient, whose temperature is given"
+            message = f"lies in {name!r}, {given if name in scenario.exchanging_ambients else 'which is void'}"
             yield KeyIssue(("output", "probes", i, "at"), message)
 
 
@@ -200,7 +209,7 @@ def beams_on_ambients(grid: CellGrid, zones: Zones, solids: int, beams: Iterable
     for beam in beams:
         materials = np.array(zones.materials)[ids[_cells_below(grid, beam)]]
         if (materials >= solids).any():
-            message = "shines on an ambient on its way, where its power is lost"
+            message = "shines on an ambient or a void on its way, where its power is lost"
             hint = "z in the path names the surface; left out, it is the top of the box"
             yield KeyIssue(("sources", beam.source, "beam", "path"), message, hint)
 

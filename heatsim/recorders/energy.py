@@ -26,7 +26,7 @@ class EnergyRecorder(TableRecorder):
         schedule = problem.scenario.output.energy
         chosen = problem.scenario.time.chosen
         unit = problem.scenario.solved.in_own_unit(chosen.energy_unit if chosen else "J")
-        parts = ["stored", "sources", *FACES, *problem.scenario.ambients, "residual"]
+        parts = ["stored", "sources", *FACES, *problem.scenario.exchanging_ambients, "residual"]
         header = ["time [s]", *(f"{part} [{unit}]" for part in parts), "residual / moved [1]"]
         times = schedule.times(problem.scenario.time.last_time) if schedule else ()
         super().__init__(times, CsvTable(folder.energy, header, goes_on=folder.goes_on))

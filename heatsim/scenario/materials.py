@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
-from typing import Annotated, Self, TypeAlias
+from math import nan
+from typing import Annotated, Any, Self, TypeAlias
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -13,6 +15,7 @@ from heatsim.scenario.toml.messages import quote, validation_error
 from heatsim.scenario.value_types import MATERIAL, NAME, Number, numbers, quantity, temperature, temperatures
 
 MAX_MATERIALS = 255  # a cell's material is one byte
+_ZERO = re.compile(r"\s*0+(\.0*)?(\s+\S.*)?$")  # with a unit or without
 
 CONDUCTIVITY = Number("W/(m K)", above=0)
 HEAT_CAPACITY = Number("J/(kg K)", above=0)
@@ -183,6 +186,8 @@ class Ambient(ScenarioBlock):
 
     @model_validator(mode="after")
     def _has_one_coefficient(self) -> Self:
+        if isinstance(self, Void):
+            return self
         if self.coefficient is None and self.resistance is None and self.emissivity is None:
             raise validation_error("expected coefficient (W/(m2 K)), resistance (m2 K/W) or emissivity, found none")
         if self.coefficient is not None and self.resistance is not None:
@@ -193,6 +198,27 @@ class Ambient(ScenarioBlock):
     def by_surface(self) -> bool:
         """Whether its heat follows from the balance at the surface: no constant coefficient stands for it."""
         return self.emissivity is not None or depends_on(self.coefficient or 0.0, "tT")
+
+
+class Void(Ambient):
+    """A region that is not solved and exchanges no heat: a material of conductivity 0, of which nothing else counts.
+
+    It stands among the ambients, with no coefficient, and no number as its temperature.
+    """
+
+
+def split_off_voids(tables: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Void]]:
+    """The tables of materials, which need not be valid, without those of conductivity or diffusivity 0; and these."""
+    void = [name for name, table in tables.items() if isinstance(table, dict) and _is_void(table)]
+    made = {name: Void.model_construct(temperature=nan) for name in void}
+    return {name: table for name, table in tables.items() if name not in made}, made
+
+
+def _is_void(table: dict[str, Any]) -> bool:
+    known = (*Material.model_fields, *DiffusionMaterial.model_fields)
+    given = table.get("conductivity", table.get("diffusivity"))
+    is_zero = given == 0 if isinstance(given, int | float) else isinstance(given, str) and bool(_ZERO.match(given))
+    return is_zero and all(key in known for key in table)
 
 
 class Contact(ScenarioBlock):

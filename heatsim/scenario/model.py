@@ -15,7 +15,7 @@ from heatsim.scenario.boundary import Boundary
 from heatsim.scenario.grid import Grid
 from heatsim.scenario.hotspots import Hotspots
 from heatsim.scenario.material_library import MaterialEntry, find_library_materials
-from heatsim.scenario.materials import MAX_MATERIALS, Ambient, Contact, MaterialName
+from heatsim.scenario.materials import MAX_MATERIALS, Ambient, Contact, MaterialName, Void, split_off_voids
 from heatsim.scenario.output import Output
 from heatsim.scenario.quantity import QuantitySection, in_keys_of_quantity
 from heatsim.scenario.regions import Region
@@ -53,7 +53,8 @@ class Scenario(ScenarioBlock):
     materials: dict[MaterialName, MaterialEntry] = Field(
         min_length=1,
         max_length=MAX_MATERIALS,
-        description="The materials by name; may be left out if regions name those of the library",
+        description="The materials by name; may be left out if regions name those of the library. One with "
+        "conductivity = 0 is void: its cells are not solved, no heat passes them, and it needs no other key",
     )
     ambients: dict[MaterialName, Ambient] = Field({}, description="Regions that are not solved, by name")
     regions: tuple[Region, ...] = Field(
@@ -73,13 +74,16 @@ class Scenario(ScenarioBlock):
 
     @model_validator(mode="before")
     @classmethod
-    def _add_library_materials(cls, data: Any) -> Any:
+    def _sort_materials(cls, data: Any) -> Any:
+        """Add materials of the library, and put voids among the ambients."""
         if not isinstance(data, dict) or not isinstance(given := data.get("materials", {}), dict):
             return data
-        if data.get("quantity") is not None:  # of which the library knows nothing
-            return data
-        added = {name: name for name in find_library_materials(data)}
-        return {**data, "materials": {**given, **added}} if added else data
+        if data.get("quantity") is None:  # the library knows nothing of others
+            given = {**given, **{name: name for name in find_library_materials(data)}}
+        solids, voids = split_off_voids(given)
+        if solids and voids and isinstance(ambients := data.get("ambients", {}), dict):
+            given, data = solids, {**data, "ambients": {**ambients, **voids}}
+        return {**data, "materials": given} if given else data
 
     @field_validator("*", mode="after")
     @classmethod
@@ -106,6 +110,16 @@ class Scenario(ScenarioBlock):
         return self.solved.zero
 
     @property
+    def exchanging_ambients(self) -> dict[str, Ambient]:
+        """The ambients that are no voids."""
+        return {name: ambient for name, ambient in self.ambients.items() if not isinstance(ambient, Void)}
+
+    @property
+    def void_count(self) -> int:
+        """How many of the ambients are voids; these are the last ones."""
+        return len(self.ambients) - len(self.exchanging_ambients)
+
+    @property
     def path(self) -> Path | None:
         """The file that the scenario was read from."""
         return self._positions.path
@@ -127,7 +141,12 @@ class Scenario(ScenarioBlock):
 
         It loads again to an equal scenario.
         """
-        document = in_keys_of_quantity(self.model_dump(mode="json", by_alias=True), self.solved)
+        document = self.model_dump(mode="json", by_alias=True)
+        conducts = "conductivity" if self.solved.is_temperature else "diffusivity"
+        for name in self.ambients.keys() - self.exchanging_ambients.keys():
+            del document["ambients"][name]
+            document["materials"][name] = {conducts: 0.0}
+        document = in_keys_of_quantity(document, self.solved)
         return tomli_w.dumps(_without_empty(document))
 
 

@@ -248,7 +248,7 @@ class State:
         entered, coefficients = self.heat_entered().tolist(), self.problem.coefficients
         sources = self.source_energy + (0.0 if coefficients.losses is None else entered.pop())
         faces = dict(zip(FACES, entered, strict=False))
-        ambients = dict.fromkeys(self.problem.scenario.ambients, 0.0)
+        ambients = dict.fromkeys(self.problem.scenario.exchanging_ambients, 0.0)
         ambients |= dict(zip(ambients, entered[len(FACES) :], strict=False))
         moved = sum(map(abs, entered)) + abs(sources) + contrast
         return EnergyBalance(stored, sources, faces, ambients, moved)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -158,6 +159,13 @@ def write_geometry(path: Path, grid: CellGrid, material: np.ndarray, names: Sequ
         add_array(file, "material", material, AXES, _material_attributes(names))
 
     write_hdf5(path, build)
+
+
+def unsolved_names(scenario: Mapping[str, Any]) -> list[str]:
+    """The materials whose cells are not solved, ambients and voids; scenario: the tables of `scenario.toml`."""
+    materials = scenario.get("materials", {}).items()
+    voids = [name for name, each in materials if 0 in (each.get("conductivity"), each.get("diffusivity"))]
+    return [*scenario.get("ambients", {}), *voids]
 
 
 def read_geometry_plane(path: Path, axis: str, place: float) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -260,7 +260,7 @@ def _on_the_face(problem: Problem, values: np.ndarray, face: int) -> np.ndarray:
 
 def _ways_of(problem: Problem, of: str, name: str) -> slice:
     """Where the boundary values of a face of the box stand, or that of an ambient."""
-    coefficients, ambients = problem.coefficients, list(problem.scenario.ambients)
+    coefficients, ambients = problem.coefficients, list(problem.scenario.exchanging_ambients)
     if name in ambients:
         place = coefficients.boundary_size + ambients.index(name)
         return slice(place, place + 1)

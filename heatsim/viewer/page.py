@@ -19,7 +19,7 @@ from heatsim.geometry.grid import AXES
 from heatsim.plots.pages import colour_table
 from heatsim.plots.units import axis_symbol, length_unit, time_unit, unit_symbol
 from heatsim.store.atomic import write_atomically
-from heatsim.store.snapshots import read_geometry_block
+from heatsim.store.snapshots import read_geometry_block, unsolved_names
 from heatsim.store.tables import read_table
 from heatsim.viewer.encoding import LEVELS
 from heatsim.viewer.frames import Frame, FrameSource, encode_frames
@@ -151,11 +151,11 @@ def read_materials(source: FrameSource) -> CellMaterials | None:
         return None
     try:
         ids, names = read_geometry_block(folder.geometry, (whole, whole, whole))
-        ambients = folder.read_scenario().get("ambients", {})
+        void = np.isin(names, unsolved_names(folder.read_scenario())).tolist()
     except (InputFileError, RunFolderError):
         return None
     shown = np.ascontiguousarray(source.coarse_ids(ids).astype(np.uint8))
-    return CellMaterials(shown, names, tuple(name in ambients for name in names))
+    return CellMaterials(shown, names, tuple(void))
 
 
 def read_curves(path: Path) -> dict[str, Any] | None:

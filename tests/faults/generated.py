@@ -37,6 +37,7 @@ ROUNDINGS = 1e4  # of the heat of a kelvin, which may be all that moves in a bod
 MOST_BATCHES = 15  # of steps, after which a run is stopped
 SIZE = (0.06, 0.04, 0.02)
 Table = dict[str, Any]
+VOID: Table = {"conductivity": 0}
 SOLIDS: list[Table] = [
     {"sphere": {"center": [0.03, 0.02, 0.01], "radius": 0.012}},
     {"cylinder": {"start": [0.03, 0.02, 0.0], "end": [0.03, 0.02, 0.02], "radius": 0.01}},
@@ -248,6 +249,9 @@ class Scenario:
                 film = {"coefficient": self.following(15.0, "tT")} | ({"emissivity": 0.5} if self.some(0.2) else {})
             document["ambients"] = {"air": {"temperature": self.timed_value(-3.0), **film}}
             regions.append({"material": "air", "where": "z > 0.014 and x > 0.04"})
+        if self.some(0.2):
+            document["materials"]["pore"] = VOID
+            regions.append({"material": "pore", "where": self.one("x > 0.02 and x < 0.03", "z < 0.012 and x < 0.03")})
         document["regions"] = regions
         document["initial"] = {"temperature": self.one(self.warm(5.0), f"{float(self.plain(5.0))} + 300*x")}
         document["boundary"] = self.boundary()
@@ -283,9 +287,12 @@ def as_quantity(document: Table) -> Table | None:
     text = tomli_w.dumps(rest)
     if any(word in text for word in ("degC", "weather", "latent", "beam", "emissivity", "melt", 'heat_capacity = "')):
         return None
-    if any(isinstance(each, str) or "density" not in each for each in document["materials"].values()):
+    materials = document["materials"].values()
+    if any(isinstance(each, str) or (each != VOID and "density" not in each) for each in materials):
         return None
-    rest["materials"] = {name: {"diffusivity": 1e-5, "solubility": 2.0} for name in document["materials"]}
+    diffusing = {"diffusivity": 1e-5, "solubility": 2.0}
+    given = document["materials"].items()
+    rest["materials"] = {name: {"diffusivity": 0} if each == VOID else diffusing for name, each in given}
     rest.setdefault("sources", [{"decay": 0.01}])
     moisture = Quantity("moisture", "mol/m3")
     return {"quantity": {"name": moisture.name, "unit": moisture.unit}} | in_keys_of_quantity(rest, moisture)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from heatsim.scenario.boundary import KINDS, Boundary, Face, kind_name
 from heatsim.scenario.expressions.expression import depends_on, separate_temperature
 from heatsim.scenario.grid import Grid
-from heatsim.scenario.materials import MAX_MATERIALS, Ambient, AnyMaterial, Contact
+from heatsim.scenario.materials import MAX_MATERIALS, Ambient, AnyMaterial, Contact, Void
 from heatsim.scenario.output import HISTORY_FIELDS, Output
 from heatsim.scenario.quantity import QuantitySection
 from heatsim.scenario.regions import Region, Shape
@@ -97,6 +97,10 @@ def _patch_is_sound(key: Key, patch: Face) -> Iterator[KeyIssue]:
 # --- materials, ambients and contacts
 
 
+def _named(name: str, ambients: Mapping[str, Ambient]) -> str:
+    return f"{quote(name)}, {'which is void' if isinstance(ambients[name], Void) else 'an ambient'}"
+
+
 def names_mean_one_thing(materials: Mapping[str, AnyMaterial], ambients: Mapping[str, Ambient]) -> Iterator[KeyIssue]:
     """Regions name materials and ambients alike."""
     for name in ambients:
@@ -114,7 +118,7 @@ def contacts_are_between_materials(ambients: Mapping[str, Ambient], contacts: Se
     for i, contact in enumerate(contacts):
         for side, name in enumerate(contact.between):
             if name in ambients:
-                message = f"expected the name of a material, found {quote(name)}, an ambient"
+                message = f"expected the name of a material, found {_named(name, ambients)}"
                 hint = "an ambient has its coefficient or resistance"
                 yield KeyIssue(("contacts", i, "between", side), message, hint)
         first = seen.setdefault(frozenset(contact.between), i)
@@ -157,17 +161,17 @@ def cooling_rates_have_a_temperature(materials: Mapping[str, AnyMaterial], outpu
 def statistics_are_of_what_is_solved(ambients: Mapping[str, Ambient], output: Output) -> Iterator[KeyIssue]:
     """An ambient has one temperature, which is given."""
     for i, part in enumerate(output.regions):
-        if part.material in ambients:
-            message = f"expected the name of a material, found {quote(part.material or '')}, an ambient"
-            yield KeyIssue(("output", "regions", i, "material"), message, "ambients are not solved")
+        if part.material is not None and part.material in ambients:
+            message = f"expected the name of a material, found {_named(part.material, ambients)}"
+            yield KeyIssue(("output", "regions", i, "material"), message, "it is not solved")
 
 
 def sources_are_in_what_is_solved(ambients: Mapping[str, Ambient], sources: Sequence[Source]) -> Iterator[KeyIssue]:
     """An ambient is not heated."""
     for i, source in enumerate(sources):
-        if source.material in ambients:
-            message = f"expected the name of a material, found {quote(source.material or '')}, an ambient"
-            yield KeyIssue(("sources", i, "material"), message, "ambients are not solved")
+        if source.material is not None and source.material in ambients:
+            message = f"expected the name of a material, found {_named(source.material, ambients)}"
+            yield KeyIssue(("sources", i, "material"), message, "it is not solved")
 
 
 def initial_temperatures_are_of_what_is_solved(
@@ -175,9 +179,9 @@ def initial_temperatures_are_of_what_is_solved(
 ) -> Iterator[KeyIssue]:
     """An ambient has the temperature that it names."""
     for i, region in enumerate(regions):
-        if region.initial is not None and region.material in ambients:
-            message = f"expected no initial in a region of {quote(region.material or '')}, an ambient"
-            yield KeyIssue(("regions", i, "initial"), message, "an ambient has its own temperature")
+        if region.initial is not None and region.material is not None and region.material in ambients:
+            message = f"expected no initial in a region of {_named(region.material, ambients)}"
+            yield KeyIssue(("regions", i, "initial"), message, "it is not solved")
 
 
 def steady_states_have_no_past(time: Time, output: Output) -> Iterator[KeyIssue]:

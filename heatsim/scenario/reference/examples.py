@@ -405,6 +405,21 @@ _SWEEP = """\
 vary = { h = [100.0, 200.0, 500.0], room = { from = "10 degC", to = "30 degC", count = 5 } }
 """
 
+_VOID = """\
+regions = [
+  { material = "copper" },
+  { material = "pore", sphere = { center = [0.05, 0.03, 0.01], radius = 0.006 } },
+]
+
+[materials.copper]
+conductivity = 400.0
+density = 8900.0
+heat_capacity = 385.0
+
+[materials.pore]
+conductivity = 0
+"""
+
 SECTIONS = (
     ReferenceSection("The file", "Scenario", _FILE),
     ReferenceSection("`[quantity]`", "QuantitySection", _QUANTITY),
@@ -415,6 +430,7 @@ SECTIONS = (
     ReferenceSection("`[stop]`", "Stop", _STOP),
     ReferenceSection("`[compute]`", "Compute", '[compute]\ndevice = "cpu"\nprecision = "float64"\n'),
     ReferenceSection("`[materials.NAME]`", "Material", _MATERIAL),
+    ReferenceSection("`[materials.NAME]` of a void", "Void", _VOID),
     ReferenceSection("Materials by name", "MaterialReference", _REFERENCE),
     ReferenceSection("`[materials.NAME.conductivity]`", "ConductivityTable", _CONDUCTIVITY),
     ReferenceSection("`[materials.NAME.heat_capacity]`", "HeatCapacityTable", _HEAT_CAPACITY),

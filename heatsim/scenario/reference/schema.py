@@ -21,11 +21,25 @@ from heatsim.scenario.units import ALONE, WITH_PREFIX
 FILE_NAME = "heatsim.schema.json"  # shipped scenarios name it in their first line
 
 
+_ZERO = {"type": ["number", "string"], "minimum": 0, "maximum": 0}
+_VOID = {
+    "description": "Void: its cells are not solved, and no heat passes them.\n\nOther keys of a material are not used.",
+    "properties": {
+        "conductivity": {"description": "Thermal conductivity [W/(m K)]", **_ZERO},
+        "diffusivity": {"description": "Or: diffusivity of a quantity [m2/s]", **_ZERO},
+    },
+    "anyOf": [{"required": ["conductivity"]}, {"required": ["diffusivity"]}],
+    "type": "object",
+}
+
+
 def json_schema() -> dict[str, Any]:
     """Return the JSON schema of a scenario file."""
     body: dict[str, Any] = _without_null(Scenario.model_json_schema())
     body["title"] = "heatsim scenario"
     body["required"].remove("materials")  # regions may name those of the library
+    body["properties"]["materials"]["additionalProperties"]["oneOf"].insert(1, {"$ref": "#/$defs/Void"})
+    body["$defs"]["Void"] = _VOID
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:heatsim:scenario"}
     return head | body
 
