@@ -145,6 +145,13 @@ def test_steppers_of_slabs_have_the_bits_of_one(options: list[str]) -> None:
     assert int(found[2]) == 0, output
 
 
+@pytest.mark.long
+def test_random_scenarios_have_the_bits_of_one_process() -> None:
+    script = TESTS / "ranks" / "random_on_ranks.py"
+    command = [str(MPIEXEC), "-n", "3", sys.executable, str(script), "--count", "30", "--seed", "5"]
+    assert ", 0 with bits that differ" in told(command, PYTHONWARNINGS="ignore")
+
+
 @needs_numba_cuda
 def test_slabs_on_simulated_gpus_have_the_bits_of_one() -> None:
     command = [str(MPIEXEC), "-n", "2", sys.executable, "-m", "helpers.simulated", str(COMPARE), "--gpus"]
