@@ -22,6 +22,7 @@ ROOMS = {
         "heatsim.simulation",
         "heatsim.sweeps",
         "heatsim.impedance",
+        "heatsim.imports",
         "heatsim.homogenisation",
         "heatsim.store.inputs",
         "heatsim.cli.main",
@@ -147,6 +148,7 @@ ROOMS = {
         "numpy",
         "xarray",
     },
+    "heatsim.imports": {"heatsim.scenario", "heatsim.geometry.floorplans", "numpy", "tomli_w"},
     "heatsim.impedance": {
         "heatsim.simulation",
         "heatsim.problem",

@@ -20,6 +20,7 @@ from heatsim.cli.converge import converge
 from heatsim.cli.doctor import doctor
 from heatsim.cli.effective import effective
 from heatsim.cli.hotspots import hotspots
+from heatsim.cli.importing import import_
 from heatsim.cli.info import info
 from heatsim.cli.init import init
 from heatsim.cli.movie import movie
@@ -83,7 +84,7 @@ def main() -> None:
     """Heat conduction in a box: a scenario file in, temperatures, pictures and ParaView-ready snapshots out."""
 
 
-_ABOUT_SCENARIOS = (run, resume, sweep, zth, validate, schema, init, preview, warm)
+_ABOUT_SCENARIOS = (run, resume, sweep, zth, validate, schema, init, import_, preview, warm)
 _ABOUT_RUNS = (info, plot, movie, view, pack, hotspots)
 for _command in (*_ABOUT_SCENARIOS, *_ABOUT_RUNS, effective, doctor, verify, converge, bench):
     main.add_command(_command)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from heatsim.errors import InputFileError, Issue, ScenarioError
+from heatsim.geometry.floorplans import Block, read_floorplan
 from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.geometry.point_values import centre_planes, require_finite
 from heatsim.geometry.stl import StlSurface, read_surface
 from heatsim.scenario import Scenario
-from heatsim.scenario.regions import ArrayFile, Box, Cylinder, Labelled, Labels, Polygon, Shape, Sphere
+from heatsim.scenario.regions import ArrayFile, Box, Cylinder, Floorplan, Labelled, Labels, Polygon, Shape, Sphere
+from heatsim.scenario.toml.messages import did_you_mean, quote
 from heatsim.scenario.toml.positions import Key
 from heatsim.store.inputs import read_array
 
@@ -28,6 +30,8 @@ def shape_masks(scenario: Scenario, key: Key, shape: Shape | None, grid: CellGri
     solid = iter(() if shape is None or shape.stl is None else _solid(scenario, (*key, "stl"), shape.stl, grid))
     given = None if shape is None else shape.labelled
     labelled = None if given is None else iter(_labelled(scenario, (*key, "labelled"), given, grid))
+    plan = None if shape is None else shape.floorplan
+    blocks = None if plan is None else floorplan_blocks(scenario, key, plan)
     for point in centre_planes(grid):
         if shape is None or not shape.forms:
             inside = np.array(True)
@@ -35,6 +39,8 @@ def shape_masks(scenario: Scenario, key: Key, shape: Shape | None, grid: CellGri
             inside = next(solid)
         elif labelled is not None:
             inside = next(labelled)
+        elif plan is not None and blocks is not None:
+            inside = _in_blocks(blocks, plan, point)
         elif shape.where is not None:
             truth = np.asarray(shape.where(**point))
             require_finite(scenario, (*key, "where"), truth, f"in the plane z = {point['z']:g} m")
@@ -87,6 +93,33 @@ def _in_polygon(polygon: Polygon, point: tuple[np.ndarray | float, ...]) -> np.n
         if b != d:
             odd ^= ((b <= v) != (d <= v)) & (u < a + (c - a) * (v - b) / (d - b))
     return np.asarray(odd & (low <= along) & (along <= high))
+
+
+def floorplan_blocks(scenario: Scenario, key: Key, floorplan: Floorplan) -> list[Block]:
+    """The blocks that a shape at `key` names. Raises `ScenarioError` for a file that is no floorplan, or has no such
+    block."""
+    try:
+        blocks = read_floorplan(floorplan.file)
+    except InputFileError as error:
+        flaw = scenario.issue_at((*key, "floorplan", "file"), f"{error.path}: {error.message}")
+        raise ScenarioError([flaw]) from None
+    named = [block for block in blocks if floorplan.unit in (None, block.name)]
+    if not named:
+        names = [block.name for block in blocks]
+        message = f"expected the name of a block of {floorplan.file.name}, found {quote(floorplan.unit or '')}"
+        hint = (
+            did_you_mean(floorplan.unit or "", names) or f"{', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
+        )
+        raise ScenarioError([scenario.issue_at((*key, "floorplan", "unit"), message, hint)])
+    return named
+
+
+def _in_blocks(blocks: list[Block], floorplan: Floorplan, point: Mapping[str, np.ndarray | float]) -> np.ndarray:
+    x, y, inside = point["x"] - floorplan.at[0], point["y"] - floorplan.at[1], np.array(False)
+    if floorplan.z[0] <= point["z"] <= floorplan.z[1]:
+        for block in blocks:
+            inside = inside | ((block.left <= x) & (x <= block.right) & (block.bottom <= y) & (y <= block.top))
+    return inside
 
 
 def _labelled(scenario: Scenario, key: Key, labelled: Labelled, grid: CellGrid) -> np.ndarray:

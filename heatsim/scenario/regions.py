@@ -28,7 +28,7 @@ Point = Annotated[Corner, numbers(Number("m"), length=3)]
 Radius = Annotated[float, quantity(Number("m", above=0))]
 Bounds = tuple[Corner, Corner]
 
-FORMS = ("box", "sphere", "cylinder", "polygon", "where", "labels", "labelled", "stl")
+FORMS = ("box", "sphere", "cylinder", "polygon", "where", "labels", "labelled", "stl", "floorplan")
 
 
 class Box(ScenarioBlock):
@@ -171,6 +171,27 @@ class Labelled(ArrayFile):
     )
 
 
+class Floorplan(ScenarioBlock):
+    """The blocks of a chip's floorplan, or one of them, between two heights."""
+
+    file: Annotated[Path, file_name("the name of a floorplan of HotSpot or 3D-ICE")] = Field(
+        description="File name of a floorplan of HotSpot or 3D-ICE (.flp)"
+    )
+    unit: str | None = Field(None, description="Name of a block; all blocks, if left out")
+    z: Annotated[tuple[float, float], numbers(Number("m"), length=2)] = Field(
+        description="From where to where along z [m]"
+    )
+    at: Annotated[tuple[float, float], numbers(Number("m"), length=2)] = Field(
+        (0.0, 0.0), description="x and y at which the floorplan has its origin [m]"
+    )
+
+    @model_validator(mode="after")
+    def _has_volume(self) -> Self:
+        if not self.z[0] < self.z[1]:
+            raise validation_error(f"expected two increasing heights z (m), found {self.z[0]:g} and {self.z[1]:g}")
+        return self
+
+
 class Shape(ScenarioBlock):
     """A part of the box in one of several forms; none of them = everywhere.
 
@@ -189,6 +210,7 @@ class Shape(ScenarioBlock):
     stl: Annotated[Path | None, file_name("the name of an .stl file")] = Field(
         None, description="A closed surface from an STL file, in metres"
     )
+    floorplan: Floorplan | None = Field(None, description="Blocks of a chip's floorplan")
 
     @property
     def forms(self) -> tuple[str, ...]:

@@ -223,7 +223,8 @@ class Source(ScenarioBlock):
     def _is_in_a_shape(self) -> Self:
         if self.region is not None and self.region.forms in ((), ("labels",)):
             given = "labels" if self.region.forms else "none"
-            message = f"expected box, sphere, cylinder, polygon, where, labelled or stl in region, found {given}"
+            forms = "box, sphere, cylinder, polygon, where, labelled, stl or floorplan"
+            message = f"expected {forms} in region, found {given}"
             raise validation_error(message, "leave region out for everywhere")
         return self
 

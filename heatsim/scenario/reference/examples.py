@@ -198,6 +198,12 @@ initial = 80.0
 polygon = { axis = "z", points = [[0, 0], [0.05, 0], [0.05, 0.01], [0.01, 0.01], [0.01, 0.04], [0, 0.04]], to = 0.004 }
 """
 
+_FLOORPLAN = """\
+[[sources]]                                   # a block of a chip
+region = { floorplan = { file = "chip.flp", unit = "core", z = [0.0, 0.002], at = [0.01, 0.01] } }
+power = 3.0
+"""
+
 _LABELLED = """\
 [[sources]]                                   # two of the solids in a file
 region = { labelled = { file = "labels.npy", labels = [2, 5] } }
@@ -446,6 +452,7 @@ SECTIONS = (
     ReferenceSection("`polygon`", "Polygon", _POLYGON),
     ReferenceSection("`[regions.labels]`", "Labels", _LABELS),
     ReferenceSection("`labelled`", "Labelled", _LABELLED),
+    ReferenceSection("`floorplan`", "Floorplan", _FLOORPLAN),
     ReferenceSection("`[initial]`", "Initial", _INITIAL),
     ReferenceSection("`[initial.temperature]`", "ArrayFile", _ARRAY),
     ReferenceSection("`[boundary]`", "Boundary", _BOUNDARY),

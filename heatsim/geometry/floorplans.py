@@ -1,0 +1,120 @@
+"""Floorplans of chips: rectangular blocks by name, from files of HotSpot or 3D-ICE.
+
+HotSpot (Zhang et al., University of Virginia CS-2015-02) has a line for each block, in metres:
+
+    name  width  height  left  bottom  [heat capacity, J/(m3 K)  resistivity, m K/W]
+
+3D-ICE (Sridhar et al., ICCAD 2010) has a group for each, in micrometres, with its powers in one or several time slots:
+
+    name : position 0, 0 ; dimension 4900, 6200 ; power values 1.5, 2.5 ;
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+from heatsim.errors import InputFileError
+
+MAX_BYTES, MAX_BLOCKS = 2**24, 10_000
+SLACK = 1e-9  # m: blocks that overlap by less touch
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_GROUP = re.compile(r"([^\s:;]+)\s*:([^:]*?)(?=[^\s:;]+\s*:|\Z)", re.DOTALL)
+_MICRO = 1e-6
+
+
+class Block(NamedTuple):
+    """A rectangle of a floorplan, m; conductivity, W/(m K), and capacity, J/(m3 K), where the file has them of a block;
+    powers: in the time slots of a file of 3D-ICE, W."""
+
+    name: str
+    left: float
+    bottom: float
+    right: float
+    top: float
+    conductivity: float | None = None
+    capacity: float | None = None
+    powers: tuple[float, ...] = ()
+
+    @property
+    def area(self) -> float:
+        """m2."""
+        return (self.right - self.left) * (self.top - self.bottom)
+
+
+def read_floorplan(path: Path) -> tuple[Block, ...]:
+    """The blocks of a floorplan. Raises InputFileError for a file that is none, and for blocks that overlap or have one
+    name."""
+    try:
+        stamp = path.stat().st_mtime_ns
+    except OSError:
+        raise InputFileError(path, "no such file") from None
+    return _read(path, stamp)
+
+
+@lru_cache(maxsize=16)
+def _read(path: Path, stamp: int) -> tuple[Block, ...]:
+    if path.stat().st_size > MAX_BYTES:
+        raise InputFileError(path, f"holds more than the {MAX_BYTES} bytes expected at most")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputFileError(path, f"cannot be read as text: {error}") from None
+    found = [*(_of_3d_ice(path, text) if re.search(r":\s*position\b", text) else _of_hotspot(path, text))]
+    if not 0 < len(found) <= MAX_BLOCKS:
+        raise InputFileError(path, f"expected 1 to {MAX_BLOCKS} blocks of a floorplan, found {len(found)}")
+    names = [block.name for block in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputFileError(path, f"has more than one block {name!r}")
+    _require_apart(path, found)
+    return tuple(found)
+
+
+def _of_hotspot(path: Path, text: str) -> Iterator[Block]:
+    for number, line in enumerate(text.splitlines(), 1):
+        fields = line.split("#")[0].split()
+        if len(fields) in (0, 3):  # three fields are how blocks are wired
+            continue
+        try:
+            width, height, left, bottom, *more = (float(each) for each in fields[1:])
+            if more and len(more) != 2:
+                raise ValueError
+        except ValueError:
+            expected = "name width height left bottom [heat capacity, resistivity]"
+            raise InputFileError(path, f"line {number}: expected {expected}, found {line.strip()[:80]!r}") from None
+        capacity, resistivity = more or (None, None)
+        if not (width > 0 and height > 0 and (resistivity is None or resistivity > 0)):
+            raise InputFileError(
+                path, f"line {number}: expected sizes and a resistivity > 0, found {line.strip()[:80]!r}"
+            )
+        conductivity = None if resistivity is None else 1.0 / resistivity
+        yield Block(fields[0], left, bottom, left + width, bottom + height, conductivity, capacity)
+
+
+def _of_3d_ice(path: Path, text: str) -> Iterator[Block]:
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+    for name, group in _GROUP.findall(text):
+        place, size = (
+            re.search(rf"{word}\s+({_NUMBER})\s*,\s*({_NUMBER})\s*;", group) for word in ("position", "dimension")
+        )
+        if place is None or size is None:
+            raise InputFileError(path, f"block {name!r}: expected position x, y; and dimension length, width; (um)")
+        (x, y), (length, width) = ((_MICRO * float(each) for each in found.groups()) for found in (place, size))
+        if not (length > 0 and width > 0):
+            raise InputFileError(path, f"block {name!r}: expected a dimension > 0 (um), found {size[0]!r}")
+        powers = re.search(rf"power\s+values\s+({_NUMBER}(?:\s*,\s*{_NUMBER})*)", group)
+        values = tuple(float(each) for each in powers[1].split(",")) if powers else ()
+        yield Block(name, x, y, x + length, y + width, powers=values)
+
+
+def _require_apart(path: Path, blocks: list[Block]) -> None:
+    for one, other in combinations(sorted(blocks, key=lambda each: each.left), 2):
+        across = min(one.right, other.right) - max(one.left, other.left)
+        up = min(one.top, other.top) - max(one.bottom, other.bottom)
+        if across > SLACK and up > SLACK:
+            raise InputFileError(path, f"blocks {one.name!r} and {other.name!r} overlap by {across:.3g} m x {up:.3g} m")

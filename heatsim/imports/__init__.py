@@ -1,0 +1,1 @@
+"""Scenarios from the files of other programs."""

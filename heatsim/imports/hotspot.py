@@ -1,0 +1,239 @@
+"""A scenario from the files of HotSpot: floorplan, power trace, layers and configuration.
+
+HotSpot (Zhang, Stan and Skadron, University of Virginia CS-2015-02) has a stack of layers as large as the die, in which
+blocks release power, then a heat spreader and a heat sink, both square and centred, whose top loses heat to the ambient
+by one resistance. Here all of it is cut into cells, with void beside the die and the spreader; HotSpot has a few nodes
+for the spreader and the sink beyond the die. The capacitance that HotSpot has between the sink and the ambient is left
+out: it delays a transient, and changes no steady state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from os.path import relpath
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import tomli_w
+
+from heatsim.errors import InputFileError, RequestError
+from heatsim.geometry.floorplans import SLACK, Block, read_floorplan
+from heatsim.imports.hotspot_files import Layer, read_configuration, read_layers, read_powers
+
+LATERAL = 1e-6  # of the conductivity, along a layer in which no heat flows sideways
+STEP = 1e-6  # of a sampling interval, in which the power goes from one sample to the next
+GROWTH = 1.5  # of cells from one to the next beside the die
+SNAP = 0.02  # of a cell: edges of blocks that are nearer to each other are one
+CELLS_IN_LAYER = {"heated": 4, "other": 2, "spreader": 4, "sink": 8}
+
+
+@dataclass(frozen=True)
+class HotspotFiles:
+    """stack: the floorplan of a die (.flp), or layers (.lcf); powers: a trace; configuration."""
+
+    stack: Path
+    powers: Path
+    configuration: Path | None = None
+
+
+class Imported(NamedTuple):
+    """The tables of a scenario; the text of the file of powers beside it, if it has one; the floorplans that it names;
+    and what to tell."""
+
+    document: dict[str, Any]
+    powers: str
+    floorplans: list[Path]
+    notes: list[str]
+
+    @property
+    def toml(self) -> str:
+        """The text of the scenario."""
+        return tomli_w.dumps(self.document)
+
+
+def import_hotspot(files: HotspotFiles, target: Path, cells: int = 48, *, steady: bool = False) -> Imported:
+    """The scenario of a chip, to be written to the file `target`; cells: across the longer side of the die, at least.
+    steady: the steady state of the mean powers, in place of the trace. Raises `HeatsimError`."""
+    values = read_configuration(files.configuration)
+    layers = read_layers(files.stack, values)
+    blocks = {layer.floorplan: read_floorplan(layer.floorplan) for layer in layers}
+    heated = [block.name for layer in layers if layer.heated for block in blocks[layer.floorplan]]
+    names, powers = read_powers(files.powers, heated)
+    die, interval = _extent(blocks[layers[0].floorplan]), values["sampling_intvl"]
+    _require_fit(layers, blocks, die, values)
+    document, table = _stack(layers, blocks, values, die, cells), ""
+    given: dict[str, Any] = {name: float(mean) for name, mean in zip(names, powers.mean(axis=0), strict=True)}
+    if len(powers) > 1 and not steady:
+        document["time"], table = {"end": len(powers) * interval}, _powers_over_time(names, powers, interval)
+        given = {name: {"file": powers_file(target).name, "column": name} for name in names}
+    looks = {"every": interval} if table else {"count": 1}
+    at = [0.5 * (values["s_sink"] - size) - start for start, size in zip(die[:2], die[2:], strict=True)]
+    document["title"], document["sources"], document["output"]["regions"] = f"{files.stack.stem}, from HotSpot", [], []
+    for layer, block in [(each, block) for each in layers for block in blocks[each.floorplan]]:
+        file = Path(relpath(layer.floorplan, target.parent)).as_posix()
+        place = {"file": file, "unit": block.name, "z": layer.z, "at": at}
+        if layer.heated:
+            document["sources"].append({"power": given[block.name], "region": {"floorplan": place}})
+            document["output"]["regions"].append({"name": block.name, "floorplan": place, **looks})
+        if block.conductivity not in (None, layer.conductivity):
+            name = f"{layer.name}_{block.name}"
+            capacity = block.capacity or layer.capacity
+            document["materials"][name] = _material(layer, block.conductivity or layer.conductivity, capacity)
+            document["regions"].append({"material": name, "floorplan": place})
+    return Imported(document, table, [*blocks], _gaps(layers, blocks))
+
+
+def powers_file(target: Path) -> Path:
+    """The file of powers beside a scenario."""
+    return target.with_suffix(".powers.csv")
+
+
+def _require_fit(
+    layers: Sequence[Layer],
+    blocks: Mapping[Path, Sequence[Block]],
+    die: tuple[float, float, float, float],
+    values: Mapping[str, float],
+) -> None:
+    for layer in layers:
+        if not np.allclose(_extent(blocks[layer.floorplan]), die, atol=SLACK):
+            raise InputFileError(layer.floorplan, "expected a floorplan as large as that of the first layer")
+    sizes = max(die[2:]), values["s_spreader"], values["s_sink"]
+    if not sizes[0] - SLACK <= sizes[1] <= sizes[2]:
+        told = ", ".join(f"{size:g}" for size in sizes)
+        raise RequestError(f"expected a die within the spreader, and that within the sink; found sides of {told} m")
+
+
+def _extent(blocks: Sequence[Block]) -> tuple[float, float, float, float]:
+    """Left, bottom, width and height of the die, m."""
+    left, bottom = min(each.left for each in blocks), min(each.bottom for each in blocks)
+    return left, bottom, max(each.right for each in blocks) - left, max(each.top for each in blocks) - bottom
+
+
+def _gaps(layers: Sequence[Layer], blocks: Mapping[Path, Sequence[Block]]) -> list[str]:
+    """A floorplan that leaves parts of the die without a block."""
+    notes = []
+    for file in dict.fromkeys(layer.floorplan for layer in layers):
+        _, _, width, height = _extent(blocks[file])
+        share = 1.0 - sum(block.area for block in blocks[file]) / (width * height)
+        if share > 1e-6:
+            notes.append(f"{file}: {100 * share:.3g} % of the die are in no block, and release no power")
+    return notes
+
+
+# --- the stack
+
+
+def _stack(
+    layers: Sequence[Layer],
+    blocks: Mapping[Path, Sequence[Block]],
+    values: Mapping[str, float],
+    die: tuple[float, float, float, float],
+    cells: int,
+) -> dict[str, Any]:
+    """The tables of a scenario but for what blocks release."""
+    side, top = values["s_sink"], layers[-1].z[1]
+    heights = [top, top + values["t_spreader"], top + values["t_spreader"] + values["t_sink"]]
+    materials: dict[str, Any] = {"gap": {"conductivity": 0.0}}
+    regions: list[dict[str, Any]] = [{"material": "gap"}]
+    for name, low, high in zip(("spreader", "sink"), heights[:-1], heights[1:], strict=True):
+        materials[name] = _solid(values[f"k_{name}"], values[f"p_{name}"])
+        regions.append({"material": name, "box": _centred(side, (values[f"s_{name}"],) * 2, low, high)})
+    for layer in layers:
+        materials[layer.name] = _material(layer, layer.conductivity, layer.capacity)
+        regions.append({"material": layer.name, "box": _centred(side, die[2:], *layer.z)})
+    size, plans = max(die[2:]) / cells, [block for plan in blocks.values() for block in plan]
+    across = {edge - die[0] for block in plans for edge in (block.left, block.right)}
+    along = {edge - die[1] for block in plans for edge in (block.bottom, block.top)}
+    x, y = (
+        _edges(places, (extent, values["s_spreader"], side), size)
+        for places, extent in zip((across, along), die[2:], strict=True)
+    )
+    middle = next(layer for layer in layers if layer.heated)
+    film = 1.0 / (values["r_convec"] * side**2)
+    return {
+        "temperature_unit": "K",
+        "grid": {"x": {"edges": x}, "y": {"edges": y}, "z": {"layers": _heights(layers, values)}},
+        "time": {"integrator": "steady"},
+        "materials": materials,
+        "regions": regions,
+        "initial": {"temperature": values["init_temp"]},
+        "boundary": {"z_max": {"kind": "convection", "coefficient": film, "ambient": values["ambient"]}},
+        "output": {
+            "snapshots": {"count": 1},
+            "energy": {"count": 1},
+            "slices": [{"name": "die", "axis": "z", "at": sum(middle.z) / 2, "count": 1}],
+        },
+    }
+
+
+def _solid(conductivity: float, capacity: float) -> dict[str, Any]:
+    return {"conductivity": conductivity, "density": 1000.0, "heat_capacity": capacity / 1000.0}
+
+
+def _material(layer: Layer, conductivity: float, capacity: float) -> dict[str, Any]:
+    """A material of a layer, of which HotSpot knows the capacity of a unit volume alone."""
+    made = _solid(conductivity, capacity)
+    if not layer.lateral:
+        made["conductivity"] = [LATERAL * conductivity, LATERAL * conductivity, conductivity]
+    return made
+
+
+def _centred(side: float, size: Sequence[float], low: float, high: float) -> dict[str, list[float]]:
+    lower, upper = ([0.5 * (side + sign * each) for each in size] for sign in (-1.0, 1.0))
+    return {"lower": [*lower, low], "upper": [*upper, high]}
+
+
+def _heights(layers: Sequence[Layer], values: Mapping[str, float]) -> list[dict[str, Any]]:
+    sizes = [(layer.thickness, CELLS_IN_LAYER["heated" if layer.heated else "other"]) for layer in layers]
+    sizes += [(values[f"t_{name}"], CELLS_IN_LAYER[name]) for name in ("spreader", "sink")]
+    return [{"thickness": thickness, "cells": cells} for thickness, cells in sizes]
+
+
+def _edges(places: set[float], sides: tuple[float, float, float], size: float) -> list[float]:
+    """Faces of cells along an axis: on all edges of blocks, and between them cells no larger than `size`; beside the
+    die growing ones, up to the edge of the spreader and that of the sink. sides: of die, spreader and sink, m."""
+    sharp = [0.0]
+    for place in sorted(places):
+        if place > sharp[-1] + SNAP * size:
+            sharp.append(place)
+    inside = [0.0]
+    for low, high in pairwise(sharp):
+        count = max(1, int(np.ceil((high - low) / size - 1e-6)))
+        inside += [low + (high - low) * number / count for number in range(1, count + 1)]
+    die, _, side = sides
+    beyond, last = [0.0], size
+    for end in sides[1:]:
+        last = _grow(beyond, 0.5 * (end - die), last)
+    start = 0.5 * (side - die)
+    lower = [start - each for each in reversed(beyond[1:])]
+    upper = [start + die + each for each in beyond[1:]]
+    faces = [*lower, *(start + each for each in inside), *upper]
+    return [0.0, *(float(f"{face:.12g}") for face in faces[1:-1]), side]
+
+
+def _grow(faces: list[float], end: float, size: float) -> float:
+    """Add faces of cells that grow up to `end`; the size of the last one."""
+    length = end - faces[-1]
+    if length <= SLACK:
+        return size
+    sizes = [size]
+    while sum(sizes) < length:
+        sizes.append(sizes[-1] * GROWTH)
+    scale, start = length / sum(sizes), faces[-1]
+    faces += [start + scale * float(each) for each in np.cumsum(sizes)[:-1]] + [end]
+    return scale * sizes[-1]
+
+
+def _powers_over_time(names: Sequence[str], powers: np.ndarray, interval: float) -> str:
+    """A table of powers that are constant over each interval."""
+    lines = [",".join(["time [s]", *names])]
+    for number, row in enumerate(powers):
+        values = ",".join(f"{each:.9g}" for each in row)
+        last = number + 1 == len(powers)
+        lines += [
+            f"{time:.9g},{values}" for time in (number * interval, (number + 1 - (0 if last else STEP)) * interval)
+        ]
+    return "\n".join(lines) + "\n"
