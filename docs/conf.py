@@ -59,8 +59,8 @@ sphinx_gallery_conf = {
 CONTENTS = {
     "": "getting-started",
     "Guide": "guide/geometry guide/materials guide/boundaries guide/sources guide/quantities guide/time "
-    "guide/results guide/pictures guide/hotspots guide/running guide/sweeps guide/impedance guide/chips guide/effective "
-    "guide/clusters guide/trust guide/gpu guide/verification guide/benchmarks",
+    "guide/results guide/pictures guide/hotspots guide/running guide/sweeps guide/impedance guide/chips "
+    "guide/effective guide/clusters guide/trust guide/gpu guide/verification guide/benchmarks",
     "Gallery": "gallery/index",
     "Reference": "reference/scenario reference/results reference/cli reference/python glossary",
     "Methods": "methods/discretisation methods/integrators methods/multigrid methods/kernels methods/convolution",
