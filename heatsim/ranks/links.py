@@ -138,7 +138,7 @@ class MpiLinks:
         another. No rank has more of them at once than a few."""
         comm, kept, cells = self._comm, np.empty(self.slab.shape, dtype), self.slab.cells
         self._meet()
-        given = None if whole is None else iter(whole)
+        given = None if whole is None or isinstance(whole, np.ndarray) else iter(whole)
         room = np.empty((1, *cells[1:]), dtype)
         for planes in _batches(cells[0], room.nbytes):
             numbers = np.arange(planes.start, planes.stop)
@@ -152,7 +152,7 @@ class MpiLinks:
                 places = np.flatnonzero(np.isin(slab.planes, numbers))
                 if not places.size or comm.rank not in (FIRST, rank):
                     continue
-                if given is not None:
+                if whole is not None:
                     sent = room[slab.planes[places] - planes.start]
                     if rank == FIRST:
                         kept[places] = sent
@@ -162,7 +162,7 @@ class MpiLinks:
                     received = np.empty((len(places), *cells[1:]), dtype)
                     comm.Recv(received, FIRST, PLANES)
                     kept[places] = received
-        if given is not None and next(given, None) is not None:  # what makes planes may have more to do at its end
+        if given is not None and next(given, None) is not None:  # it may have more to do at its end
             raise ValueError(f"expected {cells[0]} planes, found more")
         return kept
 
