@@ -12,24 +12,26 @@ from heatsim.errors import RequestError
 
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--powers", type=click.Path(path_type=Path), required=True, help="Power trace of the blocks (.ptrace).")
+@click.option("--powers", type=click.Path(path_type=Path), help="Power trace of HotSpot's blocks (.ptrace).")
 @click.option("--config", type=click.Path(path_type=Path), help="Configuration of HotSpot (.config).")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The scenario file [beside FILE].")
-@click.option("--cells", type=click.IntRange(4, 1000), default=48, show_default=True, help="Cells across the die.")
+@click.option("--cells", type=click.IntRange(4, 1000), help="Cells across the die [48; of a .stk its own].")
 @click.option("--steady", is_flag=True, help="The steady state of the mean powers, in place of the trace.")
 @click.option("--force", is_flag=True, help="Replace the scenario file.")
 def import_(
-    file: Path, powers: Path, config: Path | None, output: Path | None, cells: int, steady: bool,
+    file: Path, powers: Path | None, config: Path | None, output: Path | None, cells: int | None, steady: bool,
     force: bool,
 ) -> None:  # fmt: skip
-    """Make a scenario of a chip from the files of HotSpot.
+    """Make a scenario of a chip from the files of HotSpot or 3D-ICE.
 
-    FILE is the floorplan of a die (.flp), or the layers of a stack (.lcf), which name their floorplans.
+    FILE is HotSpot's floorplan of a die (.flp) or layers of a stack (.lcf), or a stack of 3D-ICE (.stk).
 
-    The scenario has the die, the heat spreader and the heat sink in cells. Each block is a source by its name, and a
-    region whose mean and highest temperatures go to regions.csv.
+    Each block is a source by its name, and a region whose mean and highest temperatures go to regions.csv. HotSpot's
+    heat spreader and heat sink are in cells, too.
     """
-    from heatsim.imports.hotspot import HotspotFiles, import_hotspot, powers_file
+    from heatsim.imports.hotspot import HotspotFiles, import_hotspot
+    from heatsim.imports.scenarios import powers_file
+    from heatsim.imports.three_d_ice import import_stack
     from heatsim.scenario import load
     from heatsim.store.atomic import write_atomically
 
@@ -37,7 +39,12 @@ def import_(
     table = powers_file(target)
     if not force and (target.exists() or table.exists()):
         raise RequestError(f"{target}: is there already, or its powers are; --force replaces them")
-    found = import_hotspot(HotspotFiles(file, powers, config), target, cells, steady=steady)
+    if file.suffix == ".stk":
+        found = import_stack(file, target, cells, steady=steady)
+    elif powers is None:
+        raise click.UsageError(f"{file}: give the powers of its blocks, as --powers gcc.ptrace")
+    else:
+        found = import_hotspot(HotspotFiles(file, powers, config), target, cells or 48, steady=steady)
     if found.powers:
         write_atomically(table, found.powers.encode())
     write_atomically(target, found.toml.encode())

@@ -11,22 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from os.path import relpath
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import tomli_w
 
 from heatsim.errors import InputFileError, RequestError
 from heatsim.geometry.floorplans import SLACK, Block, read_floorplan
 from heatsim.imports.hotspot_files import Layer, read_configuration, read_layers, read_powers
+from heatsim.imports.scenarios import Imported, block_edges, powers_file, powers_over_time, solid
 
 LATERAL = 1e-6  # of the conductivity, along a layer in which no heat flows sideways
-STEP = 1e-6  # of a sampling interval, in which the power goes from one sample to the next
-GROWTH = 1.5  # of cells from one to the next beside the die
-SNAP = 0.02  # of a cell: edges of blocks that are nearer to each other are one
 CELLS_IN_LAYER = {"heated": 4, "other": 2, "spreader": 4, "sink": 8}
 
 
@@ -37,21 +33,6 @@ class HotspotFiles:
     stack: Path
     powers: Path
     configuration: Path | None = None
-
-
-class Imported(NamedTuple):
-    """The tables of a scenario; the text of the file of powers beside it, if it has one; the floorplans that it names;
-    and what to tell."""
-
-    document: dict[str, Any]
-    powers: str
-    floorplans: list[Path]
-    notes: list[str]
-
-    @property
-    def toml(self) -> str:
-        """The text of the scenario."""
-        return tomli_w.dumps(self.document)
 
 
 def import_hotspot(files: HotspotFiles, target: Path, cells: int = 48, *, steady: bool = False) -> Imported:
@@ -67,7 +48,7 @@ def import_hotspot(files: HotspotFiles, target: Path, cells: int = 48, *, steady
     document, table = _stack(layers, blocks, values, die, cells), ""
     given: dict[str, Any] = {name: float(mean) for name, mean in zip(names, powers.mean(axis=0), strict=True)}
     if len(powers) > 1 and not steady:
-        document["time"], table = {"end": len(powers) * interval}, _powers_over_time(names, powers, interval)
+        document["time"], table = {"end": len(powers) * interval}, powers_over_time(names, powers, interval)
         given = {name: {"file": powers_file(target).name, "column": name} for name in names}
     looks = {"every": interval} if table else {"count": 1}
     at = [0.5 * (values["s_sink"] - size) - start for start, size in zip(die[:2], die[2:], strict=True)]
@@ -84,11 +65,6 @@ def import_hotspot(files: HotspotFiles, target: Path, cells: int = 48, *, steady
             document["materials"][name] = _material(layer, block.conductivity or layer.conductivity, capacity)
             document["regions"].append({"material": name, "floorplan": place})
     return Imported(document, table, [*blocks], _gaps(layers, blocks))
-
-
-def powers_file(target: Path) -> Path:
-    """The file of powers beside a scenario."""
-    return target.with_suffix(".powers.csv")
 
 
 def _require_fit(
@@ -139,7 +115,7 @@ def _stack(
     materials: dict[str, Any] = {"gap": {"conductivity": 0.0}}
     regions: list[dict[str, Any]] = [{"material": "gap"}]
     for name, low, high in zip(("spreader", "sink"), heights[:-1], heights[1:], strict=True):
-        materials[name] = _solid(values[f"k_{name}"], values[f"p_{name}"])
+        materials[name] = solid(values[f"k_{name}"], values[f"p_{name}"])
         regions.append({"material": name, "box": _centred(side, (values[f"s_{name}"],) * 2, low, high)})
     for layer in layers:
         materials[layer.name] = _material(layer, layer.conductivity, layer.capacity)
@@ -148,7 +124,7 @@ def _stack(
     across = {edge - die[0] for block in plans for edge in (block.left, block.right)}
     along = {edge - die[1] for block in plans for edge in (block.bottom, block.top)}
     x, y = (
-        _edges(places, (extent, values["s_spreader"], side), size)
+        block_edges(places, (extent, values["s_spreader"], side), size)
         for places, extent in zip((across, along), die[2:], strict=True)
     )
     middle = next(layer for layer in layers if layer.heated)
@@ -169,13 +145,9 @@ def _stack(
     }
 
 
-def _solid(conductivity: float, capacity: float) -> dict[str, Any]:
-    return {"conductivity": conductivity, "density": 1000.0, "heat_capacity": capacity / 1000.0}
-
-
 def _material(layer: Layer, conductivity: float, capacity: float) -> dict[str, Any]:
     """A material of a layer, of which HotSpot knows the capacity of a unit volume alone."""
-    made = _solid(conductivity, capacity)
+    made = solid(conductivity, capacity)
     if not layer.lateral:
         made["conductivity"] = [LATERAL * conductivity, LATERAL * conductivity, conductivity]
     return made
@@ -190,50 +162,3 @@ def _heights(layers: Sequence[Layer], values: Mapping[str, float]) -> list[dict[
     sizes = [(layer.thickness, CELLS_IN_LAYER["heated" if layer.heated else "other"]) for layer in layers]
     sizes += [(values[f"t_{name}"], CELLS_IN_LAYER[name]) for name in ("spreader", "sink")]
     return [{"thickness": thickness, "cells": cells} for thickness, cells in sizes]
-
-
-def _edges(places: set[float], sides: tuple[float, float, float], size: float) -> list[float]:
-    """Faces of cells along an axis: on all edges of blocks, and between them cells no larger than `size`; beside the
-    die growing ones, up to the edge of the spreader and that of the sink. sides: of die, spreader and sink, m."""
-    sharp = [0.0]
-    for place in sorted(places):
-        if place > sharp[-1] + SNAP * size:
-            sharp.append(place)
-    inside = [0.0]
-    for low, high in pairwise(sharp):
-        count = max(1, int(np.ceil((high - low) / size - 1e-6)))
-        inside += [low + (high - low) * number / count for number in range(1, count + 1)]
-    die, _, side = sides
-    beyond, last = [0.0], size
-    for end in sides[1:]:
-        last = _grow(beyond, 0.5 * (end - die), last)
-    start = 0.5 * (side - die)
-    lower = [start - each for each in reversed(beyond[1:])]
-    upper = [start + die + each for each in beyond[1:]]
-    faces = [*lower, *(start + each for each in inside), *upper]
-    return [0.0, *(float(f"{face:.12g}") for face in faces[1:-1]), side]
-
-
-def _grow(faces: list[float], end: float, size: float) -> float:
-    """Add faces of cells that grow up to `end`; the size of the last one."""
-    length = end - faces[-1]
-    if length <= SLACK:
-        return size
-    sizes = [size]
-    while sum(sizes) < length:
-        sizes.append(sizes[-1] * GROWTH)
-    scale, start = length / sum(sizes), faces[-1]
-    faces += [start + scale * float(each) for each in np.cumsum(sizes)[:-1]] + [end]
-    return scale * sizes[-1]
-
-
-def _powers_over_time(names: Sequence[str], powers: np.ndarray, interval: float) -> str:
-    """A table of powers that are constant over each interval."""
-    lines = [",".join(["time [s]", *names])]
-    for number, row in enumerate(powers):
-        values = ",".join(f"{each:.9g}" for each in row)
-        last = number + 1 == len(powers)
-        lines += [
-            f"{time:.9g},{values}" for time in (number * interval, (number + 1 - (0 if last else STEP)) * interval)
-        ]
-    return "\n".join(lines) + "\n"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim.errors import InputFileError, RequestError
+from heatsim.imports.scenarios import read_text
 from heatsim.scenario.toml.messages import did_you_mean
 
 # What HotSpot takes where a configuration does not say otherwise, as in its example.config; SI units.
@@ -64,7 +65,7 @@ class Layer(NamedTuple):
 def read_configuration(path: Path | None) -> dict[str, float]:
     """The numbers of a configuration by their names, or those of HotSpot where it has none. Raises InputFileError, and
     RequestError for a model that cannot be imported."""
-    values, text = dict(DEFAULTS), "" if path is None else _text(path)
+    values, text = dict(DEFAULTS), "" if path is None else read_text(path)
     for number, line in enumerate(text.splitlines(), 1):
         fields = line.split("#")[0].split()
         if len(fields) < 2 or not fields[0].startswith("-"):
@@ -98,7 +99,7 @@ def _usual_layers(floorplan: Path, values: Mapping[str, float]) -> Iterator[Laye
 
 def _layers_of(path: Path) -> Iterator[Layer]:
     """Groups of lines: number, lateral heat flow, power, heat capacity, resistivity, thickness, floorplan."""
-    lines = [(number, line.split("#")[0].strip()) for number, line in enumerate(_text(path).splitlines(), 1)]
+    lines = [(number, line.split("#")[0].strip()) for number, line in enumerate(read_text(path).splitlines(), 1)]
     lines = [each for each in lines if each[1]]
     if not lines or len(lines) % LINES_OF_LAYER:
         raise InputFileError(path, f"expected {LINES_OF_LAYER} lines for each layer, found {len(lines)} in all")
@@ -115,7 +116,7 @@ def _layers_of(path: Path) -> Iterator[Layer]:
 def read_powers(path: Path, blocks: Sequence[str]) -> tuple[list[str], np.ndarray]:
     """The names of the columns of a trace, and its rows (n, blocks), W. Raises InputFileError where these are not
     `blocks`, each of them once."""
-    lines = [(number, line.split()) for number, line in enumerate(_text(path).splitlines(), 1) if line.strip()]
+    lines = [(number, line.split()) for number, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
     names = lines[0][1] if lines else []
     for name in names:
         if name not in blocks:
@@ -133,15 +134,6 @@ def read_powers(path: Path, blocks: Sequence[str]) -> tuple[list[str], np.ndarra
     if not rows:
         raise InputFileError(path, "expected a row of powers (W) below the names, found none")
     return names, np.array(rows)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputFileError(path, f"cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise InputFileError(path, "is no text") from None
 
 
 def _number(path: Path | None, line: int, text: str, least: float | None = None) -> float:

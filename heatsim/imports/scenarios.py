@@ -1,0 +1,98 @@
+"""What scenarios from the files of other programs have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import tomli_w
+
+from heatsim.errors import InputFileError
+from heatsim.geometry.floorplans import SLACK
+
+STEP = 1e-6  # of a time slot, in which the power goes from one value to the next
+GROWTH = 1.5  # of cells from one to the next beside the blocks
+SNAP = 0.02  # of a cell: edges of blocks that are nearer to each other are one
+
+
+class Imported(NamedTuple):
+    """The tables of a scenario; the text of the file of powers beside it, if it has one; the floorplans that it names;
+    and what to tell."""
+
+    document: dict[str, Any]
+    powers: str
+    floorplans: list[Path]
+    notes: list[str]
+
+    @property
+    def toml(self) -> str:
+        """The text of the scenario."""
+        return tomli_w.dumps(self.document)
+
+
+def powers_file(target: Path) -> Path:
+    """The file of powers beside a scenario."""
+    return target.with_suffix(".powers.csv")
+
+
+def read_text(path: Path) -> str:
+    """The text of a file. Raises InputFileError."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputFileError(path, f"cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InputFileError(path, "is no text") from None
+
+
+def solid(conductivity: float, capacity: float) -> dict[str, Any]:
+    """A material of which the conductivity, W/(m K), and the capacity of a unit volume, J/(m3 K), are known."""
+    return {"conductivity": conductivity, "density": 1000.0, "heat_capacity": capacity / 1000.0}
+
+
+def block_edges(places: set[float], sides: tuple[float, float, float], size: float) -> list[float]:
+    """Faces of cells along an axis: on all edges of blocks, and between them cells no larger than `size`; beside the
+    die growing ones, up to the edge of the spreader and that of the sink. sides: of die, spreader and sink, m."""
+    sharp = [0.0]
+    for place in sorted(places):
+        if place > sharp[-1] + SNAP * size:
+            sharp.append(place)
+    inside = [0.0]
+    for low, high in pairwise(sharp):
+        count = max(1, int(np.ceil((high - low) / size - 1e-6)))
+        inside += [low + (high - low) * number / count for number in range(1, count + 1)]
+    die, _, side = sides
+    beyond, last = [0.0], size
+    for end in sides[1:]:
+        last = _grow(beyond, 0.5 * (end - die), last)
+    start = 0.5 * (side - die)
+    lower = [start - each for each in reversed(beyond[1:])]
+    upper = [start + die + each for each in beyond[1:]]
+    faces = [*lower, *(start + each for each in inside), *upper]
+    return [0.0, *(float(f"{face:.12g}") for face in faces[1:-1]), side]
+
+
+def _grow(faces: list[float], end: float, size: float) -> float:
+    """Add faces of cells that grow up to `end`; the size of the last one."""
+    length = end - faces[-1]
+    if length <= SLACK:
+        return size
+    sizes = [size]
+    while sum(sizes) < length:
+        sizes.append(sizes[-1] * GROWTH)
+    scale, start = length / sum(sizes), faces[-1]
+    faces += [start + scale * float(each) for each in np.cumsum(sizes)[:-1]] + [end]
+    return scale * sizes[-1]
+
+
+def powers_over_time(names: Sequence[str], powers: np.ndarray, interval: float) -> str:
+    """A table of powers that are constant over each interval."""
+    lines = [",".join(["time [s]", *names])]
+    for number, row in enumerate(powers):
+        values = ",".join(f"{each:.9g}" for each in row)
+        end = number + 1 - (STEP if number + 1 < len(powers) else 0.0)
+        lines += [f"{time * interval:.9g},{values}" for time in (number, end)]
+    return "\n".join(lines) + "\n"

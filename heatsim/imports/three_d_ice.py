@@ -1,0 +1,211 @@
+"""A scenario from the files of 3D-ICE: a stack and the floorplans that it names.
+
+3D-ICE (Sridhar et al., ICCAD 2010) has dies and layers as large as the chip, the first one on top, and heat sinks that
+are coefficients on the top and the bottom. Sources are layers of dies; the blocks of a floorplan release power in them.
+Lengths are in micrometres, and so are all units made of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from os.path import relpath
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heatsim.errors import InputFileError, RequestError
+from heatsim.geometry.floorplans import Block, read_floorplan
+from heatsim.imports.scenarios import Imported, block_edges, powers_file, powers_over_time, read_text, solid
+
+_MICRO = 1e-6
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_HEADS = r"material|microchannel|(?:top |bottom |conventional )?heat sink|die|layer|dimensions|stack|solver|output"
+_SECTION = re.compile(rf"^\s*({_HEADS})\b([^:;]*):", re.MULTILINE)
+REFUSED = {"microchannel": "microchannels", "channel": "microchannels", "pinfin": "pin fins", "layout": "layouts"}
+CELLS = {"source": 2, "layer": 4}  # of a layer, from bottom to top
+
+
+class _Layer(NamedTuple):
+    """Of a chip: m; blocks: what releases power in it, of the die `die`, from the file `floorplan`."""
+
+    thickness: float
+    material: str
+    source: bool
+    die: str = ""
+    floorplan: Path | None = None
+
+
+class _Stack(NamedTuple):
+    """materials: conductivity, W/(m K), and capacity, J/(m3 K); sinks: coefficient, W/(m2 K), and temperature, K, of
+    faces; layers from the bottom up; size and cell: along x and y, m; slot: s, 0 of a steady state; start: K."""
+
+    materials: dict[str, tuple[float, float]]
+    sinks: dict[str, tuple[float, float]]
+    layers: list[_Layer]
+    size: tuple[float, float]
+    cell: float
+    slot: float
+    start: float
+
+
+def import_stack(file: Path, target: Path, cells: int | None = None, *, steady: bool = False) -> Imported:
+    """The scenario of a stack (.stk), to be written to the file `target`; cells: across the longer side of the chip, at
+    least; those of the stack, if left out. steady: the steady state of the mean powers. Raises `HeatsimError`."""
+    stack = _read(file)
+    plans = {layer.floorplan: read_floorplan(layer.floorplan) for layer in stack.layers if layer.floorplan}
+    if not plans:
+        raise InputFileError(file, "expected a die with a floorplan in the stack, found none")
+    for path, blocks in plans.items():
+        ends = [(block.right, block.top) for block in blocks]
+        if (np.max(ends, axis=0) > np.multiply(stack.size, 1.0 + 1e-6)).any():
+            raise InputFileError(path, "expected blocks within the chip of the stack, found one that is not")
+    document = _solids(file, stack, plans, stack.cell if cells is None else max(stack.size) / cells)
+    powers, places, bottom = dict[str, tuple[float, ...]](), dict[str, dict[str, Any]](), 0.0
+    for layer in stack.layers:
+        z, bottom = [bottom, bottom + layer.thickness], bottom + layer.thickness
+        if layer.floorplan is None:
+            continue
+        document["output"]["slices"].append({"name": layer.die, "axis": "z", "at": sum(z) / 2, "count": 1})
+        named = Path(relpath(layer.floorplan, target.parent)).as_posix()
+        for block in plans[layer.floorplan]:
+            name = f"{layer.die}_{block.name}"
+            powers[name] = block.powers or (0.0,)
+            places[name] = {"file": named, "unit": block.name, "z": z}
+    slots = max(map(len, powers.values()))
+    table = np.array([[*each, *[each[-1]] * (slots - len(each))] for each in powers.values()]).T
+    over_time = stack.slot > 0.0 and slots > 1 and not steady
+    if over_time:
+        document["time"] = {"end": slots * stack.slot}
+    for (name, place), mean in zip(places.items(), table.mean(axis=0).tolist(), strict=True):
+        power = {"file": powers_file(target).name, "column": name} if over_time else mean
+        document["sources"].append({"power": power, "region": {"floorplan": place}})
+        looks = {"every": stack.slot} if over_time else {"count": 1}
+        document["output"]["regions"].append({"name": name, "floorplan": place, **looks})
+    return Imported(document, powers_over_time([*powers], table, stack.slot) if over_time else "", [*plans], [])
+
+
+def _solids(file: Path, stack: _Stack, plans: Mapping[Path, tuple[Block, ...]], size: float) -> dict[str, Any]:
+    """The tables of a scenario but for what blocks release; cells are no larger than `size`."""
+    blocks = [block for plan in plans.values() for block in plan]
+    across = {0.0, stack.size[0], *(edge for block in blocks for edge in (block.left, block.right))}
+    along = {0.0, stack.size[1], *(edge for block in blocks for edge in (block.bottom, block.top))}
+    x, y = (
+        block_edges(places, (extent,) * 3, size) for places, extent in zip((across, along), stack.size, strict=True)
+    )
+    z = [{"thickness": each.thickness, "cells": CELLS["source" if each.source else "layer"]} for each in stack.layers]
+    regions: list[dict[str, Any]] = [{"material": stack.layers[0].material}]
+    bottom = 0.0
+    for layer in stack.layers:
+        box = {"lower": [0.0, 0.0, bottom], "upper": [*stack.size, bottom + layer.thickness]}
+        regions.append({"material": layer.material, "box": box})
+        bottom += layer.thickness
+    return {
+        "title": f"{file.stem}, from 3D-ICE",
+        "temperature_unit": "K",
+        "grid": {"x": {"edges": x}, "y": {"edges": y}, "z": {"layers": z}},
+        "time": {"integrator": "steady"},
+        "materials": {layer.material: solid(*stack.materials[layer.material]) for layer in stack.layers},
+        "regions": regions,
+        "initial": {"temperature": stack.start},
+        "boundary": {
+            face: {"kind": "convection", "coefficient": coefficient, "ambient": temperature}
+            for face, (coefficient, temperature) in stack.sinks.items()
+        },
+        "sources": [],
+        "output": {"snapshots": {"count": 1}, "energy": {"count": 1}, "slices": [], "regions": []},
+    }
+
+
+# --- the file of the stack
+
+
+def _read(path: Path) -> _Stack:
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", read_text(path), flags=re.DOTALL)
+    heads = [*_SECTION.finditer(text)]
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    sections = [(head[1], head[2].strip(), text[head.end() : end]) for head, end in zip(heads, ends, strict=True)]
+    for kind, name, body in sections:
+        for word, what in REFUSED.items():
+            if kind == word or re.search(rf"(^|;)\s*{word}\b", body):
+                raise RequestError(f"{path}: {kind} {name}: {what} cannot be imported")
+    materials, sinks = dict[str, tuple[float, float]](), dict[str, tuple[float, float]]()
+    for kind, name, body in sections:
+        if kind == "material":
+            where = f"material {name}"
+            conductivity = _value(path, where, body, "thermal conductivity") / _MICRO
+            materials[name] = conductivity, _value(path, where, body, "volumetric heat capacity") / _MICRO**3
+        elif kind.endswith("heat sink"):
+            if re.search(r"\b(sink|spreader)\s+height\b", body):
+                raise RequestError(f"{path}: {kind}: a heat sink with a spreader cannot be imported")
+            film = _value(path, kind, body, "heat transfer coefficient") / _MICRO**2
+            sinks["z_min" if kind.startswith("bottom") else "z_max"] = film, _value(path, kind, body, "temperature")
+    bodies = {kind: body for kind, _, body in sections}
+    dimensions, solver = bodies.get("dimensions", ""), bodies.get("solver", "")
+    length, width = (_value(path, "dimensions", dimensions, words) for words in ("chip length", r"chip [^;]*width"))
+    slot = re.search(rf"\bslot\s+({_NUMBER})", solver)
+    return _Stack(
+        materials,
+        sinks,
+        [*_layers(path, sections, materials)][::-1],
+        (length * _MICRO, width * _MICRO),
+        _value(path, "dimensions", dimensions, "cell length") * _MICRO,
+        float(slot[1]) if slot and "transient" in solver else 0.0,
+        _value(path, "solver", solver, "initial temperature"),
+    )
+
+
+def _layers(
+    path: Path, sections: list[tuple[str, str, str]], materials: Mapping[str, tuple[float, float]]
+) -> Iterator[_Layer]:
+    """The layers from the top down."""
+    declared, dies = dict[str, _Layer](), dict[str, list[_Layer]]()
+    for kind, name, body in sections:
+        if kind == "layer":
+            declared[name] = _Layer(
+                _value(path, f"layer {name}", body, "height") * _MICRO, _word(path, name, body), False
+            )
+        elif kind == "die":
+            found = re.findall(rf"\b(layer|source)\s+({_NUMBER})\s+(\w+)\s*;", body)
+            dies[name] = [
+                _Layer(float(height) * _MICRO, material, word == "source") for word, height, material in found
+            ]
+    stacked = [body for kind, _, body in sections if kind == "stack"]
+    for statement in (each.strip() for each in ";".join(stacked).split(";")):
+        plain = re.fullmatch(rf"layer\s+(\w+)\s+({_NUMBER})\s+(\w+)", statement)
+        named = re.fullmatch(r"layer\s+(\w+)\s+(\w+)", statement)
+        die = re.fullmatch(r'die\s+(\w+)\s+(\w+)\s+floorplan\s+"([^"]+)"', statement)
+        if plain:
+            yield _known(path, _Layer(float(plain[2]) * _MICRO, plain[3], False), materials)
+        elif named and named[2] in declared:
+            yield _known(path, declared[named[2]], materials)
+        elif die and die[2] in dies:
+            for layer in dies[die[2]]:
+                heated = layer._replace(die=die[1], floorplan=path.parent / die[3]) if layer.source else layer
+                yield _known(path, heated, materials)
+        elif statement:
+            raise InputFileError(
+                path, f"stack: expected a layer or a die that the file declares, found {statement[:80]!r}"
+            )
+
+
+def _known(path: Path, layer: _Layer, materials: Mapping[str, tuple[float, float]]) -> _Layer:
+    if layer.material not in materials:
+        raise InputFileError(path, f"expected a material that the file declares, found {layer.material!r}")
+    return layer
+
+
+def _value(path: Path, where: str, text: str, words: str) -> float:
+    """The number after some words."""
+    found = re.search(rf"{words.replace(' ', chr(92) + 's+')}\s+({_NUMBER})", text)
+    if found is None or not 0.0 < float(found[1]) < np.inf:
+        raise InputFileError(path, f"{where}: expected {words} and a number > 0")
+    return float(found[1])
+
+
+def _word(path: Path, name: str, text: str) -> str:
+    found = re.search(r"\bmaterial\s+(\w+)", text)
+    if found is None:
+        raise InputFileError(path, f"layer {name}: expected material and a name")
+    return found[1]

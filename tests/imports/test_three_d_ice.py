@@ -1,0 +1,120 @@
+"""Scenarios from the stacks of 3D-ICE."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from helpers import in_memory
+
+import heatsim
+from heatsim.cli.main import main
+from heatsim.simulation.state import State
+
+STACK = """\
+material SILICON :
+   thermal conductivity     1.3e-4 ; // W/(um K)
+   volumetric heat capacity 1.6e-12 ;
+material BEOL :
+   thermal conductivity     2e-6 ;
+   volumetric heat capacity 2e-12 ;
+top heat sink :
+   heat transfer coefficient 1e-7 ;
+   temperature 300 ;
+layer BOND :
+   height 20 ;
+   material BEOL ;
+die TOP :
+   source  2 SILICON ;
+   layer  50 SILICON ;
+die LOW :
+   layer  10 BEOL ;
+   source  2 SILICON ;
+dimensions :
+   chip length 4000, width 3000 ;
+   cell length 500, width 500 ;
+stack:
+   die   UPPER  TOP  floorplan "plan.flp" ;
+   layer BETWEEN BOND ;
+   die   LOWER  LOW  floorplan "plan.flp" ;
+   layer LAST   100 SILICON ;
+solver:
+   transient step 0.02, slot 0.1 ;
+   initial temperature 310 ;
+output:
+   T ( UPPER, "a.txt", 5000, 3000, step ) ;
+"""
+PLAN = "A : position 0, 0 ; dimension 2000, 3000 ; power values 2, 4 ;\nB : position 2000, 0; dimension 2000, 3000;\n"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def imported(*options: str, stack: str = STACK, plan: str = PLAN) -> Result:
+    Path("chip.stk").write_text(stack)
+    Path("plan.flp").write_text(plan)
+    return CliRunner().invoke(main, ["import", "chip.stk", *options])
+
+
+def run(*overrides: str) -> State:
+    scenario = heatsim.load("chip.toml", ["compute.precision=float64", "compute.device=cpu", *overrides])
+    return in_memory.run(scenario.to_toml()).state
+
+
+def test_a_stack_is_a_row_of_resistances_where_its_power_is_even() -> None:
+    plan = "A : position 0, 0 ; dimension 4000, 3000 ; power values 2, 4 ;\n"
+    result = imported("--steady", plan=plan)
+    assert result.exit_code == 0, result.output
+    assert "chip.toml: 2 blocks, " in result.output
+    state = run("time.tolerance=1e-9")
+    assert state.energy.faces["z_max"] == pytest.approx(-6.0)
+    names = [region.name for region in state.problem.scenario.output.regions]
+    assert names == ["LOWER_A", "UPPER_A"]
+    area, k, beol = 4e-3 * 3e-3, 130.0, 2.0
+    upper = 300.0 + 6.0 / (1e5 * area) + (3.0 * 1e-6 / k + 3.0 * 2e-6 / (3 * k)) / area  # heat of both leaves above it
+    cells = state.problem.statistics_regions[1].cells
+    mean = state.totals(cells).by_volume / float(cells.volumes.sum()) + state.problem.reference
+    assert mean == pytest.approx(upper, abs=2e-4)
+    cells = state.problem.statistics_regions[0].cells
+    lower = state.totals(cells).by_volume / float(cells.volumes.sum()) + state.problem.reference
+    between = 3.0 * (50e-6 / k + 20e-6 / beol + 10e-6 / beol) / area
+    assert lower - mean == pytest.approx(between, rel=1e-2)
+
+
+def test_powers_change_from_slot_to_slot() -> None:
+    assert imported().exit_code == 0
+    state = run("time.integrator=implicit")
+    assert state.time == pytest.approx(0.2)
+    assert state.energy.sources == pytest.approx(2 * (2.0 + 4.0) * 0.1, rel=1e-4)
+    grid = state.problem.grid
+    assert grid.shape[1:] == (6, 8)  # its own cells
+    assert imported("--force", "--steady", "--cells", "20").exit_code == 0
+    assert run().problem.grid.shape[1:] == (15, 20)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("layer BETWEEN BOND ;", "channel BETWEEN ;", "microchannels cannot be imported"),
+        ("layer BETWEEN BOND ;", "layer BETWEEN GLUE ;", "expected a layer or a die that the file declares"),
+        ("layer  50 SILICON", "layer  50 GLASS", "expected a material that the file declares, found 'GLASS'"),
+        ("chip length 4000", "chip length 0", "dimensions: expected chip length and a number > 0"),
+        ("chip length 4000", "chip length 1000", "expected blocks within the chip of the stack"),
+        ('floorplan "plan.flp"', 'floorplan "none.flp"', "none.flp: no such file"),
+        ("   temperature 300 ;", "   sink height 1, area 1, material BEOL ;", "a heat sink with a spreader cannot"),
+    ],
+)
+def test_stacks_that_cannot_be_imported_say_why(old: str, new: str, message: str) -> None:
+    result = imported(stack=STACK.replace(old, new))
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+
+
+def test_a_floorplan_of_hotspot_needs_its_powers() -> None:
+    Path("chip.flp").write_text("core 1 1 0 0\n")
+    result = CliRunner().invoke(main, ["import", "chip.flp"])
+    assert result.exit_code == 2
+    assert "give the powers of its blocks" in result.stderr
