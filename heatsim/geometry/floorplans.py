@@ -27,9 +27,9 @@ _GROUP = re.compile(r"([^\s:;]+)\s*:([^:]*?)(?=[^\s:;]+\s*:|\Z)", re.DOTALL)
 _MICRO = 1e-6
 
 
-class Block(NamedTuple):
+class ChipBlock(NamedTuple):
     """A rectangle of a floorplan, m; conductivity, W/(m K), and capacity, J/(m3 K), where the file has them of a block;
-    powers: in the time slots of a file of 3D-ICE, W."""
+    powers: in the time slots of a file of 3D-ICE, W; material: its name there, if it has one of its own."""
 
     name: str
     left: float
@@ -39,6 +39,7 @@ class Block(NamedTuple):
     conductivity: float | None = None
     capacity: float | None = None
     powers: tuple[float, ...] = ()
+    material: str = ""
 
     @property
     def area(self) -> float:
@@ -46,7 +47,7 @@ class Block(NamedTuple):
         return (self.right - self.left) * (self.top - self.bottom)
 
 
-def read_floorplan(path: Path) -> tuple[Block, ...]:
+def read_floorplan(path: Path) -> tuple[ChipBlock, ...]:
     """The blocks of a floorplan. Raises InputFileError for a file that is none, and for blocks that overlap or have one
     name."""
     try:
@@ -57,7 +58,7 @@ def read_floorplan(path: Path) -> tuple[Block, ...]:
 
 
 @lru_cache(maxsize=16)
-def _read(path: Path, stamp: int) -> tuple[Block, ...]:
+def _read(path: Path, stamp: int) -> tuple[ChipBlock, ...]:
     if path.stat().st_size > MAX_BYTES:
         raise InputFileError(path, f"holds more than the {MAX_BYTES} bytes expected at most")
     try:
@@ -75,7 +76,7 @@ def _read(path: Path, stamp: int) -> tuple[Block, ...]:
     return tuple(found)
 
 
-def _of_hotspot(path: Path, text: str) -> Iterator[Block]:
+def _of_hotspot(path: Path, text: str) -> Iterator[ChipBlock]:
     for number, line in enumerate(text.splitlines(), 1):
         fields = line.split("#")[0].split()
         if len(fields) in (0, 3):  # three fields are how blocks are wired
@@ -93,10 +94,10 @@ def _of_hotspot(path: Path, text: str) -> Iterator[Block]:
                 path, f"line {number}: expected sizes and a resistivity > 0, found {line.strip()[:80]!r}"
             )
         conductivity = None if resistivity is None else 1.0 / resistivity
-        yield Block(fields[0], left, bottom, left + width, bottom + height, conductivity, capacity)
+        yield ChipBlock(fields[0], left, bottom, left + width, bottom + height, conductivity, capacity)
 
 
-def _of_3d_ice(path: Path, text: str) -> Iterator[Block]:
+def _of_3d_ice(path: Path, text: str) -> Iterator[ChipBlock]:
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
     for name, group in _GROUP.findall(text):
         place, size = (
@@ -109,10 +110,11 @@ def _of_3d_ice(path: Path, text: str) -> Iterator[Block]:
             raise InputFileError(path, f"block {name!r}: expected a dimension > 0 (um), found {size[0]!r}")
         powers = re.search(rf"power\s+values\s+({_NUMBER}(?:\s*,\s*{_NUMBER})*)", group)
         values = tuple(float(each) for each in powers[1].split(",")) if powers else ()
-        yield Block(name, x, y, x + length, y + width, powers=values)
+        own = re.search(r"\bmaterial\s+(\w+)", group)
+        yield ChipBlock(name, x, y, x + length, y + width, powers=values, material=own[1] if own else "")
 
 
-def _require_apart(path: Path, blocks: list[Block]) -> None:
+def _require_apart(path: Path, blocks: list[ChipBlock]) -> None:
     for one, other in combinations(sorted(blocks, key=lambda each: each.left), 2):
         across = min(one.right, other.right) - max(one.left, other.left)
         up = min(one.top, other.top) - max(one.bottom, other.bottom)

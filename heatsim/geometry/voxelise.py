@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from heatsim.errors import InputFileError, Issue, ScenarioError
-from heatsim.geometry.floorplans import Block, read_floorplan
+from heatsim.geometry.floorplans import ChipBlock, read_floorplan
 from heatsim.geometry.grid import AXES, CellGrid
 from heatsim.geometry.point_values import centre_planes, require_finite
 from heatsim.geometry.stl import StlSurface, read_surface
@@ -95,7 +95,7 @@ def _in_polygon(polygon: Polygon, point: tuple[np.ndarray | float, ...]) -> np.n
     return np.asarray(odd & (low <= along) & (along <= high))
 
 
-def floorplan_blocks(scenario: Scenario, key: Key, floorplan: Floorplan) -> list[Block]:
+def floorplan_blocks(scenario: Scenario, key: Key, floorplan: Floorplan) -> list[ChipBlock]:
     """The blocks that a shape at `key` names. Raises `ScenarioError` for a file that is no floorplan, or has no such
     block."""
     try:
@@ -114,7 +114,7 @@ def floorplan_blocks(scenario: Scenario, key: Key, floorplan: Floorplan) -> list
     return named
 
 
-def _in_blocks(blocks: list[Block], floorplan: Floorplan, point: Mapping[str, np.ndarray | float]) -> np.ndarray:
+def _in_blocks(blocks: list[ChipBlock], floorplan: Floorplan, point: Mapping[str, np.ndarray | float]) -> np.ndarray:
     x, y, inside = point["x"] - floorplan.at[0], point["y"] - floorplan.at[1], np.array(False)
     if floorplan.z[0] <= point["z"] <= floorplan.z[1]:
         for block in blocks:

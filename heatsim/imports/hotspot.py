@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from heatsim.errors import InputFileError, RequestError
-from heatsim.geometry.floorplans import SLACK, Block, read_floorplan
-from heatsim.imports.hotspot_files import Layer, read_configuration, read_layers, read_powers
+from heatsim.geometry.floorplans import SLACK, ChipBlock, read_floorplan
+from heatsim.imports.hotspot_files import ChipLayer, read_configuration, read_layers, read_powers
 from heatsim.imports.scenarios import Imported, block_edges, powers_file, powers_over_time, solid
 
 LATERAL = 1e-6  # of the conductivity, along a layer in which no heat flows sideways
@@ -68,8 +68,8 @@ def import_hotspot(files: HotspotFiles, target: Path, cells: int = 48, *, steady
 
 
 def _require_fit(
-    layers: Sequence[Layer],
-    blocks: Mapping[Path, Sequence[Block]],
+    layers: Sequence[ChipLayer],
+    blocks: Mapping[Path, Sequence[ChipBlock]],
     die: tuple[float, float, float, float],
     values: Mapping[str, float],
 ) -> None:
@@ -82,13 +82,13 @@ def _require_fit(
         raise RequestError(f"expected a die within the spreader, and that within the sink; found sides of {told} m")
 
 
-def _extent(blocks: Sequence[Block]) -> tuple[float, float, float, float]:
+def _extent(blocks: Sequence[ChipBlock]) -> tuple[float, float, float, float]:
     """Left, bottom, width and height of the die, m."""
     left, bottom = min(each.left for each in blocks), min(each.bottom for each in blocks)
     return left, bottom, max(each.right for each in blocks) - left, max(each.top for each in blocks) - bottom
 
 
-def _gaps(layers: Sequence[Layer], blocks: Mapping[Path, Sequence[Block]]) -> list[str]:
+def _gaps(layers: Sequence[ChipLayer], blocks: Mapping[Path, Sequence[ChipBlock]]) -> list[str]:
     """A floorplan that leaves parts of the die without a block."""
     notes = []
     for file in dict.fromkeys(layer.floorplan for layer in layers):
@@ -103,8 +103,8 @@ def _gaps(layers: Sequence[Layer], blocks: Mapping[Path, Sequence[Block]]) -> li
 
 
 def _stack(
-    layers: Sequence[Layer],
-    blocks: Mapping[Path, Sequence[Block]],
+    layers: Sequence[ChipLayer],
+    blocks: Mapping[Path, Sequence[ChipBlock]],
     values: Mapping[str, float],
     die: tuple[float, float, float, float],
     cells: int,
@@ -145,7 +145,7 @@ def _stack(
     }
 
 
-def _material(layer: Layer, conductivity: float, capacity: float) -> dict[str, Any]:
+def _material(layer: ChipLayer, conductivity: float, capacity: float) -> dict[str, Any]:
     """A material of a layer, of which HotSpot knows the capacity of a unit volume alone."""
     made = solid(conductivity, capacity)
     if not layer.lateral:
@@ -158,7 +158,7 @@ def _centred(side: float, size: Sequence[float], low: float, high: float) -> dic
     return {"lower": [*lower, low], "upper": [*upper, high]}
 
 
-def _heights(layers: Sequence[Layer], values: Mapping[str, float]) -> list[dict[str, Any]]:
+def _heights(layers: Sequence[ChipLayer], values: Mapping[str, float]) -> list[dict[str, Any]]:
     sizes = [(layer.thickness, CELLS_IN_LAYER["heated" if layer.heated else "other"]) for layer in layers]
     sizes += [(values[f"t_{name}"], CELLS_IN_LAYER[name]) for name in ("spreader", "sink")]
     return [{"thickness": thickness, "cells": cells} for thickness, cells in sizes]

@@ -43,7 +43,7 @@ REFUSED = {
 LINES_OF_LAYER = 7
 
 
-class Layer(NamedTuple):
+class ChipLayer(NamedTuple):
     """A layer as large as the die, from z = bottom on, m: conductivity, W/(m K); capacity, J/(m3 K); lateral: whether
     heat flows sideways; heated: whether its blocks release power."""
 
@@ -78,7 +78,7 @@ def read_configuration(path: Path | None) -> dict[str, float]:
     return values
 
 
-def read_layers(path: Path, values: Mapping[str, float]) -> list[Layer]:
+def read_layers(path: Path, values: Mapping[str, float]) -> list[ChipLayer]:
     """The layers from the bottom up: those of a file (.lcf), or of a floorplan a die and the interface above it. Raises
     InputFileError."""
     found = [*(_layers_of(path) if path.suffix == ".lcf" else _usual_layers(path, values))]
@@ -91,13 +91,13 @@ def read_layers(path: Path, values: Mapping[str, float]) -> list[Layer]:
     return layers
 
 
-def _usual_layers(floorplan: Path, values: Mapping[str, float]) -> Iterator[Layer]:
+def _usual_layers(floorplan: Path, values: Mapping[str, float]) -> Iterator[ChipLayer]:
     for name, key, heated in (("die", "chip", True), ("interface", "interface", False)):
         thickness, conductivity, capacity = (values[f"{each}_{key}"] for each in "tkp")
-        yield Layer(name, 0.0, thickness, conductivity, capacity, True, heated, floorplan)
+        yield ChipLayer(name, 0.0, thickness, conductivity, capacity, True, heated, floorplan)
 
 
-def _layers_of(path: Path) -> Iterator[Layer]:
+def _layers_of(path: Path) -> Iterator[ChipLayer]:
     """Groups of lines: number, lateral heat flow, power, heat capacity, resistivity, thickness, floorplan."""
     lines = [(number, line.split("#")[0].strip()) for number, line in enumerate(read_text(path).splitlines(), 1)]
     lines = [each for each in lines if each[1]]
@@ -110,7 +110,7 @@ def _layers_of(path: Path) -> Iterator[Layer]:
                 raise InputFileError(path, f"line {line}: expected Y or N, found {flag!r}")
         capacity, resistivity, thickness = (_number(path, *each) for each in rest)
         flags = lateral[1] == "Y", heated[1] == "Y"
-        yield Layer(f"layer_{number}", 0.0, thickness, 1.0 / resistivity, capacity, *flags, path.parent / plan)
+        yield ChipLayer(f"layer_{number}", 0.0, thickness, 1.0 / resistivity, capacity, *flags, path.parent / plan)
 
 
 def read_powers(path: Path, blocks: Sequence[str]) -> tuple[list[str], np.ndarray]:

@@ -48,8 +48,9 @@ def read_text(path: Path) -> str:
         raise InputFileError(path, "is no text") from None
 
 
-def solid(conductivity: float, capacity: float) -> dict[str, Any]:
-    """A material of which the conductivity, W/(m K), and the capacity of a unit volume, J/(m3 K), are known."""
+def solid(conductivity: float | list[float], capacity: float) -> dict[str, Any]:
+    """A material of which the conductivity, W/(m K), one or along x, y, z, and the capacity of a unit volume, J/(m3 K),
+    are known."""
     return {"conductivity": conductivity, "density": 1000.0, "heat_capacity": capacity / 1000.0}
 
 

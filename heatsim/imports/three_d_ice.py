@@ -16,15 +16,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heatsim.errors import InputFileError, RequestError
-from heatsim.geometry.floorplans import Block, read_floorplan
+from heatsim.geometry.floorplans import ChipBlock, read_floorplan
 from heatsim.imports.scenarios import Imported, block_edges, powers_file, powers_over_time, read_text, solid
 
 _MICRO = 1e-6
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_HEADS = r"material|microchannel|(?:top |bottom |conventional )?heat sink|die|layer|dimensions|stack|solver|output"
+_HEADS = r"material|microchannel|(?:\w+ )*heat sink|die|layer|dimensions|stack|solver|output"
 _SECTION = re.compile(rf"^\s*({_HEADS})\b([^:;]*):", re.MULTILINE)
 REFUSED = {"microchannel": "microchannels", "channel": "microchannels", "pinfin": "pin fins", "layout": "layouts"}
 CELLS = {"source": 2, "layer": 4}  # of a layer, from bottom to top
+
+
+Material = tuple[float | list[float], float]
 
 
 class _Layer(NamedTuple):
@@ -38,10 +41,11 @@ class _Layer(NamedTuple):
 
 
 class _Stack(NamedTuple):
-    """materials: conductivity, W/(m K), and capacity, J/(m3 K); sinks: coefficient, W/(m2 K), and temperature, K, of
-    faces; layers from the bottom up; size and cell: along x and y, m; slot: s, 0 of a steady state; start: K."""
+    """materials: conductivity, W/(m K), one or along x, y, z, and capacity, J/(m3 K); sinks: coefficient, W/(m2 K), and
+    temperature, K, of faces; layers from the bottom up; size and cell: along x and y, m; slot: s, 0 of a steady state;
+    start: K."""
 
-    materials: dict[str, tuple[float, float]]
+    materials: dict[str, Material]
     sinks: dict[str, tuple[float, float]]
     layers: list[_Layer]
     size: tuple[float, float]
@@ -73,6 +77,11 @@ def import_stack(file: Path, target: Path, cells: int | None = None, *, steady: 
             name = f"{layer.die}_{block.name}"
             powers[name] = block.powers or (0.0,)
             places[name] = {"file": named, "unit": block.name, "z": z}
+            if block.material not in ("", layer.material):
+                if block.material not in stack.materials:
+                    raise InputFileError(layer.floorplan, f"block {block.name!r}: the stack has no {block.material!r}")
+                document["materials"][block.material] = solid(*stack.materials[block.material])
+                document["regions"].append({"material": block.material, "floorplan": places[name]})
     slots = max(map(len, powers.values()))
     table = np.array([[*each, *[each[-1]] * (slots - len(each))] for each in powers.values()]).T
     over_time = stack.slot > 0.0 and slots > 1 and not steady
@@ -83,10 +92,12 @@ def import_stack(file: Path, target: Path, cells: int | None = None, *, steady: 
         document["sources"].append({"power": power, "region": {"floorplan": place}})
         looks = {"every": stack.slot} if over_time else {"count": 1}
         document["output"]["regions"].append({"name": name, "floorplan": place, **looks})
-    return Imported(document, powers_over_time([*powers], table, stack.slot) if over_time else "", [*plans], [])
+    idle = [name for name, each in powers.items() if not any(each)]
+    notes = [f"{file}: no power is given for {', '.join(idle[:8])}{', ...' if len(idle) > 8 else ''}"] if idle else []
+    return Imported(document, powers_over_time([*powers], table, stack.slot) if over_time else "", [*plans], notes)
 
 
-def _solids(file: Path, stack: _Stack, plans: Mapping[Path, tuple[Block, ...]], size: float) -> dict[str, Any]:
+def _solids(file: Path, stack: _Stack, plans: Mapping[Path, tuple[ChipBlock, ...]], size: float) -> dict[str, Any]:
     """The tables of a scenario but for what blocks release; cells are no larger than `size`."""
     blocks = [block for plan in plans.values() for block in plan]
     across = {0.0, stack.size[0], *(edge for block in blocks for edge in (block.left, block.right))}
@@ -130,15 +141,18 @@ def _read(path: Path) -> _Stack:
         for word, what in REFUSED.items():
             if kind == word or re.search(rf"(^|;)\s*{word}\b", body):
                 raise RequestError(f"{path}: {kind} {name}: {what} cannot be imported")
-    materials, sinks = dict[str, tuple[float, float]](), dict[str, tuple[float, float]]()
+    materials, sinks = dict[str, Material](), dict[str, tuple[float, float]]()
     for kind, name, body in sections:
         if kind == "material":
             where = f"material {name}"
+            capacity = _value(path, where, body, "volumetric heat capacity") / _MICRO**3
+            along = re.search(rf"thermal\s+conductivity\s+({_NUMBER})\s*,\s*({_NUMBER})\s*,\s*({_NUMBER})", body)
             conductivity = _value(path, where, body, "thermal conductivity") / _MICRO
-            materials[name] = conductivity, _value(path, where, body, "volumetric heat capacity") / _MICRO**3
+            several = [float(each) / _MICRO for each in along.groups()] if along else conductivity
+            materials[name] = several, capacity
         elif kind.endswith("heat sink"):
-            if re.search(r"\b(sink|spreader)\s+height\b", body):
-                raise RequestError(f"{path}: {kind}: a heat sink with a spreader cannot be imported")
+            if re.search(r"\b(sink|spreader)\s+(height|length)\b|\bplugin\b", body):
+                raise RequestError(f"{path}: {kind}: a heat sink with a spreader, or in a plugin, cannot be imported")
             film = _value(path, kind, body, "heat transfer coefficient") / _MICRO**2
             sinks["z_min" if kind.startswith("bottom") else "z_max"] = film, _value(path, kind, body, "temperature")
     bodies = {kind: body for kind, _, body in sections}
@@ -156,9 +170,7 @@ def _read(path: Path) -> _Stack:
     )
 
 
-def _layers(
-    path: Path, sections: list[tuple[str, str, str]], materials: Mapping[str, tuple[float, float]]
-) -> Iterator[_Layer]:
+def _layers(path: Path, sections: list[tuple[str, str, str]], materials: Mapping[str, Material]) -> Iterator[_Layer]:
     """The layers from the top down."""
     declared, dies = dict[str, _Layer](), dict[str, list[_Layer]]()
     for kind, name, body in sections:
@@ -174,8 +186,8 @@ def _layers(
     stacked = [body for kind, _, body in sections if kind == "stack"]
     for statement in (each.strip() for each in ";".join(stacked).split(";")):
         plain = re.fullmatch(rf"layer\s+(\w+)\s+({_NUMBER})\s+(\w+)", statement)
-        named = re.fullmatch(r"layer\s+(\w+)\s+(\w+)", statement)
-        die = re.fullmatch(r'die\s+(\w+)\s+(\w+)\s+floorplan\s+"([^"]+)"', statement)
+        named = re.fullmatch(r"layer\s+(\w+)\s+(\w+)(?:\s+discretization.*)?", statement)
+        die = re.fullmatch(r'die\s+(\w+)\s+(\w+)\s+floorplan\s+"([^"]+)"(?:\s+discretization.*)?', statement)
         if plain:
             yield _known(path, _Layer(float(plain[2]) * _MICRO, plain[3], False), materials)
         elif named and named[2] in declared:
@@ -190,7 +202,7 @@ def _layers(
             )
 
 
-def _known(path: Path, layer: _Layer, materials: Mapping[str, tuple[float, float]]) -> _Layer:
+def _known(path: Path, layer: _Layer, materials: Mapping[str, Material]) -> _Layer:
     if layer.material not in materials:
         raise InputFileError(path, f"expected a material that the file declares, found {layer.material!r}")
     return layer

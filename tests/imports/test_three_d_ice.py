@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from helpers import in_memory
 
 import heatsim
 from heatsim.cli.main import main
+from heatsim.problem import build_problem
 from heatsim.simulation.state import State
 
 STACK = """\
@@ -85,7 +87,9 @@ def test_a_stack_is_a_row_of_resistances_where_its_power_is_even() -> None:
 
 
 def test_powers_change_from_slot_to_slot() -> None:
-    assert imported().exit_code == 0
+    result = imported()
+    assert result.exit_code == 0
+    assert "no power is given for LOWER_B, UPPER_B" in result.stderr
     state = run("time.integrator=implicit")
     assert state.time == pytest.approx(0.2)
     assert state.energy.sources == pytest.approx(2 * (2.0 + 4.0) * 0.1, rel=1e-4)
@@ -93,6 +97,18 @@ def test_powers_change_from_slot_to_slot() -> None:
     assert grid.shape[1:] == (6, 8)  # its own cells
     assert imported("--force", "--steady", "--cells", "20").exit_code == 0
     assert run().problem.grid.shape[1:] == (15, 20)
+
+
+def test_materials_may_conduct_unlike_along_the_axes_and_blocks_have_their_own() -> None:
+    stack = STACK.replace("1.3e-4 ;", "1.3e-4, 1e-4, 2e-4 ;").replace('"plan.flp" ;', '"plan.flp" discretization 4 5 ;')
+    assert imported("--steady", stack=stack, plan=PLAN.replace("2, 4 ;", "2, 4 ; material BEOL ;")).exit_code == 0
+    problem = build_problem(heatsim.load("chip.toml"))
+    assert problem.scenario.materials["SILICON"].conductivity == pytest.approx((130.0, 100.0, 200.0))
+    names, source = [*problem.scenario.materials], problem.scenario.sources[0].region
+    assert source is not None
+    assert source.floorplan is not None
+    at = int(np.searchsorted(problem.grid.centres("z"), source.floorplan.z[0]))
+    assert [names[problem.zones.material((x, 1, at))] for x in (1, 6)] == ["BEOL", "SILICON"]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +120,12 @@ def test_powers_change_from_slot_to_slot() -> None:
         ("chip length 4000", "chip length 0", "dimensions: expected chip length and a number > 0"),
         ("chip length 4000", "chip length 1000", "expected blocks within the chip of the stack"),
         ('floorplan "plan.flp"', 'floorplan "none.flp"', "none.flp: no such file"),
-        ("   temperature 300 ;", "   sink height 1, area 1, material BEOL ;", "a heat sink with a spreader cannot"),
+        (
+            "   temperature 300 ;",
+            "   sink height 1, area 1, material BEOL ;",
+            "a heat sink with a spreader, or in a plugin",
+        ),
+        ("top heat sink :", 'top pluggable heat sink :\n plugin "a.so" ;', "or in a plugin, cannot be imported"),
     ],
 )
 def test_stacks_that_cannot_be_imported_say_why(old: str, new: str, message: str) -> None:
