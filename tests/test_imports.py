@@ -66,7 +66,13 @@ ROOMS = {
     "heatsim.store": {"h5py", "numpy", "PIL", "av", "tifffile", "heatsim.geometry.grid"},
     "heatsim.store.inputs": {"heatsim.store.hdf5_input", "heatsim.store.input_checks", "numpy", "PIL", "tifffile"},
     "heatsim.plots": {"matplotlib", "numpy"},
-    "heatsim.pictures": {"heatsim.store", "heatsim.plots", "heatsim.geometry.grid", "numpy"},
+    "heatsim.pictures": {
+        "heatsim.store",
+        "heatsim.plots",
+        "heatsim.geometry.grid",
+        "heatsim.geometry.floorplans",
+        "numpy",
+    },
     "heatsim.pictures.preview": {
         "heatsim.pictures",
         "heatsim.plots",

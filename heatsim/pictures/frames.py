@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heatsim.errors import InputFileError, RequestError, RunFolderError
+from heatsim.geometry.floorplans import read_floorplan
 from heatsim.pictures.options import PictureOptions
 from heatsim.store.slice_frames import SliceFrame, read_slice_frame
-from heatsim.store.snapshots import read_geometry_plane, unsolved_names
+from heatsim.store.snapshots import read_geometry_centres, read_geometry_plane, unsolved_names
 
 if TYPE_CHECKING:
     from heatsim.plots.pages import PlaneStyle
@@ -156,7 +158,31 @@ def plane_materials(folder: RunFolder, axis: str, place: float, jumps: bool = Fa
     except RunFolderError:  # nothing is known of ambients and contacts then
         scenario = {}
     parts = ids if jumps else _parts(scenario, names)[ids]
-    return PlaneMaterials(ids, np.isin(names, unsolved_names(scenario))[ids], parts)
+    outlined = _with_blocks(folder, scenario, ids, place) if axis == "z" else ids
+    return PlaneMaterials(outlined, np.isin(names, unsolved_names(scenario))[ids], parts)
+
+
+def _with_blocks(folder: RunFolder, scenario: dict[str, Any], ids: np.ndarray, height: float) -> np.ndarray:
+    """The materials of a plane normal to z, with numbers of their own for the blocks of floorplans that lie in it, as
+    far as their files are still there: so that blocks have outlines."""
+    shapes = [*scenario.get("regions", ()), *scenario.get("output", {}).get("regions", ())]
+    shapes += [source.get("region", {}) for source in scenario.get("sources", ())]
+    plans = [each["floorplan"] for each in shapes if "floorplan" in each]
+    plans = [plan for plan in plans if plan["z"][0] <= height <= plan["z"][1]]
+    if not plans:
+        return ids
+    x, y = (read_geometry_centres(folder.geometry, axis) for axis in "xy")
+    found, seen = ids.astype(np.int64), set[tuple[str, ...]]()
+    for plan in plans:
+        with suppress(InputFileError):
+            for block in read_floorplan(Path(plan["file"])):
+                key = plan["file"], block.name, str(plan["at"])
+                if plan.get("unit", block.name) == block.name and key not in seen:
+                    seen.add(key)
+                    u, v = x - plan["at"][0], y - plan["at"][1]
+                    across, along = (u >= block.left) & (u <= block.right), (v >= block.bottom) & (v <= block.top)
+                    found[np.ix_(along, across)] += len(seen) << 8  # beyond the numbers of materials
+    return found
 
 
 def _parts(scenario: dict[str, Any], names: Sequence[str]) -> np.ndarray:

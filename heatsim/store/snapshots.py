@@ -178,6 +178,12 @@ def read_geometry_plane(path: Path, axis: str, place: float) -> tuple[np.ndarray
         return plane, tuple(str(name) for name in material.attrs["names"])
 
 
+def read_geometry_centres(path: Path, axis: str) -> np.ndarray:
+    """Read the centres of the cells along "x", "y" or "z", m. Raises InputFileError."""
+    with open_own(path, "geometry file") as file:
+        return np.asarray(plain_dataset(file, axis)[()])
+
+
 def read_geometry_block(path: Path, block: tuple[slice | int, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
     """Read the material ids of a block of cells, along z, y, x, and the names of all ids. Raises InputFileError."""
     with open_own(path, "geometry file") as file:

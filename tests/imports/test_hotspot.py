@@ -14,8 +14,10 @@ import heatsim
 from heatsim.cli.main import main
 from heatsim.errors import InputFileError, ScenarioError
 from heatsim.geometry.floorplans import read_floorplan
+from heatsim.pictures.frames import plane_materials
 from heatsim.problem import build_problem
 from heatsim.simulation.state import State
+from heatsim.store.folder import RunFolder
 
 PLAN = """\
 # name width height left bottom
@@ -196,3 +198,21 @@ def test_floorplans_of_3d_ice_are_read(tmp_path: Path) -> None:
     file.write_text("Core0 : position 0 ; dimension 4000, 2000 ;\n")
     with pytest.raises(InputFileError, match="expected position x, y; and dimension"):
         read_floorplan(file)
+
+
+def test_pictures_of_a_die_have_the_outlines_of_its_blocks(imported: Files) -> None:
+    assert imported("--steady", "--cells", "8").exit_code == 0
+    result = CliRunner().invoke(main, ["run", "chip.toml", "--output", "run", "--quiet"])
+    assert result.exit_code == 0, result.stderr
+    assert list(Path("run/slices").glob("*.png"))
+    folder = RunFolder(Path("run"))
+    in_die, in_sink = (plane_materials(folder, "z", height) for height in (0.00007, 0.005))
+    assert in_die is not None
+    assert in_sink is not None
+    ids = in_die.ids[:, in_die.ids.shape[1] // 2 - 4 : in_die.ids.shape[1] // 2 + 4]
+    assert len(np.unique(ids[ids > 255])) == 2  # core and cache, which are of one material
+    assert in_sink.ids.max() < 256
+    Path("chip.flp").unlink()
+    without = plane_materials(folder, "z", 0.00007)
+    assert without is not None
+    assert without.ids.max() < 256
