@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from heatsim.store.folder import RunFolder
 
 Tell = Callable[[str], None]
+SMALL_PART = 0.25  # of a plane: of a body that takes less, pictures show the body
+MARGIN = 0.08  # around it, of its longer side
 
 
 def draw_frames(
@@ -194,14 +196,16 @@ def _parts(scenario: dict[str, Any], names: Sequence[str]) -> np.ndarray:
 def fit_to_page(
     frame: SliceFrame, options: PictureOptions, materials: PlaneMaterials | None, arrows: Arrows | None = None
 ) -> tuple[SliceFrame, np.ndarray, Faces | None, PlaneOverlay]:
-    """What is drawn of a frame: the frame cropped; its field and faces on no more cells than there are pixels; and the
-    materials and arrows of these cells. Raises RequestError for a crop beside the plane."""
+    """What is drawn of a frame: the frame cropped, to what is solved if that is a small part; its field and faces on no
+    more cells than there are pixels; and the materials and arrows of these cells. Raises RequestError for a crop beside
+    the plane."""
     from heatsim.plots.planes import PlaneMaterials
     from heatsim.plots.slices import PlaneOverlay, pixels
 
     cells = tuple(slice(0, n) for n in frame.field.shape)
-    if options.crop is not None:
-        cells = _cropped_cells(frame, options.crop)
+    crop = options.crop or (None if materials is None else _small_body(frame, materials.void))
+    if crop is not None:
+        cells = _cropped_cells(frame, crop)
         frame = _cut(frame, cells)
     field = frame.field
     if materials is not None:
@@ -219,6 +223,26 @@ def fit_to_page(
     if arrows is not None:
         arrows = arrows[0][cells][at], arrows[1][cells][at]
     return frame, field, faces, PlaneOverlay(materials, arrows)
+
+
+def _small_body(frame: SliceFrame, void: np.ndarray) -> tuple[float, float, float, float] | None:
+    """Left, right, bottom and top around what is solved, m, with a margin; None if that is no small part of the
+    plane."""
+    from heatsim.plots.planes import extent_faces
+
+    faces = frame.faces or extent_faces((frame.field.shape[0], frame.field.shape[1]), frame.extent)
+    ends = []
+    for axis, places in enumerate(faces):
+        solved = np.flatnonzero(~void.all(axis=1 - axis))
+        if not solved.size:
+            return None
+        ends.append((float(places[solved[0]]), float(places[solved[-1] + 1])))
+    whole = [float(places[-1] - places[0]) for places in faces]
+    if np.prod(np.diff(ends)) > SMALL_PART * np.prod(whole):
+        return None
+    (bottom, top), (left, right) = ends
+    margin = MARGIN * max(top - bottom, right - left)
+    return left - margin, right + margin, bottom - margin, top + margin
 
 
 def _cropped_cells(frame: SliceFrame, crop: tuple[float, float, float, float]) -> tuple[slice, slice]:

@@ -14,10 +14,12 @@ import heatsim
 from heatsim.cli.main import main
 from heatsim.errors import InputFileError, ScenarioError
 from heatsim.geometry.floorplans import read_floorplan
-from heatsim.pictures.frames import plane_materials
+from heatsim.pictures.frames import fit_to_page, plane_materials
+from heatsim.pictures.options import PictureOptions
 from heatsim.problem import build_problem
 from heatsim.simulation.state import State
 from heatsim.store.folder import RunFolder
+from heatsim.store.slice_frames import read_slice_frame
 
 PLAN = """\
 # name width height left bottom
@@ -212,6 +214,10 @@ def test_pictures_of_a_die_have_the_outlines_of_its_blocks(imported: Files) -> N
     ids = in_die.ids[:, in_die.ids.shape[1] // 2 - 4 : in_die.ids.shape[1] // 2 + 4]
     assert len(np.unique(ids[ids > 255])) == 2  # core and cache, which are of one material
     assert in_sink.ids.max() < 256
+    frame = read_slice_frame(folder.slice_frame_paths("die")[0])
+    shown = fit_to_page(frame, PictureOptions(), in_die)[0].extent
+    assert shown[0] == pytest.approx(0.01 - 0.0008, abs=0.001)  # the die in the middle of the sink, not all of it
+    assert shown[1] - shown[0] < 0.014
     Path("chip.flp").unlink()
     without = plane_materials(folder, "z", 0.00007)
     assert without is not None
