@@ -131,6 +131,7 @@ def test_what_void_cuts_off_has_no_steady_state_where_it_is_heated() -> None:
         ({"contacts": [{"between": ["solid", "pore"], "resistance": 1.0}]}, "found \"pore\", which is void"),
         ({"regions": [{"material": "solid"}, {"material": "pore", "initial": 3.0}]}, "expected no initial"),
         ({"materials": {"solid": material(1.0), "pore": {"conductivity": 0, "colour": 1}}}, "materials.pore.colour"),
+        ({"output": {"results": [{"name": "q", "of": "heat('pore')"}]}}, "expected the name of a face of the box"),
         ({"materials": {"pore": VOID}}, "pore.conductivity: expected a number > 0"),
     ],
 )  # fmt: skip

@@ -45,7 +45,7 @@ from heatsim.scenario.checks.quantities import (
     quantities_have_no_beams,
 )
 from heatsim.scenario.grid import Grid
-from heatsim.scenario.materials import Ambient, AnyMaterial
+from heatsim.scenario.materials import Ambient, AnyMaterial, Void
 from heatsim.scenario.model import Scenario
 from heatsim.scenario.output import Output, Probe, Slice, Statistics
 from heatsim.scenario.regions import Region
@@ -188,9 +188,10 @@ def results_are_of_what_there_is(
 ) -> Iterator[KeyIssue]:
     """A result names a part, a probe, a face or an ambient; its time is in the run, and a steady state has none."""
     parts = [*(region.name for region in output.regions), *materials]
+    exchanging = [name for name, ambient in ambients.items() if not isinstance(ambient, Void)]
     known = {
         "probe": ([probe.name for probe in output.probes], "a probe in output.probes"),
-        "heat": ([*FACES, *ambients], "a face of the box or of an ambient"),
+        "heat": ([*FACES, *exchanging], "a face of the box or of an ambient"),
         **dict.fromkeys(STATISTICS, (parts, "a material or of a region in output.regions")),
     }
     for number, result in enumerate(output.results):
