@@ -12,19 +12,22 @@ HotSpot (Zhang et al., University of Virginia CS-2015-02) has a line for each bl
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import combinations
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from heatsim.errors import InputFileError
 
 MAX_BYTES, MAX_BLOCKS = 2**24, 10_000
 SLACK = 1e-9  # m: blocks that overlap by less touch
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _GROUP = re.compile(r"([^\s:;]+)\s*:([^:]*?)(?=[^\s:;]+\s*:|\Z)", re.DOTALL)
-_MICRO = 1e-6
+MICRO = 1e-6
 
 
 class ChipBlock(NamedTuple):
@@ -40,6 +43,10 @@ class ChipBlock(NamedTuple):
     capacity: float | None = None
     powers: tuple[float, ...] = ()
     material: str = ""
+
+    def covers(self, x: np.ndarray | float, y: np.ndarray | float) -> np.ndarray:
+        """Whether places, m, lie in it."""
+        return np.asarray((self.left <= x) & (x <= self.right) & (self.bottom <= y) & (y <= self.top))
 
     @property
     def area(self) -> float:
@@ -61,19 +68,30 @@ def read_floorplan(path: Path) -> tuple[ChipBlock, ...]:
 def _read(path: Path, stamp: int) -> tuple[ChipBlock, ...]:
     if path.stat().st_size > MAX_BYTES:
         raise InputFileError(path, f"holds more than the {MAX_BYTES} bytes expected at most")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputFileError(path, f"cannot be read as text: {error}") from None
+    text = read_text(path)
     found = [*(_of_3d_ice(path, text) if re.search(r":\s*position\b", text) else _of_hotspot(path, text))]
     if not 0 < len(found) <= MAX_BLOCKS:
         raise InputFileError(path, f"expected 1 to {MAX_BLOCKS} blocks of a floorplan, found {len(found)}")
-    names = [block.name for block in found]
-    for name in names:
-        if names.count(name) > 1:
+    for name, count in Counter(block.name for block in found).items():
+        if count > 1:
             raise InputFileError(path, f"has more than one block {name!r}")
     _require_apart(path, found)
     return tuple(found)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file. Raises InputFileError."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputFileError(path, f"cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InputFileError(path, "is no text") from None
+
+
+def without_comments(text: str) -> str:
+    """The text of a file of 3D-ICE without its comments."""
+    return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
 
 
 def _of_hotspot(path: Path, text: str) -> Iterator[ChipBlock]:
@@ -98,25 +116,29 @@ def _of_hotspot(path: Path, text: str) -> Iterator[ChipBlock]:
 
 
 def _of_3d_ice(path: Path, text: str) -> Iterator[ChipBlock]:
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
-    for name, group in _GROUP.findall(text):
+    for name, group in _GROUP.findall(without_comments(text)):
         place, size = (
-            re.search(rf"{word}\s+({_NUMBER})\s*,\s*({_NUMBER})\s*;", group) for word in ("position", "dimension")
+            re.search(rf"{word}\s+({NUMBER})\s*,\s*({NUMBER})\s*;", group) for word in ("position", "dimension")
         )
         if place is None or size is None:
             raise InputFileError(path, f"block {name!r}: expected position x, y; and dimension length, width; (um)")
-        (x, y), (length, width) = ((_MICRO * float(each) for each in found.groups()) for found in (place, size))
+        (x, y), (length, width) = ((MICRO * float(each) for each in found.groups()) for found in (place, size))
         if not (length > 0 and width > 0):
             raise InputFileError(path, f"block {name!r}: expected a dimension > 0 (um), found {size[0]!r}")
-        powers = re.search(rf"power\s+values\s+({_NUMBER}(?:\s*,\s*{_NUMBER})*)", group)
+        powers = re.search(rf"power\s+values\s+({NUMBER}(?:\s*,\s*{NUMBER})*)", group)
         values = tuple(float(each) for each in powers[1].split(",")) if powers else ()
         own = re.search(r"\bmaterial\s+(\w+)", group)
         yield ChipBlock(name, x, y, x + length, y + width, powers=values, material=own[1] if own else "")
 
 
 def _require_apart(path: Path, blocks: list[ChipBlock]) -> None:
-    for one, other in combinations(sorted(blocks, key=lambda each: each.left), 2):
-        across = min(one.right, other.right) - max(one.left, other.left)
-        up = min(one.top, other.top) - max(one.bottom, other.bottom)
-        if across > SLACK and up > SLACK:
+    ordered = sorted(blocks, key=lambda each: each.left)
+    for number, one in enumerate(ordered):
+        for other in islice(ordered, number + 1, None):
+            if one.right - other.left <= SLACK:
+                break  # so do all that follow begin beyond it
+            across = min(one.right, other.right) - other.left
+            up = min(one.top, other.top) - max(one.bottom, other.bottom)
+            if across <= SLACK or up <= SLACK:
+                continue
             raise InputFileError(path, f"blocks {one.name!r} and {other.name!r} overlap by {across:.3g} m x {up:.3g} m")

@@ -118,7 +118,7 @@ def _in_blocks(blocks: list[ChipBlock], floorplan: Floorplan, point: Mapping[str
     x, y, inside = point["x"] - floorplan.at[0], point["y"] - floorplan.at[1], np.array(False)
     if floorplan.z[0] <= point["z"] <= floorplan.z[1]:
         for block in blocks:
-            inside = inside | ((block.left <= x) & (x <= block.right) & (block.bottom <= y) & (y <= block.top))
+            inside = inside | block.covers(x, y)
     return inside
 
 

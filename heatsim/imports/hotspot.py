@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os.path import relpath
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ import numpy as np
 from heatsim.errors import InputFileError, RequestError
 from heatsim.geometry.floorplans import SLACK, ChipBlock, read_floorplan
 from heatsim.imports.hotspot_files import ChipLayer, read_configuration, read_layers, read_powers
-from heatsim.imports.scenarios import Imported, block_edges, powers_file, powers_over_time, solid
+from heatsim.imports.scenarios import Imported, add_blocks, block_edges, relative_name, solid
 
 LATERAL = 1e-6  # of the conductivity, along a layer in which no heat flows sideways
 CELLS_IN_LAYER = {"heated": 4, "other": 2, "spreader": 4, "sink": 8}
@@ -41,29 +40,24 @@ def import_hotspot(files: HotspotFiles, target: Path, cells: int = 48, *, steady
     values = read_configuration(files.configuration)
     layers = read_layers(files.stack, values)
     blocks = {layer.floorplan: read_floorplan(layer.floorplan) for layer in layers}
-    heated = [block.name for layer in layers if layer.heated for block in blocks[layer.floorplan]]
-    names, powers = read_powers(files.powers, heated)
-    die, interval = _extent(blocks[layers[0].floorplan]), values["sampling_intvl"]
+    die = _extent(blocks[layers[0].floorplan])
     _require_fit(layers, blocks, die, values)
-    document, table = _stack(layers, blocks, values, die, cells), ""
-    given: dict[str, Any] = {name: float(mean) for name, mean in zip(names, powers.mean(axis=0), strict=True)}
-    if len(powers) > 1 and not steady:
-        document["time"], table = {"end": len(powers) * interval}, powers_over_time(names, powers, interval)
-        given = {name: {"file": powers_file(target).name, "column": name} for name in names}
-    looks = {"every": interval} if table else {"count": 1}
+    document = _stack(layers, blocks, values, die, cells)
+    document["title"] = f"{files.stack.stem}, from HotSpot"
     at = [0.5 * (values["s_sink"] - size) - start for start, size in zip(die[:2], die[2:], strict=True)]
-    document["title"], document["sources"], document["output"]["regions"] = f"{files.stack.stem}, from HotSpot", [], []
+    heated = list[tuple[str, dict[str, Any]]]()
     for layer, block in [(each, block) for each in layers for block in blocks[each.floorplan]]:
-        file = Path(relpath(layer.floorplan, target.parent)).as_posix()
-        place = {"file": file, "unit": block.name, "z": layer.z, "at": at}
+        place = {"file": relative_name(layer.floorplan, target), "unit": block.name, "z": layer.z, "at": at}
         if layer.heated:
-            document["sources"].append({"power": given[block.name], "region": {"floorplan": place}})
-            document["output"]["regions"].append({"name": block.name, "floorplan": place, **looks})
+            heated.append((block.name, place))
         if block.conductivity not in (None, layer.conductivity):
             name = f"{layer.name}_{block.name}"
             capacity = block.capacity or layer.capacity
             document["materials"][name] = _material(layer, block.conductivity or layer.conductivity, capacity)
             document["regions"].append({"material": name, "floorplan": place})
+    powers = read_powers(files.powers, [name for name, _ in heated])
+    slot = values["sampling_intvl"] if len(powers) > 1 and not steady else 0.0
+    table = add_blocks(document, target, heated, powers, slot)
     return Imported(document, table, [*blocks], _gaps(layers, blocks))
 
 

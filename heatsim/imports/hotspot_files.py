@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from heatsim.errors import InputFileError, RequestError
-from heatsim.imports.scenarios import read_text
+from heatsim.geometry.floorplans import read_text
 from heatsim.scenario.toml.messages import did_you_mean
 
 # What HotSpot takes where a configuration does not say otherwise, as in its example.config; SI units.
@@ -82,10 +84,8 @@ def read_layers(path: Path, values: Mapping[str, float]) -> list[ChipLayer]:
     """The layers from the bottom up: those of a file (.lcf), or of a floorplan a die and the interface above it. Raises
     InputFileError."""
     found = [*(_layers_of(path) if path.suffix == ".lcf" else _usual_layers(path, values))]
-    bottom, layers = 0.0, []
-    for layer in found:
-        layers.append(layer._replace(bottom=bottom))
-        bottom += layer.thickness
+    bottoms = accumulate((layer.thickness for layer in found), initial=0.0)
+    layers = [layer._replace(bottom=bottom) for layer, bottom in zip(found, bottoms, strict=False)]
     if not any(layer.heated for layer in layers):
         raise InputFileError(path, "expected a layer that dissipates power, found none")
     return layers
@@ -113,19 +113,20 @@ def _layers_of(path: Path) -> Iterator[ChipLayer]:
         yield ChipLayer(f"layer_{number}", 0.0, thickness, 1.0 / resistivity, capacity, *flags, path.parent / plan)
 
 
-def read_powers(path: Path, blocks: Sequence[str]) -> tuple[list[str], np.ndarray]:
-    """The names of the columns of a trace, and its rows (n, blocks), W. Raises InputFileError where these are not
-    `blocks`, each of them once."""
+def read_powers(path: Path, blocks: Sequence[str]) -> np.ndarray:
+    """The rows of a trace (n, blocks), W. Raises InputFileError where its columns are not those of the blocks, each of
+    them once."""
     lines = [(number, line.split()) for number, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
     names = lines[0][1] if lines else []
+    known, columns = set(blocks), Counter(names)
     for name in names:
-        if name not in blocks:
+        if name not in known:
             hint = did_you_mean(name, blocks)
             told = f"line 1: expected the names of blocks that release power, found {name!r}"
             raise InputFileError(path, f"{told} ({hint})" if hint else told)
     for name in blocks:
-        if names.count(name) != 1:
-            raise InputFileError(path, f"line 1: expected a column for block {name!r}, found {names.count(name)}")
+        if columns[name] != 1:
+            raise InputFileError(path, f"line 1: expected a column for block {name!r}, found {columns[name]}")
     rows = []
     for number, fields in lines[1:]:
         if len(fields) != len(names):
@@ -133,7 +134,8 @@ def read_powers(path: Path, blocks: Sequence[str]) -> tuple[list[str], np.ndarra
         rows.append([_number(path, number, field, 0.0) for field in fields])
     if not rows:
         raise InputFileError(path, "expected a row of powers (W) below the names, found none")
-    return names, np.array(rows)
+    place = {name: number for number, name in enumerate(names)}
+    return np.array(rows)[:, [place[name] for name in blocks]]
 
 
 def _number(path: Path | None, line: int, text: str, least: float | None = None) -> float:

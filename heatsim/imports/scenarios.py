@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from os.path import relpath
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import tomli_w
 
-from heatsim.errors import InputFileError
 from heatsim.geometry.floorplans import SLACK
 
 STEP = 1e-6  # of a time slot, in which the power goes from one value to the next
@@ -36,16 +36,6 @@ class Imported(NamedTuple):
 def powers_file(target: Path) -> Path:
     """The file of powers beside a scenario."""
     return target.with_suffix(".powers.csv")
-
-
-def read_text(path: Path) -> str:
-    """The text of a file. Raises InputFileError."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputFileError(path, f"cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise InputFileError(path, "is no text") from None
 
 
 def solid(conductivity: float | list[float], capacity: float) -> dict[str, Any]:
@@ -89,7 +79,37 @@ def _grow(faces: list[float], end: float, size: float) -> float:
     return scale * sizes[-1]
 
 
-def powers_over_time(names: Sequence[str], powers: np.ndarray, interval: float) -> str:
+Placed = tuple[str, dict[str, Any]]  # the name of a block and its floorplan, a shape of a scenario
+
+
+def add_blocks(
+    document: dict[str, Any],
+    target: Path,
+    blocks: Sequence[Placed],
+    powers: np.ndarray,
+    slot: float,
+) -> str:
+    """Have blocks, names and floorplans, release powers (slots, blocks), W: each for a slot, s, one after another, or
+    where that is 0 their means in a steady state. Each is a region of statistics, too. Returns the table of the powers
+    over time, "" of a steady state."""
+    given: list[Any] = powers.mean(axis=0).tolist()
+    if slot:
+        document["time"] = {"end": len(powers) * slot}
+        given = [{"file": powers_file(target).name, "column": name} for name, _ in blocks]
+    looks = {"every": slot} if slot else {"count": 1}
+    document["sources"] = [
+        {"power": power, "region": {"floorplan": place}} for (_, place), power in zip(blocks, given, strict=True)
+    ]
+    document["output"]["regions"] = [{"name": name, "floorplan": place, **looks} for name, place in blocks]
+    return _powers_over_time([name for name, _ in blocks], powers, slot) if slot else ""
+
+
+def relative_name(file: Path, target: Path) -> str:
+    """The name of a file in the scenario `target`."""
+    return Path(relpath(file, target.parent)).as_posix()
+
+
+def _powers_over_time(names: Sequence[str], powers: np.ndarray, interval: float) -> str:
     """A table of powers that are constant over each interval."""
     lines = [",".join(["time [s]", *names])]
     for number, row in enumerate(powers):

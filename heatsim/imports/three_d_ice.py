@@ -9,35 +9,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from os.path import relpath
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from heatsim.errors import InputFileError, RequestError
-from heatsim.geometry.floorplans import ChipBlock, read_floorplan
-from heatsim.imports.scenarios import Imported, block_edges, powers_file, powers_over_time, read_text, solid
+from heatsim.geometry.floorplans import MICRO, NUMBER, ChipBlock, read_floorplan, read_text, without_comments
+from heatsim.imports.scenarios import Imported, add_blocks, block_edges, relative_name, solid
 
-_MICRO = 1e-6
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _HEADS = r"material|microchannel|(?:\w+ )*heat sink|die|layer|dimensions|stack|solver|output"
 _SECTION = re.compile(rf"^\s*({_HEADS})\b([^:;]*):", re.MULTILINE)
 REFUSED = {"microchannel": "microchannels", "channel": "microchannels", "pinfin": "pin fins", "layout": "layouts"}
 CELLS = {"source": 2, "layer": 4}  # of a layer, from bottom to top
 
-
 Material = tuple[float | list[float], float]
 
 
 class _Layer(NamedTuple):
-    """Of a chip: m; blocks: what releases power in it, of the die `die`, from the file `floorplan`."""
+    """Of a chip, from z = bottom on, m; source: whether it releases power, by the blocks of the floorplan of a die."""
 
     thickness: float
     material: str
     source: bool
     die: str = ""
     floorplan: Path | None = None
+    bottom: float = 0.0
+
+    @property
+    def z(self) -> list[float]:
+        """Where it begins and ends, m."""
+        return [self.bottom, self.bottom + self.thickness]
 
 
 class _Stack(NamedTuple):
@@ -66,35 +69,26 @@ def import_stack(file: Path, target: Path, cells: int | None = None, *, steady: 
         if (np.max(ends, axis=0) > np.multiply(stack.size, 1.0 + 1e-6)).any():
             raise InputFileError(path, "expected blocks within the chip of the stack, found one that is not")
     document = _solids(file, stack, plans, stack.cell if cells is None else max(stack.size) / cells)
-    powers, places, bottom = dict[str, tuple[float, ...]](), dict[str, dict[str, Any]](), 0.0
+    powers, heated = list[tuple[float, ...]](), list[tuple[str, dict[str, Any]]]()
     for layer in stack.layers:
-        z, bottom = [bottom, bottom + layer.thickness], bottom + layer.thickness
         if layer.floorplan is None:
             continue
-        document["output"]["slices"].append({"name": layer.die, "axis": "z", "at": sum(z) / 2, "count": 1})
-        named = Path(relpath(layer.floorplan, target.parent)).as_posix()
+        document["output"]["slices"].append({"name": layer.die, "axis": "z", "at": sum(layer.z) / 2, "count": 1})
         for block in plans[layer.floorplan]:
-            name = f"{layer.die}_{block.name}"
-            powers[name] = block.powers or (0.0,)
-            places[name] = {"file": named, "unit": block.name, "z": z}
+            place = {"file": relative_name(layer.floorplan, target), "unit": block.name, "z": layer.z}
+            powers.append(block.powers or (0.0,))
+            heated.append((f"{layer.die}_{block.name}", place))
             if block.material not in ("", layer.material):
                 if block.material not in stack.materials:
                     raise InputFileError(layer.floorplan, f"block {block.name!r}: the stack has no {block.material!r}")
                 document["materials"][block.material] = solid(*stack.materials[block.material])
-                document["regions"].append({"material": block.material, "floorplan": places[name]})
-    slots = max(map(len, powers.values()))
-    table = np.array([[*each, *[each[-1]] * (slots - len(each))] for each in powers.values()]).T
-    over_time = stack.slot > 0.0 and slots > 1 and not steady
-    if over_time:
-        document["time"] = {"end": slots * stack.slot}
-    for (name, place), mean in zip(places.items(), table.mean(axis=0).tolist(), strict=True):
-        power = {"file": powers_file(target).name, "column": name} if over_time else mean
-        document["sources"].append({"power": power, "region": {"floorplan": place}})
-        looks = {"every": stack.slot} if over_time else {"count": 1}
-        document["output"]["regions"].append({"name": name, "floorplan": place, **looks})
-    idle = [name for name, each in powers.items() if not any(each)]
+                document["regions"].append({"material": block.material, "floorplan": place})
+    slots = max(map(len, powers))
+    table = np.array([[*each, *[each[-1]] * (slots - len(each))] for each in powers]).T
+    text = add_blocks(document, target, heated, table, stack.slot if slots > 1 and not steady else 0.0)
+    idle = [name for (name, _), each in zip(heated, powers, strict=True) if not any(each)]
     notes = [f"{file}: no power is given for {', '.join(idle[:8])}{', ...' if len(idle) > 8 else ''}"] if idle else []
-    return Imported(document, powers_over_time([*powers], table, stack.slot) if over_time else "", [*plans], notes)
+    return Imported(document, text, [*plans], notes)
 
 
 def _solids(file: Path, stack: _Stack, plans: Mapping[Path, tuple[ChipBlock, ...]], size: float) -> dict[str, Any]:
@@ -107,11 +101,9 @@ def _solids(file: Path, stack: _Stack, plans: Mapping[Path, tuple[ChipBlock, ...
     )
     z = [{"thickness": each.thickness, "cells": CELLS["source" if each.source else "layer"]} for each in stack.layers]
     regions: list[dict[str, Any]] = [{"material": stack.layers[0].material}]
-    bottom = 0.0
     for layer in stack.layers:
-        box = {"lower": [0.0, 0.0, bottom], "upper": [*stack.size, bottom + layer.thickness]}
+        box = {"lower": [0.0, 0.0, layer.z[0]], "upper": [*stack.size, layer.z[1]]}
         regions.append({"material": layer.material, "box": box})
-        bottom += layer.thickness
     return {
         "title": f"{file.stem}, from 3D-ICE",
         "temperature_unit": "K",
@@ -124,8 +116,7 @@ def _solids(file: Path, stack: _Stack, plans: Mapping[Path, tuple[ChipBlock, ...
             face: {"kind": "convection", "coefficient": coefficient, "ambient": temperature}
             for face, (coefficient, temperature) in stack.sinks.items()
         },
-        "sources": [],
-        "output": {"snapshots": {"count": 1}, "energy": {"count": 1}, "slices": [], "regions": []},
+        "output": {"snapshots": {"count": 1}, "energy": {"count": 1}, "slices": []},
     }
 
 
@@ -133,7 +124,7 @@ def _solids(file: Path, stack: _Stack, plans: Mapping[Path, tuple[ChipBlock, ...
 
 
 def _read(path: Path) -> _Stack:
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", read_text(path), flags=re.DOTALL)
+    text = without_comments(read_text(path))
     heads = [*_SECTION.finditer(text)]
     ends = [*(head.start() for head in heads[1:]), len(text)]
     sections = [(head[1], head[2].strip(), text[head.end() : end]) for head, end in zip(heads, ends, strict=True)]
@@ -145,26 +136,29 @@ def _read(path: Path) -> _Stack:
     for kind, name, body in sections:
         if kind == "material":
             where = f"material {name}"
-            capacity = _value(path, where, body, "volumetric heat capacity") / _MICRO**3
-            along = re.search(rf"thermal\s+conductivity\s+({_NUMBER})\s*,\s*({_NUMBER})\s*,\s*({_NUMBER})", body)
-            conductivity = _value(path, where, body, "thermal conductivity") / _MICRO
-            several = [float(each) / _MICRO for each in along.groups()] if along else conductivity
+            capacity = _value(path, where, body, "volumetric heat capacity") / MICRO**3
+            along = re.search(rf"thermal\s+conductivity\s+({NUMBER})\s*,\s*({NUMBER})\s*,\s*({NUMBER})", body)
+            conductivity = _value(path, where, body, "thermal conductivity") / MICRO
+            several = [float(each) / MICRO for each in along.groups()] if along else conductivity
             materials[name] = several, capacity
         elif kind.endswith("heat sink"):
             if re.search(r"\b(sink|spreader)\s+(height|length)\b|\bplugin\b", body):
                 raise RequestError(f"{path}: {kind}: a heat sink with a spreader, or in a plugin, cannot be imported")
-            film = _value(path, kind, body, "heat transfer coefficient") / _MICRO**2
+            film = _value(path, kind, body, "heat transfer coefficient") / MICRO**2
             sinks["z_min" if kind.startswith("bottom") else "z_max"] = film, _value(path, kind, body, "temperature")
     bodies = {kind: body for kind, _, body in sections}
     dimensions, solver = bodies.get("dimensions", ""), bodies.get("solver", "")
-    length, width = (_value(path, "dimensions", dimensions, words) for words in ("chip length", r"chip [^;]*width"))
-    slot = re.search(rf"\bslot\s+({_NUMBER})", solver)
+    length = _value(path, "dimensions", dimensions, "chip length")
+    width = _value(path, "dimensions", dimensions.partition("chip")[2], "width")
+    layers = [*_layers(path, sections, materials)][::-1]
+    bottoms = accumulate((layer.thickness for layer in layers), initial=0.0)
+    slot = re.search(rf"\bslot\s+({NUMBER})", solver)
     return _Stack(
         materials,
         sinks,
-        [*_layers(path, sections, materials)][::-1],
-        (length * _MICRO, width * _MICRO),
-        _value(path, "dimensions", dimensions, "cell length") * _MICRO,
+        [layer._replace(bottom=bottom) for layer, bottom in zip(layers, bottoms, strict=False)],
+        (length * MICRO, width * MICRO),
+        _value(path, "dimensions", dimensions, "cell length") * MICRO,
         float(slot[1]) if slot and "transient" in solver else 0.0,
         _value(path, "solver", solver, "initial temperature"),
     )
@@ -176,20 +170,18 @@ def _layers(path: Path, sections: list[tuple[str, str, str]], materials: Mapping
     for kind, name, body in sections:
         if kind == "layer":
             declared[name] = _Layer(
-                _value(path, f"layer {name}", body, "height") * _MICRO, _word(path, name, body), False
+                _value(path, f"layer {name}", body, "height") * MICRO, _word(path, name, body), False
             )
         elif kind == "die":
-            found = re.findall(rf"\b(layer|source)\s+({_NUMBER})\s+(\w+)\s*;", body)
-            dies[name] = [
-                _Layer(float(height) * _MICRO, material, word == "source") for word, height, material in found
-            ]
+            found = re.findall(rf"\b(layer|source)\s+({NUMBER})\s+(\w+)\s*;", body)
+            dies[name] = [_Layer(float(height) * MICRO, material, word == "source") for word, height, material in found]
     stacked = [body for kind, _, body in sections if kind == "stack"]
     for statement in (each.strip() for each in ";".join(stacked).split(";")):
-        plain = re.fullmatch(rf"layer\s+(\w+)\s+({_NUMBER})\s+(\w+)", statement)
+        plain = re.fullmatch(rf"layer\s+(\w+)\s+({NUMBER})\s+(\w+)", statement)
         named = re.fullmatch(r"layer\s+(\w+)\s+(\w+)(?:\s+discretization.*)?", statement)
         die = re.fullmatch(r'die\s+(\w+)\s+(\w+)\s+floorplan\s+"([^"]+)"(?:\s+discretization.*)?', statement)
         if plain:
-            yield _known(path, _Layer(float(plain[2]) * _MICRO, plain[3], False), materials)
+            yield _known(path, _Layer(float(plain[2]) * MICRO, plain[3], False), materials)
         elif named and named[2] in declared:
             yield _known(path, declared[named[2]], materials)
         elif die and die[2] in dies:
@@ -210,7 +202,7 @@ def _known(path: Path, layer: _Layer, materials: Mapping[str, Material]) -> _Lay
 
 def _value(path: Path, where: str, text: str, words: str) -> float:
     """The number after some words."""
-    found = re.search(rf"{words.replace(' ', chr(92) + 's+')}\s+({_NUMBER})", text)
+    found = re.search(r"\s+".join([*words.split(), f"({NUMBER})"]), text)
     if found is None or not 0.0 < float(found[1]) < np.inf:
         raise InputFileError(path, f"{where}: expected {words} and a number > 0")
     return float(found[1])

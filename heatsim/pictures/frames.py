@@ -181,9 +181,8 @@ def _with_blocks(folder: RunFolder, scenario: dict[str, Any], ids: np.ndarray, h
                 key = plan["file"], block.name, str(plan["at"])
                 if plan.get("unit", block.name) == block.name and key not in seen:
                     seen.add(key)
-                    u, v = x - plan["at"][0], y - plan["at"][1]
-                    across, along = (u >= block.left) & (u <= block.right), (v >= block.bottom) & (v <= block.top)
-                    found[np.ix_(along, across)] += len(seen) << 8  # beyond the numbers of materials
+                    inside = block.covers(x - plan["at"][0], y[:, None] - plan["at"][1])
+                    found[inside] += len(seen) << 8  # beyond the numbers of materials
     return found
 
 

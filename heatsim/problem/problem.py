@@ -44,6 +44,7 @@ from heatsim.problem.temperature_dependence import (
 )
 from heatsim.problem.temperature_sources import TemperatureSources
 from heatsim.problem.time_step_limit import largest_step, require_steady_state, stability_limit
+from heatsim.problem.untied_cells import find_untied_cells
 from heatsim.problem.volume_sources import SourceTerm, VolumeSources, make_source_terms
 from heatsim.problem.warnings import (
     beams_on_ambients,
@@ -453,8 +454,6 @@ def build_problem(scenario: Scenario, reference: float | None = None) -> Problem
     problem = _build(scenario, grid, material_ids, reference)
     void = len(scenario.materials) + len(scenario.exchanging_ambients)
     if scenario.time.is_steady and (material_ids >= void).any():
-        from heatsim.problem.untied_cells import find_untied_cells
-
         untied = find_untied_cells(problem)
         if untied.any():
             material_ids[untied] = void

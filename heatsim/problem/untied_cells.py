@@ -29,9 +29,8 @@ def find_untied_cells(problem: Problem) -> np.ndarray:
     from heatsim_kernels.multigrid.cpu.spanning_trees import APART, grow  # compiled for this alone
 
     coefficients = problem.coefficients
-    ids = _class_ids(problem)
-    solved = (coefficients.capacity > 0)[ids]
-    roots = np.flatnonzero(_tied(problem, ids) & solved)
+    solved = np.broadcast_to(coefficients.spread_over_cells(coefficients.capacity > 0), coefficients.shape)
+    roots = np.flatnonzero(_tied(problem) & solved)
     faces = []
     for number in range(3):
         place = 2 - number
@@ -45,23 +44,18 @@ def find_untied_cells(problem: Problem) -> np.ndarray:
     if (untied == solved).all():
         message = "no steady state, or any number of them: void separates all cells from all given temperatures"
         raise ScenarioError([problem.scenario.issue_at(("time", "integrator"), message)])
-    if (untied & _heated(problem, ids)).any():
+    if (untied & _heated(problem)).any():
         message = "no steady state: what void separates from all given temperatures is heated"
         raise ScenarioError([problem.scenario.issue_at(("time", "integrator"), message, 'integrator = "implicit"')])
     return untied
 
 
-def _class_ids(problem: Problem) -> np.ndarray:
-    ids = problem.coefficients.class_ids
-    return np.zeros(problem.grid.shape, np.uint8) if ids is None else ids
-
-
-def _tied(problem: Problem, ids: np.ndarray) -> np.ndarray:
+def _tied(problem: Problem) -> np.ndarray:
     """Whether each cell exchanges heat with something that has a temperature."""
     coefficients, following = problem.coefficients, problem.temperature_sources
-    tied = np.zeros(ids.shape, bool)
+    tied = np.zeros(coefficients.shape, bool)
     if coefficients.losses is not None:
-        tied |= (coefficients.losses > 0)[ids]
+        tied |= coefficients.spread_over_cells(coefficients.losses > 0)
     if coefficients.ambient_faces is not None:
         tied.reshape(-1)[coefficients.ambient_faces.cells] = True
     if following is not None:
@@ -72,11 +66,11 @@ def _tied(problem: Problem, ids: np.ndarray) -> np.ndarray:
     return tied
 
 
-def _heated(problem: Problem, ids: np.ndarray) -> np.ndarray:
+def _heated(problem: Problem) -> np.ndarray:
     """Whether a source or a given flux heats or cools each cell."""
-    forcing, heated = problem.linear_forcing(START), np.zeros(ids.shape, bool)
+    forcing, heated = problem.linear_forcing(START), np.zeros(problem.grid.shape, bool)
     if forcing.heat_table is not None:
-        heated |= (forcing.heat_table[0] != 0)[ids]
+        heated |= problem.coefficients.spread_over_cells(forcing.heat_table[0] != 0)
     if forcing.heat_field is not None:
         heated |= forcing.heat_field != 0
     for patch, cells in _patches(problem):

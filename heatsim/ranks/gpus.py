@@ -99,21 +99,23 @@ def _take_gpu(comm: MPI.Intracomm) -> FoundGpu:
     return FoundGpu(name, f"{MPI.Get_processor_name()} {identity}", "", no_nccl)
 
 
+class HaloExchange(NamedTuple):
+    """The planes that are sent and those that are received, in the order of launches on a stream; meanwhile: launches
+    on another stream, as soon as nothing of the exchange can come first."""
+
+    sent: Sequence[HaloPart]
+    received: Sequence[HaloPart]
+    stream: int = 0
+    meanwhile: Callable[[], None] = lambda: None
+
+
 class Transport(Protocol):
     """How planes go from GPU to GPU; beside: whether it takes less time to compute while they do."""
 
     beside: bool
 
-    def exchange(
-        self,
-        u: Array,
-        sent: Sequence[HaloPart],
-        received: Sequence[HaloPart],
-        stream: int = 0,
-        meanwhile: Callable[[], None] | None = None,
-    ) -> None:
-        """Send some planes of a field and fill others, in the order of launches on a stream, and launch `meanwhile`
-        on another as soon as nothing of it can come first."""
+    def exchange(self, u: Array, halos: HaloExchange) -> None:
+        """Send some planes of a field, and fill others."""
 
 
 class HostTransport:
@@ -125,23 +127,16 @@ class HostTransport:
         self._comm = comm
         self._buffers: dict[tuple[int, int, np.dtype], list[np.ndarray]] = {}
 
-    def exchange(
-        self,
-        u: Array,
-        sent: Sequence[HaloPart],
-        received: Sequence[HaloPart],
-        stream: int = 0,
-        meanwhile: Callable[[], None] | None = None,
-    ) -> None:
+    def exchange(self, u: Array, halos: HaloExchange) -> None:
         """Exchange planes: see `Transport`."""
         from heatsim_kernels.runtime.cuda.arrays import copy_in, copy_out, wait_for_launches
         from mpi4py import MPI
 
+        sent, received, stream, meanwhile = halos
         buffers = self._room([*sent, *received], u.dtype)
         for planes, buffer in zip(sent, buffers, strict=False):
             copy_out(buffer, u, planes.items, stream)
-        if meanwhile is not None:
-            meanwhile()
+        meanwhile()
         wait_for_launches(stream)  # those that read the buffers of the last exchange among them
         filled = buffers[len(sent) :]
         requests = [
@@ -179,23 +174,15 @@ class NcclTransport:
         self._nccl, self._all = nccl, nccl.NcclCommunicator(comm.size, name, comm.rank)
         self._types = {np.dtype(np.float32): nccl.NCCL_FLOAT32, np.dtype(np.float64): nccl.NCCL_FLOAT64}
 
-    def exchange(
-        self,
-        u: Array,
-        sent: Sequence[HaloPart],
-        received: Sequence[HaloPart],
-        stream: int = 0,
-        meanwhile: Callable[[], None] | None = None,
-    ) -> None:
+    def exchange(self, u: Array, halos: HaloExchange) -> None:
         """Exchange planes: see `Transport`."""
         kind, item = self._types[u.dtype], u.dtype.itemsize
         self._nccl.groupStart()
-        for pieces, move in ((sent, self._all.send), (received, self._all.recv)):
+        for pieces, move in ((halos.sent, self._all.send), (halos.received, self._all.recv)):
             for rank, _, items in pieces:
-                move(u.address + items.start * item, items.stop - items.start, kind, rank, stream)
+                move(u.address + items.start * item, items.stop - items.start, kind, rank, halos.stream)
         self._nccl.groupEnd()
-        if meanwhile is not None:
-            meanwhile()
+        halos.meanwhile()
 
 
 _transports: dict[tuple[str, int], Transport] = {}  # of this process: connecting GPUs takes long
@@ -216,20 +203,21 @@ class GpuLinks(MpiLinks):
         self._transport = _transport(transport, comm)
         self._stream: int | None = None  # that halos take beside launches
         plane = self.slab.cells[1] * self.slab.cells[2]
-        self._sent, self._received = (
+        sent, received = (
             [each._replace(items=slice(each.items.start * plane, each.items.stop * plane)) for each in parts]
             for parts in self.halo_parts(self.slab.halo, self.slab.halo)
         )
+        self._halos = HaloExchange(sent, received)
 
     def fill_halos(self, values: Any) -> None:
         """Copy the planes of the neighbours into the halos of a field on the GPU: see `SlabLinks`."""
-        if self._received:
-            self._transport.exchange(values, self._sent, self._received)
+        if self._halos.received:
+            self._transport.exchange(values, self._halos)
 
     @property
     def fills_beside(self) -> bool:
         """Whether halos had better be filled beside launches: see `GpuSlabLinks`."""
-        return bool(self._received) and self._transport.beside
+        return bool(self._halos.received) and self._transport.beside
 
     def fill_halos_beside(self, values: Any, edges: Callable[..., None], inside: Callable[..., None]) -> None:
         """Fill the halos beside launches: see `GpuSlabLinks`."""
@@ -239,5 +227,5 @@ class GpuLinks(MpiLinks):
             self._stream = own_stream()
         put_after(self._stream, 0)
         edges(self._stream)
-        self._transport.exchange(values, self._sent, self._received, self._stream, inside)
+        self._transport.exchange(values, self._halos._replace(stream=self._stream, meanwhile=inside))
         put_after(0, self._stream)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chip_runs import mean_of_block, run
 from click.testing import CliRunner, Result
-from helpers import in_memory
 
 import heatsim
 from heatsim.cli.main import main
@@ -17,7 +17,6 @@ from heatsim.geometry.floorplans import read_floorplan
 from heatsim.pictures.frames import fit_to_page, plane_materials
 from heatsim.pictures.options import PictureOptions
 from heatsim.problem import build_problem
-from heatsim.simulation.state import State
 from heatsim.store.folder import RunFolder
 from heatsim.store.slice_frames import read_slice_frame
 
@@ -61,7 +60,7 @@ def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
     """Write the files, and import them."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*options: str, file: str = "chip.flp", **texts: str) -> Result:
+    def command(*options: str, file: str = "chip.flp", **texts: str) -> Result:
         given = {"chip_flp": PLAN, "chip_ptrace": TRACE, "chip_config": CONFIG} | texts
         for name, text in given.items():
             Path(name.replace("_", ".")).write_text(text)
@@ -69,26 +68,14 @@ def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
             main, ["import", file, "--powers", "chip.ptrace", "--config", "chip.config", *options]
         )
 
-    return run
-
-
-def state_of(name: str, *overrides: str) -> State:
-    scenario = heatsim.load(name, ["compute.precision=float64", "compute.device=cpu", *overrides])
-    return in_memory.run(scenario.to_toml()).state
-
-
-def mean_of_block(state: State, number: int) -> float:
-    """K."""
-    region = state.problem.statistics_regions[number].cells
-    totals = state.totals(region)
-    return totals.by_volume / float(region.volumes.sum()) + state.problem.reference
+    return command
 
 
 def test_the_steady_state_of_a_chip_is_that_of_its_mean_powers(imported: Files) -> None:
     result = imported("--steady", "--cells", "12")
     assert result.exit_code == 0, result.output
     assert "chip.toml: 2 blocks" in result.output
-    state = state_of("chip.toml")
+    state = run()
     assert state.energy.faces["z_max"] == pytest.approx(-9.0)  # W
     grid, ids = state.problem.grid, state.problem.material_ids()
     assert ids is not None
@@ -105,7 +92,7 @@ def test_a_stack_of_one_width_is_a_row_of_resistances(imported: Files) -> None:
     config = CONFIG.replace("0.03", "0.01").replace("s_spreader 0.02", "s_spreader 0.01")
     plan = "all 0.01 0.01 0 0\n"
     assert imported("--steady", chip_flp=plan, chip_ptrace="all\n5\n", chip_config=config).exit_code == 0
-    state = state_of("chip.toml", "time.tolerance=1e-9")
+    state = run("time.tolerance=1e-9")
     area, die = 1e-4, 0.00015
     resistance = 0.5 + (0.0069 / 400 + 0.001 / 400 + 2e-5 / 4 + die / 130 / 3) / area
     assert mean_of_block(state, 0) == pytest.approx(300.0 + 5.0 * resistance, rel=1e-5)
@@ -113,7 +100,7 @@ def test_a_stack_of_one_width_is_a_row_of_resistances(imported: Files) -> None:
 
 def test_a_trace_releases_each_power_for_its_interval(imported: Files) -> None:
     assert imported("--cells", "6").exit_code == 0
-    state = state_of("chip.toml", "time.integrator=implicit")
+    state = run("time.integrator=implicit")
     assert state.time == pytest.approx(0.04)
     assert state.energy.sources == pytest.approx((12.0 + 6.0) * 0.02, rel=1e-4)
     again = imported()

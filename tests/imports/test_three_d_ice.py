@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chip_runs import mean_of_block, run
 from click.testing import CliRunner, Result
-from helpers import in_memory
 
 import heatsim
 from heatsim.cli.main import main
 from heatsim.problem import build_problem
-from heatsim.simulation.state import State
 
 STACK = """\
 material SILICON :
@@ -61,11 +60,6 @@ def imported(*options: str, stack: str = STACK, plan: str = PLAN) -> Result:
     return CliRunner().invoke(main, ["import", "chip.stk", *options])
 
 
-def run(*overrides: str) -> State:
-    scenario = heatsim.load("chip.toml", ["compute.precision=float64", "compute.device=cpu", *overrides])
-    return in_memory.run(scenario.to_toml()).state
-
-
 def test_a_stack_is_a_row_of_resistances_where_its_power_is_even() -> None:
     plan = "A : position 0, 0 ; dimension 4000, 3000 ; power values 2, 4 ;\n"
     result = imported("--steady", plan=plan)
@@ -77,13 +71,9 @@ def test_a_stack_is_a_row_of_resistances_where_its_power_is_even() -> None:
     assert names == ["LOWER_A", "UPPER_A"]
     area, k, beol = 4e-3 * 3e-3, 130.0, 2.0
     upper = 300.0 + 6.0 / (1e5 * area) + (3.0 * 1e-6 / k + 3.0 * 2e-6 / (3 * k)) / area  # heat of both leaves above it
-    cells = state.problem.statistics_regions[1].cells
-    mean = state.totals(cells).by_volume / float(cells.volumes.sum()) + state.problem.reference
-    assert mean == pytest.approx(upper, abs=2e-4)
-    cells = state.problem.statistics_regions[0].cells
-    lower = state.totals(cells).by_volume / float(cells.volumes.sum()) + state.problem.reference
+    assert mean_of_block(state, 1) == pytest.approx(upper, abs=2e-4)
     between = 3.0 * (50e-6 / k + 20e-6 / beol + 10e-6 / beol) / area
-    assert lower - mean == pytest.approx(between, rel=1e-2)
+    assert mean_of_block(state, 0) - mean_of_block(state, 1) == pytest.approx(between, rel=1e-2)
 
 
 def test_powers_change_from_slot_to_slot() -> None:
