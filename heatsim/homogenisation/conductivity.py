@@ -235,7 +235,7 @@ def _make_problem(medium: Medium, axis: int, sides: str) -> _Problem | None:
 def _solve(problem: _Problem, tolerance: float, kernels: SolverKernels) -> tuple[np.ndarray, tuple[float, float], int]:
     """The temperatures, the bounds, and how many iterations they took."""
     operator, heat = problem.operator, problem.heat
-    solver, history = Solver(operator, kernels), []
+    solver, history = Solver(operator, kernels, twice=True), []
     T, iterations, residual = np.zeros(heat.shape), 0, FIRST_RESIDUAL * tolerance
     while iterations < MAX_ITERATIONS:
         found = solver.solve(

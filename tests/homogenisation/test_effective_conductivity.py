@@ -116,8 +116,7 @@ def test_iterations_hardly_grow_with_the_size_of_a_porous_medium(void: float) ->
     for size in (24, 48, 96):
         medium = make_medium(packing(size, void, radius=0.12), {0: 0.0, 1: 1.0})
         iterations.append(find_conductivity(medium, "z", tolerance=1e-4).along["z"].iterations)
-    assert iterations[-1] < 20
-    assert iterations[-1] <= 1.5 * iterations[-2]
+    assert iterations[-1] <= min(10, 1.5 * iterations[0])
 
 
 def test_a_contrast_of_a_million_is_solved() -> None:

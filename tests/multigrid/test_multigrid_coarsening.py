@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from heatsim_kernels.multigrid import hierarchy as hierarchies
 from heatsim_kernels.multigrid.cpu import operations
 from heatsim_kernels.multigrid.cpu.sweeps import CpuConductances
 from heatsim_kernels.multigrid.hierarchy import RESIDUAL, Coarsening, Hierarchy, coarsening
@@ -94,9 +95,12 @@ def test_thin_cells_are_coarsened_across_their_thin_side_alone(
     assert levels[1].shape == tuple(9 if n == 7 else n for n in shape)
 
 
-def test_the_cycle_is_symmetric_and_positive() -> None:
-    operator = random_operator((9, 10, 11), (False, True, False))
-    hierarchy = Hierarchy(operator, operations)
+@pytest.mark.parametrize("twice", [False, True])
+def test_the_cycle_is_symmetric_and_positive(twice: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hierarchies, "MANY_CELLS", 1)
+    operator = random_operator((19, 20, 21), (False, True, False))
+    hierarchy = Hierarchy(operator, operations, twice)
+    assert any(level.total is not None for level in hierarchy.levels) == twice
     u, v = (noise(operator.shape, seed).astype(np.float32) for seed in (1, 2))
 
     def cycled(field: np.ndarray) -> np.ndarray:

@@ -2,8 +2,8 @@
 
 - `operator`: the system A T = b as face conductances and couplings to the outside; `assembly` makes it from a problem's
   `StencilCoefficients`
-- `solver`: conjugate gradients in float64, preconditioned by a V cycle in float32
-- `hierarchy`: the V cycle, and which cells coarse grids keep
+- `solver`: conjugate gradients in float64, preconditioned by a cycle in float32
+- `hierarchy`: the cycle, and which cells coarse grids keep
 - `cell`, `galerkin`: what is computed of a cell, once for all devices
 - `cpu.operations`: the kernels on the CPU; a module of the same functions is all that another device needs.
   `cpu.sweeps` passes over a level, `cpu.transfers` goes from one level to the next

@@ -1,4 +1,4 @@
-"""The multigrid preconditioner: one V cycle in float32.
+"""The multigrid preconditioner: one cycle in float32.
 
     level 0   gx gy gz, 7 points          relax, restrict b - A x          add the correction, relax
     level 1   27 points, ~1/8 the cells       \\ relax, restrict ...        / add, relax
@@ -10,6 +10,12 @@ in any order of cells, and with the same factors before and after makes the cycl
 Hu and Tuminaro 2003). A level is coarsened only along axes that are strong in nearly as many cells as the strongest
 (semicoarsening: thin cells, fins, layers). Coarse operators are Galerkin products, see `galerkin`. The coarsest level
 has few cells and is solved by a dense inverse that is made once.
+
+In a V cycle each level is visited once. Where pores are finer than a coarse cell the number of iterations then grows
+with the number of levels. So a cycle may visit levels below the finest twice, the second time for what the first visit
+leaves. The two corrections are weighted by the reciprocals of the roots of the Chebyshev polynomial on the part of the
+spectrum that a single visit leaves (the AMLI cycle of Axelsson and Vassilevski, Numerische Mathematik 56 (1989) 157).
+Uniform media do not need it: there it costs more than it gains.
 
 Which cells of an axis a coarser level keeps, for any number of cells:
 
@@ -35,6 +41,9 @@ Shape = tuple[int, int, int]
 LATER = 13  # neighbours of 26 that come later in memory: a cell keeps the conductances to these
 MAX_DIRECT_CELLS = 200  # cells that a level is solved directly from
 SMOOTHED = (0.3, 2.0)  # part of the spectrum of D^-1 A that relaxation reduces
+VISITED = (0.3, 1.2)  # part of the spectrum of a level's single cycle times A that two visits reduce
+MANY_CELLS = 20_000  # of a level that is visited twice: below it the launches of a cycle cost more than its cells
+FEW_CELLS = 0.3  # of the finer level, so that all visits to a level do not cost as much as one to the finer one
 STRONG = 0.25  # share of a cell's largest conductance along an axis that counts as strong
 STRONG_CELLS = 0.8  # an axis is coarsened if it has this share of the strong cells of the strongest axis
 SWEEPS_A_CYCLE = 5  # passes over the conductances of level 0: four relaxations and a residual
@@ -75,14 +84,15 @@ def _with(shape: Shape, axis: int, n: int) -> Shape:
     return nz, ny, nx
 
 
-def relaxation_factors(count: int = 2) -> tuple[np.float32, ...]:
-    """Factors on D^-1 (b - A x) whose error polynomial is Chebyshev's on `SMOOTHED`."""
-    low, high = SMOOTHED
+def chebyshev_factors(spectrum: tuple[float, float], count: int = 2) -> tuple[np.float32, ...]:
+    """Factors on B (b - A x) whose error polynomial is Chebyshev's on a part of the spectrum of B A."""
+    low, high = spectrum
     angles = (2 * np.arange(count) + 1) * np.pi / (2 * count)
     return tuple((2 / (high + low + (high - low) * np.cos(angles))).astype(np.float32))
 
 
-FACTORS = relaxation_factors()
+FACTORS = chebyshev_factors(SMOOTHED)
+VISITS = chebyshev_factors(VISITED)
 RESIDUAL = np.float32(0)  # the factor that stands for no relaxation: the residual itself
 
 
@@ -96,16 +106,26 @@ class GridLevel:
         self.inverse: np.ndarray | None = None
         self.x, self.y, self.b = (kernels.field(shape) for _ in range(3))
         self.s = None
+        self.total: object | None = None  # of two visits, and what the first one leaves; None for a single visit
+        self.left: object | None = None
+
+    def visit_twice(self, kernels: SolverKernels) -> None:
+        """Make room for what two visits need."""
+        self.total, self.left = kernels.field(self.shape), kernels.field(self.shape)
 
 
 class Hierarchy:
-    """Levels of an operator and the V cycle over them; `kernels` is the module of a device, `cpu` or `cuda`."""
+    """Levels of an operator and the cycle over them; `kernels` is the module of a device, `cpu` or `cuda`."""
 
-    def __init__(self, operator: Operator, kernels: SolverKernels) -> None:
+    def __init__(self, operator: Operator, kernels: SolverKernels, twice: bool = False) -> None:
+        """twice: whether large levels are visited twice in a cycle."""
         self._kernels = kernels
         faces = tuple(kernels.single(g) for g in (operator.gx, operator.gy, operator.gz))
         self.levels = [GridLevel(kernels, operator.shape, faces)]
         while coarse := self._coarser(self.levels[-1], operator.periodic):
+            cells, finer = np.prod(coarse.shape), np.prod(self.levels[-1].shape)
+            if twice and MANY_CELLS <= cells <= FEW_CELLS * finer:
+                coarse.visit_twice(kernels)
             self.levels.append(coarse)
         self._couplings = couplings(_on_host(self.levels[-1].g, kernels), self.levels[-1].shape)
         self.set_outside(operator)
@@ -127,22 +147,33 @@ class Hierarchy:
         last.inverse = kernels.put(inverse(self._couplings, kernels.get(last.s).reshape(-1)))
 
     def cycle(self) -> object:
-        """One V cycle: an approximation of A^-1 b, in a field that the next call overwrites."""
-        for level, coarse in zip(self.levels, self.levels[1:], strict=False):
-            self._relax(level, None, level.b, level.y, FACTORS[0])
-            self._relax(level, level.y, level.b, level.x, FACTORS[1])
-            self._kernels.sweep(level.g, level.s, level.x, level.b, RESIDUAL, level.y)
-            self._restrict(level, level.y, coarse.b)
-        last = self.levels[-1]
-        self._kernels.multiply(last.inverse, last.b, last.x)
-        for level, coarse in zip(self.levels[-2::-1], self.levels[:0:-1], strict=True):
-            self._correct(level, coarse.x)
-            self._relax(level, level.x, level.b, level.y, FACTORS[1])
-            self._relax(level, level.y, level.b, level.x, FACTORS[0])
-        return self.levels[0].x
+        """One cycle: an approximation of A^-1 b, in a field that the next call overwrites."""
+        return self._visit(0, self.b)
 
-    def _relax(self, level: GridLevel, x: object, b: object, out: object, factor: np.float32) -> None:
-        self._kernels.sweep(level.g, level.s, x, b, factor, out)
+    def _visit(self, number: int, b: object) -> object:
+        """x of a level, by relaxation and the levels below."""
+        level, sweep = self.levels[number], self._kernels.sweep
+        if number == len(self.levels) - 1:
+            self._kernels.multiply(level.inverse, b, level.x)
+            return level.x
+        sweep(level.g, level.s, None, b, FACTORS[0], level.y)
+        sweep(level.g, level.s, level.y, b, FACTORS[1], level.x)
+        sweep(level.g, level.s, level.x, b, RESIDUAL, level.y)
+        self._restrict(level, level.y, self.levels[number + 1].b)
+        self._correct(level, self._visits(number + 1))
+        sweep(level.g, level.s, level.x, b, FACTORS[1], level.y)
+        sweep(level.g, level.s, level.y, b, FACTORS[0], level.x)
+        return level.x
+
+    def _visits(self, number: int) -> object:
+        """x of a level below the finest, for its b."""
+        level, kernels = self.levels[number], self._kernels
+        if level.total is None:
+            return self._visit(number, level.b)
+        kernels.accumulate(self._visit(number, level.b), VISITS[0], False, level.total)
+        kernels.sweep(level.g, level.s, level.total, level.b, RESIDUAL, level.left)
+        kernels.accumulate(self._visit(number, level.left), VISITS[1], True, level.total)
+        return level.total
 
     def _restrict(self, level: GridLevel, field: object, coarse: object) -> None:
         """From a level to the next, axis by axis."""

@@ -163,6 +163,9 @@ class SolverKernels(Protocol):
     def interpolate(self, coarsening: Any, weights: Any, coarse: Any, add: bool, fine: Any, /) -> None:
         """fine = interpolation of coarse, or with `add` what it was plus that."""
 
+    def accumulate(self, x: Any, factor: np.float32, add: bool, total: Any, /) -> None:
+        """total = factor x, or with `add` what it was plus that."""
+
     def multiply(self, matrix: Any, b: Any, out: Any, /) -> None:
         """out = matrix b, small and dense."""
 

@@ -276,6 +276,10 @@ class SlabKernels:
         part = coarse.values if coarsening.axis else coarse.coarse_part(level, here)
         cpu.interpolate(here, weights, part, add, fine.values)
 
+    def accumulate(self, x: SlabValues, factor: np.float32, add: bool, total: SlabValues) -> None:
+        """total = factor x, or with `add` what it was plus that."""
+        cpu.accumulate(x.values, factor, add, total.values)
+
     def multiply(self, matrix: np.ndarray, b: SlabValues, out: SlabValues) -> None:
         """out = matrix b, small and dense."""
         if out.level is None:

@@ -1,4 +1,4 @@
-"""Conjugate gradients in float64, preconditioned by a multigrid V cycle in float32.
+"""Conjugate gradients in float64, preconditioned by a multigrid cycle in float32.
 
 The preconditioner is symmetric but for float32 rounding, so the direction is made orthogonal by Polak and Ribiere's
 formula, beta = z . (r - r_old) / z_old . r_old, which stands that (Golub and Ye 1999); r - r_old is -alpha A p, so it
@@ -28,7 +28,7 @@ class Solution:
     x: (nz, ny, nx) float64, on the device of the solver: an array, or of CUDA a `Field`.
     converged: whether one of the two tolerances was met.
     residuals: |b - A x| / |b| (2-norms) at the start and after each iteration.
-    corrections: the largest change that one V cycle would make anywhere, K, before each iteration: close to the largest
+    corrections: the largest change that one cycle would make anywhere, K, before each iteration: close to the largest
         error of x, as a cycle removes most of it.
     sweeps: passes over the finest grid that apply A, the preconditioner's included.
     """
@@ -51,11 +51,12 @@ class Solver:
     Fields that are given may be arrays or be on that device already.
     """
 
-    def __init__(self, operator: Operator, kernels: SolverKernels = operations) -> None:
-        """Raises `ValueError` for a singular operator: one whose temperatures are tied to nothing outside."""
+    def __init__(self, operator: Operator, kernels: SolverKernels = operations, twice: bool = False) -> None:
+        """twice: whether a cycle visits large coarse levels twice, see `hierarchy`: for porous media. Raises
+        `ValueError` for a singular operator: one whose temperatures are tied to nothing outside."""
         self._kernels = kernels
         self.approach(operator)
-        self._hierarchy = Hierarchy(self.operator, kernels)
+        self._hierarchy = Hierarchy(self.operator, kernels, twice)
         self._p, self._q, self._r = (kernels.field(operator.shape, np.float64) for _ in range(3))
 
     def preconditioned_operator(self) -> Operator:
@@ -92,7 +93,7 @@ class Solver:
     ) -> Solution:
         """Solve A x = b from a guess (0 by default); arrays (nz, ny, nx), W and K.
 
-        Ends when |b - A x| <= tolerance |b|, or when another V cycle would change x by at most `accuracy` K, or after
+        Ends when |b - A x| <= tolerance |b|, or when another cycle would change x by at most `accuracy` K, or after
         `max_iterations`; it ends early, not converged, where numbers are no longer finite.
         """
         kernels, p, q, r = self._kernels, self._p, self._q, self._r

@@ -67,6 +67,14 @@ def largest(values: np.ndarray) -> float:
     return float(values.max())
 
 
+def accumulate(x: np.ndarray, factor: np.float32, add: bool, total: np.ndarray) -> None:
+    """total = factor x, or with `add` what it was plus that."""
+    if add:
+        total += factor * x
+    else:
+        np.multiply(x, factor, out=total)
+
+
 def multiply(matrix: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
     """out = matrix b, small and dense."""
     _multiply(matrix, b.reshape(-1), out.reshape(-1))

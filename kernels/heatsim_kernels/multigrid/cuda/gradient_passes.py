@@ -121,6 +121,19 @@ def build_direction(variant):
     return direction
 
 
+def build_accumulate(add):
+    """The kernel `(x, factor, total)`: total = factor x, or added to it."""
+
+    def accumulate(x, factor, total):
+        i, step = first(), stride()
+        while i < uint64(total.size):
+            value = factor * constant(x, i)
+            total[i] = total[i] + value if add else value
+            i += step
+
+    return accumulate
+
+
 def build_product(variant):
     """The kernel `(matrix, b, out)` of a small dense matrix (n, n) float64, flat: out = matrix b, a row a block."""
 
@@ -191,6 +204,11 @@ def extent_and_sum(x: CudaValues, chosen: CudaValues | None = None) -> tuple[flo
 def direction(z: CudaValues, beta: float, unit: float, p: CudaValues) -> None:
     """p = unit z + beta p."""
     over_all(build_direction, None, p.size, (z.flat, np.float64(beta), np.float64(unit), p.flat))
+
+
+def accumulate(x: CudaValues, factor: np.float32, add: bool, total: CudaValues) -> None:
+    """total = factor x, or with `add` what it was plus that; float32."""
+    over_all(build_accumulate, add, total.size, (x.flat, factor, total.flat))
 
 
 def multiply(matrix: CudaValues, b: CudaValues, out: CudaValues) -> None:

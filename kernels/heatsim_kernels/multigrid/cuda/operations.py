@@ -27,7 +27,7 @@ from heatsim_kernels.runtime.cuda.vector_access import constant
 # What lies beside its kernels.
 sweep, restrict, interpolate, interpolation = sweeps.sweep, sweeps.restrict, sweeps.interpolate, sweeps.interpolation
 galerkin, strong_cells = sweeps.galerkin, sweeps.strong_cells
-multiply, extent = gradient_passes.multiply, gradient_passes.extent
+accumulate, multiply, extent = gradient_passes.accumulate, gradient_passes.multiply, gradient_passes.extent
 dot, dots, step, direction = gradient_passes.dot, gradient_passes.dots, gradient_passes.step, gradient_passes.direction
 
 
