@@ -8,7 +8,7 @@ An approximate solution T bounds it from both sides. Its energy is not less than
     Q <= sum of g (T_i - T_j)^2 over all faces                                                W, for 1 K
 
 A flux q that leaves no heat in any voxel gives the other bound (Thomson's principle, of least dissipation). That of T
-leaves a little; what it leaves is carried out along trees (`spanning_trees`), which makes it such a flux:
+leaves a little; what it leaves is carried out along trees (`multigrid.network`), which makes it such a flux:
 
     Q >= Q_q^2 / (sum of q^2/g over all faces)
 
@@ -23,16 +23,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
-from heatsim_kernels.multigrid.cpu import operations
-from heatsim_kernels.multigrid.cpu.spanning_trees import ROOT, carry_out
-from heatsim_kernels.multigrid.operator import Operator, SolverKernels
+from heatsim_kernels.multigrid.network import NetworkKernels
+from heatsim_kernels.multigrid.operator import MultigridKernels, Operator
 from heatsim_kernels.multigrid.solver import Solver
 
 from heatsim.errors import NotConvergedError, RequestError
-from heatsim.homogenisation.media import AXES, Medium, Network, network_between_faces, periodic_network
+from heatsim.homogenisation.media import AXES, Medium, Network, Networks, area_over_length
 from heatsim.integrators.balance import solver_kernels
 from heatsim.simulation.free_resources import free_memory
 
@@ -79,82 +79,106 @@ class EffectiveConductivity:
     seconds: float
 
 
+class Device(NamedTuple):
+    """What a device solves with: linear systems, and networks."""
+
+    kernels: MultigridKernels
+    networks: NetworkKernels
+
+
+def on_device(name: str) -> Device:
+    """Of "cpu" or "cuda"."""
+    if name == "cpu":
+        from heatsim_kernels.multigrid.cpu import network as cpu
+
+        return Device(solver_kernels(name), cpu)
+    from heatsim_kernels.multigrid.cuda import network as cuda
+
+    return Device(solver_kernels(name), cuda)
+
+
 @dataclass(frozen=True)
 class _Problem:
     """A gradient along an axis, 0 for x: the network; along which axes it is periodic; and the drop of temperature from
-    voxel to voxel along the axis that comes on top of the differences of T, K."""
+    voxel to voxel along the axis that comes on top of the differences of T, K. Fields are of the device."""
 
     medium: Medium
     axis: int
     network: Network
     periodic: tuple[bool, bool, bool]
     drop: float
+    device: Device
 
-    @property
-    def heat(self) -> np.ndarray:
+    @cached_property
+    def heat(self) -> Any:
         """(nz, ny, nx) what flows into each voxel where T is 0, W, float64."""
-        if not self.drop:
-            return self.network.lower.astype(np.float64)
-        g, place = self.network.faces[self.axis].astype(np.float64), 2 - self.axis
-        return np.asarray(self.network.lower + self.drop * (np.roll(g, 1, place) - g))
+        network, (kernels, networks) = self.network, self.device
+        if self.drop:
+            return networks.heat_of_drop(network.faces[self.axis], self.axis, self.drop)
+        heat = kernels.field(self.medium.labels.shape, np.float64)
+        networks.place(heat, network.lower.cells, network.lower.conductances.astype(np.float64))
+        return heat
 
-    @property
+    @cached_property
     def operator(self) -> Operator:
         """What conducts. Voxels that take no part, and without ties one in each part that hangs together, are tied to 0
         K: no heat flows there."""
-        network, ties = self.network, self.network.lower + self.network.upper
-        weak = float(network.faces[self.axis].mean()) or 1.0
-        if self.drop:
-            ties.reshape(-1)[network.ways == ROOT] = weak
-        ties[~network.taking_part] = OUT * weak
+        network, (kernels, networks) = self.network, self.device
+        weak = self.medium.mean * area_over_length(self.medium, self.axis)
+        ties = kernels.field(self.medium.labels.shape)
+        for end in (network.lower, network.upper):
+            networks.place(ties, end.cells, end.conductances)
+        networks.place(ties, network.roots, np.full(network.roots.size, weak, np.float32))
+        networks.fill_others(ties, network.taking_part, OUT * weak)
         return Operator(*network.faces, ties, self.periodic)
 
-    def bounds(self, operator: Operator, T: np.ndarray) -> tuple[float, float]:
+    def bounds(self, T: Any) -> tuple[float, float]:
         """Bounds of the conductivity, W/(m K): see above."""
-        network, left = self.network, operations.field(T.shape, np.float64)
-        operations.sweep(network.faces, operator.s, T, None, None, left)
-        np.subtract(self.heat, left, out=left)
+        network, (kernels, networks) = self.network, self.device
+        applied = kernels.field(self.medium.labels.shape, np.float64)
+        kernels.sweep(network.faces, self.operator.s, T, None, None, applied)
+        left = self.heat - applied
         if self.drop:
-            dissipated = sum(
-                float((g * self._differences(T, number) ** 2).sum()) for number, g in enumerate(network.faces)
-            )
-            passing = self._passing(T, self.axis)
+            flows = [networks.flow(g, T, number, self._drop(number)) for number, g in enumerate(network.faces)]
+            passing, dissipated = flows[self.axis][0], sum(each for _, each in flows)
         else:
-            entering = float((network.lower * (1.0 - T)).sum(dtype=np.float64))
-            passing = float((network.upper * T).sum(dtype=np.float64))  # the trees carry heat to the lower face
-            dissipated = entering - float((left * T).sum())
-        gx, gy, gz = (g.reshape(-1) for g in network.faces)
-        flat = left.reshape(-1), network.lower.reshape(-1)
-        grown, more = carry_out(
-            gx, gy, gz, T.shape, network.order, network.ways, T.reshape(-1), self.axis, self.drop, *flat
-        )
+            beside = (networks.pick(T, end.cells) for end in (network.lower, network.upper))
+            entering = float((network.lower.conductances * (1.0 - next(beside))).sum())
+            passing = float((network.upper.conductances * next(beside)).sum())  # trees carry heat to the lower face
+            dissipated = entering - kernels.dot(left, T)
+        grown, more = networks.carry_out(network.trees, network.faces, T, self.axis, self.drop, left)
+        grown += self._grown_at_the_ties(T, left)
         power = self.drop * (passing + more) if self.drop else passing  # for 1 K from face to face
         lower = power**2 / (dissipated + grown) if dissipated + grown > 0 else 0.0
         return self._over_gradient(lower), self._over_gradient(dissipated)
 
-    def flux(self, T: np.ndarray, axis: int) -> float:
+    def _grown_at_the_ties(self, T: Any, left: Any) -> float:
+        """By how much the sum of q^2/g grows where heat that was carried to the lower ties leaves by them, W K."""
+        cells, conductances = self.network.lower
+        T_beside, heat = (self.device.networks.pick(values, cells) for values in (T, left))
+        return float((2.0 * heat * (T_beside - 1.0) + heat**2 / conductances).sum())
+
+    def flux(self, T: Any, axis: int) -> float:
         """The mean flux along an axis over the gradient, W/(m K)."""
-        return self._passing(T, axis) * self.medium.voxel[axis] / self._volume / self._gradient
+        passing, _ = self.device.networks.flow(self.network.faces[axis], T, axis, self._drop(axis))
+        return passing * self.medium.voxel[axis] / self._volume / self._gradient
 
-    def _passing(self, T: np.ndarray, axis: int) -> float:
-        """What passes all faces of an axis, W."""
-        return float((self.network.faces[axis] * self._differences(T, axis)).sum())
-
-    def _differences(self, T: np.ndarray, axis: int) -> np.ndarray:
-        """By how much each voxel is warmer than the next along an axis, K."""
-        return np.asarray(T - np.roll(T, -1, 2 - axis) + (self.drop if axis == self.axis else 0.0))
+    def _drop(self, axis: int) -> float:
+        return self.drop if axis == self.axis else 0.0
 
     def _over_gradient(self, dissipated: float) -> float:
         """W K that are dissipated, as a conductivity."""
         return dissipated / (self._gradient**2 * self._volume)
 
-    def shown(self, T: np.ndarray) -> np.ndarray:
-        """The temperatures, of a mean gradient falling by 1 K from end to end."""
+    def shown(self, T: Any) -> np.ndarray:
+        """The temperatures, of a mean gradient falling by 1 K from end to end; NaN in what takes no part."""
+        values, taking_part = (self.device.kernels.get(each) for each in (T, self.network.taking_part))
+        shown = np.where(taking_part, values, np.nan).astype(np.float32)
         if not self.drop:
-            return T
-        count = T.shape[2 - self.axis]
+            return shown
+        count = shown.shape[2 - self.axis]
         falling = np.linspace(1.0, 0.0, count).reshape([-1 if place == 2 - self.axis else 1 for place in range(3)])
-        return np.asarray(T / (self.drop * count) + falling)
+        return np.asarray(shown / (self.drop * count) + falling, np.float32)
 
     @property
     def _gradient(self) -> float:
@@ -194,12 +218,12 @@ def find_conductivity(
         raise RequestError(f"sides: expected one of {', '.join(SIDES)}, found {sides!r}")
     if not 0.0 < tolerance < 1.0:
         raise RequestError(f"tolerance: expected a number between 0 and 1, found {tolerance:g}")
-    kernels = solver_kernels(device)
-    begun, along = time.perf_counter(), {}
+    begun, along, place = time.perf_counter(), {}, on_device(device)
+    networks = Networks(medium, *place)
     for name in directions:
         on_axis(name)
-        problem = _make_problem(medium, AXES.index(name), sides)
-        along[name] = NO_PATH if problem is None else _along(problem, tolerance, kernels, keep)
+        problem = _make_problem(medium, networks, AXES.index(name), sides, place)
+        along[name] = NO_PATH if problem is None else _along(problem, tolerance, keep)
     conductivity, bounds = np.full((3, 3), np.nan), np.full((3, 2), np.nan)
     for name, found in along.items():
         conductivity[:, AXES.index(name)], bounds[AXES.index(name)] = found.flux, found.bounds
@@ -210,40 +234,38 @@ def find_conductivity(
     return EffectiveConductivity(conductivity, bounds, tortuosity, medium.mean, medium.fractions, along, seconds)
 
 
-def _along(problem: _Problem, tolerance: float, kernels: SolverKernels, keep: bool) -> AlongAxis:
+def _along(problem: _Problem, tolerance: float, keep: bool) -> AlongAxis:
     medium, axis = problem.medium, problem.axis
-    T, (lower, upper), iterations = _solve(problem, tolerance, kernels)
+    T, (lower, upper), iterations = _solve(problem, tolerance)
     if upper <= NOTHING * medium.mean:
         return NO_PATH._replace(iterations=iterations)
-    taking_part = problem.network.taking_part
+    taking_part = problem.device.networks.count(problem.network.taking_part) / medium.labels.size
     flux = [problem.flux(T, number) for number in range(3)]
     flux[axis] = 0.5 * (lower + upper)
-    unconnected = 1.0 - float(taking_part.mean()) / float(medium.fractions[medium.values > 0].sum())
-    shown = np.where(taking_part, problem.shown(T), np.nan).astype(np.float32) if keep else None
+    unconnected = 1.0 - taking_part / float(medium.fractions[medium.values > 0].sum())
+    shown = problem.shown(T) if keep else None
     return AlongAxis((flux[0], flux[1], flux[2]), (lower, upper), max(0.0, unconnected), iterations, shown)
 
 
-def _make_problem(medium: Medium, axis: int, sides: str) -> _Problem | None:
+def _make_problem(medium: Medium, networks: Networks, axis: int, sides: str, device: Device) -> _Problem | None:
     """None if nothing leads through."""
     if sides == "all-periodic":
-        return _Problem(medium, axis, periodic_network(medium), (True, True, True), medium.voxel[axis])
-    wraps = [sides == "periodic" and number != axis for number in range(3)]
-    network = network_between_faces(medium, axis, sides == "periodic")
-    return None if network is None else _Problem(medium, axis, network, (wraps[0], wraps[1], wraps[2]), 0.0)
+        network = networks.without_ends()
+        return _Problem(medium, axis, network, (True, True, True), medium.voxel[axis], device)
+    x, y, z = (sides == "periodic" and number != axis for number in range(3))
+    between = networks.between_faces(axis, (x, y, z))
+    return None if between is None else _Problem(medium, axis, between, (x, y, z), 0.0, device)
 
 
-def _solve(problem: _Problem, tolerance: float, kernels: SolverKernels) -> tuple[np.ndarray, tuple[float, float], int]:
+def _solve(problem: _Problem, tolerance: float) -> tuple[Any, tuple[float, float], int]:
     """The temperatures, the bounds, and how many iterations they took."""
-    operator, heat = problem.operator, problem.heat
-    solver, history = Solver(operator, kernels, twice=True), []
-    T, iterations, residual = np.zeros(heat.shape), 0, FIRST_RESIDUAL * tolerance
+    solver, history = Solver(problem.operator, problem.device.kernels, twice=True), []
+    T, iterations, residual = None, 0, FIRST_RESIDUAL * tolerance
     while iterations < MAX_ITERATIONS:
-        found = solver.solve(
-            kernels.put(heat), kernels.put(T), tolerance=residual, max_iterations=MAX_ITERATIONS - iterations
-        )
-        T, iterations = np.asarray(kernels.get(found.x)), iterations + found.iterations
+        found = solver.solve(problem.heat, T, tolerance=residual, max_iterations=MAX_ITERATIONS - iterations)
+        T, iterations = found.x, iterations + found.iterations
         residual *= SHARPER
-        lower, upper = problem.bounds(operator, T)
+        lower, upper = problem.bounds(T)
         history.append((upper - lower) / upper if upper > 0 else 0.0)
         if history[-1] <= tolerance or upper <= NOTHING * problem.medium.mean:
             return T, (lower, upper), iterations

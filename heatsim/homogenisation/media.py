@@ -6,18 +6,19 @@ and dead ends that touch one face alone carry no heat.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from heatsim_kernels.multigrid.cpu.spanning_trees import APART, grow
+from heatsim_kernels.multigrid.network import NetworkKernels, Trees
+from heatsim_kernels.multigrid.operator import MultigridKernels
+from heatsim_kernels.stencil.heat_ledger import boundary_cells
 
 from heatsim.errors import RequestError
 
 AXES = "xyz"
 MAX_LABELS = 256
-Faces = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -90,90 +91,91 @@ def _as_labels(image: np.ndarray) -> np.ndarray:
     return image.astype(np.uint8) if image.dtype.kind == "b" else image
 
 
-class Network(NamedTuple):
-    """What conducts between voxels, W/K, and what heat along an axis enters and leaves by.
+class Ties(NamedTuple):
+    """Cells (m,) tied to a face of the medium, and the conductances (m,) to it, W/K, float32; on the host."""
 
-    faces: (gx, gy, gz) as in `Operator`, float32; lower, upper: (nz, ny, nx) ties to 1 K and to 0 K, 0 elsewhere;
-    order, ways: trees of the voxels, see `spanning_trees`; taking_part: (nz, ny, nx) whether a voxel does.
+    cells: np.ndarray
+    conductances: np.ndarray
+
+
+NO_TIES = Ties(np.zeros(0, np.int64), np.zeros(0, np.float32))
+
+
+class Network(NamedTuple):
+    """What conducts between voxels, W/K, and what heat along an axis enters and leaves by; fields are of the device.
+
+    faces: (gx, gy, gz) as in `Operator`, float32; lower, upper: ties to 1 K and to 0 K; roots: of parts that nothing is
+    tied to; trees: from the lower ties, or from the roots, on; taking_part: (nz, ny, nx) uint8, whether a voxel does.
     """
 
-    faces: Faces
-    lower: np.ndarray
-    upper: np.ndarray
-    order: np.ndarray
-    ways: np.ndarray
-    taking_part: np.ndarray
+    faces: tuple[Any, Any, Any]
+    lower: Ties
+    upper: Ties
+    roots: np.ndarray
+    trees: Trees
+    taking_part: Any
 
 
-def network_between_faces(medium: Medium, axis: int, periodic_sides: bool) -> Network | None:
-    """What leads from one face of an axis, 0 for x, to the other, the trees from the lower one on; None if nothing
-    does. The faces are at 1 K and 0 K."""
-    wide = [medium.labels.shape[2 - number] > 1 for number in range(3)]
-    faces = _faces(medium, [periodic_sides and number != axis and wide[number] for number in range(3)])
-    (order, ways), (_, back) = (_trees(medium, faces, _conducting(medium, axis, end), True) for end in (0, -1))
-    taking_part = ((ways != APART) & (back != APART)).reshape(medium.labels.shape)
-    if not taking_part.any():
-        return None
-    if not taking_part.all():
-        for number, g in enumerate(faces):
-            g *= taking_part & np.roll(taking_part, -1, 2 - number)
-        order = order[taking_part.reshape(-1)[order]]
-    lower, upper = (_ties(medium, axis, end, taking_part) for end in (0, -1))
-    return Network(faces, lower, upper, order, ways, taking_part)
+class Networks:
+    """The networks of a medium along its axes, on a device."""
+
+    def __init__(self, medium: Medium, kernels: MultigridKernels, networks: NetworkKernels) -> None:
+        self._medium, self._networks = medium, networks
+        shape: Any = medium.labels.shape
+        self._labels = kernels.put(medium.labels)
+        self.conducting = kernels.spread((medium.values > 0).astype(np.uint8), self._labels, shape, np.dtype(np.uint8))
+        self._parts: tuple[tuple[bool, bool, bool], Any] | None = None  # for these periodic axes
+
+    def between_faces(self, axis: int, periodic: tuple[bool, bool, bool]) -> Network | None:
+        """What leads from one face of an axis, 0 for x, to the other; None if nothing does. The faces are at 1 K and
+        0 K. Periodic are those of the other axes that are."""
+        wide = [n > 1 for n in self._medium.labels.shape[::-1]]
+        faces, parts = self._connect((periodic[0] and wide[0], periodic[1] and wide[1], periodic[2] and wide[2]))
+        networks, ends = self._networks, [_conducting(self._medium, axis, end) for end in (0, 1)]
+        lower_parts, upper_parts = (networks.pick(parts, cells) for cells in ends)
+        through = np.intersect1d(lower_parts, upper_parts)
+        if not through.size:
+            return None
+        taking_part = networks.among(parts, through)
+        networks.cut(faces, taking_part)
+        lower = _ties(self._medium, axis, ends[0][np.isin(lower_parts, through)])
+        upper = _ties(self._medium, axis, ends[1][np.isin(upper_parts, through)])
+        return Network(faces, lower, upper, NO_TIES.cells, networks.grow(faces, lower.cells), taking_part)
+
+    def without_ends(self) -> Network:
+        """All that conducts, periodic along all axes, with a tree for each part. Nothing is tied to a temperature."""
+        faces, parts = self._connect((True, True, True))
+        roots = self._networks.roots(parts, self.conducting)
+        return Network(faces, NO_TIES, NO_TIES, roots, self._networks.grow(faces, roots), self.conducting)
+
+    def _connect(self, periodic: tuple[bool, bool, bool]) -> tuple[tuple[Any, Any, Any], Any]:
+        """The conductances, and the parts, which are kept for the next axis."""
+        faces = self._networks.connect(self._labels, _between(self._medium), periodic)
+        if self._parts is None or self._parts[0] != periodic:
+            self._parts = periodic, self._networks.find_parts(faces)
+        return faces, self._parts[1]
 
 
-def periodic_network(medium: Medium) -> Network:
-    """All that conducts, periodic along all axes, with a tree for each part that hangs together. Nothing is tied to a
-    temperature."""
-    faces, taking_part = _faces(medium, [True] * 3), medium.values[medium.labels] > 0
-    order, ways = _trees(medium, faces, np.flatnonzero(taking_part), False)
-    nothing = np.zeros(medium.labels.shape, np.float32)
-    return Network(faces, nothing, nothing, order, ways, taking_part)
-
-
-def _faces(medium: Medium, periodic: Sequence[bool]) -> Faces:
-    """Conductances between voxels, the half of each in series."""
-    labels, count, found = medium.labels, len(medium.values), []
+def _between(medium: Medium) -> np.ndarray:
+    """(3, n, n) conductances between voxels of two phases along x, y and z, the half of each in series."""
     one, other = medium.values[:, None], medium.values
     with np.errstate(invalid="ignore"):
         between = np.where((one > 0) & (other > 0), 2.0 * one * other / (one + other), 0.0)
-    for number in range(3):
-        table = (between * _area_over_length(medium, number)).astype(np.float32).reshape(-1)
-        g = table[labels.astype(np.uint16) * np.uint16(count) + np.roll(labels, -1, 2 - number)]
-        if not periodic[number]:
-            g[_end(2 - number, -1)] = 0.0
-        found.append(g)
-    return found[0], found[1], found[2]
+    return np.array([between * area_over_length(medium, axis) for axis in range(3)], np.float32)
 
 
-def _ties(medium: Medium, axis: int, end: int, taking_part: np.ndarray) -> np.ndarray:
-    """Of the voxels at one end of an axis to that face, half a voxel away."""
-    ties, at = np.zeros(medium.labels.shape, np.float32), _end(2 - axis, end)
-    half = 2.0 * _area_over_length(medium, axis) * medium.values
-    ties[at] = half.astype(np.float32)[medium.labels[at]] * taking_part[at]
-    return ties
+def _ties(medium: Medium, axis: int, cells: np.ndarray) -> Ties:
+    """Of voxels at one end of an axis to that face, half a voxel away."""
+    half = 2.0 * area_over_length(medium, axis) * medium.values
+    return Ties(cells, half.astype(np.float32)[medium.labels.reshape(-1)[cells]])
 
 
-def _area_over_length(medium: Medium, axis: int) -> float:
+def area_over_length(medium: Medium, axis: int) -> float:
     """Of a voxel along an axis, m."""
     return float(np.prod(medium.voxel)) / medium.voxel[axis] ** 2
 
 
 def _conducting(medium: Medium, axis: int, end: int) -> np.ndarray:
-    """Flat indices of the voxels at one end of an axis that conduct."""
-    at = _end(2 - axis, end)
-    numbers = np.arange(medium.labels.size).reshape(medium.labels.shape)[at]
-    return np.asarray(numbers[medium.values[medium.labels[at]] > 0])
-
-
-def _trees(medium: Medium, faces: Faces, roots: np.ndarray, together: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The order and the ways of the trees from these roots: see `spanning_trees.grow`."""
-    ways, order = np.full(medium.labels.size, APART, np.uint8), np.empty(medium.labels.size, np.int64)
-    gx, gy, gz = (g.reshape(-1) for g in faces)
-    count = grow(gx, gy, gz, medium.labels.shape, roots, together, ways, order)
-    return order[:count].copy(), ways
-
-
-def _end(place: int, end: int) -> tuple[slice | int, ...]:
-    """The first (0) or the last (-1) voxels along an axis of the array."""
-    return tuple(end if i == place else slice(None) for i in range(3))
+    """Flat indices of the voxels at the lower (0) or the upper (1) end of an axis that conduct."""
+    cells = boundary_cells(medium.labels.shape, 2 * axis + end)
+    return np.asarray(cells[medium.values[medium.labels.reshape(-1)[cells]] > 0])

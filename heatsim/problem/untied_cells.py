@@ -26,7 +26,8 @@ START = np.zeros(1)  # s: inputs of a steady state do not depend on time
 def find_untied_cells(problem: Problem) -> np.ndarray:
     """(nz, ny, nx) the solved cells that no heat reaches from a given temperature. Raises `ScenarioError` where such
     cells are heated, so that there is no steady state."""
-    from heatsim_kernels.multigrid.cpu.spanning_trees import APART, grow  # compiled for this alone
+    from heatsim_kernels.multigrid.cpu.network import grow  # compiled for this alone
+    from heatsim_kernels.multigrid.network import APART
 
     coefficients = problem.coefficients
     solved = np.broadcast_to(coefficients.spread_over_cells(coefficients.capacity > 0), coefficients.shape)
@@ -37,10 +38,9 @@ def find_untied_cells(problem: Problem) -> np.ndarray:
         conducts = (solved & np.roll(solved, -1, place)).astype(np.float32)
         if not coefficients.periodic[number]:
             np.moveaxis(conducts, place, 0)[-1] = 0.0
-        faces.append(conducts.reshape(-1))
-    ways, order = np.full(solved.size, APART, np.uint8), np.empty(solved.size, np.int64)
-    grow(*faces, solved.shape, roots, True, ways, order)
-    untied: np.ndarray = solved & (ways == APART).reshape(solved.shape)
+        faces.append(conducts)
+    gx, gy, gz = faces
+    untied: np.ndarray = solved & (grow((gx, gy, gz), roots).ways == APART).reshape(solved.shape)
     if (untied == solved).all():
         message = "no steady state, or any number of them: void separates all cells from all given temperatures"
         raise ScenarioError([problem.scenario.issue_at(("time", "integrator"), message)])

@@ -12,7 +12,7 @@ from heatsim.errors import RequestError
 from heatsim.homogenisation import conductivity as module
 from heatsim.homogenisation import parts
 from heatsim.homogenisation.conductivity import SIDES, find_conductivity
-from heatsim.homogenisation.media import make_medium
+from heatsim.homogenisation.media import Networks, make_medium
 
 VOXEL = (1e-6, 2e-6, 3e-6)
 
@@ -47,13 +47,15 @@ def test_bounds_hold_whatever_the_solver_leaves(sides: str, residual: float, mon
     medium = make_medium(image, {0: 0.0, 1: 1.0, 2: 10.0}, VOXEL)
     tolerance = 0.99 if residual > 1e-9 else 1e-10
     monkeypatch.setattr(module, "FIRST_RESIDUAL", residual / tolerance)
+    device = module.on_device("cpu")
+    networks = Networks(medium, *device)
     for axis in range(3):
-        problem = module._make_problem(medium, axis, sides)
+        problem = module._make_problem(medium, networks, axis, sides, device)
         assert problem is not None
         exact = scipy.sparse.linalg.spsolve(matrix(problem.operator).tocsc(), problem.heat.reshape(-1))
-        best = problem.bounds(problem.operator, exact.reshape(image.shape))
+        best = problem.bounds(exact.reshape(image.shape))
         assert best[1] - best[0] == pytest.approx(0.0, abs=1e-9 * best[1])
-        _, (lower, upper), _ = module._solve(problem, tolerance, module.solver_kernels("cpu"))
+        _, (lower, upper), _ = module._solve(problem, tolerance)
         assert lower * (1 - 1e-9) <= best[0] <= upper * (1 + 1e-9)
         assert (upper - lower < 1e-8 * upper) == (residual < 1e-3)
 
@@ -110,13 +112,13 @@ def test_islands_and_dead_ends_take_no_part() -> None:
     assert find_conductivity(make_medium(image * 0, {0: 2.0}), "y").conductivity[1, 1] == pytest.approx(2.0, rel=1e-6)
 
 
-@pytest.mark.parametrize("void", [0.5, 0.7])
-def test_iterations_hardly_grow_with_the_size_of_a_porous_medium(void: float) -> None:
+@pytest.mark.parametrize("void", [0.5, 0.6])
+def test_iterations_do_not_grow_with_the_size_of_a_porous_medium(void: float) -> None:
     iterations = []
     for size in (24, 48, 96):
         medium = make_medium(packing(size, void, radius=0.12), {0: 0.0, 1: 1.0})
         iterations.append(find_conductivity(medium, "z", tolerance=1e-4).along["z"].iterations)
-    assert iterations[-1] <= min(10, 1.5 * iterations[0])
+    assert 0 < iterations[-1] <= iterations[0] < 10
 
 
 def test_a_contrast_of_a_million_is_solved() -> None:

@@ -91,7 +91,33 @@ def assembly() -> Iterator[Built]:
     yield Built("cuda.operations", "build_flow", (False, "float64", "float64"), (NUMBER, i, d, i, d, d, d, SUMS))
 
 
-ALL = {f"{each.builder} {each.variant}": each for each in (*sweeps(), *transfers(), *passes(), *assembly())}
+def networks() -> Iterator[Built]:
+    f, d, b, i, r = SINGLE[::1], DOUBLE[::1], BYTE[::1], NUMBER[::1], DOUBLE
+    cells, g = types.int32[::1], types.UniTuple(SINGLE[::1], 3)
+    yield Built("cuda.gradient_passes", "build_accumulate", True, (f, SINGLE, f))
+    yield Built("cuda.network", "build_connect", 2, (BOX, NUMBER, NUMBER, b, f, f))
+    yield Built("cuda.network", "build_number", None, (cells,))
+    yield Built("cuda.network", "build_join", 1, (BOX, f, cells))
+    yield Built("cuda.network", "build_settle", None, (cells,))
+    yield Built("cuda.network", "build_roots", None, (cells, b, b))
+    yield Built("cuda.network", "build_mark", None, (i, b))
+    yield Built("cuda.network", "build_among", None, (cells, b, b))
+    yield Built("cuda.network", "build_cut", None, (b, f))
+    yield Built("cuda.network", "build_pick", "int32", (i, cells, cells))
+    yield Built("cuda.network", "build_place", "float32", (i, f, f))
+    yield Built("cuda.network", "build_fill_others", "float32", (b, SINGLE, f))
+    yield Built("cuda.network", "build_plant", None, (i, cells, cells))
+    yield Built("cuda.network", "build_reach", None, (BOX, NUMBER, NUMBER, g, i, cells, cells, cells))
+    yield Built("cuda.network", "build_ways", None, (BOX, g, cells, b))
+    yield Built("cuda.network", "build_gather", None, (BOX, NUMBER, NUMBER, cells, b, d))
+    yield Built("cuda.network", "build_carried", None, (BOX, NUMBER, r, g, b, d, d, SUMS))
+    yield Built("cuda.network", "build_flows", 0, (BOX, r, f, d, SUMS))
+    yield Built("cuda.network", "build_heat_of_drop", 2, (BOX, r, f, d))
+
+
+ALL = {
+    f"{each.builder} {each.variant}": each for each in (*sweeps(), *transfers(), *passes(), *assembly(), *networks())
+}
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -156,8 +156,8 @@ def _partial(columns: int) -> Array:
     return empty((MAX_BLOCKS, columns), np.float64)
 
 
-def _sums(build, variant, items, args, columns):
-    """(blocks, columns) on the host."""
+def sums_of_blocks(build, variant, items, args, columns):
+    """(blocks, columns) on the host: what the blocks of a kernel over all items, whose last argument takes it, sum."""
     partial = _partial(columns)
     over_all(build, variant, items, (*args, partial))
     return partial.host()[: max(1, min(MAX_BLOCKS, -(-items // THREADS)))]
@@ -166,7 +166,7 @@ def _sums(build, variant, items, args, columns):
 def dot(x: CudaValues, y: CudaValues) -> float:
     """x . y, float64."""
     dtype_names = x.dtype_name, y.dtype_name
-    return float(_sums(build_dot, dtype_names, x.size, (x.flat, y.flat), 1).sum())
+    return float(sums_of_blocks(build_dot, dtype_names, x.size, (x.flat, y.flat), 1).sum())
 
 
 def step(
@@ -174,12 +174,12 @@ def step(
 ) -> float:
     """x += alpha p, r -= alpha q, b = scale r in float32; returns r . r."""
     args = (np.float64(alpha), np.float64(scale), p.flat, q.flat, x.flat, r.flat, b.flat)
-    return float(_sums(build_step, None, x.size, args, 1).sum())
+    return float(sums_of_blocks(build_step, None, x.size, args, 1).sum())
 
 
 def dots(z: CudaValues, r: CudaValues, q: CudaValues) -> tuple[float, float, float]:
     """z . r, z . q and the largest |z|."""
-    sums = _sums(build_dots, None, r.size, (z.flat, r.flat, q.flat), 3)
+    sums = sums_of_blocks(build_dots, None, r.size, (z.flat, r.flat, q.flat), 3)
     zr, zq = float(sums[:, 0].sum()), float(sums[:, 1].sum())
     return zr, zq, float(sums[:, 2].max()) if isfinite(zr) else nan
 
@@ -194,7 +194,7 @@ def extent_and_sum(x: CudaValues, chosen: CudaValues | None = None) -> tuple[flo
     is none."""
     mask = x if chosen is None else chosen
     variant = chosen is not None, x.dtype_name, mask.dtype_name
-    sums = _sums(build_range, variant, x.size, (x.flat, mask.flat), 3)
+    sums = sums_of_blocks(build_range, variant, x.size, (x.flat, mask.flat), 3)
     total = float(sums[:, 0].sum())
     if not isfinite(total):
         return nan, nan, total
