@@ -49,14 +49,14 @@ def medium(kind: str, n: int, void: float) -> np.ndarray:
     return solid
 
 
-def heatsim(image: np.ndarray) -> Callable[[], float]:
+def heatsim(image: np.ndarray, device: str) -> Callable[[], float]:
     """With bounds within 1e-4."""
     import heatsim
 
-    return lambda: float(heatsim.effective(image, {0: 0.0, 1: 1.0}, "z").conductivity[2, 2])
+    return lambda: float(heatsim.effective(image, {0: 0.0, 1: 1.0}, "z", device=device).conductivity[2, 2])
 
 
-def taufactor(image: np.ndarray) -> Callable[[], float]:
+def taufactor(image: np.ndarray, device: str) -> Callable[[], float]:
     """With its criterion of convergence at 1e-3."""
     import taufactor as package
     import torch
@@ -64,16 +64,19 @@ def taufactor(image: np.ndarray) -> Callable[[], float]:
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 
     def solve() -> float:
-        solver = package.Solver(image, device="cpu")
+        solver = package.Solver(image, device=device)
         solver.solve(verbose=False, conv_crit=1e-3, iter_limit=100_000)
         return float(np.asarray(solver.D_eff).reshape(-1)[0])
 
     return solve
 
 
-def porespy(image: np.ndarray) -> Callable[[], float]:
-    """By OpenPNM's algebraic multigrid of PyAMG."""
+def porespy(image: np.ndarray, device: str) -> Callable[[], float]:
+    """By OpenPNM's algebraic multigrid of PyAMG, on CPUs alone."""
     import porespy as package
+
+    if device != "cpu":
+        raise ImportError("has no way to a GPU")
 
     def solve() -> float:
         found = package.simulations.tortuosity_fd(image.astype(bool), axis=0)
@@ -82,17 +85,17 @@ def porespy(image: np.ndarray) -> Callable[[], float]:
     return solve
 
 
-def measure(peer: str, kind: str, n: int, void: float, rounds: int) -> dict[str, float | str]:
+def measure(peer: str, kind: str, given: argparse.Namespace) -> dict[str, float | str]:
     """One peer, in this process: what it found, and the seconds of its best round."""
-    image = medium(kind, n, void)
+    image = medium(kind, given.n, given.void)
     make = {"heatsim": heatsim, "taufactor": taufactor, "porespy": porespy}[peer]
     try:
-        make(np.ascontiguousarray(image[:24, :24, :24]) | 1)()  # imports and compiles
-        solve = make(image)
+        make(np.ascontiguousarray(image[:96, :96, :96]) | 1, given.device)()  # imports and compiles
+        solve = make(image, given.device)
     except ImportError as error:
         return {"skipped": str(error)}
     seconds, begun = [], time.perf_counter()
-    while len(seconds) < rounds and (not seconds or time.perf_counter() - begun < SECONDS):
+    while len(seconds) < given.rounds and (not seconds or time.perf_counter() - begun < SECONDS):
         start = time.perf_counter()
         value = solve()
         seconds.append(time.perf_counter() - start)
@@ -106,24 +109,27 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=128, help="voxels along an edge")
     parser.add_argument("--void", type=float, default=0.5)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--agree", type=float, default=1e-2, help="relative")
+    parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--peers", default=",".join(PEERS))
     parser.add_argument("--json", help="file for the numbers")
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker:
         peer, kind = given.worker
-        print(json.dumps(measure(peer, kind, given.n, given.void, given.rounds)))
+        print(json.dumps(measure(peer, kind, given)))
         return
     found, failed = [], False
     threads = {name: str(given.threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     print("| medium | peer | conductivity | seconds | of heatsim's time |\n|---|---|---|---|---|")
-    for kind in KINDS:
+    for kind in given.kinds.split(","):
         reference: dict[str, float] = {}
         for peer in given.peers.split(","):
             python = sys.executable if peer == "heatsim" else given.peers_python
-            words = ["--n", given.n, "--void", given.void, "--rounds", given.rounds, "--worker", peer, kind]
+            words = ["--n", given.n, "--void", given.void, "--rounds", given.rounds]
+            words += ["--device", given.device, "--worker", peer, kind]
             environment = {**os.environ, **threads, "NUMBA_NUM_THREADS": str(given.threads)}
             done = subprocess.run(
                 [python, __file__, *map(str, words)], env=environment, capture_output=True, text=True, check=False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,10 +32,10 @@ class Medium:
     names: tuple[int, ...]
     voxel: tuple[float, float, float]
 
-    @property
+    @cached_property
     def fractions(self) -> np.ndarray:
         """(n,) the share of the volume that each phase has."""
-        return np.asarray(np.bincount(self.labels.reshape(-1), minlength=len(self.values)) / self.labels.size)
+        return _counts(self.labels)[: len(self.values)] / self.labels.size
 
     @property
     def mean(self) -> float:
@@ -58,7 +59,7 @@ def make_medium(
             raise RequestError(f"phase {label}: expected a conductivity >= 0 W/(m K), found {value:g}")
     if not any(phases.values()):
         raise RequestError("no phase conducts: expected one with a conductivity > 0 W/(m K)")
-    found, counts = np.unique(image, return_counts=True)
+    found, counts = _found(image)
     missing = [(int(label), count / image.size) for label, count in zip(found, counts, strict=True)]
     missing = [(label, share) for label, share in missing if label not in phases]
     if missing:
@@ -69,9 +70,27 @@ def make_medium(
         )
     if len(found) > MAX_LABELS:
         raise RequestError(f"expected at most {MAX_LABELS} phases, found {len(found)}: an image of grey levels?")
-    labels = np.searchsorted(found, image).astype(np.uint8)
+    if image.dtype == np.uint8:
+        places = np.zeros(MAX_LABELS, np.uint8)
+        places[found] = np.arange(len(found))
+        labels = places[image]
+    else:
+        labels = np.searchsorted(found, image).astype(np.uint8)
     names = tuple(int(label) for label in found)
     return Medium(labels, np.array([phases[name] for name in names], float), names, voxel)
+
+
+def _found(image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The labels that an image has, and how many voxels have each."""
+    if image.dtype != np.uint8:
+        return np.unique(image, return_counts=True)
+    counts = _counts(image)
+    return np.flatnonzero(counts), counts[counts > 0]
+
+
+def _counts(labels: np.ndarray) -> np.ndarray:
+    """(256,) how many voxels have each label; plane by plane, as NumPy widens what it counts."""
+    return np.asarray(sum(np.bincount(plane.reshape(-1), minlength=MAX_LABELS) for plane in labels))
 
 
 def _as_labels(image: np.ndarray) -> np.ndarray:

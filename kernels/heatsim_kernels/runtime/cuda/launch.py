@@ -154,8 +154,17 @@ def _type(form: Any) -> Any:
     return types.BaseTuple.from_types(tuple(map(_type, rest)), kind if hasattr(kind, "_fields") else None)
 
 
-_SLOTS = {"i": "i4x", "I": "I4x", "q": "q", "Q": "Q", "f": "f4x", "d": "d"}  # eight bytes for each parameter
+_SLOTS = {
+    "B": "B7x",
+    "i": "i4x",
+    "I": "I4x",
+    "q": "q",
+    "Q": "Q",
+    "f": "f4x",
+    "d": "d",
+}  # eight bytes for each parameter
 _SCALARS = {
+    types.uint8: "B",
     types.int32: "i",
     types.uint32: "I",
     types.int64: "q",
