@@ -148,7 +148,7 @@ def effective(
     sides: str = "insulated",
     voxel: tuple[float, float, float] = (1.0, 1.0, 1.0),
     tolerance: float = 1e-4,
-    device: str = "cpu",
+    device: str = "auto",
 ) -> EffectiveConductivity:
     """The effective conductivity of a medium from an image of labels.
 
@@ -159,7 +159,7 @@ def effective(
         sides: "insulated" or "periodic", the faces beside the gradient; "all-periodic": a mean gradient without ends.
         voxel: edges of a voxel along x, y, z, in any one unit.
         tolerance: relative, between the two bounds.
-        device: "cpu" or "cuda".
+        device: "cpu", "cuda", or "auto" for a GPU if there is one.
 
     Raises `heatsim.errors.HeatsimError`.
     """

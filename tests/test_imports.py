@@ -168,6 +168,7 @@ ROOMS = {
     },
     "heatsim.homogenisation": {
         "heatsim.integrators.balance",
+        "heatsim.simulation.device_selection",
         "heatsim.simulation.free_resources",
         "heatsim.store",
         "heatsim.plots",

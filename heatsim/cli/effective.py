@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 @click.option("--voxel", default="1,1,1", help="Edges of a voxel along x, y, z, in any one unit [1,1,1].")
 @click.option("--dataset", help="Name of the array in an .npz or HDF5 file.")
 @click.option("--tolerance", type=float, default=1e-4, show_default=True, help="Relative, between the two bounds.")
-@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True, help="Where to solve.")
+@click.option(
+    "--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True, help="Where to solve."
+)
 @click.option("--cubes", is_flag=True, help="Solve cubes of growing size too: is the image representative?")
 @click.option("--output", type=click.Path(path_type=Path), help="Folder for the results [outputs/<image>-effective].")
 @as_json_option
@@ -43,14 +45,15 @@ def effective(image: Path, phases: tuple[str, ...], directions: str, as_json: bo
     to effective.json, phases, temperature and flux on a plane to flux.png.
     """
     from heatsim.homogenisation import files, parts
-    from heatsim.homogenisation.conductivity import find_conductivity, most_voxels
+    from heatsim.homogenisation.conductivity import find_conductivity
+    from heatsim.homogenisation.devices import most_voxels
     from heatsim.homogenisation.media import make_medium
     from heatsim.store.inputs import read_volume
 
     if not directions or set(directions) - set("xyz"):
         raise RequestError(f"--direction: expected some of x, y, z, as xz, found {directions!r}")
     wanted = "".join(dict.fromkeys(directions))
-    volume = read_volume(image, options["dataset"], most_voxels())
+    volume = read_volume(image, options["dataset"], most_voxels(options["device"]))
     medium = make_medium(volume, dict(map(_phase, phases)), _voxel(options["voxel"]))
     told = (lambda axis: None) if as_json else lambda axis: click.echo(f"gradient along {axis}", err=True)
     how = {name: options[name] for name in ("sides", "tolerance", "device")}

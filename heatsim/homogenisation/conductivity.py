@@ -27,14 +27,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from heatsim_kernels.multigrid.network import NetworkKernels
-from heatsim_kernels.multigrid.operator import MultigridKernels, Operator
+from heatsim_kernels.multigrid.operator import Operator
 from heatsim_kernels.multigrid.solver import Solver
 
 from heatsim.errors import NotConvergedError, RequestError
+from heatsim.homogenisation.devices import Device, choose_device, on_device
 from heatsim.homogenisation.media import AXES, Medium, Network, Networks, area_over_length
-from heatsim.integrators.balance import solver_kernels
-from heatsim.simulation.free_resources import free_memory
 
 DEFAULT_TOLERANCE = 1e-4  # of the effective conductivity, between its bounds
 FIRST_RESIDUAL, SHARPER = 0.03, 0.1  # of the first solve, in units of the tolerance, and what each later one leaves
@@ -42,7 +40,6 @@ LEAST_RESIDUAL = 1e-14  # below it is rounding
 MAX_ITERATIONS = 200  # of all solves along an axis
 OUT = 1e-3  # of the mean conductance: in the row of a voxel that takes no part
 NOTHING = 1e-10  # of the mean conductivity: what rounding leaves where nothing leads through a periodic medium
-BYTES_A_VOXEL = 130  # at most, beside those of the image
 SIDES = "insulated", "periodic", "all-periodic"
 
 
@@ -77,24 +74,6 @@ class EffectiveConductivity:
     fractions: np.ndarray
     along: dict[str, AlongAxis]
     seconds: float
-
-
-class Device(NamedTuple):
-    """What a device solves with: linear systems, and networks."""
-
-    kernels: MultigridKernels
-    networks: NetworkKernels
-
-
-def on_device(name: str) -> Device:
-    """Of "cpu" or "cuda"."""
-    if name == "cpu":
-        from heatsim_kernels.multigrid.cpu import network as cpu
-
-        return Device(solver_kernels(name), cpu)
-    from heatsim_kernels.multigrid.cuda import network as cuda
-
-    return Device(solver_kernels(name), cuda)
 
 
 @dataclass(frozen=True)
@@ -192,25 +171,20 @@ class _Problem:
         return float(np.prod(self.medium.voxel)) * self.medium.labels.size
 
 
-def most_voxels() -> int:
-    """How many an image may have, for the memory that is free."""
-    return int(min(free_memory()[0] / BYTES_A_VOXEL, 2**31 - 1))
-
-
 def find_conductivity(
     medium: Medium,
     directions: Sequence[str] = AXES,
     *,
     sides: str = "insulated",
     tolerance: float = DEFAULT_TOLERANCE,
-    device: str = "cpu",
+    device: str = "auto",
     keep: bool = False,
     on_axis: Callable[[str], None] = lambda axis: None,
 ) -> EffectiveConductivity:
     """The effective conductivity along some axes, to a relative tolerance.
 
     sides: "insulated" or "periodic", the four other faces; "all-periodic": there are no faces, and the medium repeats
-    under a mean gradient. device: "cpu" or "cuda", where the linear systems are solved. keep: whether temperatures are
+    under a mean gradient. device: "cpu", "cuda", or "auto" for a GPU if there is one. keep: whether temperatures are
     kept. on_axis: called with the name of each axis before it is solved. Raises `NoGpuError`, and `NotConvergedError`
     where the bounds stay further apart than the tolerance.
     """
@@ -218,7 +192,8 @@ def find_conductivity(
         raise RequestError(f"sides: expected one of {', '.join(SIDES)}, found {sides!r}")
     if not 0.0 < tolerance < 1.0:
         raise RequestError(f"tolerance: expected a number between 0 and 1, found {tolerance:g}")
-    begun, along, place = time.perf_counter(), {}, on_device(device)
+    begun, along = time.perf_counter(), {}
+    place = on_device(choose_device(device, medium.labels.size))
     networks = Networks(medium, *place)
     for name in directions:
         on_axis(name)

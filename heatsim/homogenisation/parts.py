@@ -30,7 +30,7 @@ class CubesOfSize(NamedTuple):
 
 
 def find_in_parts(
-    medium: Medium, directions: Sequence[str], *, sides: str, tolerance: float, device: str = "cpu"
+    medium: Medium, directions: Sequence[str], *, sides: str, tolerance: float, device: str = "auto"
 ) -> list[CubesOfSize]:
     """The conductivities of cubes of a half, a quarter ... of the shortest edge, smallest first."""
     shortest, found = min(medium.labels.shape), []

@@ -98,6 +98,19 @@ def test_wrong_options_are_told_in_one_line(words: list[str], message: str, invo
     assert not Path("outputs").exists()
 
 
+def test_a_gpu_that_is_demanded_and_missing_is_told(
+    invoke: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_driver(name: str) -> None:
+        raise OSError
+
+    monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
+    monkeypatch.setattr("ctypes.CDLL", no_driver)
+    done = invoke(write("npy"), "--phase", "0=1", "--phase", "200=1", "--device", "cuda")
+    assert done.exit_code == 4
+    assert "no CUDA GPU" in done.stderr
+
+
 def test_pictures_in_colours_and_slices_of_unlike_sizes_are_told(invoke: Callable[..., Result]) -> None:
     tifffile.imwrite("colours.tif", np.zeros((6, 5, 3), np.uint8), photometric="rgb")
     done = invoke("colours.tif", "--phase", "0=1")

@@ -12,6 +12,7 @@ from heatsim.errors import RequestError
 from heatsim.homogenisation import conductivity as module
 from heatsim.homogenisation import parts
 from heatsim.homogenisation.conductivity import SIDES, find_conductivity
+from heatsim.homogenisation.devices import on_device
 from heatsim.homogenisation.media import Networks, make_medium
 
 VOXEL = (1e-6, 2e-6, 3e-6)
@@ -47,7 +48,7 @@ def test_bounds_hold_whatever_the_solver_leaves(sides: str, residual: float, mon
     medium = make_medium(image, {0: 0.0, 1: 1.0, 2: 10.0}, VOXEL)
     tolerance = 0.99 if residual > 1e-9 else 1e-10
     monkeypatch.setattr(module, "FIRST_RESIDUAL", residual / tolerance)
-    device = module.on_device("cpu")
+    device = on_device("cpu")
     networks = Networks(medium, *device)
     for axis in range(3):
         problem = module._make_problem(medium, networks, axis, sides, device)
