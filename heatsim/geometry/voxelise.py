@@ -11,10 +11,22 @@ import numpy as np
 from heatsim.errors import InputFileError, Issue, ScenarioError
 from heatsim.geometry.floorplans import ChipBlock, read_floorplan
 from heatsim.geometry.grid import AXES, CellGrid
+from heatsim.geometry.layouts import LayerName, covered, encloses, read_layer
 from heatsim.geometry.point_values import centre_planes, require_finite
 from heatsim.geometry.stl import StlSurface, read_surface
 from heatsim.scenario import Scenario
-from heatsim.scenario.regions import ArrayFile, Box, Cylinder, Floorplan, Labelled, Labels, Polygon, Shape, Sphere
+from heatsim.scenario.regions import (
+    ArrayFile,
+    Box,
+    Cylinder,
+    Floorplan,
+    GdsLayer,
+    Labelled,
+    Labels,
+    Polygon,
+    Shape,
+    Sphere,
+)
 from heatsim.scenario.toml.messages import did_you_mean, quote
 from heatsim.scenario.toml.positions import Key
 from heatsim.store.inputs import read_array
@@ -32,6 +44,8 @@ def shape_masks(scenario: Scenario, key: Key, shape: Shape | None, grid: CellGri
     labelled = None if given is None else iter(_labelled(scenario, (*key, "labelled"), given, grid))
     plan = None if shape is None else shape.floorplan
     blocks = None if plan is None else floorplan_blocks(scenario, key, plan)
+    gds = None if shape is None else shape.gds
+    layer = None if gds is None else _layer_cells(scenario, (*key, "gds", "file"), gds, grid)
     for point in centre_planes(grid):
         if shape is None or not shape.forms:
             inside = np.array(True)
@@ -39,6 +53,8 @@ def shape_masks(scenario: Scenario, key: Key, shape: Shape | None, grid: CellGri
             inside = next(solid)
         elif labelled is not None:
             inside = next(labelled)
+        elif gds is not None:
+            inside = np.array(False) if layer is None or not gds.z[0] <= point["z"] <= gds.z[1] else layer
         elif plan is not None and blocks is not None:
             inside = _in_blocks(blocks, plan, point)
         elif shape.where is not None:
@@ -84,15 +100,10 @@ def _in_cylinder(cylinder: Cylinder, point: tuple[np.ndarray | float, ...]) -> n
 
 
 def _in_polygon(polygon: Polygon, point: tuple[np.ndarray | float, ...]) -> np.ndarray:
-    """A ray along the first axis from a point inside crosses the outline an odd number of times."""
     low, high = polygon.span
     along = point["xyz".index(polygon.axis)]
     u, v = (point[number] for number in polygon.across)
-    odd = np.zeros(np.broadcast_shapes(np.shape(u), np.shape(v)), bool)
-    for (a, b), (c, d) in polygon.edges:
-        if b != d:
-            odd ^= ((b <= v) != (d <= v)) & (u < a + (c - a) * (v - b) / (d - b))
-    return np.asarray(odd & (low <= along) & (along <= high))
+    return np.asarray(encloses(np.array(polygon.points), u, v) & (low <= along) & (along <= high))
 
 
 def floorplan_blocks(scenario: Scenario, key: Key, floorplan: Floorplan) -> list[ChipBlock]:
@@ -120,6 +131,22 @@ def _in_blocks(blocks: list[ChipBlock], floorplan: Floorplan, point: Mapping[str
         for block in blocks:
             inside = inside | block.covers(x, y)
     return inside
+
+
+def _layer_cells(scenario: Scenario, key: Key, gds: GdsLayer, grid: CellGrid) -> np.ndarray:
+    """(ny, nx) which cells of a plane the polygons of a layer cover."""
+    name = LayerName(gds.layer, gds.datatype, gds.cell)
+    try:
+        read_layer(gds.file, name)
+    except InputFileError as error:
+        raise ScenarioError([scenario.issue_at(key, f"{error.path}: {error.message}")]) from None
+    return _rastered(gds.file, _stamp(gds.file), name, gds.at, grid)
+
+
+@lru_cache(maxsize=16)
+def _rastered(file: Path, stamp: int, name: LayerName, at: tuple[float, float], grid: CellGrid) -> np.ndarray:
+    """Kept, since the cells of a shape are asked for more than once."""
+    return covered(read_layer(file, name), grid.centres("x") - at[0], grid.centres("y") - at[1])
 
 
 def _labelled(scenario: Scenario, key: Key, labelled: Labelled, grid: CellGrid) -> np.ndarray:

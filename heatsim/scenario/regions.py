@@ -28,7 +28,7 @@ Point = Annotated[Corner, numbers(Number("m"), length=3)]
 Radius = Annotated[float, quantity(Number("m", above=0))]
 Bounds = tuple[Corner, Corner]
 
-FORMS = ("box", "sphere", "cylinder", "polygon", "where", "labels", "labelled", "stl", "floorplan")
+FORMS = ("box", "sphere", "cylinder", "polygon", "where", "labels", "labelled", "stl", "floorplan", "gds")
 
 
 class Box(ScenarioBlock):
@@ -187,9 +187,37 @@ class Floorplan(ScenarioBlock):
 
     @model_validator(mode="after")
     def _has_volume(self) -> Self:
-        if not self.z[0] < self.z[1]:
-            raise validation_error(f"expected two increasing heights z (m), found {self.z[0]:g} and {self.z[1]:g}")
+        _require_heights(self.z)
         return self
+
+
+class GdsLayer(ScenarioBlock):
+    """The polygons of a layer of a chip layout, drawn out along z."""
+
+    file: Annotated[Path, file_name("the name of a layout in GDSII or OASIS")] = Field(
+        description="File name of a layout (.gds, .oas)"
+    )
+    layer: Annotated[int, quantity(Number("1", least=0, whole=True))] = Field(description="Number of the layer [1]")
+    datatype: Annotated[int | None, quantity(Number("1", least=0, whole=True))] = Field(
+        None, description="Its datatype; all of them, if left out [1]"
+    )
+    cell: str | None = Field(None, description="Name of a cell of the layout; the one on top, if left out")
+    z: Annotated[tuple[float, float], numbers(Number("m"), length=2)] = Field(
+        description="From where to where along z [m]"
+    )
+    at: Annotated[tuple[float, float], numbers(Number("m"), length=2)] = Field(
+        (0.0, 0.0), description="x and y at which the layout has its origin [m]"
+    )
+
+    @model_validator(mode="after")
+    def _has_volume(self) -> Self:
+        _require_heights(self.z)
+        return self
+
+
+def _require_heights(z: tuple[float, float]) -> None:
+    if not z[0] < z[1]:
+        raise validation_error(f"expected two increasing heights z (m), found {z[0]:g} and {z[1]:g}")
 
 
 class Shape(ScenarioBlock):
@@ -211,6 +239,7 @@ class Shape(ScenarioBlock):
         None, description="A closed surface from an STL file, in metres"
     )
     floorplan: Floorplan | None = Field(None, description="Blocks of a chip's floorplan")
+    gds: GdsLayer | None = Field(None, description="A layer of a chip's layout, drawn out along z")
 
     @property
     def forms(self) -> tuple[str, ...]:

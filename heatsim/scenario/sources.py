@@ -223,7 +223,7 @@ class Source(ScenarioBlock):
     def _is_in_a_shape(self) -> Self:
         if self.region is not None and self.region.forms in ((), ("labels",)):
             given = "labels" if self.region.forms else "none"
-            forms = "box, sphere, cylinder, polygon, where, labelled, stl or floorplan"
+            forms = "box, sphere, cylinder, polygon, where, labelled, stl, floorplan or gds"
             message = f"expected {forms} in region, found {given}"
             raise validation_error(message, "leave region out for everywhere")
         return self

@@ -43,7 +43,7 @@ def shapes_suit_cylindrical_coordinates(
         return
     for key, shape in shapes_with_keys(regions, sources, output):
         for form in shape.forms:
-            if form in ("sphere", "cylinder", "stl", "floorplan"):
+            if form in ("sphere", "cylinder", "stl", "floorplan", "gds"):
                 message = f"expected box, where or labels in cylindrical coordinates, found {form}"
                 yield KeyIssue((*key, form), message, "box and where are in r, phi, z")
     for i, source in enumerate(sources):

@@ -204,6 +204,12 @@ region = { floorplan = { file = "chip.flp", unit = "core", z = [0.0, 0.002], at 
 power = 3.0
 """
 
+_GDS = """\
+[[regions]]                                   # the upper metal of a chip
+material = "copper"
+gds = { file = "chip.gds", layer = 8, z = [0.0001, 0.000103] }
+"""
+
 _LABELLED = """\
 [[sources]]                                   # two of the solids in a file
 region = { labelled = { file = "labels.npy", labels = [2, 5] } }
@@ -453,6 +459,7 @@ SECTIONS = (
     ReferenceSection("`[regions.labels]`", "Labels", _LABELS),
     ReferenceSection("`labelled`", "Labelled", _LABELLED),
     ReferenceSection("`floorplan`", "Floorplan", _FLOORPLAN),
+    ReferenceSection("`gds`", "GdsLayer", _GDS),
     ReferenceSection("`[initial]`", "Initial", _INITIAL),
     ReferenceSection("`[initial.temperature]`", "ArrayFile", _ARRAY),
     ReferenceSection("`[boundary]`", "Boundary", _BOUNDARY),
