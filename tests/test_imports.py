@@ -52,7 +52,7 @@ ROOMS = {
         "pydantic_core",
     },
     "heatsim.geometry.grid": {"numpy"},
-    "heatsim.geometry": {"heatsim.scenario", "heatsim.store.inputs", "numpy", "trimesh", "rtree"},
+    "heatsim.geometry": {"heatsim.scenario", "heatsim.store.inputs", "numpy", "gdstk", "trimesh", "rtree"},
     "heatsim.physics.boundary": {
         "heatsim.scenario.base_model",
         "heatsim.scenario.toml",
@@ -174,6 +174,7 @@ ROOMS = {
         "heatsim.plots",
         "heatsim_kernels",
         "numpy",
+        "vtkmodules",
     },
     "heatsim.verification": {
         "heatsim.simulation",

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     "--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True, help="Where to solve."
 )
 @click.option("--cubes", is_flag=True, help="Solve cubes of growing size too: is the image representative?")
+@click.option("--streamlines", is_flag=True, help="Draw lines along the flux, and write them for ParaView; needs VTK.")
 @click.option("--output", type=click.Path(path_type=Path), help="Folder for the results [outputs/<image>-effective].")
 @as_json_option
 def effective(image: Path, phases: tuple[str, ...], directions: str, as_json: bool, **options: Any) -> None:
@@ -60,7 +61,7 @@ def effective(image: Path, phases: tuple[str, ...], directions: str, as_json: bo
     found = find_conductivity(medium, wanted, **how, keep=True, on_axis=told)
     of_cubes = parts.find_in_parts(medium, wanted, **how) if options["cubes"] else []
     folder = options["output"] or Path("outputs") / f"{image.stem}-effective"
-    written = files.write_effective(folder, medium, found, of_cubes, image.name)
+    written = files.write_effective(folder, medium, found, of_cubes, image.name, options["streamlines"])
     if as_json:
         click.echo(jsonlib.dumps({"folder": str(folder), **files.in_json(medium, found, of_cubes)}, indent=2))
         return

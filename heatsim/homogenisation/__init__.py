@@ -4,6 +4,7 @@ media         the labels of an image as a medium: what each phase conducts, and 
 conductivity  the heat through it along each axis, with bounds on its error
 devices       where that is solved, and memory for it
 parts         how it depends on the size of the part that is looked at
+fluxes        the flux in voxels, and streamlines
 pictures      the flux on planes, and the parts
 files         what the command keeps
 """

@@ -10,27 +10,46 @@ from typing import Any
 
 from heatsim.homogenisation import pictures
 from heatsim.homogenisation.conductivity import EffectiveConductivity
-from heatsim.homogenisation.media import Medium
+from heatsim.homogenisation.fluxes import find_streamlines
+from heatsim.homogenisation.media import AXES, Medium
 from heatsim.homogenisation.parts import CubesOfSize
 from heatsim.store.atomic import write_atomically
 
-NUMBERS, FLUX, CUBES = "effective.json", "flux.png", "cubes.png"
+NUMBERS, FLUX, CUBES, STREAMLINES = "effective.json", "flux.png", "cubes.png", "streamlines.png"
 
 
 def write_effective(
-    folder: Path, medium: Medium, found: EffectiveConductivity, cubes: Sequence[CubesOfSize], title: str
+    folder: Path,
+    medium: Medium,
+    found: EffectiveConductivity,
+    cubes: Sequence[CubesOfSize],
+    title: str,
+    streamlines: bool = False,
 ) -> list[Path]:
-    """Write all files into a folder, in place of those that are there; the files. Raises OSError."""
+    """Write all files into a folder, in place of those that are there; the files. Raises OSError, and `RequestError`
+    for streamlines without VTK."""
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / NUMBERS, (json.dumps(in_json(medium, found, cubes), indent=1) + "\n").encode())
     written = [folder / NUMBERS]
     if any(along.temperature is not None for along in found.along.values()):
         pictures.draw_flux(folder / FLUX, medium, found, title)
         written.append(folder / FLUX)
+        written += _write_streamlines(folder, medium, found, title) if streamlines else []
     if cubes:
         pictures.draw_cubes(folder / CUBES, cubes, medium, found, title)
         written.append(folder / CUBES)
     return written
+
+
+def _write_streamlines(folder: Path, medium: Medium, found: EffectiveConductivity, title: str) -> list[Path]:
+    kept = {name: along.temperature for name, along in found.along.items() if along.temperature is not None}
+    written = [folder / f"streamlines-{name}.vtp" for name in kept]
+    lines = {
+        name: find_streamlines(medium, T, AXES.index(name), file)
+        for (name, T), file in zip(kept.items(), written, strict=True)
+    }
+    pictures.draw_streamlines(folder / STREAMLINES, medium, lines, title)
+    return [*written, folder / STREAMLINES]
 
 
 def in_json(medium: Medium, found: EffectiveConductivity, cubes: Sequence[CubesOfSize] = ()) -> dict[str, Any]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from heatsim.homogenisation.conductivity import EffectiveConductivity
+from heatsim.homogenisation.fluxes import Streamline, voxel_fluxes
 from heatsim.homogenisation.media import AXES, Medium
 from heatsim.homogenisation.parts import CubesOfSize
 from heatsim.plots.charts import Chart, draw_charts
 from heatsim.plots.curve import Curve
 from heatsim.plots.image_grid import PlanePicture, draw_image_grid
+from heatsim.plots.outside_view import LinesInside, draw_lines_inside
 
 PIXELS = 512  # along a picture: more are not told apart
 
@@ -29,7 +31,11 @@ def draw_flux(path: Path, medium: Medium, found: EffectiveConductivity, title: s
             shown = (
                 ("phase", medium.labels.take(middle, axis=place), "gray"),
                 (f"temperature, gradient along {name} [K]", along.temperature.take(middle, axis=place), "inferno"),
-                ("flux over its mean [1]", _flux_size(medium, along.temperature, middle, place), "viridis"),
+                (
+                    "flux over its mean [1]",
+                    _flux_size(medium, along.temperature, AXES.index(name), middle, place),
+                    "viridis",
+                ),
             )
             step = max(1, max(shown[0][1].shape) // PIXELS)
             rows.append(
@@ -41,25 +47,24 @@ def draw_flux(path: Path, medium: Medium, found: EffectiveConductivity, title: s
     draw_image_grid(path, rows, title)
 
 
-def _flux_size(medium: Medium, temperature: np.ndarray, middle: int, place: int) -> np.ndarray:
+def _flux_size(medium: Medium, temperature: np.ndarray, gradient: int, middle: int, place: int) -> np.ndarray:
     """The size of the flux in each voxel of a plane, over the mean of what takes part there; NaN elsewhere."""
     first = max(0, middle - 1)
     slab = tuple(slice(first, middle + 2) if number == place else slice(None) for number in range(3))
-    T, k = temperature[slab].astype(float), medium.values[medium.labels[slab]]
-    squared = np.zeros(T.shape)
-    for axis in range(3):
-        if T.shape[axis] > 1:
-            warm, k_warm = (np.moveaxis(values, axis, 0) for values in (T, k))
-            with np.errstate(invalid="ignore", divide="ignore"):
-                through = 2.0 * k_warm[:-1] * k_warm[1:] / (k_warm[:-1] + k_warm[1:]) * (warm[:-1] - warm[1:])
-            through = np.nan_to_num(through) / medium.voxel[2 - axis]
-            mean = np.zeros(warm.shape)
-            mean[:-1] += 0.5 * through
-            mean[1:] += 0.5 * through
-            squared += np.moveaxis(mean, 0, axis) ** 2
-    size = np.sqrt(squared).take(middle - first, axis=place)
+    squared = sum(values**2 for values in voxel_fluxes(medium, temperature, gradient, slab))
+    size = np.sqrt(np.asarray(squared)).take(middle - first, axis=place)
     size = np.where(np.isnan(temperature.take(middle, axis=place)), np.nan, size)
     return np.asarray(size / (np.nanmean(size) if np.isfinite(size).any() else 1.0))
+
+
+def draw_streamlines(path: Path, medium: Medium, lines: Mapping[str, Sequence[Streamline]], title: str) -> None:
+    """The streamlines of each axis seen from outside, coloured by the size of the flux. Raises OSError."""
+    sides = np.array(medium.voxel) * medium.labels.shape[::-1]
+    views = [
+        LinesInside(f"gradient along {name}", [each.points for each in found], [each.flux for each in found])
+        for name, found in lines.items()
+    ]
+    draw_lines_inside(path, views, sides, "flux over its mean [1]", title)
 
 
 def draw_cubes(

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import cos, pi, sin
+from pathlib import Path
 from typing import NamedTuple
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize, to_rgb
 
-from heatsim.plots.pages import Theme
+from heatsim.plots.pages import DPI, Margins, Page, Theme
 
 _TURN, _RISE = -0.3 * pi, 0.16 * pi  # of the eye, around z from x and above the plane
 _SHADES = (0.72, 0.86, 1.0)  # of faces normal to x, y, z
@@ -23,6 +25,8 @@ _LEAST_SIDE = 0.12  # of the longest; shorter ones are drawn longer
 _PIXELS = 420  # along the longer side of the picture
 _EDGES = "#22262b"
 _AWAY = 0.06  # of the box, around it
+_VIEW = 4.2  # in, a view of lines
+_COLOURS, _BRIGHTEST = "viridis", 0.98  # of lines, and the share of their values that the scale has
 
 # The palette of materials: told apart by most eyes, and from the colours of temperatures.
 MATERIALS = (
@@ -66,6 +70,52 @@ def draw_body(axes: Axes, body: Body, names: tuple[str, str, str], theme: Theme)
     axes.set_axis_off()
     axes.set_aspect("equal", anchor="C")
     return stretched
+
+
+class LinesInside(NamedTuple):
+    """Lines in a box, with values along them: what they are, points (n, 3) of each, m, and values (n,) of each."""
+
+    title: str
+    points: Sequence[np.ndarray]
+    values: Sequence[np.ndarray]
+
+
+def draw_lines_inside(path: Path, views: Sequence[LinesInside], sides: np.ndarray, quantity: str, title: str) -> None:
+    """Draw lines in a box with these sides (3,), seen from outside, a view beside another, coloured by their values,
+    into a PNG, SVG or PDF file. Raises OSError."""
+    width = _VIEW * len(views)
+    page = Page((width, _VIEW), Margins(left=0.3, right=0.3, bottom=0.75, top=0.4), title, quantity)
+    values = np.concatenate([np.zeros(1), *(each for view in views for each in view.values)])
+    norm = Normalize(0.0, float(np.quantile(values, _BRIGHTEST)) or 1.0)
+    scaled, unit, names = *_drawn_sides([np.array([0.0, side]) for side in sides]), ("x", "y", "z")
+    for number, view in enumerate(views):
+        axes = page.add_axes(left=_VIEW * number, width=_VIEW)
+        axes.set_title(view.title + (" (sides are not to scale)" if unit else ""), size=10, color=page.theme.ink)
+        _draw_lines(axes, view, scaled / sides, norm)
+        _draw_box(axes, scaled, _camera(), names, page.theme)
+        axes.set_axis_off()
+        axes.set_aspect("equal", anchor="C")
+        axes.autoscale_view()
+    scale = page.add_axes(left=0.25 * width, bottom=-0.35, width=0.5 * width, height=0.12)
+    page.figure.colorbar(mpl.cm.ScalarMappable(norm, _COLOURS), cax=scale, orientation="horizontal")
+    page.save(path, DPI)
+
+
+def _draw_lines(axes: Axes, view: LinesInside, scale: np.ndarray, norm: Normalize) -> None:
+    """The farthest first, so that near ones cover them."""
+    right, up, away = _camera()
+    segments, values, depths = [], [], []
+    for points, along in zip(view.points, view.values, strict=True):
+        scaled = points * scale
+        flat = np.stack([scaled @ right, scaled @ up], axis=1)
+        segments.append(np.stack([flat[:-1], flat[1:]], axis=1))
+        values.append(0.5 * (along[:-1] + along[1:]))
+        depths.append(0.5 * (scaled[:-1] + scaled[1:]) @ away)
+    if segments:
+        order = np.argsort(-np.concatenate(depths))
+        drawn = LineCollection(list(np.concatenate(segments)[order]), cmap=_COLOURS, norm=norm, linewidths=0.6)
+        drawn.set_array(np.concatenate(values)[order])
+        axes.add_collection(drawn)
 
 
 def _drawn_sides(faces: Sequence[np.ndarray]) -> tuple[np.ndarray, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -72,6 +73,21 @@ def test_cubes_are_drawn_and_all_is_told(invoke: Callable[..., Result]) -> None:
         "flux.png",
         "cubes.png",
     }
+
+
+def test_streamlines_are_drawn_and_kept_for_paraview(
+    invoke: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("vtkmodules")
+    words = write("npy"), "--phase", "0=1", "--phase", "200=3", "--direction", "xz", "--streamlines", "--output", "out"
+    assert invoke(*words).exit_code == 0
+    assert {"streamlines-x.vtp", "streamlines-z.vtp", "streamlines.png"} < {path.name for path in Path("out").iterdir()}
+    with Image.open("out/streamlines.png") as picture:
+        assert len(picture.convert("RGB").getcolors(10**6)) > 100
+    monkeypatch.setitem(sys.modules, "vtkmodules.util", None)
+    done = invoke(*words)
+    assert done.exit_code == 2
+    assert 'pip install "heatsim[3d]"' in done.stderr
 
 
 def test_a_medium_that_nothing_leads_through_is_told(invoke: Callable[..., Result]) -> None:

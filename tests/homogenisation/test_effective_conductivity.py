@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse.linalg
@@ -13,6 +15,7 @@ from heatsim.homogenisation import conductivity as module
 from heatsim.homogenisation import parts
 from heatsim.homogenisation.conductivity import SIDES, find_conductivity
 from heatsim.homogenisation.devices import on_device
+from heatsim.homogenisation.fluxes import LINES, find_streamlines
 from heatsim.homogenisation.media import Networks, make_medium
 
 VOXEL = (1e-6, 2e-6, 3e-6)
@@ -128,6 +131,26 @@ def test_a_contrast_of_a_million_is_solved() -> None:
     assert found.along["y"].iterations < 40
     low, high = found.along["y"].bounds
     assert 1e-4 < low <= high < 100.0
+
+
+def test_streamlines_run_along_layers_by_how_much_these_conduct(tmp_path: Path) -> None:
+    pytest.importorskip("vtkmodules")
+    image = np.zeros((20, 12, 12), np.uint8)
+    image[:, :, 6:] = 1
+    medium = make_medium(image, {0: 1.0, 1: 3.0}, VOXEL)
+    temperature = find_conductivity(medium, "z", keep=True).along["z"].temperature
+    assert temperature is not None
+    lines = find_streamlines(medium, temperature, 2, tmp_path / "lines.vtp")
+    assert len(lines) == LINES
+    assert (tmp_path / "lines.vtp").stat().st_size > 1000
+    well = 0
+    for line in lines:
+        np.testing.assert_allclose(line.points[:, :2] - line.points[0, :2], 0.0, atol=1e-9)
+        assert line.points[-1, 2] > 19.0 * VOXEL[2]
+        conducting = line.points[0, 0] > 6 * VOXEL[0]
+        np.testing.assert_allclose(line.flux, 1.5 if conducting else 0.5, rtol=1e-3)
+        well += conducting
+    assert well == pytest.approx(0.75 * LINES, rel=0.15)
 
 
 def test_parts_are_cubes_that_do_not_overlap() -> None:

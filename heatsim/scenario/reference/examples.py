@@ -205,8 +205,11 @@ power = 3.0
 """
 
 _GDS = """\
-[[regions]]                                   # the upper metal of a chip
+[[regions]]
 material = "copper"
+
+[[regions]]                                   # a layer of a chip
+material = "steel"
 gds = { file = "chip.gds", layer = 8, z = [0.0001, 0.000103] }
 """
 
