@@ -24,6 +24,7 @@ OVERRIDES = {
     "melt_pool": ["grid.cells=[40, 20, 10]"],
     "laser_track": ["grid.cells=[60, 20, 10]"],
     "window_frame": ["time.integrator=euler", "time.end=1"],  # on the way to its steady state
+    "chiplets": ["time.integrator=euler", "time.end=1"],
     "heat_sink": ["time.integrator=euler", "time.end=1"],
     "quench": ["time.integrator=euler"],
     "mosfet": ["time.integrator=euler", "time.step=5e-4"],
