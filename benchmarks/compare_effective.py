@@ -3,12 +3,12 @@
     python3 -m venv peers-venv && peers-venv/bin/pip install taufactor porespy openpnm pyamg
     python benchmarks/compare_effective.py --peers-python peers-venv/bin/python --n 256
 
-Media are periodic: overlapping balls, and a random field that is cut at a level (`blobs`). One phase conducts, the
-gradient is along z between two faces, the sides let nothing pass. Each peer has a process of its own; times are of the
-whole call on an array in memory, without imports and compilation, the best round. heatsim goes on until its bounds are
-within 1e-4 of each other, TauFactor until its criterion of 1e-3, PoreSpy as it does by default. A conductivity that is
-further from heatsim's than `--agree` is reported as FAILED. PoreSpy holds the outer voxels at the temperatures, not the
-faces, and so has a medium that is a voxel shorter.
+Media are periodic: overlapping balls, and a random field that is cut at a level (`blobs`); or `--image FILE`. One phase
+conducts, the gradient is along z between two faces, the sides let nothing pass. Each peer has a process of its own;
+times are of the whole call on an array in memory, without imports and compilation, the best round. heatsim goes on
+until its bounds are within 1e-4 of each other, TauFactor until its criterion of 1e-3, PoreSpy as it does by default. A
+conductivity that is further from heatsim's than `--agree` is reported as FAILED. PoreSpy holds the outer voxels at the
+temperatures, not the faces, and so has a medium that is a voxel shorter.
 
 PuMA is not on the Python package index (`pumapy` there is another program), so it is not compared.
 """
@@ -20,6 +20,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +48,13 @@ def medium(kind: str, n: int, void: float) -> np.ndarray:
         inside = off[0][near[0]][:, None, None] + off[1][near[1]][:, None] + off[2][near[2]] < 1.0 / 144.0
         solid[np.ix_(*near)] |= inside
     return solid
+
+
+def given_image(path: str) -> np.ndarray:
+    """The image of a file, uint8, 1 where its labels are not 0."""
+    from heatsim.store.inputs import read_volume
+
+    return np.asarray(read_volume(Path(path)) != 0).astype(np.uint8)
 
 
 def heatsim(image: np.ndarray, device: str) -> Callable[[], float]:
@@ -87,7 +95,7 @@ def porespy(image: np.ndarray, device: str) -> Callable[[], float]:
 
 def measure(peer: str, kind: str, given: argparse.Namespace) -> dict[str, float | str]:
     """One peer, in this process: what it found, and the seconds of its best round."""
-    image = medium(kind, given.n, given.void)
+    image = np.load(given.image) if given.image else medium(kind, given.n, given.void)
     make = {"heatsim": heatsim, "taufactor": taufactor, "porespy": porespy}[peer]
     try:
         make(np.ascontiguousarray(image[:96, :96, :96]) | 1, given.device)()  # imports and compiles
@@ -107,6 +115,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peers-python", default=sys.executable, help="the Python that has the peers")
     parser.add_argument("--n", type=int, default=128, help="voxels along an edge")
+    parser.add_argument("--image", help="a file in place of the media: what is not 0 conducts")
     parser.add_argument("--void", type=float, default=0.5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
@@ -122,6 +131,9 @@ def main() -> None:
         print(json.dumps(measure(peer, kind, given)))
         return
     found, failed = [], False
+    if given.image:
+        np.save(scratch := Path(tempfile.mkdtemp()) / "image.npy", given_image(given.image))  # peers read no images
+        given.image, given.kinds = str(scratch), Path(given.image).stem
     threads = {name: str(given.threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     print("| medium | peer | conductivity | seconds | of heatsim's time |\n|---|---|---|---|---|")
     for kind in given.kinds.split(","):
@@ -129,6 +141,7 @@ def main() -> None:
         for peer in given.peers.split(","):
             python = sys.executable if peer == "heatsim" else given.peers_python
             words = ["--n", given.n, "--void", given.void, "--rounds", given.rounds]
+            words += ["--image", given.image] if given.image else []
             words += ["--device", given.device, "--worker", peer, kind]
             environment = {**os.environ, **threads, "NUMBA_NUM_THREADS": str(given.threads)}
             done = subprocess.run(

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import argparse
 import time
-import traceback
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 
-from heatsim.ranks.environment import take_threads
+from heatsim.ranks.environment import ending_all, take_threads
 
 take_threads(MPI.COMM_WORLD)
 
@@ -161,8 +160,5 @@ class Watch:
 
 
 if __name__ == "__main__":
-    try:
+    with ending_all(MPI.COMM_WORLD):
         main()
-    except BaseException:
-        traceback.print_exc()
-        MPI.COMM_WORLD.Abort(1)

@@ -43,19 +43,12 @@ def over_ranks() -> Iterator[bool]:
 
 
 def _all_ranks() -> Ranks:
-    """The ranks of this `mpiexec`. One that fails here alone ends all: they would wait for it, and it for them."""
     comm = environment.world()
-    try:
+    with environment.ending_all(comm, HeatsimError):
         environment.take_threads(comm)
         from heatsim.ranks.parts import Ranks
 
         return Ranks(comm)
-    except HeatsimError:  # in all of them
-        raise
-    except BaseException:
-        traceback.print_exc()
-        environment.end_all(comm, 1)
-        raise
 
 
 def _told(error: BaseException) -> int:

@@ -121,15 +121,15 @@ class _Problem:
             flows = [networks.flow(g, T, number, self._drop(number)) for number, g in enumerate(network.faces)]
             passing, dissipated = flows[self.axis][0], sum(each for _, each in flows)
         else:
-            beside = (networks.pick(T, end.cells) for end in (network.lower, network.upper))
-            entering = float((network.lower.conductances * (1.0 - next(beside))).sum())
-            passing = float((network.upper.conductances * next(beside)).sum())  # trees carry heat to the lower face
+            lower, upper = (networks.pick(T, end.cells) for end in (network.lower, network.upper))
+            entering = float((network.lower.conductances * (1.0 - lower)).sum())
+            passing = float((network.upper.conductances * upper).sum())  # trees carry heat to the lower face
             dissipated = entering - kernels.dot(left, T)
         grown, more = networks.carry_out(network.trees, network.faces, T, self.axis, self.drop, left)
         grown += self._grown_at_the_ties(T, left)
         power = self.drop * (passing + more) if self.drop else passing  # for 1 K from face to face
-        lower = power**2 / (dissipated + grown) if dissipated + grown > 0 else 0.0
-        return self._over_gradient(lower), self._over_gradient(dissipated)
+        least = power**2 / (dissipated + grown) if dissipated + grown > 0 else 0.0
+        return self._over_gradient(least), self._over_gradient(dissipated)
 
     def _grown_at_the_ties(self, T: Any, left: Any) -> float:
         """By how much the sum of q^2/g grows where heat that was carried to the lower ties leaves by them, W K."""

@@ -14,7 +14,7 @@ from heatsim.simulation.free_resources import free_memory
 
 DEVICES = "auto", "cpu", "cuda"
 MAX_VOXELS = 2**31 - 1  # counted in 32 bits
-HOST_BYTES, SOLVER_BYTES = 30, {"cpu": 130, "cuda": 170}  # a voxel at most: the image and results, and what solves
+HOST_BYTES, SOLVER_BYTES = 30, 130  # a voxel at most: image and results, and what solves, on the CPU or a GPU
 
 
 class Device(NamedTuple):
@@ -54,7 +54,7 @@ def most_voxels(name: str) -> int:
     """How many an image may have, for the memory that is free on a device. Raises `NoGpuError`."""
     host = free_memory()[0]
     if choose_device(name) == "cpu":
-        return int(min(host / SOLVER_BYTES["cpu"], MAX_VOXELS))
+        return int(min(host / SOLVER_BYTES, MAX_VOXELS))
     from heatsim_kernels.runtime.cuda import api
 
-    return int(min(host / HOST_BYTES, api.memory()[0] / SOLVER_BYTES["cuda"], MAX_VOXELS))
+    return int(min(host / HOST_BYTES, api.memory()[0] / SOLVER_BYTES, MAX_VOXELS))

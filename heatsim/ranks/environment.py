@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from heatsim.errors import RequestError
@@ -44,6 +46,19 @@ def world() -> MPI.Intracomm:
             f"mpi4py found ({MPI.Get_library_version().splitlines()[0].strip()})"
         )
     return MPI.COMM_WORLD
+
+
+@contextmanager
+def ending_all(comm: MPI.Intracomm, *spared: type[BaseException]) -> Iterator[None]:
+    """End all processes where this one fails, but by what all of them meet: they would wait for it, and it for them."""
+    try:
+        yield
+    except spared:
+        raise
+    except BaseException:
+        traceback.print_exc()
+        end_all(comm, 1)
+        raise
 
 
 def end_all(comm: MPI.Intracomm, code: int) -> None:

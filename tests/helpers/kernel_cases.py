@@ -21,7 +21,7 @@ class Features(NamedTuple):
 
     zones: materials, of which `prescribed` are ambients; pairs: conductances that differ from pair to pair of them;
     table: heat by class; field: heat by cell; losses: by class; skew: a single class whose six faces differ, which no
-    cells that exchange heat with each other can have.
+    cells that exchange heat with each other can have; layers: one zone to every plane normal to z.
     """
 
     zones: int = 1
@@ -31,6 +31,7 @@ class Features(NamedTuple):
     prescribed: int = 0
     skew: bool = False
     losses: bool = False
+    layers: bool = False
 
 
 FEATURES = {
@@ -161,7 +162,8 @@ def random_case(
     capacity = rng.uniform(1, 2, n) if features.pairs else np.full(n, rng.uniform(1, 2))
     conductance = rng.uniform(0.1, 1, (3, n, n) if features.pairs else (3, 1, 1)) * np.ones((n, n))
     conductance = (conductance + conductance.transpose(0, 2, 1)) / 2
-    zones = random_zones(rng, shape, n, block=(3, 4, 70) if seed % 2 else (1, 1, 1))
+    block = (1, *shape[1:]) if features.layers else (3, 4, 70) if seed % 2 else (1, 1, 1)
+    zones = random_zones(rng, shape, n, block)
     coefficients = terms_of_zones(
         zones, conductance, capacity, prescribed=features.prescribed, periodic=periodic, per_cell=per_cell
     )

@@ -41,6 +41,7 @@ class TemporalTrial(NamedTuple):
 
 HEATED, MATERIALS = Features(table=True), Features(zones=3, pairs=True, table=True)
 LOSSES = Features(table=True, losses=True)
+LAYERS = MATERIALS._replace(layers=True)
 SMALL, NEAR = TemporalTile(2, 2, 3, 2), TemporalTile(2, 2, 3, 2, ahead=1)
 TRIALS = {
     "a march long enough for its loop beside walls, rows of odd length": TemporalTrial(
@@ -72,6 +73,10 @@ TRIALS = {
         (2, 6, 9), SMALL, np.float64, per_cell=True, uneven=(False, True, False)
     ),
     "a rate a face": TemporalTrial((2, 6, 8), NEAR, np.float32, features=Features(skew=True)),
+    "layers": TemporalTrial((9, 6, 9), SMALL, np.float32, features=LAYERS),
+    "layers with losses, periodic in z, boundary values a cell": TemporalTrial(
+        (7, 6, 9), NEAR, np.float64, (False, False, True), LAYERS._replace(losses=True), per_cell=True
+    ),
     "losses": TemporalTrial((4, 6, 9), SMALL, np.float64, (False, True, False), LOSSES),
     "losses in materials": TemporalTrial((4, 6, 9), SMALL, np.float64, features=MATERIALS._replace(losses=True)),
 }
@@ -127,10 +132,13 @@ def at_once(trial: TemporalTrial) -> dict[str, np.ndarray]:
     """The same by one sweep of `temporal`."""
     case, dtype = case_of(trial), np.dtype(trial.dtype)
     structure, coefficients = StencilConfiguration.of(case.coefficients, case.forcing, dtype), case.coefficients
-    structure = structure._replace(uneven=trial.uneven)
+    of_planes = coefficients.classes_of_planes
+    assert (of_planes is not None) == (trial.features.layers and trial.features.zones > 1)
+    structure = structure._replace(uneven=trial.uneven, layered=of_planes is not None)
     cell_classes = TemporalCellClasses(
         on_device(np.zeros(1, np.uint8) if coefficients.class_ids is None else coefficients.class_ids.ravel()),
         coefficients.class_count,
+        of_planes,
     )
     accounts = on_device(np.zeros((1, FUSED_BLOCKS)))
     fused = FusedSteps(

@@ -15,10 +15,15 @@ pytestmark = [
     pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed"),
     pytest.mark.skipif(bool(config.ENABLE_CUDASIM), reason="the CUDA simulator compiles nothing"),
 ]
-# Whether the material is uniform, type of the classes, whether there is heat by class, boundary values a cell, losses.
-PLAIN, HEATED, HEATED_BY_CELL = ((True, "", *others, False) for others in ((False, False), (True, False), (True, True)))
-MATERIALS, LOSING_BY_CLASS = (False, "uint8", True, False, False), (False, "uint8", True, False, True)
-LOSING, LOSING_BY_CELL = (True, "", True, False, True), (True, "", True, True, True)
+# Whether the material is uniform, type of the classes, whether there is heat by class, boundary values a cell, losses,
+# layers along z.
+PLAIN, HEATED, HEATED_BY_CELL = (
+    (True, "", *others, False, False) for others in ((False, False), (True, False), (True, True))
+)
+MATERIALS, LOSING_BY_CLASS = (False, "uint8", True, False, False, False), (False, "uint8", True, False, True, False)
+LOSING, LOSING_BY_CELL = (True, "", True, False, True, False), (True, "", True, True, True, False)
+LAYERS, LAYERS_BY_CELL = (False, "uint8", False, False, False, True), (False, "uint8", True, True, False, True)
+LOSING_LAYERS = (False, "uint8", True, False, True, True)
 WALLED, PERIODIC = (False, False, False), (True, True, True)
 
 
@@ -36,6 +41,13 @@ WALLED, PERIODIC = (False, False, False), (True, True, True)
         pytest.param("float32", LOSING, WALLED, True, True, (9, 0), "", marks=pytest.mark.long),
         pytest.param("float64", LOSING_BY_CLASS, PERIODIC, True, False, (9, 0), "", marks=pytest.mark.long),
         pytest.param("float32", LOSING_BY_CLASS, WALLED, True, True, (9, 0), "", marks=pytest.mark.long),
+        ("float32", LAYERS, WALLED, True, True, (9, 0), ""),
+        pytest.param("float32", LAYERS, PERIODIC, False, False, (8, 0), "", marks=pytest.mark.long),
+        pytest.param("float32", LAYERS_BY_CELL, WALLED, True, True, (9, 0), "", marks=pytest.mark.long),
+        pytest.param("float32", LAYERS, PERIODIC, True, False, (9, 0), "two", marks=pytest.mark.long),
+        pytest.param("float64", LAYERS_BY_CELL, WALLED, True, True, (9, 0), "", marks=pytest.mark.long),
+        pytest.param("float64", LAYERS, PERIODIC, True, True, (9, 0), "two", marks=pytest.mark.long),
+        pytest.param("float32", LOSING_LAYERS, WALLED, True, True, (9, 0), "", marks=pytest.mark.long),
     ],
 )
 def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # type: ignore[no-untyped-def]
@@ -43,10 +55,10 @@ def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # t
 ) -> None:
     from heatsim_kernels.stencil.temporal import march
 
-    uniform, class_dtype, heat, per_cell, losses = coefficients
+    uniform, class_dtype, heat, per_cell, losses, layered = coefficients
     uneven = (False, False, True)  # values differ from cell to cell at the faces of z alone
     structure = StencilConfiguration(
-        precision, uniform, class_dtype, heat, False, per_cell, periodic, stage, uneven, losses
+        precision, uniform, class_dtype, heat, False, per_cell, periodic, stage, uneven, losses, layered
     )
     tile = march.tiles_for(structure)[0 if capability >= (9, 0) else -1]
     kernel = march.build(march.TemporalVariant(structure, tile, aligned, traced))

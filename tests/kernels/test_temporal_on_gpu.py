@@ -13,6 +13,7 @@ from simulate_temporal import TemporalTrial
 
 pytestmark = pytest.mark.gpu
 HEATED, MATERIALS = Features(table=True), Features(zones=2, pairs=True, table=True)
+LAYERS = MATERIALS._replace(zones=4, layers=True)
 PLACES = (
     ((37, 203, 328), (False, False, False), Features()),
     ((9, 130, 131), (False, False, False), HEATED),
@@ -23,12 +24,15 @@ PLACES = (
     ((21, 100, 133), (True, True, True), Features(zones=2, pairs=True)),
     ((9, 130, 131), (False, False, False), Features(zones=5, table=True)),
     ((9, 130, 131), (False, False, False), Features(skew=True)),
+    ((37, 131, 200), (False, False, False), LAYERS),
+    ((21, 100, 133), (True, True, True), Features(zones=4, pairs=True, layers=True)),
 )
 PER_CELL = (
     ((37, 131, 203), (False, False, False), Features()),
     ((21, 100, 133), (True, False, False), HEATED),
     ((21, 131, 132), (False, True, True), HEATED),
     ((9, 130, 131), (False, False, False), MATERIALS),
+    ((9, 130, 131), (False, False, False), LAYERS),
 )
 
 
@@ -45,9 +49,8 @@ def tile_for(features: Features, dtype: type, per_cell: bool) -> TemporalTile:
     from heatsim_kernels.stencil.temporal.march import tiles_for
 
     uniform, class_dtype = not features.pairs and not features.skew, "uint8" if features.zones > 1 else ""
-    configuration = StencilConfiguration(
-        np.dtype(dtype).name, uniform, class_dtype, features.table, False, per_cell, (False,) * 3
-    )
+    terms = uniform, class_dtype, features.table, False, per_cell, (False,) * 3
+    configuration = StencilConfiguration(np.dtype(dtype).name, *terms, layered=features.layers)
     return tiles_for(configuration)[0]
 
 

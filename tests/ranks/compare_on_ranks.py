@@ -14,7 +14,6 @@ import itertools
 import os
 import sys
 import time
-import traceback
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -23,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from mpi4py import MPI
 
-from heatsim.ranks.environment import take_threads
+from heatsim.ranks.environment import ending_all, take_threads
 
 take_threads(MPI.COMM_WORLD)
 
@@ -261,8 +260,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
+    with ending_all(MPI.COMM_WORLD):
         main()
-    except BaseException:
-        traceback.print_exc()
-        MPI.COMM_WORLD.Abort(1)

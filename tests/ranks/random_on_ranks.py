@@ -9,15 +9,13 @@ import argparse
 import contextlib
 import io
 import random
-import sys
 import tempfile
-import traceback
 import warnings
 from pathlib import Path
 
 from mpi4py import MPI
 
-from heatsim.ranks.environment import take_threads
+from heatsim.ranks.environment import ending_all, take_threads
 
 take_threads(MPI.COMM_WORLD)
 
@@ -86,9 +84,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
+    with ending_all(MPI.COMM_WORLD):
         main()
-    except BaseException:
-        traceback.print_exc()
-        sys.stderr.flush()
-        MPI.COMM_WORLD.Abort(1)

@@ -124,6 +124,13 @@ class StencilCoefficients:
         class."""
         return values.reshape(1, 1, 1) if self.class_ids is None else values[self.class_ids]
 
+    @property
+    def classes_of_planes(self) -> np.ndarray | None:
+        """(nz,) the class of all cells in each plane normal to z; None where a plane has several, or all have one."""
+        if self.class_ids is None or not all((plane == plane[0, 0]).all() for plane in self.class_ids):
+            return None
+        return self.class_ids[:, 0, 0].copy()
+
     def of_slab(self, slab: Slab) -> Self:
         """The coefficients of the planes that a slab keeps. Nothing passes the faces where it is cut."""
         closed = (*self.closed[:4], self.closed[4] or slab.below > 0, self.closed[5] or slab.above > 0)

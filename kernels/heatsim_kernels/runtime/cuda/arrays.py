@@ -116,7 +116,8 @@ class Upload:
             self._source, self._table = source, Table(self._array_for(source, dtype), len(source))
             self._buffers.reverse()
             self._buffers[0][: len(source)] = source
-            _copy_in(self._table.array, self._buffers[0], len(source))
+            rows = slice(0, len(source))
+            copy_in(self._table.array, rows, self._buffers[0][rows])
         return self._table
 
     def _array_for(self, source: np.ndarray, dtype: np.dtype) -> Array:
@@ -221,11 +222,12 @@ def copy_out(target: np.ndarray, source: Array, piece: slice, stream: int = 0) -
 
 
 def copy_in(target: Array, piece: slice, source: np.ndarray, stream: int = 0) -> None:
-    """Copy page-locked memory to a part of a flat array in the order of launches on a stream, without waiting."""
+    """Copy page-locked memory to some rows of an array, or items of a flat one, in the order of launches on a stream,
+    without waiting."""
     if SIMULATED:
         target.device[piece].copy_to_device(source)
         return
-    at = target.address + piece.start * target.dtype.itemsize
+    at = target.address + piece.start * prod(target.shape[1:]) * target.dtype.itemsize
     driver_call(driver().cuMemcpyHtoDAsync(at, source.ctypes.data, source.nbytes, stream))
 
 
@@ -260,11 +262,3 @@ def _items(array: Array) -> int:
 
 def _bytes(array: Array) -> int:
     return _items(array) * int(array.dtype.itemsize)
-
-
-def _copy_in(target: Array, source: np.ndarray, rows: int) -> None:
-    """Copy rows of page-locked memory to the GPU in the order of launches, without waiting."""
-    if SIMULATED:
-        target.device.copy_to_device(source)
-        return
-    driver_call(driver().cuMemcpyHtoDAsync(target.parameters[4], source.ctypes.data, source[:rows].nbytes, 0))

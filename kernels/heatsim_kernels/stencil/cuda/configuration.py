@@ -22,6 +22,12 @@ class StencilConfiguration(NamedTuple):
     stage: str = ""  # "two" or "four": fields that a Runge-Kutta stage is made of; "" for an explicit step
     uneven: tuple[bool, bool, bool] = (True, True, True)  # see `StencilCoefficients`; only `temporal` makes use of it
     losses: bool = False
+    layered: bool = False  # whether all cells of a plane normal to z have one class; only `temporal` makes use of it
+
+    @property
+    def classes_by_cell(self) -> bool:
+        """Whether `temporal` reads the class of each cell."""
+        return self.class_dtype != "" and not self.layered
 
     @property
     def carries_heat(self) -> bool:

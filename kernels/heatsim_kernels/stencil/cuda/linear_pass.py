@@ -191,9 +191,10 @@ class LinearCudaPass:
     def _fused_for(self, structure: StencilConfiguration) -> FusedSteps | None:
         """The means to take several steps of such problems at once, if this sweep is to and they can be."""
         if self._to_fuse and structure not in self._fused:
-            cell_classes = TemporalCellClasses(self.field.class_ids, self._coefficients.class_count)
+            of_planes = self._coefficients.classes_of_planes
+            cell_classes = TemporalCellClasses(self.field.class_ids, self._coefficients.class_count, of_planes)
             traced = self.ledger.open_faces > 0 or structure.boundary_per_cell
-            configuration = structure._replace(uneven=self._coefficients.uneven)
+            configuration = structure._replace(uneven=self._coefficients.uneven, layered=of_planes is not None)
             found = fused_steps(
                 configuration,
                 self._coefficients,

@@ -1,5 +1,7 @@
 """Cell classes for `temporal`, laid out as a march reads them.
 
+In a stack of layers along z all cells of a plane have one class, and a march reads one number a plane. Otherwise:
+
 The classes of a lane's cells lie side by side, in the order in which a march comes to them: column by column of the
 plan, plane by plane, band by band. So a lane reads 8 or 16 bytes a plane, once for all levels, wherever rows of the
 grid begin. A class is a byte: there are MAX_CLASSES at most.
@@ -24,10 +26,12 @@ BLOCKS, THREADS = (2, 8) if SIMULATED else (1056, 256)
 
 
 class TemporalCellClasses(NamedTuple):
-    """The class of each cell, uint8, flat (any array where there is a single class), and the number of classes."""
+    """The class of each cell, uint8, flat (any array where there is a single class), and the number of classes;
+    of_planes: (nz,) that of each plane normal to z, where all its cells have one."""
 
     of_cells: Array
     class_count: int
+    of_planes: np.ndarray | None = None
 
 
 def lane_bytes(tile: TemporalTile) -> int:

@@ -61,7 +61,7 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
     same_rows: whether in all lanes of the warp all rows have the classes of the first. On the board the numbers of the
     level begin at `at`, the rates of the classes at `rates_at`.
     """
-    same_rates, several, with_heat = configuration.uniform, configuration.class_dtype != "", configuration.heat_table
+    same_rates, several, with_heat = configuration.uniform, configuration.classes_by_cell, configuration.heat_table
     losses, loss_of, take_loss = configuration.losses, each(rate_on_board(rates_at, LOSS)), each(_take_loss)
     start_from, uniform = _start(configuration, tile), each(_second_difference(configuration))
     of_faces, of_each = each(_face_differences), each(_own_differences(rates_at))

@@ -67,8 +67,11 @@ class FusedSteps:
         self._shape, self._cells = GridShape(*map(np.uint32, shape)), shape
         self._dealt: dict[Spans, Shares] = {}
         self._everywhere: Spans = ((0, shape[0]),)
-        pieces, several = self._plan(self._everywhere)[0], configuration.class_dtype != ""
-        self._lane_classes = lay_out_classes(cell_classes, tile, shape, pieces) if several else cell_classes.of_cells
+        self._lane_classes = cell_classes.of_cells
+        if cell_classes.of_planes is not None:
+            self._lane_classes = on_device(cell_classes.of_planes)
+        elif configuration.class_dtype:
+            self._lane_classes = lay_out_classes(cell_classes, tile, shape, self._plan(self._everywhere)[0])
         self._class_count = np.int32(cell_classes.class_count)
         self._compiled: Any = None
         self._shared = march.shared_bytes(self._variant)

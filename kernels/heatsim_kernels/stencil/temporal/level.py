@@ -33,6 +33,7 @@ from heatsim_kernels.stencil.cuda.cell_update import RATES
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal import differences
 from heatsim_kernels.stencil.temporal.cell_classes import MAX_CLASSES, class_slots_of, lane_bytes
+from heatsim_kernels.stencil.temporal.periodic_index import into
 from heatsim_kernels.stencil.temporal.plan import TemporalTile, TouchedFaces
 
 TURNS, TURNS_OF_STAGES = 8, 4  # turns whose cells beside the faces the board keeps; powers of two
@@ -113,7 +114,7 @@ class Board(NamedTuple):
         class_ring = before + ((tile.slots + 1) * plane if configuration.stage else 0)
         lane = lane_bytes(tile) // (1 if SIMULATED else np.dtype(configuration.dtype).itemsize)
         classes = lane * WARP * tile.bands
-        sides = class_ring + (class_slots_of(tile) * classes if configuration.class_dtype else 0)
+        sides = class_ring + (class_slots_of(tile) * classes if configuration.classes_by_cell else 0)
         at_y, turn = 2 * tile.steps * tile.height, 2 * tile.steps * (tile.height + tile.width)
         turns = TURNS_OF_STAGES if configuration.stage else TURNS
         corner = sides + turns * turn
@@ -122,13 +123,14 @@ class Board(NamedTuple):
 
 
 def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touched: TouchedFaces):
-    """Build call(states, arriving, k, board, read, write, lane, span, rates, boundary, alike): all steps of a sweep,
+    """Build call(states, arriving, k, board, read, write, lane, span, rates, boundary, noted): all steps of a sweep,
     each on its plane.
 
     Level n, counting from 0, takes step n + 1 of plane k - 1 - n. Plane k of before the sweep arrives, and plane
     k - steps of after it leaves. The state of a level is (kept, c); for this, and for stages in place of steps, see
-    `LevelScheme`. read, write: where the two buffers of end rows begin; they take turns. alike: see `build_alike`.
+    `LevelScheme`. read, write: where the two buffers of end rows begin; they take turns. noted: see `build_note`.
     """
+    same_rows = build_same_rows(configuration)
     end_z = touched.z and not configuration.periodic[2]
     columns, layout = tile.columns, Board.of(tile, configuration)
     level_size, numbers, count, width = layout.level, layout.numbers, layout.number_count, tile.width
@@ -143,14 +145,14 @@ def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touche
     from_lanes, to_right, to_left = from_neighbours(columns), entering_left(columns), entering_right(columns)
     read_ends, write_ends = load_rows(columns, True), store_rows(columns, True)
 
-    def level(n, state, arriving, k, board, read, write, lane, span, rates, boundary, alike):
+    def level(n, state, arriving, k, board, read, write, lane, span, rates, boundary, noted):
         kept, cells = state
         above, low = above_in(arriving), low_of(kept, cells)
         shift, at = uint64(n * int32(level_size)), uint64(numbers + n * int32(count))
         beside = read_ends(board, read + shift + lane.ends - uint64(width), (uint32(0), uint32(3 * width)))
         up, down = top(beside), bottom(beside)
         left, right = from_lanes(cells)
-        classes = classes_of(board, lane, k, n)
+        classes = classes_of(board, lane, k, n, noted)
         p = int32(k - int32(1) - n)
         inside = left, right, up, down
         left, right, up, down = with_ghosts(cells, classes, n, p, board, at, lane, boundary, inside)
@@ -162,8 +164,7 @@ def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touche
                 zp = ghosts(cells, classes, int32(5), n, p, board, at, boundary)
         xm, xp = to_right(cells, left), to_left(cells, right)
         ym, yp = up + but_bottom(cells), but_top(cells) + down
-        same = uint32(alike >> uint32(n)) & uint32(1) == uint32(1)  # bit n is that of plane k - 1 - n
-        new = step_cells(cells, xm, xp, ym, yp, low, zp, classes, same, rates, board, at)
+        new = step_cells(cells, xm, xp, ym, yp, low, zp, classes, same_rows(noted, n), rates, board, at)
         new = complete(new, cells, arriving, n, rates)
         ends = uint32(0), uint32(width)
         write_ends(board, write + shift + lane.ends, ends, top(above) + bottom(above), uint32(3))
@@ -226,42 +227,72 @@ def _ghosts_at_ends(configuration, tile, first, last, axis):
 
 
 def classes_of_level(configuration: StencilConfiguration, tile: TemporalTile):
-    """Build call(board, lane, k, n): the classes of a lane's cells in the plane of level n."""
+    """Build call(board, lane, k, n, noted): the classes of a lane's cells in the plane of level n."""
     cells, layout = tile.columns * tile.rows, Board.of(tile, configuration)
     slots, steps = class_slots_of(tile), tile.steps
     read, repeat = load_bytes(cells), repeated(cells)
 
     @inlined
-    def fetched(board, lane, k, n):
+    def fetched(board, lane, k, n, noted):
         slot = uint32(k - int32(1) - n + int32(2 * steps)) % uint32(slots)
         return read(board, lane.classes + uint64(slot) * uint64(layout.classes))
 
     @inlined
-    def of_one(board, lane, k, n):
+    def of_plane(board, lane, k, n, noted):
+        return repeat(uint32((noted >> uint64((n + int32(1)) * int32(8))) & uint64(255)))
+
+    @inlined
+    def of_one(board, lane, k, n, noted):
         return repeat(uint32(0))
 
-    return fetched if configuration.class_dtype else of_one
+    return of_plane if configuration.layered else fetched if configuration.class_dtype else of_one
 
 
-def build_alike(configuration: StencilConfiguration, tile: TemporalTile):
-    """Build call(alike, board, lane, k): uint32, whose bit n tells whether in the plane of level n all rows of each
-    lane of the warp have the same classes.
+def build_note(configuration: StencilConfiguration, tile: TemporalTile):
+    """Build call(noted, board, lane, span, k, of_planes): what is noted of the classes of planes.
 
-    It is a shift register: found out for a plane when this comes to the first level, the bit moves on by one each turn,
-    as the plane does from level to level.
+    It is a shift register, in which the note of a plane moves on each turn, as the plane does from level to level. By
+    cell: bit n tells whether in the plane of level n all rows of each lane of the warp have the same classes. In
+    layers: byte n + 1 is the class of the plane of level n, and byte 0 that of plane k, read a turn ahead.
     """
     classes_of, unequal = classes_of_level(configuration, tile), unequal_rows(tile.columns)
+    wrap_z = configuration.periodic[2]
 
     @inlined
-    def note(alike, board, lane, k):
-        same = everywhere(unequal(classes_of(board, lane, k, int32(0))) == uint32(0))
-        return uint32(alike << uint32(1)) | uint32(1 if same else 0)
+    def note(noted, board, lane, span, k, of_planes):
+        same = everywhere(unequal(classes_of(board, lane, k, int32(0), noted)) == uint32(0))
+        return uint32(noted << uint32(1)) | uint32(1 if same else 0)
 
     @inlined
-    def of_one(alike, board, lane, k):
-        return alike
+    def of_plane(noted, board, lane, span, k, of_planes):
+        # Planes beyond the grid take the class of one inside it; what comes of them is never stored.
+        z = into(k, span.nz) if wrap_z else max(int32(0), min(k, int32(span.nz - int32(1))))
+        return (noted << uint64(8)) | uint64(of_planes[z])
 
-    return note if configuration.class_dtype else of_one
+    @inlined
+    def of_one(noted, board, lane, span, k, of_planes):
+        return noted
+
+    return of_plane if configuration.layered else note if configuration.class_dtype else of_one
+
+
+def nothing_noted(configuration: StencilConfiguration) -> np.unsignedinteger[Any]:
+    """What is noted before a march: see `build_note`."""
+    return np.uint64(0) if configuration.layered else np.uint32(0)
+
+
+def build_same_rows(configuration: StencilConfiguration):
+    """Build call(noted, n): whether in the plane of level n all rows of each lane of the warp have the same classes."""
+
+    @inlined
+    def by_cell(noted, n):
+        return uint32(noted >> uint32(n)) & uint32(1) == uint32(1)
+
+    @inlined
+    def always(noted, n):
+        return True
+
+    return by_cell if configuration.classes_by_cell else always
 
 
 # What a level keeps from turn to turn, and what it makes of differences: a time step, or a two-term stage.

@@ -16,7 +16,7 @@ from heatsim_kernels.runtime.cuda.warp_rows import WARP
 from heatsim_kernels.stencil.cuda.cell_update import HEAT_OF_LOSS
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.differences import rate_on_board
-from heatsim_kernels.stencil.temporal.level import Board, classes_of_level
+from heatsim_kernels.stencil.temporal.level import Board, build_same_rows, classes_of_level
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 
 
@@ -31,8 +31,8 @@ def lost_bytes(configuration: StencilConfiguration, tile: TemporalTile) -> int:
 
 
 def build_addition(configuration: StencilConfiguration, tile: TemporalTile):
-    """Build call(lost, states, k, lane, span, board, alike), which adds to a lane's number in `lost` what its cells
-    lose in turn k, J. states: before the turn; alike: see `level.build_alike`."""
+    """Build call(lost, states, k, lane, span, board, noted), which adds to a lane's number in `lost` what its cells
+    lose in turn k, J. states: before the turn; noted: see `level.build_note`."""
     count, zero = tile.rows * tile.columns, np.dtype(configuration.dtype).type(0)
     every, heat_of, sum_of, numbers = uint32((1 << count) - 1), _heat(configuration, tile), _sum(count), counted(count)
 
@@ -41,10 +41,10 @@ def build_addition(configuration: StencilConfiguration, tile: TemporalTile):
 
     counted_of = each(if_counted)
 
-    def add_level(n, state, total, k, lane, span, board, alike):
+    def add_level(n, state, total, k, lane, span, board, noted):
         p = int32(k - int32(1) - n)
         if p >= span.first and p < span.end and lane.counted != uint32(0):
-            heat = heat_of(state[1], k, n, lane, board, alike)
+            heat = heat_of(state[1], k, n, lane, board, noted)
             if lane.counted != every:
                 heat = counted_of(heat, numbers(uint32(0), uint32(1)), lane.counted)
             total += sum_of(heat)
@@ -53,8 +53,8 @@ def build_addition(configuration: StencilConfiguration, tile: TemporalTile):
     add_levels = cascade(add_level)
 
     @inlined
-    def add(lost, states, k, lane, span, board, alike):
-        heat = float64(add_levels(states, zero, k, lane, span, board, alike)[1])
+    def add(lost, states, k, lane, span, board, noted):
+        heat = float64(add_levels(states, zero, k, lane, span, board, noted)[1])
         t = uint32(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
         lost[t] = lost[t] + heat
 
@@ -89,9 +89,10 @@ def _add(one, other):
 
 
 def _heat(configuration, tile):
-    """Build call(cells, k, n, lane, board, alike): what the cells of level n lose, J."""
+    """Build call(cells, k, n, lane, board, noted): what the cells of level n lose, J."""
     rates_at = Board.of(tile, configuration).rates
     classes_of, every_row = classes_of_level(configuration, tile), cycled(tile.rows)
+    same_rows = build_same_rows(configuration)
     first_row = part(slice(0, tile.columns))
 
     def weighted(cell, by):
@@ -100,9 +101,9 @@ def _heat(configuration, tile):
     weight_of, times = each(rate_on_board(rates_at, HEAT_OF_LOSS)), each(weighted)
 
     @inlined
-    def heat_of(cells, k, n, lane, board, alike):
-        classes = classes_of(board, lane, k, n)
-        if uint32(alike >> uint32(n)) & uint32(1) == uint32(1):
+    def heat_of(cells, k, n, lane, board, noted):
+        classes = classes_of(board, lane, k, n, noted)
+        if same_rows(noted, n):
             weights = weight_of(first_row(cells), first_row(classes), board)
             return times(cells, every_row(weights))
         return times(cells, weight_of(cells, classes, board))

@@ -103,8 +103,9 @@ class StepRates(NamedTuple):
 
 
 class LaneCellClasses(NamedTuple):
-    """The class of each cell, as `lay_out_classes` gives them; the rates a step of each class, RATES apart, flat; the
-    number of classes; and the losses of the ledger (1, blocks or more), J. An array that is not needed may be any."""
+    """The class of each cell, as `lay_out_classes` gives them, or of each plane; the rates a step of each class, RATES
+    apart, flat; the number of classes; and the losses of the ledger (1, blocks or more), J. An array that is not needed
+    may be any."""
 
     lane_classes: Any
     rates: Any
@@ -129,8 +130,10 @@ def tiles_for(configuration: StencilConfiguration) -> tuple[TemporalTile, ...]:
     looked_up = configuration.boundary_per_cell and any(configuration.looks_up(axis) for axis in range(3))
     few = looked_up and (configuration.heat_table or configuration.stage)
     # So does to look up what the cells of several classes lose. What their heating rates spill costs less.
-    by_class = configuration.class_dtype != "" and (configuration.losses or configuration.stage)
-    tiles = (of_axes if configuration.uniform and not few and not by_class else of_faces)[configuration.dtype]
+    by_class = configuration.classes_by_cell and (configuration.losses or configuration.stage)
+    # A layer has six rates for all cells of a plane, which leave registers enough but around a period.
+    plain = configuration.uniform or (configuration.layered and not any(configuration.periodic))
+    tiles = (of_axes if plain and not few and not by_class else of_faces)[configuration.dtype]
     few_rates = configuration.uniform or configuration.dtype == "float64"
     return tiles[1:] if configuration.losses and by_class and (looked_up or not few_rates) else tiles
 
@@ -203,7 +206,7 @@ def _march(variant):
     general, inner, beside_both, beside_x, beside_y = (_turn(variant, TouchedFaces(*at)) for at in ends)
     apart = splits(variant)
     cells, pair, levels = repeated(tile.columns * tile.rows), repeated(2), repeated(steps)
-    traced, zero = variant.traced, np.dtype(configuration.dtype).type(0)
+    traced, zero, unnoted = variant.traced, np.dtype(configuration.dtype).type(0), level.nothing_noted(configuration)
 
     @inlined
     def march(pieces, piece, u, v, trace, shape, board, lost, rates, boundary, lane_classes):
@@ -217,7 +220,7 @@ def _march(variant):
         source = begin + uint64(int32(k + span.nz) if k < 0 else k) * span.plane
         for j in range(ahead):
             source = fetch(board, int32(k + j), u, source, lane, span, pieces, piece, lane_classes)
-        carried = levels(pair(cells(zero))), source, uint32(0)
+        carried = levels(pair(cells(zero))), source, unnoted
         # From turn `free` to turn `bound` no level works on a plane at an end in z, nor is one to come in. Whether the
         # tile lies at an end in x or y is decided once for all of them.
         free, bound = (k, last) if wrap_z else (int32(steps + 1), min(last, int32(span.nz - int32(1))))
@@ -268,7 +271,7 @@ def _fetch(variant):
     """Build call(board, k, u, source, lane, span, pieces, piece, lane_classes), which asks for plane k; the lane's
     first cell there is at `source`. It gives the source of the next plane."""
     configuration, tile = variant.configuration, variant.tile
-    several, wrap_z, layout = configuration.class_dtype != "", configuration.periodic[2], Board.of(tile, configuration)
+    several, wrap_z, layout = configuration.classes_by_cell, configuration.periodic[2], Board.of(tile, configuration)
     steps, threads, stride = tile.steps, WARP * tile.bands, lane_bytes(tile)
     fetch_cells, fetch_classes = field_planes.build_fetch(configuration, tile, variant.aligned), fetch_bytes(stride)
     class_size, class_slots = layout.classes, class_slots_of(tile)
@@ -301,7 +304,7 @@ def _turn(variant, touched):
     tile, (_, _, wrap_z) = variant.tile, variant.configuration.periodic
     layout = Board.of(tile, variant.configuration)
     advance = level.build_levels(variant.configuration, tile, touched)
-    note_alike = level.build_alike(variant.configuration, tile)
+    note = level.build_note(variant.configuration, tile)
     write_trace = boundary_trace.build_writer(variant.configuration, tile, touched)
     buffer_trace = boundary_trace.build_buffer(variant.configuration, tile, touched)
     traced = variant.traced and any(touched)
@@ -313,7 +316,7 @@ def _turn(variant, touched):
     losses, add_losses = sums(variant.configuration), build_addition(variant.configuration, tile)
 
     def turn(carried, k, u, v, board, lost, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes):
-        states, source, alike = carried
+        states, source, noted = carried
         if traced:
             write_trace(states, k, lane, span, board, source, trace)
         # Waits for this lane's own copies of plane k; later planes stay under way. No barrier: a lane takes only what
@@ -322,12 +325,12 @@ def _turn(variant, touched):
         plane = take(board, k, lane)
         source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, pieces, piece, lane_classes)
         arriving = arriving_with(plane, board, k, lane)
-        alike = note_alike(alike, board, lane, k)
+        noted = note(noted, board, lane, span, k, lane_classes)
         if losses:
-            add_losses(lost, states, k, lane, span, board, alike)
+            add_losses(lost, states, k, lane, span, board, noted)
         odd = uint64(k & int32(1)) * uint64(buffer)
         read, write = uint64(start) + odd, uint64(start + buffer) - odd
-        states, leaving = advance(states, arriving, k, board, read, write, lane, span, rates, boundary, alike)
+        states, leaving = advance(states, arriving, k, board, read, write, lane, span, rates, boundary, noted)
         p = int32(k - int32(steps))
         if p >= span.first and p < span.end:
             back = uint64(steps + ahead + 1) * span.plane
@@ -341,7 +344,7 @@ def _turn(variant, touched):
         # it keeps the writes of the next turn behind the reads of this one: the two buffers have changed parts then. It
         # also stands between putting cells into the trace's ring and writing them to memory.
         cuda.syncthreads()
-        return states, source, alike
+        return states, source, noted
 
     return once(turn, lambda carried, *others: carried)
 
