@@ -45,7 +45,7 @@ def effective(image: Path, phases: tuple[str, ...], directions: str, as_json: bo
     label a conductivity in W/(m K), or a diffusivity. The 3 x 3 conductivity, its bounds and the tortuosity factor go
     to effective.json, phases, temperature and flux on a plane to flux.png.
     """
-    from heatsim.homogenisation import files, parts
+    from heatsim.homogenisation import files, fluxes, parts
     from heatsim.homogenisation.conductivity import find_conductivity
     from heatsim.homogenisation.devices import most_voxels
     from heatsim.homogenisation.media import make_medium
@@ -54,6 +54,8 @@ def effective(image: Path, phases: tuple[str, ...], directions: str, as_json: bo
     if not directions or set(directions) - set("xyz"):
         raise RequestError(f"--direction: expected some of x, y, z, as xz, found {directions!r}")
     wanted = "".join(dict.fromkeys(directions))
+    if options["streamlines"]:
+        fluxes.require_vtk()
     volume = read_volume(image, options["dataset"], most_voxels(options["device"]))
     medium = make_medium(volume, dict(map(_phase, phases)), _voxel(options["voxel"]))
     told = (lambda axis: None) if as_json else lambda axis: click.echo(f"gradient along {axis}", err=True)

@@ -49,7 +49,7 @@ def _write_streamlines(folder: Path, medium: Medium, found: EffectiveConductivit
         for (name, T), file in zip(kept.items(), written, strict=True)
     }
     pictures.draw_streamlines(folder / STREAMLINES, medium, lines, title)
-    return [*written, folder / STREAMLINES]
+    return [*(file for file, drawn in zip(written, lines.values(), strict=True) if drawn), folder / STREAMLINES]
 
 
 def in_json(medium: Medium, found: EffectiveConductivity, cubes: Sequence[CubesOfSize] = ()) -> dict[str, Any]:

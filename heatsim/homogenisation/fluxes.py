@@ -63,7 +63,9 @@ def find_streamlines(medium: Medium, temperature: np.ndarray, axis: int, file: P
     across = [number for number in (2, 1, 0) if number != axis]
     for number, place in zip(across, places, strict=True):
         seeds[:, number] = place
-    seeds = np.clip(seeds, INSIDE, np.array(medium.labels.shape[::-1]) - 1.0 - INSIDE)
+    ends = np.array(medium.labels.shape[::-1]) - 1.0
+    inside = np.minimum(INSIDE, 0.5 * ends)
+    seeds = np.clip(seeds, inside, ends - inside)
     starts = (seeds + 0.5) * np.array(medium.voxel)
     lines = _trace(np.stack([values.reshape(-1) for values in fluxes], 1) / mean, medium, starts)
     if file is not None:
@@ -71,7 +73,8 @@ def find_streamlines(medium: Medium, temperature: np.ndarray, axis: int, file: P
     return _points_of(lines)
 
 
-def _vtk() -> tuple[Any, ...]:
+def require_vtk() -> tuple[Any, ...]:
+    """What is needed of VTK. Raises `RequestError` where it is missing."""
     try:
         from vtkmodules.util import numpy_support
         from vtkmodules.vtkCommonCore import vtkPoints
@@ -84,7 +87,7 @@ def _vtk() -> tuple[Any, ...]:
 
 def _trace(flux: np.ndarray, medium: Medium, seeds: np.ndarray) -> Any:
     """VTK's lines from the seeds (n, 3); flux: (voxels, 3) over its mean, at the centres of voxels."""
-    numpy_support, vtkPoints, vtkImageData, vtkPolyData, vtkStreamTracer = _vtk()
+    numpy_support, vtkPoints, vtkImageData, vtkPolyData, vtkStreamTracer = require_vtk()
     image, points, source = vtkImageData(), vtkPoints(), vtkPolyData()
     image.SetDimensions(*medium.labels.shape[::-1])
     image.SetSpacing(*medium.voxel)
@@ -112,7 +115,7 @@ def _trace(flux: np.ndarray, medium: Medium, seeds: np.ndarray) -> Any:
 
 
 def _points_of(lines: Any) -> list[Streamline]:
-    numpy_support = _vtk()[0]
+    numpy_support = require_vtk()[0]
     if not lines.GetNumberOfPoints():
         return []
     points = numpy_support.vtk_to_numpy(lines.GetPoints().GetData())

@@ -133,9 +133,10 @@ def test_a_contrast_of_a_million_is_solved() -> None:
     assert 1e-4 < low <= high < 100.0
 
 
-def test_streamlines_run_along_layers_by_how_much_these_conduct(tmp_path: Path) -> None:
+@pytest.mark.parametrize("depth", [1, 12])
+def test_streamlines_run_along_layers_by_how_much_these_conduct(depth: int, tmp_path: Path) -> None:
     pytest.importorskip("vtkmodules")
-    image = np.zeros((20, 12, 12), np.uint8)
+    image = np.zeros((20, depth, 12), np.uint8)
     image[:, :, 6:] = 1
     medium = make_medium(image, {0: 1.0, 1: 3.0}, VOXEL)
     temperature = find_conductivity(medium, "z", keep=True).along["z"].temperature
