@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 
 DEFAULT_TOLERANCE = 1e-3  # of the range of temperatures, where time.tolerance is left out
 MAX_SHARE_OF_EULER = 0.8  # of its seconds: the estimates are rough, and nothing is simpler
-MAX_UPDATES_OF_EULER = 1e8  # cell updates that take any machine less than a second
+MAX_UPDATES_OF_EULER = 2e8  # cell updates that take any machine less than a second
 CELLS_A_LAUNCH = 100  # cells that are updated in the time that a step takes however few there are
 MAX_TIMING_SECONDS = 0.1  # s that each of two timings takes at most, beside compiling
 TIMED_STEPS = 8  # steps timed at once, as a run takes them
 UNTIMED = StepCost(0.0, 0.0)
-# Of the CPU, roughly: seconds of a call, and of a cell of each thread. Measured on two cores of an AMD EPYC, for 120 to
-# 144 000 cells; what is decided by them is decided by a factor of CLEAR_FACTOR.
-SECONDS_A_CALL, SECONDS_A_CELL = StepCost(25e-6, 55e-6), StepCost(2.7e-9, 2.9e-9)
+# Of the CPU, roughly: seconds of a call, and of a cell of each thread. Measured on two cores of an Intel Xeon (Emerald
+# Rapids) for 3200 to 147 000 cells, and rounded up for slower ones; what is decided by them is decided by a factor of
+# CLEAR_FACTOR.
+SECONDS_A_CALL, SECONDS_A_CELL = StepCost(3e-6, 15e-6), StepCost(0.6e-9, 1.5e-9)
 CLEAR_FACTOR = 2.0  # by which the soonest is sooner than the next, so that nothing need be timed
 SHORT_RUN_SECONDS = 3.0  # not worth a timing either: it compiles explicit Euler, which takes as long
 CANDIDATES = tuple(each for each in INTEGRATORS.values() if each.estimate)
