@@ -53,8 +53,8 @@ def shape_masks(scenario: Scenario, key: Key, shape: Shape | None, grid: CellGri
             inside = next(solid)
         elif labelled is not None:
             inside = next(labelled)
-        elif gds is not None:
-            inside = np.array(False) if layer is None or not gds.z[0] <= point["z"] <= gds.z[1] else layer
+        elif gds is not None and layer is not None:
+            inside = layer & gds.reaches(float(point["z"]))
         elif plan is not None and blocks is not None:
             inside = _in_blocks(blocks, plan, point)
         elif shape.where is not None:
@@ -127,7 +127,7 @@ def floorplan_blocks(scenario: Scenario, key: Key, floorplan: Floorplan) -> list
 
 def _in_blocks(blocks: list[ChipBlock], floorplan: Floorplan, point: Mapping[str, np.ndarray | float]) -> np.ndarray:
     x, y, inside = point["x"] - floorplan.at[0], point["y"] - floorplan.at[1], np.array(False)
-    if floorplan.z[0] <= point["z"] <= floorplan.z[1]:
+    if floorplan.reaches(float(point["z"])):
         for block in blocks:
             inside = inside | block.covers(x, y)
     return inside

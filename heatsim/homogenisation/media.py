@@ -139,24 +139,29 @@ class Networks:
     """The networks of a medium along its axes, on a device."""
 
     def __init__(self, medium: Medium, kernels: MultigridKernels, networks: NetworkKernels) -> None:
-        self._medium, self._networks = medium, networks
-        shape: Any = medium.labels.shape
+        self._medium, self._kernels, self._networks = medium, kernels, networks
         self._labels = kernels.put(medium.labels)
-        self.conducting = kernels.spread((medium.values > 0).astype(np.uint8), self._labels, shape, np.dtype(np.uint8))
         self._parts: tuple[tuple[bool, bool, bool], Any] | None = None  # for these periodic axes
+
+    @cached_property
+    def _conducting(self) -> Any:
+        """(nz, ny, nx) uint8, whether each voxel conducts."""
+        conducts, shape = (self._medium.values > 0).astype(np.uint8), self._medium.labels.shape
+        return self._kernels.spread(conducts, self._labels, (shape[0], shape[1], shape[2]), np.dtype(np.uint8))
 
     def between_faces(self, axis: int, periodic: tuple[bool, bool, bool]) -> Network | None:
         """What leads from one face of an axis, 0 for x, to the other; None if nothing does. The faces are at 1 K and
         0 K. Periodic are those of the other axes that are."""
         wide = [n > 1 for n in self._medium.labels.shape[::-1]]
         faces, parts = self._connect((periodic[0] and wide[0], periodic[1] and wide[1], periodic[2] and wide[2]))
-        networks, ends = self._networks, [_conducting(self._medium, axis, end) for end in (0, 1)]
+        networks, ends = self._networks, [_conducting_at(self._medium, axis, end) for end in (0, 1)]
         lower_parts, upper_parts = (networks.pick(parts, cells) for cells in ends)
         through = np.intersect1d(lower_parts, upper_parts)
         if not through.size:
             return None
         taking_part = networks.among(parts, through)
-        networks.cut(faces, taking_part)
+        for g in faces:  # parts take part as a whole, so that no face has one cell that does and one that does not
+            networks.fill_others(g, taking_part, 0.0)
         lower = _ties(self._medium, axis, ends[0][np.isin(lower_parts, through)])
         upper = _ties(self._medium, axis, ends[1][np.isin(upper_parts, through)])
         return Network(faces, lower, upper, NO_TIES.cells, networks.grow(faces, lower.cells), taking_part)
@@ -164,8 +169,8 @@ class Networks:
     def without_ends(self) -> Network:
         """All that conducts, periodic along all axes, with a tree for each part. Nothing is tied to a temperature."""
         faces, parts = self._connect((True, True, True))
-        roots = self._networks.roots(parts, self.conducting)
-        return Network(faces, NO_TIES, NO_TIES, roots, self._networks.grow(faces, roots), self.conducting)
+        roots = self._networks.roots(parts, self._conducting)
+        return Network(faces, NO_TIES, NO_TIES, roots, self._networks.grow(faces, roots), self._conducting)
 
     def _connect(self, periodic: tuple[bool, bool, bool]) -> tuple[tuple[Any, Any, Any], Any]:
         """The conductances, and the parts, which are kept for the next axis."""
@@ -194,7 +199,7 @@ def area_over_length(medium: Medium, axis: int) -> float:
     return float(np.prod(medium.voxel)) / medium.voxel[axis] ** 2
 
 
-def _conducting(medium: Medium, axis: int, end: int) -> np.ndarray:
+def _conducting_at(medium: Medium, axis: int, end: int) -> np.ndarray:
     """Flat indices of the voxels at the lower (0) or the upper (1) end of an axis that conduct."""
     cells = boundary_cells(medium.labels.shape, 2 * axis + end)
     return np.asarray(cells[medium.values[medium.labels.reshape(-1)[cells]] > 0])

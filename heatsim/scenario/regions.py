@@ -171,27 +171,37 @@ class Labelled(ArrayFile):
     )
 
 
-class Floorplan(ScenarioBlock):
+class ChipDrawing(ScenarioBlock):
+    """A drawing of a chip from above, between two heights."""
+
+    z: Annotated[tuple[float, float], numbers(Number("m"), length=2)] = Field(
+        description="From where to where along z [m]"
+    )
+    at: Annotated[tuple[float, float], numbers(Number("m"), length=2)] = Field(
+        (0.0, 0.0), description="x and y at which the drawing has its origin [m]"
+    )
+
+    @model_validator(mode="after")
+    def _has_volume(self) -> Self:
+        if not self.z[0] < self.z[1]:
+            raise validation_error(f"expected two increasing heights z (m), found {self.z[0]:g} and {self.z[1]:g}")
+        return self
+
+    def reaches(self, z: float) -> bool:
+        """Whether a plane normal to z lies between its heights [m]."""
+        return self.z[0] <= z <= self.z[1]
+
+
+class Floorplan(ChipDrawing):
     """The blocks of a chip's floorplan, or one of them, between two heights."""
 
     file: Annotated[Path, file_name("the name of a floorplan of HotSpot or 3D-ICE")] = Field(
         description="File name of a floorplan of HotSpot or 3D-ICE (.flp)"
     )
     unit: str | None = Field(None, description="Name of a block; all blocks, if left out")
-    z: Annotated[tuple[float, float], numbers(Number("m"), length=2)] = Field(
-        description="From where to where along z [m]"
-    )
-    at: Annotated[tuple[float, float], numbers(Number("m"), length=2)] = Field(
-        (0.0, 0.0), description="x and y at which the floorplan has its origin [m]"
-    )
-
-    @model_validator(mode="after")
-    def _has_volume(self) -> Self:
-        _require_heights(self.z)
-        return self
 
 
-class GdsLayer(ScenarioBlock):
+class GdsLayer(ChipDrawing):
     """The polygons of a layer of a chip layout, drawn out along z."""
 
     file: Annotated[Path, file_name("the name of a layout in GDSII or OASIS")] = Field(
@@ -202,22 +212,6 @@ class GdsLayer(ScenarioBlock):
         None, description="Its datatype; all of them, if left out [1]"
     )
     cell: str | None = Field(None, description="Name of a cell of the layout; the one on top, if left out")
-    z: Annotated[tuple[float, float], numbers(Number("m"), length=2)] = Field(
-        description="From where to where along z [m]"
-    )
-    at: Annotated[tuple[float, float], numbers(Number("m"), length=2)] = Field(
-        (0.0, 0.0), description="x and y at which the layout has its origin [m]"
-    )
-
-    @model_validator(mode="after")
-    def _has_volume(self) -> Self:
-        _require_heights(self.z)
-        return self
-
-
-def _require_heights(z: tuple[float, float]) -> None:
-    if not z[0] < z[1]:
-        raise validation_error(f"expected two increasing heights z (m), found {z[0]:g} and {z[1]:g}")
 
 
 class Shape(ScenarioBlock):

@@ -48,7 +48,7 @@ def network_of(kernels: ModuleType, networks: ModuleType, shape: Shape, periodic
     found["picked"] = networks.pick(warm, chosen)
     networks.place(warm, chosen, np.full(chosen.size, 2.0))
     networks.fill_others(warm, among, 7.0)
-    networks.cut(faces, among)
+    networks.fill_others(faces[0], among, 0.0)
     found |= {"placed": kernels.get(warm), "cut": kernels.get(faces[0])}
     return {name: np.asarray(values) for name, values in found.items()}
 

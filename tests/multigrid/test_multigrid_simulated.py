@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import simulate_multigrid
@@ -13,16 +11,7 @@ from multigrid_cases import noise
 
 pytestmark = simulator.marks_of("simulated multigrid")
 SHAPE = (3, 4, 5)
-
-
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    return simulator.results(
-        simulate_multigrid.__file__,
-        tmp_path_factory.mktemp("simulator"),
-        simulator.ROOT,
-        Path(simulator.__file__).parent,
-    )
+simulated = simulator.fixture_of(simulate_multigrid.__file__)
 
 
 def require_equal(simulated: dict[str, np.ndarray], name: str, expected: dict[str, np.ndarray]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse.csgraph as csgraph
@@ -15,6 +13,7 @@ from helpers import simulator
 from multigrid_cases import matrix
 from simulate_networks import AXIS, BETWEEN, DROP, NETWORKS, Results, inputs, network_of
 
+simulated = simulator.fixture_of(simulate_networks.__file__)
 WIDER = {"many blocks": ((40, 41, 42), (False, True, False)), "a long way": ((1, 1, 3000), (False, False, False))}
 
 
@@ -93,12 +92,6 @@ def test_a_network_on_a_gpu(name: str) -> None:
     require_right(found, *trial)
     again = network_of(cuda, cuda_network, *trial)
     assert all(again[part].tobytes() == values.tobytes() for part, values in found.items())
-
-
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    script, folder = simulate_networks.__file__, tmp_path_factory.mktemp("networks")
-    return simulator.results(script, folder, simulator.ROOT, Path(simulator.__file__).parent)
 
 
 @simulator.needs_numba_cuda

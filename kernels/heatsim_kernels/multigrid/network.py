@@ -80,9 +80,6 @@ class NetworkKernels(Protocol):
     def among(self, parts: Any, chosen: np.ndarray, /) -> Any:
         """Whether the part of each cell is one of these, uint8."""
 
-    def cut(self, faces: Any, taking_part: Any, /) -> None:
-        """Leave conductances between cells that take part alone."""
-
     def count(self, chosen: Any, /) -> int:
         """How many cells are chosen."""
 

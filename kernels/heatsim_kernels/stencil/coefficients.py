@@ -10,6 +10,7 @@ classes). Numbers are float64 here; a kernel rounds them to the field's precisio
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -124,7 +125,7 @@ class StencilCoefficients:
         class."""
         return values.reshape(1, 1, 1) if self.class_ids is None else values[self.class_ids]
 
-    @property
+    @cached_property
     def classes_of_planes(self) -> np.ndarray | None:
         """(nz,) the class of all cells in each plane normal to z; None where a plane has several, or all have one."""
         if self.class_ids is None or not all((plane == plane[0, 0]).all() for plane in self.class_ids):

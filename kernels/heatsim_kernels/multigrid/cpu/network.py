@@ -96,18 +96,6 @@ def among(parts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     return found
 
 
-def cut(faces: Faces, taking_part: np.ndarray) -> None:
-    """Leave conductances between cells that take part alone."""
-    if taking_part.all():
-        return
-
-    def plane(z: int) -> None:
-        for axis, g in enumerate(faces):
-            g[z] *= taking_part[z] & _next(taking_part, z, axis)
-
-    _plane_by_plane(plane, taking_part.shape)
-
-
 def count(chosen: np.ndarray) -> int:
     """How many cells are chosen."""
     return int(np.count_nonzero(chosen))
@@ -125,7 +113,11 @@ def place(field: np.ndarray, cells: np.ndarray, values: np.ndarray) -> None:
 
 def fill_others(field: np.ndarray, chosen: np.ndarray, value: float) -> None:
     """Set the cells that are not chosen."""
-    field[chosen == 0] = value
+
+    def plane(z: int) -> None:
+        field[z][chosen[z] == 0] = value
+
+    _plane_by_plane(plane, field.shape)
 
 
 @jit

@@ -166,55 +166,12 @@ def roots(parts: CudaValues, chosen: CudaValues) -> np.ndarray:
     return np.flatnonzero(marks.host())
 
 
-def build_mark(variant):
-    """The kernel `(cells, out)`: out = 1 in these cells."""
-
-    def mark(cells, out):
-        k, step = int64(first()), int64(stride())
-        while k < cells.size:
-            out[cells[k]] = uint8(1)
-            k += step
-
-    return mark
-
-
-def build_among(variant):
-    """The kernel `(parts, marks, out)`: out = the mark of the part of a cell."""
-
-    def among_(parts, marks, out):
-        i, step = int64(first()), int64(stride())
-        while i < out.size:
-            out[i] = marks[parts[i]]
-            i += step
-
-    return among_
-
-
 def among(parts: CudaValues, chosen: np.ndarray) -> CudaValues:
     """Whether the part of each cell is one of these."""
     marks, found = field(parts.shape, np.uint8), room(parts.shape, np.uint8)
-    over_all(build_mark, None, chosen.size, (on_device(chosen.astype(np.int64)), marks.flat))
-    over_all(build_among, None, parts.size, (parts.flat, marks.flat, found.flat))
+    place(marks, chosen, np.ones(chosen.size, np.uint8))
+    over_all(build_pick, (parts.dtype_name, marks.dtype_name), parts.size, (parts.flat, marks.flat, found.flat))
     return found
-
-
-def build_cut(variant):
-    """The kernel `(taking_part, g)`: g of cells that take no part is 0; what they conduct to, takes none either."""
-
-    def cut_(taking_part, g):
-        i, step = int64(first()), int64(stride())
-        while i < g.size:
-            if taking_part[i] == 0:
-                g[i] = float32(0.0)
-            i += step
-
-    return cut_
-
-
-def cut(faces: Faces, taking_part: CudaValues) -> None:
-    """Leave conductances between cells that take part alone; whole parts do."""
-    for g in faces:
-        over_all(build_cut, None, g.size, (taking_part.flat, g.flat))
 
 
 def count(chosen: CudaValues) -> int:
@@ -239,7 +196,8 @@ def pick(values: CudaValues, cells: np.ndarray) -> np.ndarray:
     if not cells.size:
         return np.zeros(0, values.dtype)
     found = empty(cells.size, values.dtype)
-    over_all(build_pick, values.dtype_name, cells.size, (on_device(cells.astype(np.int64)), values.flat, found))
+    given = on_device(cells.astype(np.int64)), values.flat, found
+    over_all(build_pick, ("int64", values.dtype_name), cells.size, given)
     return found.host()
 
 
