@@ -137,10 +137,9 @@ def _layer_cells(scenario: Scenario, key: Key, gds: GdsLayer, grid: CellGrid) ->
     """(ny, nx) which cells of a plane the polygons of a layer cover."""
     name = LayerName(gds.layer, gds.datatype, gds.cell)
     try:
-        read_layer(gds.file, name)
+        return _rastered(gds.file, _stamp(gds.file), name, gds.at, grid)
     except InputFileError as error:
         raise ScenarioError([scenario.issue_at(key, f"{error.path}: {error.message}")]) from None
-    return _rastered(gds.file, _stamp(gds.file), name, gds.at, grid)
 
 
 @lru_cache(maxsize=16)
