@@ -25,6 +25,7 @@ from heatsim_kernels.enthalpy.cpu.straight_tiles import KIND, STRAIGHT, THREAD
 from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
 from heatsim_kernels.runtime.cpu.compilation import called, inlined, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import (
+    elements_to_line,
     load,
     load_written,
     pointer,
@@ -46,6 +47,7 @@ from heatsim_kernels.stencil.cpu.fused_pass import (
     ledger_of_row,
     pass_of,
     prefetch_later_rows,
+    row_of_vectors,
     rows_of_level,
     rows_read,
     rows_with_ghosts,
@@ -57,19 +59,20 @@ from heatsim_kernels.stencil.cpu.fused_pass import (
     advance_tile as advance_linear_tile,
 )
 from heatsim_kernels.stencil.cpu.row_places import PlaneRing, place_of, row_in_ring, rows_in_ring, turned
-from heatsim_kernels.stencil.cpu.row_vectors import row_of_potentials, uniform_row_of_potentials
 from heatsim_kernels.stencil.cpu.rows import (
+    NeighbourRows,
     RowOperands,
     RowSources,
     advance_row,
     begin_cell,
     begin_cells,
     class_of,
+    class_of_row,
     finish_cell,
     finish_cells,
     first_beyond,
+    is_plain,
     new_value,
-    number_of,
     redo_odd_cells,
     run_at,
     table_entry,
@@ -252,6 +255,8 @@ def _advance_rows(
     in_scratch = to_field and (buffers.stream or stages.before is not None)
     spare = sources.field is None and (in_scratch or not to_field)  # the row has room behind it in scratch
     room = -(-n // buffers.per_line) * buffers.per_line if spare else n
+    vectors = n // buffers.per_line
+    whole = is_plain(sources.field, stages.before) and vectors * buffers.per_line == n
     own, end = tile.x0 - run.x0, tile.x1 - run.x0  # the cells of a row that this tile owns
     for y in range(run.y0, run.y1):
         place = place_of(run.z, y, run.x0, grid)
@@ -266,15 +271,21 @@ def _advance_rows(
         row_sources = RowSources(table, sources.dt, shifted(sources.field, place.c), gain)
         operands = stage_operands(stages, stages.before, u, run, below, slot, place.c)
         out = shifted(v, place.c) if to_field else row_in_ring(above, slot)
-        done = shifted(scratch, 4 * buffers.pitch) if in_scratch else out
-        beside_x = (states.c[n - 1], states.c[0]) if grid.wrap_x else (states.c[-1], states.c[n])
-        cells, ends = (n, room, row, run.x0), (low, high, beside_x)
-        _advance_row(
-            done, cells, ends, potentials, states, classes, exchange, row_sources, operands, stages.before,
-            stages.of_two, buffers.per_line, medium, interface,
-        )  # fmt: skip
-        if in_scratch:
-            copy_row(out, done, n, buffers)
+        of_all = np.int64(MIXED)
+        if whole and not (in_scratch and elements_to_line(out)) and not _has_interface(row, interface):
+            of_all = class_of_row(exchange, row, run.x0, n)
+        if of_all != MIXED:
+            row_of_vectors(out, vectors, states.c, potentials, (low, high), of_all, exchange, row_sources, in_scratch)
+        else:
+            done = shifted(scratch, 4 * buffers.pitch) if in_scratch else out
+            beside_x = (states.c[n - 1], states.c[0]) if grid.wrap_x else (states.c[-1], states.c[n])
+            cells, ends = (n, room, row, run.x0), (low, high, beside_x)
+            _advance_row(
+                done, cells, ends, potentials, states, classes, exchange, row_sources, operands, stages.before,
+                stages.of_two, buffers.per_line, medium, interface,
+            )  # fmt: skip
+            if in_scratch:
+                copy_row(out, done, n, buffers)
         if not to_field:
             look_up_row(shifted(out, buffers.pitch), out, n, classes, exchange, row, run.x0, buffers.per_line, medium)
         if in_tile and run.level == run.last - 1:
@@ -340,20 +351,20 @@ def _advance_runs(
                 store(out, i, new_value(i, load(c, i - 1), load(c, i + 1), class_of(classes, i), given))
         else:
             limit = end if end < n else room
-            vectors, heat = (limit - first) // per_line, number_of(table, cell_class, sources.dt)
-            target, own, here = shifted(out, first), shifted(base, first), shifted(c, first)
+            vectors, target, own = (limit - first) // per_line, shifted(out, first), shifted(base, first)
             beside = shifted(ym, first), shifted(yp, first), shifted(zm, first), shifted(zp, first)
-            if rates is None:
-                rx, ry, rz = exchange.rx, exchange.ry, exchange.rz
-                uniform_row_of_potentials(target, vectors, own, here, *beside, sources.dt, heat, rx, rx, ry, ry, rz, rz)
-            else:
-                r = shifted(rates, 6 * cell_class)
-                row_of_potentials(
-                    target, vectors, own, here, *beside, sources.dt, heat, r[0], r[1], r[2], r[3], r[4], r[5]
-                )
+            rows = NeighbourRows(shifted(c, first), *beside)
+            row_of_vectors(target, vectors, own, rows, (None, None), cell_class, exchange, sources, False)
             for i in range(first + vectors * per_line, limit):
                 store(out, i, new_value(i, load(c, i - 1), load(c, i + 1), cell_class, given))
     redo_odd_cells(out, n, classes, row, x, given)
+
+
+@inlined
+def _has_interface(row, interface):
+    """Whether a row has cells beside another material."""
+    number = row if interface.rows > 0 else 0
+    return interface.starts[number] < interface.starts[number + 1]
 
 
 @inlined

@@ -17,7 +17,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
-from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, vector_fma
+from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, spread, vector_fma, word
 
 WORD = ir.IntType(32)
 WORDS = 8  # of 32 bits, in a vector of AVX2
@@ -79,17 +79,26 @@ class _PieceRows:
         self._vector = ir.VectorType(self._real, self._lanes)
         self._index = ir.VectorType(ir.IntType(8 * self._bytes), self._lanes)
         self._features = context.codegen().magic_tuple()[2]
+        self._knots = {
+            n: spread(builder, builder.load(builder.gep(pieces, [word(n)])), self._lanes)
+            for n in (count // 4, count // 2, 3 * count // 4)
+        }
         self._tables = [self._table(pieces, number) for number in range(PIECE_NUMBERS if cubic else PIECE_NUMBERS - 1)]
 
     def look_up(self, index):
         """Look up vector `index`."""
         b = self._builder
         u = b.load(self._place(self._u, index), align=self._bytes)
-        j, half = self._constant(0), self._count // 2
-        while half:
+        middle, half = self._count // 2, self._count // 4
+        reached = b.fcmp_ordered(">=", u, self._knots[middle])
+        # The second of the knots is one of two, which is chosen sooner than it is looked up.
+        second = b.select(reached, self._knots[middle + half], self._knots[half])
+        j = b.select(reached, self._constant(middle), self._constant(0))
+        j = b.select(b.fcmp_ordered(">=", u, second), b.add(j, self._constant(half)), j)
+        while half > 1:
+            half //= 2
             ahead = b.add(j, self._constant(half))
-            reached = b.fcmp_ordered(">=", u, self._at(self._tables[0], ahead))
-            j, half = b.select(reached, ahead, j), half // 2
+            j = b.select(b.fcmp_ordered(">=", u, self._at(self._tables[0], ahead)), ahead, j)
         knot, *powers, value = (self._at(table, j) for table in self._tables)
         d = b.fsub(u, knot)
         for number in reversed(powers):

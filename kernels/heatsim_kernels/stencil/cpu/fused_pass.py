@@ -73,7 +73,7 @@ from heatsim_kernels.stencil.cpu.row_places import (
     turned,
     widened,
 )
-from heatsim_kernels.stencil.cpu.row_vectors import row_of_vectors, row_past_cache
+from heatsim_kernels.stencil.cpu.row_vectors import row_in_cache, row_past_cache
 from heatsim_kernels.stencil.cpu.rows import (
     NUMBERS,
     CpuExchange,
@@ -301,7 +301,7 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
         if whole and not (in_scratch and elements_to_line(out)):
             of_all = class_of_row(exchange, at, run.x0, n)
         if of_all != MIXED:
-            _row_of_vectors(out, vectors, values, ends, of_all, exchange, row_sources, in_scratch)
+            row_of_vectors(out, vectors, None, values, ends, of_all, exchange, row_sources, in_scratch)
         else:
             done, row = shifted(scratch, 4 * buffers.pitch) if in_scratch else out, RowCells(n, room, at, run.x0)
             _advance_row(
@@ -317,16 +317,17 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
 
 
 @inlined
-def _row_of_vectors(out, vectors, values, ends, cell_class, exchange, sources, past_cache):
-    """Take one step of a row of whole vectors of one class."""
+def row_of_vectors(out, vectors, base, values, ends, cell_class, exchange, sources, past_cache):
+    """Take one step of whole vectors of one class. ends: the values beyond both ends, or None twice: see
+    `row_vectors`."""
     c, ym, yp, zm, zp = values
     low, high = ends
-    by_axis, rates, losses = (exchange.rx, exchange.ry, exchange.rz), exchange.rates, exchange.losses
-    dt, table = sources.dt, sources.table
+    by_axis, rates = (exchange.rx, exchange.ry, exchange.rz), exchange.rates
+    of_class = cell_class, by_axis, rates, sources.dt, sources.table, exchange.losses
     if past_cache:
-        row_past_cache(out, vectors, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses)
+        row_past_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_class)
     else:
-        row_of_vectors(out, vectors, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses)
+        row_in_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_class)
 
 
 @inlined

@@ -17,28 +17,34 @@ from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, send_past_cache, sp
 
 
 def _row(past_cache):
-    """Build call(out, vectors, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses): one
-    explicit step of a row of whole vectors of one cell class.
+    """Build call(out, vectors, base, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses): one
+    explicit step of whole vectors of cells of one class.
 
-    low, high: values beyond the two ends of the row. by_axis: three rates, for `physics.second_difference`; unless
-    `rates` has six for each class, for `physics.face_differences`. table: heating rate of each class, K/s, or None.
-    losses: the share of its value that a cell of each class loses in a step, or None. past_cache: results are written
-    past the cache, and `out` must start a cache line. A vector behind each row must be readable.
+    base: the cells, where c and the rows beside it are potentials, down whose slope heat flows; None where c are the
+    cells. low, high: values beyond the two ends of the row, of at least one vector; None where they lie before and
+    behind c. by_axis: three rates, for `physics.second_difference`, or for `physics.axis_differences` of potentials;
+    unless `rates` has six for each class, for `physics.face_differences`. table: heating rate of each class, K/s, or
+    None. losses: the share of its value that a cell of each class loses in a step, or None. past_cache: results are
+    written past the cache, and `out` must start a cache line. A vector behind each row must be readable.
     """
 
     @intrinsic
-    def row(typing_context, out, vectors, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses):
+    def row(
+        typing_context, out, vectors, base, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses
+    ):
         def codegen(context, builder, signature, args):
-            step = _Step(context, builder, signature, args, past_cache)
-            last = builder.sub(args[1], args[1].type(1))
-            with cgutils.for_range(builder, last) as loop:
-                step.take(loop.index, step.load(2, builder.add(loop.index, loop.index.type(1))))
-            step.take(last, step.lane(args[8], 0))
+            step, behind, one = _Step(context, builder, signature, args, past_cache), args[1], args[1].type(1)
+            closed = not isinstance(high, types.NoneType)
+            end = builder.sub(behind, one) if closed else behind
+            with cgutils.for_range(builder, end) as loop:
+                step.take(loop.index, step.load(3, builder.add(loop.index, one)))
+            if closed:
+                step.take(end, step.lane(args[9], 0))
             return context.get_dummy_value()
 
-        real, fields = c.dtype, (c, ym, yp, zm, zp)
+        real, fields, beyond = c.dtype, (c, ym, yp, zm, zp), (low, high)
         of_class = types.intp, types.UniTuple(real, 3), rates, real, table, losses
-        return types.void(out, types.intp, *fields, real, real, *of_class), codegen
+        return types.void(out, types.intp, base, *fields, *beyond, *of_class), codegen
 
     return row
 
@@ -70,22 +76,26 @@ class _Step(_RowCode):
     """Generates the code for a row; what is handed on from vector to vector is kept in variables."""
 
     def __init__(self, context, builder, signature, args, past_cache):
-        super().__init__(context, builder, args, signature.args[2].dtype)
+        super().__init__(context, builder, args, signature.args[3].dtype)
         self._past_cache, self._types = past_cache, signature.args
-        by_face = self._entries(11, 6)
-        self._rates = by_face or [self._spread(rate) for rate in cgutils.unpack_tuple(builder, args[10], 3)]
-        self._dt, self._heat, self._losses = self._spread(args[12]), self._entries(13, 1), self._entries(14, 1)
-        self._before = cgutils.alloca_once_value(builder, self.lane(args[7], self._lanes - 1))
-        self._cells = cgutils.alloca_once_value(builder, self.load(2, args[1].type(0)))
+        by_face = self._entries(12, 6)
+        self._rates = by_face or [self._spread(rate) for rate in cgutils.unpack_tuple(builder, args[11], 3)]
+        self._dt, self._heat, self._losses = self._spread(args[13]), self._entries(14, 1), self._entries(15, 1)
+        before = self.load(3, args[1].type(-1)) if self._absent(8) else self.lane(args[8], self._lanes - 1)
+        self._before = cgutils.alloca_once_value(builder, before)
+        self._cells = cgutils.alloca_once_value(builder, self.load(3, args[1].type(0)))
+
+    def _absent(self, number):
+        return isinstance(self._types[number], types.NoneType)
 
     def _spread(self, value):
         return spread(self._builder, value, self._lanes)
 
     def _entries(self, number, count):
         """Vectors of the `count` numbers of the class in the table that is argument `number`; none without a table."""
-        if isinstance(self._types[number], types.NoneType):
+        if self._absent(number):
             return []
-        b, table, cell_class = self._builder, self._args[number], self._args[9]
+        b, table, cell_class = self._builder, self._args[number], self._args[10]
         first = b.mul(cell_class, cell_class.type(count))
         return [self._spread(b.load(b.gep(table, [b.add(first, first.type(k))]))) for k in range(count)]
 
@@ -99,7 +109,8 @@ class _Step(_RowCode):
         before, cells = b.load(self._before), b.load(self._cells)
         xm = self._cut(before, cells, lanes - 1)
         xp = self._cut(cells, behind, 1)
-        beside, new = [xm, xp, *(self.load(number, index) for number in range(3, 7))], self._start(cells)
+        beside = [xm, xp, *(self.load(number, index) for number in range(4, 8))]
+        new = self._start(cells if self._absent(2) else self.load(2, index))
         for rate, difference in zip(self._rates, self._differences(cells, beside), strict=True):
             new = vector_fma(b, rate, difference, new)
         # A row past the cache starts a cache line, as such stores must; other rows start anywhere.
@@ -115,6 +126,9 @@ class _Step(_RowCode):
         if len(self._rates) == len(beside):
             return [b.fsub(each, cells) for each in beside]
         xm, xp, ym, yp, zm, zp = beside
+        if not self._absent(2):
+            pairs = (xm, xp), (ym, yp), (zm, zp)
+            return [b.fadd(b.fsub(low, cells), b.fsub(high, cells)) for low, high in pairs]
         twice = b.fadd(cells, cells)
         dx, dy = b.fsub(b.fadd(xm, xp), twice), b.fsub(b.fadd(ym, yp), twice)
         return [dx, dy, b.fadd(b.fsub(zm, twice), zp)]
@@ -129,7 +143,7 @@ class _Step(_RowCode):
         return new
 
 
-row_of_vectors, row_past_cache = _row(False), _row(True)
+row_in_cache, row_past_cache = _row(False), _row(True)
 
 
 SUM_LANES = 16  # of the vectors that are summed: runs of one class are as long, or multiples of it
@@ -159,62 +173,3 @@ def _sum_of_lanes(builder, vector):
         places = (ir.Constant(ir.VectorType(ir.IntType(32), lanes), list(range(k, k + lanes))) for k in (0, lanes))
         vector = builder.fadd(*(builder.shuffle_vector(vector, vector, each) for each in places))
     return builder.extract_element(vector, ir.IntType(32)(0))
-
-
-# --- rows whose heat flows down the slope of a potential
-
-
-def _potential_row(uniform):
-    """Build call(out, vectors, base, c, ym, yp, zm, zp, dt, heat, rxm, rxp, rym, ryp, rzm, rzp): one explicit step of
-    whole vectors of cells of one class, whose states are `base` and whose potentials c.
-
-    By `physics.axis_differences` where `uniform`, with the first rate of each axis, else by `face_differences`. heat:
-    heating rate of the class, K/s. The vectors of potentials before and behind the cells c are read. `out` starts
-    anywhere.
-    """
-
-    @intrinsic
-    def row(typing_context, out, vectors, base, c, ym, yp, zm, zp, dt, heat, rxm, rxp, rym, ryp, rzm, rzp):
-        def codegen(context, builder, signature, args):
-            step = _PotentialStep(context, builder, signature, args, uniform)
-            with cgutils.for_range(builder, args[1]) as loop:
-                step.take(loop.index)
-            return context.get_dummy_value()
-
-        number = c.dtype
-        return types.void(out, types.intp, base, c, ym, yp, zm, zp, *(number,) * 8), codegen
-
-    return row
-
-
-class _PotentialStep(_RowCode):
-    """Generates the code for a row; the vectors of potentials are handed on, so that each is loaded once."""
-
-    def __init__(self, context, builder, signature, args, uniform):
-        super().__init__(context, builder, args, signature.args[3].dtype)
-        self._uniform = uniform
-        self._dt, self._heat, *self._rates = (spread(builder, value, self._lanes) for value in args[8:])
-        zero = args[1].type(0)
-        self._before = cgutils.alloca_once_value(builder, self.load(3, builder.sub(zero, zero.type(1))))
-        self._here = cgutils.alloca_once_value(builder, self.load(3, zero))
-
-    def take(self, index):
-        """Take one step of vector `index`."""
-        b, lanes = self._builder, self._lanes
-        before, here = b.load(self._before), b.load(self._here)
-        behind = self.load(3, b.add(index, index.type(1)))
-        xm, xp = self._cut(before, here, lanes - 1), self._cut(here, behind, 1)
-        ym, yp, zm, zp = (self.load(number, index) for number in range(4, 8))
-        start = vector_fma(b, self._dt, self._heat, self.load(2, index))
-        differences = [b.fsub(beside, here) for beside in (xm, xp, ym, yp, zm, zp)]
-        if self._uniform:
-            differences = [b.fadd(*differences[k : k + 2]) for k in (0, 2, 4)]
-        rates = self._rates[::2] if self._uniform else self._rates
-        for rate, difference in zip(rates, differences, strict=True):
-            start = vector_fma(b, rate, difference, start)
-        b.store(start, self._place(0, index), align=self._bytes)
-        b.store(here, self._before)
-        b.store(behind, self._here)
-
-
-row_of_potentials, uniform_row_of_potentials = _potential_row(False), _potential_row(True)

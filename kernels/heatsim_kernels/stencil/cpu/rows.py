@@ -152,14 +152,6 @@ def finish_cell(i, new, own, before, start, one, numbers):
 
 
 @inlined
-def number_of(table, cell_class, real):
-    """The number of a class in a table of heating rates; 0 where there is none, in the type of `real`."""
-    if table is None:
-        return real - real
-    return load(table, cell_class)
-
-
-@inlined
 def is_plain(field, before):
     """Whether this is an explicit step without sources but those by class."""
     return field is None and before is None
