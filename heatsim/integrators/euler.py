@@ -1,15 +1,7 @@
 """Explicit (forward) Euler: the new state from the rates at the old one.
 
 It does not control its error, so `auto` takes it only where its steps are so many that the error must be below the
-tolerance, and rounding does not add up to more.
-
-Rounding counts where an explicit integrator keeps its state in float32. An update of a cell is rounded by at most eps/2
-of the range, so that n updates that are all rounded the same way are wrong by n eps/2 of it: so it goes where a
-temperature changes by less than a unit of its last place in a step, and if it is less than half of one, nothing is
-computed at all. The rounding of one stage of rkl2 grows to up to s/e times as much in the s stages of a step (in the
-Legendre recurrence a difference falls like 1/j), that of all to s^2/4 + s roundings: a step may lose as much as the
-s^2/4 explicit steps that it stands for. Where a step is many units it is rounded up as often as down, and little is
-lost; so a share of the worst case is taken, the ROUNDING_SHARE of an integrator. implicit keeps its state in float64.
+tolerance, and rounding does not add up to more (see `rounding`).
 """
 
 from __future__ import annotations
@@ -23,6 +15,7 @@ import numpy as np
 
 from heatsim.errors import ScenarioError
 from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, SavedState, StepControl
+from heatsim.integrators.rounding import rounding_loss, rounding_refusal
 from heatsim.integrators.step_control import CHECK_EVERY, Interval, count_steps, input_error, require_finite
 
 if TYPE_CHECKING:
@@ -242,23 +235,11 @@ def with_explicit_steps(problem: Problem) -> Problem:
     return problem.with_integrator(EULER.name, None) if allows_explicit_steps(problem) else problem
 
 
-def rounding_loss(problem: Problem, share: float, updates: float) -> float:
-    """The share of the range that rounding may cost an explicit integrator: see above."""
-    return share * updates * float(np.finfo(problem.dtype).eps) / 2
-
-
-def rounding_refusal(problem: Problem, lost: float, tolerance: float) -> str:
-    """Why rounding would not leave an explicit integrator accurate enough, or ""."""
-    if lost <= tolerance:
-        return ""
-    return f"may lose {lost:.2g} of the range to rounding in {problem.dtype.name}, beyond the tolerance"
-
-
 def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     problem, tolerance = inputs.problem, inputs.tolerance
     steps = count_steps(with_explicit_steps(problem))
     refused = inputs.refused or _refusal(problem, steps, tolerance)
-    lost = 0.0 if refused else rounding_loss(problem, ROUNDING_SHARE, steps)
+    lost = 0.0 if refused else rounding_loss(problem, ROUNDING_SHARE, steps, tolerance)
     refused = refused or rounding_refusal(problem, lost, tolerance)
     return IntegratorEstimate(EULER.name, steps, steps, steps * inputs.cost.step, refused, lost)
 

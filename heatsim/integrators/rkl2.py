@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from heatsim_kernels.stencil.rk_stages import RkStage
 
-from heatsim.integrators.euler import rounding_loss, rounding_refusal
 from heatsim.integrators.integrator import EstimateInputs, Integrator, IntegratorEstimate, Rows, SavedState, StepControl
+from heatsim.integrators.rounding import rounding_loss, rounding_refusal
 from heatsim.integrators.step_control import (
     CHECK_EVERY,
     EqualSteps,
@@ -341,7 +341,7 @@ def _estimate(inputs: EstimateInputs) -> IntegratorEstimate:
     steps, sweeps = foresee_steps(problem, share, longest, lambda dt: 1 + stages_for(dt / limit))
     seconds = sweeps * (inputs.cost.sweep * SWEEPS_A_STAGE[inputs.device][timed])
     updates = max(sweeps, problem.scenario.time.end / limit)
-    lost = 0.0 if inputs.refused else rounding_loss(problem, ROUNDING_SHARE, updates)
+    lost = 0.0 if inputs.refused else rounding_loss(problem, ROUNDING_SHARE, updates, tolerance)
     refused = inputs.refused or rounding_refusal(problem, lost, tolerance)
     return IntegratorEstimate(RKL2.name, steps, sweeps, seconds, refused, lost)
 

@@ -276,6 +276,28 @@ def test_tens_of_thousands_of_steps_are_not_too_many_for_float32() -> None:
     assert not any("rounding" in each.refused for each in found.estimates)
 
 
+def test_rounding_flows_out_with_the_heat() -> None:
+    """A heated rod on a cold wall, through a hundred times as long as it remembers: 300 000 explicit steps."""
+    rod = case(
+        [1, 1, 64],
+        5.0,
+        size=[1e-4, 1e-4, 4e-3],
+        materials={"copper": material(400.0, 8900.0, 385.0)},
+        initial=20.0,
+        boundary={"z_min": fixed(20.0)},
+        sources=[{"power": 2e-3, "region": box([0, 0, 3e-3], [1, 1, 1])}],
+        precision="float32",
+    )
+    _, rkl2, _ = advice(problem_of(rod)).estimates
+    assert not rkl2.refused
+    found, exact = (
+        field(run(rod.replace("float32", precision), integrator="rkl2", kernel="cpu"))
+        for precision in ("float32", "float64")
+    )
+    assert np.ptp(exact) > 1.0
+    assert np.abs(found - exact).max() < rkl2.lost * np.ptp(exact) < 1e-3 * np.ptp(exact)
+
+
 def test_where_nothing_is_accurate_enough_the_reason_says_so() -> None:
     found = advice(problem_of(cooling(100.0, "float32")), {"implicit": "cannot be had: it does not fit"})
     assert found.integrator == "rkl2"
