@@ -50,7 +50,8 @@ def tile_for(features: Features, dtype: type, per_cell: bool) -> TemporalTile:
 
     uniform, class_dtype = not features.pairs and not features.skew, "uint8" if features.zones > 1 else ""
     terms = uniform, class_dtype, features.table, False, per_cell, (False,) * 3
-    configuration = StencilConfiguration(np.dtype(dtype).name, *terms, layered=features.layers)
+    layers = features.layers
+    configuration = StencilConfiguration(np.dtype(dtype).name, *terms, layered=layers, few_classes=layers)
     return tiles_for(configuration)[0]
 
 

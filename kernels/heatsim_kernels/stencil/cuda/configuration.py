@@ -8,6 +8,8 @@ import numpy as np
 
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 
+FEW_CLASSES = 32  # cell classes of layers whose boundary values `temporal` holds in shared memory
+
 
 class StencilConfiguration(NamedTuple):
     """The terms that a kernel has; it is compiled once for each configuration."""
@@ -23,6 +25,7 @@ class StencilConfiguration(NamedTuple):
     uneven: tuple[bool, bool, bool] = (True, True, True)  # see `StencilCoefficients`; only `temporal` makes use of it
     losses: bool = False
     layered: bool = False  # whether all cells of a plane normal to z have one class; only `temporal` makes use of it
+    few_classes: bool = False  # whether such layers have at most FEW_CLASSES
 
     @property
     def classes_by_cell(self) -> bool:
@@ -36,7 +39,14 @@ class StencilConfiguration(NamedTuple):
 
     def looks_up(self, axis: int) -> bool:
         """Whether `temporal` looks boundary values at the faces of an axis (0, 1 or 2 for x, y, z) up by cell."""
-        return self.class_dtype != "" or (self.boundary_per_cell and self.uneven[axis])
+        if self.boundary_per_cell and self.uneven[axis]:
+            return True
+        return self.class_dtype != "" and not self.few_classes
+
+    @property
+    def holds_boundary_of_classes(self) -> bool:
+        """Whether `temporal` holds the boundary values of each cell class in shared memory."""
+        return self.class_dtype != "" and self.few_classes and not self.boundary_per_cell
 
     @classmethod
     def of(cls, coefficients: StencilCoefficients, forcing: Forcing, dtype: np.dtype) -> StencilConfiguration:

@@ -23,7 +23,7 @@ from heatsim_kernels.stencil.cuda.cell_update import (
     GridShape,
     rates_of_classes,
 )
-from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from heatsim_kernels.stencil.cuda.configuration import FEW_CLASSES, StencilConfiguration
 from heatsim_kernels.stencil.cuda.ledger import CudaLedger, LedgerInputs
 from heatsim_kernels.stencil.cuda.sent_forcing import ForcingUploads, SentForcing
 from heatsim_kernels.stencil.cuda.stepper import StageOperands, StepLaunches
@@ -194,7 +194,10 @@ class LinearCudaPass:
             of_planes = self._coefficients.classes_of_planes
             cell_classes = TemporalCellClasses(self.field.class_ids, self._coefficients.class_count, of_planes)
             traced = self.ledger.open_faces > 0 or structure.boundary_per_cell
-            configuration = structure._replace(uneven=self._coefficients.uneven, layered=of_planes is not None)
+            layered, few = of_planes is not None, self._coefficients.class_count <= FEW_CLASSES
+            configuration = structure._replace(
+                uneven=self._coefficients.uneven, layered=layered, few_classes=layered and few
+            )
             found = fused_steps(
                 configuration,
                 self._coefficients,

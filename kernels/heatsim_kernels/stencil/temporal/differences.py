@@ -22,11 +22,12 @@ from heatsim_kernels.runtime.cuda.warp_rows import load_rows, thread_anew
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cuda.cell_update import LOSS, RATES
-from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from heatsim_kernels.stencil.cuda.configuration import FEW_CLASSES, StencilConfiguration
 from heatsim_kernels.stencil.temporal.periodic_index import into, wrapped
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 
-HEAT = 12  # where the heating rates of the classes begin in the numbers of a level, after a and b of six faces
+_ghost, _wrapped = inlined(physics.ghost), inlined(wrapped)
+BOUNDARY = 12  # numbers of a level, or of a class in it: a and b of six faces
 
 
 class LevelBoundary(NamedTuple):
@@ -68,7 +69,7 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
     every_row, first_row = cycled(tile.rows), part(slice(0, tile.columns))
     rate_of = [each(rate_on_board(rates_at, face)) for face in range(6)]
     rate_xm, rate_xp, rate_ym, rate_yp, rate_zm, rate_zp = rate_of
-    heat_of, add_heat = each(_heat), each(_add_heat)
+    heat_of, add_heat = each(_heat(heat_at(configuration))), each(_add_heat)
 
     @inlined
     def of_equal_rows(cells, xm, xp, ym, yp, low, zp, classes, same_rows, rates, board, at):
@@ -167,8 +168,16 @@ def rate_on_board(rates_at: int, place: int):
     return rate
 
 
-def _heat(cell, cell_class, board, at):
-    return board[at + uint64(HEAT) + uint64(cell_class)]
+def heat_at(configuration: StencilConfiguration) -> int:
+    """Where the heating rates of the classes begin in the numbers of a level."""
+    return BOUNDARY * (FEW_CLASSES if configuration.holds_boundary_of_classes else 1)
+
+
+def _heat(first):
+    def heat(cell, cell_class, board, at):
+        return board[at + uint64(first) + uint64(cell_class)]
+
+    return heat
 
 
 def build_ghost(configuration: StencilConfiguration, tile: TemporalTile, corner: int, axis: int):
@@ -181,6 +190,7 @@ def build_ghost(configuration: StencilConfiguration, tile: TemporalTile, corner:
     if configuration.boundary_per_cell and configuration.looks_up(axis):
         return _cell_ghosts(configuration, tile, corner, axis)
     by_class, uniform, two = each(_class_ghost), each(physics.ghost), load_rows(2, True)
+    held = each(_held_ghost(two))
 
     @inlined
     def of_classes(cells, classes, face, n, p, board, at, boundary):
@@ -192,7 +202,26 @@ def build_ghost(configuration: StencilConfiguration, tile: TemporalTile, corner:
         a, b = two(board, at + uint64(face) * uint64(2), (uint32(0),))
         return uniform(cells, a, b)
 
-    return of_classes if configuration.class_dtype else of_one
+    @inlined
+    def of_few_classes(cells, classes, face, n, p, board, at, boundary):
+        return held(cells, classes, at + uint64(face) * uint64(2), board)
+
+    if configuration.holds_boundary_of_classes:
+        return of_few_classes
+    return of_classes if configuration.class_dtype and configuration.looks_up(axis) else of_one
+
+
+def _held_ghost(two):
+    """Build the ghost value of a cell by the boundary values of its class on the board, which for the face begin at
+    `at`."""
+
+    def held_ghost(c, cell_class, at, board):
+        # What is beyond the grid may have any class: see `_class_ghost`.
+        few = min(uint32(cell_class), uint32(FEW_CLASSES - 1))
+        a, b = two(board, at + uint64(few) * uint64(BOUNDARY), (uint32(0),))
+        return _ghost(c, a, b)
+
+    return held_ghost
 
 
 @inlined
@@ -242,9 +271,6 @@ def _cell_ghosts(configuration, tile, corner, axis):
         return ghosts(cells, places, first, _row_of(boundary, n), boundary.a, boundary.b)
 
     return of_cells
-
-
-_ghost, _wrapped = inlined(physics.ghost), inlined(wrapped)
 
 
 def _own_ghost(c, place, first, row, a, b):

@@ -37,7 +37,6 @@ from heatsim_kernels.stencil.temporal.periodic_index import into
 from heatsim_kernels.stencil.temporal.plan import TemporalTile, TouchedFaces
 
 TURNS, TURNS_OF_STAGES = 8, 4  # turns whose cells beside the faces the board keeps; powers of two
-NUMBERS = 16  # shared numbers of a level: a and b of the six faces, then from HEAT on the heating rates of the classes
 
 
 class Lane(NamedTuple):
@@ -66,7 +65,7 @@ class Board(NamedTuple):
 
         start       two buffers: for each level and each band its first and last row. Before them there is room for a
                     row above the first band, which may be read but means nothing; so does the row below the last.
-        numbers     boundary values and heating rates of each level (NUMBERS)
+        numbers     boundary values of each level, of each class if they are few, and heating rates of the classes
         rates       exchange rates of the cell classes
         ring        planes on their way from memory
         before      the same of the field before, where levels take stages
@@ -105,7 +104,8 @@ class Board(NamedTuple):
         level = 2 * tile.bands * tile.width
         buffer = tile.steps * level
         numbers = tile.width + 2 * buffer
-        count = NUMBERS + (MAX_CLASSES if configuration.class_dtype and configuration.heat_table else 0)
+        heat = MAX_CLASSES if configuration.class_dtype else 4  # 4, of which one is needed, keep what follows aligned
+        count = differences.heat_at(configuration) + (heat if configuration.heat_table else 4)
         rates = numbers + tile.steps * count
         looked_up = not configuration.uniform or configuration.losses
         ring = rates + (RATES * (MAX_CLASSES if configuration.class_dtype else 1) if looked_up else 0)

@@ -15,7 +15,7 @@ from heatsim_kernels.runtime.cuda.register_tuples import counted, each
 from heatsim_kernels.runtime.cuda.warp_rows import WARP
 from heatsim_kernels.stencil.cuda.cell_update import RATES
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
-from heatsim_kernels.stencil.temporal.differences import HEAT, first_of_face
+from heatsim_kernels.stencil.temporal.differences import BOUNDARY, first_of_face, heat_at
 from heatsim_kernels.stencil.temporal.level import Board, Lane
 from heatsim_kernels.stencil.temporal.periodic_index import into, wrapped
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
@@ -126,30 +126,34 @@ def build_numbers(configuration: StencilConfiguration, tile: TemporalTile):
     layout, steps, threads = Board.of(tile, configuration), tile.steps, WARP * tile.bands
     numbers, count, rates_at = layout.numbers, layout.number_count, layout.rates
     own_rates, with_heat = not configuration.uniform or configuration.losses, configuration.heat_table
-    several, per_cell = configuration.class_dtype != "", configuration.boundary_per_cell
+    held, first_heat = configuration.holds_boundary_of_classes, heat_at(configuration)
+    per_cell, looked_up = configuration.boundary_per_cell, all(configuration.looks_up(axis) for axis in range(3))
 
     @inlined
-    def take_boundary(board, k, t, tables, shape):
+    def take_boundary(board, k, t, cell_class, class_count, tables, shape):
         level, face = int32(t // int32(6)), int32(t % int32(6))
         at = uint64(numbers) + uint64(level * int32(count)) + uint64(face * int32(2))
         row = min(int32(k + level), int32(tables.boundary_rows - int32(1)))
         place = first_of_face(uint32(face), shape) if per_cell else uint32(face)
+        if held:
+            at, place = at + uint64(cell_class * int32(BOUNDARY)), uint32(face * class_count + cell_class)
         board[at] = tables.a[row, place]
         board[at + uint64(1)] = tables.b[row, place]
 
     @inlined
     def take_heat(board, k, cell_class, tables):
         for level in range(steps):
-            at = uint64(numbers) + uint64(level) * uint64(count) + uint64(HEAT) + uint64(cell_class)
+            at = uint64(numbers) + uint64(level) * uint64(count) + uint64(first_heat) + uint64(cell_class)
             row = min(int32(k + level), int32(tables.heat_rows - int32(1)))
             board[at] = tables.heat[row, cell_class]
 
     @inlined
     def take_numbers(board, k, tables, classes, shape):
         t = int32(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
-        if not several:
-            for i in range(t, 6 * steps, threads):
-                take_boundary(board, k, int32(i), tables, shape)
+        if not looked_up:
+            for cell_class in range(classes.class_count if held else 1):
+                for i in range(t, 6 * steps, threads):
+                    take_boundary(board, k, int32(i), int32(cell_class), classes.class_count, tables, shape)
         if with_heat:
             for cell_class in range(t, classes.class_count, threads):
                 take_heat(board, k, int32(cell_class), tables)
