@@ -10,7 +10,7 @@ from numba import prange
 
 from heatsim_kernels.enthalpy.cell import EnthalpyBoundary, EnthalpyMedium
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
-from heatsim_kernels.enthalpy.cpu.fused_pass import InterfaceRows, advance, functions, pointed
+from heatsim_kernels.enthalpy.cpu.fused_pass import InterfaceRows, advance, functions, of_row, pointed
 from heatsim_kernels.enthalpy.cpu.straight_tiles import KIND, cut_tiles, find_bent_rows
 from heatsim_kernels.enthalpy.kernel_arguments import (
     boundary_rows,
@@ -22,14 +22,15 @@ from heatsim_kernels.enthalpy.kernel_arguments import (
 )
 from heatsim_kernels.enthalpy.temperatures import EnthalpyTemperatures
 from heatsim_kernels.field.cpu.field import CpuField
-from heatsim_kernels.runtime.cpu.compilation import inlined, jit, parallel_jit
-from heatsim_kernels.runtime.cpu.pointers import pointer
+from heatsim_kernels.runtime.cpu.compilation import called, inlined, jit, parallel_jit
+from heatsim_kernels.runtime.cpu.pointers import load, pointer, widest_vectors
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil.cpu.fused_pass import Buffers
 from heatsim_kernels.stencil.cpu.row_places import CpuGrid
+from heatsim_kernels.stencil.cpu.rows import class_of
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
-from heatsim_kernels.stencil.cpu.trapezoidal_defect import BLOCKS, greater
+from heatsim_kernels.stencil.cpu.trapezoidal_defect import BLOCKS, LANES, begin_comparison, compare, end_comparison
 from heatsim_kernels.stencil.rk_stages import TrapezoidalDefect
 from heatsim_kernels.stencil.slabs import SlabLinks
 
@@ -177,17 +178,34 @@ def _largest_defect(start, one, end, after, factor, medium, blocks):
     """blocks (m, 3): largest defect, least and greatest `end`, in temperature, in the m-th part of the cells."""
     count = blocks.shape[0]
     for block in prange(count):
-        m = pointed(medium)
-        first, behind = block * start.size // count, (block + 1) * start.size // count
-        most, low, high = 0.0, np.inf, -np.inf
-        for index in range(first, behind):
-            i = np.int64(index)  # prange counts in unsigned numbers
-            cell_class = np.int64(medium.class_ids[i]) if medium.several != 0 else np.int64(0)
-            material = np.int64(medium.material[cell_class])
-            y, z = np.float64(start[i]), np.float64(end[i])
-            change = (np.float64(one[i]) - y) + (np.float64(after[i]) - z)
-            T = np.float64(temperature(end[i], material, m))
-            by_rule = np.float64(temperature(end.dtype.type(z - fma(factor, change, z - y)), material, m))
-            most = greater(abs(T - by_rule), most)
-            low, high = min(low, T), greater(T, high)
-        blocks[block, 0], blocks[block, 1], blocks[block, 2] = most, low, high
+        m, found = pointed(medium), np.empty(3 * LANES)
+        begin_comparison(found)
+        first, behind = np.int64(block * start.size // count), np.int64((block + 1) * start.size // count)
+        fields = pointer(start), pointer(one), pointer(end), pointer(after)
+        if m.several != 0:
+            _compare_cells(first, behind, fields, end, factor, m, m.class_ids, pointer(found))
+        else:
+            _compare_cells(first, behind, fields, end, factor, m, None, pointer(found))
+        end_comparison(found, blocks, block)
+
+
+@called
+def _compare_cells(first, behind, fields, end, factor, m, classes, found):
+    widest_vectors()
+    whole = first + (behind - first) // LANES * LANES
+    for begin in range(first, whole, LANES):
+        for lane in range(LANES):
+            _compare_cell(begin + lane, lane, fields, end, factor, m, classes, found)
+    for i in range(whole, behind):
+        _compare_cell(i, i - whole, fields, end, factor, m, classes, found)
+
+
+@inlined
+def _compare_cell(i, lane, fields, end, factor, m, classes, found):
+    start, one, now, after = fields
+    material = np.int64(load(m.material, class_of(classes, i)))
+    y, z = np.float64(load(start, i)), np.float64(load(now, i))
+    change = (np.float64(load(one, i)) - y) + (np.float64(load(after, i)) - z)
+    T = np.float64(of_row.temperature(load(now, i), material, m))
+    by_rule = np.float64(of_row.temperature(end.dtype.type(z - fma(factor, change, z - y)), material, m))
+    compare(found, lane, abs(T - by_rule), T)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from heatsim_kernels.runtime.cpu.compilation import inlined, parallel_jit
+from heatsim_kernels.runtime.cpu.compilation import called, inlined, parallel_jit
+from heatsim_kernels.runtime.cpu.pointers import load, load_written, pointer, store, widest_vectors
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil.rk_stages import TrapezoidalDefect
 
 BLOCKS = 256
+LANES = 16  # cells that are compared at once
 
 
 def defect(start: np.ndarray, one: np.ndarray, end: np.ndarray, after: np.ndarray, rate: float) -> TrapezoidalDefect:
@@ -26,15 +28,61 @@ def _largest(start, one, end, after, factor, blocks):
     """blocks (m, 3): largest defect, least and greatest value of `end` in the m-th part of the cells."""
     count = blocks.shape[0]
     for block in prange(count):
-        first, behind = block * start.size // count, (block + 1) * start.size // count
-        most, low, high = 0.0, np.float64(end[first]), np.float64(end[first])
-        for index in range(first, behind):
-            i = np.int64(index)  # prange counts in unsigned numbers
-            y, z = np.float64(start[i]), np.float64(end[i])
-            change = (np.float64(one[i]) - y) + (np.float64(after[i]) - z)
-            most = greater(abs(fma(factor, change, z - y)), most)
-            low, high = min(low, z), greater(z, high)
-        blocks[block, 0], blocks[block, 1], blocks[block, 2] = most, low, high
+        found = np.empty(3 * LANES)
+        begin_comparison(found)
+        first, behind = np.int64(block * start.size // count), np.int64((block + 1) * start.size // count)
+        fields = pointer(start), pointer(one), pointer(end), pointer(after)
+        _compare_cells(first, behind, fields, factor, pointer(found))
+        end_comparison(found, blocks, block)
+
+
+@called
+def _compare_cells(first, behind, fields, factor, found):
+    widest_vectors()
+    whole = first + (behind - first) // LANES * LANES
+    for begin in range(first, whole, LANES):
+        for lane in range(LANES):
+            _compare_cell(begin + lane, lane, fields, factor, found)
+    for i in range(whole, behind):
+        _compare_cell(i, i - whole, fields, factor, found)
+
+
+@inlined
+def _compare_cell(i, lane, fields, factor, found):
+    start, one, end, after = fields
+    y, z = np.float64(load(start, i)), np.float64(load(end, i))
+    change = (np.float64(load(one, i)) - y) + (np.float64(load(after, i)) - z)
+    compare(found, lane, abs(fma(factor, change, z - y)), z)
+
+
+# Cells are compared LANES at once, each with those of its own lane: a chain through all cells would wait for each
+# comparison, and no loop would vectorise. found: (3 LANES,) the largest defects of the lanes, their least and their
+# greatest values.
+
+
+@inlined
+def begin_comparison(found):
+    """Nothing has been compared."""
+    found[:LANES], found[LANES : 2 * LANES], found[2 * LANES :] = 0.0, np.inf, -np.inf
+
+
+@inlined
+def compare(found, lane, defect, value):
+    """Compare a cell with those of its lane; found: a pointer."""
+    least = load_written(found, LANES + lane)
+    store(found, lane, greater(defect, load_written(found, lane)))
+    store(found, LANES + lane, value if value < least else least)
+    store(found, 2 * LANES + lane, greater(value, load_written(found, 2 * LANES + lane)))
+
+
+@inlined
+def end_comparison(found, blocks, block):
+    """Put what all lanes have found into a row of `blocks`."""
+    most, low, high = 0.0, np.inf, -np.inf
+    for lane in range(LANES):
+        most = greater(found[lane], most)
+        low, high = min(low, found[LANES + lane]), greater(found[2 * LANES + lane], high)
+    blocks[block, 0], blocks[block, 1], blocks[block, 2] = most, low, high
 
 
 @inlined
