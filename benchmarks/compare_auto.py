@@ -4,9 +4,9 @@
 
 Each is run by every integrator. The error is the largest difference from a run by `implicit` in float64 to a tenth of
 the tolerance (what melts: by `euler` in float64, in tenths of its steps), as a share of the range of temperatures. The
-best is the fastest whose error is within the tolerance;
-`of best` is the time of the integrator that `auto` recommends over its time. A run that takes longer than `--limit` s
-is cut short. Exit code 1 if `auto` errs by more than the tolerance.
+best is the fastest whose error is within the tolerance; `of best` is the time of the integrator that `auto` recommends
+over its time. A run that takes longer than `--limit` s is cut short. Exit code 1 if `auto` errs by more than the
+tolerance.
 """
 
 from __future__ import annotations

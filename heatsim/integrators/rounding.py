@@ -22,8 +22,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from heatsim_kernels.stencil.coefficients import StencilCoefficients
 
     from heatsim.problem import Problem
@@ -62,38 +60,21 @@ def exit_time(coefficients: StencilCoefficients, boundary_a: np.ndarray) -> floa
 def _exit_time_through(coefficients: StencilCoefficients, boundary_a: np.ndarray, face: int) -> float:
     """The bound that rises plane by plane from a face on: each plane so much over the one before that its warmest class
     loses what it is given and what comes from the planes behind."""
-    values = boundary_a[coefficients.boundary_values_of(face)]
     if coefficients.closed[face]:
         return inf
-    inwards, outwards = face ^ 1, coefficients.rates[:, face]
-    planes = list(_classes_by_plane(coefficients, face // 2))
-    planes = planes if face % 2 == 0 else planes[::-1]
-    beyond = values if coefficients.boundary_per_cell else values[planes[0]]
+    values, planes = boundary_a[coefficients.boundary_values_of(face)], coefficients.classes_by_plane[face // 2]
+    planes = planes if face % 2 else planes[::-1]  # the plane at the face comes last
+    beyond = values if coefficients.boundary_per_cell else values[planes[-1]]
     if beyond.max() >= 0.0:
         return inf
+    inwards, outwards = face ^ 1, coefficients.rates[:, face]
     rise, total = 0.0, 0.0
-    for number, present in enumerate(reversed(planes)):
+    for number, present in enumerate(planes, start=1):
         classes = np.flatnonzero(present & (coefficients.capacity > 0.0))
-        rates = outwards[classes] * (-beyond.max() if number == len(planes) - 1 else 1.0)
+        rates = outwards[classes] * (-beyond.max() if number == len(planes) else 1.0)
         if not rates.all():
             return inf
         gained = 1.0 + coefficients.rates[classes, inwards] * rise
         rise = float((gained / rates).max(initial=0.0))
         total += rise
     return total
-
-
-def _classes_by_plane(coefficients: StencilCoefficients, axis: int) -> Iterator[np.ndarray]:
-    """(n,) bool for each plane normal to axis x, y or z: which cell classes are there."""
-    count, along = coefficients.class_count, coefficients.shape[2 - axis]
-    if coefficients.class_ids is None:
-        yield from np.ones((along, 1), bool)
-        return
-    found = np.zeros((along, count), bool)
-    for z, plane in enumerate(coefficients.class_ids):
-        if axis == 2:
-            found[z, plane.reshape(-1)] = True
-        else:
-            lines = np.arange(along)[:, None] if axis == 1 else np.arange(along)
-            found[lines, plane] = True
-    yield from found

@@ -132,6 +132,18 @@ class StencilCoefficients:
             return None
         return self.class_ids[:, 0, 0].copy()
 
+    @cached_property
+    def classes_by_plane(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For axes x, y, z (planes, n) bool: which cell classes are in each plane normal to it."""
+        nz, ny, nx = self.shape
+        if self.class_ids is None:
+            return np.ones((nx, 1), bool), np.ones((ny, 1), bool), np.ones((nz, 1), bool)
+        of_x, of_y, of_z = (np.zeros((along, self.class_count), bool) for along in (nx, ny, nz))
+        columns, rows = np.arange(nx), np.arange(ny)[:, None]
+        for there, plane in zip(of_z, self.class_ids, strict=True):
+            of_x[columns, plane] = of_y[rows, plane] = there[plane] = True
+        return of_x, of_y, of_z
+
     def of_slab(self, slab: Slab) -> Self:
         """The coefficients of the planes that a slab keeps. Nothing passes the faces where it is cut."""
         closed = (*self.closed[:4], self.closed[4] or slab.below > 0, self.closed[5] or slab.above > 0)

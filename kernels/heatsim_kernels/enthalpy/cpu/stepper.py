@@ -22,15 +22,22 @@ from heatsim_kernels.enthalpy.kernel_arguments import (
 )
 from heatsim_kernels.enthalpy.temperatures import EnthalpyTemperatures
 from heatsim_kernels.field.cpu.field import CpuField
-from heatsim_kernels.runtime.cpu.compilation import called, inlined, jit, parallel_jit
-from heatsim_kernels.runtime.cpu.pointers import load, pointer, widest_vectors
+from heatsim_kernels.runtime.cpu.compilation import inlined, jit, parallel_jit
+from heatsim_kernels.runtime.cpu.pointers import load, pointer
 from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil.cpu.fused_pass import Buffers
 from heatsim_kernels.stencil.cpu.row_places import CpuGrid
 from heatsim_kernels.stencil.cpu.rows import class_of
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
-from heatsim_kernels.stencil.cpu.trapezoidal_defect import BLOCKS, LANES, begin_comparison, compare, end_comparison
+from heatsim_kernels.stencil.cpu.trapezoidal_defect import (
+    BLOCKS,
+    LANES,
+    begin_comparison,
+    build_comparison,
+    compare,
+    end_comparison,
+)
 from heatsim_kernels.stencil.rk_stages import TrapezoidalDefect
 from heatsim_kernels.stencil.slabs import SlabLinks
 
@@ -173,6 +180,19 @@ def temperatures(u, out, medium, parts):
             out[i] = temperature(u[i], np.int64(medium.material[cell_class]), m)
 
 
+@inlined
+def _compare_cell(i, lane, found, start, one, end, after, stored, factor, m, classes):
+    material = np.int64(load(m.material, class_of(classes, i)))
+    y, z = np.float64(load(start, i)), np.float64(load(end, i))
+    change = (np.float64(load(one, i)) - y) + (np.float64(load(after, i)) - z)
+    T = np.float64(of_row.temperature(load(end, i), material, m))
+    by_rule = np.float64(of_row.temperature(stored.dtype.type(z - fma(factor, change, z - y)), material, m))
+    compare(found, lane, abs(T - by_rule), T)
+
+
+_compare_cells = build_comparison(_compare_cell)
+
+
 @parallel_jit
 def _largest_defect(start, one, end, after, factor, medium, blocks):
     """blocks (m, 3): largest defect, least and greatest `end`, in temperature, in the m-th part of the cells."""
@@ -181,31 +201,9 @@ def _largest_defect(start, one, end, after, factor, medium, blocks):
         m, found = pointed(medium), np.empty(3 * LANES)
         begin_comparison(found)
         first, behind = np.int64(block * start.size // count), np.int64((block + 1) * start.size // count)
-        fields = pointer(start), pointer(one), pointer(end), pointer(after)
+        given = pointer(start), pointer(one), pointer(end), pointer(after), end, factor, m
         if m.several != 0:
-            _compare_cells(first, behind, fields, end, factor, m, m.class_ids, pointer(found))
+            _compare_cells(first, behind, pointer(found), (*given, m.class_ids))
         else:
-            _compare_cells(first, behind, fields, end, factor, m, None, pointer(found))
+            _compare_cells(first, behind, pointer(found), (*given, None))
         end_comparison(found, blocks, block)
-
-
-@called
-def _compare_cells(first, behind, fields, end, factor, m, classes, found):
-    widest_vectors()
-    whole = first + (behind - first) // LANES * LANES
-    for begin in range(first, whole, LANES):
-        for lane in range(LANES):
-            _compare_cell(begin + lane, lane, fields, end, factor, m, classes, found)
-    for i in range(whole, behind):
-        _compare_cell(i, i - whole, fields, end, factor, m, classes, found)
-
-
-@inlined
-def _compare_cell(i, lane, fields, end, factor, m, classes, found):
-    start, one, now, after = fields
-    material = np.int64(load(m.material, class_of(classes, i)))
-    y, z = np.float64(load(start, i)), np.float64(load(now, i))
-    change = (np.float64(load(one, i)) - y) + (np.float64(load(after, i)) - z)
-    T = np.float64(of_row.temperature(load(now, i), material, m))
-    by_rule = np.float64(of_row.temperature(end.dtype.type(z - fma(factor, change, z - y)), material, m))
-    compare(found, lane, abs(T - by_rule), T)

@@ -33,13 +33,13 @@ def _row(past_cache):
         typing_context, out, vectors, base, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses
     ):
         def codegen(context, builder, signature, args):
-            step, behind, one = _Step(context, builder, signature, args, past_cache), args[1], args[1].type(1)
-            closed = not isinstance(high, types.NoneType)
-            end = builder.sub(behind, one) if closed else behind
-            with cgutils.for_range(builder, end) as loop:
+            step, vectors, one = _Step(context, builder, signature, args, past_cache), args[1], args[1].type(1)
+            ends = not step.absent(9)
+            last = builder.sub(vectors, one) if ends else vectors
+            with cgutils.for_range(builder, last) as loop:
                 step.take(loop.index, step.load(3, builder.add(loop.index, one)))
-            if closed:
-                step.take(end, step.lane(args[9], 0))
+            if ends:
+                step.take(last, step.lane(args[9], 0))
             return context.get_dummy_value()
 
         real, fields, beyond = c.dtype, (c, ym, yp, zm, zp), (low, high)
@@ -81,11 +81,12 @@ class _Step(_RowCode):
         by_face = self._entries(12, 6)
         self._rates = by_face or [self._spread(rate) for rate in cgutils.unpack_tuple(builder, args[11], 3)]
         self._dt, self._heat, self._losses = self._spread(args[13]), self._entries(14, 1), self._entries(15, 1)
-        before = self.load(3, args[1].type(-1)) if self._absent(8) else self.lane(args[8], self._lanes - 1)
+        before = self.load(3, args[1].type(-1)) if self.absent(8) else self.lane(args[8], self._lanes - 1)
         self._before = cgutils.alloca_once_value(builder, before)
         self._cells = cgutils.alloca_once_value(builder, self.load(3, args[1].type(0)))
 
-    def _absent(self, number):
+    def absent(self, number):
+        """Whether an argument is None."""
         return isinstance(self._types[number], types.NoneType)
 
     def _spread(self, value):
@@ -93,7 +94,7 @@ class _Step(_RowCode):
 
     def _entries(self, number, count):
         """Vectors of the `count` numbers of the class in the table that is argument `number`; none without a table."""
-        if self._absent(number):
+        if self.absent(number):
             return []
         b, table, cell_class = self._builder, self._args[number], self._args[10]
         first = b.mul(cell_class, cell_class.type(count))
@@ -110,7 +111,7 @@ class _Step(_RowCode):
         xm = self._cut(before, cells, lanes - 1)
         xp = self._cut(cells, behind, 1)
         beside = [xm, xp, *(self.load(number, index) for number in range(4, 8))]
-        new = self._start(cells if self._absent(2) else self.load(2, index))
+        new = self._start(cells if self.absent(2) else self.load(2, index))
         for rate, difference in zip(self._rates, self._differences(cells, beside), strict=True):
             new = vector_fma(b, rate, difference, new)
         # A row past the cache starts a cache line, as such stores must; other rows start anywhere.
@@ -126,7 +127,7 @@ class _Step(_RowCode):
         if len(self._rates) == len(beside):
             return [b.fsub(each, cells) for each in beside]
         xm, xp, ym, yp, zm, zp = beside
-        if not self._absent(2):
+        if not self.absent(2):
             pairs = (xm, xp), (ym, yp), (zm, zp)
             return [b.fadd(b.fsub(low, cells), b.fsub(high, cells)) for low, high in pairs]
         twice = b.fadd(cells, cells)

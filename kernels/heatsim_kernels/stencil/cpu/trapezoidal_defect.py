@@ -23,38 +23,6 @@ def defect(start: np.ndarray, one: np.ndarray, end: np.ndarray, after: np.ndarra
     return TrapezoidalDefect(float(blocks[:, 0].max()), float(blocks[:, 1].min()), float(blocks[:, 2].max()))
 
 
-@parallel_jit
-def _largest(start, one, end, after, factor, blocks):
-    """blocks (m, 3): largest defect, least and greatest value of `end` in the m-th part of the cells."""
-    count = blocks.shape[0]
-    for block in prange(count):
-        found = np.empty(3 * LANES)
-        begin_comparison(found)
-        first, behind = np.int64(block * start.size // count), np.int64((block + 1) * start.size // count)
-        fields = pointer(start), pointer(one), pointer(end), pointer(after)
-        _compare_cells(first, behind, fields, factor, pointer(found))
-        end_comparison(found, blocks, block)
-
-
-@called
-def _compare_cells(first, behind, fields, factor, found):
-    widest_vectors()
-    whole = first + (behind - first) // LANES * LANES
-    for begin in range(first, whole, LANES):
-        for lane in range(LANES):
-            _compare_cell(begin + lane, lane, fields, factor, found)
-    for i in range(whole, behind):
-        _compare_cell(i, i - whole, fields, factor, found)
-
-
-@inlined
-def _compare_cell(i, lane, fields, factor, found):
-    start, one, end, after = fields
-    y, z = np.float64(load(start, i)), np.float64(load(end, i))
-    change = (np.float64(load(one, i)) - y) + (np.float64(load(after, i)) - z)
-    compare(found, lane, abs(fma(factor, change, z - y)), z)
-
-
 # Cells are compared LANES at once, each with those of its own lane: a chain through all cells would wait for each
 # comparison, and no loop would vectorise. found: (3 LANES,) the largest defects of the lanes, their least and their
 # greatest values.
@@ -89,3 +57,42 @@ def end_comparison(found, blocks, block):
 def greater(value, most):
     """The greater of two; not a number if one is none."""
     return value if value > most or value != value else most
+
+
+def build_comparison(compare_cell):
+    """Build call(first, behind, found, given), which does compare_cell(i, lane, found, *given) for some cells."""
+
+    @called
+    def compare_cells(first, behind, found, given):
+        widest_vectors()
+        whole = first + (behind - first) // LANES * LANES
+        for begin in range(first, whole, LANES):
+            for lane in range(LANES):
+                compare_cell(begin + lane, lane, found, *given)
+        for i in range(whole, behind):
+            compare_cell(i, i - whole, found, *given)
+
+    return compare_cells
+
+
+@inlined
+def _compare_cell(i, lane, found, start, one, end, after, factor):
+    y, z = np.float64(load(start, i)), np.float64(load(end, i))
+    change = (np.float64(load(one, i)) - y) + (np.float64(load(after, i)) - z)
+    compare(found, lane, abs(fma(factor, change, z - y)), z)
+
+
+_compare_cells = build_comparison(_compare_cell)
+
+
+@parallel_jit
+def _largest(start, one, end, after, factor, blocks):
+    """blocks (m, 3): largest defect, least and greatest value of `end` in the m-th part of the cells."""
+    count = blocks.shape[0]
+    for block in prange(count):
+        found = np.empty(3 * LANES)
+        begin_comparison(found)
+        first, behind = np.int64(block * start.size // count), np.int64((block + 1) * start.size // count)
+        given = pointer(start), pointer(one), pointer(end), pointer(after), factor
+        _compare_cells(first, behind, pointer(found), given)
+        end_comparison(found, blocks, block)

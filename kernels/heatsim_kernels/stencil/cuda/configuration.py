@@ -46,7 +46,7 @@ class StencilConfiguration(NamedTuple):
     @property
     def holds_boundary_of_classes(self) -> bool:
         """Whether `temporal` holds the boundary values of each cell class in shared memory."""
-        return self.class_dtype != "" and self.few_classes and not self.boundary_per_cell
+        return self.few_classes and not self.boundary_per_cell
 
     @classmethod
     def of(cls, coefficients: StencilCoefficients, forcing: Forcing, dtype: np.dtype) -> StencilConfiguration:
