@@ -182,14 +182,8 @@ def main() -> int:
     right = True
     for precision in ("float32", "float64") if given.precision == "both" else (given.precision,):
         for kernel in KERNELS[given.device] if given.kernel is None else (given.kernel,):
-            taken = [kind for kind in kinds if kernel != "temporal" or is_linear_inside(kind)]
-            right = compare(taken, precision, kernel, given.n, given.steps) and right
+            right = compare(kinds, precision, kernel, given.n, given.steps) and right
     return int(not right)
-
-
-def is_linear_inside(kind: str) -> bool:
-    """Whether the interior is that of constant properties, which `temporal` takes."""
-    return KINDS[kind].material == CONSTANT
 
 
 if __name__ == "__main__":

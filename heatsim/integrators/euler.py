@@ -89,9 +89,9 @@ class StepForcing:
     def of(self, start: float, dt: float, first: int, count: int) -> tuple[Forcing, int]:
         """The forcing of steps from number `first` on of an interval that starts at `start` s, and how many of the
         `count` steps asked for it serves."""
-        problem = self._state.problem
-        if problem.explicit_form is None:
-            return problem.linear_forcing(self._times(start, dt, first, count), dt), count
+        form = self._state.problem.explicit_form
+        if form is None or not form.faces.entries.size:  # no tangents, which would have to be renewed
+            return self._state.explicit_forcing(self._times(start, dt, first, count), dt), count
         if self._left == 0 or self._forcing is None:
             self._forcing = self._renewed(start, dt, first)
         served = min(count, self._left)

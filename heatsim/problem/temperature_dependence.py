@@ -105,9 +105,7 @@ def make_nonlinear_coefficients(
 ) -> NonlinearCoefficients:
     """The terms of a problem, from those that it would have if nothing departed from the reference."""
     own = zone_materials[cell_classes.zone]
-    layout = GridLayout(
-        linear.shape, linear.class_ids, linear.periodic, linear.closed, linear.boundary_per_cell, linear.ambient_faces
-    )
+    layout = GridLayout(*(getattr(linear, name) for name in GridLayout._fields))
     return nonlinear_coefficients(
         layout,
         tables,

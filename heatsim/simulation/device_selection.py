@@ -108,7 +108,7 @@ def choose_device(scenario: Scenario) -> DeviceChoice:
         raise ScenarioError([_issue_at_kernel(scenario, message)])
     if on_cuda and kernel not in NONLINEAR_STEPPERS and find_material_dependence(scenario) is not None:
         message = f'"{kernel}" takes constants, and {_temperature_dependent_key(scenario)} depends on temperature'
-        flaw = scenario.issue_at(("compute", "kernel"), message, 'kernel = "register" allows it, as "auto" does')
+        flaw = scenario.issue_at(("compute", "kernel"), message, 'kernel = "temporal" allows it, as "auto" does')
         raise ScenarioError([flaw])
     cells = prod(scenario.grid.cells) // (1 if ranks is None else ranks.size)
     if (on_cuda or device == "cuda") and cells > MAX_GPU_CELLS:
@@ -171,11 +171,6 @@ def _fastest_cuda_kernel(scenario: Scenario) -> tuple[str, str]:
     chosen = scenario.time.chosen
     if chosen and chosen.kernels:
         return chosen.kernels["cuda"], f"{chosen.name} solves linear systems"
-    if find_material_dependence(scenario) is not None:
-        return (
-            "register",
-            f"the fastest where something depends on temperature, as {_temperature_dependent_key(scenario)} does",
-        )
     needed, there = _shared_memory(scenario, "temporal")
     if needed <= there:
         return "temporal", "the fastest: several steps a sweep where they can be fused, else those of register"

@@ -160,6 +160,49 @@ def random_case(
     return NonlinearCase(coefficients, forcing, start)
 
 
+class AffineCase(NamedTuple):
+    """A problem whose boundary faces are affine in the potential, as those of a given temperature or flux are."""
+
+    coefficients: NonlinearCoefficients
+    forcing: Forcing  # of each of two steps, the last for all later ones
+    start: np.ndarray
+
+
+def affine_case(
+    shape: tuple[int, int, int],
+    material: EnthalpyMaterial = ALLOY,
+    *,
+    periodic: tuple[bool, bool, bool] = (False, False, False),
+    uneven: tuple[bool, bool, bool] = (False, False, False),
+    heated: bool = True,
+    seed: int = 0,
+) -> AffineCase:
+    """uneven: at the faces of which axes values differ from cell to cell. x_min is closed."""
+    rng, closed = np.random.default_rng(seed), np.repeat(periodic, 2) | (np.arange(6) == 0)
+    options = {"periodic": periodic, "closed": tuple(closed.tolist()), "uneven": uneven, "boundary_per_cell": True}
+    coefficients = equal_cells(shape, tabulate([material], REFERENCE, segments=300), SPACING, **options)
+    a, b = (np.zeros((2, coefficients.boundary_size)) for _ in range(2))
+    for face in np.flatnonzero(~closed).tolist():
+        part = coefficients.boundary_values_of(face)
+        size = (2, part.stop - part.start) if uneven[face // 2] else (2, 1)
+        fixed = rng.random(size[1]) < 0.7
+        a[:, part], b[:, part] = -2.0 * fixed, np.where(fixed, rng.uniform(-200, 600, size), rng.uniform(-9, 9, size))
+    table = rng.uniform(-100, 100, (2, 1)) if heated else None
+    start = rng.uniform(0, 300, shape).astype(np.float32).astype(np.float64)
+    return AffineCase(coefficients, Forcing(a, b, table, by_potential=(True,) * 6), start)
+
+
+def affine_outcome(sweep: StageStepper, case: AffineCase, steps: int = 3) -> SteppedEnthalpy:
+    sweep.field.put_state(case.start)
+    sweep.advance(STEP, steps, case.forcing)
+    return SteppedEnthalpy(np.array(sweep.field.state()), sweep.heat_entered(), np.array(sweep.field.stored()))
+
+
+def steps_at_once(sweep: Any, case: AffineCase) -> int:
+    """The most steps that a sweep takes at once."""
+    return int(sweep._sweep.most_steps(sweep._batch(STEP, case.forcing)))
+
+
 def tangents_of(sweep: StageStepper) -> SurfaceTangents:
     """What makes tangents at all boundary faces that are open, where the field of a sweep is."""
     coefficients: Any = sweep.coefficients

@@ -8,7 +8,19 @@ from typing import Any
 
 import numpy as np
 from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
-from nonlinear_cases import NonlinearCase, outcome, random_case, staged
+from nonlinear_cases import (
+    GRADED,
+    PURE,
+    STEEL,
+    AffineCase,
+    NonlinearCase,
+    affine_case,
+    affine_outcome,
+    outcome,
+    random_case,
+    staged,
+    steps_at_once,
+)
 
 STEPS = 2
 # Rows of whole vectors and others; boundary faces that are open, closed and periodic.
@@ -35,6 +47,20 @@ PLACES: tuple[tuple[tuple[int, int, int], type, dict[str, Any]], ...] = (
 STAGED = (("register", "two", 1), ("register", "four", 1))
 
 
+# Steps that are taken several at once: even and uneven faces, kinks with and without cubics, periodic axes.
+AFFINE: tuple[tuple[tuple[int, int, int], type, dict[str, Any]], ...] = (
+    ((8, 6, 9), np.float32, {}),
+    ((4, 7, 8), np.float64, {"material": GRADED, "uneven": (True, False, True), "heated": False, "seed": 1}),
+    ((7, 5, 8), np.float32, {"material": STEEL, "periodic": (False, True, True), "seed": 2}),
+    ((6, 6, 9), np.float64, {"material": PURE, "periodic": (True, False, False), "uneven": (False, True, True)}),
+)
+
+
+def affine_cases() -> Iterator[tuple[str, type, AffineCase]]:
+    for shape, dtype, options in AFFINE:
+        yield f"affine {shape} {np.dtype(dtype).name}", dtype, affine_case(shape, **options)
+
+
 def cases() -> Iterator[tuple[str, type, NonlinearCase]]:
     for shape, dtype, options in PLACES:
         yield f"{shape} {np.dtype(dtype).name}", dtype, random_case(shape, **options)
@@ -49,6 +75,10 @@ def main(target: str) -> None:
         ._asdict()
         .items()
     }
+    for name, dtype, case in affine_cases():
+        sweep = NONLINEAR_STEPPERS["temporal"](case.coefficients, np.dtype(dtype))
+        parts |= {f"{name}: {part}": values for part, values in affine_outcome(sweep, case)._asdict().items()}
+        parts[f"{name}: at once"] = np.array(steps_at_once(sweep, case))
     for number, (movement, form, place) in enumerate(STAGED):
         _, dtype, case = list(cases())[place]
         found = staged(NONLINEAR_STEPPERS[movement](case.coefficients, np.dtype(dtype)), case, form)

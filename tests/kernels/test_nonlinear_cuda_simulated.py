@@ -8,7 +8,7 @@ import pytest
 from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
 from helpers import simulator
 from helpers.arrays import same_bits
-from nonlinear_cases import outcome, staged
+from nonlinear_cases import affine_outcome, outcome, staged
 
 pytestmark = simulator.marks_of("simulated nonlinear")
 simulated = simulator.fixture_of(nonlinear_simulate.__file__)
@@ -26,6 +26,17 @@ def test_the_simulated_nonlinear_kernels_give_the_bits_of_the_cpu(name, dtype, c
         assert same_bits(simulated[f"{run}: field"], expected.field)
         np.testing.assert_allclose(simulated[f"{run}: heat_entered"], expected.heat_entered, rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(simulated[f"{run}: stored"], expected.stored, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "case"), list(nonlinear_simulate.affine_cases()), ids=lambda of: str(of)[:30]
+)
+def test_several_simulated_nonlinear_steps_at_once_give_the_bits_of_the_cpu(name, dtype, case, simulated) -> None:  # type: ignore[no-untyped-def]
+    expected = affine_outcome(NONLINEAR_STEPPERS["cpu"](case.coefficients, np.dtype(dtype)), case)
+    assert np.abs(expected.heat_entered).max() > 0
+    assert simulated[f"{name}: at once"] == 2
+    assert same_bits(simulated[f"{name}: field"], expected.field)
+    np.testing.assert_allclose(simulated[f"{name}: heat_entered"], expected.heat_entered, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("number", range(len(nonlinear_simulate.STAGED)))

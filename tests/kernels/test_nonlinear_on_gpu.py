@@ -9,7 +9,19 @@ import numpy as np
 import pytest
 from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
 from helpers.arrays import FLOATS, same_bits
-from nonlinear_cases import outcome, random_case, staged, tangents_of
+from nonlinear_cases import (
+    ALLOY,
+    GRADED,
+    PURE,
+    STEEL,
+    affine_case,
+    affine_outcome,
+    outcome,
+    random_case,
+    staged,
+    steps_at_once,
+    tangents_of,
+)
 
 pytestmark = pytest.mark.gpu
 PLACES: tuple[tuple[tuple[int, int, int], dict[str, Any]], ...] = (
@@ -40,6 +52,26 @@ def check_bits(movement: str, shape: tuple[int, int, int], options: dict[str, An
     for axis in range(3):
         assert same_bits(*(sweep.field.plane(axis, 0) for sweep in sweeps))
     assert all(sweep.field.is_finite() and sweep.field.was_finite() for sweep in sweeps)
+
+
+# Tiles of 64 x 64 or 64 x 32 cells; kinks, a latent heat at one temperature and cubics; each is taken by other ends.
+AT_ONCE: tuple[tuple[tuple[int, int, int], type, dict[str, Any]], ...] = (
+    ((37, 130, 132), np.float32, {"material": ALLOY}),
+    ((9, 100, 131), np.float64, {"material": PURE, "uneven": (True, False, True), "heated": False}),
+    ((40, 66, 150), np.float32, {"material": GRADED, "periodic": (False, True, True)}),
+    ((21, 70, 129), np.float64, {"material": STEEL, "periodic": (True, False, False), "uneven": (False, True, False)}),
+)
+
+
+def test_several_steps_at_once_on_a_gpu_give_the_bits_of_the_cpu_for_temperature_dependent_materials() -> None:
+    for shape, dtype, options in AT_ONCE:
+        case = affine_case(shape, **options)
+        sweeps = [NONLINEAR_STEPPERS[name](case.coefficients, np.dtype(dtype)) for name in ("cpu", "temporal")]
+        assert steps_at_once(sweeps[1], case) > 2
+        expected, found = (affine_outcome(sweep, case, steps=9) for sweep in sweeps)
+        assert same_bits(found.field, expected.field), (shape, dtype)
+        size = np.abs(expected.heat_entered).sum() + 1e-3
+        np.testing.assert_allclose(found.heat_entered, expected.heat_entered, rtol=0, atol=1e-9 * size)
 
 
 @pytest.mark.parametrize("movement", ["basic", "register"])

@@ -117,17 +117,19 @@ def named(text: str, kernel: str) -> Scenario:
     return loads(setting(text, "compute", kernel=kernel))
 
 
-@pytest.mark.parametrize("kernel", ["temporal", "shared", "coarsened"])
+@pytest.mark.parametrize("kernel", ["shared", "coarsened"])
 def test_a_kernel_that_takes_constants_alone_is_refused_where_something_is_none(kernel: str) -> None:
     with pytest.raises(ScenarioError, match=f'"{kernel}" takes constants, and materials.wall.conductivity depends'):
         device_selection.choose_device(named(of(), kernel))
 
 
-def test_the_gpu_gets_the_temperature_dependent_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("shared", "kernel"), [(227 * 1024, "temporal"), (1024, "register")])
+def test_the_gpu_gets_a_kernel_that_takes_temperature_dependence(
+    shared: int, kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(device_selection, "gpu_name", lambda: "a GPU")
-    choice = device_selection.choose_device(loads(setting(of(), "compute", device="cuda")))
-    assert choice.kernel == "register"
-    assert "materials.wall.conductivity" in choice.reason
+    monkeypatch.setattr("heatsim_kernels.runtime.cuda.api.shared_memory", lambda: shared)
+    assert device_selection.choose_device(loads(setting(of(), "compute", device="cuda"))).kernel == kernel
 
 
 def test_expressions_are_judged_only_where_temperatures_are_sure_to_occur() -> None:

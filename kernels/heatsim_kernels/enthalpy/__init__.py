@@ -46,9 +46,18 @@ def _on_cuda(movement: str) -> NonlinearStepperBuilder:
     return build
 
 
+def _temporal(coefficients: NonlinearCoefficients, dtype: np.dtype, links: GpuSlabLinks | None = None) -> StageStepper:
+    from heatsim_kernels.enthalpy.cuda import register
+    from heatsim_kernels.enthalpy.cuda.enthalpy_pass import EnthalpyCudaPass
+    from heatsim_kernels.stencil.cuda.stepper import CudaStepper
+
+    return CudaStepper(coefficients, dtype, EnthalpyCudaPass(coefficients, dtype, register, links, fused=True), links)
+
+
 # Name -> builder, as `stencil.STEPPERS`.
 NONLINEAR_STEPPERS: dict[str, NonlinearStepperBuilder] = {
     "cpu": _cpu,
     "basic": _on_cuda("basic"),
     "register": _on_cuda("register"),
+    "temporal": _temporal,
 }

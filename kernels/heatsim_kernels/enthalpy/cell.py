@@ -6,9 +6,9 @@
     another one beyond:     rate = dt / (C V (own w + contact + other w'))         difference of T
     a boundary face:                 as own material; the difference is known from a tangent, see `boundary_difference`
 
-In a uniform problem the two differences of an axis are added before they are multiplied. The movements take shorter
-ways where all is own material, with the same operations in the same order: that gives equal bits. Quotients are IEEE's
-on both targets, and no product is added but by a multiply-add.
+In a uniform problem the two differences along x, and along y, are added before they are multiplied. The movements take
+shorter ways where all is own material, with the same operations in the same order: that gives equal bits. Quotients are
+IEEE's on both targets, and no product is added but by a multiply-add.
 """
 
 from __future__ import annotations
@@ -161,9 +161,12 @@ def build(inlined, called, read=None, place=None) -> Functions:
     def with_faces(value, field, i, x, y, z, cell_class, box, medium, boundary):
         """`value` plus what the six faces bring to cell i at (x, y, z)."""
         potential, lower = phi(read(field, i), int64(read(medium.material, cell_class)), medium), medium.zero
-        for face in range(6):
+        for turn in range(6):
+            face = turn
+            if medium.uniform != 0:  # z_min, then the others: see `physics.axis_differences`
+                face = (turn + 4) % 5 if turn < 5 else turn
             rate, difference = passing(field, i, x, y, z, face, cell_class, potential, box, medium, boundary)
-            if medium.uniform == 0:
+            if medium.uniform == 0 or face >= 4:
                 value = fma(rate, difference, value)
             elif face % 2 == 1:
                 value = fma(rate, lower + difference, value)

@@ -101,6 +101,7 @@ class GridLayout(NamedTuple):
     closed: tuple[bool, ...] = (True,) * 6
     boundary_per_cell: bool = False
     ambient_faces: AmbientFaces | None = None
+    uneven: tuple[bool, bool, bool] = (True, True, True)
 
 
 def nonlinear_coefficients(

@@ -18,6 +18,7 @@ import numpy as np
 
 PIECES = 16
 PIECE_NUMBERS = 5  # of a piece: knot, a, b, c, e
+NO_CUBIC = 1e-8  # of dphi/du: a cubic term that adds less, as rounding does where k is linear in T, is left out
 TOLERANCES = (1e-5, 3e-5, 1e-4)  # of dphi/du: errors of a piece, of which the least is taken that so many pieces allow
 
 
@@ -92,16 +93,22 @@ def _fits(u: np.ndarray, potential: np.ndarray, first: int, end: int, tolerance:
 
 
 def _through(u: np.ndarray, potential: np.ndarray, first: int, end: int) -> Piece:
-    """The cubic through both ends and the states nearest to the thirds, or a lower power if there are fewer states."""
+    """The cubic through both ends and the states nearest to the thirds; a lower power if there are fewer states, or if
+    it is no more than a quadratic."""
     inner = np.searchsorted(u[first : end + 1], u[first] + (u[end] - u[first]) * np.array([1, 2]) / 3) + first
     at = np.unique(np.append(np.clip(inner, first, end), end))
     at = at[at > first]
     width = u[end] - u[first]
-    d = (u[at] - u[first]) / width
-    powers = d[:, None] ** np.arange(1, len(at) + 1)
-    found = np.linalg.solve(powers, potential[at] - potential[first])
+    found = _powers((u[at] - u[first]) / width, potential[at] - potential[first])
+    if len(found) == 3 and abs(found[2]) <= NO_CUBIC * abs(found[0]):
+        found = _powers((u[at[1:]] - u[first]) / width, potential[at[1:]] - potential[first])
     b, c, e = np.pad(found, (0, 3 - len(found))) / width ** np.arange(1, 4)
     return float(u[first]), float(potential[first]), float(b), float(c), float(e)
+
+
+def _powers(d: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The coefficients of the powers of d, from the first on, that give some values, as many of one as of the other."""
+    return np.asarray(np.linalg.solve(d[:, None] ** np.arange(1, len(d) + 1), values))
 
 
 def _without_repeated(found: list[Piece]) -> list[Piece]:

@@ -27,8 +27,10 @@ def second_difference(start, c, xm, xp, ym, yp, zm, zp, rx, ry, rz):
 
 def axis_differences(start, c, xm, xp, ym, yp, zm, zp, rx, ry, rz):
     """As `second_difference`, each difference to a neighbour taken first: what kernels of temperature-dependent
-    problems have of a boundary face is such a difference."""
-    return fma(rz, (zm - c) + (zp - c), fma(ry, (ym - c) + (yp - c), fma(rx, (xm - c) + (xp - c), start)))
+    problems have of a boundary face is such a difference. The lower neighbour in z comes first and the upper one last:
+    a kernel that marches in z keeps the first sum of a cell, in place of both `start` and zm - c."""
+    start = fma(rz, zm - c, start)
+    return fma(rz, zp - c, fma(ry, (ym - c) + (yp - c), fma(rx, (xm - c) + (xp - c), start)))
 
 
 def face_differences(start, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp):

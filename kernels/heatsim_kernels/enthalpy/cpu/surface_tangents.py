@@ -39,6 +39,8 @@ class CpuSurfaceTangents:
     def applied(self, forcing: Forcing, cells: Callable[[Any], Any], boundary: np.ndarray) -> Forcing:
         """The forcing with tangents: see `SurfaceTangents`."""
         faces = self._faces
+        if not faces.entries.size:
+            return forcing
         if self._given is not boundary or self._boundary is None:
             values = boundary_rows(NonlinearForcing(boundary), REAL)
             self._given, self._boundary = boundary, make_boundary(faces.coefficients, values, REAL)

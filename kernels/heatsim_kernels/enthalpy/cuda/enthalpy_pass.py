@@ -12,6 +12,7 @@ from heatsim_kernels.enthalpy.cell import EnthalpyBox, EnthalpyMedium, KnownBoun
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.enthalpy.cuda import boundary_heat, interface_cells, temperatures
 from heatsim_kernels.enthalpy.cuda.cell import EnthalpyConfiguration, EnthalpyShape
+from heatsim_kernels.enthalpy.cuda.fused_steps import FusedEnthalpySteps
 from heatsim_kernels.enthalpy.kernel_arguments import face_numbers, is_uniform, look_up_numbers
 from heatsim_kernels.enthalpy.pieces import count_pieces
 from heatsim_kernels.enthalpy.temperatures import EnthalpyTemperatures
@@ -31,19 +32,23 @@ from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 
 
 class EnthalpyBatch(NamedTuple):
-    """What the steps of one call have in common, on the device; by_potential: see `Forcing`."""
+    """What the steps of one call have in common, on the device; dt: s; heated: whether sources by cell class are among
+    them; by_potential: see `Forcing`."""
 
+    dt: float
     structure: EnthalpyConfiguration
     sent: SentForcing
     medium: EnthalpyMedium
     rates: Array
+    heated: bool
     by_potential: tuple[bool, ...]
 
 
 class EnthalpyCudaPass:
     """A `CudaPass` of a temperature-dependent problem, whose field stores u, see `coefficients`.
 
-    movement: the module `basic` or `register`. links: of a slab to others.
+    movement: the module `basic` or `register`, which takes single steps. fused: whether to take several steps at once,
+    by `temporal`, where these can be fused. links: of a slab to others.
     """
 
     def __init__(
@@ -52,9 +57,11 @@ class EnthalpyCudaPass:
         dtype: np.dtype,
         movement: ModuleType,
         links: SlabLinks | None = None,
+        *,
+        fused: bool = False,
     ) -> None:
         self._coefficients, self._dtype, self._movement = coefficients, np.dtype(dtype), movement
-        self.name = movement.__name__.rpartition(".")[2]
+        self.name = "temporal" if fused else movement.__name__.rpartition(".")[2]
         pieces = coefficients.tables.pieces
         flags = is_uniform(coefficients), coefficients.class_ids is not None, coefficients.shape[2] % 4 == 0
         self._structure = EnthalpyConfiguration(
@@ -85,6 +92,8 @@ class EnthalpyCudaPass:
         book = ledger.cells, ledger.faces, ledger.starts, parts
         self._book = tuple(map(on_device, book)) if ledger.cells.size else None
         self._book_grid = by_plane.columns, len(ledger.starts) - 1, 1
+        # The planes of a slab have halos for single steps.
+        self._fused = FusedEnthalpySteps(coefficients, self.field, self.ledger) if fused and links is None else None
         self._capacity = on_device(np.asarray(coefficients.capacity, np.float64))
         self._offsets = on_device(np.asarray(coefficients.boundary_offsets, np.int64))
         self._by_potential: dict[tuple[bool, ...], Array] = {}
@@ -100,23 +109,29 @@ class EnthalpyCudaPass:
         structure, faces = self._structure._replace(heat_field=forcing.heat_field is not None), forcing.by_potential
         if faces not in self._by_potential:
             self._by_potential[faces] = on_device(np.array(faces, np.uint8))
-        return EnthalpyBatch(structure, self._forcing_uploads.send(dt, forcing), *self._medium_for(dt), faces)
+        sent, heated = self._forcing_uploads.send(dt, forcing), forcing.heat_table is not None
+        return EnthalpyBatch(dt, structure, sent, *self._medium_for(dt), heated, faces)
 
     def resources(self, batch: EnthalpyBatch) -> Resources:
-        """What the kernel takes of the GPU."""
+        """What the kernel takes of the GPU, the fused one where steps are fused."""
+        if self._fused is not None and self.most_steps(batch) > 1:
+            return self._fused.resources(batch)
         args = self._args(batch, self.field.now, self.field.next, batch.sent.sources(0))
         found: Resources = self._kernel(batch.structure, args).resources(self._movement.TILE.block)
         return found
 
     def most_steps(self, batch: EnthalpyBatch) -> int:
-        """One."""
-        return 1
+        """The most steps of a batch that a sweep takes."""
+        return 1 if self._fused is None else self._fused.most_steps(batch)
 
     def begin_steps(self, batch: EnthalpyBatch) -> None:
         """Nothing: what a step enters does not depend on those before."""
 
     def launches(self, batch: EnthalpyBatch, k: int, taken: int, u: Array, v: Array) -> list[Launch]:
-        """What takes step k of a batch: what passes the boundary faces, the sweep, and the cells that it leaves out."""
+        """What takes one or most steps of a batch from step k on. For one: what passes the boundary faces, the sweep,
+        and the cells that it leaves out."""
+        if self._fused is not None and taken > 1:
+            return self._fused.launches(batch, k, u, v)
         return self._launches(batch.structure, batch, k, u, v, batch.sent.sources(k), share=1.0)
 
     def edges_first(self, batch: EnthalpyBatch, k: int, taken: int, u: Array, v: Array) -> None:

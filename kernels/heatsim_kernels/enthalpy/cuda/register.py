@@ -82,9 +82,9 @@ def _difference(a, b):
 
 
 def _uniform(value, xm, xp, ym, yp, zm, zp, cell_class, rates):
-    """The new value of a cell where one rate serves both faces of an axis."""
+    """The new value of a cell where one rate serves both faces of an axis: see `physics.axis_differences`."""
     rx, ry, rz = rates
-    return fma(rz, zm + zp, fma(ry, ym + yp, fma(rx, xm + xp, value)))
+    return fma(rz, zp, fma(ry, ym + yp, fma(rx, xm + xp, fma(rz, zm, value))))
 
 
 @inlined

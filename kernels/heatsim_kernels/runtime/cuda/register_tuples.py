@@ -52,6 +52,15 @@ if SIMULATED:
 
         return call
 
+    def order_of(value):
+        """As it is."""
+        return value
+
+    def least_and_greatest(cells):
+        """Of those that are numbers."""
+        numbers = [cell for cell in cells if cell == cell] or cells
+        return min(numbers), max(numbers)
+
     def zipped(one, other):
         """As Python's zip."""
         return tuple(zip(one, other, strict=True))
@@ -135,6 +144,38 @@ else:
             return result(types.StarArgTuple.from_types(args)), codegen
 
         return call
+
+    def _order(builder, value):
+        """A float32 that grows where the value does: of a float64 the upper half, whose bits are so laid out."""
+        if value.type == ir.FloatType():
+            return value
+        upper = builder.lshr(builder.bitcast(value, ir.IntType(64)), ir.Constant(ir.IntType(64), 32))
+        return builder.bitcast(builder.trunc(upper, ir.IntType(32)), ir.FloatType())
+
+    @intrinsic
+    def order_of(typing_context, value):
+        """A float32 that is greater or equal for a greater value. None is for infinite float64 and those that are no
+        numbers: no comparison with it is true. In float64 a comparison takes four times as many instructions."""
+        return types.float32(value), lambda context, builder, signature, args: _order(builder, args[0])
+
+    @intrinsic
+    def least_and_greatest(typing_context, cells):
+        """`order_of` the least and the greatest of some cells; of those that are numbers, if one is."""
+        result = types.UniTuple(types.float32, 2)
+
+        def codegen(context, builder, signature, args):
+            found = []
+            kind = ir.FunctionType(ir.FloatType(), [ir.FloatType()] * 2)
+            for name in ("fmin", "fmax"):
+                items = [_order(builder, cell) for cell in cgutils.unpack_tuple(builder, args[0])]
+                pick = cgutils.get_or_insert_function(builder.module, kind, f"llvm.nvvm.{name}.f")
+                while len(items) > 1:  # in halves: in a chain each would wait for the last
+                    odd = items[len(items) // 2 * 2 :]
+                    items = [builder.call(pick, pair) for pair in zip(items[::2], items[1::2], strict=False)] + odd
+                found += items
+            return context.make_tuple(builder, result, found)
+
+        return result(cells), codegen
 
     @intrinsic
     def zipped(typing_context, one, other):

@@ -112,7 +112,7 @@ class _Step(_RowCode):
         xp = self._cut(cells, behind, 1)
         beside = [xm, xp, *(self.load(number, index) for number in range(4, 8))]
         new = self._start(cells if self.absent(2) else self.load(2, index))
-        for rate, difference in zip(self._rates, self._differences(cells, beside), strict=True):
+        for rate, difference in self._exchange(cells, beside):
             new = vector_fma(b, rate, difference, new)
         # A row past the cache starts a cache line, as such stores must; other rows start anywhere.
         stored = b.store(new, self._place(0, index), align=CACHE_LINE if self._past_cache else self._bytes)
@@ -121,18 +121,18 @@ class _Step(_RowCode):
         b.store(cells, self._before)
         b.store(behind, self._cells)
 
-    def _differences(self, cells, beside):
-        """What the rates are multiplied by: see `physics`."""
+    def _exchange(self, cells, beside):
+        """Pairs of a rate and a difference, in the order in which `physics` adds their products."""
         b = self._builder
         if len(self._rates) == len(beside):
-            return [b.fsub(each, cells) for each in beside]
-        xm, xp, ym, yp, zm, zp = beside
+            return [(rate, b.fsub(each, cells)) for rate, each in zip(self._rates, beside, strict=True)]
+        (xm, xp, ym, yp, zm, zp), (rx, ry, rz) = beside, self._rates
         if not self.absent(2):
-            pairs = (xm, xp), (ym, yp), (zm, zp)
-            return [b.fadd(b.fsub(low, cells), b.fsub(high, cells)) for low, high in pairs]
+            dx, dy = (b.fadd(b.fsub(low, cells), b.fsub(high, cells)) for low, high in ((xm, xp), (ym, yp)))
+            return [(rz, b.fsub(zm, cells)), (rx, dx), (ry, dy), (rz, b.fsub(zp, cells))]
         twice = b.fadd(cells, cells)
         dx, dy = b.fsub(b.fadd(xm, xp), twice), b.fsub(b.fadd(ym, yp), twice)
-        return [dx, dy, b.fadd(b.fsub(zm, twice), zp)]
+        return [(rx, dx), (ry, dy), (rz, b.fadd(b.fsub(zm, twice), zp))]
 
     def _start(self, cells):
         """The cells, with their sources and losses."""

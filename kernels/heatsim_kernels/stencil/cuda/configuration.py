@@ -26,6 +26,10 @@ class StencilConfiguration(NamedTuple):
     losses: bool = False
     layered: bool = False  # whether all cells of a plane normal to z have one class; only `temporal` makes use of it
     few_classes: bool = False  # whether such layers have at most FEW_CLASSES
+    # Pieces of Kirchhoff's potential, down whose slope heat then flows, a power of two; 0: down that of the cells. And
+    # whether one of them is a cubic. Only `temporal` makes use of them.
+    pieces: int = 0
+    cubic: bool = False
 
     @property
     def classes_by_cell(self) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from heatsim_kernels.field.cuda.block_reduction import THREADS
 from heatsim_kernels.field.cuda.field import CudaField
 from heatsim_kernels.runtime.cuda.arrays import Array, Table, on_device
-from heatsim_kernels.runtime.cuda.launch import kernel
+from heatsim_kernels.runtime.cuda.launch import Launch, kernel
 from heatsim_kernels.stencil.ambient_faces import ambient_face_pairs
 from heatsim_kernels.stencil.coefficients import FACES, StencilCoefficients
 from heatsim_kernels.stencil.cuda import boundary_flux
@@ -123,14 +123,16 @@ class CudaLedger(HeatAccounts):
         self._carries = coefficients.losses is not None and coefficients.class_ids is None
         self._first_summed = self._held.accounts.shape[0] if self._carries else 0
         super().__init__(coefficients, by_plane, self._first_summed + max(field.parts, FUSED_BLOCKS))
-        self._shape, self._plane = tuple(np.uint32(n) for n in coefficients.shape), np.uint64(ny * nx)
+        self._planes, self._plane = coefficients.shape[0], np.uint64(ny * nx)
         self._class_ids, self._class_count = field.class_ids, np.uint32(coefficients.class_count)
-        self._offsets, self._places = on_device(coefficients.boundary_offsets), on_device(coefficients.cell_offsets)
-        faces = np.flatnonzero(~np.array(coefficients.closed)).astype(np.int32)
-        self.open_faces, self._faces = faces.size, on_device(faces if faces.size else np.zeros(1, np.int32))
-        self._boundary_grid = by_plane.columns, max(faces.size, 1), 1
+        self._open_faces = OpenFaces(coefficients, field.class_ids, by_plane)
         several = coefficients.ambient_faces is not None and coefficients.ambient_faces.cells.size > 0
         self._ambient_faces = AmbientFaceArrays.of(coefficients) if several else None
+
+    @property
+    def open_faces(self) -> int:
+        """How many of the FACES are not closed."""
+        return self._open_faces.count
 
     def begin_steps(self, batch: LedgerInputs) -> None:
         """Before some steps of a batch: find the heat that the field holds, if that is needed and not known."""
@@ -152,19 +154,15 @@ class CudaLedger(HeatAccounts):
         """What enters the heat of some steps of a batch, of each its share, from step k on, of which `u` is the field
         before the first; see `boundary_flux`."""
         found: list[Callable[[], None]] = []
-        steps, of_steps = len(shares), (*map(np.float64, shares), *(np.float64(0.0),) * (MAX_STEPS - len(shares)))
+        steps, share = len(shares), np.float64(shares[0])
         carries, released = batch.structure.carries_heat, batch.released if self.by_plane.first else np.zeros(1)
         carried = carried_shares(batch.share, released, k, steps)
+        args: tuple[Any, ...]
         if self.open_faces:
-            boundary = (batch.boundary_a.array, batch.boundary_b.array, np.int32(batch.boundary_a.rows), self._offsets)
-            cells = (u, trace, self._places, np.int32(steps), np.int32(k), *self._shape, self._faces)
-            carrying = np.float64(1.0 - batch.share), carried, self._held.accounts, self.lost, self.partial
-            given = batch.weights, of_steps, np.uint32(self.by_plane.end_blocks), *carrying
-            args = (*cells, *boundary, self._class_ids, self._class_count, *given)
-            flows = kernel(boundary_flux.build, batch.structure, args)
-            found.append(flows.bound(self._boundary_grid, (boundary_flux.THREADS, 1, 1), args))
+            carrying = np.float64(1.0 - batch.share), carried, self._held.accounts
+            found.append(self._open_faces.launch(batch, u, k, shares, trace, (*carrying, self.lost, self.partial)))
         if self._ambient_faces is not None:
-            args = (u, *self._ambient_faces[:4], batch.weights, of_steps[0], np.int32(len(FACES)), self.partial)
+            args = (u, *self._ambient_faces[:4], batch.weights, share, np.int32(len(FACES)), self.partial)
             flows = kernel(boundary_flux.build_ambient_flux, None, args)
             found.append(flows.bound(self._ambient_faces.grid, (boundary_flux.THREADS, 1, 1), args))
         if carries and not self.open_faces:
@@ -173,9 +171,9 @@ class CudaLedger(HeatAccounts):
         elif self._lossy and not carries and steps == 1:  # several steps at once count it themselves
             several = batch.structure.class_dtype != ""
             cells = self._plane, np.uint64(self._parts_of_plane), np.uint32(self._first_summed), self.lost
-            args = (u, self._class_ids, self._class_count, batch.weights, of_steps[0], *cells)
+            args = (u, self._class_ids, self._class_count, batch.weights, share, *cells)
             lost = kernel(boundary_flux.build_losses, several, args)
-            found.append(lost.bound((self._parts_of_plane * int(self._shape[0]), 1, 1), (THREADS, 1, 1), args))
+            found.append(lost.bound((self._parts_of_plane * self._planes, 1, 1), (THREADS, 1, 1), args))
         return found
 
     # What is lost lies in slots: first what follows from the heat that is held, in explicit steps of a single class,
@@ -218,6 +216,32 @@ class CudaLedger(HeatAccounts):
         if self._carries:
             carried = np.append(self.by_plane.totals(carried[:-1], len(FACES)), carried[-1])
         return float(carried.sum() + summed.reshape(planes, -1).sum(axis=1).sum() + rest.sum())
+
+
+class OpenFaces:
+    """The faces of the box that are not closed, and what enters their heat; count: how many they are."""
+
+    def __init__(self, coefficients: StencilCoefficients, class_ids: Array, by_plane: PlaneSums) -> None:
+        self._shape = tuple(np.uint32(n) for n in coefficients.shape)
+        self._classes = class_ids, np.uint32(coefficients.class_count)
+        self._offsets, self._places = on_device(coefficients.boundary_offsets), on_device(coefficients.cell_offsets)
+        faces = np.flatnonzero(~np.array(coefficients.closed)).astype(np.int32)
+        self.count, self._faces = faces.size, on_device(faces if faces.size else np.zeros(1, np.int32))
+        self._grid, self._end_blocks = (by_plane.columns, max(faces.size, 1), 1), np.uint32(by_plane.end_blocks)
+
+    def launch(
+        self, batch: LedgerInputs, u: Array, k: int, shares: Sequence[float], trace: Array, carrying: tuple[Any, ...]
+    ) -> Launch:
+        """What enters their heat in some steps: see `CudaLedger.launches`; carrying: the last arguments of
+        `boundary_flux`."""
+        of_steps = (*map(np.float64, shares), *(np.float64(0.0),) * (MAX_STEPS - len(shares)))
+        boundary = (batch.boundary_a.array, batch.boundary_b.array, np.int32(batch.boundary_a.rows), self._offsets)
+        cells = (u, trace, self._places, np.int32(len(shares)), np.int32(k), *self._shape, self._faces)
+        args = (*cells, *boundary, *self._classes, batch.weights, of_steps, self._end_blocks, *carrying)
+        launch: Launch = kernel(boundary_flux.build, batch.structure, args).bound(
+            self._grid, (boundary_flux.THREADS, 1, 1), args
+        )
+        return launch
 
 
 class AmbientFaceArrays(NamedTuple):

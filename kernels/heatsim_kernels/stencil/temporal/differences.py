@@ -1,8 +1,9 @@
 """CUDA: the physics of a level of `temporal`, for all cells of a lane in a plane; see `stencil.physics`.
 
-What a level keeps of the plane below is what a step needs of it, called `low`: zm - 2c in a uniform material, zm - c
-where each face has a rate of its own. It is made a turn ahead. So the two functions of `physics` that add differences
-are written here once more with `low` in place of zm, with the same operations in the same order.
+What a level keeps of the plane below is what a step needs of it, called `low`: zm - 2c in a uniform material, c - zm
+where each face has a rate of its own. It is made a turn ahead. So the functions of `physics` that add differences are
+written here once more, with the same operations in the same order. Where each face has a rate, two cells share the
+difference between them: what one adds with a rate the other subtracts, and both round alike.
 
 Where there are several cell classes, cells come with theirs (`cell_classes`). Mostly all rows of a lane have the same
 classes: inside a material, and at its ends in x and z. Then the rates of one row serve all. At ends in y and at
@@ -17,7 +18,15 @@ import numpy as np
 from numba import int32, uint32, uint64
 
 from heatsim_kernels.runtime.cuda.api import inlined
-from heatsim_kernels.runtime.cuda.register_tuples import counted, cycled, each, part, repeated
+from heatsim_kernels.runtime.cuda.register_tuples import (
+    counted,
+    cycled,
+    each,
+    entering_left,
+    entering_right,
+    part,
+    repeated,
+)
 from heatsim_kernels.runtime.cuda.warp_rows import load_rows, thread_anew
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil import physics
@@ -50,14 +59,14 @@ def build_low(configuration: StencilConfiguration):
         return fma(minus_two, c, zm)
 
     def less(c, zm):
-        return zm - c
+        return c - zm
 
     return each(less_twice if configuration.uniform else less)
 
 
 def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at: int):
-    """Build call(cells, xm, xp, ym, yp, low, zp, classes, same_rows, rates, board, at): the cells one step later, or
-    for a stage dt L of them.
+    """Build call(cells, sides, low, zp, classes, same_rows, rates, board, at): the cells one step later, or for a stage
+    dt L of them. sides: those to the left and right, above and below.
 
     same_rows: whether in all lanes of the warp all rows have the classes of the first. On the board the numbers of the
     level begin at `at`, the rates of the classes at `rates_at`.
@@ -66,43 +75,127 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
     losses, loss_of, take_loss = configuration.losses, each(rate_on_board(rates_at, LOSS)), each(_take_loss)
     start_from, uniform = _start(configuration, tile), each(_second_difference(configuration))
     of_faces, of_each = each(_face_differences), each(_own_differences(rates_at))
+    neighbours, rises, to_above = _neighbours(tile), _rises(tile), each(rise)
     every_row, first_row = cycled(tile.rows), part(slice(0, tile.columns))
     rate_of = [each(rate_on_board(rates_at, face)) for face in range(6)]
     rate_xm, rate_xp, rate_ym, rate_yp, rate_zm, rate_zp = rate_of
     heat_of, add_heat = each(_heat(heat_at(configuration))), each(_add_heat)
 
     @inlined
-    def of_equal_rows(cells, xm, xp, ym, yp, low, zp, classes, same_rows, rates, board, at):
+    def of_equal_rows(cells, sides, low, zp, classes, same_rows, rates, board, at):
         first_cells, k, start = first_row(cells), first_row(classes), start_from(cells)
         if with_heat:
             start = add_heat(start, rates.dt, every_row(heat_of(first_cells, k, board, at)))
         if losses:
             start = take_loss(start, cells, every_row(loss_of(first_cells, k, board)))
         if same_rates:
+            xm, xp, ym, yp = neighbours(cells, sides)
             return uniform(start, cells, xm, xp, ym, yp, low, zp, rates.rx, rates.ry, rates.rz)
+        dxm, dxp, dym, dyp = rises(cells, sides)
+        dzp = to_above(cells, zp)
         rxm, rxp = every_row(rate_xm(first_cells, k, board)), every_row(rate_xp(first_cells, k, board))
         rym, ryp = every_row(rate_ym(first_cells, k, board)), every_row(rate_yp(first_cells, k, board))
         rzm, rzp = every_row(rate_zm(first_cells, k, board)), every_row(rate_zp(first_cells, k, board))
-        return of_faces(start, cells, xm, xp, ym, yp, low, zp, rxm, rxp, rym, ryp, rzm, rzp)
+        return of_faces(start, dxm, dxp, dym, dyp, low, dzp, rxm, rxp, rym, ryp, rzm, rzp)
 
     @inlined
-    def of_any_rows(cells, xm, xp, ym, yp, low, zp, classes, rates, board, at):
+    def of_any_rows(cells, sides, low, zp, classes, rates, board, at):
         start = start_from(cells)
         if with_heat:
             start = add_heat(start, rates.dt, heat_of(cells, classes, board, at))
         if losses:
             start = take_loss(start, cells, loss_of(cells, classes, board))
         if same_rates:
+            xm, xp, ym, yp = neighbours(cells, sides)
             return uniform(start, cells, xm, xp, ym, yp, low, zp, rates.rx, rates.ry, rates.rz)
-        return of_each(start, cells, xm, xp, ym, yp, low, zp, classes, board)
+        dxm, dxp, dym, dyp = rises(cells, sides)
+        return of_each(start, dxm, dxp, dym, dyp, low, to_above(cells, zp), classes, board)
 
     @inlined
-    def anywhere(cells, xm, xp, ym, yp, low, zp, classes, same_rows, rates, board, at):
+    def anywhere(cells, sides, low, zp, classes, same_rows, rates, board, at):
         if same_rows:
-            return of_equal_rows(cells, xm, xp, ym, yp, low, zp, classes, same_rows, rates, board, at)
-        return of_any_rows(cells, xm, xp, ym, yp, low, zp, classes, rates, board, at)
+            return of_equal_rows(cells, sides, low, zp, classes, same_rows, rates, board, at)
+        return of_any_rows(cells, sides, low, zp, classes, rates, board, at)
 
     return anywhere if several else of_equal_rows
+
+
+def build_beginning(configuration: StencilConfiguration):
+    """Build call(stored, from_below, rates, board, at): what the step of cells begins with that have potentials: what
+    is stored of them, with their source, and what comes from the plane below, from which the potential rises so."""
+    add_below, add_heat = each(_fall), each(_add_heat)
+    with_heat, place = configuration.heat_table, heat_at(configuration)
+
+    @inlined
+    def begin(stored, from_below, rates, board, at):
+        if with_heat:
+            stored = add_heat(stored, rates.dt, board[at + uint64(place)])
+        return add_below(stored, from_below, rates.rz)
+
+    return begin
+
+
+def build_step_of_potentials(tile: TemporalTile):
+    """Build call(begun, cells, sides, to_above, rates): the rest of `physics.axis_differences`."""
+    rises, add_rises, add_rise = _rises(tile), each(_add_rises), each(_add_rise)
+
+    @inlined
+    def step(begun, cells, sides, to_above, rates):
+        dxm, dxp, dym, dyp = rises(cells, sides)
+        return add_rise(add_rises(add_rises(begun, dxm, dxp, rates.rx), dym, dyp, rates.ry), to_above, rates.rz)
+
+    return step
+
+
+def _neighbours(tile):
+    """Build call(cells, sides): the neighbours of each cell in x and y. sides: of the cells of a lane those to the left
+    and right, above and below."""
+    columns = tile.columns
+    but_bottom, but_top = part(slice(0, -columns)), part(slice(columns, None))
+    to_right, to_left = entering_left(columns), entering_right(columns)
+
+    @inlined
+    def neighbours(cells, sides):
+        left, right, up, down = sides
+        return to_right(cells, left), to_left(cells, right), up + but_bottom(cells), but_top(cells) + down
+
+    return neighbours
+
+
+def _rises(tile):
+    """Build call(cells, sides): how cells rise along x and y from the one before them and to the next one, each found
+    once for the two cells that it lies between; sides: see `_neighbours`."""
+    columns, difference = tile.columns, each(rise)
+    from_left, to_left = entering_left(columns), entering_right(columns)
+    first_column, top = part(slice(0, None, columns)), part(slice(0, columns))
+    but_bottom, but_top = part(slice(0, -columns)), part(slice(columns, None))
+
+    @inlined
+    def rises(cells, sides):
+        left, right, up, down = sides
+        in_x = difference(cells, to_left(cells, right))
+        in_y = difference(cells, but_top(cells) + down)
+        first_in_x, first_in_y = difference(left, first_column(cells)), difference(up, top(cells))
+        return from_left(in_x, first_in_x), in_x, first_in_y + but_bottom(in_y), in_y
+
+    return rises
+
+
+def rise(one, next_one):
+    """The difference from a cell to the next one along an axis."""
+    return next_one - one
+
+
+def _add_rises(start, from_before, to_next, rate):
+    return fma(rate, to_next - from_before, start)
+
+
+def _add_rise(start, to_next, rate):
+    return fma(rate, to_next, start)
+
+
+def _fall(start, from_before, rate):
+    return fma(-rate, from_before, start)
 
 
 def _second_difference(configuration):
@@ -116,22 +209,22 @@ def _second_difference(configuration):
     return second_difference
 
 
-def _face_differences(start, c, xm, xp, ym, yp, low, zp, rxm, rxp, rym, ryp, rzm, rzp):
-    """`physics.face_differences` with zm - c given."""
-    start = fma(rxp, xp - c, fma(rxm, xm - c, start))
-    start = fma(ryp, yp - c, fma(rym, ym - c, start))
-    return fma(rzp, zp - c, fma(rzm, low, start))
+def _face_differences(start, dxm, dxp, dym, dyp, low, dzp, rxm, rxp, rym, ryp, rzm, rzp):
+    """`physics.face_differences` with differences along the axes given, from the cell before and to the next."""
+    start = fma(rxp, dxp, fma(-rxm, dxm, start))
+    start = fma(ryp, dyp, fma(-rym, dym, start))
+    return fma(rzp, dzp, fma(-rzm, low, start))
 
 
 def _own_differences(rates_at):
     """`_face_differences` of a cell that looks up its six rates on the board."""
     four, two, differences = load_rows(4, True), load_rows(2, True), inlined(_face_differences)
 
-    def own_differences(start, c, xm, xp, ym, yp, low, zp, cell_class, board):
+    def own_differences(start, dxm, dxp, dym, dyp, low, dzp, cell_class, board):
         at = uint64(rates_at) + uint64(cell_class) * uint64(RATES)
         rxm, rxp, rym, ryp = four(board, at, (uint32(0),))
         rzm, rzp = two(board, at, (uint32(4),))
-        return differences(start, c, xm, xp, ym, yp, low, zp, rxm, rxp, rym, ryp, rzm, rzp)
+        return differences(start, dxm, dxp, dym, dyp, low, dzp, rxm, rxp, rym, ryp, rzm, rzp)
 
     return own_differences
 

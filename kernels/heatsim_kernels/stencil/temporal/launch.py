@@ -56,8 +56,10 @@ class FusedSteps:
         traced: bool,
         cell_classes: TemporalCellClasses,
         heat_accounts: Array,
+        pieces: Array | None = None,
     ) -> None:
         self._heat_accounts = heat_accounts
+        self._pieces = empty(1, configuration.dtype) if pieces is None else pieces
         self.steps = tile.steps
         self.trace = empty(trace_size(tile, shape) if traced else 1, configuration.dtype)
         self._variant = TemporalVariant(configuration, tile, shape[2] % tile.columns == 0, traced)
@@ -119,7 +121,7 @@ class FusedSteps:
         shares: Shares,
     ) -> tuple[Any, ...]:
         cell_classes = march.LaneCellClasses(
-            self._lane_classes, rates_of_classes, self._class_count, self._heat_accounts
+            self._lane_classes, rates_of_classes, self._class_count, self._heat_accounts, self._pieces
         )
         return u, v, self.trace, self._shape, *shares[1:], np.int32(k), tables, rates, cell_classes
 
@@ -147,6 +149,7 @@ def fused_steps(
     traced: bool,
     cell_classes: TemporalCellClasses,
     heat_accounts: Array,
+    pieces: Array | None = None,
 ) -> FusedSteps | None:
     """The means to take several steps at once, with the best tile that fits; None where they cannot be fused."""
     room = shared_memory()
@@ -161,6 +164,7 @@ def fused_steps(
                 traced=traced,
                 cell_classes=cell_classes,
                 heat_accounts=heat_accounts,
+                pieces=pieces,
             )
     return None
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import int32, uint32, uint64
 
-from heatsim_kernels.runtime.cuda.api import SIMULATED, inlined
-from heatsim_kernels.runtime.cuda.register_tuples import cascade, each, entering_left, entering_right, part, repeated
+from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
+from heatsim_kernels.runtime.cuda.register_tuples import cascade, each, part, repeated
 from heatsim_kernels.runtime.cuda.warp_rows import (
     WARP,
     everywhere,
@@ -35,6 +35,7 @@ from heatsim_kernels.stencil.temporal import differences
 from heatsim_kernels.stencil.temporal.cell_classes import MAX_CLASSES, class_slots_of, lane_bytes
 from heatsim_kernels.stencil.temporal.periodic_index import into
 from heatsim_kernels.stencil.temporal.plan import TemporalTile, TouchedFaces
+from heatsim_kernels.stencil.temporal.potentials import PIECE, build_guess, build_potentials
 
 TURNS, TURNS_OF_STAGES = 8, 4  # turns whose cells beside the faces the board keeps; powers of two
 
@@ -67,6 +68,7 @@ class Board(NamedTuple):
                     row above the first band, which may be read but means nothing; so does the row below the last.
         numbers     boundary values of each level, of each class if they are few, and heating rates of the classes
         rates       exchange rates of the cell classes
+        pieces      of Kirchhoff's potential, PIECE numbers each (`potentials`)
         ring        planes on their way from memory
         before      the same of the field before, where levels take stages
         class_ring  the same of the cell classes
@@ -84,6 +86,7 @@ class Board(NamedTuple):
     numbers: int
     number_count: int
     rates: int
+    pieces: int
     ring: int
     plane: int
     before: int
@@ -108,7 +111,8 @@ class Board(NamedTuple):
         count = differences.heat_at(configuration) + (heat if configuration.heat_table else 4)
         rates = numbers + tile.steps * count
         looked_up = not configuration.uniform or configuration.losses
-        ring = rates + (RATES * (MAX_CLASSES if configuration.class_dtype else 1) if looked_up else 0)
+        pieces = rates + (RATES * (MAX_CLASSES if configuration.class_dtype else 1) if looked_up else 0)
+        ring = pieces + PIECE * configuration.pieces
         plane = tile.width * tile.height
         before = ring + tile.slots * plane
         class_ring = before + ((tile.slots + 1) * plane if configuration.stage else 0)
@@ -119,7 +123,7 @@ class Board(NamedTuple):
         turns = TURNS_OF_STAGES if configuration.stage else TURNS
         corner = sides + turns * turn
         sizes = ring, plane, before, class_ring, lane, classes, sides, turns, turn, at_y, corner, corner + 6
-        return cls(tile.width, level, buffer, numbers, count, rates, *sizes)
+        return cls(tile.width, level, buffer, numbers, count, rates, pieces, *sizes)
 
 
 def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touched: TouchedFaces):
@@ -130,47 +134,122 @@ def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touche
     k - steps of after it leaves. The state of a level is (kept, c); for this, and for stages in place of steps, see
     `LevelScheme`. read, write: where the two buffers of end rows begin; they take turns. noted: see `build_note`.
     """
+    build = _level_of_potentials if configuration.pieces else _level_of_cells
+    return cascade(build(configuration, tile, touched))
+
+
+def _level_of_cells(configuration, tile, touched):
+    """Build the step of a level whose differences are of the cells."""
     same_rows = build_same_rows(configuration)
     end_z = touched.z and not configuration.periodic[2]
-    columns, layout = tile.columns, Board.of(tile, configuration)
-    level_size, numbers, count, width = layout.level, layout.numbers, layout.number_count, tile.width
-    lowered = differences.build_low(configuration)
+    layout, lowered = Board.of(tile, configuration), differences.build_low(configuration)
     step_cells = differences.build_step(configuration, tile, layout.rates)
     above_in, low_of, complete, keep, hand_on = scheme_of(configuration)
-    ghosts = differences.build_ghost(configuration, tile, layout.corner, 2)
-    with_ghosts = _ghosts_beside(configuration, tile, touched)
+    ghosts, at_level = differences.build_ghost(configuration, tile, layout.corner, 2), _numbers_at(layout)
+    around, publish = _around(configuration, tile, touched), _publish(tile, layout)
     classes_of = classes_of_level(configuration, tile)
-    top, bottom = part(slice(0, columns)), part(slice(-columns, None))
-    but_bottom, but_top = part(slice(0, -columns)), part(slice(columns, None))
-    from_lanes, to_right, to_left = from_neighbours(columns), entering_left(columns), entering_right(columns)
-    read_ends, write_ends = load_rows(columns, True), store_rows(columns, True)
 
     def level(n, state, arriving, k, board, read, write, lane, span, rates, boundary, noted):
         kept, cells = state
         above, low = above_in(arriving), low_of(kept, cells)
-        shift, at = uint64(n * int32(level_size)), uint64(numbers + n * int32(count))
-        beside = read_ends(board, read + shift + lane.ends - uint64(width), (uint32(0), uint32(3 * width)))
-        up, down = top(beside), bottom(beside)
-        left, right = from_lanes(cells)
-        classes = classes_of(board, lane, k, n, noted)
+        classes, at = classes_of(board, lane, k, n, noted), at_level(n)
         p = int32(k - int32(1) - n)
-        inside = left, right, up, down
-        left, right, up, down = with_ghosts(cells, classes, n, p, board, at, lane, boundary, inside)
-        zp = above
+        sides, zp = around(cells, classes, n, p, board, read, at, lane, boundary), above
         if end_z:
             if p == int32(0):
                 low = lowered(cells, ghosts(cells, classes, int32(4), n, p, board, at, boundary))
             if p == int32(span.nz - int32(1)):
                 zp = ghosts(cells, classes, int32(5), n, p, board, at, boundary)
-        xm, xp = to_right(cells, left), to_left(cells, right)
-        ym, yp = up + but_bottom(cells), but_top(cells) + down
-        new = step_cells(cells, xm, xp, ym, yp, low, zp, classes, same_rows(noted, n), rates, board, at)
+        new = step_cells(cells, sides, low, zp, classes, same_rows(noted, n), rates, board, at)
         new = complete(new, cells, arriving, n, rates)
-        ends = uint32(0), uint32(width)
-        write_ends(board, write + shift + lane.ends, ends, top(above) + bottom(above), uint32(3))
+        publish(above, n, board, write, lane)
         return (keep(above, cells), above), hand_on(new, kept)
 
-    return cascade(level)
+    return level
+
+
+def _level_of_potentials(configuration, tile, touched):
+    """Build the step of a level whose differences are of Kirchhoff's potential.
+
+    Planes arrive as the field stores them. The cells of a level are their potentials. Beside these it keeps the sum
+    that their step begins with (`physics.axis_differences`): so what is stored need not be kept.
+    """
+    layout, end_z = Board.of(tile, configuration), touched.z and not configuration.periodic[2]
+    look_up = build_potentials(configuration, layout.pieces)
+    begin, step_cells = differences.build_beginning(configuration), differences.build_step_of_potentials(tile)
+    ghosts, at_level = differences.build_ghost(configuration, tile, layout.corner, 2), _numbers_at(layout)
+    around, publish = _around(configuration, tile, touched), _publish(tile, layout)
+    classes_of, rises = classes_of_level(configuration, tile), each(differences.rise)
+
+    def level(n, state, arriving, k, board, read, write, lane, span, rates, boundary, noted):
+        begun, cells = state
+        above, classes, at = look_up(arriving, noted, board), classes_of(board, lane, k, n, noted), at_level(n)
+        p = int32(k - int32(1) - n)
+        sides = around(cells, classes, n, p, board, read, at, lane, boundary)
+        to_above = rises(cells, above)
+        from_below = to_above
+        if end_z:
+            if p == int32(-1):
+                from_below = rises(ghosts(above, classes, int32(4), n, int32(0), board, at, boundary), above)
+            if p == int32(span.nz - int32(1)):
+                to_above = rises(cells, ghosts(cells, classes, int32(5), n, p, board, at, boundary))
+        new = step_cells(begun, cells, sides, to_above, rates)
+        publish(above, n, board, write, lane)
+        return (begin(arriving, from_below, rates, board, at), above), new
+
+    return level
+
+
+def _numbers_at(layout):
+    """Build call(n): where the numbers of level n begin on the board."""
+    numbers, count = layout.numbers, layout.number_count
+
+    @inlined
+    def at(n):
+        return uint64(numbers + n * int32(count))
+
+    return at
+
+
+def _around(configuration, tile, touched):
+    """Build call(cells, classes, n, p, board, read, at, lane, boundary): the cells to the left and right, above and
+    below in the plane, with ghost values where a lane lies at an end of the grid.
+
+    Beyond a tile that ends within the grid may lie anything. Potentials, whose look-up takes longer if they leave their
+    piece, take the cells at its edge for those beyond.
+    """
+    potentials, last_band, choose = configuration.pieces > 0, tile.bands - 1, each(either)
+    level_size, width, columns = Board.of(tile, configuration).level, tile.width, tile.columns
+    from_lanes, read_ends = from_neighbours(columns), load_rows(columns, True)
+    top, bottom = part(slice(0, columns)), part(slice(-columns, None))
+    with_ghosts = _ghosts_beside(configuration, tile, touched)
+
+    @inlined
+    def around(cells, classes, n, p, board, read, at, lane, boundary):
+        first = read + uint64(n * int32(level_size)) + lane.ends - uint64(width)
+        beside = read_ends(board, first, (uint32(0), uint32(3 * width)))
+        up, down = top(beside), bottom(beside)
+        if potentials:
+            up = choose(cuda.threadIdx.y == 0, top(cells), up)
+            down = choose(cuda.threadIdx.y == last_band, bottom(cells), down)
+        left, right = from_lanes(cells)
+        return with_ghosts(cells, classes, n, p, board, at, lane, boundary, (left, right, up, down))
+
+    return around
+
+
+def _publish(tile, layout):
+    """Build call(cells, n, board, write, lane), which puts the end rows of a lane on the board, for the bands beside it
+    in the next turn."""
+    level_size, width, columns = layout.level, tile.width, tile.columns
+    top, bottom, write_ends = part(slice(0, columns)), part(slice(-columns, None)), store_rows(columns, True)
+
+    @inlined
+    def publish(cells, n, board, write, lane):
+        place, ends = write + uint64(n * int32(level_size)) + lane.ends, (uint32(0), uint32(width))
+        write_ends(board, place, ends, top(cells) + bottom(cells), uint32(3))
+
+    return publish
 
 
 def either(flag, one, other):
@@ -249,28 +328,31 @@ def classes_of_level(configuration: StencilConfiguration, tile: TemporalTile):
 
 
 def build_note(configuration: StencilConfiguration, tile: TemporalTile):
-    """Build call(noted, board, lane, span, k, of_planes): what is noted of the classes of planes.
+    """Build call(noted, board, lane, span, k, of_planes, plane): what is noted of planes; plane: plane k of the field.
 
     It is a shift register, in which the note of a plane moves on each turn, as the plane does from level to level. By
     cell: bit n tells whether in the plane of level n all rows of each lane of the warp have the same classes. In
-    layers: byte n + 1 is the class of the plane of level n, and byte 0 that of plane k, read a turn ahead.
+    layers: byte n + 1 is the class of the plane of level n, and byte 0 that of plane k, read a turn ahead. Of
+    potentials: see `potentials.build_guess`.
     """
+    if configuration.pieces:
+        return build_guess(configuration, Board.of(tile, configuration).pieces)
     classes_of, unequal = classes_of_level(configuration, tile), unequal_rows(tile.columns)
     wrap_z = configuration.periodic[2]
 
     @inlined
-    def note(noted, board, lane, span, k, of_planes):
+    def note(noted, board, lane, span, k, of_planes, plane):
         same = everywhere(unequal(classes_of(board, lane, k, int32(0), noted)) == uint32(0))
         return uint32(noted << uint32(1)) | uint32(1 if same else 0)
 
     @inlined
-    def of_plane(noted, board, lane, span, k, of_planes):
+    def of_plane(noted, board, lane, span, k, of_planes, plane):
         # Planes beyond the grid take the class of one inside it; what comes of them is never stored.
         z = into(k, span.nz) if wrap_z else max(int32(0), min(k, int32(span.nz - int32(1))))
         return (noted << uint64(8)) | uint64(of_planes[z])
 
     @inlined
-    def of_one(noted, board, lane, span, k, of_planes):
+    def of_one(noted, board, lane, span, k, of_planes, plane):
         return noted
 
     return of_plane if configuration.layered else note if configuration.class_dtype else of_one

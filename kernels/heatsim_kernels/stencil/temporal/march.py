@@ -56,6 +56,14 @@ TILES_OF_FACES = {  # the same where each face has a rate of its own
     "float32": _FOR_SIMULATOR if SIMULATED else (TemporalTile(4, 2, 4, 12), TemporalTile(4, 2, 4, 8)),
     "float64": _FOR_SIMULATOR if SIMULATED else (TemporalTile(4, 2, 4, 8), TemporalTile(3, 2, 2, 8)),
 }
+POTENTIAL_TILES = {  # where heat flows down the slope of a potential; sources and look-ups want a smaller one each
+    "float32": _FOR_SIMULATOR * 3
+    if SIMULATED
+    else (TemporalTile(4, 2, 4, 16, ahead=2), TemporalTile(3, 2, 4, 16, ahead=2), TemporalTile(4, 2, 4, 8)),
+    "float64": _FOR_SIMULATOR * 3
+    if SIMULATED
+    else (TemporalTile(4, 2, 4, 8), TemporalTile(3, 2, 4, 8), TemporalTile(3, 2, 2, 8)),
+}
 STAGE_TILES = {  # for stages, whose first level takes registers and shared memory for a field more
     "float32": _FOR_SIMULATOR if SIMULATED else (TemporalTile(4, 2, 4, 16, ahead=2), TemporalTile(4, 2, 4, 8, ahead=2)),
     "float64": _FOR_SIMULATOR if SIMULATED else (TemporalTile(4, 2, 4, 8, ahead=2), TemporalTile(3, 2, 2, 8, ahead=2)),
@@ -104,13 +112,14 @@ class StepRates(NamedTuple):
 
 class LaneCellClasses(NamedTuple):
     """The class of each cell, as `lay_out_classes` gives them, or of each plane; the rates a step of each class, RATES
-    apart, flat; the number of classes; and the losses of the ledger (1, blocks or more), J. An array that is not needed
-    may be any."""
+    apart, flat; the number of classes; the losses of the ledger (1, blocks or more), J; and the pieces of Kirchhoff's
+    potential, see `potentials`. An array that is not needed may be any."""
 
     lane_classes: Any
     rates: Any
     class_count: np.int32
     heat_accounts: Any
+    pieces: Any
 
 
 def fuses(configuration: StencilConfiguration, tile: TemporalTile, shape: tuple[int, int, int]) -> bool:
@@ -129,13 +138,17 @@ def tiles_for(configuration: StencilConfiguration) -> tuple[TemporalTile, ...]:
     # To look boundary values up takes registers, of which smaller tiles leave more to a lane.
     looked_up = configuration.boundary_per_cell and any(configuration.looks_up(axis) for axis in range(3))
     few = looked_up and (configuration.heat_table or configuration.stage)
+    if configuration.pieces:
+        return POTENTIAL_TILES[configuration.dtype][looked_up + configuration.heat_table :]
     # So does to look up what the cells of several classes lose. What their heating rates spill costs less.
     by_class = configuration.classes_by_cell and (configuration.losses or configuration.stage)
-    # A layer has six rates for all cells of a plane, which leave registers enough but around a period.
-    plain = configuration.uniform or (configuration.layered and not any(configuration.periodic))
+    # A layer has six rates for all cells of a plane, which leave registers enough but around a period and for losses.
+    bare = not any(configuration.periodic) and not looked_up and not configuration.losses
+    plain = configuration.uniform or (configuration.layered and bare)
     tiles = (of_axes if plain and not few and not by_class else of_faces)[configuration.dtype]
     few_rates = configuration.uniform or configuration.dtype == "float64"
-    return tiles[1:] if configuration.losses and by_class and (looked_up or not few_rates) else tiles
+    fewer = configuration.losses and by_class and (looked_up or not few_rates)
+    return tiles[1:] if fewer or (few and configuration.layered and not few_rates) else tiles
 
 
 def bounds(tile: TemporalTile) -> tuple[int, int]:
@@ -325,7 +338,7 @@ def _turn(variant, touched):
         plane = take(board, k, lane)
         source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, pieces, piece, lane_classes)
         arriving = arriving_with(plane, board, k, lane)
-        noted = note(noted, board, lane, span, k, lane_classes)
+        noted = note(noted, board, lane, span, k, lane_classes, plane)
         if losses:
             add_losses(lost, states, k, lane, span, board, noted)
         odd = uint64(k & int32(1)) * uint64(buffer)
@@ -367,5 +380,5 @@ def signature(dtype: str, stages: int = 0):
         integers,
         types.NamedTuple((table, table, integers, table, integers), TemporalTables),
         of_stages if stages else of_axes,
-        types.NamedTuple((bytes_, rows(real, 1, "C"), integers, rows(types.float64, 2, "C")), LaneCellClasses),
+        types.NamedTuple((bytes_, field, integers, rows(types.float64, 2, "C"), field), LaneCellClasses),
     )

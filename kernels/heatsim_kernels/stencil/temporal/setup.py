@@ -19,6 +19,7 @@ from heatsim_kernels.stencil.temporal.differences import BOUNDARY, first_of_face
 from heatsim_kernels.stencil.temporal.level import Board, Lane
 from heatsim_kernels.stencil.temporal.periodic_index import into, wrapped
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
+from heatsim_kernels.stencil.temporal.potentials import PIECE
 
 
 class MarchSpan(NamedTuple):
@@ -122,12 +123,13 @@ def _counted_cells(rows, columns):
 
 def build_numbers(configuration: StencilConfiguration, tile: TemporalTile):
     """Build call(board, k, tables, classes, shape), which copies to the board the boundary values and the sources of
-    each level, from step k on, and the rates of each cell class."""
+    each level, from step k on, the rates of each cell class, and the pieces of the potential."""
     layout, steps, threads = Board.of(tile, configuration), tile.steps, WARP * tile.bands
     numbers, count, rates_at = layout.numbers, layout.number_count, layout.rates
     own_rates, with_heat = not configuration.uniform or configuration.losses, configuration.heat_table
     held, first_heat = configuration.holds_boundary_of_classes, heat_at(configuration)
     per_cell, looked_up = configuration.boundary_per_cell, all(configuration.looks_up(axis) for axis in range(3))
+    pieces_at, of_pieces = layout.pieces, PIECE * configuration.pieces
 
     @inlined
     def take_boundary(board, k, t, cell_class, class_count, tables, shape):
@@ -160,6 +162,8 @@ def build_numbers(configuration: StencilConfiguration, tile: TemporalTile):
         if own_rates:
             for i in range(t, classes.class_count * int32(RATES), threads):
                 board[uint64(rates_at) + uint64(i)] = classes.rates[uint64(i)]
+        for i in range(t, of_pieces, threads):
+            board[uint64(pieces_at) + uint64(i)] = classes.pieces[uint64(i)]
         cuda.syncthreads()  # waits for the copies of all threads: levels read numbers that other threads have copied
 
     return take_numbers
