@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from heatsim_kernels.enthalpy import NONLINEAR_STEPPERS
 from heatsim_kernels.enthalpy.cpu.potential_rows import look_up_vectors
+from heatsim_kernels.enthalpy.material import EnthalpyMaterial
 from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
 from heatsim_kernels.runtime.cpu.compilation import parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, pointer
@@ -14,7 +16,9 @@ from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from helpers.arrays import same_bits
 from helpers.kernel_cases import FEATURES, ledger_tolerance, outcome, random_case
+from nonlinear_cases import ALLOY, GRADED, STEP, affine_case
 from numba import njit, prange
+from stage_cases import staged_at_once, stages
 
 
 @pytest.mark.parametrize("periodic", [(False, False, False), (True, True, True)], ids=["boundary", "periodic"])
@@ -44,6 +48,38 @@ def test_rows_of_whole_vectors_have_the_bits_of_the_row_loop(
     assert not same_bits(by_vectors.field, case.start.astype(dtype))
     tolerance = ledger_tolerance(by_loop.field, case.coefficients)
     assert (np.abs(by_vectors.heat_entered - by_loop.heat_entered) <= tolerance).all()
+
+
+@pytest.mark.parametrize("fused", [1, 3])
+@pytest.mark.parametrize(("name", "dtype"), [("uniform", np.float32), ("materials with heat a zone", np.float64)])
+def test_two_term_stages_of_whole_vectors_have_the_bits_of_the_row_loop(name: str, dtype: type, fused: int) -> None:
+    """As above; the last stage reads four fields, and goes by the row loop anyway."""
+    case = random_case((7, 9, 48), FEATURES[name], rows=3, seed=5)
+    found = []
+    for field in (None, np.zeros(case.start.shape)):
+        sweep = CpuStepper(case.coefficients, np.dtype(dtype), fused)
+        found.append(
+            staged_at_once(sweep, case._replace(forcing=replace(case.forcing, heat_field=field)), count=7, begun=3)
+        )
+    assert same_bits(found[0].field, found[1].field)
+    assert same_bits(found[0].defect, found[1].defect)
+    assert not same_bits(found[0].field, case.start.astype(dtype))
+
+
+@pytest.mark.parametrize(("material", "dtype"), [(ALLOY, np.float32), (GRADED, np.float64)])
+def test_stages_of_potentials_in_whole_vectors_have_the_bits_of_the_row_loop(
+    material: EnthalpyMaterial, dtype: type
+) -> None:
+    case = affine_case((7, 9, 48), material, seed=5)
+    chosen, found = stages("two", dtype), []
+    for field in (None, np.zeros(case.start.shape)):
+        sweep = NONLINEAR_STEPPERS["cpu"](case.coefficients, np.dtype(dtype))
+        sweep.field.put_state(case.start)
+        sweep.take_stages(STEP, chosen, 0, replace(case.forcing, heat_field=field))
+        sweep.accept()
+        found.append(np.array(sweep.field.state()))
+    assert same_bits(*found)
+    assert not same_bits(found[0], case.start.astype(dtype))
 
 
 @parallel_jit

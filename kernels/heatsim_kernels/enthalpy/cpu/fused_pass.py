@@ -71,7 +71,7 @@ from heatsim_kernels.stencil.cpu.rows import (
     finish_cell,
     finish_cells,
     first_beyond,
-    is_plain,
+    fits_vectors,
     new_value,
     redo_odd_cells,
     run_at,
@@ -256,7 +256,7 @@ def _advance_rows(
     spare = sources.field is None and (in_scratch or not to_field)  # the row has room behind it in scratch
     room = -(-n // buffers.per_line) * buffers.per_line if spare else n
     vectors = n // buffers.per_line
-    whole = is_plain(sources.field, stages.before) and vectors * buffers.per_line == n
+    whole = fits_vectors(sources.field, stages.before, stages.of_two) and vectors * buffers.per_line == n
     own, end = tile.x0 - run.x0, tile.x1 - run.x0  # the cells of a row that this tile owns
     for y in range(run.y0, run.y1):
         place = place_of(run.z, y, run.x0, grid)
@@ -275,7 +275,8 @@ def _advance_rows(
         if whole and not (in_scratch and elements_to_line(out)) and not _has_interface(row, interface):
             of_all = class_of_row(exchange, row, run.x0, n)
         if of_all != MIXED:
-            row_of_vectors(out, vectors, states.c, potentials, (low, high), of_all, exchange, row_sources, in_scratch)
+            ends, stage = (low, high), (operands.before, operands.numbers)
+            row_of_vectors(out, vectors, states.c, potentials, ends, of_all, exchange, row_sources, stage, in_scratch)
         else:
             done = shifted(scratch, 4 * buffers.pitch) if in_scratch else out
             beside_x = (states.c[n - 1], states.c[0]) if grid.wrap_x else (states.c[-1], states.c[n])
@@ -306,9 +307,9 @@ def _advance_row(
     base = states.c
     given = n, ends, potentials, states, classes, row, x, sources, sources.table, sources.field
     if before is None:
-        _advance_explicit_row(
+        _advance_row_of_runs(
             out, n, room, low, high, potentials, base, classes, exchange, row, x, per_line, sources, sources.field,
-            operands,
+            operands, None, None,
         )  # fmt: skip
         _redo_interface_cells(out, *given, None, None, None, None, medium, interface)
     elif not of_two:
@@ -317,19 +318,23 @@ def _advance_row(
         _redo_interface_cells(out, *given, *starts, medium, interface)
     else:
         two_terms = RowOperands(operands.before, None, None, operands.numbers)
-        advance_row(out, n, room, low, high, potentials, base, classes, exchange, row, x, sources, two_terms)
+        _advance_row_of_runs(
+            out, n, room, low, high, potentials, base, classes, exchange, row, x, per_line, sources, sources.field,
+            two_terms, operands.before, operands.numbers,
+        )  # fmt: skip
         _redo_interface_cells(out, *given, operands.before, None, None, operands.numbers, medium, interface)
 
 
 @inlined
-def _advance_explicit_row(
-    out, n, room, low, high, potentials, base, classes, exchange, row, x, per_line, sources, field, operands
+def _advance_row_of_runs(
+    out, n, room, low, high, potentials, base, classes, exchange, row, x, per_line, sources, field, operands, before,
+    numbers,
 ):  # fmt: skip
-    """Take one explicit step of a row, in whole vectors unless there is a source by cell."""
+    """Take one explicit step or two-term stage of a row, in whole vectors unless there is a source by cell."""
     if field is None:
         _advance_runs(
             out, n, room, low, high, potentials, base, classes, exchange, exchange.rates, row, x, per_line, sources,
-            sources.table, field,
+            sources.table, field, before, numbers,
         )  # fmt: skip
     else:
         advance_row(out, n, room, low, high, potentials, base, classes, exchange, row, x, sources, operands)
@@ -337,10 +342,12 @@ def _advance_explicit_row(
 
 @inlined
 def _advance_runs(
-    out, n, room, low, high, potentials, base, classes, exchange, rates, row, x, per_line, sources, table, field
+    out, n, room, low, high, potentials, base, classes, exchange, rates, row, x, per_line, sources, table, field,
+    before, numbers,
 ):  # fmt: skip
-    """Take one explicit step of a row without a source by cell, in whole vectors: see `rows.advance_row`."""
-    given = potentials, base, exchange, rates, None, table, field, sources, None, None, None, None
+    """Take one explicit step or two-term stage of a row without a source by cell, in whole vectors: see
+    `rows.advance_row`."""
+    given = potentials, base, exchange, rates, None, table, field, sources, before, None, None, numbers
     c, ym, yp, zm, zp = potentials
     c[-1], c[n] = low, high  # in the room between the rows of a ring
     end, run = 0, first_beyond(exchange.ends, exchange.starts, row, x)
@@ -354,7 +361,8 @@ def _advance_runs(
             vectors, target, own = (limit - first) // per_line, shifted(out, first), shifted(base, first)
             beside = shifted(ym, first), shifted(yp, first), shifted(zm, first), shifted(zp, first)
             rows = NeighbourRows(shifted(c, first), *beside)
-            row_of_vectors(target, vectors, own, rows, (None, None), cell_class, exchange, sources, False)
+            stage = shifted(before, first), numbers
+            row_of_vectors(target, vectors, own, rows, (None, None), cell_class, exchange, sources, stage, False)
             for i in range(first + vectors * per_line, limit):
                 store(out, i, new_value(i, load(c, i - 1), load(c, i + 1), cell_class, given))
     redo_odd_cells(out, n, classes, row, x, given)

@@ -82,7 +82,7 @@ from heatsim_kernels.stencil.cpu.rows import (
     RowSources,
     advance_row,
     class_of_row,
-    is_plain,
+    fits_vectors,
 )
 
 # Of each thread, before its rings: ghosts beyond y_min, y_max, z_min and z_max, a finished row, temperatures of a row.
@@ -284,7 +284,7 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
     n = run.x1 - run.x0
     room = -(-n // buffers.per_line) * buffers.per_line if spare else n
     vectors = n // buffers.per_line
-    whole = is_plain(sources.field, stages.before) and vectors * buffers.per_line == n
+    whole = fits_vectors(sources.field, stages.before, stages.of_two) and vectors * buffers.per_line == n
     own, end = tile.x0 - run.x0, tile.x1 - run.x0  # the cells of a row that this tile owns
     for y in range(run.y0, run.y1):
         place = place_of(run.z, y, run.x0, grid)
@@ -301,7 +301,8 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
         if whole and not (in_scratch and elements_to_line(out)):
             of_all = class_of_row(exchange, at, run.x0, n)
         if of_all != MIXED:
-            row_of_vectors(out, vectors, None, values, ends, of_all, exchange, row_sources, in_scratch)
+            stage = operands.before, operands.numbers
+            row_of_vectors(out, vectors, None, values, ends, of_all, exchange, row_sources, stage, in_scratch)
         else:
             done, row = shifted(scratch, 4 * buffers.pitch) if in_scratch else out, RowCells(n, room, at, run.x0)
             _advance_row(
@@ -317,17 +318,18 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
 
 
 @inlined
-def row_of_vectors(out, vectors, base, values, ends, cell_class, exchange, sources, past_cache):
-    """Take one step of whole vectors of one class. ends: the values beyond both ends, or None twice: see
-    `row_vectors`."""
+def row_of_vectors(out, vectors, base, values, ends, cell_class, exchange, sources, stage, past_cache):
+    """Take one step or two-term stage of whole vectors of one class. ends: the values beyond both ends, or None twice;
+    stage: `before` and `numbers`, None twice for a step: see `row_vectors`."""
     c, ym, yp, zm, zp = values
     low, high = ends
     by_axis, rates = (exchange.rx, exchange.ry, exchange.rz), exchange.rates
     of_class = cell_class, by_axis, rates, sources.dt, sources.table, exchange.losses
+    before, numbers = stage
     if past_cache:
-        row_past_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_class)
+        row_past_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_class, before, numbers)
     else:
-        row_in_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_class)
+        row_in_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_class, before, numbers)
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""CPU: a step of a row of whole vectors of one cell class, in vector instructions of our own.
+"""CPU: a step or a two-term stage of a row of whole vectors of one cell class, in vector instructions of our own.
 
 before   [ a b c d ]            For the row loop of `rows`, LLVM loads the vectors of neighbours in x once more, and the
 cells    [ e f g h ]  next ...  results go by way of L1 to where they leave past the cache. Here cells are loaded once,
@@ -14,24 +14,27 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, send_past_cache, spread, vector_at, vector_fma
+from heatsim_kernels.stencil.cpu.rows import NU, RATE
 
 
 def _row(past_cache):
-    """Build call(out, vectors, base, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses): one
-    explicit step of whole vectors of cells of one class.
+    """Build call(out, vectors, base, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses,
+    before, numbers): one explicit step, or a two-term stage, of whole vectors of cells of one class.
 
     base: the cells, where c and the rows beside it are potentials, down whose slope heat flows; None where c are the
     cells. low, high: values beyond the two ends of the row, of at least one vector; None where they lie before and
     behind c. by_axis: three rates, for `physics.second_difference`, or for `physics.axis_differences` of potentials;
     unless `rates` has six for each class, for `physics.face_differences`. table: heating rate of each class, K/s, or
     None. losses: the share of its value that a cell of each class loses in a step, or None. past_cache: results are
-    written past the cache, and `out` must start a cache line. A vector behind each row must be readable.
+    written past the cache, and `out` must start a cache line. A vector behind each row must be readable. before,
+    numbers: of a stage, see `rows.RowOperands`, and None for a step; `out` may be `before`.
     """
 
     @intrinsic
     def row(
-        typing_context, out, vectors, base, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses
-    ):
+        typing_context, out, vectors, base, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses,
+        before, numbers,
+    ):  # fmt: skip
         def codegen(context, builder, signature, args):
             step, vectors, one = _Step(context, builder, signature, args, past_cache), args[1], args[1].type(1)
             ends = not step.absent(9)
@@ -44,7 +47,7 @@ def _row(past_cache):
 
         real, fields, beyond = c.dtype, (c, ym, yp, zm, zp), (low, high)
         of_class = types.intp, types.UniTuple(real, 3), rates, real, table, losses
-        return types.void(out, types.intp, base, *fields, *beyond, *of_class), codegen
+        return types.void(out, types.intp, base, *fields, *beyond, *of_class, before, numbers), codegen
 
     return row
 
@@ -81,6 +84,7 @@ class _Step(_RowCode):
         by_face = self._entries(12, 6)
         self._rates = by_face or [self._spread(rate) for rate in cgutils.unpack_tuple(builder, args[11], 3)]
         self._dt, self._heat, self._losses = self._spread(args[13]), self._entries(14, 1), self._entries(15, 1)
+        self._nu, self._rate = (self._number(place) for place in (NU, RATE))
         before = self.load(3, args[1].type(-1)) if self.absent(8) else self.lane(args[8], self._lanes - 1)
         self._before = cgutils.alloca_once_value(builder, before)
         self._cells = cgutils.alloca_once_value(builder, self.load(3, args[1].type(0)))
@@ -91,6 +95,13 @@ class _Step(_RowCode):
 
     def _spread(self, value):
         return spread(self._builder, value, self._lanes)
+
+    def _number(self, place):
+        """A vector of one of the numbers of a stage; nothing for a step."""
+        if self.absent(17):
+            return None
+        b = self._builder
+        return self._spread(b.load(b.gep(self._args[17], [ir.Constant(ir.IntType(64), place)])))
 
     def _entries(self, number, count):
         """Vectors of the `count` numbers of the class in the table that is argument `number`; none without a table."""
@@ -111,9 +122,13 @@ class _Step(_RowCode):
         xm = self._cut(before, cells, lanes - 1)
         xp = self._cut(cells, behind, 1)
         beside = [xm, xp, *(self.load(number, index) for number in range(4, 8))]
-        new = self._start(cells if self.absent(2) else self.load(2, index))
+        own = cells if self.absent(2) else self.load(2, index)
+        new = self._start(own, cells)
         for rate, difference in self._exchange(cells, beside):
             new = vector_fma(b, rate, difference, new)
+        if not self.absent(16):  # `physics.staged_of_two`
+            left = vector_fma(b, b.fneg(self._nu), b.fsub(own, self.load(16, index)), own)
+            new = vector_fma(b, self._rate, new, left)
         # A row past the cache starts a cache line, as such stores must; other rows start anywhere.
         stored = b.store(new, self._place(0, index), align=CACHE_LINE if self._past_cache else self._bytes)
         if self._past_cache:
@@ -134,9 +149,9 @@ class _Step(_RowCode):
         dx, dy = b.fsub(b.fadd(xm, xp), twice), b.fsub(b.fadd(ym, yp), twice)
         return [(rx, dx), (ry, dy), (rz, b.fadd(b.fsub(zm, twice), zp))]
 
-    def _start(self, cells):
-        """The cells, with their sources and losses."""
-        b, new = self._builder, cells
+    def _start(self, own, cells):
+        """What is stored of the cells, or for a stage nothing, with their sources and losses."""
+        b, new = self._builder, own if self.absent(16) else ir.Constant(self._vector, [0.0] * self._lanes)
         for heat in self._heat:
             new = vector_fma(b, self._dt, heat, new)
         for loss in self._losses:

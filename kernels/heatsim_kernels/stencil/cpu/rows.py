@@ -152,9 +152,9 @@ def finish_cell(i, new, own, before, start, one, numbers):
 
 
 @inlined
-def is_plain(field, before):
-    """Whether this is an explicit step without sources but those by class."""
-    return field is None and before is None
+def fits_vectors(field, before, of_two):
+    """Whether this is an explicit step, or a two-term stage, without sources but those by class."""
+    return field is None and (before is None or of_two)
 
 
 @inlined
