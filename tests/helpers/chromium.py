@@ -29,6 +29,7 @@ FLAGS = (
     "--disable-background-networking",
 )
 PATIENCE = 60.0  # s, for an answer
+OF_THE_DRIVER = "GL Driver Message (OpenGL, Performance"  # what it says of the pixels that tests read, when it is slow
 
 
 class Browser:
@@ -127,5 +128,5 @@ class Browser:
             self.messages.append(" ".join(str(each.get("value", each)) for each in about["args"]))
         elif event.get("method") == "Runtime.exceptionThrown":
             self.messages.append(str(about["exceptionDetails"]))
-        elif event.get("method") == "Log.entryAdded":
+        elif event.get("method") == "Log.entryAdded" and OF_THE_DRIVER not in about["entry"]["text"]:
             self.messages.append(about["entry"]["text"])
