@@ -35,23 +35,15 @@ def _cpu(coefficients: NonlinearCoefficients, dtype: np.dtype, links: SlabLinks 
     return make_stepper(coefficients, dtype, links=links)
 
 
-def _on_cuda(movement: str) -> NonlinearStepperBuilder:
+def _on_cuda(movement: str, *, fused: bool = False) -> NonlinearStepperBuilder:
     def build(coefficients: NonlinearCoefficients, dtype: np.dtype, links: GpuSlabLinks | None = None) -> StageStepper:
         from heatsim_kernels.enthalpy.cuda.enthalpy_pass import EnthalpyCudaPass
         from heatsim_kernels.stencil.cuda.stepper import CudaStepper
 
         module = import_module(f".cuda.{movement}", __package__)
-        return CudaStepper(coefficients, dtype, EnthalpyCudaPass(coefficients, dtype, module, links), links)
+        return CudaStepper(coefficients, dtype, EnthalpyCudaPass(coefficients, dtype, module, links, fused), links)
 
     return build
-
-
-def _temporal(coefficients: NonlinearCoefficients, dtype: np.dtype, links: GpuSlabLinks | None = None) -> StageStepper:
-    from heatsim_kernels.enthalpy.cuda import register
-    from heatsim_kernels.enthalpy.cuda.enthalpy_pass import EnthalpyCudaPass
-    from heatsim_kernels.stencil.cuda.stepper import CudaStepper
-
-    return CudaStepper(coefficients, dtype, EnthalpyCudaPass(coefficients, dtype, register, links, fused=True), links)
 
 
 # Name -> builder, as `stencil.STEPPERS`.
@@ -59,5 +51,5 @@ NONLINEAR_STEPPERS: dict[str, NonlinearStepperBuilder] = {
     "cpu": _cpu,
     "basic": _on_cuda("basic"),
     "register": _on_cuda("register"),
-    "temporal": _temporal,
+    "temporal": _on_cuda("register", fused=True),
 }

@@ -85,22 +85,14 @@ def _cpu(coefficients: StencilCoefficients, dtype: np.dtype, links: SlabLinks | 
     return CpuStepper(coefficients, dtype, links=links)
 
 
-def _temporal(coefficients: StencilCoefficients, dtype: np.dtype, links: GpuSlabLinks | None = None) -> StageStepper:
-    from heatsim_kernels.stencil.cuda.linear_pass import LinearCudaPass
-    from heatsim_kernels.stencil.cuda.stepper import CudaStepper
-    from heatsim_kernels.stencil.ladder import register
-
-    sweep = LinearCudaPass(coefficients, dtype, register, fused=True, links=links)
-    return CudaStepper(coefficients, dtype, sweep, links)
-
-
-def _on_cuda(movement: str) -> StepperBuilder:
+def _on_cuda(movement: str, *, fused: bool = False) -> StepperBuilder:
     def build(coefficients: StencilCoefficients, dtype: np.dtype, links: GpuSlabLinks | None = None) -> StageStepper:
         from heatsim_kernels.stencil.cuda.linear_pass import LinearCudaPass
         from heatsim_kernels.stencil.cuda.stepper import CudaStepper
 
         module = import_module(f".ladder.{movement}", __package__)
-        return CudaStepper(coefficients, dtype, LinearCudaPass(coefficients, dtype, module, links=links), links)
+        sweep = LinearCudaPass(coefficients, dtype, module, fused=fused, links=links)
+        return CudaStepper(coefficients, dtype, sweep, links)
 
     return build
 
@@ -111,5 +103,5 @@ CUDA_STEPPERS = (*ONE_STEP_KERNELS, "temporal")
 STEPPERS: dict[str, StepperBuilder] = {
     "cpu": _cpu,
     **{movement: _on_cuda(movement) for movement in ONE_STEP_KERNELS},
-    "temporal": _temporal,
+    "temporal": _on_cuda("register", fused=True),
 }

@@ -48,7 +48,7 @@ class EnthalpyCudaPass:
     """A `CudaPass` of a temperature-dependent problem, whose field stores u, see `coefficients`.
 
     movement: the module `basic` or `register`, which takes single steps. fused: whether to take several steps at once,
-    by `temporal`, where these can be fused. links: of a slab to others.
+    by `temporal`, where these can be fused; not in slabs, whose halos are for single steps. links: of a slab to others.
     """
 
     def __init__(
@@ -57,7 +57,6 @@ class EnthalpyCudaPass:
         dtype: np.dtype,
         movement: ModuleType,
         links: SlabLinks | None = None,
-        *,
         fused: bool = False,
     ) -> None:
         self._coefficients, self._dtype, self._movement = coefficients, np.dtype(dtype), movement
@@ -92,7 +91,6 @@ class EnthalpyCudaPass:
         book = ledger.cells, ledger.faces, ledger.starts, parts
         self._book = tuple(map(on_device, book)) if ledger.cells.size else None
         self._book_grid = by_plane.columns, len(ledger.starts) - 1, 1
-        # The planes of a slab have halos for single steps.
         self._fused = FusedEnthalpySteps(coefficients, self.field, self.ledger) if fused and links is None else None
         self._capacity = on_device(np.asarray(coefficients.capacity, np.float64))
         self._offsets = on_device(np.asarray(coefficients.boundary_offsets, np.int64))

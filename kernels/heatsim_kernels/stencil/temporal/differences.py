@@ -73,12 +73,11 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
     """
     same_rates, several, with_heat = configuration.uniform, configuration.classes_by_cell, configuration.heat_table
     losses, loss_of, take_loss = configuration.losses, each(rate_on_board(rates_at, LOSS)), each(_take_loss)
-    start_from, uniform = _start(configuration, tile), each(_second_difference(configuration))
+    start_from, uniform = _start(configuration, tile), _uniform_step(configuration, tile)
     of_faces, of_each = each(_face_differences), each(_own_differences(rates_at))
-    neighbours, rises, to_above = _neighbours(tile), _rises(tile), each(rise)
+    rises, to_above = _rises(tile), each(rise)
     every_row, first_row = cycled(tile.rows), part(slice(0, tile.columns))
-    rate_of = [each(rate_on_board(rates_at, face)) for face in range(6)]
-    rate_xm, rate_xp, rate_ym, rate_yp, rate_zm, rate_zp = rate_of
+    rate_xm, rate_xp, rate_ym, rate_yp, rate_zm, rate_zp = (each(rate_on_board(rates_at, face)) for face in range(6))
     heat_of, add_heat = each(_heat(heat_at(configuration))), each(_add_heat)
 
     @inlined
@@ -89,10 +88,8 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
         if losses:
             start = take_loss(start, cells, every_row(loss_of(first_cells, k, board)))
         if same_rates:
-            xm, xp, ym, yp = neighbours(cells, sides)
-            return uniform(start, cells, xm, xp, ym, yp, low, zp, rates.rx, rates.ry, rates.rz)
-        dxm, dxp, dym, dyp = rises(cells, sides)
-        dzp = to_above(cells, zp)
+            return uniform(start, cells, sides, low, zp, rates)
+        (dxm, dxp, dym, dyp), dzp = rises(cells, sides), to_above(cells, zp)
         rxm, rxp = every_row(rate_xm(first_cells, k, board)), every_row(rate_xp(first_cells, k, board))
         rym, ryp = every_row(rate_ym(first_cells, k, board)), every_row(rate_yp(first_cells, k, board))
         rzm, rzp = every_row(rate_zm(first_cells, k, board)), every_row(rate_zp(first_cells, k, board))
@@ -106,8 +103,7 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
         if losses:
             start = take_loss(start, cells, loss_of(cells, classes, board))
         if same_rates:
-            xm, xp, ym, yp = neighbours(cells, sides)
-            return uniform(start, cells, xm, xp, ym, yp, low, zp, rates.rx, rates.ry, rates.rz)
+            return uniform(start, cells, sides, low, zp, rates)
         dxm, dxp, dym, dyp = rises(cells, sides)
         return of_each(start, dxm, dxp, dym, dyp, low, to_above(cells, zp), classes, board)
 
@@ -147,24 +143,25 @@ def build_step_of_potentials(tile: TemporalTile):
     return step
 
 
-def _neighbours(tile):
-    """Build call(cells, sides): the neighbours of each cell in x and y. sides: of the cells of a lane those to the left
-    and right, above and below."""
-    columns = tile.columns
+def _uniform_step(configuration, tile):
+    """Build call(start, cells, sides, low, zp, rates): `start` and what the second differences bring. sides: of the
+    cells of a lane those to the left and right, above and below."""
+    columns, add_differences = tile.columns, each(_second_difference(configuration))
     but_bottom, but_top = part(slice(0, -columns)), part(slice(columns, None))
     to_right, to_left = entering_left(columns), entering_right(columns)
 
     @inlined
-    def neighbours(cells, sides):
+    def step(start, cells, sides, low, zp, rates):
         left, right, up, down = sides
-        return to_right(cells, left), to_left(cells, right), up + but_bottom(cells), but_top(cells) + down
+        xm, xp, ym, yp = to_right(cells, left), to_left(cells, right), up + but_bottom(cells), but_top(cells) + down
+        return add_differences(start, cells, xm, xp, ym, yp, low, zp, rates.rx, rates.ry, rates.rz)
 
-    return neighbours
+    return step
 
 
 def _rises(tile):
     """Build call(cells, sides): how cells rise along x and y from the one before them and to the next one, each found
-    once for the two cells that it lies between; sides: see `_neighbours`."""
+    once for the two cells that it lies between; sides: see `_uniform_step`."""
     columns, difference = tile.columns, each(rise)
     from_left, to_left = entering_left(columns), entering_right(columns)
     first_column, top = part(slice(0, None, columns)), part(slice(0, columns))

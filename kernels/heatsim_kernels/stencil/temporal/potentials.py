@@ -49,14 +49,10 @@ def build_guess(configuration: StencilConfiguration, pieces_at: int):
     @inlined
     def guess(noted, board, lane, span, k, of_planes, plane):
         u, at = plane[0], uint32(0)
-        if count > 8 and u >= board[uint64(pieces_at + 8 * PIECE)]:
-            at = uint32(8 * PIECE)
-        if count > 4 and u >= board[uint64(at + uint32(pieces_at + 4 * PIECE))]:
-            at = uint32(at + uint32(4 * PIECE))
-        if count > 2 and u >= board[uint64(at + uint32(pieces_at + 2 * PIECE))]:
-            at = uint32(at + uint32(2 * PIECE))
-        if count > 1 and u >= board[uint64(at + uint32(pieces_at + PIECE))]:
-            at = uint32(at + uint32(PIECE))
+        for half in (8, 4, 2, 1):
+            ahead = uint32(at + uint32(half * PIECE))
+            if half < count and u >= board[uint64(ahead + uint32(pieces_at))]:
+                at = ahead
         return uint32(noted >> uint32(GUESS)) | uint32(at << uint32(GUESS))
 
     return guess
