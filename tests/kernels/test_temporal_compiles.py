@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from helpers.ptx import compile_to_ptx
@@ -59,6 +60,16 @@ def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # t
         precision, uniform, class_dtype, heat, False, per_cell, periodic, stage, uneven, losses, layered, layered
     )
     check_compiled(structure, aligned, traced, capability)
+
+
+def test_the_search_for_a_piece_ends_whatever_the_cells_are() -> None:
+    """What lies beyond a tile may be infinite, and a field that runs away too."""
+    from heatsim_kernels.stencil.temporal.potentials import PIECE, piece_rows
+
+    rows = piece_rows(np.vstack([[-3.0, 1.0, np.inf], np.ones((4, 3))])).reshape(-1, PIECE)
+    for u in (-np.inf, np.inf, np.nan):
+        assert not u <= rows[0, 5]
+        assert not u >= rows[-1, 6]
 
 
 @pytest.mark.parametrize(

@@ -27,12 +27,13 @@ GUESS = 16  # bits of a guess, which is where a piece begins among the numbers o
 def piece_rows(pieces: np.ndarray) -> np.ndarray:
     """The pieces of a potential as kernels take them, (PIECE * n,), from their knots, a, b, c and e (5, n).
 
-    Knots of pieces that there are not are infinite. The first piece serves all that is below the second knot. Behind
-    the last comes no knot that anything reaches.
+    Knots of pieces that there are not are infinite. The first piece serves all that is below the second knot. Before
+    the first and behind the last comes no knot that anything reaches: not even cells that are infinite, as what lies
+    beyond a tile may be.
     """
     rows = np.zeros((pieces.shape[1], PIECE))
     rows[:, :5] = pieces.T
-    rows[0, 5], rows[1:, 5] = -np.inf, pieces[0, 1:]
+    rows[0, 5], rows[1:, 5] = np.nan, pieces[0, 1:]
     following = np.append(pieces[0, 1:], np.inf)
     rows[:, 6] = np.where(np.isfinite(following), following, np.nan)
     return rows.reshape(-1)
