@@ -63,6 +63,12 @@ KINDS = {
     "radiation": Kind(CONSTANT, face='kind = "radiation", emissivity = 0.9, ambient = 20.0'),
     "diagonal conductivity": Kind("conductivity = [1.0, 2.0, 3.0], heat_capacity = 1000.0"),
     "k(T)": Kind(K_OF_T + ", heat_capacity = 1000.0"),
+    "k(T), convection": Kind(
+        K_OF_T + ", heat_capacity = 1000.0", face='kind = "convection", coefficient = 10.0, ambient = 20.0'
+    ),
+    "k(T), radiation": Kind(
+        K_OF_T + ", heat_capacity = 1000.0", face='kind = "radiation", emissivity = 0.9, ambient = 20.0'
+    ),
     "k(T), c(T)": Kind(K_OF_T + ", heat_capacity = { T = [0.0, 50.0, 200.0], value = [1000.0, 1200.0, 1500.0] }"),
     "latent heat": Kind(LATENT),
     "source": Kind(CONSTANT, source="{ power_density = 1e4 }"),

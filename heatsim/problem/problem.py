@@ -97,12 +97,12 @@ class IntegratorFacts(Protocol):
 
 class ExplicitForm(NamedTuple):
     """What explicit integrators take of a nonlinear problem: coefficients, those of a linear problem where boundary
-    faces alone depend on temperature; what stands for boundary faces; and, for the six FACES, whether their values are
-    of potentials, for which nothing has to stand."""
+    faces alone depend on temperature; the faces that tangents stand for; and, for the six FACES, whether they are given
+    in temperatures or fluxes beside a material that depends on temperature, and take none."""
 
     coefficients: StencilCoefficients
     faces: TangentFaces
-    by_potential: tuple[bool, ...]
+    given: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
@@ -286,9 +286,8 @@ class Problem:
         faces; cells: see `SurfaceTangents`."""
         assert self.surfaces is not None
         surfaces, forcing = self.surfaces.at(self._until_end(times)), self.linear_forcing(times, dt)
-        if self.explicit_form is not None and any(self.explicit_form.by_potential):
-            values = self._boundary_potentials(forcing.boundary_a, forcing.boundary_b)
-            forcing = replace(forcing, boundary_b=values, by_potential=self.explicit_form.by_potential)
+        if self.explicit_form is not None and any(self.explicit_form.given):
+            forcing = replace(forcing, boundary_b=self._boundary_potentials(forcing.boundary_a, forcing.boundary_b))
         return tangents.applied(forcing, cells, surfaces)
 
     def _boundary_potentials(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -305,7 +304,7 @@ class Problem:
     def _as_potentials(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         assert isinstance(self.coefficients, NonlinearCoefficients)
         assert self.explicit_form is not None
-        return values_of_potentials(self.coefficients, self.explicit_form.by_potential, a, b)
+        return values_of_potentials(self.coefficients, self.explicit_form.given, a, b)
 
     def with_temperature_sources(self, forcing: Forcing, offset: np.ndarray, time: float, dt: float) -> Forcing:
         """The forcing of one explicit step from a time on, s, with the sources that depend on temperature; offset:
@@ -617,7 +616,9 @@ def _equations(
         boundary_faces.closed,
         boundary_faces.per_cell or len(cell_classes.zone) > MAX_CLASSES_IN_BOUNDARY_VALUES,
         cell_classes.ambient_faces,
-        boundary_faces.uneven if cell_classes.ids is None else (True, True, True),
+        boundary_faces.uneven(find_material_dependence(scenario) is not None)
+        if cell_classes.ids is None
+        else (True, True, True),
         None if losses is None else losses[cell_classes.zone],
     )
     entries = None if boundary_faces.per_cell else _boundary_entries(linear, cell_classes, zones)

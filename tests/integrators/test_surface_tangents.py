@@ -48,6 +48,27 @@ def test_a_tangent_has_the_flux_and_the_slope_of_the_surface_balance() -> None:
     np.testing.assert_allclose(a / resistance, (flows[2] - flows[0]) / 0.02, rtol=1e-5)
 
 
+def test_beside_a_conductivity_in_T_a_tangent_is_one_in_the_potential() -> None:
+    materials = {"steel": {**material(20.0, 7800.0, 500.0), "conductivity": "20 + 0.03*T"}}
+    text = case(
+        [6, 3, 2], 4.0, size=[0.024, 0.01, 0.01], materials=materials, initial=900.0, boundary=FACES, integrator="euler"
+    )
+    state, nothing = state_of(text, kernel="cpu"), np.zeros(1)
+    problem: Any = state.problem
+    state.field.put(np.linspace(-300.0, 200.0, 36).reshape(2, 3, 6))
+    coefficients, boundary = problem.coefficients, problem.surfaces.at(nothing)
+    given, found = np.zeros(6, int), state.explicit_forcing(nothing)
+    T, here = state.field.cells(boundary_cells((2, 3, 6), 1)), coefficients.boundary_values_of(1)
+    flows, potentials = [], []
+    for dT in (-0.01, 0.0, 0.01):
+        flows.append(entering(coefficients, 1, T + dT, given, boundary))
+        potentials.append(coefficients.tables.potential_at(T + dT, given))
+    resistance = (coefficients.area * (coefficients.own + coefficients.other))[0, 1]
+    a, b = found.boundary_a[0, here], found.boundary_b[0, here]
+    np.testing.assert_allclose((a * potentials[1] + b) / resistance, flows[1], rtol=1e-12)
+    np.testing.assert_allclose(a / resistance, (flows[2] - flows[0]) / (potentials[2] - potentials[0]), rtol=1e-3)
+
+
 @pytest.mark.parametrize("ambient", [20.0, "20 + 200*sin(3*t)"])
 def test_the_error_of_tangents_is_of_second_order_in_the_steps_that_they_serve(
     ambient: Any, monkeypatch: pytest.MonkeyPatch

@@ -189,7 +189,7 @@ def affine_case(
         a[:, part], b[:, part] = -2.0 * fixed, np.where(fixed, rng.uniform(-200, 600, size), rng.uniform(-9, 9, size))
     table = rng.uniform(-100, 100, (2, 1)) if heated else None
     start = rng.uniform(0, 300, shape).astype(np.float32).astype(np.float64)
-    return AffineCase(coefficients, Forcing(a, b, table, by_potential=(True,) * 6), start)
+    return AffineCase(coefficients, Forcing(a, b, table), start)
 
 
 def affine_outcome(sweep: StageStepper, case: AffineCase, steps: int = 3) -> SteppedEnthalpy:
@@ -198,9 +198,9 @@ def affine_outcome(sweep: StageStepper, case: AffineCase, steps: int = 3) -> Ste
     return SteppedEnthalpy(np.array(sweep.field.state()), sweep.heat_entered(), np.array(sweep.field.stored()))
 
 
-def steps_at_once(sweep: Any, case: AffineCase) -> int:
+def steps_at_once(sweep: Any, forcing: Forcing) -> int:
     """The most steps that a sweep takes at once."""
-    return int(sweep._sweep.most_steps(sweep._batch(STEP, case.forcing)))
+    return int(sweep._sweep.most_steps(sweep._batch(STEP, forcing)))
 
 
 def tangents_of(sweep: StageStepper) -> SurfaceTangents:
@@ -232,6 +232,14 @@ class SteppedEnthalpy(NamedTuple):
 def outcome(sweep: StageStepper, case: NonlinearCase, steps: int = 3, dt: float = STEP) -> SteppedEnthalpy:
     sweep.field.put_state(case.start)
     advance(sweep, dt, steps, case.forcing)
+    return SteppedEnthalpy(np.array(sweep.field.state()), sweep.heat_entered(), np.array(sweep.field.stored()))
+
+
+def with_one_tangent(sweep: StageStepper, case: NonlinearCase, steps: int) -> SteppedEnthalpy:
+    """The field after steps that one tangent of each face serves."""
+    sweep.field.put_state(case.start)
+    forcing = tangents_of(sweep).applied(case.linear_forcing(), sweep.field.stored_cells, case.forcing.boundary)
+    sweep.advance(STEP, steps, forcing)
     return SteppedEnthalpy(np.array(sweep.field.state()), sweep.heat_entered(), np.array(sweep.field.stored()))
 
 

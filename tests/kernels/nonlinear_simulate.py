@@ -78,7 +78,7 @@ def main(target: str) -> None:
     for name, dtype, case in affine_cases():
         sweep = NONLINEAR_STEPPERS["temporal"](case.coefficients, np.dtype(dtype))
         parts |= {f"{name}: {part}": values for part, values in affine_outcome(sweep, case)._asdict().items()}
-        parts[f"{name}: at once"] = np.array(steps_at_once(sweep, case))
+        parts[f"{name}: at once"] = np.array(steps_at_once(sweep, case.forcing))
     for number, (movement, form, place) in enumerate(STAGED):
         _, dtype, case = list(cases())[place]
         found = staged(NONLINEAR_STEPPERS[movement](case.coefficients, np.dtype(dtype)), case, form)

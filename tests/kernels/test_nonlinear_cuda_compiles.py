@@ -63,7 +63,7 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
     module = import_module(f"heatsim_kernels.enthalpy.cuda.{name}")
     sweep = ("u", "u", "shape", "box", "u", "medium", "known", "stage" if how.endswith("stage") else "sources")
     book = ("u", "words", "bytes", "words", "words", "sums", "box", "medium", "known")
-    ledger = (*book, "u", "u", "bytes", "words", "share", "partial")
+    ledger = (*book, "u", "u", "words", "share", "partial")
     joints = ("u", "u", "counts", "shape", "u", "medium", "known", "sources")
     given = {"boundary_heat": ledger, "temperatures": ("u", "u", "medium"), "interface_cells": joints}.get(name, sweep)
     signature = types.void(*(arguments(precision)[each] for each in given))

@@ -21,6 +21,7 @@ from nonlinear_cases import (
     staged,
     steps_at_once,
     tangents_of,
+    with_one_tangent,
 )
 
 pytestmark = pytest.mark.gpu
@@ -67,8 +68,20 @@ def test_several_steps_at_once_on_a_gpu_give_the_bits_of_the_cpu_for_temperature
     for shape, dtype, options in AT_ONCE:
         case = affine_case(shape, **options)
         sweeps = [NONLINEAR_STEPPERS[name](case.coefficients, np.dtype(dtype)) for name in ("cpu", "temporal")]
-        assert steps_at_once(sweeps[1], case) > 2
+        assert steps_at_once(sweeps[1], case.forcing) > 2
         expected, found = (affine_outcome(sweep, case, steps=9) for sweep in sweeps)
+        assert same_bits(found.field, expected.field), (shape, dtype)
+        size = np.abs(expected.heat_entered).sum() + 1e-3
+        np.testing.assert_allclose(found.heat_entered, expected.heat_entered, rtol=0, atol=1e-9 * size)
+
+
+def test_several_steps_with_one_tangent_on_a_gpu_give_the_bits_of_the_cpu() -> None:
+    options: dict[str, Any] = {"several": False, "by_cell": False, "follow": True}
+    for shape, dtype in (((23, 70, 130), np.float32), ((40, 66, 131), np.float64)):
+        case = random_case(shape, closed=(False, False, True, False, False, False), seed=3, **options)
+        sweeps = [NONLINEAR_STEPPERS[name](case.coefficients, np.dtype(dtype)) for name in ("cpu", "temporal")]
+        assert steps_at_once(sweeps[1], case.linear_forcing()) > 2
+        expected, found = (with_one_tangent(sweep, case, steps=9) for sweep in sweeps)
         assert same_bits(found.field, expected.field), (shape, dtype)
         size = np.abs(expected.heat_entered).sum() + 1e-3
         np.testing.assert_allclose(found.heat_entered, expected.heat_entered, rtol=0, atol=1e-9 * size)
@@ -88,13 +101,14 @@ def test_stages_on_a_gpu_give_the_bits_of_the_cpu_for_temperature_dependent_mate
         np.testing.assert_allclose(found.heat_entered, expected.heat_entered, rtol=0, atol=1e-9 * size)
 
 
-def test_an_infinite_cell_is_noticed_on_a_gpu() -> None:
-    case = random_case((4, 6, 32), several=False)
-    sweep = NONLINEAR_STEPPERS["register"](case.coefficients, np.dtype(np.float32))
-    spoilt = case.start.copy()
-    spoilt[2, 3, 4] = np.nan
-    sweep.field.put_state(spoilt)
+@pytest.mark.parametrize(("kernel", "spoilt"), [("register", np.nan), ("temporal", -np.inf), ("temporal", np.inf)])
+def test_an_infinite_cell_is_noticed_on_a_gpu(kernel: str, spoilt: float) -> None:
+    case = random_case((9, 66, 132), several=False, by_cell=False)
+    sweep = NONLINEAR_STEPPERS[kernel](case.coefficients, np.dtype(np.float32))
+    start = case.start.copy()
+    start[2, 3, 4] = spoilt
+    sweep.field.put_state(start)
     assert not sweep.field.is_finite()
     tangents = tangents_of(sweep).applied(case.linear_forcing(), sweep.field.stored_cells, case.forcing.boundary)
-    sweep.advance(1e-3, 2, tangents)
+    sweep.advance(1e-3, 4, tangents)  # ends, whatever the search for a piece meets
     assert not np.isfinite(np.array(sweep.field.state())[2, 3, 5])

@@ -73,10 +73,11 @@ def test_faces_whose_values_differ_from_cell_to_cell_are_known(face: Face, uneve
     boundary = {"x_min": fixed("2 + y"), "y_min": convection(2.0, 1.0), "z_max": face}
     faces = problem_of(case([4, 5, 6], 1.0, boundary=boundary)).boundary_faces
     assert faces.per_cell
-    assert faces.uneven == (True, False, uneven)
+    assert faces.uneven(False) == (True, False, uneven)
+    assert faces.uneven(True) == (True, True, uneven or "coefficient" in face)  # tangents beside a k(T) differ
     a, b = faces.at(np.array([0.5]))
     for number, (start, end) in enumerate(pairwise(faces.starts)):
-        if not faces.uneven[number // 2]:
+        if not faces.uneven(False)[number // 2]:
             assert np.ptp(a[0, start:end]) == np.ptp(b[0, start:end]) == 0.0
 
 

@@ -299,22 +299,22 @@ def _bracketed(x, before, low, high, moved, sides, half):
 
 
 def build_tangent(inlined, functions, read=None):
-    """Build tangent(T, material, cell_class, face, position, steepest, medium, boundary): a and b of the tangent to the
-    flux through a boundary face of a cell at T, see `surface_tangents`, in float64; steepest: W/(m2 K), its largest
-    slope."""
-    surface_heat, read = functions.surface_heat, read or inlined(_item)
+    """Build tangent(T, potential, material, cell_class, face, position, steepest, medium, boundary): a and b of the
+    tangent to the flux through a boundary face of a cell at T, see `surface_tangents`, in float64; steepest: the
+    largest -a."""
+    surface_heat, resistivity, read = functions.surface_heat, functions.resistivity, read or inlined(_item)
 
     @inlined
-    def tangent(T, material, cell_class, face, position, steepest, medium, boundary):
+    def tangent(T, potential, material, cell_class, face, position, steepest, medium, boundary):
         entering, less, constant = surface_heat(T, material, cell_class, face, position, medium, boundary)
         slope = -less
         if not constant:
             warmer, _, _ = surface_heat(T + TANGENT_DIFFERENCE, material, cell_class, face, position, medium, boundary)
             slope = (warmer - entering) / TANGENT_DIFFERENCE
         rising = steepest if boundary.follow != 0 else medium.zero
-        slope = min(max(slope, -steepest), rising)
-        resistance = read(medium.numbers, (cell_class * 6 + face) * NUMBERS + 4)
-        return slope * resistance, resistance * fma(-slope, T, entering)
+        thickness = read(medium.numbers, (cell_class * 6 + face) * NUMBERS + 4)
+        a = min(max(slope * resistivity(T, material, medium) * thickness, -steepest), rising)
+        return a, fma(-a, potential, thickness * entering)
 
     return tangent
 

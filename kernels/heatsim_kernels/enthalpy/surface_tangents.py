@@ -1,16 +1,17 @@
-"""Boundary faces whose heat flux is no affine function of the temperature or of Kirchhoff's potential.
+"""Boundary faces whose heat flux is no affine function of Kirchhoff's potential phi of the cell beside them.
 
-Such a face is replaced by its tangent at a state, which the kernels for linear problems take as they take any face:
+Such a face is replaced by its tangent at a state, which kernels take as they take any face:
 
-    q(T) = q0 - s (T - T0)       T0: temperature of the cell where the tangent is made; q0, s: its surface balance
-    ghost = T + (a T + b)        a = -s R,  b = (q0 + s T0) R,  with R = h/k of the cell, m2 K/W
+    q(phi) = q0 - s (phi - phi0) dT/dphi     phi0: where the tangent is made; q0, s: q and -dq/dT of the balance there
+    ghost = phi + (a phi + b)                a = -s R dT/dphi,  b = q0 R - a phi0,  with R = h/k of the cell, m2 K/W
 
-A kink in k(T) or h(T) would make the slope of a tangent anything; it stays between that of a fixed temperature at the
-surface and none, or its opposite where h falls as T rises. So explicit steps that are stable remain so.
+In a body that is linear inside, phi is the temperature. A kink in k(T) or h(T) would make the slope of a tangent
+anything; it stays between that of a fixed temperature at the surface and none, or its opposite where a coefficient
+falls as T rises. So explicit steps that are stable remain so.
 
-While the cell moves by dT, the flux is wrong by q'' dT^2 / 2. So a tangent that serves a step leaves an error of second
-order in the length of the step, and of third order in the temperature. The heat that enters by the tangent is the heat
-that the ledger counts. Where the tangent is made, the flux is that of the balance itself.
+While the potential of the cell moves by d, the flux is wrong by q'' d^2 / 2. So a tangent that serves a step leaves an
+error of second order in the length of the step, and of third order in the temperature. The heat that enters by the
+tangent is the heat that the ledger counts. Where the tangent is made, the flux is that of the balance itself.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ import numpy as np
 
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.enthalpy.surface_balance import SURFACE_TERMS
-from heatsim_kernels.enthalpy.time_step_limit import least_resistivity
 from heatsim_kernels.stencil.coefficients import Forcing
 from heatsim_kernels.stencil.heat_ledger import boundary_cells
 
@@ -35,9 +35,10 @@ class TangentFaces:
     """The faces of a problem that tangents stand for; what every device needs of them.
 
     coefficients: of the problem, with boundary values by cell. entries: (m,) which of the boundary values are tangents.
-    stores_temperature: whether the field stores temperature offsets, as that of a body that is linear inside does.
+    stores_temperature: whether the field stores temperature offsets, as that of a body that is linear inside does;
+        these are its potentials.
     cells: (m,) flat index of the cell beside each; faces, positions, classes: (m,) which face of the box, which of its
-    values, and the class of the cell. steepest: (m,) W/(m2 K), the largest slope of each.
+    values, and the class of the cell. steepest: (m,) the largest -a of each, that of a fixed temperature.
     """
 
     def __init__(
@@ -50,9 +51,8 @@ class TangentFaces:
         beside = np.concatenate([boundary_cells(coefficients.shape, face) for face in range(6)])
         self.cells = beside[entries]
         self.classes = _classes(coefficients, self.cells)
-        least = coefficients.area * coefficients.own * least_resistivity(coefficients)[coefficients.material][:, None]
-        least = least[self.classes, self.faces]
-        self.steepest = np.divide(1.0, least, out=np.zeros(entries.size), where=least > 0)  # cells that are not solved
+        own, other = (each[self.classes, self.faces] for each in (coefficients.own, coefficients.other))
+        self.steepest = np.divide(own + other, own, out=np.zeros(entries.size), where=own > 0)  # 0: cells not solved
 
     @classmethod
     def of_open_faces(cls, coefficients: NonlinearCoefficients, but: tuple[bool, ...] = (False,) * 6) -> TangentFaces:

@@ -177,15 +177,14 @@ class DeviceBoundary(Protocol):
 class Forcing:
     """The values that may change from step to step, for a batch of steps.
 
-    boundary_a, boundary_b: (k, boundary_size) beyond each boundary face lies T + (a*T + b), T being the cell beside it;
-        row min(step, k - 1) serves a step, so one row is constant in time.
+    boundary_a, boundary_b: (k, boundary_size) beyond each boundary face lies T + (a*T + b), T being the cell beside it,
+        or Kirchhoff's potential of that cell in place of T where a material depends on temperature; row
+        min(step, k - 1) serves a step, so one row is constant in time.
     heat_table: (k, n) heating rate of each cell class, K/s, or None. 0 for prescribed cells.
     heat_field: (nz, ny, nx) heating rate of each cell, K/s, in the field's precision, or None.
     heat_scale: (k,) factor on `heat_field`.
     window_sources: of each step, the windows that are heated when it has been taken; steps beyond the last have none.
     on_device: what stands in place of boundary_a and boundary_b, which may then be anything.
-    by_potential: for the six FACES of a problem that depends on temperature, whether the values are of Kirchhoff's
-        potential in place of the temperature: beyond such a face lies phi + (a*phi + b).
     from_ambients: (m,) what of `heat_field` comes from each ambient, W, or None. No kernel reads it.
     """
 
@@ -196,7 +195,6 @@ class Forcing:
     heat_scale: np.ndarray = field(default_factory=lambda: np.ones(1))
     window_sources: tuple[tuple[WindowSource, ...], ...] = ()
     on_device: DeviceBoundary | None = None
-    by_potential: tuple[bool, ...] = (False,) * 6
     from_ambients: np.ndarray | None = None
 
     @classmethod

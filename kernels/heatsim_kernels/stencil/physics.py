@@ -57,9 +57,3 @@ def ghost(c, a, b):
     which 1 - U h/k would keep two digits in float32; therefore c is added last.
     """
     return c + fma(a, c, b)
-
-
-def ghost_of_potential(c, temperature, a, b):
-    """The ghost value of a potential c whose differences drive heat: the affine map is one of the temperature of the
-    cell."""
-    return c + fma(a, temperature, b)

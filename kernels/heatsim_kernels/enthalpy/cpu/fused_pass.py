@@ -35,7 +35,7 @@ from heatsim_kernels.runtime.cpu.pointers import (
     widest_vectors,
 )
 from heatsim_kernels.runtime.fma import fma
-from heatsim_kernels.stencil.cpu.boundary_faces import X_MAX, X_MIN, Y_MAX, Y_MIN, Z_MAX, Z_MIN, face_at, ghost_cell
+from heatsim_kernels.stencil.cpu.boundary_faces import X_MAX, X_MIN, Y_MAX, Y_MIN, Z_MAX, Z_MIN
 from heatsim_kernels.stencil.cpu.class_runs import MIXED
 from heatsim_kernels.stencil.cpu.fused_pass import (
     SCRATCH_ROWS,
@@ -50,10 +50,10 @@ from heatsim_kernels.stencil.cpu.fused_pass import (
     row_of_vectors,
     rows_of_level,
     rows_read,
-    rows_with_ghosts,
     stage_operands,
     tile_of,
     widened_tile,
+    with_ghosts,
 )
 from heatsim_kernels.stencil.cpu.fused_pass import (
     advance_tile as advance_linear_tile,
@@ -79,7 +79,7 @@ from heatsim_kernels.stencil.cpu.rows import (
 )
 
 functions = cell.build(inlined, called)
-phi_of, temperature_of, between = functions.phi, functions.temperature, functions.between
+phi_of, between = functions.phi, functions.between
 of_row = cell.build(inlined, called, read=load)  # tables are read as what no store writes, or no loop would vectorise
 
 LONG = 8  # cells of one class, from which a run of material-interface cells is computed in vectors
@@ -265,9 +265,7 @@ def _advance_rows(
         classes = shifted(exchange.classes, place.c)
         states = rows_read(u, place, from_field, below, slot)
         potentials = rows_in_ring(_potentials(below, buffers), slot)
-        potentials, low, high = _with_ghosts(
-            potentials, states.c, classes, place, run, grid, buffers, scratch, boundary, ledger, medium
-        )
+        potentials, low, high = with_ghosts(potentials, classes, place, run, grid, buffers, scratch, boundary, ledger)
         row_sources = RowSources(table, sources.dt, shifted(sources.field, place.c), gain)
         operands = stage_operands(stages, stages.before, u, run, below, slot, place.c)
         out = shifted(v, place.c) if to_field else row_in_ring(above, slot)
@@ -480,45 +478,3 @@ def _add_face(value, u, potential, u1, potential1, cell_class, face, medium):
         return value
     rate, difference = between(u, u1, cell_class, np.int64(face), potential, medium)
     return fma(rate, difference, value)
-
-
-@inlined
-def _with_ghosts(potentials, own, classes, place, run, grid, buffers, scratch, boundary, ledger, medium):
-    """The potentials of a row and of those beside it, with ghost values in place of rows beyond a boundary; and the
-    values beyond the two ends of the row. own: the states of the row."""
-    c, y, z, n = potentials.c, place.y, place.z, run.x1 - run.x0
-    at_y_min, at_y_max = y == 0 and not grid.wrap_y, y == grid.ny - 1 and not grid.wrap_y
-    at_z_min, at_z_max = z == 0 and not grid.wrap_z, z == grid.nz - 1 and not grid.wrap_z
-    follow_y = (at_y_min and _follows(boundary, Y_MIN)) or (at_y_max and _follows(boundary, Y_MAX))
-    follow_z = (at_z_min and _follows(boundary, Z_MIN)) or (at_z_max and _follows(boundary, Z_MAX))
-    inside = c
-    if follow_y or follow_z:
-        inside = _temperatures_of_row(shifted(scratch, 5 * buffers.pitch), own, n, classes, medium)
-    rows = rows_with_ghosts(potentials, inside, classes, place, run, grid, buffers, scratch, boundary, ledger)
-    if grid.wrap_x:
-        return rows, c[n - 1], c[0]
-    at, low, high = z * grid.ny + y, c[-1], c[n]
-    if run.x0 == 0:
-        here = c[0]
-        if _follows(boundary, X_MIN):
-            here = temperature_of(own[0], np.int64(medium.material[class_of(classes, 0)]), medium)
-        low = ghost_cell(c, 0, here, classes, face_at(boundary, X_MIN, run.step, at, ledger))
-    if run.x1 == grid.nx:
-        here = c[n - 1]
-        if _follows(boundary, X_MAX):
-            here = temperature_of(own[n - 1], np.int64(medium.material[class_of(classes, n - 1)]), medium)
-        high = ghost_cell(c, n - 1, here, classes, face_at(boundary, X_MAX, run.step, at, ledger))
-    return rows, low, high
-
-
-@inlined
-def _follows(boundary, face):
-    """Whether heat passes a face, as the temperatures beside it say."""
-    return boundary.closed[face] == 0 and boundary.by_potential[face] == 0
-
-
-@called
-def _temperatures_of_row(out, u, n, classes, medium):
-    for i in range(n):
-        store(out, i, temperature_of(load(u, i), np.int64(load(medium.material, class_of(classes, i))), medium))
-    return out

@@ -22,7 +22,7 @@ from heatsim_kernels.stencil.coefficients import Forcing
 
 CELLS_A_BALANCE = 64  # cells whose update takes as long as a balance: for the number of threads
 
-tangent, temperature = build_tangent(inlined, functions), functions.temperature
+tangent, temperature, phi = build_tangent(inlined, functions), functions.temperature, functions.phi
 
 
 class CpuSurfaceTangents:
@@ -33,7 +33,7 @@ class CpuSurfaceTangents:
         self._medium = medium_of(faces.coefficients, 1.0, REAL)
         self._threads = threads_for(CELLS_A_BALANCE * faces.entries.size)
         self._given: np.ndarray | None = None
-        self._made_at = np.zeros(faces.entries.size)  # temperature offsets, K
+        self._made_at = np.zeros(faces.entries.size)  # potentials
         self._boundary: EnthalpyBoundary | None = None
 
     def applied(self, forcing: Forcing, cells: Callable[[Any], Any], boundary: np.ndarray) -> Forcing:
@@ -69,31 +69,31 @@ def _set_tangents(
     states, stores_temperature, entries, classes, faces, positions, steepest, medium, boundary, made_at, a, b, parts
 ):  # fmt: skip
     """Put the tangents of m faces, beside cells of `states` (m,), into the values a and b (rows, boundary_size), and
-    the temperatures of these cells into `made_at`."""
+    the potentials of these cells into `made_at`."""
     for index in prange(parts):
         part, m = np.int64(index), pointed(medium)  # prange counts in unsigned numbers
         for i in range(part * states.size // parts, (part + 1) * states.size // parts):
             cell_class, face, position = classes[i], faces[i], positions[i]
-            material, T = np.int64(m.material[cell_class]), states[i]
+            material, T, potential = np.int64(m.material[cell_class]), states[i], states[i]
             if not stores_temperature:
-                T = temperature(T, material, m)
-            made_at[i] = T
+                T, potential = temperature(states[i], material, m), phi(states[i], material, m)
+            made_at[i] = potential
             for row in range(a.shape[0]):
                 w = boundary_from(boundary, row * TERMS * boundary.size)
-                given = tangent(T, material, cell_class, face, position, steepest[i], m, w)
+                given = tangent(T, potential, material, cell_class, face, position, steepest[i], m, w)
                 a[row, entries[i]], b[row, entries[i]] = given
 
 
 @parallel_jit
-def _compare_tangents(T, entries, slopes, heights, new_slopes, new_heights, blocks):
-    """blocks (2, parts): the largest difference of two sets of tangents at T (m,), and the largest of the new ones, of
-    each part of the faces."""
+def _compare_tangents(potentials, entries, slopes, heights, new_slopes, new_heights, blocks):
+    """blocks (2, parts): the largest difference of two sets of tangents at some potentials (m,), and the largest of the
+    new ones, of each part of the faces."""
     parts = blocks.shape[1]
     for index in prange(parts):
         part, difference, largest = np.int64(index), 0.0, 0.0
-        for i in range(part * T.size // parts, (part + 1) * T.size // parts):
-            entry = entries[i]
-            found = fma(new_slopes[entry], T[i], new_heights[entry])
-            difference = max(difference, abs(fma(slopes[entry], T[i], heights[entry]) - found))
+        for i in range(part * potentials.size // parts, (part + 1) * potentials.size // parts):
+            entry, potential = entries[i], potentials[i]
+            found = fma(new_slopes[entry], potential, new_heights[entry])
+            difference = max(difference, abs(fma(slopes[entry], potential, heights[entry]) - found))
             largest = max(largest, abs(found))
         blocks[0, part], blocks[1, part] = difference, largest

@@ -1,7 +1,7 @@
 """CUDA: the heat through boundary faces in a step, found once: for the kernel of the step and for the energy ledger.
 
-A boundary face needs the temperature of its cell besides the potential, and the values of its tangent. In the kernel of
-the step a single lane at a boundary would have its whole warp wait for them; here every lane has a face of its own.
+A boundary face needs the values of its tangent. In the kernel of the step a single lane at a boundary would have its
+whole warp wait for them; here every lane has a face of its own.
 Heat from ambients inside the box is only entered here: the step finds it by itself. Each block owns a slot of
 partial sums and always adds in the same order; a block has cells of one plane (see `plane_sums`).
 """
@@ -28,8 +28,7 @@ END_BLOCKS = 2 if SIMULATED else 512  # of a face of z: many, because each waits
 THREADS = 2 if SIMULATED else 128  # of a block: five such blocks share the registers of a multiprocessor in float64
 BOUNDARY_ACCOUNTS = len(FACES)  # accounts of the ledger for the faces of the box, the first ones; then the ambients
 
-passing, phi, temperature = functions.passing, functions.phi, functions.temperature
-ghost_of_potential = inlined(physics.ghost_of_potential)
+passing, phi, ghost_of = functions.passing, functions.phi, inlined(physics.ghost)
 block_sum = block_reduction(add, THREADS)
 
 
@@ -47,18 +46,15 @@ def parts_of(ledger: LedgerFaces, shape: tuple[int, int, int], sums: PlaneSums) 
 
 
 def build(variant):
-    """Build the kernel (u, cells, faces, starts, parts, capacity, box, medium, boundary, a, b, by_potential, offsets,
-    share, partial), on blocks (columns, accounts).
+    """Build the kernel (u, cells, faces, starts, parts, capacity, box, medium, boundary, a, b, offsets, share,
+    partial), on blocks (columns, accounts).
 
     cells, faces, starts: see `LedgerFaces`; parts: `parts_of` these. boundary: `KnownBoundaryDifferences`, whose
-    differences are written. a, b: of the boundary faces in this step, one a boundary cell; by_potential: see `Forcing`;
-    offsets: where each face starts in them. share: of the heat of the step, that is entered. partial: (accounts,
-    columns) sums in J, added to.
+    differences are written. a, b: of the boundary faces in this step, one a boundary cell; offsets: where each face
+    starts in them. share: of the heat of the step, that is entered. partial: (accounts, columns) sums in J, added to.
     """
 
-    def boundary_heat(
-        u, cells, faces, starts, parts, capacity, box, medium, boundary, a, b, by_potential, offsets, share, partial
-    ):
+    def boundary_heat(u, cells, faces, starts, parts, capacity, box, medium, boundary, a, b, offsets, share, partial):
         account, total = int64(cuda.blockIdx.y), float64(0.0)
         start, part = item(starts, account), account * int64(cuda.gridDim.x) + int64(cuda.blockIdx.x)
         entry, end = item(parts, part) + int64(cuda.threadIdx.x), item(parts, part + 1)
@@ -69,10 +65,7 @@ def build(variant):
             if account < BOUNDARY_ACCOUNTS:
                 rate = item(medium.numbers, (cell_class * 6 + account) * NUMBERS)
                 at = item(offsets, account) + entry - start
-                given = potential
-                if item(by_potential, account) == 0:
-                    given = temperature(item(u, i), int64(item(medium.material, cell_class)), medium)
-                ghost = ghost_of_potential(potential, given, item(a, at), item(b, at))
+                ghost = ghost_of(potential, item(a, at), item(b, at))
                 boundary.differences[uint64(entry)] = ghost - potential
                 heat = float64(rate) * (float64(ghost) - float64(potential))
             else:

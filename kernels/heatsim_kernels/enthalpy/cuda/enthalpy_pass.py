@@ -33,7 +33,7 @@ from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 
 class EnthalpyBatch(NamedTuple):
     """What the steps of one call have in common, on the device; dt: s; heated: whether sources by cell class are among
-    them; by_potential: see `Forcing`."""
+    them."""
 
     dt: float
     structure: EnthalpyConfiguration
@@ -41,7 +41,6 @@ class EnthalpyBatch(NamedTuple):
     medium: EnthalpyMedium
     rates: Array
     heated: bool
-    by_potential: tuple[bool, ...]
 
 
 class EnthalpyCudaPass:
@@ -94,7 +93,6 @@ class EnthalpyCudaPass:
         self._fused = FusedEnthalpySteps(coefficients, self.field, self.ledger) if fused and links is None else None
         self._capacity = on_device(np.asarray(coefficients.capacity, np.float64))
         self._offsets = on_device(np.asarray(coefficients.boundary_offsets, np.int64))
-        self._by_potential: dict[tuple[bool, ...], Array] = {}
         differences = empty(max(1, int(ledger.starts[len(FACES)])), self._dtype)
         closed = on_device(np.array(coefficients.closed, np.uint8))
         self._known_boundary = KnownBoundaryDifferences(closed, on_device(ledger.starts), differences)
@@ -104,11 +102,9 @@ class EnthalpyCudaPass:
 
     def batch(self, dt: float, forcing: Forcing) -> EnthalpyBatch:
         """Send what the steps need, unless it is there already."""
-        structure, faces = self._structure._replace(heat_field=forcing.heat_field is not None), forcing.by_potential
-        if faces not in self._by_potential:
-            self._by_potential[faces] = on_device(np.array(faces, np.uint8))
+        structure = self._structure._replace(heat_field=forcing.heat_field is not None)
         sent, heated = self._forcing_uploads.send(dt, forcing), forcing.heat_table is not None
-        return EnthalpyBatch(dt, structure, sent, *self._medium_for(dt), heated, faces)
+        return EnthalpyBatch(dt, structure, sent, *self._medium_for(dt), heated)
 
     def resources(self, batch: EnthalpyBatch) -> Resources:
         """What the kernel takes of the GPU, the fused one where steps are fused."""
@@ -180,9 +176,8 @@ class EnthalpyCudaPass:
         launches = [self._kernel(structure, args).bound(movement.grid(shape), movement.TILE.block, args)]
         if self._book is not None:
             own = (u, *self._book, self._capacity, self._box, batch.medium, self._known_boundary)
-            values = batch.sent.boundary_a.row(k), batch.sent.boundary_b.row(k)
-            tangents = *values, self._by_potential[batch.by_potential], self._offsets
-            given = (*own, *tangents, np.float64(share), self.ledger.partial)
+            values = batch.sent.boundary_a.row(k), batch.sent.boundary_b.row(k), self._offsets
+            given = (*own, *values, np.float64(share), self.ledger.partial)
             passing = kernel(boundary_heat.build, None, given)
             launches.insert(0, passing.bound(self._book_grid, (boundary_heat.THREADS, 1, 1), given))
         if self._joints is not None:

@@ -1,8 +1,8 @@
 """CUDA: several steps of one material in a sweep, by `temporal` (`stencil/temporal`).
 
 There heat flows down the slope of Kirchhoff's potential, of which the material needs a few pieces (`pieces`). Boundary
-faces are affine in the potential: of a given temperature, with a given flux, or closed. The ledger is that of linear
-problems, since the boundary trace has the potentials of the cells beside the faces.
+faces are affine in the potential. So the ledger is that of linear problems: the boundary trace has the potentials of
+the cells beside the faces.
 """
 
 from __future__ import annotations
@@ -71,14 +71,13 @@ class FusedEnthalpySteps:
 
     def _for(self, batch: EnthalpyBatch) -> FusedSteps | None:
         """The means to take several steps of a batch at once."""
-        configuration, coefficients = self._configuration(batch), self._coefficients
-        affine = np.logical_or(coefficients.closed, batch.by_potential)
-        if self._pieces is None or not affine.all():
+        configuration = self._configuration(batch)
+        if self._pieces is None:
             return None
         if configuration not in self._fused:
             self._fused[configuration] = fused_steps(
                 configuration,
-                coefficients,
+                self._coefficients,
                 traced=self._open_faces.count > 0,
                 cell_classes=TemporalCellClasses(self._field.class_ids, 1, None),
                 heat_accounts=self._ledger.lost,

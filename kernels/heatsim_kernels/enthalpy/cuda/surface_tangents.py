@@ -29,7 +29,7 @@ from heatsim_kernels.stencil.cuda.sent_forcing import BoundaryTables
 BLOCKS = 2 if SIMULATED else 264  # of a comparison
 ALIVE = 4  # sets of tangents that are in use at a time, at most: of a step begun, its end, and those before
 
-tangent, temperature = build_tangent(inlined, functions, item), functions.temperature
+tangent, temperature, phi = build_tangent(inlined, functions, item), functions.temperature, functions.phi
 
 
 class FacesOnDevice(NamedTuple):
@@ -151,10 +151,12 @@ def build_tangents(stores_temperature: bool):
         i = int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
         if i < states.size:
             cell_class, face, position = item(faces.classes, i), item(faces.faces, i), item(faces.positions, i)
-            material, T, entry = int64(item(medium.material, cell_class)), float64(states[i]), item(faces.entries, i)
+            material, entry = int64(item(medium.material, cell_class)), item(faces.entries, i)
+            state = float64(states[i])
+            T, potential = state, state
             if not stores_temperature:
-                T = temperature(T, material, medium)
-            made_at[i] = T
+                T, potential = temperature(state, material, medium), phi(state, material, medium)
+            made_at[i] = potential
             for row in range(rows):
                 surface = EnthalpyBoundary(
                     boundary.values,
@@ -170,7 +172,7 @@ def build_tangents(stores_temperature: bool):
                     boundary.near,
                 )
                 slope, height = tangent(
-                    T, material, cell_class, face, position, item(faces.steepest, i), medium, surface
+                    T, potential, material, cell_class, face, position, item(faces.steepest, i), medium, surface
                 )
                 a[row, entry], b[row, entry] = slope, height
                 slopes[row, i], heights[row, i] = slope, height
@@ -179,14 +181,15 @@ def build_tangents(stores_temperature: bool):
 
 
 def build_comparison(variant):
-    """Build the kernel (T, slopes, heights, new_slopes, new_heights, partial): see `_compare_tangents` of the CPU."""
+    """Build the kernel (potentials, slopes, heights, new_slopes, new_heights, partial): see `_compare_tangents` of the
+    CPU."""
 
-    def comparison(T, slopes, heights, new_slopes, new_heights, partial):
+    def comparison(potentials, slopes, heights, new_slopes, new_heights, partial):
         i = int64(cuda.blockIdx.x) * THREADS + cuda.threadIdx.x
         difference, largest = float64(0.0), float64(0.0)
-        while i < T.size:
-            found = fma(new_slopes[i], T[i], new_heights[i])
-            difference = greater(abs(fma(slopes[i], T[i], heights[i]) - found), difference)
+        while i < potentials.size:
+            found = fma(new_slopes[i], potentials[i], new_heights[i])
+            difference = greater(abs(fma(slopes[i], potentials[i], heights[i]) - found), difference)
             largest = greater(abs(found), largest)
             i += int64(BLOCKS) * THREADS
         difference, largest = block_most(difference), block_most(largest)

@@ -18,7 +18,7 @@ X_MIN, X_MAX, Y_MIN, Y_MAX, Z_MIN, Z_MAX = (np.int64(face) for face in range(6))
 
 FLOWS = 7  # sums of heat of a plane: of the six FACES, then of the losses
 
-ghost_of_potential = inlined(physics.ghost_of_potential)
+ghost = inlined(physics.ghost)
 
 
 class CpuBoundaryFaces(NamedTuple):
@@ -26,8 +26,7 @@ class CpuBoundaryFaces(NamedTuple):
 
     a, b: values, (rows, size), of which the last row serves all later steps. per_cell: whether there is a value a cell,
     or one a cell class. offsets: where each of the six FACES starts among the values of a step. closed: for each,
-    whether no heat passes. weights: heat moved by a kelvin in a step, J, (6, class_count) flat. by_potential: for each,
-    whether the values are of potentials: see `Forcing`.
+    whether no heat passes. weights: heat moved by a kelvin in a step, J, (6, class_count) flat.
     """
 
     a: np.ndarray
@@ -39,7 +38,6 @@ class CpuBoundaryFaces(NamedTuple):
     closed: np.ndarray
     weights: np.ndarray
     class_count: int
-    by_potential: np.ndarray
 
 
 class RowLedger(NamedTuple):
@@ -84,28 +82,27 @@ def face_at(boundary, face, step, position, ledger):
 
 
 @called
-def ghost_row(out, n, row, inside, classes, face):
-    """Put the n ghost values beyond a row of cells into `out`, and enter their heat. inside: the temperatures of the
-    cells."""
+def ghost_row(out, n, row, classes, face):
+    """Put the n ghost values beyond a row of cells into `out`, and enter their heat."""
     # Two loops: a place that may be either keeps LLVM from vectors.
     if face.per_cell:
         for i in range(n):
-            store(out, i, ghost_of_potential(load(row, i), load(inside, i), load(face.a, i), load(face.b, i)))
+            store(out, i, ghost(load(row, i), load(face.a, i), load(face.b, i)))
     else:
         for i in range(n):
             entry = class_of(classes, i)
-            store(out, i, ghost_of_potential(load(row, i), load(inside, i), load(face.a, entry), load(face.b, entry)))
+            store(out, i, ghost(load(row, i), load(face.a, entry), load(face.b, entry)))
     if face.first < face.end:
         face.heat[0] += face.share * _heat_of_row(out, face.first, face.end, row, classes, face.weights)
     return out
 
 
 @inlined
-def ghost_cell(row, i, inside, classes, face):
-    """The ghost value beyond cell i of a row, where a face in x has one cell. inside: the temperature of the cell."""
+def ghost_cell(row, i, classes, face):
+    """The ghost value beyond cell i of a row, where a face in x has one cell."""
     cell_class, cell = class_of(classes, i), load(row, i)
     entry = 0 if face.per_cell else cell_class
-    beyond = ghost_of_potential(cell, inside, load(face.a, entry), load(face.b, entry))
+    beyond = ghost(cell, load(face.a, entry), load(face.b, entry))
     if face.first <= i < face.end:
         face.heat[0] += face.share * load(face.weights, cell_class) * (np.float64(beyond) - np.float64(cell))
     return beyond

@@ -85,8 +85,8 @@ from heatsim_kernels.stencil.cpu.rows import (
     fits_vectors,
 )
 
-# Of each thread, before its rings: ghosts beyond y_min, y_max, z_min and z_max, a finished row, temperatures of a row.
-SCRATCH_ROWS = 6
+# Of each thread, before its rings: ghosts beyond y_min, y_max, z_min and z_max, and a finished row.
+SCRATCH_ROWS = 5
 
 
 class CpuSources(NamedTuple):
@@ -216,8 +216,7 @@ def input_pointers(e, s, b, stages):
     exchange = CpuExchange(e.rx, e.ry, e.rz, pointer(e.rates), pointer(e.classes), *runs, e.class_count, *losses)
     sources = CpuSources(pointer(s.table), s.table_rows, s.dt, pointer(s.field), pointer(s.gain), s.gain_rows)
     tables = pointer(b.offsets), pointer(b.closed), pointer(b.weights)
-    values, by_potential = (pointer(b.a), pointer(b.b)), pointer(b.by_potential)
-    boundary = CpuBoundaryFaces(*values, b.rows, b.size, b.per_cell, *tables, b.class_count, by_potential)
+    boundary = CpuBoundaryFaces(pointer(b.a), pointer(b.b), b.rows, b.size, b.per_cell, *tables, b.class_count)
     fields = pointer(stages.before), pointer(stages.start), pointer(stages.one), pointer(stages.second)
     numbers, shares = pointer(stages.numbers), pointer(stages.shares)
     made_of = CpuStages(*fields, numbers, shares, stages.rows, stages.of_two, stages.apart)
@@ -291,7 +290,7 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
         in_tile, ledger = ledger_of_row(flows, stages.apart, share, tile, run, y, place, grid)
         classes = shifted(exchange.classes, place.c)
         values = rows_read(u, place, from_field, below, slot)
-        values, low, high = _with_ghosts(values, classes, place, run, grid, buffers, scratch, boundary, ledger)
+        values, low, high = with_ghosts(values, classes, place, run, grid, buffers, scratch, boundary, ledger)
         row_sources = RowSources(table, sources.dt, shifted(sources.field, place.c), gain)
         operands = stage_operands(stages, stages.before, u, run, below, slot, place.c)
         out = shifted(v, place.c) if to_field else row_in_ring(above, slot)
@@ -401,45 +400,28 @@ def keep_second(second, at, row, n, buffers):
 
 
 @inlined
-def rows_with_ghosts(values, inside, classes, place, run, grid, buffers, scratch, boundary, ledger):
-    """The row and those beside it, with ghost values in place of rows beyond a boundary; `inside` are the values of the
-    row from which those follow, where they do not follow from the row itself."""
+def with_ghosts(values, classes, place, run, grid, buffers, scratch, boundary, ledger):
+    """The row and those beside it, with ghost values in place of rows beyond a boundary; and the values beyond the two
+    ends of the row."""
     c, ym, yp, zm, zp = values
     pitch, step, n = buffers.pitch, run.step, run.x1 - run.x0
     in_z, in_y = place.z * grid.nx + run.x0, place.y * grid.nx + run.x0
     if place.y == 0 and not grid.wrap_y:
-        given = _given(boundary, Y_MIN, c, inside)
-        ym = ghost_row(scratch, n, c, given, classes, face_at(boundary, Y_MIN, step, in_z, ledger))
+        ym = ghost_row(scratch, n, c, classes, face_at(boundary, Y_MIN, step, in_z, ledger))
     if place.y == grid.ny - 1 and not grid.wrap_y:
-        out, given = shifted(scratch, pitch), _given(boundary, Y_MAX, c, inside)
-        yp = ghost_row(out, n, c, given, classes, face_at(boundary, Y_MAX, step, in_z, ledger))
+        yp = ghost_row(shifted(scratch, pitch), n, c, classes, face_at(boundary, Y_MAX, step, in_z, ledger))
     if place.z == 0 and not grid.wrap_z:
-        out, given = shifted(scratch, 2 * pitch), _given(boundary, Z_MIN, c, inside)
-        zm = ghost_row(out, n, c, given, classes, face_at(boundary, Z_MIN, step, in_y, ledger))
+        zm = ghost_row(shifted(scratch, 2 * pitch), n, c, classes, face_at(boundary, Z_MIN, step, in_y, ledger))
     if place.z == grid.nz - 1 and not grid.wrap_z:
-        out, given = shifted(scratch, 3 * pitch), _given(boundary, Z_MAX, c, inside)
-        zp = ghost_row(out, n, c, given, classes, face_at(boundary, Z_MAX, step, in_y, ledger))
-    return NeighbourRows(c, ym, yp, zm, zp)
-
-
-@inlined
-def _given(boundary, face, c, inside):
-    """The values of a row from which those beyond a face follow."""
-    return c if boundary.by_potential[face] else inside
-
-
-@inlined
-def _with_ghosts(values, classes, place, run, grid, buffers, scratch, boundary, ledger):
-    """`rows_with_ghosts`, and the values beyond the two ends of the row."""
-    c, n = values.c, run.x1 - run.x0
-    rows = rows_with_ghosts(values, c, classes, place, run, grid, buffers, scratch, boundary, ledger)
+        zp = ghost_row(shifted(scratch, 3 * pitch), n, c, classes, face_at(boundary, Z_MAX, step, in_y, ledger))
+    rows = NeighbourRows(c, ym, yp, zm, zp)
     if grid.wrap_x:
         return rows, c[n - 1], c[0]
     at, low, high = place.z * grid.ny + place.y, c[-1], c[n]
     if run.x0 == 0:
-        low = ghost_cell(c, 0, c[0], classes, face_at(boundary, X_MIN, run.step, at, ledger))
+        low = ghost_cell(c, 0, classes, face_at(boundary, X_MIN, step, at, ledger))
     if run.x1 == grid.nx:
-        high = ghost_cell(c, n - 1, c[n - 1], classes, face_at(boundary, X_MAX, run.step, at, ledger))
+        high = ghost_cell(c, n - 1, classes, face_at(boundary, X_MAX, step, at, ledger))
     return rows, low, high
 
 

@@ -411,5 +411,4 @@ class CpuStepper:
         a, b = (np.ascontiguousarray(values, self.dtype) for values in (forcing.boundary_a, forcing.boundary_b))
         rows, size = a.shape
         of_faces = coefficients.boundary_per_cell, self._boundary_offsets, self._closed, weights
-        by_potential = np.array(forcing.by_potential, np.uint8)
-        return CpuBoundaryFaces(a, b, rows, size, *of_faces, coefficients.class_count, by_potential)
+        return CpuBoundaryFaces(a, b, rows, size, *of_faces, coefficients.class_count)
