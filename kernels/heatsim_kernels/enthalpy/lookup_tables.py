@@ -76,6 +76,12 @@ class EnthalpyTables:
         """Number of segments, n."""
         return int(self.potentials.shape[1])
 
+    @property
+    def keeps_temperature(self) -> bool:
+        """Whether u is the temperature offset, to rounding, in all materials: heat capacities are constant, and nothing
+        melts."""
+        return bool(np.allclose(self.temperatures, (0.0, 1.0), rtol=0, atol=1e-9))
+
     def potential(self, u: np.ndarray, material: np.ndarray | int) -> np.ndarray:
         """phi, K."""
         return self._on(self.potentials, u, material, self.low, self.width)

@@ -36,6 +36,7 @@ from heatsim_kernels.stencil.cpu.trapezoidal_defect import (
     begin_comparison,
     build_comparison,
     compare,
+    defect,
     end_comparison,
 )
 from heatsim_kernels.stencil.rk_stages import TrapezoidalDefect
@@ -81,6 +82,8 @@ class EnthalpyPass:
     ) -> TrapezoidalDefect:
         """How far a step is from the trapezoidal rule: the temperature that it takes a cell away from it. A cell that
         melts at one temperature is as warm as it should be, however much heat it has."""
+        if self._coefficients.tables.keeps_temperature:
+            return defect(start, one, end, after, rate)
         blocks = np.empty((min(BLOCKS, start.size), 3))
         with limited(threads_for(start.size)):
             _largest_defect(start, one, end, after, -0.5 / rate, self._medium_for(self._dt), blocks)

@@ -20,6 +20,7 @@ from heatsim_kernels.field.cuda.field import CudaField
 from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
 from heatsim_kernels.runtime.cuda.launch import Launch, Resources, kernel
 from heatsim_kernels.stencil.coefficients import FACES, Forcing
+from heatsim_kernels.stencil.cuda import trapezoidal_defect
 from heatsim_kernels.stencil.cuda.cell_update import CudaSources, CudaStageSources
 from heatsim_kernels.stencil.cuda.ledger import HeatAccounts
 from heatsim_kernels.stencil.cuda.plane_sums import PlaneSums
@@ -152,6 +153,8 @@ class EnthalpyCudaPass:
 
     def defect_kernel(self) -> tuple[Callable[..., Any], Any, tuple[Any, ...]]:
         """What builds the kernel of the trapezoidal defect, for what, and what that kernel is given last."""
+        if self._coefficients.tables.keeps_temperature:
+            return trapezoidal_defect.build, None, ()
         return temperatures.build_defect, self._dtype.name, (self._medium_for(self._dt)[0],)
 
     def _fill_temperatures(self, state: Array, offsets: Array) -> None:

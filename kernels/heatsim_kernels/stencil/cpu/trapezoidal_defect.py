@@ -12,7 +12,7 @@ from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil.rk_stages import TrapezoidalDefect
 
 BLOCKS = 256
-LANES = 16  # cells that are compared at once
+LANES = 64  # cells that are compared at once: LLVM would unroll a loop over few, and then not take it by vectors
 
 
 def defect(start: np.ndarray, one: np.ndarray, end: np.ndarray, after: np.ndarray, rate: float) -> TrapezoidalDefect:
