@@ -34,7 +34,7 @@ grid = {{ cells = {cells}, size = [1.0, 1.0, 1.0] }}
 time = {{ end = {end!r}, {time} }}
 compute = {{ precision = "{precision}", device = "{device}" }}
 initial = {{ temperature = "20 + 30 * x * y" }}
-boundary = {{ default = {{ kind = "fixed", temperature = 100.0 }}{face} }}
+boundary = {{ default = {{ {walls} }}{face} }}
 materials.m = {{ density = 1000.0, {material} }}
 materials.other = {{ density = 1000.0, heat_capacity = 1500.0, conductivity = 0.5 }}
 regions = [{{ material = "m" }}{other}]
@@ -48,12 +48,14 @@ LATENT = "conductivity = 1.0, heat_capacity = 1e3, latent = { heat = 2e5, solidu
 
 
 class Kind(NamedTuple):
-    """A material, where the other one is, what the face z_max has instead of a fixed temperature, and a source."""
+    """A material, where the other one is, what the face z_max has instead of what all others have, a source, and
+    these."""
 
     material: str
     other: str = ""
     face: str = ""
     source: str = ""
+    walls: str = 'kind = "fixed", temperature = 100.0'
 
 
 KINDS = {
@@ -65,6 +67,9 @@ KINDS = {
     "k(T)": Kind(K_OF_T + ", heat_capacity = 1000.0"),
     "k(T), convection": Kind(
         K_OF_T + ", heat_capacity = 1000.0", face='kind = "convection", coefficient = 10.0, ambient = 20.0'
+    ),
+    "k(T), convection everywhere": Kind(
+        K_OF_T + ", heat_capacity = 1000.0", walls='kind = "convection", coefficient = 10.0, ambient = 100.0'
     ),
     "k(T), radiation": Kind(
         K_OF_T + ", heat_capacity = 1000.0", face='kind = "radiation", emissivity = 0.9, ambient = 20.0'
@@ -89,7 +94,7 @@ ALLOWED = 0.02  # of the range of temperatures: cells at a front err most
 def problem(
     kind: str, precision: str, cells: tuple[int, int, int], *, integrator: str = "euler", device: str = "cpu"
 ) -> Problem:
-    material, other, face, source = KINDS[kind]
+    material, other, face, source, walls = KINDS[kind]
     given = {
         "cells": list(cells),
         "precision": precision,
@@ -97,6 +102,7 @@ def problem(
         "other": f', {{ material = "other", where = "{other}" }}' if other else "",
         "face": f", z_max = {{ {face} }}" if face else "",
         "source": source,
+        "walls": walls,
         "time": f'integrator = "{integrator}"' + (", tolerance = 1e-4" if integrator == "implicit" else ""),
         "end": SMALL_END,
         "device": device,
@@ -160,7 +166,7 @@ def compare(kinds: list[str], precision: str, kernel: str, n: int, steps: int) -
     """Print a row for each kind; whether all were right."""
     constant, right = begun("constant", precision, kernel, n), True
     for kind in kinds:
-        begin, wrong = f"{precision:10}{kernel:10}{kind:24}", failure(kind, precision, kernel)
+        begin, wrong = f"{precision:10}{kernel:10}{kind:28}", failure(kind, precision, kernel)
         if wrong:
             print(f"{begin}    FAILED: {wrong}", flush=True)
             right = False
@@ -184,7 +190,7 @@ def main() -> int:
     parser.add_argument("--kind", choices=list(KINDS), action="append", help="kinds beside `constant` [all]")
     given = parser.parse_args()
     kinds = [kind for kind in KINDS if kind == "constant" or not given.kind or kind in given.kind]
-    print(f"{'precision':10}{'kernel':10}{'kind':24}{'G cells/s':>10}{'of constant':>13}")
+    print(f"{'precision':10}{'kernel':10}{'kind':28}{'G cells/s':>10}{'of constant':>13}")
     right = True
     for precision in ("float32", "float64") if given.precision == "both" else (given.precision,):
         for kernel in KERNELS[given.device] if given.kernel is None else (given.kernel,):

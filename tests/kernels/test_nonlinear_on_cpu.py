@@ -19,11 +19,15 @@ from helpers.arrays import same_bits
 from helpers.kernel_cases import cut_rows
 from nonlinear_cases import (
     ALLOY,
+    GRADED,
     HELD,
     PURE,
+    REFERENCE,
+    SPACING,
     STEEL,
     STEP,
     NonlinearCase,
+    equal_cells,
     outcome,
     random_boundary,
     random_case,
@@ -160,3 +164,16 @@ def test_energy_is_kept_where_potentials_are_looked_up_in_tables() -> None:
     )
     np.testing.assert_allclose(by_segments.field, by_pieces.field, rtol=0, atol=0.05)
     assert not same_bits(by_segments.field, by_pieces.field)
+
+
+def test_the_defect_of_constant_heat_capacities_is_that_of_the_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    graded, *others = (tabulate([each], REFERENCE, segments=300) for each in (GRADED, ALLOY, PURE, STEEL))
+    assert graded.keeps_temperature
+    assert not any(each.keeps_temperature for each in others)
+    rng, kernel = np.random.default_rng(3), EnthalpyPass(equal_cells((5, 6, 7), graded, SPACING), np.dtype(float))
+    kernel._medium_for(STEP)
+    start, end = rng.uniform(0, 300, (2, 210))
+    one, after = start + rng.uniform(-1, 1, 210), end + rng.uniform(-1, 1, 210)
+    found = kernel.defect(start, one, end, after, 0.1)
+    monkeypatch.setattr(type(graded), "keeps_temperature", False)
+    np.testing.assert_allclose(found, kernel.defect(start, one, end, after, 0.1), rtol=1e-8)
