@@ -81,6 +81,9 @@ KINDS = {
     "perfusion": Kind(CONSTANT, source=f"{{ {PERFUSION} }}"),
     "perfusion in a quarter": Kind(CONSTANT, source=f"{{ region = {QUARTER}, {PERFUSION} }}"),
     "layers": Kind(CONSTANT, other="sin(25.1327 * z) < 0"),
+    "layers along x": Kind(CONSTANT, other="sin(25.1327 * x) < 0"),
+    "thin layers along x": Kind(CONSTANT, other="sin(81.68 * x) < 0"),
+    "cubes": Kind(CONSTANT, other="sin(25.1327 * x) * sin(25.1327 * y) * sin(25.1327 * z) < 0"),
     "k(T) in layers": Kind(K_OF_T + ", heat_capacity = 1000.0", other="sin(25.1327 * z) < 0"),
     "k(T) in a quarter": Kind(K_OF_T + ", heat_capacity = 1000.0", other="z > 0.25"),
 }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +15,12 @@ from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
 from heatsim_kernels.runtime.cpu.compilation import parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import CACHE_LINE, pointer
 from heatsim_kernels.runtime.fma import fma
+from heatsim_kernels.stencil.cpu import class_runs
 from heatsim_kernels.stencil.cpu.stepper import CpuStepper
 from helpers.arrays import same_bits
 from helpers.kernel_cases import FEATURES, ledger_tolerance, outcome, random_case
-from nonlinear_cases import ALLOY, GRADED, STEP, affine_case
+from nonlinear_cases import ALLOY, GRADED, STEP, affine_case, with_one_tangent
+from nonlinear_cases import random_case as nonlinear_case
 from numba import njit, prange
 from stage_cases import staged_at_once, stages
 
@@ -64,6 +68,46 @@ def test_two_term_stages_of_whole_vectors_have_the_bits_of_the_row_loop(name: st
     assert same_bits(found[0].field, found[1].field)
     assert same_bits(found[0].defect, found[1].defect)
     assert not same_bits(found[0].field, case.start.astype(dtype))
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("materials", np.float64), ("materials with heat a zone", np.float32), ("more than 256 kinds", np.float32)],
+)
+def test_rows_with_patterns_have_the_bits_of_rows_cut_into_runs(
+    name: str, dtype: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case, found = random_case((7, 9, 75), FEATURES[name], seed=6), []
+    for rows in (1, 1000):
+        monkeypatch.setattr(class_runs, "LEAST_ROWS", rows)
+        sweep = CpuStepper(case.coefficients, np.dtype(dtype), fused=3)
+        assert sweep._patterns is not None
+        assert (sweep._patterns.of_rows >= 0).any() == (rows == 1)
+        found.append(outcome(sweep, case, steps=5))
+    assert same_bits(found[0].field, found[1].field)
+    assert np.array_equal(found[0].heat_entered, found[1].heat_entered)
+
+
+def test_rows_with_patterns_have_the_bits_of_rows_cut_into_runs_beside_enthalpies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case, found = nonlinear_case((6, 7, 75), by_cell=False, seed=4), []
+    for rows in (1, 1000):
+        monkeypatch.setattr(class_runs, "LEAST_ROWS", rows)
+        found.append(with_one_tangent(NONLINEAR_STEPPERS["cpu"](case.coefficients, np.dtype(np.float32)), case, 5))
+    assert same_bits(found[0].field, found[1].field)
+
+
+def test_rows_of_the_same_classes_share_a_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(class_runs, "LEAST_ROWS", 1)
+    rng, short = np.random.default_rng(2), np.zeros(64, np.uint8)
+    often, seldom = rng.integers(1, 5, (2, 64)).astype(np.uint8)
+    rows = np.array([short, often, seldom, often, short, often])
+    coefficients: Any = SimpleNamespace(class_ids=rows.reshape(2, 3, 64), shape=(2, 3, 64))
+    found = class_runs.find_row_patterns(coefficients, class_runs.find_class_runs(coefficients))
+    assert found is not None
+    assert found.of_rows.tolist() == [-1, 0, 1, 0, -1, 0]
+    assert np.array_equal(found.classes, [often, seldom])
 
 
 @pytest.mark.parametrize(("material", "dtype"), [(ALLOY, np.float32), (GRADED, np.float64)])

@@ -63,6 +63,7 @@ from heatsim_kernels.stencil.cpu.rows import (
     NeighbourRows,
     RowOperands,
     RowSources,
+    advance_cells,
     advance_row,
     begin_cell,
     begin_cells,
@@ -345,25 +346,27 @@ def _advance_runs(
 ):  # fmt: skip
     """Take one explicit step or two-term stage of a row without a source by cell, in whole vectors: see
     `rows.advance_row`."""
-    given = potentials, base, exchange, rates, None, table, field, sources, before, None, None, numbers
+    others = None, table, field, sources, before, None, None, numbers
+    given = potentials, base, exchange, rates, None, *others
     c, ym, yp, zm, zp = potentials
     c[-1], c[n] = low, high  # in the room between the rows of a ring
-    end, run = 0, first_beyond(exchange.ends, exchange.starts, row, x)
-    while end < n:
-        first, (end, cell_class), run = end, run_at(exchange, run, n, x), run + 1
-        if cell_class == MIXED:
-            for i in range(first, end):
-                store(out, i, new_value(i, load(c, i - 1), load(c, i + 1), class_of(classes, i), given))
-        else:
-            limit = end if end < n else room
-            vectors, target, own = (limit - first) // per_line, shifted(out, first), shifted(base, first)
-            beside = shifted(ym, first), shifted(yp, first), shifted(zm, first), shifted(zp, first)
-            rows = NeighbourRows(shifted(c, first), *beside)
-            stage = shifted(before, first), numbers
-            row_of_vectors(target, vectors, own, rows, (None, None), cell_class, exchange, sources, stage, False)
-            for i in range(first + vectors * per_line, limit):
-                store(out, i, new_value(i, load(c, i - 1), load(c, i + 1), cell_class, given))
-    redo_odd_cells(out, n, classes, row, x, given)
+    if not advance_cells(exchange.patterns, out, n, row, x, classes, potentials, base, exchange, others):
+        end, run = 0, first_beyond(exchange.ends, exchange.starts, row, x)
+        while end < n:
+            first, (end, cell_class), run = end, run_at(exchange, run, n, x), run + 1
+            if cell_class == MIXED:
+                for i in range(first, end):
+                    store(out, i, new_value(i, load(c, i - 1), load(c, i + 1), class_of(classes, i), given))
+            else:
+                limit = end if end < n else room
+                vectors, target, own = (limit - first) // per_line, shifted(out, first), shifted(base, first)
+                beside = shifted(ym, first), shifted(yp, first), shifted(zm, first), shifted(zp, first)
+                rows = NeighbourRows(shifted(c, first), *beside)
+                stage = shifted(before, first), numbers
+                row_of_vectors(target, vectors, own, rows, (None, None), cell_class, exchange, sources, stage, False)
+                for i in range(first + vectors * per_line, limit):
+                    store(out, i, new_value(i, load(c, i - 1), load(c, i + 1), cell_class, given))
+        redo_odd_cells(out, n, classes, row, x, given)
 
 
 @inlined

@@ -8,6 +8,9 @@ A row is cut into stretches of 16 cells, which are whole vectors. Each is comput
 that the loop looks nothing up and vectorises. Then the cells of other classes, the odd cells, are computed again, one
 by one. Stretches of one class in succession make one run. In a stretch with too many odd cells, a MIXED one, every cell
 looks up its rates. Classes do not change, so the runs are found once.
+
+Rows that are cut often are mostly alike, since parts are extruded along y or z. Rows of the same classes have one
+*pattern*, for which the rates of all its cells are laid out: a loop over whole rows loads them like cells.
 """
 
 from __future__ import annotations
@@ -24,6 +27,9 @@ STRETCH = 16  # cells; runs end at multiples of it
 MAX_ODD_CELLS = STRETCH // 2  # of a stretch that is not MIXED
 MIXED = -1
 CELLS_AT_ONCE = 2**18  # of the rows whose runs are found together
+CELLS_A_CUT = 16  # a row may have a pattern if of so many cells more than one is computed apart
+LEAST_ROWS = 32  # that have a pattern
+MAX_PATTERN_CELLS = 2**17  # whose rates, six each, stay in cache
 
 
 class ClassRuns(NamedTuple):
@@ -66,6 +72,47 @@ def _runs_of(rows: np.ndarray) -> tuple[np.ndarray, ...]:
     odd &= ~np.repeat(mixed, end - first, axis=1)
     ends = np.broadcast_to(end.astype(np.int32), classes.shape)[is_last]
     return is_last.sum(axis=1), ends, classes[is_last], odd.sum(axis=1), np.nonzero(odd)[1].astype(np.int32)
+
+
+class RowPatterns(NamedTuple):
+    """of_rows: (rows,) int32 which pattern each row has, or -1; classes: (patterns, nx) of the cells of each."""
+
+    of_rows: np.ndarray
+    classes: np.ndarray
+
+
+def find_row_patterns(coefficients: StencilCoefficients, runs: ClassRuns) -> RowPatterns | None:
+    """The patterns of the rows that are cut often, those of most rows first, up to MAX_PATTERN_CELLS cells of them all;
+    none of fewer than LEAST_ROWS. None where there is a single cell class."""
+    if coefficients.class_ids is None or runs.ends is None:
+        return None
+    rows = coefficients.class_ids.reshape(-1, coefficients.shape[2])
+    chosen = np.flatnonzero(_cells_apart(runs, len(rows)) > rows.shape[1] // CELLS_A_CUT)
+    marks = np.random.default_rng(0).integers(1, 2**63, rows.shape[1], dtype=np.uint64)
+    step = max(1, CELLS_AT_ONCE // rows.shape[1])
+    hashes = np.concatenate(
+        [np.zeros(0, np.uint64), *(rows[chosen[k : k + step]] @ marks for k in range(0, len(chosen), step))]
+    )
+    _, first, of_rows, counts = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
+    kept = np.argsort(-counts, kind="stable")[: MAX_PATTERN_CELLS // rows.shape[1]]
+    kept = kept[counts[kept] >= LEAST_ROWS]
+    number = np.full(len(counts), -1, np.int32)
+    number[kept] = np.arange(len(kept))
+    found = RowPatterns(np.full(len(rows), -1, np.int32), rows[chosen[first[kept]]])
+    found.of_rows[chosen] = number[of_rows]
+    return found
+
+
+def _cells_apart(runs: ClassRuns, rows: int) -> np.ndarray:
+    """(rows,) how many cells of each row are computed one by one."""
+    assert runs.starts is not None
+    assert runs.ends is not None
+    assert runs.classes is not None
+    assert runs.odd_starts is not None
+    begins = np.append(0, runs.ends[:-1])
+    begins[runs.starts[:-1]] = 0
+    mixed = np.where(runs.classes == MIXED, runs.ends - begins, 0)
+    return np.asarray(np.add.reduceat(mixed, runs.starts[:-1]) + np.diff(runs.odd_starts))
 
 
 def _starts(counts: np.ndarray) -> np.ndarray:

@@ -212,8 +212,12 @@ def input_pointers(e, s, b, stages):
     """What steps are made of, with pointers in place of arrays: functions would count references to these, row by
     row."""
     runs = pointer(e.starts), pointer(e.ends), pointer(e.run_classes), pointer(e.odd_starts), pointer(e.odd)
-    losses = pointer(e.losses), pointer(e.heat_of_losses)
-    exchange = CpuExchange(e.rx, e.ry, e.rz, pointer(e.rates), pointer(e.classes), *runs, e.class_count, *losses)
+    losses, patterns = (
+        (pointer(e.losses), pointer(e.heat_of_losses)),
+        (pointer(e.patterns), pointer(e.columns), e.width),
+    )
+    of_classes = pointer(e.classes), *runs, e.class_count, *losses, *patterns
+    exchange = CpuExchange(e.rx, e.ry, e.rz, pointer(e.rates), *of_classes)
     sources = CpuSources(pointer(s.table), s.table_rows, s.dt, pointer(s.field), pointer(s.gain), s.gain_rows)
     tables = pointer(b.offsets), pointer(b.closed), pointer(b.weights)
     boundary = CpuBoundaryFaces(pointer(b.a), pointer(b.b), b.rows, b.size, b.per_cell, *tables, b.class_count)

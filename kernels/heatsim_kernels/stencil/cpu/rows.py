@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim_kernels.runtime.cpu.compilation import inlined
-from heatsim_kernels.runtime.cpu.pointers import load, load_written, store
+from heatsim_kernels.runtime.cpu.pointers import load, load_written, shifted, store
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cpu.class_runs import MIXED
@@ -39,8 +39,9 @@ class CpuExchange(NamedTuple):
     """Exchange rates a step: rx, ry, rz where they are the same everywhere, else `rates`, (n, 6) flat, of the cell
     classes. classes: the class of each cell; from `starts` on, the `ClassRuns` of the rows, None where there is a
     single class. losses: (n,) the share of its value that a cell of each class loses in a step; heat_of_losses: (n,)
-    the heat of that, J/K; None where there are none, or where no pass need enter it. Arrays, or pointers in compiled
-    code."""
+    the heat of that, J/K; None where there are none, or where no pass need enter it. patterns: of each row which
+    `RowPatterns` it has, or -1; columns: of each pattern (6, width) rates of its cells, flat; None where there is a
+    single class. Arrays, or pointers in compiled code."""
 
     rx: float
     ry: float
@@ -55,6 +56,9 @@ class CpuExchange(NamedTuple):
     class_count: int
     losses: np.ndarray | None
     heat_of_losses: np.ndarray | None
+    patterns: np.ndarray | None
+    columns: np.ndarray | None
+    width: int
 
 
 class RowSources(NamedTuple):
@@ -88,9 +92,10 @@ def class_of(classes, i):
 
 @inlined
 def _new_value(
-    i, xm, xp, cell_class, u, base, exchange, rates, losses, table, field, sources, before, start, one, numbers
+    i, xm, xp, cell_class, u, base, exchange, rates, columns, losses, table, field, sources, before, start, one, numbers
 ):
-    """The new value of cell i of a row, of a cell class, with xm and xp beside it; see `advance_row`."""
+    """The new value of cell i of a row, of a cell class, with xm and xp beside it; see `advance_row`. columns: pointer
+    to the rates of the cells of the row, see `CpuExchange`, or None."""
     c = load(u.c, i)
     ym, yp, zm, zp = load(u.ym, i), load(u.yp, i), load(u.zm, i), load(u.zp, i)
     own = c
@@ -105,9 +110,12 @@ def _new_value(
         else:
             new = axis_differences(new, c, xm, xp, ym, yp, zm, zp, exchange.rx, exchange.ry, exchange.rz)
     else:
-        at = 6 * cell_class
-        rxm, rxp, rym, ryp = load(rates, at), load(rates, at + 1), load(rates, at + 2), load(rates, at + 3)
-        rzm, rzp = load(rates, at + 4), load(rates, at + 5)
+        table_of_rates, at, step = rates, 6 * cell_class, 1
+        if columns is not None:
+            table_of_rates, at, step = columns, i, exchange.width
+        rxm, rxp = load(table_of_rates, at), load(table_of_rates, at + step)
+        rym, ryp = load(table_of_rates, at + 2 * step), load(table_of_rates, at + 3 * step)
+        rzm, rzp = load(table_of_rates, at + 4 * step), load(table_of_rates, at + 5 * step)
         new = face_differences(new, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp)
     return finish_cell(i, new, own, before, start, one, numbers)
 
@@ -180,26 +188,46 @@ def advance_row(out, n, room, low, high, u, base, classes, exchange, row, x, sou
     """
     # Numba prunes branches on None for arguments alone, so what may be None becomes an argument of `_new_value`.
     operands = stage.before, stage.start, stage.one, stage.numbers
-    given = u, base, exchange, exchange.rates, exchange.losses, sources.table, sources.field, sources, *operands
-    end, run = 0, first_beyond(exchange.ends, exchange.starts, row, x)
-    while end < n:
-        first, (end, cell_class), run = end, run_at(exchange, run, n, x), run + 1
-        if cell_class == MIXED:
-            # The two ends of the row are computed below. The array of classes has no padding to read beyond.
-            for i in range(max(1, first), min(n - 1, end)):
-                store(out, i, _new_value(i, load(u.c, i - 1), load(u.c, i + 1), class_of(classes, i), *given))
-        else:
-            # xm is handed on from cell to cell: so LLVM shifts a vector that it would otherwise load again.
-            xm = load(u.c, first - 1)
-            for i in range(first, end if end < n else room):
-                store(out, i, _new_value(i, xm, load(u.c, i + 1), cell_class, *given))
-                xm = load(u.c, i)
-    redo_odd_cells(out, n, classes, row, x, given)
+    others = exchange.losses, sources.table, sources.field, sources, *operands
+    given = u, base, exchange, exchange.rates, None, *others
+    if not advance_cells(exchange.patterns, out, n, row, x, classes, u, base, exchange, others):
+        end, run = 0, first_beyond(exchange.ends, exchange.starts, row, x)
+        while end < n:
+            first, (end, cell_class), run = end, run_at(exchange, run, n, x), run + 1
+            if cell_class == MIXED:
+                # The two ends of the row are computed below. The array of classes has no padding to read beyond.
+                for i in range(max(1, first), min(n - 1, end)):
+                    store(out, i, _new_value(i, load(u.c, i - 1), load(u.c, i + 1), class_of(classes, i), *given))
+            else:
+                # xm is handed on from cell to cell: so LLVM shifts a vector that it would otherwise load again.
+                xm = load(u.c, first - 1)
+                for i in range(first, end if end < n else room):
+                    store(out, i, _new_value(i, xm, load(u.c, i + 1), cell_class, *given))
+                    xm = load(u.c, i)
+        redo_odd_cells(out, n, classes, row, x, given)
     last = n - 1
     right = load(u.c, 1) if n > 1 else high
     store(out, 0, _new_value(0, low, right, class_of(classes, 0), *given))
     if n > 1:
         store(out, last, _new_value(last, load(u.c, last - 1), high, class_of(classes, last), *given))
+
+
+@inlined
+def advance_cells(patterns, out, n, row, x, classes, u, base, exchange, others):
+    """Take one step or stage of the n cells of a row by rates of each, if the row has a pattern; what lies beyond its
+    ends is what is in memory. others: what `_new_value` takes besides. Returns whether it was done."""
+    if patterns is None:
+        return False
+    pattern = np.int64(load(patterns, row))
+    if pattern < 0:
+        return False
+    columns = shifted(exchange.columns, pattern * 6 * exchange.width + x)
+    given = u, base, exchange, exchange.rates, columns, *others
+    xm = load(u.c, -1)
+    for i in range(n):
+        store(out, i, _new_value(i, xm, load(u.c, i + 1), class_of(classes, i), *given))
+        xm = load(u.c, i)
+    return True
 
 
 @inlined

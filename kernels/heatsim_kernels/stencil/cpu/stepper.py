@@ -15,7 +15,7 @@ from heatsim_kernels.runtime.cpu.threads import limited, threads_for
 from heatsim_kernels.stencil.ambient_faces import ambient_face_pairs
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cpu.boundary_faces import FLOWS, CpuBoundaryFaces
-from heatsim_kernels.stencil.cpu.class_runs import find_class_runs
+from heatsim_kernels.stencil.cpu.class_runs import find_class_runs, find_row_patterns
 from heatsim_kernels.stencil.cpu.fused_pass import EULER, Buffers, CpuSources, CpuStages, advance
 from heatsim_kernels.stencil.cpu.held_heat import CpuHeldHeat
 from heatsim_kernels.stencil.cpu.row_places import CpuGrid
@@ -160,6 +160,7 @@ class CpuStepper:
             None if coefficients.class_ids is None else np.ascontiguousarray(coefficients.class_ids).reshape(-1)
         )
         self._runs = find_class_runs(coefficients)
+        self._patterns = None if self._kernel.uniform else find_row_patterns(coefficients, self._runs)
         self._threads = threads_for(cells)
         self._grid = CpuGrid(*coefficients.shape, *coefficients.periodic)
         whole, wraps = self._slab.cells, coefficients.periodic[2] or self._slab.wraps
@@ -393,7 +394,10 @@ class CpuStepper:
             losses = (dt * given.losses).astype(self.dtype)
         heat = None if losses is None else losses.astype(np.float64) * given.capacity
         of_classes = table, self._class_ids, *self._runs, given.class_count, losses, heat
-        return CpuExchange(rx, ry, rz, *of_classes), weights
+        of_rows, columns = None, None
+        if self._patterns is not None:
+            of_rows, columns = self._patterns.of_rows, rates[self._patterns.classes].swapaxes(1, 2).reshape(-1)
+        return CpuExchange(rx, ry, rz, *of_classes, of_rows, columns, given.shape[2]), weights
 
     def _heat(self, dt: float, forcing: Forcing) -> CpuSources:
         dtype, table = self.dtype, None
