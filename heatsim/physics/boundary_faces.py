@@ -102,8 +102,8 @@ class BoundaryFaces:
     def uneven(self, material_dependence: bool) -> tuple[bool, bool, bool]:
         """For axes x, y, z, whether values at their faces may differ from cell to cell; material_dependence: whether a
         material depends on temperature, so that tangents stand for all faces that are not given."""
-        tangents = [material_dependence and not given for given in self.given]
-        found = [self._is_uneven(i) or (tangents[i] and not self.closed[i]) for i in range(len(FACES))]
+        tangents = material_dependence & ~np.logical_or(self.given, self.closed)
+        found = [bool(tangents[i]) or self._is_uneven(i) for i in range(len(FACES))]
         return found[0] or found[1], found[2] or found[3], found[4] or found[5]
 
     def _is_uneven(self, face: int) -> bool:

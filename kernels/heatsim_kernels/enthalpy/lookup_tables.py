@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, isfinite
 from typing import NamedTuple
 
@@ -76,7 +77,7 @@ class EnthalpyTables:
         """Number of segments, n."""
         return int(self.potentials.shape[1])
 
-    @property
+    @cached_property
     def keeps_temperature(self) -> bool:
         """Whether u is the temperature offset, to rounding, in all materials: heat capacities are constant, and nothing
         melts."""

@@ -212,11 +212,8 @@ def input_pointers(e, s, b, stages):
     """What steps are made of, with pointers in place of arrays: functions would count references to these, row by
     row."""
     runs = pointer(e.starts), pointer(e.ends), pointer(e.run_classes), pointer(e.odd_starts), pointer(e.odd)
-    losses, patterns = (
-        (pointer(e.losses), pointer(e.heat_of_losses)),
-        (pointer(e.patterns), pointer(e.columns), e.width),
-    )
-    of_classes = pointer(e.classes), *runs, e.class_count, *losses, *patterns
+    losses, patterns = (pointer(e.losses), pointer(e.heat_of_losses)), (pointer(e.patterns), pointer(e.columns))
+    of_classes = pointer(e.classes), *runs, e.class_count, *losses, *patterns, e.width
     exchange = CpuExchange(e.rx, e.ry, e.rz, pointer(e.rates), *of_classes)
     sources = CpuSources(pointer(s.table), s.table_rows, s.dt, pointer(s.field), pointer(s.gain), s.gain_rows)
     tables = pointer(b.offsets), pointer(b.closed), pointer(b.weights)
