@@ -42,6 +42,9 @@ sources = [{source}]
 """
 CONSTANT = "conductivity = 1.0, heat_capacity = 1000.0"
 K_OF_T = "conductivity = { T = [0.0, 50.0, 200.0], value = [1.0, 1.5, 2.0] }"
+K_ALONE = K_OF_T + ", heat_capacity = 1000.0"
+CONVECTION = 'kind = "convection", coefficient = 10.0, ambient = 20.0'
+RADIATION = 'kind = "radiation", emissivity = 0.9, ambient = 20.0'
 PERFUSION = "perfusion = { coefficient = 200.0, temperature = 37.0 }"
 QUARTER = "{ box = { lower = [0.0, 0.0, 0.0], upper = [1.0, 0.5, 0.5] } }"
 LATENT = "conductivity = 1.0, heat_capacity = 1e3, latent = { heat = 2e5, solidus = 30.0, liquidus = 40.0 }"
@@ -60,20 +63,14 @@ class Kind(NamedTuple):
 
 KINDS = {
     "constant": Kind(CONSTANT),
-    "convection": Kind(CONSTANT, face='kind = "convection", coefficient = 10.0, ambient = 20.0'),
+    "convection": Kind(CONSTANT, face=CONVECTION),
     "convection h(T)": Kind(CONSTANT, face='kind = "convection", coefficient = "5 + 0.05 * T", ambient = 20.0'),
-    "radiation": Kind(CONSTANT, face='kind = "radiation", emissivity = 0.9, ambient = 20.0'),
+    "radiation": Kind(CONSTANT, face=RADIATION),
     "diagonal conductivity": Kind("conductivity = [1.0, 2.0, 3.0], heat_capacity = 1000.0"),
-    "k(T)": Kind(K_OF_T + ", heat_capacity = 1000.0"),
-    "k(T), convection": Kind(
-        K_OF_T + ", heat_capacity = 1000.0", face='kind = "convection", coefficient = 10.0, ambient = 20.0'
-    ),
-    "k(T), convection everywhere": Kind(
-        K_OF_T + ", heat_capacity = 1000.0", walls='kind = "convection", coefficient = 10.0, ambient = 100.0'
-    ),
-    "k(T), radiation": Kind(
-        K_OF_T + ", heat_capacity = 1000.0", face='kind = "radiation", emissivity = 0.9, ambient = 20.0'
-    ),
+    "k(T)": Kind(K_ALONE),
+    "k(T), convection": Kind(K_ALONE, face=CONVECTION),
+    "k(T), convection everywhere": Kind(K_ALONE, walls='kind = "convection", coefficient = 10.0, ambient = 100.0'),
+    "k(T), radiation": Kind(K_ALONE, face=RADIATION),
     "k(T), c(T)": Kind(K_OF_T + ", heat_capacity = { T = [0.0, 50.0, 200.0], value = [1000.0, 1200.0, 1500.0] }"),
     "latent heat": Kind(LATENT),
     "source": Kind(CONSTANT, source="{ power_density = 1e4 }"),
@@ -84,8 +81,8 @@ KINDS = {
     "layers along x": Kind(CONSTANT, other="sin(25.1327 * x) < 0"),
     "thin layers along x": Kind(CONSTANT, other="sin(81.68 * x) < 0"),
     "cubes": Kind(CONSTANT, other="sin(25.1327 * x) * sin(25.1327 * y) * sin(25.1327 * z) < 0"),
-    "k(T) in layers": Kind(K_OF_T + ", heat_capacity = 1000.0", other="sin(25.1327 * z) < 0"),
-    "k(T) in a quarter": Kind(K_OF_T + ", heat_capacity = 1000.0", other="z > 0.25"),
+    "k(T) in layers": Kind(K_ALONE, other="sin(25.1327 * z) < 0"),
+    "k(T) in a quarter": Kind(K_ALONE, other="z > 0.25"),
 }
 KERNELS = {"cpu": ("cpu",), "cuda": ("register", "temporal")}
 SMALL, SMALL_END = (20, 21, 37), 2e4  # cells, and s of the check on the CPU

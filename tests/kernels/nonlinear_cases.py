@@ -214,6 +214,11 @@ def tangents_of(sweep: StageStepper) -> SurfaceTangents:
     return CudaSurfaceTangents(faces, sweep.dtype)
 
 
+def forcing_with_tangents(sweep: StageStepper, case: NonlinearCase) -> Forcing:
+    """The forcing of a case, with tangents made at the state of a sweep."""
+    return tangents_of(sweep).applied(case.linear_forcing(), sweep.field.stored_cells, case.forcing.boundary)
+
+
 def advance(sweep: StageStepper, dt: float, steps: int, forcing: NonlinearForcing) -> None:
     """Take steps with new tangents before each, so that the flux of every step is that of the surface balance."""
     tangents, nothing = tangents_of(sweep), np.zeros((1, sweep.coefficients.boundary_size))
@@ -238,7 +243,7 @@ def outcome(sweep: StageStepper, case: NonlinearCase, steps: int = 3, dt: float 
 def with_one_tangent(sweep: StageStepper, case: NonlinearCase, steps: int) -> SteppedEnthalpy:
     """The field after steps that one tangent of each face serves."""
     sweep.field.put_state(case.start)
-    forcing = tangents_of(sweep).applied(case.linear_forcing(), sweep.field.stored_cells, case.forcing.boundary)
+    forcing = forcing_with_tangents(sweep, case)
     sweep.advance(STEP, steps, forcing)
     return SteppedEnthalpy(np.array(sweep.field.state()), sweep.heat_entered(), np.array(sweep.field.stored()))
 
@@ -247,7 +252,7 @@ def staged(sweep: StageStepper, case: NonlinearCase, form: str) -> Staged:
     """A step of several stages with one tangent, after one that is rejected, and an explicit step behind it."""
     chosen = stages(form, sweep.dtype.type)
     sweep.field.put_state(case.start)
-    forcing = tangents_of(sweep).applied(case.linear_forcing(), sweep.field.stored_cells, case.forcing.boundary)
+    forcing = forcing_with_tangents(sweep, case)
     sweep.take_stages(STEP, chosen[:1], 0, forcing)
     sweep.take_stages(STEP / 2, chosen[:2], 0, forcing)
     for k in range(2, COUNT):

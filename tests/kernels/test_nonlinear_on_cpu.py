@@ -28,12 +28,13 @@ from nonlinear_cases import (
     STEP,
     NonlinearCase,
     equal_cells,
+    forcing_with_tangents,
     outcome,
     random_boundary,
     random_case,
     tables,
-    tangents_of,
     terms_of_zones,
+    with_one_tangent,
 )
 from stage_cases import stages
 
@@ -43,15 +44,6 @@ CASES: dict[str, dict[str, Any]] = {
     "several, periodic in x and z, heat by cell": {"periodic": (True, False, True), "seed": 2},
 }
 PRECISIONS = dict(zip(CASES, (np.float32, np.float64, np.float32), strict=True))  # each kernel compiles for seconds
-
-
-def stepped(case: NonlinearCase, dtype: type, fused: int, steps: int) -> dict[str, np.ndarray]:
-    """The field after steps with one tangent, taken by passes of at most so many."""
-    stepper = make_stepper(case.coefficients, np.dtype(dtype), fused)
-    stepper.field.put_state(case.start)
-    forcing = tangents_of(stepper).applied(case.linear_forcing(), stepper.field.stored_cells, case.forcing.boundary)
-    stepper.advance(STEP, steps, forcing)
-    return {"field": np.array(stepper.field.state()), "heat": stepper.heat_entered()}
 
 
 @pytest.mark.parametrize(
@@ -64,15 +56,14 @@ def test_fused_steps_have_the_bits_of_single_ones(name: str, dtype: type, monkey
         monkeypatch.setattr(tile_plan, "MIN_SLAB", 5)  # and one slab
     for number, shape in enumerate(((1, 9, 40), (9, 13, 37), (20, 11, 70))):
         case = random_case(shape, **CASES[name]).without_ambients()
-        single = stepped(case, dtype, 1, 7)
+        single = with_one_tangent(make_stepper(case.coefficients, np.dtype(dtype), 1), case, 7)
         for fused, budget, parts in ((2, 1, 1), (3, 30_000, 3), (5, 2**30, 2)):
             monkeypatch.setattr(tile_plan, "L2_BUDGET", budget)
             cut_rows(monkeypatch, parts)
-            found = stepped(case, dtype, fused, 7)
-            assert same_bits(found["field"], single["field"]), (number, fused)
-            np.testing.assert_allclose(
-                found["heat"], single["heat"], rtol=1e-11, atol=1e-12 * abs(single["heat"]).max()
-            )
+            found = with_one_tangent(make_stepper(case.coefficients, np.dtype(dtype), fused), case, 7)
+            assert same_bits(found.field, single.field), (number, fused)
+            heat = single.heat_entered
+            np.testing.assert_allclose(found.heat_entered, heat, rtol=1e-11, atol=1e-12 * abs(heat).max())
 
 
 @pytest.mark.parametrize("periodic", [(False, False, False), (True, True, True)])
@@ -107,7 +98,7 @@ def stepped_and_staged(case: NonlinearCase, fused: int) -> dict[str, np.ndarray]
     """The field after some steps and a step of several stages."""
     stepper = make_stepper(case.coefficients, np.dtype(float), fused)
     stepper.field.put_state(case.start)
-    forcing = tangents_of(stepper).applied(case.linear_forcing(), stepper.field.stored_cells, case.forcing.boundary)
+    forcing = forcing_with_tangents(stepper, case)
     stepper.advance(STEP, 7, forcing)
     stepper.take_stages(STEP, stages("two", float), 0, forcing)
     stepper.accept()
@@ -121,7 +112,7 @@ def test_stages_are_those_of_the_text(name: str, fused: int) -> None:
     chosen = stages("two", np.float64, seed=3, count=count)
     stepper, euler = (make_stepper(case.coefficients, np.dtype(np.float64), number) for number in (fused, 1))
     stepper.field.put_state(case.start)
-    forcing = tangents_of(stepper).applied(case.linear_forcing(), stepper.field.stored_cells, case.forcing.boundary)
+    forcing = forcing_with_tangents(stepper, case)
     stepper.take_stages(STEP, chosen, 0, forcing)
     stepper.accept()
     fields = [case.start]

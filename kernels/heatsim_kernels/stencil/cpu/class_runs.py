@@ -16,7 +16,7 @@ Rows that are cut often are mostly alike, since parts are extruded along y or z.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -84,10 +84,10 @@ class RowPatterns(NamedTuple):
 def find_row_patterns(coefficients: StencilCoefficients, runs: ClassRuns) -> RowPatterns | None:
     """The patterns of the rows that are cut often, those of most rows first, up to MAX_PATTERN_CELLS cells of them all;
     none of fewer than LEAST_ROWS. None where there is a single cell class."""
-    if coefficients.class_ids is None or runs.ends is None:
+    if coefficients.class_ids is None:
         return None
     rows = coefficients.class_ids.reshape(-1, coefficients.shape[2])
-    chosen = np.flatnonzero(_cells_apart(runs, len(rows)) > rows.shape[1] // CELLS_A_CUT)
+    chosen = np.flatnonzero(_cells_apart(runs) > rows.shape[1] // CELLS_A_CUT)
     marks = np.random.default_rng(0).integers(1, 2**63, rows.shape[1], dtype=np.uint64)
     step = max(1, CELLS_AT_ONCE // rows.shape[1])
     hashes = np.concatenate(
@@ -103,16 +103,13 @@ def find_row_patterns(coefficients: StencilCoefficients, runs: ClassRuns) -> Row
     return found
 
 
-def _cells_apart(runs: ClassRuns, rows: int) -> np.ndarray:
+def _cells_apart(runs: ClassRuns) -> np.ndarray:
     """(rows,) how many cells of each row are computed one by one."""
-    assert runs.starts is not None
-    assert runs.ends is not None
-    assert runs.classes is not None
-    assert runs.odd_starts is not None
-    begins = np.append(0, runs.ends[:-1])
-    begins[runs.starts[:-1]] = 0
-    mixed = np.where(runs.classes == MIXED, runs.ends - begins, 0)
-    return np.asarray(np.add.reduceat(mixed, runs.starts[:-1]) + np.diff(runs.odd_starts))
+    starts, ends, classes, odd_starts, _ = cast(tuple[np.ndarray, ...], runs)
+    begins = np.append(0, ends[:-1])
+    begins[starts[:-1]] = 0
+    mixed = np.where(classes == MIXED, ends - begins, 0)
+    return np.asarray(np.add.reduceat(mixed, starts[:-1]) + np.diff(odd_starts))
 
 
 def _starts(counts: np.ndarray) -> np.ndarray:
