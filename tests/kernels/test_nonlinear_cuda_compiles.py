@@ -32,7 +32,7 @@ def arguments(precision: str) -> dict[str, Any]:
 
     real, word, count = getattr(types, precision), types.int64, types.uint32
     reals, counts, bytes_ = real[::1], count[::1], types.uint8[::1]
-    tables = reals, reals, reals, word, reals, word, counts, counts, reals, word, word, bytes_
+    tables = reals, reals, reals, word, reals, word, word, counts, counts, reals, word, word, bytes_
     sources = reals, real, reals, real
     return {
         "u": reals,
@@ -64,7 +64,7 @@ def compiled(name: str, precision: str) -> tuple[str, str]:
     sweep = ("u", "u", "shape", "box", "u", "medium", "known", "stage" if how.endswith("stage") else "sources")
     book = ("u", "words", "bytes", "words", "words", "sums", "box", "medium", "known")
     ledger = (*book, "u", "u", "words", "share", "partial")
-    joints = ("u", "u", "counts", "shape", "u", "medium", "known", "sources")
+    joints = ("u", "u", "counts", "box", "medium", "sources")
     given = {"boundary_heat": ledger, "temperatures": ("u", "u", "medium"), "interface_cells": joints}.get(name, sweep)
     signature = types.void(*(arguments(precision)[each] for each in given))
     uniform, bounded = how == "uniform", (False, False, False)

@@ -38,6 +38,7 @@ from nonlinear_cases import (
 )
 from stage_cases import stages
 
+SILICON = EnthalpyMaterial.sampled(lambda T: 148.0 * (300.0 / T) ** 1.3, lambda T: np.array(1.65e6), 250.0, 1200.0)
 CASES: dict[str, dict[str, Any]] = {
     "one material": {"several": False, "periodic": (False, True, False), "by_cell": False},
     "several, open": {"by_cell": False, "seed": 1},
@@ -139,6 +140,18 @@ def test_pieces_have_the_slope_of_the_potential(material: EnthalpyMaterial) -> N
     assert not np.any(np.isfinite(knot[np.argmax(~np.isfinite(knot)) :]))
 
 
+@pytest.mark.parametrize("material", [STEEL, ALLOY, PURE, SILICON], ids=["steel", "alloy", "pure", "silicon"])
+def test_pieces_have_the_conductivity(material: EnthalpyMaterial) -> None:
+    of = tabulate([material], REFERENCE)
+    assert of.conductivity_pieces is not None
+    T = np.linspace(200.0, 1300.0, 999)
+    knot, a, b, c, e = of.conductivity_pieces[0]
+    j = np.maximum(np.searchsorted(knot, T - REFERENCE, side="right") - 1, 0)
+    d = T - REFERENCE - knot[j]
+    found = of.conductivity[0] * (a[j] + d * (b[j] + d * (c[j] + d * e[j])))
+    np.testing.assert_allclose(found, np.interp(T, material.temperature, material.conductivity), rtol=2e-5)
+
+
 def test_a_curve_of_many_knots_is_looked_up_in_its_table() -> None:
     T = np.linspace(300.0, 900.0, 40)
     jagged = EnthalpyMaterial(T, np.where(np.arange(40) % 2 == 0, 20.0, 40.0), np.full(40, 3e6))
@@ -155,6 +168,42 @@ def test_energy_is_kept_where_potentials_are_looked_up_in_tables() -> None:
     )
     np.testing.assert_allclose(by_segments.field, by_pieces.field, rtol=0, atol=0.05)
     assert not same_bits(by_segments.field, by_pieces.field)
+
+
+@pytest.mark.parametrize("periodic", [(False, False, False), (True, True, True)], ids=["walls", "periods"])
+@pytest.mark.parametrize("sizes", [(3, 12, 5), (2, 60, 5), (4, 20, 17)], ids=["blocks", "layers", "long runs"])
+def test_interfaces_that_cut_rows_pass_what_interfaces_along_rows_do(
+    sizes: tuple[int, int, int], periodic: tuple[bool, bool, bool]
+) -> None:
+    shape, rng = (8, 60, 100), np.random.default_rng(5)
+    zones = rng.integers(0, HELD, [-(-n // size) for n, size in zip(shape, sizes, strict=True)])
+    for axis, size in enumerate(sizes):
+        zones = zones.repeat(size, axis)
+    zones, start = zones[:8, :60, :100], rng.uniform(0, 300, shape)
+    found = []
+    for axes in ((0, 1, 2), (0, 2, 1)):
+        coefficients = terms_of_zones(
+            zones.transpose(axes), tables(), (1e-3, 1e-3, 2e-3), periodic=periodic, closed=(True,) * 6
+        )
+        stepper = make_stepper(coefficients, np.dtype(float))
+        stepper.field.put_state(start.transpose(axes))
+        nothing = NonlinearForcing.insulated(coefficients)
+        stepper.advance(STEP / 4, 5, NonlinearCase(coefficients, nothing, start).linear_forcing())
+        found.append(np.array(stepper.field.state()).reshape(coefficients.shape).transpose(axes))
+    assert np.abs(found[0] - start).max() > 10
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-10)
+
+
+def test_conductivities_between_materials_may_come_from_tables() -> None:
+    case = random_case((5, 9, 40), seed=4).without_ambients()
+    without = replace(case.coefficients.tables, conductivity_pieces=None)
+    plain = case._replace(coefficients=replace(case.coefficients, tables=without))
+    of_pieces, of_lines = (
+        outcome(make_stepper(each.coefficients, np.dtype(np.float64)), each, 5) for each in (case, plain)
+    )
+    np.testing.assert_allclose(of_lines.field, of_pieces.field, rtol=0, atol=0.3)  # a leap takes a segment, 3 K
+    assert np.abs(of_lines.field - of_pieces.field).mean() < 0.01
+    assert not same_bits(of_lines.field, of_pieces.field)
 
 
 def test_the_defect_of_constant_heat_capacities_is_that_of_the_states(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,12 @@
 """What one explicit step does to one cell, wherever it lies; the same source for the CPU and for CUDA.
 
-    u_new = u + sources + sum over the faces of  rate * difference
+    u_new = (u + sources + sum over some faces of rate * difference) + sum over the others
 
     own material beyond:    rate = dt / (C V (own + other))                        difference of phi
-    another one beyond:     rate = dt / (C V (own w + contact + other w'))         difference of T
     a boundary face:                 as own material; the difference is known from a tangent, see `boundary_difference`
+    another one beyond:     rate = dt / (C V (own/k + contact + other/k'))         difference of T;  comes last
 
+So what passes between materials is added to what any cell gets. In a stage it is multiplied like the change of a cell.
 In a uniform problem the two differences along x, and along y, are added before they are multiplied. The movements take
 shorter ways where all is own material, with the same operations in the same order: that gives equal bits. Quotients are
 IEEE's on both targets, and no product is added but by a multiply-add.
@@ -47,7 +48,8 @@ class EnthalpyMedium(NamedTuple):
     scale, shift, last: the segment of u is u*scale + shift, between 0 and `last`; t_scale, t_shift: that of T.
     zero, half, one, four: these numbers in the field's precision; a literal would be float64.
     potentials, temperatures, resistivities: see `EnthalpyTables`; segments: in a row of these. pieces: of the
-    potentials, in place of their segments where has_pieces.
+    potentials, in place of their segments where has_pieces; of the conductivities over k_ref from place
+        `conductivity_pieces` on, unless that is negative.
     material: (n,) of each cell class. links: (n, 6) see `coefficients`.
     numbers: (n, 6, NUMBERS) for each face: dt / (C V (own + other)); own, contact, other times C V / dt;
         area (own + other) and area own, m2 K/W.
@@ -69,6 +71,7 @@ class EnthalpyMedium(NamedTuple):
     segments: int | np.int64
     pieces: Any
     has_pieces: int | np.int64
+    conductivity_pieces: int | np.int64
     material: Any
     links: Any
     numbers: Any
@@ -109,12 +112,13 @@ class KnownBoundaryDifferences(NamedTuple):
 
 class LookUps(NamedTuple):
     """Device functions that look a state up in the tables of its material: the segment that a value lies in; of u
-    Kirchhoff's potential and the temperature, of that the resistivity."""
+    Kirchhoff's potential and the temperature, of that the resistivity and the conductivity over k_ref."""
 
     segment: Any
     phi: Any
     temperature: Any
     resistivity: Any
+    conductivity: Any
 
 
 class Functions(NamedTuple):
@@ -124,10 +128,12 @@ class Functions(NamedTuple):
     phi: Any
     temperature: Any
     resistivity: Any
+    conductivity: Any
     surface_heat: Any
     between: Any
     passing: Any
     with_faces: Any
+    from_others: Any
 
 
 def build(inlined, called, read=None, place=None) -> Functions:
@@ -141,8 +147,9 @@ def build(inlined, called, read=None, place=None) -> Functions:
     phi, between = look.phi, _between(inlined, look, read)
 
     @inlined
-    def passing(field, i, x, y, z, face, cell_class, potential, box, medium, boundary):
-        """What a face brings to cell i at (x, y, z) in a step, as a rate and a difference."""
+    def neighbour(i, x, y, z, face, box):
+        """The cell beyond a face of cell i at (x, y, z), around a period if need be; whether the face is one of the
+        box; and its place there."""
         at, n, stride, wraps, position = x, box.nx, int64(1), box.wrap_x, z * box.ny + y
         if face >= 4:
             at, n, stride, wraps, position = z, box.nz, box.ny * box.nx, box.wrap_z, y * box.nx + x
@@ -150,22 +157,54 @@ def build(inlined, called, read=None, place=None) -> Functions:
             at, n, stride, wraps, position = y, box.ny, box.nx, box.wrap_y, z * box.nx + x
         upper = face % 2 == 1
         at_end = at == (n - 1 if upper else int64(0))
-        if at_end and wraps == 0:
-            rate = read(medium.numbers, (cell_class * 6 + face) * NUMBERS)
-            return rate, at_boundary(face, position, medium, boundary)
         step = stride * (1 - n if at_end else int64(1))
-        beyond = read(field, i + step if upper else i - step)
-        return between(read(field, i), beyond, cell_class, face, potential, medium)
+        return i + step if upper else i - step, at_end and wraps == 0, position
+
+    @inlined
+    def within(field, i, x, y, z, face, cell_class, potential, box, medium, boundary):
+        """What a face brings to cell i at (x, y, z) in a step, but from another material, as a rate and a
+        difference."""
+        beyond, of_box, position = neighbour(i, x, y, z, face, box)
+        rate, difference = read(medium.numbers, (cell_class * 6 + face) * NUMBERS), medium.zero
+        if of_box:
+            difference = at_boundary(face, position, medium, boundary)
+        elif int64(read(medium.links, cell_class * 6 + face)) == OWN:
+            material = int64(read(medium.material, cell_class))
+            difference = phi(read(field, beyond), material, medium) - potential
+        return rate, difference
+
+    @inlined
+    def passing(field, i, x, y, z, face, cell_class, potential, box, medium, boundary):
+        """What a face brings to cell i at (x, y, z) in a step, as a rate and a difference."""
+        if int64(read(medium.links, cell_class * 6 + face)) < OTHER:
+            rate, difference = within(field, i, x, y, z, face, cell_class, potential, box, medium, boundary)
+        else:
+            beyond, _, _ = neighbour(i, x, y, z, face, box)
+            rate, difference = between(read(field, i), read(field, beyond), cell_class, face, potential, medium)
+        return rate, difference
+
+    @inlined
+    def from_others(field, i, x, y, z, cell_class, box, medium):
+        """What cell i at (x, y, z) gets from other materials beside it."""
+        found = medium.zero
+        for face in range(6):
+            if int64(read(medium.links, cell_class * 6 + face)) >= OTHER:
+                beyond, _, _ = neighbour(i, x, y, z, int64(face), box)
+                rate, difference = between(
+                    read(field, i), read(field, beyond), cell_class, int64(face), medium.zero, medium
+                )
+                found = fma(rate, difference, found)
+        return found
 
     @inlined
     def with_faces(value, field, i, x, y, z, cell_class, box, medium, boundary):
-        """`value` plus what the six faces bring to cell i at (x, y, z)."""
+        """`value` plus what the six faces bring to cell i at (x, y, z), but for other materials."""
         potential, lower = phi(read(field, i), int64(read(medium.material, cell_class)), medium), medium.zero
         for turn in range(6):
             face = turn
             if medium.uniform != 0:  # z_min, then the others: see `physics.axis_differences`
                 face = (turn + 4) % 5 if turn < 5 else turn
-            rate, difference = passing(field, i, x, y, z, face, cell_class, potential, box, medium, boundary)
+            rate, difference = within(field, i, x, y, z, face, cell_class, potential, box, medium, boundary)
             if medium.uniform == 0 or face >= 4:
                 value = fma(rate, difference, value)
             elif face % 2 == 1:
@@ -173,7 +212,7 @@ def build(inlined, called, read=None, place=None) -> Functions:
             lower = difference
         return value
 
-    return Functions(*look, surface_heat, between, passing, with_faces)
+    return Functions(*look, surface_heat, between, passing, with_faces, from_others)
 
 
 def _item(array, i):
@@ -201,8 +240,7 @@ def _look_ups(inlined, read, place) -> LookUps:
         return fma(read(lines, at + 1), value, read(lines, at))
 
     @inlined
-    def on_piece(u, material, medium):
-        first = material * int64(PIECE_NUMBERS * PIECES)
+    def on_piece(u, first, medium):
         j = first
         for half in (8, 4, 2, 1):
             if u >= read(medium.pieces, j + half):
@@ -215,7 +253,7 @@ def _look_ups(inlined, read, place) -> LookUps:
     def phi(u, material, medium):
         """Kirchhoff's potential of a material at u."""
         if medium.has_pieces != 0:
-            return on_piece(u, material, medium)
+            return on_piece(u, material * int64(PIECE_NUMBERS * PIECES), medium)
         row = material * medium.segments
         return on_line(medium.potentials, row, segment(u, medium.scale, medium.shift, medium), u)
 
@@ -229,7 +267,13 @@ def _look_ups(inlined, read, place) -> LookUps:
         row = material * medium.segments
         return on_line(medium.resistivities, row, segment(T, medium.t_scale, medium.t_shift, medium), T)
 
-    return LookUps(segment, phi, temperature, resistivity)
+    @inlined
+    def conductivity(T, material, medium):
+        if medium.conductivity_pieces >= 0:
+            return on_piece(T, medium.conductivity_pieces + material * int64(PIECE_NUMBERS * PIECES), medium)
+        return medium.one / resistivity(T, material, medium)
+
+    return LookUps(segment, phi, temperature, resistivity, conductivity)
 
 
 def _build_surface_heat(inlined, called, look, read):
@@ -331,25 +375,27 @@ def _known_boundary(inlined, read):
     return at_boundary
 
 
-def build_series(inlined, resistivity):
+def build_series(inlined, conductivity):
     """series(T, T1, one, other_one, own, contact, other, medium): the rate of exchange between cells of two materials,
-    `one` and `other_one`, at T and T1, with k midway between each centre and the interface."""
+    `one` and `other_one`, at T and T1: 1/(own/k + contact + other/k1), with k midway between each centre and the
+    interface."""
 
     @inlined
     def series(T, T1, one, other_one, own, contact, other, medium):
-        w, w1 = resistivity(T, one, medium), resistivity(T1, other_one, medium)
-        halfway = medium.half * ((T1 - T) / fma(own, w, fma(other, w1, contact)))
-        w, w1 = (
-            resistivity(fma(halfway, own * w, T), one, medium),
-            resistivity(fma(-halfway, other * w1, T1), other_one, medium),
+        k, k1 = conductivity(T, one, medium), conductivity(T1, other_one, medium)
+        a, b = own * k1, other * k
+        halfway = medium.half * ((T1 - T) / fma(contact * k, k1, fma(own, k1, b)))
+        k, k1 = (
+            conductivity(fma(halfway, a, T), one, medium),
+            conductivity(fma(-halfway, b, T1), other_one, medium),
         )
-        return medium.one / fma(own, w, fma(other, w1, contact))
+        return (k * k1) / fma(contact * k, k1, fma(own, k1, other * k))
 
     return series
 
 
 def _between(inlined, look, read):
-    phi, temperature, series = look.phi, look.temperature, build_series(inlined, look.resistivity)
+    phi, temperature, series = look.phi, look.temperature, build_series(inlined, look.conductivity)
 
     @inlined
     def between(u, u1, cell_class, face, potential, medium):

@@ -6,11 +6,11 @@ from a cell at the melting point then lies in its neighbour's phase, as it shoul
 in the other phase.
 
     own material:    q = (phi_n - phi_c) / (own + other)                      W
-    others:          q = (T_n - T_c) / (own * w_c + contact + other * w_n)    series of two half cells
+    others:          q = (T_n - T_c) / (own / k_c + contact + other / k_n)    series of two half cells
 
-Two materials that do not depend on temperature are as one: w = 1, and their potential is T.
+Two materials that do not depend on temperature are as one: their potential is T.
 
-w = k_ref/k is taken midway between the centre and the interface, where T follows from a first guess with w at the
+k, over k_ref, is taken midway between the centre and the interface, where T follows from a first guess with k at the
 centre: the midpoint rule, which is also right beside a cell that melts.
 Sources: Patankar, Numerical Heat Transfer and Fluid Flow, 1980, section 4.2; Crank, Free and Moving Boundary Problems,
 1984, section 6.2; Maddix, Sampaio, Gerritsen, Numerical artifacts in the discontinuous generalized porous medium

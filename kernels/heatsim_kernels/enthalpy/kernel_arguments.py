@@ -8,6 +8,8 @@ import numpy as np
 
 from heatsim_kernels.enthalpy.cell import NUMBERS, EnthalpyBoundary, EnthalpyMedium
 from heatsim_kernels.enthalpy.coefficients import OWN, NonlinearCoefficients, NonlinearForcing
+from heatsim_kernels.enthalpy.lookup_tables import EnthalpyTables
+from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
 from heatsim_kernels.enthalpy.surface_balance import kernel_terms
 from heatsim_kernels.stencil.coefficients import Forcing
 
@@ -78,6 +80,17 @@ def heat_rows(coefficients: NonlinearCoefficients, forcing: Forcing, dtype: np.d
     return np.asarray(table.astype(dtype))
 
 
+def piece_numbers(tables: EnthalpyTables, dtype: np.dtype) -> tuple[np.ndarray, int, int]:
+    """The pieces of all materials, flat, of the potentials and then of the conductivities; whether there are the first;
+    and where the others start, or -1."""
+    potentials, conductivities = tables.pieces, tables.conductivity_pieces
+    flat = np.zeros((2, len(tables.conductivity), PIECE_NUMBERS, PIECES), dtype)
+    for part, given in zip(flat, (potentials, conductivities), strict=True):
+        if given is not None:
+            part[:] = given
+    return flat.reshape(-1), int(potentials is not None), -1 if conductivities is None else flat[0].size
+
+
 def medium_of(coefficients: NonlinearCoefficients, dt: float, dtype: np.dtype) -> EnthalpyMedium:
     """The medium of a problem for steps of dt, as arrays."""
     tables = coefficients.tables.potentials, coefficients.tables.temperatures, coefficients.tables.resistivities
@@ -93,9 +106,8 @@ def medium_of(coefficients: NonlinearCoefficients, dt: float, dtype: np.dtype) -
         else np.ascontiguousarray(coefficients.class_ids).reshape(-1)
     )
     flags = int(is_uniform(coefficients)), int(coefficients.class_ids is not None)
-    pieces = coefficients.tables.pieces
-    given = np.zeros(1, dtype) if pieces is None else pieces.astype(dtype).reshape(-1)
-    flat = potentials, temperatures, resistivities, coefficients.tables.segments, given, int(pieces is not None)
+    pieces = piece_numbers(coefficients.tables, dtype)
+    flat = potentials, temperatures, resistivities, coefficients.tables.segments, *pieces
     numbers = (*look_up_numbers(coefficients, dtype), *flat, *faces, *flags, class_ids)
     return EnthalpyMedium(*numbers)
 

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim_kernels.enthalpy.material import EnthalpyCurves, EnthalpyMaterial, curves, enthalpy_at, state_at
-from heatsim_kernels.enthalpy.pieces import fit_pieces, straight_pieces
+from heatsim_kernels.enthalpy.pieces import fit_pieces, pieces_of_lines, straight_pieces
 
 SEGMENTS = 2048
 MAX_SEGMENTS = 2**21  # some 200 MB a material: a latent heat of 1 J/kg over 4000 K needs as many
@@ -46,6 +46,7 @@ class EnthalpyTables:
     straight: (m,) bool, the materials that do not depend on temperature, T = phi = u and w = 1.
     knots: (m, n - 1) T at the knots; melted: (m, n - 1) share that has melted there.
     pieces: (m, 5, PIECES) phi as a few cubics, see `pieces`; None if a material needs more than there are.
+    conductivity_pieces: (m, 5, PIECES) k/k_ref over T likewise.
     """
 
     reference: float
@@ -62,6 +63,7 @@ class EnthalpyTables:
     melted: np.ndarray
     straight: np.ndarray
     pieces: np.ndarray | None = None
+    conductivity_pieces: np.ndarray | None = None
 
     @property
     def offsets(self) -> np.ndarray:
@@ -79,9 +81,14 @@ class EnthalpyTables:
 
     @cached_property
     def keeps_temperature(self) -> bool:
-        """Whether u is the temperature offset, to rounding, in all materials: heat capacities are constant, and nothing
-        melts."""
-        return bool(np.allclose(self.temperatures, (0.0, 1.0), rtol=0, atol=1e-9))
+        """Whether u is the temperature offset in all materials."""
+        return bool(self.keep_temperature.all())
+
+    @cached_property
+    def keep_temperature(self) -> np.ndarray:
+        """(m,) bool, the materials in which u is the temperature offset, to the bit: the heat capacity is constant, and
+        nothing melts."""
+        return np.asarray(np.all(self.temperatures == (0.0, 1.0), axis=(1, 2)))
 
     def potential(self, u: np.ndarray, material: np.ndarray | int) -> np.ndarray:
         """phi, K."""
@@ -179,14 +186,21 @@ def tabulate(
     resistivities = np.array(
         [_resistivities(*each, reference, T) for each in zip(all_curves, conductivity, strict=True)]
     )
+    conductivities = [_conductivities(*each, reference, T) for each in zip(all_curves, conductivity, strict=True)]
     if not all(np.isfinite(table).all() for table in (*potentials, *temperatures, resistivities)):
         raise ValueError("enthalpies or potentials are too large for numbers of 64 bits")
     straight = np.array([material.is_linear for material in materials])
     grids, capacity = (low, width, float(T[0]), float(step)), np.array([scale.capacity for scale in scales])
     return EnthalpyTables(
         reference, *grids, conductivity, capacity, np.array(potentials), np.array(temperatures), resistivities, knots,
-        melted, straight, None if any(each is None for each in pieces) else np.array(pieces),
+        melted, straight, _of_all(pieces), _of_all(conductivities),
     )  # fmt: skip
+
+
+def _of_all(pieces: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    """The pieces of all materials; None if one has none."""
+    found = [each for each in pieces if each is not None]
+    return np.array(found) if len(found) == len(pieces) else None
 
 
 def _at_reference(material: EnthalpyMaterial, reference: float) -> tuple[float, float]:
@@ -286,16 +300,32 @@ def _rows(
         return np.asarray((state_at(of, scale.origin + scale.capacity * states).potential - zero) / k)
 
     at = state_at(of, scale.origin + scale.capacity * u)
-    offset = at.temperature - reference
+    keeps = material.latent == 0 and np.ptp(material.capacity) == 0
+    offset = u if keeps else at.temperature - reference
     own_knots = (of.enthalpy - scale.origin) / scale.capacity  # between which the potential is smooth
     states = np.unique(np.concatenate((u, own_knots[(own_knots > u[1]) & (own_knots < u[-2])])))
     pieces = fit_pieces(states, potential_at(states))
-    return _lines(u, potential_at(u)), _lines(u, offset), offset[1:-1], at.melted[1:-1], pieces
+    lines = np.tile([0.0, 1.0], (len(u) - 1, 1)) if keeps else _lines(u, offset)
+    return _lines(u, potential_at(u)), lines, offset[1:-1], at.melted[1:-1], pieces
 
 
 def _resistivities(of: EnthalpyCurves, k: float, reference: float, T: np.ndarray) -> np.ndarray:
     """(n, 2) the lines of w over the knots T, level before and after them."""
     return _level_lines(T, k / np.interp(T + reference, of.temperature, of.conductivity))
+
+
+def _conductivities(of: EnthalpyCurves, k: float, reference: float, T: np.ndarray) -> np.ndarray | None:
+    """The pieces of k/k_ref over offsets; knots T are where a curve is fitted, besides its own."""
+    knots, values = of.temperature - reference, of.conductivity / k
+    if np.ptp(values) == 0:
+        knots, values = knots[:1], values[:1]
+    lines = pieces_of_lines(knots, values)
+    if lines is not None:
+        return lines
+    states = np.unique(np.concatenate((T, knots[(knots > T[0]) & (knots < T[-1])])))
+    step = T[1] - T[0]
+    at = np.pad(np.interp(states, knots, values), 1, mode="edge")
+    return fit_pieces(np.concatenate(([T[0] - step], states, [T[-1] + step])), at, of_slopes=False)
 
 
 def _level_lines(T: np.ndarray, values: np.ndarray) -> np.ndarray:

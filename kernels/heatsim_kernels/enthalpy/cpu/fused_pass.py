@@ -6,36 +6,35 @@ of its cells beside their states, and level 0 looks up the potentials of the fie
 
     level 0      field -> phi                    level l      u, phi of level l - 1 -> new u -> its phi
 
-Cells with another material beside them are computed again: face by face, in vectors, where many in a row have the same
-class, else one by one. In the last level no potential is looked up.
+What enters cells from other materials beside them is added, see `interface_rows`. In the last level no potential is
+looked up.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numba import prange
 
 from heatsim_kernels.enthalpy import cell
-from heatsim_kernels.enthalpy.cell import NUMBERS, EnthalpyMedium
-from heatsim_kernels.enthalpy.coefficients import CLOSED, OTHER, OWN
-from heatsim_kernels.enthalpy.cpu.potential_rows import look_up_vectors
+from heatsim_kernels.enthalpy.cell import EnthalpyMedium
+from heatsim_kernels.enthalpy.cpu.interface_rows import (
+    InterfaceRows,
+    StatesRead,
+    add_interface_heat,
+    find_interface_heat,
+)
+from heatsim_kernels.enthalpy.cpu.material_rows import MaterialRuns, functions, look_up_row, phi_of
 from heatsim_kernels.enthalpy.cpu.straight_tiles import KIND, STRAIGHT, THREAD
-from heatsim_kernels.enthalpy.pieces import PIECE_NUMBERS, PIECES
 from heatsim_kernels.runtime.cpu.compilation import called, inlined, parallel_jit
 from heatsim_kernels.runtime.cpu.pointers import (
     elements_to_line,
     load,
-    load_written,
     pointer,
     row_pointer,
     shifted,
     store,
     widest_vectors,
 )
-from heatsim_kernels.runtime.fma import fma
-from heatsim_kernels.stencil.cpu.boundary_faces import X_MAX, X_MIN, Y_MAX, Y_MIN, Z_MAX, Z_MIN
 from heatsim_kernels.stencil.cpu.class_runs import MIXED
 from heatsim_kernels.stencil.cpu.fused_pass import (
     SCRATCH_ROWS,
@@ -65,48 +64,31 @@ from heatsim_kernels.stencil.cpu.rows import (
     RowSources,
     advance_cells,
     advance_row,
-    begin_cell,
-    begin_cells,
     class_of,
     class_of_row,
-    finish_cell,
-    finish_cells,
     first_beyond,
     fits_vectors,
     new_value,
     redo_odd_cells,
     run_at,
-    table_entry,
 )
 
-functions = cell.build(inlined, called)
-phi_of, between = functions.phi, functions.between
+between = functions.between
 of_row = cell.build(inlined, called, read=load)  # tables are read as what no store writes, or no loop would vectorise
 
 LONG = 8  # cells of one class, from which a run of material-interface cells is computed in vectors
 
 
-class InterfaceRows(NamedTuple):
-    """Runs of material-interface cells of one class, row after row: x of the first cell of each, x behind the last, and
-    where the runs of each row start. `rows` is 0 where there are none, and then `starts` begins with two zeros.
-    straight: (m,) whether a material does not depend on temperature."""
-
-    firsts: np.ndarray
-    ends: np.ndarray
-    starts: np.ndarray
-    rows: int
-    straight: np.ndarray
-
-
 @parallel_jit
 def advance(
     u, v, steps, fused, grid, buffers, tiles, scratch, e, s, b, ambient_faces, flows, ambient_heat, stages, m, capacity,
-    interface, kinds,
+    materials, interface, kinds,
 ):  # fmt: skip
     """Take `steps` time steps or stages, at most `fused` a pass: see `stencil.cpu.fused_pass.advance`, whose arguments
     these are.
 
-    m: `EnthalpyMedium` for these steps, of arrays. capacity: (n,) J/K of each cell class. interface: `InterfaceRows`.
+    m: `EnthalpyMedium` for these steps, of arrays. capacity: (n,) J/K of each cell class. materials, interface:
+    `MaterialRuns` and `InterfaceRows`.
     kinds: the tiles, if they come with their kinds, see `straight_tiles`; else None.
     """
     threads, count, passes = scratch.shape[0], tiles.shape[0], -(-steps // fused)
@@ -122,27 +104,32 @@ def advance(
             medium = pointed(m)
             exchange, sources, boundary, made_of = input_pointers(e, s, b, stages)
             runs = pointer(interface.firsts), pointer(interface.ends), pointer(interface.starts)
-            beside = InterfaceRows(*runs, interface.rows, pointer(interface.straight))
+            of_rows = interface.rows, pointer(interface.alike)
+            of_materials = pointer(interface.straight), pointer(interface.keep_temperature)
+            beside = InterfaceRows(*runs, *of_rows, *of_materials)
             given = exchange, sources, boundary, pointer(flows), made_of
+            tables = pointer(materials.starts), pointer(materials.ends), pointer(materials.materials)
+            filling = medium, MaterialRuns(*tables, materials.single), beside
             source, target, own, taken = pointer(old), pointer(new), row_pointer(scratch, thread), end - first
             if kinds is None:
                 for t in range(thread * count // threads, (thread + 1) * count // threads):
                     tile = tile_of(tiles, t)
-                    _advance_tile(source, target, tile, first, taken, grid, buffers, own, *given, medium, beside)
+                    _advance_tile(source, target, tile, first, taken, grid, buffers, own, *given, *filling)
             else:
                 for t in range(count):
                     tile = tile_of(tiles, t)
                     if kinds[t, THREAD] == thread and kinds[t, KIND] == STRAIGHT:
                         advance_linear_tile(source, target, tile, first, taken, grid, buffers, own, *given)
                     elif kinds[t, THREAD] == thread:
-                        _advance_tile(source, target, tile, first, taken, grid, buffers, own, *given, medium, beside)
+                        _advance_tile(source, target, tile, first, taken, grid, buffers, own, *given, *filling)
 
 
 @inlined
 def pointed(m):
     """The medium with pointers in place of arrays, to which functions would count references, cell by cell."""
     tables = pointer(m.potentials), pointer(m.temperatures), pointer(m.resistivities), m.segments
-    pieces, faces = (pointer(m.pieces), m.has_pieces), (pointer(m.material), pointer(m.links), pointer(m.numbers))
+    pieces = pointer(m.pieces), m.has_pieces, m.conductivity_pieces
+    faces = pointer(m.material), pointer(m.links), pointer(m.numbers)
     look = m.scale, m.shift, m.t_scale, m.t_shift, m.last, m.zero, m.half, m.one, m.four
     return EnthalpyMedium(*look, *tables, *pieces, *faces, m.uniform, m.several, pointer(m.class_ids))
 
@@ -162,7 +149,8 @@ def _enter_ambient_heat(z, u, pairs, share, medium, capacity, entered):
 
 @called
 def _advance_tile(
-    u, v, tile, first, steps, grid, buffers, scratch, exchange, sources, boundary, flows, stages, medium, interface
+    u, v, tile, first, steps, grid, buffers, scratch, exchange, sources, boundary, flows, stages, medium, materials,
+    interface,
 ):  # fmt: skip
     """Take `steps` time steps of a tile, a few rows of a plane at a time, level by level; level 0 looks up
     potentials."""
@@ -178,15 +166,15 @@ def _advance_tile(
                 if first_z <= z < end_z and first_y < end_y:
                     first_x, end_x = (tile.x0, tile.x1) if level == steps else (x0, x1)
                     slot = ((z - z0) * height + first_y - y0) % slots
-                    start = SCRATCH_ROWS * buffers.pitch + (level - 1) * slots * pitch + first_x - x0
+                    start = (SCRATCH_ROWS + buffers.rows) * buffers.pitch + (level - 1) * slots * pitch + first_x - x0
                     below = PlaneRing(shifted(scratch, start), height, slots, pitch)
                     run = RowRun(z, first_y, end_y, first_x, end_x, level - 1, steps - 1, first + level - 1)
                     if level == 0:
-                        _look_up_rows(u, run, below, slot, grid, buffers, exchange, stages, medium)
+                        _look_up_rows(u, run, below, slot, grid, buffers, stages, medium, materials)
                     else:
                         _advance_rows(
                             u, v, run, below, slot, tile, grid, buffers, scratch, exchange, sources, boundary, flows,
-                            stages, medium, interface,
+                            stages, medium, materials, interface,
                         )  # fmt: skip
 
 
@@ -202,51 +190,21 @@ def _potentials(ring, buffers):
 
 
 @inlined
-def _look_up_rows(u, run, below, slot, grid, buffers, exchange, stages, medium):
+def _look_up_rows(u, run, below, slot, grid, buffers, stages, medium, materials):
     """Put the potentials of a run of rows of the field into the first ring, which is the one above `below`."""
     ring, n = _potentials(_next_ring(below), buffers), run.x1 - run.x0
     for y in range(run.y0, run.y1):
         place = place_of(run.z, y, run.x0, grid)
         prefetch_later_rows(stages.before, shifted(u, place.c), place.c, n, grid, buffers)
         row = place.z * grid.ny + place.y
-        look_up_row(
-            row_in_ring(ring, slot), shifted(u, place.c), n, shifted(exchange.classes, place.c), exchange, row, run.x0,
-            buffers.per_line, medium,
-        )  # fmt: skip
+        look_up_row(row_in_ring(ring, slot), shifted(u, place.c), n, materials, row, run.x0, medium)
         slot = turned(slot + 1, ring.slots)
 
 
 @inlined
-def look_up_row(out, u, n, classes, exchange, row, x, per_line, medium):
-    """Look up the potentials of n cells of a row. row, x: see `rows.advance_row`. `out` has room for whole vectors."""
-    end, run = 0, first_beyond(exchange.ends, exchange.starts, row, x)
-    while end < n:
-        first, (end, cell_class), run = end, run_at(exchange, run, n, x), run + 1
-        if cell_class == MIXED:
-            for i in range(first, end):
-                store(out, i, phi_of(load(u, i), np.int64(load(medium.material, class_of(classes, i))), medium))
-        else:
-            material = np.int64(medium.material[cell_class])
-            pieces = shifted(medium.pieces, material * (PIECE_NUMBERS * PIECES))
-            if medium.has_pieces == 0:
-                for i in range(first, end):
-                    store(out, i, phi_of(load(u, i), material, medium))
-            elif pieces[1] == np.inf:  # phi = u
-                for i in range(first, end):
-                    store(out, i, load(u, i))
-            else:
-                look_up_vectors(shifted(out, first), shifted(u, first), -(-(end - first) // per_line), pieces)
-    first_odd = first_beyond(exchange.odd, exchange.odd_starts, row, x - 1)
-    for number in range(first_odd, table_entry(exchange.odd_starts, row + 1, 0)):
-        i = table_entry(exchange.odd, number, 0) - x
-        if i >= n:
-            break
-        out[i] = phi_of(u[i], np.int64(medium.material[class_of(classes, i)]), medium)
-
-
-@inlined
 def _advance_rows(
-    u, v, run, below, slot, tile, grid, buffers, scratch, exchange, sources, boundary, flows, stages, medium, interface
+    u, v, run, below, slot, tile, grid, buffers, scratch, exchange, sources, boundary, flows, stages, medium, materials,
+    interface,
 ):  # fmt: skip
     """Take one time step of a run of rows, the first of which is in slot `slot` of the rings."""
     from_field, to_field = run.level == 0, run.level == run.last
@@ -259,6 +217,8 @@ def _advance_rows(
     vectors = n // buffers.per_line
     whole = fits_vectors(sources.field, stages.before, stages.of_two) and vectors * buffers.per_line == n
     own, end = tile.x0 - run.x0, tile.x1 - run.x0  # the cells of a row that this tile owns
+    heat, read = shifted(scratch, SCRATCH_ROWS * buffers.pitch), StatesRead(u, below, slot, from_field)
+    find_interface_heat(heat, buffers.pitch, read, run, grid, exchange.classes, medium, interface)
     for y in range(run.y0, run.y1):
         place = place_of(run.z, y, run.x0, grid)
         row = place.z * grid.ny + place.y
@@ -278,16 +238,16 @@ def _advance_rows(
             row_of_vectors(out, vectors, states.c, potentials, ends, of_all, exchange, row_sources, stage, in_scratch)
         else:
             done = shifted(scratch, 4 * buffers.pitch) if in_scratch else out
-            beside_x = (states.c[n - 1], states.c[0]) if grid.wrap_x else (states.c[-1], states.c[n])
-            cells, ends = (n, room, row, run.x0), (low, high, beside_x)
+            cells = n, room, row, run.x0
+            entering = shifted(heat, (y - run.y0) * buffers.pitch)
             _advance_row(
-                done, cells, ends, potentials, states, classes, exchange, row_sources, operands, stages.before,
-                stages.of_two, buffers.per_line, medium, interface,
+                done, cells, (low, high), potentials, states.c, classes, exchange, row_sources, operands, stages.before,
+                stages.of_two, buffers.per_line, entering, interface,
             )  # fmt: skip
             if in_scratch:
                 copy_row(out, done, n, buffers)
         if not to_field:
-            look_up_row(shifted(out, buffers.pitch), out, n, classes, exchange, row, run.x0, buffers.per_line, medium)
+            look_up_row(shifted(out, buffers.pitch), out, n, materials, row, run.x0, medium)
         if in_tile and run.level == run.last - 1:
             keep_second(stages.second, place.c + own, shifted(out, own), end - own, buffers)
         slot = turned(slot + 1, below.slots)
@@ -295,33 +255,28 @@ def _advance_rows(
 
 @inlined
 def _advance_row(
-    out, cells, ends, potentials, states, classes, exchange, sources, operands, before, of_two, per_line, medium,
-    interface,
+    out, cells, ends, potentials, base, classes, exchange, sources, operands, before, of_two, per_line, heat, interface
 ):  # fmt: skip
-    """Take one step or stage of a row, as the row loop of two-term stages or the one of all others; then the cells with
-    another material beside them. (`before` is an argument because Numba prunes branches on None for arguments
-    alone.)"""
+    """Take one step or stage of a row, as the row loop of two-term stages or the one of all others; then add the heat
+    from other materials. (`before` is an argument because Numba prunes branches on None for arguments alone.)"""
     n, room, row, x = cells
-    low, high, _ = ends
-    base = states.c
-    given = n, ends, potentials, states, classes, row, x, sources, sources.table, sources.field
+    low, high = ends
     if before is None:
         _advance_row_of_runs(
             out, n, room, low, high, potentials, base, classes, exchange, row, x, per_line, sources, sources.field,
             operands, None, None,
         )  # fmt: skip
-        _redo_interface_cells(out, *given, None, None, None, None, medium, interface)
+        add_interface_heat(out, n, heat, row, x, None, interface)
     elif not of_two:
         advance_row(out, n, room, low, high, potentials, base, classes, exchange, row, x, sources, operands)
-        starts = operands.before, operands.start, operands.one, operands.numbers
-        _redo_interface_cells(out, *given, *starts, medium, interface)
+        add_interface_heat(out, n, heat, row, x, operands.numbers, interface)
     else:
         two_terms = RowOperands(operands.before, None, None, operands.numbers)
         _advance_row_of_runs(
             out, n, room, low, high, potentials, base, classes, exchange, row, x, per_line, sources, sources.field,
             two_terms, operands.before, operands.numbers,
         )  # fmt: skip
-        _redo_interface_cells(out, *given, operands.before, None, None, operands.numbers, medium, interface)
+        add_interface_heat(out, n, heat, row, x, operands.numbers, interface)
 
 
 @inlined
@@ -374,110 +329,3 @@ def _has_interface(row, interface):
     """Whether a row has cells beside another material."""
     number = row if interface.rows > 0 else 0
     return interface.starts[number] < interface.starts[number + 1]
-
-
-@inlined
-def _redo_interface_cells(
-    out, n, ends, potentials, states, classes, row, x, sources, table, field, before, start, one, numbers,
-    medium, interface,
-):  # fmt: skip
-    """Compute the cells of a row that are beside another material again. ends: the potentials beyond its two ends, and
-    the states there."""
-    low, high, beside_x = ends
-    number = row if interface.rows > 0 else 0
-    for entry in range(interface.starts[number], interface.starts[number + 1]):
-        i, end = max(0, np.int64(interface.firsts[entry]) - x), min(n, np.int64(interface.ends[entry]) - x)
-        inner_end = min(end, n - 1)  # the cells at both ends of the row have their neighbours elsewhere
-        while i < end:
-            cell_class, own, here = class_of(classes, i), states.c[i], potentials.c[i]
-            if i > 0 and inner_end - i >= LONG:
-                begin_cells(out, i, inner_end, states.c, cell_class, table, field, sources, before, numbers)
-                _add_faces_of_run(out, i, inner_end, states, potentials, cell_class, interface.straight, medium)
-                finish_cells(out, i, inner_end, states.c, before, start, one, numbers)
-                i = inner_end
-            else:
-                left, right = (low if i == 0 else potentials.c[i - 1]), (high if i == n - 1 else potentials.c[i + 1])
-                u_left = beside_x[0] if i == 0 else states.c[i - 1]
-                u_right = beside_x[1] if i == n - 1 else states.c[i + 1]
-                new = begin_cell(i, own, cell_class, table, field, sources, before, numbers)
-                new = _add_face(new, own, here, u_left, left, cell_class, 0, medium)
-                new = _add_face(new, own, here, u_right, right, cell_class, 1, medium)
-                new = _add_face(new, own, here, states.ym[i], potentials.ym[i], cell_class, 2, medium)
-                new = _add_face(new, own, here, states.yp[i], potentials.yp[i], cell_class, 3, medium)
-                new = _add_face(new, own, here, states.zm[i], potentials.zm[i], cell_class, 4, medium)
-                new = _add_face(new, own, here, states.zp[i], potentials.zp[i], cell_class, 5, medium)
-                out[i] = finish_cell(i, new, own, before, start, one, numbers)
-                i += 1
-
-
-@called
-def _add_faces_of_run(out, first, end, states, potentials, cell_class, straight, medium):
-    """Add to the new values `out` of some cells of one class what their faces bring: see `_add_face`."""
-    u, phi, one = states.c, potentials.c, np.int64(1)
-    left, right = (shifted(u, -one), shifted(phi, -one)), (shifted(u, one), shifted(phi, one))
-    _add_face_of_run(out, first, end, u, phi, *left, cell_class, X_MIN, straight, medium)
-    _add_face_of_run(out, first, end, u, phi, *right, cell_class, X_MAX, straight, medium)
-    _add_face_of_run(out, first, end, u, phi, states.ym, potentials.ym, cell_class, Y_MIN, straight, medium)
-    _add_face_of_run(out, first, end, u, phi, states.yp, potentials.yp, cell_class, Y_MAX, straight, medium)
-    _add_face_of_run(out, first, end, u, phi, states.zm, potentials.zm, cell_class, Z_MIN, straight, medium)
-    _add_face_of_run(out, first, end, u, phi, states.zp, potentials.zp, cell_class, Z_MAX, straight, medium)
-
-
-@called
-def _add_face_of_run(out, first, end, u, phi, u1, phi1, cell_class, face, straight, medium):
-    """`_add_face` of some cells of one class."""
-    widest_vectors()
-    at = (cell_class * 6 + face) * NUMBERS
-    link, rate = np.int64(medium.links[cell_class * 6 + face]), medium.numbers[at]
-    if link == OWN:
-        for i in range(first, end):
-            store(out, i, fma(rate, load(phi1, i) - load(phi, i), load_written(out, i)))
-    elif link != CLOSED:
-        numbers = medium.numbers[at + 1], medium.numbers[at + 2], medium.numbers[at + 3]
-        material, beyond = np.int64(medium.material[cell_class]), link - OTHER
-        if straight[material]:
-            _add_other(out, first, end, u, u1, None, beyond, numbers, medium)
-        elif straight[beyond]:
-            _add_other(out, first, end, u, u1, material, None, numbers, medium)
-        else:
-            _add_other(out, first, end, u, u1, material, beyond, numbers, medium)
-
-
-@inlined
-def _add_other(out, first, end, u, u1, material, beyond, numbers, medium):
-    """Add to some cells of a material what a face brings from another material; None: one that does not depend on
-    temperature, which spares the look-ups and has the same bits."""
-    own, contact, other = numbers
-    for i in range(first, end):
-        T, T1 = _temperature_in_row(load(u, i), material, medium), _temperature_in_row(load(u1, i), beyond, medium)
-        rate = series_in_row(T, T1, material, beyond, own, contact, other, medium)
-        store(out, i, fma(rate, T1 - T, load_written(out, i)))
-
-
-@inlined
-def _temperature_in_row(u, material, medium):
-    if material is None:
-        return u
-    return of_row.temperature(u, material, medium)
-
-
-@inlined
-def _resistivity_in_row(T, material, medium):
-    if material is None:
-        return medium.one
-    return of_row.resistivity(T, material, medium)
-
-
-series_in_row = cell.build_series(inlined, _resistivity_in_row)
-
-
-@inlined
-def _add_face(value, u, potential, u1, potential1, cell_class, face, medium):
-    """`value` plus what a face brings to a cell at u from its neighbour at u1, or from beyond the boundary."""
-    link = np.int64(medium.links[cell_class * 6 + face])
-    if link == OWN:
-        return fma(medium.numbers[(cell_class * 6 + face) * NUMBERS], potential1 - potential, value)
-    if link == CLOSED:
-        return value
-    rate, difference = between(u, u1, cell_class, np.int64(face), potential, medium)
-    return fma(rate, difference, value)

@@ -10,12 +10,13 @@ from numba import prange
 
 from heatsim_kernels.enthalpy.cell import EnthalpyBoundary, EnthalpyMedium
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
-from heatsim_kernels.enthalpy.cpu.fused_pass import InterfaceRows, advance, functions, of_row, pointed
+from heatsim_kernels.enthalpy.cpu.fused_pass import advance, pointed
+from heatsim_kernels.enthalpy.cpu.interface_rows import find_interface_rows, of_row
+from heatsim_kernels.enthalpy.cpu.material_rows import find_material_runs, functions
 from heatsim_kernels.enthalpy.cpu.straight_tiles import KIND, cut_tiles, find_bent_rows
 from heatsim_kernels.enthalpy.kernel_arguments import (
     boundary_rows,
     face_numbers,
-    has_others,
     is_uniform,
     make_boundary,
     medium_of,
@@ -51,7 +52,8 @@ class EnthalpyPass:
     def __init__(self, coefficients: NonlinearCoefficients, dtype: np.dtype) -> None:
         self._coefficients, self._dtype = coefficients, dtype
         self.uniform = is_uniform(coefficients)
-        self._interface, self._bent_rows = find_interface_rows(coefficients), find_bent_rows(coefficients)
+        self._materials, self._interface = find_material_runs(coefficients), find_interface_rows(coefficients)
+        self._bent_rows = find_bent_rows(coefficients)
         self._medium: EnthalpyMedium | None = None
         self._dt = np.nan  # for which the medium is
 
@@ -74,8 +76,9 @@ class EnthalpyPass:
         tiles: np.ndarray, *args: Any,
     ) -> None:  # fmt: skip
         """Take steps."""
-        kinds, own = tiles if tiles.shape[1] > KIND else None, (self._coefficients.capacity, self._interface)
-        advance(u, v, steps, fused, grid, buffers, tiles, *args, self._medium_for(dt), *own, kinds)
+        kinds, rows = tiles if tiles.shape[1] > KIND else None, (self._materials, self._interface)
+        own = self._medium_for(dt), self._coefficients.capacity, *rows, kinds
+        advance(u, v, steps, fused, grid, buffers, tiles, *args, *own)
 
     def defect(
         self, start: np.ndarray, one: np.ndarray, end: np.ndarray, after: np.ndarray, rate: float
@@ -114,26 +117,6 @@ def enthalpy_field(coefficients: NonlinearCoefficients, dtype: np.dtype, stored_
             temperatures(state, offsets, medium(), threads)
 
     return CpuField(coefficients, dtype, stored_dtype, EnthalpyTemperatures(coefficients, fill))
-
-
-def find_interface_rows(coefficients: NonlinearCoefficients) -> InterfaceRows:
-    """The runs of cells of one class that lie beside another material, row by row."""
-    straight = coefficients.tables.straight.astype(np.uint8)
-    nothing = InterfaceRows(np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(2, np.int64), 0, straight)
-    if coefficients.class_ids is None:
-        return nothing
-    jumps = has_others(coefficients)
-    if not jumps.any():
-        return nothing
-    starts, firsts, ends = [np.zeros(1, np.int64)], [], []
-    for plane in coefficients.class_ids:
-        chosen, differs = jumps[plane], np.ones((plane.shape[0], plane.shape[1] + 1), bool)
-        differs[:, 1:-1] = plane[:, 1:] != plane[:, :-1]
-        begins = chosen & differs[:, :-1]
-        firsts.append(np.nonzero(begins)[1].astype(np.int32))
-        ends.append(np.nonzero(chosen & differs[:, 1:])[1].astype(np.int32) + 1)
-        starts.append(starts[-1][-1] + np.cumsum(begins.sum(axis=1)))
-    return InterfaceRows(np.concatenate(firsts), np.concatenate(ends), np.concatenate(starts), len(starts), straight)
 
 
 # The heat that enters cells through their surfaces, for derived fields: see `cell`.

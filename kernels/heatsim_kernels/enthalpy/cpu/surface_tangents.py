@@ -11,7 +11,8 @@ from numba import prange
 
 from heatsim_kernels.enthalpy.cell import EnthalpyBoundary, build_tangent
 from heatsim_kernels.enthalpy.coefficients import NonlinearForcing
-from heatsim_kernels.enthalpy.cpu.fused_pass import functions, pointed
+from heatsim_kernels.enthalpy.cpu.fused_pass import pointed
+from heatsim_kernels.enthalpy.cpu.material_rows import functions
 from heatsim_kernels.enthalpy.cpu.stepper import boundary_from
 from heatsim_kernels.enthalpy.kernel_arguments import boundary_rows, make_boundary, medium_of
 from heatsim_kernels.enthalpy.surface_tangents import REAL, TERMS, TangentFaces, share_of_largest

@@ -8,20 +8,25 @@ from __future__ import annotations
 
 from numba import int64, uint32
 
-from heatsim_kernels.enthalpy.cuda.cell import EnthalpyConfiguration, build_begin_and_finish, functions
+from heatsim_kernels.enthalpy.cuda.cell import (
+    EnthalpyConfiguration,
+    build_add_heat,
+    build_begin_and_finish,
+    functions,
+)
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda
 from heatsim_kernels.runtime.thread_blocks import ThreadBlock
 
 TILE = ThreadBlock(6, 2, 2) if SIMULATED else ThreadBlock(32, 4, 2)
 MAX_GRID_BLOCKS = 65535  # along y and along z, on every CUDA device so far
 
-ONLY_SMOOTH = False  # cells with another material beside them are right as well
-with_faces = functions.with_faces
+ONLY_SMOOTH = False  # what comes from other materials is added as well
+with_faces, from_others = functions.with_faces, functions.from_others
 
 
 def build(configuration: EnthalpyConfiguration):
     """Build the kernel (u, v, shape, box, rates, medium, boundary, sources)."""
-    begin, finish = build_begin_and_finish(configuration)
+    (begin, finish), add_heat = build_begin_and_finish(configuration), build_add_heat(configuration)
 
     def basic(u, v, shape, box, rates, medium, boundary, sources):
         x = uint32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
@@ -35,7 +40,11 @@ def build(configuration: EnthalpyConfiguration):
             here, cell_class = u[i], int64(medium.class_ids[i]) if medium.several != 0 else int64(0)
             new = begin(i, here, cell_class, sources)
             new = with_faces(new, u, i, int64(x), int64(y), int64(z), cell_class, box, medium, boundary)
-            v[i] = finish(new, i, here, sources)
+            new = finish(new, i, here, sources)
+            if medium.several != 0:
+                heat = from_others(u, i, int64(x), int64(y), int64(z), cell_class, box, medium)
+                new = add_heat(new, heat, sources)
+            v[i] = new
             z = uint32(z + planes)
             if z >= shape.nz:
                 z = first

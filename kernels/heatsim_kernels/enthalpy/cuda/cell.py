@@ -178,6 +178,18 @@ def build_begin_and_finish(configuration: EnthalpyConfiguration):
     return begin, finish
 
 
+def build_add_heat(configuration: EnthalpyConfiguration):
+    """Build add_heat(value, heat, sources): the value of a cell after a step or a stage with what it gets from other
+    materials in a step."""
+    of_stage = bool(configuration.stage)
+
+    @inlined
+    def add_heat(value, heat, sources):
+        return fma(sources.rate, heat, value) if of_stage else value + heat
+
+    return add_heat
+
+
 class CellRowFunctions(NamedTuple):
     """Device functions for the cells that a thread has in a row, as tuples."""
 

@@ -13,7 +13,7 @@ from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients
 from heatsim_kernels.enthalpy.cuda import boundary_heat, interface_cells, temperatures
 from heatsim_kernels.enthalpy.cuda.cell import EnthalpyConfiguration, EnthalpyShape
 from heatsim_kernels.enthalpy.cuda.fused_steps import FusedEnthalpySteps
-from heatsim_kernels.enthalpy.kernel_arguments import face_numbers, is_uniform, look_up_numbers
+from heatsim_kernels.enthalpy.kernel_arguments import face_numbers, is_uniform, look_up_numbers, piece_numbers
 from heatsim_kernels.enthalpy.pieces import count_pieces
 from heatsim_kernels.enthalpy.temperatures import EnthalpyTemperatures
 from heatsim_kernels.field.cuda.field import CudaField
@@ -61,10 +61,9 @@ class EnthalpyCudaPass:
     ) -> None:
         self._coefficients, self._dtype, self._movement = coefficients, np.dtype(dtype), movement
         self.name = "temporal" if fused else movement.__name__.rpartition(".")[2]
-        pieces = coefficients.tables.pieces
         flags = is_uniform(coefficients), coefficients.class_ids is not None, coefficients.shape[2] % 4 == 0
         self._structure = EnthalpyConfiguration(
-            self._dtype.name, *flags, coefficients.periodic, pieces=count_pieces(pieces)
+            self._dtype.name, *flags, coefficients.periodic, pieces=count_pieces(coefficients.tables.pieces)
         )
         self.field = CudaField(
             coefficients,
@@ -76,14 +75,13 @@ class EnthalpyCudaPass:
         self._shape = EnthalpyShape(np.uint32(nz), np.uint32(ny), np.uint32(nx))
         self._box = EnthalpyBox(*map(np.int64, (nz, ny, nx, *coefficients.periodic)))
         tables = coefficients.tables.potentials, coefficients.tables.temperatures, coefficients.tables.resistivities
-        given = np.zeros(1) if pieces is None else pieces
-        potentials, *others = (on_device(values.astype(self._dtype).reshape(-1)) for values in (*tables, given))
-        self._tables = potentials, *others[:2], np.int64(coefficients.tables.segments), others[2]
+        on_lines = (on_device(values.astype(self._dtype).reshape(-1)) for values in tables)
+        numbers, *places = piece_numbers(coefficients.tables, self._dtype)
+        given = on_device(numbers), *map(np.int64, places)
+        self._tables = *on_lines, np.int64(coefficients.tables.segments), *given
         self._faces = on_device(coefficients.material.astype(np.uint32)), on_device(coefficients.links.reshape(-1))
         joints = interface_cells.cells_of(coefficients) if movement.ONLY_SMOOTH else np.empty(0, np.uint32)
         self._joints = on_device(joints) if joints.size else None
-        # Where cells are computed again, what a stage is made of must not have been overwritten.
-        self.stage_fields = 4 if self._joints is None else 5
         ledger = ledger_of(coefficients)
         by_plane = PlaneSums.of(coefficients.shape, boundary_heat.END_BLOCKS, links)
         self.ledger = HeatAccounts(coefficients, by_plane)
@@ -184,8 +182,7 @@ class EnthalpyCudaPass:
             passing = kernel(boundary_heat.build, None, given)
             launches.insert(0, passing.bound(self._book_grid, (boundary_heat.THREADS, 1, 1), given))
         if self._joints is not None:
-            _, _, shape_given, _, *others = args
-            given = (u, v, self._joints, shape_given, *others)
+            given = (u, v, self._joints, self._box, batch.medium, sources)
             grid, block = interface_cells.grid(self._joints.shape[0]), (interface_cells.THREADS, 1, 1)
             beside = kernel(interface_cells.build, structure, given, interface_cells.bounds(structure))
             launches.append(beside.bound(grid, block, given))
@@ -209,7 +206,7 @@ class EnthalpyCudaPass:
             look, structure = look_up_numbers(self._coefficients, self._dtype), self._structure
             faces = *self._faces, on_device(numbers.reshape(-1))
             flags = np.int64(structure.uniform), np.int64(structure.several), self.field.class_ids
-            others: tuple[Any, ...] = *self._tables, np.int64(structure.pieces > 0), *faces, *flags
+            others: tuple[Any, ...] = *self._tables, *faces, *flags
             medium = EnthalpyMedium(*look, *others)
             self._medium, self._dt = (medium, on_device(rates.reshape(-1))), dt
         return self._medium

@@ -13,7 +13,7 @@ its whole block.
 
 Rows that are no multiple of 4 cells would put vectors across 16-byte boundaries: there a thread owns one cell a plane.
 
-Cells with another material beside them get some value here; `interface_cells` then gives them their own.
+What cells get from other materials beside them, `interface_cells` adds.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from heatsim_kernels.stencil.cuda.cell_update import above, below
 
 TILE = ThreadBlock(WARP, 2, planes=2) if SIMULATED else ThreadBlock(WARP, 8, planes=32)
 
-ONLY_SMOOTH = True  # cells with another material beside them are left to `interface_cells`
+ONLY_SMOOTH = True  # what comes from other materials is left to `interface_cells`
 
 
 def build(configuration: EnthalpyConfiguration):
@@ -226,7 +226,7 @@ def _with_boundary(cells):
 def _around(configuration, cells):
     """Build call(p_here, side, outer, classes, at, halo, board, medium): the potentials to the left and right, before
     and behind. Each thread has put its own on the board at `at`; all threads of a block meet here. A cell beyond the
-    tile is looked up as the material of the cell beside it: where it has another, `interface_cells` comes after."""
+    tile is looked up as the material of the cell beside it: where it has another, nothing passes here."""
     count, shift, stride, materials = cells.cell_count, cells.shift, cells.cell_count * TILE.x, cells.materials
     look_up, exchange, published = build_potentials(configuration), from_neighbours(count), load_rows(count, True)
     nowhere = (uint32(0),)

@@ -181,19 +181,40 @@ def elements_to_line(typing_context, start):
     return types.intp(start), codegen
 
 
+def _line_copy(past_cache):
+    """Code that copies so many vectors of a cache line."""
+
+    def codegen(context, builder, signature, args):
+        size = signature.args[0].dtype.bitwidth // 8
+        with cgutils.for_range(builder, args[2]) as loop:
+            offset = builder.mul(loop.index, loop.index.type(CACHE_LINE // size))
+            source, target = (vector_at(builder, args[k], offset, CACHE_LINE // size) for k in (1, 0))
+            stored = builder.store(builder.load(source, align=size), target, align=CACHE_LINE if past_cache else size)
+            if past_cache:
+                send_past_cache(builder, stored)
+        return context.get_dummy_value()
+
+    return codegen
+
+
 @intrinsic
 def stream_lines(typing_context, target, source, lines):
     """Copy `lines` whole cache lines past the cache; `target` starts a line."""
+    return types.void(target, source, types.intp), _line_copy(True)
+
+
+@intrinsic
+def lines_of(typing_context, row, count):
+    """How many cache lines so many elements of a row fill, whole or in part."""
+    per_line = CACHE_LINE // (row.dtype.bitwidth // 8)
 
     def codegen(context, builder, signature, args):
-        dtype = signature.args[0].dtype
-        count = CACHE_LINE // (dtype.bitwidth // 8)
-        vector = ir.VectorType(context.get_value_type(dtype), count).as_pointer()
-        with cgutils.for_range(builder, args[2]) as loop:
-            offset = builder.mul(loop.index, loop.index.type(count))
-            line = builder.load(builder.bitcast(builder.gep(args[1], [offset]), vector), align=dtype.bitwidth // 8)
-            out = builder.store(line, builder.bitcast(builder.gep(args[0], [offset]), vector), align=CACHE_LINE)
-            send_past_cache(builder, out)
-        return context.get_dummy_value()
+        return builder.udiv(builder.add(args[1], word(per_line - 1)), word(per_line))
 
-    return types.void(target, source, types.intp), codegen
+    return types.intp(row, types.intp), codegen
+
+
+@intrinsic
+def copy_lines(typing_context, target, source, lines):
+    """Copy as many elements as `lines` cache lines have; they may start anywhere."""
+    return types.void(target, source, types.intp), _line_copy(False)

@@ -366,8 +366,14 @@ def stage_operands(stages, before, u, run, below, slot, at):
             row = shifted(u, at)
         elif run.level > 1:
             row = shifted(below.start, (slot - below.slots) * below.pitch)
-    numbers = shifted(stages.numbers, min(run.step, stages.rows - 1) * NUMBERS)
+    numbers = numbers_of_stage(run.step, stages)
     return RowOperands(row, shifted(stages.start, at), shifted(stages.one, at), numbers)
+
+
+@inlined
+def numbers_of_stage(step, stages):
+    """A pointer to the numbers of the stage that is step `step` of a batch, see `RowOperands`."""
+    return shifted(stages.numbers, min(step, stages.rows - 1) * NUMBERS)
 
 
 @inlined

@@ -170,4 +170,5 @@ def scratch_rows(shape: TilingShape, tiles: np.ndarray, cut: TilingCut) -> int:
     """Rows of scratch that each thread needs."""
     tallest = int((tiles[:, 3] - tiles[:, 2]).max()) + 2 * shape.halo(cut.fused)
     height = tallest if shape.wraps[1] else min(tallest, shape.cells[1])
-    return SCRATCH_ROWS + shape.rings(cut.fused) * (2 * height + cut.rows)
+    collected = cut.rows if shape.potentials else 0  # rows of `interface_rows.collect_values`
+    return SCRATCH_ROWS + collected + shape.rings(cut.fused) * (2 * height + cut.rows)

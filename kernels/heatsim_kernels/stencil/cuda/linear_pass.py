@@ -64,8 +64,6 @@ class LinearCudaPass:
     fused: whether to take several steps at once, by `temporal`, where these can be fused. links: of a slab to others.
     """
 
-    stage_fields = 4
-
     def __init__(
         self,
         coefficients: StencilCoefficients,

@@ -50,7 +50,6 @@ class CudaPass(Protocol):
 
     name: str
     field: CudaField
-    stage_fields: int  # that stages taken one by one need, with the field itself: see `StageFields`
 
     @property
     def ledger(self) -> HeatAccounts:
@@ -228,7 +227,7 @@ class CudaStepper:
             all(stage.of_two for stage in stages[:-1]) and stages[-1].gamma == 0.0 and not any(forcing.window_sources)
         )
         keeps_one = not bare or _stages_at_once(self._sweep.most_stages(batch), stages[:-1]) == 1
-        while len(self._spare) < (self._sweep.stage_fields if keeps_one else 5) - 2:
+        while len(self._spare) < (2 if keeps_one else 3):
             self._spare.append(empty(self.field.now.shape, self.dtype))
         self._fields = StageFields(self.field.now, [self.field.next, *self._spare], keeps_one)
         self._at_start = forcing
