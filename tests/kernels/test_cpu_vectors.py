@@ -74,10 +74,11 @@ def test_two_term_stages_of_whole_vectors_have_the_bits_of_the_row_loop(name: st
     ("name", "dtype"),
     [("materials", np.float64), ("materials with heat a zone", np.float32), ("more than 256 kinds", np.float32)],
 )
+@pytest.mark.parametrize("nx", [75, 80], ids=["with a rest", "whole vectors"])
 def test_rows_with_patterns_have_the_bits_of_rows_cut_into_runs(
-    name: str, dtype: type, monkeypatch: pytest.MonkeyPatch
+    name: str, dtype: type, nx: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case, found = random_case((7, 9, 75), FEATURES[name], seed=6), []
+    case, found = random_case((7, 9, nx), FEATURES[name], seed=6), []
     for rows in (1, 1000):
         monkeypatch.setattr(class_runs, "LEAST_ROWS", rows)
         sweep = CpuStepper(case.coefficients, np.dtype(dtype), fused=3)
@@ -88,10 +89,11 @@ def test_rows_with_patterns_have_the_bits_of_rows_cut_into_runs(
     assert np.array_equal(found[0].heat_entered, found[1].heat_entered)
 
 
+@pytest.mark.parametrize("nx", [75, 80], ids=["with a rest", "whole vectors"])
 def test_rows_with_patterns_have_the_bits_of_rows_cut_into_runs_beside_enthalpies(
-    monkeypatch: pytest.MonkeyPatch,
+    nx: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case, found = nonlinear_case((6, 7, 75), by_cell=False, seed=4), []
+    case, found = nonlinear_case((6, 7, nx), by_cell=False, seed=4), []
     for rows in (1, 1000):
         monkeypatch.setattr(class_runs, "LEAST_ROWS", rows)
         found.append(with_one_tangent(NONLINEAR_STEPPERS["cpu"](case.coefficients, np.dtype(np.float32)), case, 5))

@@ -46,6 +46,7 @@ from heatsim_kernels.stencil.cpu.fused_pass import (
     ledger_of_row,
     pass_of,
     prefetch_later_rows,
+    row_of_pattern,
     row_of_vectors,
     rows_of_level,
     rows_read,
@@ -226,7 +227,9 @@ def _advance_rows(
         classes = shifted(exchange.classes, place.c)
         states = rows_read(u, place, from_field, below, slot)
         potentials = rows_in_ring(_potentials(below, buffers), slot)
-        potentials, low, high = with_ghosts(potentials, classes, place, run, grid, buffers, scratch, boundary, ledger)
+        potentials, low, high = with_ghosts(
+            potentials, classes, exchange, place, run, grid, buffers, scratch, boundary, ledger
+        )
         row_sources = RowSources(table, sources.dt, shifted(sources.field, place.c), gain)
         operands = stage_operands(stages, stages.before, u, run, below, slot, place.c)
         out = shifted(v, place.c) if to_field else row_in_ring(above, slot)
@@ -305,7 +308,13 @@ def _advance_runs(
     given = potentials, base, exchange, rates, None, *others
     c, ym, yp, zm, zp = potentials
     c[-1], c[n] = low, high  # in the room between the rows of a ring
-    if not advance_cells(exchange.patterns, out, n, row, x, classes, potentials, base, exchange, others):
+    stage, vectors, of_row = (before, numbers), n // per_line, (row, x, classes, exchange)
+    by_pattern = vectors * per_line == n and row_of_pattern(
+        exchange.patterns, out, vectors, base, potentials, (None, None), of_row, sources, stage, False
+    )
+    if not (
+        by_pattern or advance_cells(exchange.patterns, out, n, row, x, classes, potentials, base, exchange, others)
+    ):
         end, run = 0, first_beyond(exchange.ends, exchange.starts, row, x)
         while end < n:
             first, (end, cell_class), run = end, run_at(exchange, run, n, x), run + 1

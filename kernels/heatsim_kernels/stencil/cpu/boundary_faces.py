@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim_kernels.runtime.cpu.compilation import called, inlined, inlined_sum
-from heatsim_kernels.runtime.cpu.pointers import load, shifted, store
+from heatsim_kernels.runtime.cpu.pointers import load, load_written, shifted, store
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cpu.class_runs import MIXED
 from heatsim_kernels.stencil.cpu.row_vectors import SUM_LANES, sum_of_vectors
@@ -82,19 +82,61 @@ def face_at(boundary, face, step, position, ledger):
 
 
 @called
-def ghost_row(out, n, row, classes, face):
-    """Put the n ghost values beyond a row of cells into `out`, and enter their heat."""
-    # Two loops: a place that may be either keeps LLVM from vectors.
-    if face.per_cell:
-        for i in range(n):
-            store(out, i, ghost(load(row, i), load(face.a, i), load(face.b, i)))
-    else:
-        for i in range(n):
-            entry = class_of(classes, i)
-            store(out, i, ghost(load(row, i), load(face.a, entry), load(face.b, entry)))
-    if face.first < face.end:
-        face.heat[0] += face.share * _heat_of_row(out, face.first, face.end, row, classes, face.weights)
+def ghost_row(out, n, row, classes, exchange, first_cell, face):
+    """Put the n ghost values beyond a row of cells into `out`, and enter their heat. first_cell: see `enter_losses`."""
+    number, x = first_cell
+    heat, counted, end, run = 0.0, face.first < face.end, 0, first_beyond(exchange.ends, exchange.starts, number, x)
+    while end < n:
+        first, (end, cell_class), run = end, run_at(exchange, run, n, x), run + 1
+        if face.per_cell:
+            for i in range(first, end):
+                store(out, i, ghost(load(row, i), load(face.a, i), load(face.b, i)))
+        elif cell_class != MIXED:
+            a, b = load(face.a, cell_class), load(face.b, cell_class)
+            for i in range(first, end):
+                store(out, i, ghost(load(row, i), a, b))
+        else:
+            for i in range(first, end):
+                entry = class_of(classes, i)
+                store(out, i, ghost(load(row, i), load(face.a, entry), load(face.b, entry)))
+        if counted:
+            within = max(first, face.first), min(end, face.end)
+            if cell_class != MIXED:
+                heat += load(face.weights, cell_class) * _rise_of_run(out, *within, row)
+            else:
+                heat += _heat_of_run(out, *within, row, classes, face.weights)
+    heat += _odd_ghosts(out, n, row, classes, exchange, first_cell, face)
+    if counted:
+        face.heat[0] += face.share * heat
     return out
+
+
+@inlined
+def _odd_ghosts(out, n, row, classes, exchange, first_cell, face):
+    """Put in the ghosts beyond cells of a row that are not of the class of their run; what more heat they bring."""
+    (number, x), more = first_cell, 0.0
+    run = first_beyond(exchange.ends, exchange.starts, number, x)
+    for each in range(first_beyond(exchange.odd, exchange.odd_starts, number, x - 1), _last_odd(exchange, number)):
+        i = table_entry(exchange.odd, each, 0) - x
+        if i >= n:
+            break
+        while table_entry(exchange.ends, run, 0) - x <= i:
+            run += 1
+        cell, cell_class, counted = load(row, i), class_of(classes, i), face.first <= i < face.end
+        if counted:
+            more -= load(face.weights, table_entry(exchange.run_classes, run, 0)) * (
+                np.float64(load_written(out, i)) - np.float64(cell)
+            )
+        if not face.per_cell:
+            store(out, i, ghost(cell, load(face.a, cell_class), load(face.b, cell_class)))
+        if counted:
+            more += load(face.weights, cell_class) * (np.float64(load_written(out, i)) - np.float64(cell))
+    return more
+
+
+@inlined
+def _last_odd(exchange, number):
+    return table_entry(exchange.odd_starts, number + 1, 0)
 
 
 @inlined
@@ -109,11 +151,21 @@ def ghost_cell(row, i, classes, face):
 
 
 @inlined_sum
-def _heat_of_row(ghosts, first, end, row, classes, weights):
+def _rise_of_run(ghosts, first, end, row):
+    """The sum of the differences between some ghosts and their cells."""
+    rise = 0.0
+    for i in range(first, end):
+        rise += np.float64(load_written(ghosts, i)) - np.float64(load(row, i))
+    return rise
+
+
+@inlined_sum
+def _heat_of_run(ghosts, first, end, row, classes, weights):
     """Heat that enters some cells of a row through their boundary faces in a step, J."""
     heat = 0.0
     for i in range(first, end):
-        heat += load(weights, class_of(classes, i)) * (np.float64(load(ghosts, i)) - np.float64(load(row, i)))
+        rise = np.float64(load_written(ghosts, i)) - np.float64(load(row, i))
+        heat += load(weights, class_of(classes, i)) * rise
     return heat
 
 

@@ -291,19 +291,22 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
         in_tile, ledger = ledger_of_row(flows, stages.apart, share, tile, run, y, place, grid)
         classes = shifted(exchange.classes, place.c)
         values = rows_read(u, place, from_field, below, slot)
-        values, low, high = with_ghosts(values, classes, place, run, grid, buffers, scratch, boundary, ledger)
+        values, low, high = with_ghosts(values, classes, exchange, place, run, grid, buffers, scratch, boundary, ledger)
         row_sources = RowSources(table, sources.dt, shifted(sources.field, place.c), gain)
         operands = stage_operands(stages, stages.before, u, run, below, slot, place.c)
         out = shifted(v, place.c) if to_field else row_in_ring(above, slot)
         if from_field:
             prefetch_later_rows(stages.before, values.c, place.c, n, grid, buffers)
         at, of_all, ends = place.z * grid.ny + place.y, np.int64(MIXED), (low, high)
-        if whole and not (in_scratch and elements_to_line(out)):
+        stage, of_row = (operands.before, operands.numbers), (at, run.x0, classes, exchange)
+        by_vectors = whole and not (in_scratch and elements_to_line(out))
+        if by_vectors:
             of_all = class_of_row(exchange, at, run.x0, n)
         if of_all != MIXED:
-            stage = operands.before, operands.numbers
             row_of_vectors(out, vectors, None, values, ends, of_all, exchange, row_sources, stage, in_scratch)
-        else:
+        elif not by_vectors or not row_of_pattern(
+            exchange.patterns, out, vectors, None, values, ends, of_row, row_sources, stage, in_scratch
+        ):
             done, row = shifted(scratch, 4 * buffers.pitch) if in_scratch else out, RowCells(n, room, at, run.x0)
             _advance_row(
                 done, row, ends, values, classes, exchange, row_sources, operands, stages.before, stages.of_two
@@ -323,13 +326,37 @@ def row_of_vectors(out, vectors, base, values, ends, cell_class, exchange, sourc
     stage: `before` and `numbers`, None twice for a step: see `row_vectors`."""
     c, ym, yp, zm, zp = values
     low, high = ends
-    by_axis, rates = (exchange.rx, exchange.ry, exchange.rz), exchange.rates
-    of_class = cell_class, by_axis, rates, sources.dt, sources.table, exchange.losses
+    by_axis, none = (exchange.rx, exchange.ry, exchange.rz), np.int64(0)
+    of_class = cell_class, by_axis, exchange.rates, sources.dt, sources.table, exchange.losses
     before, numbers = stage
     if past_cache:
-        row_past_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_class, before, numbers)
+        row_past_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_class, before, numbers, none)
     else:
-        row_in_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_class, before, numbers)
+        row_in_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_class, before, numbers, none)
+
+
+@inlined
+def row_of_pattern(patterns, out, vectors, base, values, ends, of_row, sources, stage, past_cache):
+    """The same for a row by the rates of each of its cells, if it has one of the `RowPatterns`. of_row: its number, the
+    column and the classes of its cells from there on, and the exchange. Returns whether it was done. (`patterns` is an
+    argument because Numba prunes branches on None for arguments alone.)"""
+    if patterns is None:
+        return False
+    row, x, classes, exchange = of_row
+    pattern = np.int64(load(patterns, row))
+    if pattern < 0:
+        return False
+    c, ym, yp, zm, zp = values
+    low, high = ends
+    by_axis, width = (exchange.rx, exchange.ry, exchange.rz), exchange.width
+    columns = shifted(exchange.columns, pattern * 6 * width + x)
+    of_cells = classes, by_axis, columns, sources.dt, sources.table, exchange.losses
+    before, numbers = stage
+    if past_cache:
+        row_past_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_cells, before, numbers, width)
+    else:
+        row_in_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_cells, before, numbers, width)
+    return True
 
 
 @inlined
@@ -407,24 +434,25 @@ def keep_second(second, at, row, n, buffers):
 
 
 @inlined
-def with_ghosts(values, classes, place, run, grid, buffers, scratch, boundary, ledger):
+def with_ghosts(values, classes, exchange, place, run, grid, buffers, scratch, boundary, ledger):
     """The row and those beside it, with ghost values in place of rows beyond a boundary; and the values beyond the two
     ends of the row."""
     c, ym, yp, zm, zp = values
     pitch, step, n = buffers.pitch, run.step, run.x1 - run.x0
-    in_z, in_y = place.z * grid.nx + run.x0, place.y * grid.nx + run.x0
+    in_z, in_y, at = place.z * grid.nx + run.x0, place.y * grid.nx + run.x0, place.z * grid.ny + place.y
+    of_row = classes, exchange, (at, run.x0)
     if place.y == 0 and not grid.wrap_y:
-        ym = ghost_row(scratch, n, c, classes, face_at(boundary, Y_MIN, step, in_z, ledger))
+        ym = ghost_row(scratch, n, c, *of_row, face_at(boundary, Y_MIN, step, in_z, ledger))
     if place.y == grid.ny - 1 and not grid.wrap_y:
-        yp = ghost_row(shifted(scratch, pitch), n, c, classes, face_at(boundary, Y_MAX, step, in_z, ledger))
+        yp = ghost_row(shifted(scratch, pitch), n, c, *of_row, face_at(boundary, Y_MAX, step, in_z, ledger))
     if place.z == 0 and not grid.wrap_z:
-        zm = ghost_row(shifted(scratch, 2 * pitch), n, c, classes, face_at(boundary, Z_MIN, step, in_y, ledger))
+        zm = ghost_row(shifted(scratch, 2 * pitch), n, c, *of_row, face_at(boundary, Z_MIN, step, in_y, ledger))
     if place.z == grid.nz - 1 and not grid.wrap_z:
-        zp = ghost_row(shifted(scratch, 3 * pitch), n, c, classes, face_at(boundary, Z_MAX, step, in_y, ledger))
+        zp = ghost_row(shifted(scratch, 3 * pitch), n, c, *of_row, face_at(boundary, Z_MAX, step, in_y, ledger))
     rows = NeighbourRows(c, ym, yp, zm, zp)
     if grid.wrap_x:
         return rows, c[n - 1], c[0]
-    at, low, high = place.z * grid.ny + place.y, c[-1], c[n]
+    low, high = c[-1], c[n]
     if run.x0 == 0:
         low = ghost_cell(c, 0, classes, face_at(boundary, X_MIN, step, at, ledger))
     if run.x1 == grid.nx:

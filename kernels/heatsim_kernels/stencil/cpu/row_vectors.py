@@ -1,4 +1,4 @@
-"""CPU: a step or a two-term stage of a row of whole vectors of one cell class, in vector instructions of our own.
+"""CPU: a step or a two-term stage of a row of whole vectors, in vector instructions of our own.
 
 before   [ a b c d ]            For the row loop of `rows`, LLVM loads the vectors of neighbours in x once more, and the
 cells    [ e f g h ]  next ...  results go by way of L1 to where they leave past the cache. Here cells are loaded once,
@@ -19,21 +19,22 @@ from heatsim_kernels.stencil.cpu.rows import NU, RATE
 
 def _row(past_cache):
     """Build call(out, vectors, base, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses,
-    before, numbers): one explicit step, or a two-term stage, of whole vectors of cells of one class.
+    before, numbers, width): one explicit step, or a two-term stage, of whole vectors of cells.
 
     base: the cells, where c and the rows beside it are potentials, down whose slope heat flows; None where c are the
     cells. low, high: values beyond the two ends of the row, of at least one vector; None where they lie before and
     behind c. by_axis: three rates, for `physics.second_difference`, or for `physics.axis_differences` of potentials;
-    unless `rates` has six for each class, for `physics.face_differences`. table: heating rate of each class, K/s, or
-    None. losses: the share of its value that a cell of each class loses in a step, or None. past_cache: results are
-    written past the cache, and `out` must start a cache line. A vector behind each row must be readable. before,
-    numbers: of a stage, see `rows.RowOperands`, and None for a step; `out` may be `before`.
+    unless `rates` has six for each class, for `physics.face_differences`. cell_class: of all cells; or a pointer to the
+    class of each, and then `rates` has six for each cell, `width` apart, as the columns of `CpuExchange`. table:
+    heating rate of each class, K/s, or None. losses: the share of its value that a cell of each class loses in a step,
+    or None. past_cache: results are written past the cache, and `out` must start a cache line. A vector behind each row
+    must be readable. before, numbers: of a stage, see `rows.RowOperands`, and None for a step; `out` may be `before`.
     """
 
     @intrinsic
     def row(
         typing_context, out, vectors, base, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses,
-        before, numbers,
+        before, numbers, width,
     ):  # fmt: skip
         def codegen(context, builder, signature, args):
             step, vectors, one = _Step(context, builder, signature, args, past_cache), args[1], args[1].type(1)
@@ -46,8 +47,10 @@ def _row(past_cache):
             return context.get_dummy_value()
 
         real, fields, beyond = c.dtype, (c, ym, yp, zm, zp), (low, high)
-        of_class = types.intp, types.UniTuple(real, 3), rates, real, table, losses
-        return types.void(out, types.intp, base, *fields, *beyond, *of_class, before, numbers), codegen
+        of_class = types.UniTuple(real, 3), rates, real, table, losses
+        class_of = cell_class if isinstance(cell_class, types.CPointer) else types.intp
+        stage = before, numbers, types.intp
+        return types.void(out, types.intp, base, *fields, *beyond, class_of, *of_class, *stage), codegen
 
     return row
 
@@ -81,9 +84,12 @@ class _Step(_RowCode):
     def __init__(self, context, builder, signature, args, past_cache):
         super().__init__(context, builder, args, signature.args[3].dtype)
         self._past_cache, self._types = past_cache, signature.args
-        by_face = self._entries(12, 6)
-        self._rates = by_face or [self._spread(rate) for rate in cgutils.unpack_tuple(builder, args[11], 3)]
-        self._dt, self._heat, self._losses = self._spread(args[13]), self._entries(14, 1), self._entries(15, 1)
+        self._by_cell, self._dt = isinstance(self._types[10], types.CPointer), self._spread(args[13])
+        self._heat = self._losses = self._rates = []
+        if not self._by_cell:
+            by_face = self._entries(12, 6)
+            self._rates = by_face or [self._spread(rate) for rate in cgutils.unpack_tuple(builder, args[11], 3)]
+            self._heat, self._losses = self._entries(14, 1), self._entries(15, 1)
         self._nu, self._rate = (self._number(place) for place in (NU, RATE))
         before = self.load(3, args[1].type(-1)) if self.absent(8) else self.lane(args[8], self._lanes - 1)
         self._before = cgutils.alloca_once_value(builder, before)
@@ -111,6 +117,26 @@ class _Step(_RowCode):
         first = b.mul(cell_class, cell_class.type(count))
         return [self._spread(b.load(b.gep(table, [b.add(first, first.type(k))]))) for k in range(count)]
 
+    def _look_up(self, index):
+        """Have the rates of vector `index`, and the entries of its classes, cell by cell."""
+        b, width = self._builder, self._args[18]
+        first = b.mul(index, index.type(self._lanes))
+        places = [b.add(b.mul(width, width.type(k)), first) for k in range(6)]
+        self._rates = [b.load(vector_at(b, self._args[12], place, self._lanes), align=self._bytes) for place in places]
+        self._heat, self._losses = self._entries_of_cells(14, index), self._entries_of_cells(15, index)
+
+    def _entries_of_cells(self, number, index):
+        """A vector of the entries of the cells in the table that is argument `number`; none without a table."""
+        if self.absent(number):
+            return []
+        b, found = self._builder, ir.Constant(self._vector, ir.Undefined)
+        first = b.mul(index, index.type(self._lanes))
+        for lane in range(self._lanes):
+            cell_class = b.zext(b.load(b.gep(self._args[10], [b.add(first, first.type(lane))])), first.type)
+            entry = b.load(b.gep(self._args[number], [cell_class]))
+            found = b.insert_element(found, entry, ir.IntType(32)(lane))
+        return [found]
+
     def lane(self, value, at):
         """A vector with a value in one lane."""
         return self._builder.insert_element(ir.Constant(self._vector, None), value, ir.IntType(32)(at))
@@ -118,6 +144,8 @@ class _Step(_RowCode):
     def take(self, index, behind):
         """Take one step of vector `index`. behind: the vector of cells after it."""
         b, lanes = self._builder, self._lanes
+        if self._by_cell:
+            self._look_up(index)
         before, cells = b.load(self._before), b.load(self._cells)
         xm = self._cut(before, cells, lanes - 1)
         xp = self._cut(cells, behind, 1)
