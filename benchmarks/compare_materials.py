@@ -82,6 +82,8 @@ KINDS = {
     "thin layers along x": Kind(CONSTANT, other="sin(81.68 * x) < 0"),
     "cubes": Kind(CONSTANT, other="sin(25.1327 * x) * sin(25.1327 * y) * sin(25.1327 * z) < 0"),
     "k(T) in layers": Kind(K_ALONE, other="sin(25.1327 * z) < 0"),
+    "k(T) in layers along x": Kind(K_ALONE, other="sin(25.1327 * x) < 0"),
+    "k(T) in a die": Kind(K_ALONE, other="abs(x - 0.5) > 0.2 or abs(y - 0.5) > 0.2 or z < 0.7"),
     "k(T) in a quarter": Kind(K_ALONE, other="z > 0.25"),
 }
 KERNELS = {"cpu": ("cpu",), "cuda": ("register", "temporal")}

@@ -227,16 +227,15 @@ def _advance_rows(
         classes = shifted(exchange.classes, place.c)
         states = rows_read(u, place, from_field, below, slot)
         potentials = rows_in_ring(_potentials(below, buffers), slot)
+        of_all = class_of_row(exchange, row, run.x0, n)
         potentials, low, high = with_ghosts(
-            potentials, classes, exchange, place, run, grid, buffers, scratch, boundary, ledger
+            potentials, of_all, classes, exchange, place, run, grid, buffers, scratch, boundary, ledger
         )
         row_sources = RowSources(table, sources.dt, shifted(sources.field, place.c), gain)
         operands = stage_operands(stages, stages.before, u, run, below, slot, place.c)
         out = shifted(v, place.c) if to_field else row_in_ring(above, slot)
-        of_all = np.int64(MIXED)
-        if whole and not (in_scratch and elements_to_line(out)) and not _has_interface(row, interface):
-            of_all = class_of_row(exchange, row, run.x0, n)
-        if of_all != MIXED:
+        by_vectors = whole and not (in_scratch and elements_to_line(out)) and not _has_interface(row, interface)
+        if by_vectors and of_all != MIXED:
             ends, stage = (low, high), (operands.before, operands.numbers)
             row_of_vectors(out, vectors, states.c, potentials, ends, of_all, exchange, row_sources, stage, in_scratch)
         else:

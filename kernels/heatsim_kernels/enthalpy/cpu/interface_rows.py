@@ -31,6 +31,7 @@ from heatsim_kernels.runtime.cpu.pointers import (
     copy_lines,
     lines_of,
     load,
+    load_written,
     shifted,
     store,
     widest_vectors,
@@ -113,9 +114,9 @@ def add_interface_heat(out, n, heat, row, x, numbers, interface):
     for entry in range(interface.starts[number], interface.starts[number + 1]):
         for i in range(max(0, np.int64(interface.firsts[entry]) - x), min(n, np.int64(interface.ends[entry]) - x)):
             if numbers is None:
-                out[i] += heat[i]
+                store(out, i, load_written(out, i) + load(heat, i))
             else:
-                out[i] = fma(load(numbers, RATE), heat[i], out[i])
+                store(out, i, fma(load(numbers, RATE), load(heat, i), load_written(out, i)))
 
 
 @inlined

@@ -140,9 +140,10 @@ def _last_odd(exchange, number):
 
 
 @inlined
-def ghost_cell(row, i, classes, face):
-    """The ghost value beyond cell i of a row, where a face in x has one cell."""
-    cell_class, cell = class_of(classes, i), load(row, i)
+def ghost_cell(row, i, of_all, classes, face):
+    """The ghost value beyond cell i of a row, where a face in x has one cell. of_all: the class of all cells of the
+    row, which spares looking at those of the cells, or MIXED."""
+    cell_class, cell = class_of(classes, i) if of_all == MIXED else of_all, load(row, i)
     entry = 0 if face.per_cell else cell_class
     beyond = ghost(cell, load(face.a, entry), load(face.b, entry))
     if face.first <= i < face.end:

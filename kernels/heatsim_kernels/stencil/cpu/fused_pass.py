@@ -291,21 +291,22 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
         in_tile, ledger = ledger_of_row(flows, stages.apart, share, tile, run, y, place, grid)
         classes = shifted(exchange.classes, place.c)
         values = rows_read(u, place, from_field, below, slot)
-        values, low, high = with_ghosts(values, classes, exchange, place, run, grid, buffers, scratch, boundary, ledger)
+        at = place.z * grid.ny + place.y
+        of_all = class_of_row(exchange, at, run.x0, n)
+        values, low, high = with_ghosts(
+            values, of_all, classes, exchange, place, run, grid, buffers, scratch, boundary, ledger
+        )
         row_sources = RowSources(table, sources.dt, shifted(sources.field, place.c), gain)
         operands = stage_operands(stages, stages.before, u, run, below, slot, place.c)
         out = shifted(v, place.c) if to_field else row_in_ring(above, slot)
         if from_field:
             prefetch_later_rows(stages.before, values.c, place.c, n, grid, buffers)
-        at, of_all, ends = place.z * grid.ny + place.y, np.int64(MIXED), (low, high)
-        stage, of_row = (operands.before, operands.numbers), (at, run.x0, classes, exchange)
-        by_vectors = whole and not (in_scratch and elements_to_line(out))
-        if by_vectors:
-            of_all = class_of_row(exchange, at, run.x0, n)
-        if of_all != MIXED:
+        ends, stage = (low, high), (operands.before, operands.numbers)
+        of_cells, by_vectors = (at, run.x0, classes, exchange), whole and not (in_scratch and elements_to_line(out))
+        if by_vectors and of_all != MIXED:
             row_of_vectors(out, vectors, None, values, ends, of_all, exchange, row_sources, stage, in_scratch)
         elif not by_vectors or not row_of_pattern(
-            exchange.patterns, out, vectors, None, values, ends, of_row, row_sources, stage, in_scratch
+            exchange.patterns, out, vectors, None, values, ends, of_cells, row_sources, stage, in_scratch
         ):
             done, row = shifted(scratch, 4 * buffers.pitch) if in_scratch else out, RowCells(n, room, at, run.x0)
             _advance_row(
@@ -434,9 +435,9 @@ def keep_second(second, at, row, n, buffers):
 
 
 @inlined
-def with_ghosts(values, classes, exchange, place, run, grid, buffers, scratch, boundary, ledger):
+def with_ghosts(values, of_all, classes, exchange, place, run, grid, buffers, scratch, boundary, ledger):
     """The row and those beside it, with ghost values in place of rows beyond a boundary; and the values beyond the two
-    ends of the row."""
+    ends of the row. of_all: the class of all cells, or MIXED."""
     c, ym, yp, zm, zp = values
     pitch, step, n = buffers.pitch, run.step, run.x1 - run.x0
     in_z, in_y, at = place.z * grid.nx + run.x0, place.y * grid.nx + run.x0, place.z * grid.ny + place.y
@@ -454,9 +455,9 @@ def with_ghosts(values, classes, exchange, place, run, grid, buffers, scratch, b
         return rows, c[n - 1], c[0]
     low, high = c[-1], c[n]
     if run.x0 == 0:
-        low = ghost_cell(c, 0, classes, face_at(boundary, X_MIN, step, at, ledger))
+        low = ghost_cell(c, 0, of_all, classes, face_at(boundary, X_MIN, step, at, ledger))
     if run.x1 == grid.nx:
-        high = ghost_cell(c, n - 1, classes, face_at(boundary, X_MAX, step, at, ledger))
+        high = ghost_cell(c, n - 1, of_all, classes, face_at(boundary, X_MAX, step, at, ledger))
     return rows, low, high
 
 
