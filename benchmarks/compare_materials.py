@@ -89,7 +89,6 @@ KINDS = {
 KERNELS = {"cpu": ("cpu",), "cuda": ("register", "temporal")}
 SMALL, SMALL_END = (20, 21, 37), 2e4  # cells, and s of the check on the CPU
 FUSED = (131, 130, 9)  # cells of the check of `temporal`, which takes single steps of smaller grids
-ROUNDS = 5
 ALLOWED = 0.02  # of the range of temperatures: cells at a front err most
 
 
@@ -164,7 +163,7 @@ def begun(kind: str, precision: str, kernel: str, n: int) -> Run:
     return run
 
 
-def compare(kinds: list[str], precision: str, kernel: str, n: int, steps: int) -> bool:
+def compare(kinds: list[str], precision: str, kernel: str, n: int, steps: int, rounds: int) -> bool:
     """Print a row for each kind; whether all were right."""
     constant, right = begun("constant", precision, kernel, n), True
     for kind in kinds:
@@ -174,7 +173,7 @@ def compare(kinds: list[str], precision: str, kernel: str, n: int, steps: int) -
             right = False
             continue
         run, constant.best = begun(kind, precision, kernel, n), np.inf
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             run.time_round(steps)
             constant.time_round(steps)
         rate = steps * n**3 / run.best
@@ -188,6 +187,7 @@ def main() -> int:
     parser.add_argument("--n", type=int, default=160, help="cells an axis [160]")
     parser.add_argument("--precision", choices=["float32", "float64", "both"], default="both")
     parser.add_argument("--steps", type=int, default=20, help="steps of a round [20]")
+    parser.add_argument("--rounds", type=int, default=5, help="of each kind, in turn with `constant` [5]")
     parser.add_argument("--kernel", choices=KERNELS["cuda"], help="of a GPU [all]")
     parser.add_argument("--kind", choices=list(KINDS), action="append", help="kinds beside `constant` [all]")
     given = parser.parse_args()
@@ -196,7 +196,7 @@ def main() -> int:
     right = True
     for precision in ("float32", "float64") if given.precision == "both" else (given.precision,):
         for kernel in KERNELS[given.device] if given.kernel is None else (given.kernel,):
-            right = compare(kinds, precision, kernel, given.n, given.steps) and right
+            right = compare(kinds, precision, kernel, given.n, given.steps, given.rounds) and right
     return int(not right)
 
 
