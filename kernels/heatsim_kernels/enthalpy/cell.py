@@ -198,7 +198,7 @@ def build(inlined, called, read=None, place=None) -> Functions:
 
     @inlined
     def with_faces(value, field, i, x, y, z, cell_class, box, medium, boundary):
-        """`value` plus what the six faces bring to cell i at (x, y, z), but for other materials."""
+        """`value` plus what the six faces bring to cell i at (x, y, z), but for what comes from other materials."""
         potential, lower = phi(read(field, i), int64(read(medium.material, cell_class)), medium), medium.zero
         for turn in range(6):
             face = turn

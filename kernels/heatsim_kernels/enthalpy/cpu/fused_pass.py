@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from heatsim_kernels.enthalpy import cell
 from heatsim_kernels.enthalpy.cell import EnthalpyMedium
 from heatsim_kernels.enthalpy.cpu.interface_rows import (
     InterfaceRows,
@@ -75,9 +74,6 @@ from heatsim_kernels.stencil.cpu.rows import (
 )
 
 between = functions.between
-of_row = cell.build(inlined, called, read=load)  # tables are read as what no store writes, or no loop would vectorise
-
-LONG = 8  # cells of one class, from which a run of material-interface cells is computed in vectors
 
 
 @parallel_jit

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heatsim_kernels.runtime.cpu.compilation import inlined
-from heatsim_kernels.runtime.cpu.pointers import load, load_written, shifted, store
+from heatsim_kernels.runtime.cpu.pointers import load, shifted, store
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cpu.class_runs import MIXED
@@ -131,21 +131,6 @@ def begin_cell(i, own, cell_class, table, field, sources, before, numbers):
     if field is not None:
         new = fma(sources.gain, load(field, i), new)
     return new
-
-
-@inlined
-def begin_cells(out, first, end, own, cell_class, table, field, sources, before, numbers):
-    """`begin_cell` for some cells of one class; own: their values."""
-    for i in range(first, end):
-        store(out, i, begin_cell(i, load(own, i), cell_class, table, field, sources, before, numbers))
-
-
-@inlined
-def finish_cells(out, first, end, own, before, start, one, numbers):
-    """`finish_cell` for some cells, whose changes are in `out`; own: their values."""
-    if before is not None:
-        for i in range(first, end):
-            store(out, i, finish_cell(i, load_written(out, i), load(own, i), before, start, one, numbers))
 
 
 @inlined

@@ -170,5 +170,5 @@ def scratch_rows(shape: TilingShape, tiles: np.ndarray, cut: TilingCut) -> int:
     """Rows of scratch that each thread needs."""
     tallest = int((tiles[:, 3] - tiles[:, 2]).max()) + 2 * shape.halo(cut.fused)
     height = tallest if shape.wraps[1] else min(tallest, shape.cells[1])
-    collected = cut.rows if shape.potentials else 0  # rows of `interface_rows.collect_values`
-    return SCRATCH_ROWS + collected + shape.rings(cut.fused) * (2 * height + cut.rows)
+    from_others = cut.rows if shape.potentials else 0  # rows of heat: see `interface_rows`
+    return SCRATCH_ROWS + from_others + shape.rings(cut.fused) * (2 * height + cut.rows)
