@@ -17,10 +17,11 @@ from numba import prange
 
 from heatsim_kernels.enthalpy.cell import EnthalpyMedium
 from heatsim_kernels.enthalpy.cpu.interface_rows import (
-    InterfaceRows,
     StatesRead,
     add_interface_heat,
     find_interface_heat,
+    has_interface,
+    pointed_rows,
 )
 from heatsim_kernels.enthalpy.cpu.material_rows import MaterialRuns, functions, look_up_row, phi_of
 from heatsim_kernels.enthalpy.cpu.straight_tiles import KIND, STRAIGHT, THREAD
@@ -85,7 +86,7 @@ def advance(
     these are.
 
     m: `EnthalpyMedium` for these steps, of arrays. capacity: (n,) J/K of each cell class. materials, interface:
-    `MaterialRuns` and `InterfaceRows`.
+    `MaterialRuns`, and `InterfaceRows` or None.
     kinds: the tiles, if they come with their kinds, see `straight_tiles`; else None.
     """
     threads, count, passes = scratch.shape[0], tiles.shape[0], -(-steps // fused)
@@ -100,13 +101,9 @@ def advance(
             thread = np.int64(index)
             medium = pointed(m)
             exchange, sources, boundary, made_of = input_pointers(e, s, b, stages)
-            runs = pointer(interface.firsts), pointer(interface.ends), pointer(interface.starts)
-            of_rows = interface.rows, pointer(interface.alike)
-            of_materials = pointer(interface.straight), pointer(interface.keep_temperature)
-            beside = InterfaceRows(*runs, *of_rows, *of_materials)
             given = exchange, sources, boundary, pointer(flows), made_of
             tables = pointer(materials.starts), pointer(materials.ends), pointer(materials.materials)
-            filling = medium, MaterialRuns(*tables, materials.single), beside
+            filling = medium, MaterialRuns(*tables, materials.single), pointed_rows(interface)
             source, target, own, taken = pointer(old), pointer(new), row_pointer(scratch, thread), end - first
             if kinds is None:
                 for t in range(thread * count // threads, (thread + 1) * count // threads):
@@ -230,7 +227,7 @@ def _advance_rows(
         row_sources = RowSources(table, sources.dt, shifted(sources.field, place.c), gain)
         operands = stage_operands(stages, stages.before, u, run, below, slot, place.c)
         out = shifted(v, place.c) if to_field else row_in_ring(above, slot)
-        by_vectors = whole and not (in_scratch and elements_to_line(out)) and not _has_interface(row, interface)
+        by_vectors = whole and not (in_scratch and elements_to_line(out)) and not has_interface(row, interface)
         if by_vectors and of_all != MIXED:
             ends, stage = (low, high), (operands.before, operands.numbers)
             row_of_vectors(out, vectors, states.c, potentials, ends, of_all, exchange, row_sources, stage, in_scratch)
@@ -326,10 +323,3 @@ def _advance_runs(
                 for i in range(first + vectors * per_line, limit):
                     store(out, i, new_value(i, load(c, i - 1), load(c, i + 1), cell_class, given))
         redo_odd_cells(out, n, classes, row, x, given)
-
-
-@inlined
-def _has_interface(row, interface):
-    """Whether a row has cells beside another material."""
-    number = row if interface.rows > 0 else 0
-    return interface.starts[number] < interface.starts[number + 1]

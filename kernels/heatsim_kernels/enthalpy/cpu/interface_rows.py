@@ -32,6 +32,7 @@ from heatsim_kernels.runtime.cpu.pointers import (
     lines_of,
     load,
     load_written,
+    pointer,
     shifted,
     store,
     widest_vectors,
@@ -49,27 +50,24 @@ AT_ONCE = 128  # cells of one class that are computed at once: short runs of the
 
 class InterfaceRows(NamedTuple):
     """Runs of cells of one class beside another material, row after row, of each row the long ones first and the others
-    class by class: x of the first cell of each, x behind the last, and where the runs of each row start. `rows` is 0
-    where there are none, and then `starts` begins with two zeros. alike: (rows,) of how many rows of the plane, from
-    this one on, the runs are the same, 255 at most. straight, keep_temperature: (m,) of materials, see
-    `EnthalpyTables`."""
+    class by class: x of the first cell of each, x behind the last, and where the runs of each row start. alike: (rows,)
+    of how many rows of the plane, from this one on, the runs are the same, 255 at most. straight, keep_temperature:
+    (m,) of materials, see `EnthalpyTables`. Arrays, or pointers in compiled code."""
 
     firsts: np.ndarray
     ends: np.ndarray
     starts: np.ndarray
-    rows: int
     alike: np.ndarray
     straight: np.ndarray
     keep_temperature: np.ndarray
 
 
-def find_interface_rows(coefficients: NonlinearCoefficients) -> InterfaceRows:
-    """The runs of all rows."""
+def find_interface_rows(coefficients: NonlinearCoefficients) -> InterfaceRows | None:
+    """The runs of all rows; None if there are none."""
     tables, jumps = coefficients.tables, has_others(coefficients)
     of_materials = tables.straight.astype(np.uint8), tables.keep_temperature.astype(np.uint8)
     if coefficients.class_ids is None or not jumps.any():
-        nothing = np.zeros(1, np.int32)
-        return InterfaceRows(nothing, nothing, np.zeros(2, np.int64), 0, np.zeros(1, np.uint8), *of_materials)
+        return None
     starts, firsts, ends, alike = [np.zeros(1, np.int64)], [], [], []
     for plane in coefficients.class_ids:
         chosen, differs = jumps[plane], np.ones((plane.shape[0], plane.shape[1] + 1), bool)
@@ -85,8 +83,25 @@ def find_interface_rows(coefficients: NonlinearCoefficients) -> InterfaceRows:
         ends.append(end[order].astype(np.int32))
         starts.append(starts[-1][-1] + np.cumsum(begins.sum(axis=1)))
         alike.append(_rows_alike(np.where(chosen, plane.astype(np.int64), -1)))
-    counts = np.concatenate(starts), sum(map(len, alike)), np.concatenate(alike)
-    return InterfaceRows(np.concatenate(firsts), np.concatenate(ends), *counts, *of_materials)
+    runs = np.concatenate(firsts), np.concatenate(ends), np.concatenate(starts)
+    return InterfaceRows(*runs, np.concatenate(alike), *of_materials)
+
+
+@inlined
+def pointed_rows(interface):
+    """The rows with pointers in place of arrays."""
+    if interface is None:
+        return None
+    runs = pointer(interface.firsts), pointer(interface.ends), pointer(interface.starts), pointer(interface.alike)
+    return InterfaceRows(*runs, pointer(interface.straight), pointer(interface.keep_temperature))
+
+
+@inlined
+def has_interface(row, interface):
+    """Whether a row has cells beside another material."""
+    if interface is None:
+        return False
+    return interface.starts[row] < interface.starts[row + 1]
 
 
 def _rows_alike(rows: np.ndarray) -> np.ndarray:
@@ -110,20 +125,21 @@ class StatesRead(NamedTuple):
 def add_interface_heat(out, n, heat, row, x, numbers, interface):
     """Add to n cells of a row what the faces to other materials bring, which `heat` has at their places. row, x: see
     `rows.advance_row`; numbers: of a stage, or None."""
-    number = row if interface.rows > 0 else 0
-    for entry in range(interface.starts[number], interface.starts[number + 1]):
-        for i in range(max(0, np.int64(interface.firsts[entry]) - x), min(n, np.int64(interface.ends[entry]) - x)):
-            if numbers is None:
-                store(out, i, load_written(out, i) + load(heat, i))
-            else:
-                store(out, i, fma(load(numbers, RATE), load(heat, i), load_written(out, i)))
+    if interface is not None:
+        for entry in range(interface.starts[row], interface.starts[row + 1]):
+            first, end = np.int64(interface.firsts[entry]) - x, np.int64(interface.ends[entry]) - x
+            for i in range(max(0, first), min(n, end)):
+                if numbers is None:
+                    store(out, i, load_written(out, i) + load(heat, i))
+                else:
+                    store(out, i, fma(load(numbers, RATE), load(heat, i), load_written(out, i)))
 
 
 @inlined
 def find_interface_heat(heat, pitch, read, run, grid, classes, medium, interface):
     """Put what the faces to other materials bring to the cells of a run of rows at their places in rows of `heat`,
     `pitch` apart. read: `StatesRead`; classes: of all cells."""
-    if interface.rows > 0:
+    if interface is not None:
         _find_interface_heat(heat, pitch, read, run, grid, classes, medium, interface)
 
 
