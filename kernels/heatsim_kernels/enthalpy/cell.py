@@ -143,8 +143,16 @@ def build(inlined, called, read=None, place=None) -> Functions:
     """
     read = read or inlined(_item)
     look = _look_ups(inlined, read, place or inlined(_place))
-    surface_heat, at_boundary = _build_surface_heat(inlined, called, look, read), _known_boundary(inlined, read)
-    phi, between = look.phi, _between(inlined, look, read)
+    surface_heat = _build_surface_heat(inlined, called, look, read)
+    between = _between(inlined, look, read)
+    within, across, passing = _build_passing(inlined, look.phi, between, read)
+    with_faces, from_others = _build_sums(inlined, look.phi, within, across, read)
+    return Functions(*look, surface_heat, between, passing, with_faces, from_others)
+
+
+def _build_passing(inlined, phi, between, read):
+    """What passes one face of a cell, as a rate and a difference: but from another material, from one, and either."""
+    at_boundary = _known_boundary(inlined, read)
 
     @inlined
     def neighbour(i, x, y, z, face, box):
@@ -162,8 +170,7 @@ def build(inlined, called, read=None, place=None) -> Functions:
 
     @inlined
     def within(field, i, x, y, z, face, cell_class, potential, box, medium, boundary):
-        """What a face brings to cell i at (x, y, z) in a step, but from another material, as a rate and a
-        difference."""
+        """What a face brings to cell i at (x, y, z) in a step, but from another material."""
         beyond, of_box, position = neighbour(i, x, y, z, face, box)
         rate, difference = read(medium.numbers, (cell_class * 6 + face) * NUMBERS), medium.zero
         if of_box:
@@ -174,27 +181,25 @@ def build(inlined, called, read=None, place=None) -> Functions:
         return rate, difference
 
     @inlined
+    def across(field, i, x, y, z, face, cell_class, box, medium):
+        """What a face to another material brings to cell i at (x, y, z) in a step."""
+        beyond, _, _ = neighbour(i, x, y, z, face, box)
+        return between(read(field, i), read(field, beyond), cell_class, face, medium.zero, medium)
+
+    @inlined
     def passing(field, i, x, y, z, face, cell_class, potential, box, medium, boundary):
-        """What a face brings to cell i at (x, y, z) in a step, as a rate and a difference."""
+        """What a face brings to cell i at (x, y, z) in a step."""
         if int64(read(medium.links, cell_class * 6 + face)) < OTHER:
             rate, difference = within(field, i, x, y, z, face, cell_class, potential, box, medium, boundary)
         else:
-            beyond, _, _ = neighbour(i, x, y, z, face, box)
-            rate, difference = between(read(field, i), read(field, beyond), cell_class, face, potential, medium)
+            rate, difference = across(field, i, x, y, z, face, cell_class, box, medium)
         return rate, difference
 
-    @inlined
-    def from_others(field, i, x, y, z, cell_class, box, medium):
-        """What cell i at (x, y, z) gets from other materials beside it."""
-        found = medium.zero
-        for face in range(6):
-            if int64(read(medium.links, cell_class * 6 + face)) >= OTHER:
-                beyond, _, _ = neighbour(i, x, y, z, int64(face), box)
-                rate, difference = between(
-                    read(field, i), read(field, beyond), cell_class, int64(face), medium.zero, medium
-                )
-                found = fma(rate, difference, found)
-        return found
+    return within, across, passing
+
+
+def _build_sums(inlined, phi, within, across, read):
+    """What all faces bring: with_faces and from_others of `Functions`."""
 
     @inlined
     def with_faces(value, field, i, x, y, z, cell_class, box, medium, boundary):
@@ -212,7 +217,17 @@ def build(inlined, called, read=None, place=None) -> Functions:
             lower = difference
         return value
 
-    return Functions(*look, surface_heat, between, passing, with_faces, from_others)
+    @inlined
+    def from_others(field, i, x, y, z, cell_class, box, medium):
+        """What cell i at (x, y, z) gets from other materials beside it."""
+        found = medium.zero
+        for face in range(6):
+            if int64(read(medium.links, cell_class * 6 + face)) >= OTHER:
+                rate, difference = across(field, i, x, y, z, int64(face), cell_class, box, medium)
+                found = fma(rate, difference, found)
+        return found
+
+    return with_faces, from_others
 
 
 def _item(array, i):

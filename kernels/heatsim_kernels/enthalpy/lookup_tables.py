@@ -82,12 +82,12 @@ class EnthalpyTables:
     @cached_property
     def keeps_temperature(self) -> bool:
         """Whether u is the temperature offset in all materials."""
-        return bool(self.keep_temperature.all())
+        return bool(self.constant_capacity.all())
 
     @cached_property
-    def keep_temperature(self) -> np.ndarray:
-        """(m,) bool, the materials in which u is the temperature offset, to the bit: the heat capacity is constant, and
-        nothing melts."""
+    def constant_capacity(self) -> np.ndarray:
+        """(m,) bool, the materials that do not melt and have one heat capacity: u is the temperature offset, to the
+        bit."""
         return np.asarray(np.all(self.temperatures == (0.0, 1.0), axis=(1, 2)))
 
     def potential(self, u: np.ndarray, material: np.ndarray | int) -> np.ndarray:

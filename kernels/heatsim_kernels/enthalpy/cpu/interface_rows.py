@@ -18,9 +18,9 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from heatsim_kernels.enthalpy import cell
 from heatsim_kernels.enthalpy.cell import NUMBERS
 from heatsim_kernels.enthalpy.coefficients import OTHER, NonlinearCoefficients
+from heatsim_kernels.enthalpy.cpu.material_rows import of_row
 from heatsim_kernels.enthalpy.cpu.potential_rows import look_up_vectors
 from heatsim_kernels.enthalpy.cpu.series_vectors import add_exchange, find_midway
 from heatsim_kernels.enthalpy.kernel_arguments import has_others
@@ -39,10 +39,8 @@ from heatsim_kernels.runtime.cpu.pointers import (
 )
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil.cpu.boundary_faces import X_MAX, X_MIN, Y_MAX, Y_MIN, Z_MAX, Z_MIN
-from heatsim_kernels.stencil.cpu.row_places import place_of, rows_in_field, rows_in_ring, turned
+from heatsim_kernels.stencil.cpu.row_places import PlaneRing, place_of, rows_in_field, rows_in_ring, turned
 from heatsim_kernels.stencil.cpu.rows import RATE, class_of
-
-of_row = cell.build(inlined, called, read=load)  # tables are read as what no store writes, or no loop would vectorise
 
 LONG = 8  # cells of one class in a row, from which their run is computed in vectors of that row
 AT_ONCE = 128  # cells of one class that are computed at once: short runs of the most rows of a level
@@ -51,7 +49,7 @@ AT_ONCE = 128  # cells of one class that are computed at once: short runs of the
 class InterfaceRows(NamedTuple):
     """Runs of cells of one class beside another material, row after row, of each row the long ones first and the others
     class by class: x of the first cell of each, x behind the last, and where the runs of each row start. alike: (rows,)
-    of how many rows of the plane, from this one on, the runs are the same, 255 at most. straight, keep_temperature:
+    of how many rows of the plane, from this one on, the runs are the same, 255 at most. straight, constant_capacity:
     (m,) of materials, see `EnthalpyTables`. Arrays, or pointers in compiled code."""
 
     firsts: np.ndarray
@@ -59,13 +57,12 @@ class InterfaceRows(NamedTuple):
     starts: np.ndarray
     alike: np.ndarray
     straight: np.ndarray
-    keep_temperature: np.ndarray
+    constant_capacity: np.ndarray
 
 
 def find_interface_rows(coefficients: NonlinearCoefficients) -> InterfaceRows | None:
     """The runs of all rows; None if there are none."""
     tables, jumps = coefficients.tables, has_others(coefficients)
-    of_materials = tables.straight.astype(np.uint8), tables.keep_temperature.astype(np.uint8)
     if coefficients.class_ids is None or not jumps.any():
         return None
     starts, firsts, ends, alike = [np.zeros(1, np.int64)], [], [], []
@@ -84,6 +81,7 @@ def find_interface_rows(coefficients: NonlinearCoefficients) -> InterfaceRows | 
         starts.append(starts[-1][-1] + np.cumsum(begins.sum(axis=1)))
         alike.append(_rows_alike(np.where(chosen, plane.astype(np.int64), -1)))
     runs = np.concatenate(firsts), np.concatenate(ends), np.concatenate(starts)
+    of_materials = tables.straight.astype(np.uint8), tables.constant_capacity.astype(np.uint8)
     return InterfaceRows(*runs, np.concatenate(alike), *of_materials)
 
 
@@ -93,7 +91,7 @@ def pointed_rows(interface):
     if interface is None:
         return None
     runs = pointer(interface.firsts), pointer(interface.ends), pointer(interface.starts), pointer(interface.alike)
-    return InterfaceRows(*runs, pointer(interface.straight), pointer(interface.keep_temperature))
+    return InterfaceRows(*runs, pointer(interface.straight), pointer(interface.constant_capacity))
 
 
 @inlined
@@ -116,7 +114,7 @@ class StatesRead(NamedTuple):
     slot `slot`."""
 
     u: int
-    ring: int
+    ring: PlaneRing
     slot: int
     from_field: bool
 
@@ -282,7 +280,7 @@ def _add_face(out, n, u, u1, cell_class, face, medium, interface):
 
 @inlined
 def _temperatures(out, u, n, material, medium, interface):
-    if interface.keep_temperature[material] != 0:
+    if interface.constant_capacity[material] != 0:
         copy_lines(out, u, lines_of(out, n))
     else:
         for i in range(n):

@@ -21,6 +21,7 @@ from heatsim_kernels.runtime.cpu.pointers import copy_lines, lines_of, load, shi
 from heatsim_kernels.stencil.cpu.rows import first_beyond, table_entry
 
 functions = cell.build(inlined, called)
+of_row = cell.build(inlined, called, read=load)  # tables are read as what no store writes, or no loop would vectorise
 phi_of = functions.phi
 
 

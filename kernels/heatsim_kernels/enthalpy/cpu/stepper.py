@@ -11,8 +11,8 @@ from numba import prange
 from heatsim_kernels.enthalpy.cell import EnthalpyBoundary, EnthalpyMedium
 from heatsim_kernels.enthalpy.coefficients import NonlinearCoefficients, NonlinearForcing
 from heatsim_kernels.enthalpy.cpu.fused_pass import advance, pointed
-from heatsim_kernels.enthalpy.cpu.interface_rows import find_interface_rows, of_row
-from heatsim_kernels.enthalpy.cpu.material_rows import find_material_runs, functions
+from heatsim_kernels.enthalpy.cpu.interface_rows import find_interface_rows
+from heatsim_kernels.enthalpy.cpu.material_rows import find_material_runs, functions, of_row
 from heatsim_kernels.enthalpy.cpu.straight_tiles import KIND, cut_tiles, find_bent_rows
 from heatsim_kernels.enthalpy.kernel_arguments import (
     boundary_rows,

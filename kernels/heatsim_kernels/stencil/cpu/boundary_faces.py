@@ -11,7 +11,7 @@ from heatsim_kernels.runtime.cpu.pointers import load, load_written, shifted, st
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cpu.class_runs import MIXED
 from heatsim_kernels.stencil.cpu.row_vectors import SUM_LANES, sum_of_vectors
-from heatsim_kernels.stencil.cpu.rows import class_of, first_beyond, run_at, table_entry
+from heatsim_kernels.stencil.cpu.rows import class_of, first_beyond, odd_cells, run_at, table_entry
 
 # Numbers of NumPy, since Numba would compile a function anew for each Python literal that is passed to it.
 X_MIN, X_MAX, Y_MIN, Y_MAX, Z_MIN, Z_MAX = (np.int64(face) for face in range(6))
@@ -116,7 +116,7 @@ def _odd_ghosts(out, n, row, classes, exchange, first_cell, face):
     """Put in the ghosts beyond cells of a row that are not of the class of their run; what more heat they bring."""
     (number, x), more = first_cell, 0.0
     run = first_beyond(exchange.ends, exchange.starts, number, x)
-    for each in range(first_beyond(exchange.odd, exchange.odd_starts, number, x - 1), _last_odd(exchange, number)):
+    for each in range(*odd_cells(exchange, number, x)):
         i = table_entry(exchange.odd, each, 0) - x
         if i >= n:
             break
@@ -132,11 +132,6 @@ def _odd_ghosts(out, n, row, classes, exchange, first_cell, face):
         if counted:
             more += load(face.weights, cell_class) * (np.float64(load_written(out, i)) - np.float64(cell))
     return more
-
-
-@inlined
-def _last_odd(exchange, number):
-    return table_entry(exchange.odd_starts, number + 1, 0)
 
 
 @inlined
@@ -211,8 +206,7 @@ def _losses_of_odd_cells(row, classes, exchange, weights, number, x, ledger):
     """What odd cells lose more than those of the runs that they lie in, J."""
     more = 0.0
     run = first_beyond(exchange.ends, exchange.starts, number, x + ledger.first)
-    odd = first_beyond(exchange.odd, exchange.odd_starts, number, x + ledger.first - 1)
-    for each in range(odd, table_entry(exchange.odd_starts, number + 1, 0)):
+    for each in range(*odd_cells(exchange, number, x + ledger.first)):
         i = table_entry(exchange.odd, each, 0) - x
         if i >= ledger.end:
             break

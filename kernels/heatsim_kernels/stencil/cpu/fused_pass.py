@@ -325,15 +325,8 @@ def _advance_rows(u, v, run, below, slot, tile, grid, buffers, scratch, exchange
 def row_of_vectors(out, vectors, base, values, ends, cell_class, exchange, sources, stage, past_cache):
     """Take one step or two-term stage of whole vectors of one class. ends: the values beyond both ends, or None twice;
     stage: `before` and `numbers`, None twice for a step: see `row_vectors`."""
-    c, ym, yp, zm, zp = values
-    low, high = ends
-    by_axis, none = (exchange.rx, exchange.ry, exchange.rz), np.int64(0)
-    of_class = cell_class, by_axis, exchange.rates, sources.dt, sources.table, exchange.losses
-    before, numbers = stage
-    if past_cache:
-        row_past_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_class, before, numbers, none)
-    else:
-        row_in_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_class, before, numbers, none)
+    of_cells = cell_class, exchange.rates, np.int64(0)
+    _take_vectors(out, vectors, base, values, ends, of_cells, exchange, sources, stage, past_cache)
 
 
 @inlined
@@ -347,17 +340,23 @@ def row_of_pattern(patterns, out, vectors, base, values, ends, of_row, sources, 
     pattern = np.int64(load(patterns, row))
     if pattern < 0:
         return False
+    of_cells = classes, shifted(exchange.columns, pattern * 6 * exchange.width + x), exchange.width
+    _take_vectors(out, vectors, base, values, ends, of_cells, exchange, sources, stage, past_cache)
+    return True
+
+
+@inlined
+def _take_vectors(out, vectors, base, values, ends, of_cells, exchange, sources, stage, past_cache):
+    """of_cells: cell_class, rates and width of `row_vectors`."""
     c, ym, yp, zm, zp = values
     low, high = ends
-    by_axis, width = (exchange.rx, exchange.ry, exchange.rz), exchange.width
-    columns = shifted(exchange.columns, pattern * 6 * width + x)
-    of_cells = classes, by_axis, columns, sources.dt, sources.table, exchange.losses
-    before, numbers = stage
+    (cell_class, rates, width), (before, numbers) = of_cells, stage
+    by_axis, heat = (exchange.rx, exchange.ry, exchange.rz), (sources.dt, sources.table, exchange.losses)
+    of_class = cell_class, by_axis, rates, *heat, before, numbers, width
     if past_cache:
-        row_past_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_cells, before, numbers, width)
+        row_past_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_class)
     else:
-        row_in_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_cells, before, numbers, width)
-    return True
+        row_in_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_class)
 
 
 @inlined

@@ -154,8 +154,8 @@ def fits_vectors(field, before, of_two):
 def class_of_row(exchange, row, x, n):
     """The class of all n cells of a row from column x on, or MIXED."""
     end, cell_class = run_at(exchange, first_beyond(exchange.ends, exchange.starts, row, x), n, x)
-    odd = first_beyond(exchange.odd, exchange.odd_starts, row, x - 1)
-    if odd < table_entry(exchange.odd_starts, row + 1, 0) and table_entry(exchange.odd, odd, 0) < x + n:
+    odd, last = odd_cells(exchange, row, x)
+    if odd < last and table_entry(exchange.odd, odd, 0) < x + n:
         return np.int64(MIXED)
     return cell_class if end == n else np.int64(MIXED)
 
@@ -225,12 +225,17 @@ def new_value(i, xm, xp, cell_class, given):
 def redo_odd_cells(out, n, classes, row, x, given):
     """Compute the cells of a row again that are not of the class of their run."""
     u, exchange = given[0], given[2]
-    first_odd = first_beyond(exchange.odd, exchange.odd_starts, row, x - 1)
-    for number in range(first_odd, table_entry(exchange.odd_starts, row + 1, 0)):
+    for number in range(*odd_cells(exchange, row, x)):
         i = table_entry(exchange.odd, number, 0) - x
         if i >= n:
             break
         store(out, i, _new_value(i, load(u.c, i - 1), load(u.c, i + 1), class_of(classes, i), *given))
+
+
+@inlined
+def odd_cells(exchange, row, x):
+    """The places of the odd cells of a row from column x on: the first, and the one behind the last."""
+    return first_beyond(exchange.odd, exchange.odd_starts, row, x - 1), table_entry(exchange.odd_starts, row + 1, 0)
 
 
 @inlined
