@@ -46,6 +46,9 @@ def bench() -> None:
 @_precision
 @click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="A kernel of the device [all].")
 @click.option("--materials", multiple=True, type=int, metavar="N", help="Number of materials [1 and 3].")
+@click.option(
+    "--layers", default=0, metavar="N", help="Layers along z that several materials lie in [cubes of 64 cells]."
+)
 @click.option("--seconds", default=0.2, show_default=True, help="Time for one measurement; each has five rounds.")
 @click.option("--tune", is_flag=True, help="Time all tiles first and keep the fastest for later runs (GPU).")
 @click.option("--compile", "compile_times", is_flag=True, help="Time compiling too, cold and from the disk cache.")

@@ -37,8 +37,6 @@ def test_what_must_move_is_a_read_a_write_and_the_material() -> None:
     assert rates.bytes_per_cell("float32", 1) == 4 + 4
     assert rates.bytes_per_cell("float64", 1) == 8 + 8
     assert rates.bytes_per_cell("float32", 3) == 4 + 4 + 1
-    assert rates.least_intensity("float32", 1) == pytest.approx(13 / 8)
-    assert rates.least_intensity("float64", 4) == pytest.approx(18 / 17)
 
 
 def test_kernels_are_made_ready_in_other_processes_and_one_that_fails_stops_no_other(tmp_path: Path) -> None:
@@ -151,7 +149,8 @@ def test_compiling_is_timed_with_an_empty_cache_and_then_with_a_filled_one(
 
 
 def test_the_child_of_the_stencil_benchmark_answers() -> None:
-    request = {"device": "cpu", "shape": [3, 4, 20], "precision": "float32", "materials": 1, "profiled": False}
+    request = {"device": "cpu", "shape": [3, 4, 20], "precision": "float32", "materials": 1, "layers": 0}
+    request["profiled"] = False
     for contender in kernels_under_test.select_kernels(("cpu",)):
         assert compile_and_counters.main({**request, "contender": contender.name})["compile_seconds"] >= 0
 

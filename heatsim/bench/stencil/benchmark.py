@@ -24,7 +24,7 @@ MAX_COMPILE_SIDE = 256  # cells a side of fields that stand for larger ones: the
 def settings(options: StencilOptions) -> list[Setting]:
     """What the kernels are timed on."""
     chosen = product(options.sizes, options.common.precisions, options.materials)
-    return [Setting(*each) for each in chosen]
+    return [Setting(*each, layers=options.layers if each[-1] > 1 else 0) for each in chosen]
 
 
 def memory_needs(options: StencilOptions) -> Iterator[MemoryNeed]:
@@ -35,8 +35,9 @@ def memory_needs(options: StencilOptions) -> Iterator[MemoryNeed]:
 
 def compile_jobs(options: StencilOptions) -> list[Callable[[], object]]:
     """Compile what the kernels need for the cases of the verification and for what is timed."""
-    shapes = {tuple(min(n, MAX_COMPILE_SIDE) for n in shape) for shape in options.sizes}
-    timed = [problems.timed_stencil((nz, ny, nx), count) for nz, ny, nx in shapes for count in options.materials]
+    side = MAX_COMPILE_SIDE
+    shapes = {(min(nz, side), min(ny, side), min(nx, side)) for nz, ny, nx in options.sizes}
+    timed = [problems.timed_stencil(shape, count, options.layers) for shape in shapes for count in options.materials]
     needed = [(each.coefficients, each.forcing) for each in timed]
     needed += [(each.coefficients, each.forcing) for each in problems.all_cases(options.materials)]
     return [
@@ -59,7 +60,8 @@ def measure(options: StencilOptions, tell: Tell) -> BenchmarkDocument:
     rows: list[Row] = []
     for setting in settings(options):
         fit = [each for each in chosen if (each.name, setting.precision) not in failed]
-        tell(f"timing {in_words(setting.shape)} in {setting.precision}, {materials_in_words(setting.materials)}")
+        medium = materials_in_words(setting.materials, setting.layers)
+        tell(f"timing {in_words(setting.shape)} in {setting.precision}, {medium}")
         rows += rates.time_kernels(options.common.device, setting, fit, options.seconds)
         rows += [_failed(setting, each.name) for each in chosen if each not in fit]
     return {
@@ -82,6 +84,7 @@ def _failed(setting: Setting, kernel: str) -> Row:
         "cells": [nx, ny, nz],
         "precision": setting.precision,
         "materials": setting.materials,
+        "layers": setting.layers,
         "kernel": kernel,
         "failed": True,
     }
@@ -93,6 +96,11 @@ def _failed(setting: Setting, kernel: str) -> Row:
 def _grid(row: Row) -> str:
     nx, ny, nz = row["cells"]
     return f"{nx}^3" if nx == ny == nz else f"{nx} x {ny} x {nz}"
+
+
+def _materials(row: Row) -> str:
+    layers = f" in {row['layers']} layers" if row["layers"] else ""
+    return f"{row['materials']}{layers}"
 
 
 def _rate(row: Row) -> str:
@@ -108,7 +116,7 @@ def _compile(row: Row) -> str:
 COLUMNS = (
     TableColumn("grid", _grid),
     TableColumn("precision", lambda row: str(row["precision"])),
-    TableColumn("materials", lambda row: str(row["materials"])),
+    TableColumn("materials", _materials),
     TableColumn("kernel", lambda row: str(row["kernel"])),
     TableColumn("G cells/s", _rate),
     TableColumn("best", number("cells_per_second_best", ".2f", 1e9)),

@@ -49,7 +49,8 @@ def add_counters(device: str, rows: list[Row], tell: Tell) -> list[str]:
     if device == "cpu":
         return ["--counters: there are none for the CPU"]
     for row in (each for each in rows if each["cells"] == rows[0]["cells"]):
-        tell(f"counting {row['kernel']} in {row['precision']}, {materials_in_words(row['materials'])}")
+        medium = materials_in_words(row["materials"], row["layers"])
+        tell(f"counting {row['kernel']} in {row['precision']}, {medium}")
         shape = (row["cells"][2], row["cells"][1], row["cells"][0])
         try:
             counted = read_counters(CHILD, _request(device, row, shape, profiled=True))
@@ -69,6 +70,7 @@ def _request(device: str, row: Row, shape: tuple[int, int, int], profiled: bool)
         "shape": shape,
         "precision": row["precision"],
         "materials": row["materials"],
+        "layers": row["layers"],
         "profiled": profiled,
     }
 
@@ -152,7 +154,7 @@ def main(request: dict[str, Any]) -> dict[str, float]:
     """Answer a request: contender, shape, precision, materials, device, and whether a profiler is to look."""
     if request["device"] == "cuda":
         device_selection.gpu_name()  # starts CUDA, which is no part of compiling
-    problem = problems.timed_stencil(tuple(request["shape"]), request["materials"])
+    problem = problems.timed_stencil(tuple(request["shape"]), request["materials"], request["layers"])
     first = _ready(request, problem)[0]  # this sweep is let go before the next is made
     again, sweep = _ready(request, problem)
     if request["profiled"]:

@@ -12,20 +12,22 @@ from heatsim.errors import RequestError
 
 DEFAULT_SIZE = {"cpu": "256", "cuda": "512"}
 DEFAULT_MATERIALS = (1, 3)
-MAX_MATERIALS = 255
+MAX_MATERIALS, MAX_LAYERS = 255, 1000
 
 
 @dataclass(frozen=True)
 class StencilOptions:
     """A request that has been checked: a device that is there, kernels that it has, sizes that make sense.
 
-    seconds: of one measurement; tune: time all tiles first; compile: time compiling too; counters: have ncu count.
+    layers: that several materials lie in, 0 for cubes; seconds: of one measurement; tune: time all tiles first;
+    compile: time compiling too; counters: have ncu count.
     """
 
     common: CommonRequest
     sizes: tuple[ShapeZYX, ...]
     kernels: tuple[str, ...]
     materials: tuple[int, ...]
+    layers: int
     seconds: float
     tune: bool
     compile: bool
@@ -35,11 +37,12 @@ class StencilOptions:
         """The command that measures this again, with every default written out."""
         common = self.common
         every = self.kernels == tuple(kernels_under_test.kernel_names(common.device))
-        chosen = {
+        chosen: dict[str, object] = {
             "--size": [in_words(shape) for shape in self.sizes],
             "--precision": common.precision_option,
             "--kernel": () if every else self.kernels,
             "--materials": self.materials,
+            "--layers": self.layers or None,
             "--seconds": self.seconds,
             "--tune": self.tune,
             "--compile": self.compile,
@@ -59,6 +62,8 @@ def check_options(asked: dict[str, Any]) -> StencilOptions:
     for count in asked["materials"]:
         if not 1 <= count <= MAX_MATERIALS:
             raise RequestError(f"--materials {count}: between 1 and {MAX_MATERIALS} are possible")
+    if not 0 <= asked["layers"] <= MAX_LAYERS:
+        raise RequestError(f"--layers {asked['layers']}: between 1 and {MAX_LAYERS} are possible")
     if asked["tune"] and device == "cpu":
         raise RequestError("--tune: only the CUDA kernels have tiles to choose from")
     return StencilOptions(
@@ -66,6 +71,7 @@ def check_options(asked: dict[str, Any]) -> StencilOptions:
         sizes=tuple(dict.fromkeys(parse_size(text, device) for text in asked["sizes"] or (DEFAULT_SIZE[device],))),
         kernels=kernels,
         materials=tuple(dict.fromkeys(asked["materials"])) or DEFAULT_MATERIALS,
+        layers=asked["layers"],
         seconds=check_time("--seconds", asked["seconds"]),
         tune=asked["tune"],
         compile=asked["compile_times"],
@@ -107,6 +113,6 @@ def in_words(shape: ShapeZYX) -> str:
     return str(nx) if nx == ny == nz else f"{nx},{ny},{nz}"
 
 
-def materials_in_words(count: int) -> str:
-    """ "1 material", "3 materials"."""
-    return f"{count} material" + "s" * (count > 1)
+def materials_in_words(count: int, layers: int) -> str:
+    """ "1 material", "3 materials", "3 materials in 10 layers"."""
+    return f"{count} material" + "s" * (count > 1) + (f" in {layers} layers" if layers else "")

@@ -6,7 +6,7 @@ denormal numbers, which CPUs compute slowly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import cycle, islice
 from math import prod
@@ -55,9 +55,11 @@ class TimedStencil(NamedTuple):
         return islice(cycle(self.planes), self.coefficients.shape[0])
 
 
-def all_cases(materials: Iterable[int]) -> list[StencilCase]:
+def all_cases(materials: Sequence[int]) -> list[StencilCase]:
     """What a kernel is verified on, for these numbers of materials."""
-    return [*(case for count in materials for case in cases(count)), *cases_with_everything()]
+    several = max(materials)
+    stacks = cases_of_layers(several) if several > 1 else ()
+    return [*(case for count in materials for case in cases(count)), *stacks, *cases_with_everything()]
 
 
 def cases(materials: int) -> Iterator[StencilCase]:
@@ -78,6 +80,17 @@ def cases(materials: int) -> Iterator[StencilCase]:
         )
 
 
+def cases_of_layers(materials: int) -> Iterator[StencilCase]:
+    """Stacks of layers along z, thick enough for kernels that hold the rates of a layer, and thin; in the second the
+    heat through the faces is counted."""
+    for number, layers in enumerate((3, 11)):
+        rng, shape = np.random.default_rng(200 + number), (47, 67, 69)
+        coefficients = _coefficients(rng, _layers(shape, materials, layers), materials)
+        coefficients = replace(coefficients, closed=(number == 0,) * 6)
+        forcing = _boundary_forcing(rng, coefficients, 1, turned=number)
+        yield StencilCase(f"{_words(shape)}, {layers} layers", coefficients, forcing, _field(rng, shape), steps=9)
+
+
 def cases_with_everything() -> Iterator[StencilCase]:
     """Three materials, boundary faces that differ from cell to cell, heat by class and by cell, all of them changing in
     time."""
@@ -94,10 +107,11 @@ def cases_with_everything() -> Iterator[StencilCase]:
         )
 
 
-def timed_stencil(shape: ShapeZYX, materials: int) -> TimedStencil:
-    """Every linear boundary kind; materials in cubes of BLOCK cells; no count of the heat through the faces."""
-    rng = np.random.default_rng(0)
-    coefficients = replace(_coefficients(rng, _cubes(shape, materials), materials), closed=(True,) * 6)
+def timed_stencil(shape: ShapeZYX, materials: int, layers: int = 0) -> TimedStencil:
+    """Every linear boundary kind; materials in cubes of BLOCK cells, or in so many layers along z; no count of the heat
+    through the faces."""
+    rng, zones = np.random.default_rng(0), _layers(shape, materials, layers) if layers else _cubes(shape, materials)
+    coefficients = replace(_coefficients(rng, zones, materials), closed=(True,) * 6)
     planes = rng.random((PERIOD, *shape[1:]), dtype=np.float32)
     return TimedStencil(coefficients, _boundary_forcing(rng, coefficients, 1, turned=0), planes)
 
@@ -147,6 +161,12 @@ def _cubes(shape: ShapeZYX, materials: int) -> np.ndarray:
     return zones
 
 
+def _layers(shape: ShapeZYX, materials: int, layers: int) -> np.ndarray:
+    """Zones of a stack of layers along z that differ from the layers beside them."""
+    layer = np.arange(shape[0]) * layers // shape[0]
+    return np.ascontiguousarray(np.broadcast_to((layer % materials).astype(np.uint8)[:, None, None], shape))
+
+
 def _boundary_forcing(rng: np.random.Generator, coefficients: StencilCoefficients, rows: int, turned: int) -> Forcing:
     """Boundary values of `rows` steps; the kinds of BOUNDARY_KINDS, turned round by so many faces."""
     a, b = np.zeros((2, rows, coefficients.boundary_size))
@@ -162,7 +182,7 @@ def _boundary_forcing(rng: np.random.Generator, coefficients: StencilCoefficient
     return Forcing(a, b)
 
 
-def bytes_needed(shape: ShapeZYX, precision: str, materials: int) -> int:
+def bytes_needed(shape: ShapeZYX, precision: str, materials: int, layers: int = 0) -> int:
     """Bytes on the device of the field, its next step, and the material of each cell."""
     return prod(shape) * (2 * np.dtype(precision).itemsize + (materials > 1))
 

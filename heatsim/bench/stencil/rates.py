@@ -23,17 +23,18 @@ BATCH = 12  # steps come in twelves or sixties, multiples of the steps that kern
 
 
 class Setting(NamedTuple):
-    """What is timed on: (nz, ny, nx), precision, number of materials."""
+    """What is timed on: (nz, ny, nx), precision, number of materials; the layers that these lie in, 0 for cubes."""
 
     shape: problems.ShapeZYX
     precision: str
     materials: int
+    layers: int = 0
 
 
 def time_kernels(device: str, setting: Setting, chosen: list[KernelUnderTest], seconds: float) -> list[Row]:
     """Rows of the copies and of the kernels."""
     dtype = np.dtype(setting.precision)
-    problem = problems.timed_stencil(setting.shape, setting.materials)
+    problem = problems.timed_stencil(setting.shape, setting.materials, setting.layers)
     subjects = [Subject(each.name, partial(_prepare_kernel, each, problem, dtype)) for each in chosen]
     moved = 2 * dtype.itemsize * prod(setting.shape)
     timings, limit = device_limits.time_beside_copies(device, dtype, moved, subjects, seconds, BATCH)
@@ -53,12 +54,14 @@ def _prepare_kernel(contender: KernelUnderTest, problem: TimedStencil, dtype: np
 def _row(setting: Setting, name: str, timing: Timing, limit: float) -> Row:
     cells, copied = prod(setting.shape), device_limits.is_copy(name)
     rate = cells / timing.median
-    moved = 2 * np.dtype(setting.precision).itemsize if copied else bytes_per_cell(setting.precision, setting.materials)
+    named = 0 if copied or setting.layers else setting.materials
+    moved = bytes_per_cell(setting.precision, named)
     nz, ny, nx = setting.shape
     row: Row = {
         "cells": [nx, ny, nz],
         "precision": setting.precision,
         "materials": setting.materials,
+        "layers": setting.layers,
         "kernel": name,
         "cells_per_second": rate,
         "cells_per_second_best": cells / timing.best,
@@ -71,7 +74,7 @@ def _row(setting: Setting, name: str, timing: Timing, limit: float) -> Row:
         return row
     return row | {
         "operations_a_cell": operations_per_cell(setting.materials),
-        "intensity_least": least_intensity(setting.precision, setting.materials),
+        "intensity_least": operations_per_cell(setting.materials) / moved,
         "intensity_asked": asked_intensity(name, setting.precision, setting.materials),
     }
 
@@ -108,13 +111,9 @@ def operations_per_cell(materials: int) -> int:
 
 
 def bytes_per_cell(precision: str, materials: int) -> int:
-    """Bytes that must move for a cell and step; times cells a second this is T_eff."""
+    """Bytes that must move for a cell and step; times cells a second this is T_eff. Where materials lie in layers,
+    cells need no byte that names theirs: as many bytes as in one."""
     return 2 * np.dtype(precision).itemsize + (materials > 1)
-
-
-def least_intensity(precision: str, materials: int) -> float:
-    """Operations over the bytes that must move, OP/B."""
-    return operations_per_cell(materials) / bytes_per_cell(precision, materials)
 
 
 def asked_intensity(kernel: str, precision: str, materials: int) -> float | None:
@@ -142,7 +141,8 @@ def tune_tiles(setting: Setting, kernels: tuple[str, ...], seconds: float, tell:
     from heatsim_kernels.stencil.cuda import tile_tuning
     from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 
-    problem, dtype = problems.timed_stencil(setting.shape, setting.materials), np.dtype(setting.precision)
+    problem = problems.timed_stencil(setting.shape, setting.materials, setting.layers)
+    dtype = np.dtype(setting.precision)
     structure = StencilConfiguration.of(problem.coefficients, problem.forcing, dtype)
     for kernel in kernels:
         if kernel not in ONE_STEP_KERNELS:
