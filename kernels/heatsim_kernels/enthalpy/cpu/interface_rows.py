@@ -43,7 +43,7 @@ from heatsim_kernels.stencil.cpu.row_places import PlaneRing, place_of, rows_in_
 from heatsim_kernels.stencil.cpu.rows import RATE, class_of
 
 LONG = 8  # cells of one class in a row, from which their run is computed in vectors of that row
-AT_ONCE = 128  # cells of one class that are computed at once: short runs of the most rows of a level
+AT_ONCE = 256  # cells of one class that are computed at once: short runs of the most rows of a level
 
 
 class InterfaceRows(NamedTuple):
@@ -268,13 +268,13 @@ def _add_face(out, n, u, u1, cell_class, face, medium, interface):
     midway, midway1, lines = _cells_at_once(out), _cells_at_once(out), lines_of(out, n)
     _temperatures(T, u, n, one, medium, interface)
     _temperatures(T1, u1, n, beyond, medium, interface)
-    _conductivities(k, T, n, one, medium)
-    _conductivities(k1, T1, n, beyond, medium)
+    _conductivities(k, T, n, one, medium, interface)
+    _conductivities(k1, T1, n, beyond, medium, interface)
     find_midway(midway, midway1, T, T1, k, k1, numbers, medium.half, lines)
     if interface.straight[one] == 0:
-        _conductivities(k, midway, n, one, medium)
+        _conductivities(k, midway, n, one, medium, interface)
     if interface.straight[beyond] == 0:
-        _conductivities(k1, midway1, n, beyond, medium)
+        _conductivities(k1, midway1, n, beyond, medium, interface)
     add_exchange(out, T, T1, k, k1, numbers, lines)
 
 
@@ -288,9 +288,13 @@ def _temperatures(out, u, n, material, medium, interface):
 
 
 @inlined
-def _conductivities(out, T, n, material, medium):
+def _conductivities(out, T, n, material, medium, interface):
     if medium.conductivity_pieces >= 0:
         place = medium.conductivity_pieces + material * (PIECE_NUMBERS * PIECES)
+        if interface.straight[material] != 0:
+            for i in range(AT_ONCE):
+                store(out, i, load(medium.pieces, place + PIECES))  # that of the first piece, on which all lies
+            return
         look_up_vectors(out, T, lines_of(out, n), shifted(medium.pieces, place))
     else:
         for i in range(n):
