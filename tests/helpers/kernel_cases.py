@@ -21,7 +21,7 @@ class Features(NamedTuple):
 
     zones: materials, of which `prescribed` are ambients; pairs: conductances that differ from pair to pair of them;
     table: heat by class; field: heat by cell; losses: by class; skew: a single class whose six faces differ, which no
-    cells that exchange heat with each other can have; layers: one zone to every plane normal to z.
+    cells that exchange heat with each other can have; layers: planes of each layer along z that has one zone, or 0.
     """
 
     zones: int = 1
@@ -31,7 +31,7 @@ class Features(NamedTuple):
     prescribed: int = 0
     skew: bool = False
     losses: bool = False
-    layers: bool = False
+    layers: int = 0
 
 
 FEATURES = {
@@ -48,6 +48,7 @@ FEATURES = {
     "ambients": Features(zones=4, pairs=True, table=True, prescribed=2, losses=True),
     "uniform with losses": Features(table=True, losses=True),
     "zones that differ in sources alone": Features(zones=3, table=True, losses=True),
+    "layers": Features(zones=3, pairs=True, table=True, layers=2),
 }
 
 # Each set of features in one precision, `uniform` in both: the sources of kernels are the same for both.
@@ -162,7 +163,7 @@ def random_case(
     capacity = rng.uniform(1, 2, n) if features.pairs else np.full(n, rng.uniform(1, 2))
     conductance = rng.uniform(0.1, 1, (3, n, n) if features.pairs else (3, 1, 1)) * np.ones((n, n))
     conductance = (conductance + conductance.transpose(0, 2, 1)) / 2
-    block = (1, *shape[1:]) if features.layers else (3, 4, 70) if seed % 2 else (1, 1, 1)
+    block = (features.layers, *shape[1:]) if features.layers else (3, 4, 70) if seed % 2 else (1, 1, 1)
     zones = random_zones(rng, shape, n, block)
     coefficients = terms_of_zones(
         zones, conductance, capacity, prescribed=features.prescribed, periodic=periodic, per_cell=per_cell

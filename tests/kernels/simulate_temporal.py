@@ -37,11 +37,12 @@ class TemporalTrial(NamedTuple):
     seed: int = 7
     per_cell: bool = False
     uneven: tuple[bool, bool, bool] = (True, True, True)
+    by_plane: bool = True  # whether the classes of layers are read plane by plane
 
 
 HEATED, MATERIALS = Features(table=True), Features(zones=3, pairs=True, table=True)
 LOSSES = Features(table=True, losses=True)
-LAYERS = MATERIALS._replace(layers=True)
+LAYERS = MATERIALS._replace(layers=1)
 SMALL, NEAR = TemporalTile(2, 2, 3, 2), TemporalTile(2, 2, 3, 2, ahead=1)
 TRIALS = {
     "a march long enough for its loop beside walls, rows of odd length": TemporalTrial(
@@ -74,6 +75,10 @@ TRIALS = {
     ),
     "a rate a face": TemporalTrial((2, 6, 8), NEAR, np.float32, features=Features(skew=True)),
     "layers": TemporalTrial((9, 6, 9), SMALL, np.float32, features=LAYERS),
+    "thick layers, tiles inside": TemporalTrial(
+        (15, 5, 8), SMALL, np.float32, (True, True, False), LAYERS._replace(layers=5)
+    ),
+    "layers read cell by cell": TemporalTrial((6, 6, 9), SMALL, np.float64, features=LAYERS, by_plane=False),
     "layers with losses, periodic in z, boundary values a cell": TemporalTrial(
         (7, 6, 9), NEAR, np.float64, (False, False, True), LAYERS._replace(losses=True), per_cell=True
     ),
@@ -132,8 +137,8 @@ def at_once(trial: TemporalTrial) -> dict[str, np.ndarray]:
     """The same by one sweep of `temporal`."""
     case, dtype = case_of(trial), np.dtype(trial.dtype)
     structure, coefficients = StencilConfiguration.of(case.coefficients, case.forcing, dtype), case.coefficients
-    of_planes = coefficients.classes_of_planes
-    assert (of_planes is not None) == (trial.features.layers and trial.features.zones > 1)
+    of_planes = coefficients.classes_of_planes if trial.by_plane else None
+    assert coefficients.paired == (trial.features.layers > 0)
     layered, few = of_planes is not None, coefficients.class_count <= FEW_CLASSES
     structure = structure._replace(uneven=trial.uneven, layered=layered, few_classes=layered and few)
     cell_classes = TemporalCellClasses(

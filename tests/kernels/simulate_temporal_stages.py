@@ -49,7 +49,7 @@ TRIALS = {
         (4, 6, 9), NEAR, np.float32, (False, False, True), MATERIALS, stages=3
     ),
     "layers, two at once and one over": StageTrial(
-        (6, 6, 9), SMALL, np.float64, features=MATERIALS._replace(layers=True), stages=3
+        (6, 6, 9), SMALL, np.float64, features=MATERIALS._replace(layers=1), stages=3
     ),
     "three at once, a material of its own to every cell, periodic in x": StageTrial(
         (2, 8, 12), THREE, np.float64, (True, False, False), Features(zones=2, pairs=True), seed=8

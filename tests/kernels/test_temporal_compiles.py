@@ -57,8 +57,9 @@ def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # t
     uniform, class_dtype, heat, per_cell, losses, layered = coefficients
     uneven = (False, False, True)  # values differ from cell to cell at the faces of z alone
     structure = StencilConfiguration(
-        precision, uniform, class_dtype, heat, False, per_cell, periodic, stage, uneven, losses, layered, layered
-    )
+        precision, uniform, class_dtype, heat, False, per_cell, periodic, stage, uneven, losses, layered, layered,
+        paired=layered,
+    )  # fmt: skip
     check_compiled(structure, aligned, traced, capability)
 
 

@@ -13,7 +13,7 @@ from simulate_temporal import TemporalTrial
 
 pytestmark = pytest.mark.gpu
 HEATED, MATERIALS = Features(table=True), Features(zones=2, pairs=True, table=True)
-LAYERS = MATERIALS._replace(zones=4, layers=True)
+LAYERS = MATERIALS._replace(zones=4, layers=1)
 PLACES = (
     ((37, 203, 328), (False, False, False), Features()),
     ((9, 130, 131), (False, False, False), HEATED),
@@ -25,7 +25,8 @@ PLACES = (
     ((9, 130, 131), (False, False, False), Features(zones=5, table=True)),
     ((9, 130, 131), (False, False, False), Features(skew=True)),
     ((37, 131, 200), (False, False, False), LAYERS),
-    ((21, 100, 133), (True, True, True), Features(zones=4, pairs=True, layers=True)),
+    ((65, 203, 328), (False, False, False), LAYERS._replace(layers=13)),
+    ((21, 100, 133), (True, True, True), Features(zones=4, pairs=True, layers=1)),
 )
 PER_CELL = (
     ((37, 131, 203), (False, False, False), Features()),
@@ -50,8 +51,9 @@ def tile_for(features: Features, dtype: type, per_cell: bool) -> TemporalTile:
 
     uniform, class_dtype = not features.pairs and not features.skew, "uint8" if features.zones > 1 else ""
     terms = uniform, class_dtype, features.table, False, per_cell, (False,) * 3
-    layers = features.layers
-    configuration = StencilConfiguration(np.dtype(dtype).name, *terms, layered=layers, few_classes=layers)
+    layers = features.layers > 0
+    of_layers = {"layered": layers, "few_classes": layers, "paired": layers}
+    configuration = StencilConfiguration(np.dtype(dtype).name, *terms, **of_layers)
     return tiles_for(configuration)[0]
 
 

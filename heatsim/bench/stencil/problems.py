@@ -84,7 +84,7 @@ def cases_of_layers(materials: int) -> Iterator[StencilCase]:
     """Stacks of layers along z, thick enough for kernels that hold the rates of a layer, and thin; in the second the
     heat through the faces is counted."""
     for number, layers in enumerate((3, 11)):
-        rng, shape = np.random.default_rng(200 + number), (47, 67, 69)
+        rng, shape = np.random.default_rng(200 + number), (47, 131, 197)
         coefficients = _coefficients(rng, _layers(shape, materials, layers), materials)
         coefficients = replace(coefficients, closed=(number == 0,) * 6)
         forcing = _boundary_forcing(rng, coefficients, 1, turned=number)

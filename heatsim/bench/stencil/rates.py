@@ -72,10 +72,11 @@ def _row(setting: Setting, name: str, timing: Timing, limit: float) -> Row:
     }
     if copied:
         return row
+    operations = operations_per_cell(setting.materials, setting.layers)
     return row | {
-        "operations_a_cell": operations_per_cell(setting.materials),
-        "intensity_least": operations_per_cell(setting.materials) / moved,
-        "intensity_asked": asked_intensity(name, setting.precision, setting.materials),
+        "operations_a_cell": operations,
+        "intensity_least": operations / moved,
+        "intensity_asked": asked_intensity(name, *setting[1:]),
     }
 
 
@@ -102,12 +103,15 @@ def _resources(contender: KernelUnderTest, problem: TimedStencil, dtype: np.dtyp
 # method, Geosci. Model Dev. 15, 2022); several steps a sweep can.
 
 
-def operations_per_cell(materials: int) -> int:
+def operations_per_cell(materials: int, layers: int = 0) -> int:
     """Additions and multiplications a cell and step: see `heatsim_kernels.stencil.physics`, an fma counts as two.
 
-    In one material 1 for 2c, 6 for three second differences, 3 fma; in several 6 differences and 6 fma.
+    In one material 1 for 2c, 6 for three second differences, 3 fma; in several 6 differences and 6 fma; in layers 1 for
+    2c, 4 for two second differences, 2 differences and 4 fma.
     """
-    return 13 if materials == 1 else 18
+    if materials == 1:
+        return 13
+    return 15 if layers else 18
 
 
 def bytes_per_cell(precision: str, materials: int) -> int:
@@ -116,7 +120,7 @@ def bytes_per_cell(precision: str, materials: int) -> int:
     return 2 * np.dtype(precision).itemsize + (materials > 1)
 
 
-def asked_intensity(kernel: str, precision: str, materials: int) -> float | None:
+def asked_intensity(kernel: str, precision: str, materials: int, layers: int = 0) -> float | None:
     """Operations over the bytes that a CUDA kernel asks global memory to read, OP/B; None where not worked out.
 
     With the first of the kernel's tiles, which is what a sweep takes unless told.
@@ -126,7 +130,7 @@ def asked_intensity(kernel: str, precision: str, materials: int) -> float | None
     itemsize, module = np.dtype(precision).itemsize, load_kernel(kernel)
     reads = module.field_reads(module.TILES[0], itemsize)
     kind = 1 if materials > 1 else 0  # a byte of the cell; those of its neighbours are not asked for
-    return operations_per_cell(materials) / (reads * itemsize + kind)
+    return operations_per_cell(materials, layers) / (reads * itemsize + kind)
 
 
 # Tiles of the CUDA kernels, timed side by side; the fastest is kept for later runs on this kind of GPU.

@@ -81,6 +81,12 @@ class StencilCoefficients:
         return bool(np.all(self.rates == np.repeat(self.rates[0, ::2], 2)))
 
     @property
+    def paired(self) -> bool:
+        """Whether in each cell both faces in x have one rate, and both in y, as in layers along z, so that second
+        differences will do there; not where they will do in z, too."""
+        return not self.uniform and np.array_equal(self.rates[:, 0:4:2], self.rates[:, 1:4:2])
+
+    @property
     def ledger_size(self) -> int:
         """Number of entries of the heat ledger: the six FACES, then the ambients, then the losses, if there are any."""
         return 6 + self.ambient_count + (self.losses is not None)
@@ -124,6 +130,14 @@ class StencilCoefficients:
         """Values (n,) of the cell classes, spread over the cells: (nz, ny, nx), or (1, 1, 1) where there is a single
         class."""
         return values.reshape(1, 1, 1) if self.class_ids is None else values[self.class_ids]
+
+    def boundary_classes(self) -> np.ndarray:
+        """The classes of the cells beside the boundary faces, FACES one after another, each in C order of its two axes;
+        of one element where there is a single class."""
+        ids = self.class_ids
+        if ids is None:
+            return np.zeros(1, np.uint8)
+        return np.concatenate([np.take(ids, end, axis).reshape(-1) for axis in (2, 1, 0) for end in (0, -1)])
 
     @cached_property
     def classes_of_planes(self) -> np.ndarray | None:

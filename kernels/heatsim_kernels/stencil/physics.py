@@ -40,6 +40,14 @@ def face_differences(start, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, 
     return fma(rzp, zp - c, fma(rzm, zm - c, start))
 
 
+def layer_differences(start, c, xm, xp, ym, yp, zm, zp, rx, ry, rzm, rzp):
+    """Explicit step where both faces of a cell in x have one rate, and both in y, as in layers along z: second
+    differences in x and y, as `second_difference` takes them, and in z those of `face_differences`."""
+    c2 = c + c
+    start = fma(ry, (ym + yp) - c2, fma(rx, (xm + xp) - c2, start))
+    return fma(rzp, zp - c, fma(rzm, zm - c, start))
+
+
 def staged(change, c, before, start, one, mu, nu, gamma, rate):
     """A Runge-Kutta stage in the form of RKL2, of four fields; `change` is dt L(c). See `rk_stages`."""
     return fma(rate, change, fma(gamma, one - start, fma(nu, before - start, fma(mu, c - start, start))))

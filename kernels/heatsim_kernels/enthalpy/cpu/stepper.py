@@ -47,7 +47,7 @@ from heatsim_kernels.stencil.slabs import SlabLinks
 class EnthalpyPass:
     """Passes of a temperature-dependent problem, which stores u (see `coefficients`)."""
 
-    potentials = True
+    potentials, paired = True, False
 
     def __init__(self, coefficients: NonlinearCoefficients, dtype: np.dtype) -> None:
         self._coefficients, self._dtype = coefficients, dtype

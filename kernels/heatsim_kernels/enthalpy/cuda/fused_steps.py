@@ -36,7 +36,7 @@ class FusedEnthalpySteps:
 
     def __init__(self, coefficients: NonlinearCoefficients, field: CudaField, ledger: HeatAccounts) -> None:
         self._coefficients, self._field, self._ledger = coefficients, field, ledger
-        self._open_faces = OpenFaces(coefficients, field.class_ids, ledger.by_plane)
+        self._open_faces = OpenFaces(coefficients, ledger.by_plane)
         self._nothing_held = on_device(np.zeros(1))
         self._fused: dict[StencilConfiguration, FusedSteps | None] = {}
         self._dt, self._rates, self._weights = np.nan, np.zeros(6), on_device(np.zeros(6))

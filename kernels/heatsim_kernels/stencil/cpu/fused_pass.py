@@ -214,7 +214,7 @@ def input_pointers(e, s, b, stages):
     runs = pointer(e.starts), pointer(e.ends), pointer(e.run_classes), pointer(e.odd_starts), pointer(e.odd)
     losses, patterns = (pointer(e.losses), pointer(e.heat_of_losses)), (pointer(e.patterns), pointer(e.columns))
     of_classes = pointer(e.classes), *runs, e.class_count, *losses, *patterns, e.width
-    exchange = CpuExchange(e.rx, e.ry, e.rz, pointer(e.rates), *of_classes)
+    exchange = CpuExchange(e.rx, e.ry, e.rz, pointer(e.rates), e.paired, *of_classes)
     sources = CpuSources(pointer(s.table), s.table_rows, s.dt, pointer(s.field), pointer(s.gain), s.gain_rows)
     tables = pointer(b.offsets), pointer(b.closed), pointer(b.weights)
     boundary = CpuBoundaryFaces(pointer(b.a), pointer(b.b), b.rows, b.size, b.per_cell, *tables, b.class_count)
@@ -352,7 +352,7 @@ def _take_vectors(out, vectors, base, values, ends, of_cells, exchange, sources,
     low, high = ends
     (cell_class, rates, width), (before, numbers) = of_cells, stage
     by_axis, heat = (exchange.rx, exchange.ry, exchange.rz), (sources.dt, sources.table, exchange.losses)
-    of_class = cell_class, by_axis, rates, *heat, before, numbers, width
+    of_class = cell_class, by_axis, rates, *heat, before, numbers, width, exchange.paired
     if past_cache:
         row_past_cache(out, vectors, base, c, ym, yp, zm, zp, low, high, *of_class)
     else:

@@ -19,12 +19,13 @@ from heatsim_kernels.stencil.cpu.rows import NU, RATE
 
 def _row(past_cache):
     """Build call(out, vectors, base, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses,
-    before, numbers, width): one explicit step, or a two-term stage, of whole vectors of cells.
+    before, numbers, width, paired): one explicit step, or a two-term stage, of whole vectors of cells.
 
     base: the cells, where c and the rows beside it are potentials, down whose slope heat flows; None where c are the
     cells. low, high: values beyond the two ends of the row, of at least one vector; None where they lie before and
     behind c. by_axis: three rates, for `physics.second_difference`, or for `physics.axis_differences` of potentials;
-    unless `rates` has six for each class, for `physics.face_differences`. cell_class: of all cells; or a pointer to the
+    unless `rates` has six for each class, for `physics.face_differences`, or if `paired` for
+    `physics.layer_differences`. cell_class: of all cells; or a pointer to the
     class of each, and then `rates` has six for each cell, `width` apart, as the columns of `CpuExchange`. table:
     heating rate of each class, K/s, or None. losses: the share of its value that a cell of each class loses in a step,
     or None. past_cache: results are written past the cache, and `out` must start a cache line. A vector behind each row
@@ -34,22 +35,24 @@ def _row(past_cache):
     @intrinsic
     def row(
         typing_context, out, vectors, base, c, ym, yp, zm, zp, low, high, cell_class, by_axis, rates, dt, table, losses,
-        before, numbers, width,
+        before, numbers, width, paired,
     ):  # fmt: skip
         def codegen(context, builder, signature, args):
-            step, vectors, one = _Step(context, builder, signature, args, past_cache), args[1], args[1].type(1)
-            ends = not step.absent(9)
-            last = builder.sub(vectors, one) if ends else vectors
-            with cgutils.for_range(builder, last) as loop:
-                step.take(loop.index, step.load(3, builder.add(loop.index, one)))
-            if ends:
-                step.take(last, step.lane(args[9], 0))
+            step = _Step(context, builder, signature, args, past_cache)
+            if step.absent(2) and not step.absent(12):
+                with builder.if_else(builder.trunc(args[19], ir.IntType(1))) as (if_paired, otherwise):
+                    with if_paired:
+                        step.take_all(paired=True)
+                    with otherwise:
+                        step.take_all(paired=False)
+            else:
+                step.take_all(paired=False)
             return context.get_dummy_value()
 
         real, fields, beyond = c.dtype, (c, ym, yp, zm, zp), (low, high)
         of_class = types.UniTuple(real, 3), rates, real, table, losses
         class_of = cell_class if isinstance(cell_class, types.CPointer) else types.intp
-        stage = before, numbers, types.intp
+        stage = before, numbers, types.intp, types.boolean
         return types.void(out, types.intp, base, *fields, *beyond, class_of, *of_class, *stage), codegen
 
     return row
@@ -141,7 +144,16 @@ class _Step(_RowCode):
         """A vector with a value in one lane."""
         return self._builder.insert_element(ir.Constant(self._vector, None), value, ir.IntType(32)(at))
 
-    def take(self, index, behind):
+    def take_all(self, paired):
+        """Take one step of all vectors."""
+        b, vectors, one = self._builder, self._args[1], self._args[1].type(1)
+        last = vectors if self.absent(9) else b.sub(vectors, one)
+        with cgutils.for_range(b, last) as loop:
+            self._take(loop.index, self.load(3, b.add(loop.index, one)), paired)
+        if not self.absent(9):
+            self._take(last, self.lane(self._args[9], 0), paired)
+
+    def _take(self, index, behind, paired):
         """Take one step of vector `index`. behind: the vector of cells after it."""
         b, lanes = self._builder, self._lanes
         if self._by_cell:
@@ -152,7 +164,7 @@ class _Step(_RowCode):
         beside = [xm, xp, *(self.load(number, index) for number in range(4, 8))]
         own = cells if self.absent(2) else self.load(2, index)
         new = self._start(own, cells)
-        for rate, difference in self._exchange(cells, beside):
+        for rate, difference in self._exchange(cells, beside, paired):
             new = vector_fma(b, rate, difference, new)
         if not self.absent(16):  # `physics.staged_of_two`
             left = vector_fma(b, b.fneg(self._nu), b.fsub(own, self.load(16, index)), own)
@@ -164,17 +176,20 @@ class _Step(_RowCode):
         b.store(cells, self._before)
         b.store(behind, self._cells)
 
-    def _exchange(self, cells, beside):
+    def _exchange(self, cells, beside, paired):
         """Pairs of a rate and a difference, in the order in which `physics` adds their products."""
-        b = self._builder
-        if len(self._rates) == len(beside):
+        b, by_face = self._builder, len(self._rates) == len(beside)
+        if by_face and not paired:
             return [(rate, b.fsub(each, cells)) for rate, each in zip(self._rates, beside, strict=True)]
-        (xm, xp, ym, yp, zm, zp), (rx, ry, rz) = beside, self._rates
+        xm, xp, ym, yp, zm, zp = beside
+        rx, ry, rz = self._rates[::2] if by_face else self._rates
         if not self.absent(2):
             dx, dy = (b.fadd(b.fsub(low, cells), b.fsub(high, cells)) for low, high in ((xm, xp), (ym, yp)))
             return [(rz, b.fsub(zm, cells)), (rx, dx), (ry, dy), (rz, b.fsub(zp, cells))]
         twice = b.fadd(cells, cells)
         dx, dy = b.fsub(b.fadd(xm, xp), twice), b.fsub(b.fadd(ym, yp), twice)
+        if by_face:
+            return [(rx, dx), (ry, dy), (rz, b.fsub(zm, cells)), (self._rates[-1], b.fsub(zp, cells))]
         return [(rx, dx), (ry, dy), (rz, b.fadd(b.fsub(zm, twice), zp))]
 
     def _start(self, own, cells):

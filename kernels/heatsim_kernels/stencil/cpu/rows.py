@@ -20,6 +20,7 @@ MU, NU, GAMMA, RATE, ZERO, NUMBERS = 0, 1, 2, 3, 4, 5  # places of the numbers o
 
 second_difference = inlined(physics.second_difference)
 face_differences = inlined(physics.face_differences)
+layer_differences = inlined(physics.layer_differences)
 axis_differences = inlined(physics.axis_differences)
 staged = inlined(physics.staged)
 staged_of_two = inlined(physics.staged_of_two)
@@ -37,16 +38,17 @@ class NeighbourRows(NamedTuple):
 
 class CpuExchange(NamedTuple):
     """Exchange rates a step: rx, ry, rz where they are the same everywhere, else `rates`, (n, 6) flat, of the cell
-    classes. classes: the class of each cell; from `starts` on, the `ClassRuns` of the rows, None where there is a
-    single class. losses: (n,) the share of its value that a cell of each class loses in a step; heat_of_losses: (n,)
-    the heat of that, J/K; None where there are none, or where no pass need enter it. patterns: of each row which
-    `RowPatterns` it has, or -1; columns: of each pattern (6, width) rates of its cells, flat; None where there is a
-    single class. Arrays, or pointers in compiled code."""
+    classes; paired: see `StencilCoefficients`. classes: the class of each cell; from `starts` on, the `ClassRuns` of
+    the rows, None where there is a single class. losses: (n,) the share of its value that a cell of each class loses in
+    a step; heat_of_losses: (n,) the heat of that, J/K; None where there are none, or where no pass need enter it.
+    patterns: of each row which `RowPatterns` it has, or -1; columns: of each pattern (6, width) rates of its cells,
+    flat; None where there is a single class. Arrays, or pointers in compiled code."""
 
     rx: float
     ry: float
     rz: float
     rates: np.ndarray | None
+    paired: bool
     classes: np.ndarray | None
     starts: np.ndarray | None
     ends: np.ndarray | None
@@ -116,7 +118,10 @@ def _new_value(
         rxm, rxp = load(table_of_rates, at), load(table_of_rates, at + step)
         rym, ryp = load(table_of_rates, at + 2 * step), load(table_of_rates, at + 3 * step)
         rzm, rzp = load(table_of_rates, at + 4 * step), load(table_of_rates, at + 5 * step)
-        new = face_differences(new, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp)
+        if exchange.paired:
+            new = layer_differences(new, c, xm, xp, ym, yp, zm, zp, rxm, rym, rzm, rzp)
+        else:
+            new = face_differences(new, c, xm, xp, ym, yp, zm, zp, rxm, rxp, rym, ryp, rzm, rzp)
     return finish_cell(i, new, own, before, start, one, numbers)
 
 

@@ -55,11 +55,12 @@ class PassKernel(Protocol):
     """What a pass does with the cells: how they are stored, and the compiled function that goes over them.
 
     potentials: whether heat flows down the slope of a potential of the stored values, which each level keeps.
-    uniform: whether one exchange rate serves both faces of an axis, in all cells.
+    uniform: whether one exchange rate serves both faces of an axis, in all cells. paired: see `StencilCoefficients`.
     """
 
     potentials: bool
     uniform: bool
+    paired: bool
 
     def make_field(self) -> CpuField:
         """Allocate the field."""
@@ -86,7 +87,7 @@ class LinearPass:
 
     def __init__(self, coefficients: StencilCoefficients, dtype: np.dtype) -> None:
         self._coefficients, self._dtype = coefficients, dtype
-        self.uniform = coefficients.uniform
+        self.uniform, self.paired = coefficients.uniform, coefficients.paired
 
     def make_field(self) -> CpuField:
         """Allocate the field."""
@@ -393,7 +394,7 @@ class CpuStepper:
         if given.losses is not None:
             losses = (dt * given.losses).astype(self.dtype)
         heat = None if losses is None else losses.astype(np.float64) * given.capacity
-        of_classes = table, self._class_ids, *self._runs, given.class_count, losses, heat
+        of_classes = table, self._kernel.paired, self._class_ids, *self._runs, given.class_count, losses, heat
         of_rows, columns = None, None
         if self._patterns is not None:
             of_rows, columns = self._patterns.of_rows, rates[self._patterns.classes].swapaxes(1, 2).reshape(-1)

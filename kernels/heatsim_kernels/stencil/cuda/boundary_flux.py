@@ -86,10 +86,10 @@ def build(configuration: StencilConfiguration):
     u: the field before step k. trace: (steps, boundary cells) flat, the cells beside the faces before each of several
     fused steps; `places` is where each face starts in a row of it. faces: the faces to enter, by number. a, b:
     (rows, values) of the boundary faces; the last row serves all later steps. offsets: where each face starts in
-    these. weights: J/K of a step through a face of each cell class, (6, count) flat. shares: the part of each
-    step's heat to enter, for MAX_STEPS steps, 0 for those not taken. end_blocks: of a face of z. partial: (6 or more,
-    columns) sums in J, added to: see `plane_sums`. kept, carried, held, lost: where the configuration carries heat: the
-    share kept in a step, and what `carry_on` takes.
+    these. classes: of the cells beside the faces, in the order of the trace. weights: J/K of a step through a face of
+    each cell class, (6, count) flat. shares: the part of each step's heat to enter, for MAX_STEPS steps, 0 for those
+    not taken. end_blocks: of a face of z. partial: (6 or more, columns) sums in J, added to: see `plane_sums`. kept,
+    carried, held, lost: where the configuration carries heat: the share kept in a step, and what `carry_on` takes.
     """
     several, carries = configuration.class_dtype != "", configuration.carries_heat
     per_cell = configuration.boundary_per_cell
@@ -109,7 +109,7 @@ def build(configuration: StencilConfiguration):
         while position < end:
             line = int64(uint32(position) // uint32(columns))
             i = first + line * line_stride + (position - line * columns) * column_stride
-            cell_class = int64(classes[i]) if several else int64(0)
+            cell_class = int64(classes[place + position]) if several else int64(0)
             w, weight = offset + (position if per_cell else cell_class), weights[face * count + cell_class]
             # Steps that are not taken read something too: without branches all reads are under way at once.
             c, at = trace[place + position] if steps > 1 else u[i], place + position + boundary

@@ -26,6 +26,7 @@ RATES = 8  # room for the six rates of a cell class and its loss, so that those 
 LOSS, HEAT_OF_LOSS = 6, 7  # the places among them of the loss and of its heat, J/K
 
 second_difference, face_differences = inlined(physics.second_difference), inlined(physics.face_differences)
+layer_differences = inlined(physics.layer_differences)
 staged, staged_of_two, ghost = inlined(physics.staged), inlined(physics.staged_of_two), inlined(physics.ghost)
 
 
@@ -254,7 +255,11 @@ def _build_differences(configuration):
     def by_face(start, c, xm, xp, ym, yp, zm, zp, r):
         return face_differences(start, c, xm, xp, ym, yp, zm, zp, r[0], r[1], r[2], r[3], r[4], r[5])
 
-    return by_axis if configuration.uniform else by_face
+    @inlined
+    def by_layer(start, c, xm, xp, ym, yp, zm, zp, r):
+        return layer_differences(start, c, xm, xp, ym, yp, zm, zp, r[0], r[2], r[4], r[5])
+
+    return by_axis if configuration.uniform else by_layer if configuration.paired else by_face
 
 
 def build_class_update(

@@ -30,6 +30,7 @@ class StencilConfiguration(NamedTuple):
     # whether one of them is a cubic. Only `temporal` makes use of them.
     pieces: int = 0
     cubic: bool = False
+    paired: bool = False  # see `StencilCoefficients`
 
     @property
     def classes_by_cell(self) -> bool:
@@ -64,4 +65,5 @@ class StencilConfiguration(NamedTuple):
             coefficients.boundary_per_cell,
             coefficients.periodic,
             losses=coefficients.losses is not None,
+            paired=coefficients.paired,
         )

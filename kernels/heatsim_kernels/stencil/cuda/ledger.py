@@ -125,7 +125,7 @@ class CudaLedger(HeatAccounts):
         super().__init__(coefficients, by_plane, self._first_summed + max(field.parts, FUSED_BLOCKS))
         self._planes, self._plane = coefficients.shape[0], np.uint64(ny * nx)
         self._class_ids, self._class_count = field.class_ids, np.uint32(coefficients.class_count)
-        self._open_faces = OpenFaces(coefficients, field.class_ids, by_plane)
+        self._open_faces = OpenFaces(coefficients, by_plane)
         several = coefficients.ambient_faces is not None and coefficients.ambient_faces.cells.size > 0
         self._ambient_faces = AmbientFaceArrays.of(coefficients) if several else None
 
@@ -221,9 +221,9 @@ class CudaLedger(HeatAccounts):
 class OpenFaces:
     """The faces of the box that are not closed, and what enters their heat; count: how many they are."""
 
-    def __init__(self, coefficients: StencilCoefficients, class_ids: Array, by_plane: PlaneSums) -> None:
+    def __init__(self, coefficients: StencilCoefficients, by_plane: PlaneSums) -> None:
         self._shape = tuple(np.uint32(n) for n in coefficients.shape)
-        self._classes = class_ids, np.uint32(coefficients.class_count)
+        self._classes = on_device(coefficients.boundary_classes()), np.uint32(coefficients.class_count)
         self._offsets, self._places = on_device(coefficients.boundary_offsets), on_device(coefficients.cell_offsets)
         faces = np.flatnonzero(~np.array(coefficients.closed)).astype(np.int32)
         self.count, self._faces = faces.size, on_device(faces if faces.size else np.zeros(1, np.int32))

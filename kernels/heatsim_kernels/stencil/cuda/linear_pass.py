@@ -192,7 +192,8 @@ class LinearCudaPass:
             of_planes = self._coefficients.classes_of_planes
             cell_classes = TemporalCellClasses(self.field.class_ids, self._coefficients.class_count, of_planes)
             traced = self.ledger.open_faces > 0 or structure.boundary_per_cell
-            layered, few = of_planes is not None, self._coefficients.class_count <= FEW_CLASSES
+            even = structure.uniform or structure.paired
+            layered, few = of_planes is not None and even, self._coefficients.class_count <= FEW_CLASSES
             configuration = structure._replace(
                 uneven=self._coefficients.uneven, layered=layered, few_classes=layered and few
             )

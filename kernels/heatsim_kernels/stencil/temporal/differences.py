@@ -1,9 +1,9 @@
 """CUDA: the physics of a level of `temporal`, for all cells of a lane in a plane; see `stencil.physics`.
 
-What a level keeps of the plane below is what a step needs of it, called `low`: zm - 2c in a uniform material, c - zm
-where each face has a rate of its own. It is made a turn ahead. So the functions of `physics` that add differences are
-written here once more, with the same operations in the same order. Where each face has a rate, two cells share the
-difference between them: what one adds with a rate the other subtracts, and both round alike.
+What a level keeps of the plane below is what a step needs of it, called `low`: zm - 2c in a uniform material, else c -
+zm. It is made a turn ahead. So the functions of `physics` that add differences are written here once more, with the
+same operations in the same order. Where each face has a rate, two cells share the difference between them: what one
+adds with a rate the other subtracts, and both round alike.
 
 Where there are several cell classes, cells come with theirs (`cell_classes`). Mostly all rows of a lane have the same
 classes: inside a material, and at its ends in x and z. Then the rates of one row serve all. At ends in y and at
@@ -64,56 +64,51 @@ def build_low(configuration: StencilConfiguration):
     return each(less_twice if configuration.uniform else less)
 
 
-def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at: int):
-    """Build call(cells, sides, low, zp, classes, same_rows, rates, board, at): the cells one step later, or for a stage
-    dt L of them. sides: those to the left and right, above and below.
+def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at: int, still: bool):
+    """Build call(cells, sides, low, zp, classes, same_rows, held, rates, board, at): the cells one step later, or for a
+    stage dt L of them; and the rates that the lane holds then. sides: those to the left and right, above and below.
 
-    same_rows: whether in all lanes of the warp all rows have the classes of the first. On the board the numbers of the
-    level begin at `at`, the rates of the classes at `rates_at`.
+    same_rows: whether in all lanes of the warp all rows have the classes of the first. held: see `rates_held`; still:
+    whether they are those of these cells. On the board the numbers of the level begin at `at`, the rates of the classes
+    at `rates_at`.
     """
-    same_rates, several, with_heat = configuration.uniform, configuration.classes_by_cell, configuration.heat_table
-    losses, loss_of, take_loss = configuration.losses, each(rate_on_board(rates_at, LOSS)), each(_take_loss)
-    start_from, uniform = _start(configuration, tile), _uniform_step(configuration, tile)
-    of_faces, of_each = each(_face_differences), each(_own_differences(rates_at))
-    rises, to_above = _rises(tile), each(rise)
-    every_row, first_row = cycled(tile.rows), part(slice(0, tile.columns))
-    rate_xm, rate_xp, rate_ym, rate_yp, rate_zm, rate_zp = (each(rate_on_board(rates_at, face)) for face in range(6))
-    heat_of, add_heat = each(_heat(heat_at(configuration))), each(_add_heat)
+    rows, cells_apart = (_beginning(configuration, tile, rates_at, alike) for alike in (True, False))
+    uniform, of_layer = (
+        _of_cells_beside(tile, build(configuration)) for build in (_second_difference, _layer_differences)
+    )
+    of_rows, of_cells = _steps_by_class(configuration, tile, rates_at)
+    rates_of, several, to_above = _rates_of_layer(rates_at), configuration.classes_by_cell, each(rise)
 
     @inlined
-    def of_equal_rows(cells, sides, low, zp, classes, same_rows, rates, board, at):
-        first_cells, k, start = first_row(cells), first_row(classes), start_from(cells)
-        if with_heat:
-            start = add_heat(start, rates.dt, every_row(heat_of(first_cells, k, board, at)))
-        if losses:
-            start = take_loss(start, cells, every_row(loss_of(first_cells, k, board)))
-        if same_rates:
-            return uniform(start, cells, sides, low, zp, rates)
-        (dxm, dxp, dym, dyp), dzp = rises(cells, sides), to_above(cells, zp)
-        rxm, rxp = every_row(rate_xm(first_cells, k, board)), every_row(rate_xp(first_cells, k, board))
-        rym, ryp = every_row(rate_ym(first_cells, k, board)), every_row(rate_yp(first_cells, k, board))
-        rzm, rzp = every_row(rate_zm(first_cells, k, board)), every_row(rate_zp(first_cells, k, board))
-        return of_faces(start, dxm, dxp, dym, dyp, low, dzp, rxm, rxp, rym, ryp, rzm, rzp)
+    def of_axes(cells, sides, low, zp, classes, same_rows, held, rates, board, at):
+        of_axis = rates.rx, rates.ry, rates.rz
+        return uniform(rows(cells, classes, rates, board, at), cells, sides, low, zp, of_axis), held
 
     @inlined
-    def of_any_rows(cells, sides, low, zp, classes, rates, board, at):
-        start = start_from(cells)
-        if with_heat:
-            start = add_heat(start, rates.dt, heat_of(cells, classes, board, at))
-        if losses:
-            start = take_loss(start, cells, loss_of(cells, classes, board))
-        if same_rates:
-            return uniform(start, cells, sides, low, zp, rates)
-        dxm, dxp, dym, dyp = rises(cells, sides)
-        return of_each(start, dxm, dxp, dym, dyp, low, to_above(cells, zp), classes, board)
-
-    @inlined
-    def anywhere(cells, sides, low, zp, classes, same_rows, rates, board, at):
+    def of_axes_and_classes(cells, sides, low, zp, classes, same_rows, held, rates, board, at):
         if same_rows:
-            return of_equal_rows(cells, sides, low, zp, classes, same_rows, rates, board, at)
-        return of_any_rows(cells, sides, low, zp, classes, rates, board, at)
+            return of_axes(cells, sides, low, zp, classes, same_rows, held, rates, board, at)
+        of_axis = rates.rx, rates.ry, rates.rz
+        return uniform(cells_apart(cells, classes, rates, board, at), cells, sides, low, zp, of_axis), held
 
-    return anywhere if several else of_equal_rows
+    @inlined
+    def of_layers(cells, sides, low, zp, classes, same_rows, held, rates, board, at):
+        if not still:
+            held = rates_of(classes[0], board)
+        return of_layer(rows(cells, classes, rates, board, at), cells, sides, low, to_above(cells, zp), held), held
+
+    @inlined
+    def of_classes(cells, sides, low, zp, classes, same_rows, held, rates, board, at):
+        dzp = to_above(cells, zp)
+        if same_rows:
+            new = of_rows(rows(cells, classes, rates, board, at), cells, sides, low, dzp, classes, board)
+        else:
+            new = of_cells(cells_apart(cells, classes, rates, board, at), cells, sides, low, dzp, classes, board)
+        return new, held
+
+    if configuration.uniform:
+        return of_axes_and_classes if several else of_axes
+    return of_layers if configuration.layered else of_classes
 
 
 def build_beginning(configuration: StencilConfiguration):
@@ -143,25 +138,88 @@ def build_step_of_potentials(tile: TemporalTile):
     return step
 
 
-def _uniform_step(configuration, tile):
-    """Build call(start, cells, sides, low, zp, rates): `start` and what the second differences bring. sides: of the
-    cells of a lane those to the left and right, above and below."""
-    columns, add_differences = tile.columns, each(_second_difference(configuration))
+def rates_held(configuration: StencilConfiguration) -> int:
+    """How many rates a lane holds in registers from level to level and from turn to turn: in layers the last that it
+    looked up."""
+    return 4 if configuration.layered and not configuration.uniform else 0
+
+
+def _beginning(configuration, tile, rates_at, of_rows):
+    """Build call(cells, classes, rates, board, at): what differences are added to, the cells with their sources and
+    losses, or for a stage these alone. of_rows: whether all rows of a lane have the classes of the first."""
+    with_heat, losses, start_from = configuration.heat_table, configuration.losses, _start(configuration, tile)
+    heat_of, add_heat = each(_heat(heat_at(configuration))), each(_add_heat)
+    loss_of, take_loss = each(rate_on_board(rates_at, LOSS)), each(_take_loss)
+    chosen = part(slice(0, tile.columns) if of_rows else slice(None))
+    every_row = cycled(tile.rows if of_rows else 1)
+
+    @inlined
+    def begin(cells, classes, rates, board, at):
+        start, some, k = start_from(cells), chosen(cells), chosen(classes)
+        if with_heat:
+            start = add_heat(start, rates.dt, every_row(heat_of(some, k, board, at)))
+        if losses:
+            start = take_loss(start, cells, every_row(loss_of(some, k, board)))
+        return start
+
+    return begin
+
+
+def _steps_by_class(configuration, tile, rates_at):
+    """Build two call(start, cells, sides, low, dzp, classes, board): `start` and what differences bring, dzp being that
+    to the plane above. The first takes the rates of the classes in the first row for all rows."""
+    rises, first_row, every_row = _rises(tile), part(slice(0, tile.columns)), cycled(tile.rows)
+    rate_xm, rate_xp, rate_ym, rate_yp, rate_zm, rate_zp = (each(rate_on_board(rates_at, face)) for face in range(6))
+    of_faces, of_each = each(_face_differences), each(_own_differences(rates_at))
+    of_layer = _of_cells_beside(tile, _layer_differences(configuration))
+    of_own_layer = _of_cells_beside(tile, _own_layer_differences(configuration, rates_at))
+
+    @inlined
+    def of_rows(start, cells, sides, low, dzp, classes, board):
+        c, k, (dxm, dxp, dym, dyp) = first_row(cells), first_row(classes), rises(cells, sides)
+        rxm, rxp, rym, ryp = rate_xm(c, k, board), rate_xp(c, k, board), rate_ym(c, k, board), rate_yp(c, k, board)
+        in_x, in_y = (every_row(rxm), every_row(rxp)), (every_row(rym), every_row(ryp))
+        in_z = every_row(rate_zm(c, k, board)), every_row(rate_zp(c, k, board))
+        return of_faces(start, dxm, dxp, dym, dyp, low, dzp, *in_x, *in_y, *in_z)
+
+    @inlined
+    def of_cells(start, cells, sides, low, dzp, classes, board):
+        dxm, dxp, dym, dyp = rises(cells, sides)
+        return of_each(start, dxm, dxp, dym, dyp, low, dzp, classes, board)
+
+    @inlined
+    def of_paired_rows(start, cells, sides, low, dzp, classes, board):
+        c, k = first_row(cells), first_row(classes)
+        in_plane = every_row(rate_xm(c, k, board)), every_row(rate_ym(c, k, board))
+        in_z = every_row(rate_zm(c, k, board)), every_row(rate_zp(c, k, board))
+        return of_layer(start, cells, sides, low, dzp, in_plane + in_z)
+
+    @inlined
+    def of_paired_cells(start, cells, sides, low, dzp, classes, board):
+        return of_own_layer(start, cells, sides, low, dzp, (classes, board))
+
+    return (of_paired_rows, of_paired_cells) if configuration.paired else (of_rows, of_cells)
+
+
+def _of_cells_beside(tile, function):
+    """Build call(start, cells, sides, low, above, others): `function` of each cell, those beside it along x and y, what
+    is below and above, and others. sides: the cells to the left and right of those of a lane, above and below."""
+    columns, of_each = tile.columns, each(function)
     but_bottom, but_top = part(slice(0, -columns)), part(slice(columns, None))
     to_right, to_left = entering_left(columns), entering_right(columns)
 
     @inlined
-    def step(start, cells, sides, low, zp, rates):
+    def step(start, cells, sides, low, above, others):
         left, right, up, down = sides
         xm, xp, ym, yp = to_right(cells, left), to_left(cells, right), up + but_bottom(cells), but_top(cells) + down
-        return add_differences(start, cells, xm, xp, ym, yp, low, zp, rates.rx, rates.ry, rates.rz)
+        return of_each(start, cells, xm, xp, ym, yp, low, above, *others)
 
     return step
 
 
 def _rises(tile):
     """Build call(cells, sides): how cells rise along x and y from the one before them and to the next one, each found
-    once for the two cells that it lies between; sides: see `_uniform_step`."""
+    once for the two cells that it lies between; sides: see `_of_cells_beside`."""
     columns, difference = tile.columns, each(rise)
     from_left, to_left = entering_left(columns), entering_right(columns)
     first_column, top = part(slice(0, None, columns)), part(slice(0, columns))
@@ -213,17 +271,61 @@ def _face_differences(start, dxm, dxp, dym, dyp, low, dzp, rxm, rxp, rym, ryp, r
     return fma(rzp, dzp, fma(-rzm, low, start))
 
 
+def _layer_differences(configuration):
+    minus_two = np.dtype(configuration.dtype).type(-2)
+
+    def layer_differences(start, c, xm, xp, ym, yp, low, dzp, rx, ry, rzm, rzp):
+        """`physics.layer_differences` with differences along z given; see `_second_difference`."""
+        start = fma(ry, fma(minus_two, c, ym + yp), fma(rx, fma(minus_two, c, xm + xp), start))
+        return fma(rzp, dzp, fma(-rzm, low, start))
+
+    return layer_differences
+
+
 def _own_differences(rates_at):
     """`_face_differences` of a cell that looks up its six rates on the board."""
-    four, two, differences = load_rows(4, True), load_rows(2, True), inlined(_face_differences)
+    rates_of, differences = _rates_of_faces(rates_at), inlined(_face_differences)
 
     def own_differences(start, dxm, dxp, dym, dyp, low, dzp, cell_class, board):
-        at = uint64(rates_at) + uint64(cell_class) * uint64(RATES)
-        rxm, rxp, rym, ryp = four(board, at, (uint32(0),))
-        rzm, rzp = two(board, at, (uint32(4),))
+        rxm, rxp, rym, ryp, rzm, rzp = rates_of(cell_class, board)
         return differences(start, dxm, dxp, dym, dyp, low, dzp, rxm, rxp, rym, ryp, rzm, rzp)
 
     return own_differences
+
+
+def _own_layer_differences(configuration, rates_at):
+    """`_layer_differences` of a cell that looks up its four rates on the board."""
+    rates_of, differences = _rates_of_layer(rates_at), inlined(_layer_differences(configuration))
+
+    def own_differences(start, c, xm, xp, ym, yp, low, dzp, cell_class, board):
+        rx, ry, rzm, rzp = rates_of(cell_class, board)
+        return differences(start, c, xm, xp, ym, yp, low, dzp, rx, ry, rzm, rzp)
+
+    return own_differences
+
+
+def _rates_of_faces(rates_at):
+    """Build call(cell_class, board): the six rates of a class."""
+    four, two = load_rows(4, True), load_rows(2, True)
+
+    @inlined
+    def rates(cell_class, board):
+        at = uint64(rates_at) + uint64(cell_class) * uint64(RATES)
+        return four(board, at, (uint32(0),)) + two(board, at, (uint32(4),))
+
+    return rates
+
+
+def _rates_of_layer(rates_at):
+    """Build call(cell_class, board): the rates of a class in x, in y, and through both faces in z."""
+    of_faces = _rates_of_faces(rates_at)
+
+    @inlined
+    def rates(cell_class, board):
+        xm, _, ym, _, zm, zp = of_faces(cell_class, board)
+        return xm, ym, zm, zp
+
+    return rates
 
 
 def _add_heat(c, dt, rate):

@@ -126,31 +126,32 @@ class Board(NamedTuple):
         return cls(tile.width, level, buffer, numbers, count, rates, pieces, *sizes)
 
 
-def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touched: TouchedFaces):
-    """Build call(states, arriving, k, board, read, write, lane, span, rates, boundary, noted): all steps of a sweep,
-    each on its plane.
+def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touched: TouchedFaces, still: bool):
+    """Build call(states, (arriving, held), k, board, read, write, lane, span, rates, boundary, noted): all steps of a
+    sweep, each on its plane. held: see `differences.rates_held`; still: see `build_still`.
 
     Level n, counting from 0, takes step n + 1 of plane k - 1 - n. Plane k of before the sweep arrives, and plane
     k - steps of after it leaves. The state of a level is (kept, c); for this, and for stages in place of steps, see
     `LevelScheme`. read, write: where the two buffers of end rows begin; they take turns. noted: see `build_note`.
     """
-    build = _level_of_potentials if configuration.pieces else _level_of_cells
-    return cascade(build(configuration, tile, touched))
+    if configuration.pieces:
+        return cascade(_level_of_potentials(configuration, tile, touched))
+    return cascade(_level_of_cells(configuration, tile, touched, still))
 
 
-def _level_of_cells(configuration, tile, touched):
+def _level_of_cells(configuration, tile, touched, still):
     """Build the step of a level whose differences are of the cells."""
     same_rows = build_same_rows(configuration)
     end_z = touched.z and not configuration.periodic[2]
     layout, lowered = Board.of(tile, configuration), differences.build_low(configuration)
-    step_cells = differences.build_step(configuration, tile, layout.rates)
+    step_cells = differences.build_step(configuration, tile, layout.rates, still)
     above_in, low_of, complete, keep, hand_on = scheme_of(configuration)
     ghosts, at_level = differences.build_ghost(configuration, tile, layout.corner, 2), _numbers_at(layout)
     around, publish = _around(configuration, tile, touched), _publish(tile, layout)
     classes_of = classes_of_level(configuration, tile)
 
-    def level(n, state, arriving, k, board, read, write, lane, span, rates, boundary, noted):
-        kept, cells = state
+    def level(n, state, given, k, board, read, write, lane, span, rates, boundary, noted):
+        (kept, cells), (arriving, held) = state, given
         above, low = above_in(arriving), low_of(kept, cells)
         classes, at = classes_of(board, lane, k, n, noted), at_level(n)
         p = int32(k - int32(1) - n)
@@ -160,10 +161,10 @@ def _level_of_cells(configuration, tile, touched):
                 low = lowered(cells, ghosts(cells, classes, int32(4), n, p, board, at, boundary))
             if p == int32(span.nz - int32(1)):
                 zp = ghosts(cells, classes, int32(5), n, p, board, at, boundary)
-        new = step_cells(cells, sides, low, zp, classes, same_rows(noted, n), rates, board, at)
+        new, held = step_cells(cells, sides, low, zp, classes, same_rows(noted, n), held, rates, board, at)
         new = complete(new, cells, arriving, n, rates)
         publish(above, n, board, write, lane)
-        return (keep(above, cells), above), hand_on(new, kept)
+        return (keep(above, cells), above), (hand_on(new, kept), held)
 
     return level
 
@@ -181,8 +182,8 @@ def _level_of_potentials(configuration, tile, touched):
     around, publish = _around(configuration, tile, touched), _publish(tile, layout)
     classes_of, rises = classes_of_level(configuration, tile), each(differences.rise)
 
-    def level(n, state, arriving, k, board, read, write, lane, span, rates, boundary, noted):
-        begun, cells = state
+    def level(n, state, given, k, board, read, write, lane, span, rates, boundary, noted):
+        (begun, cells), (arriving, held) = state, given
         above, classes, at = look_up(arriving, noted, board), classes_of(board, lane, k, n, noted), at_level(n)
         p = int32(k - int32(1) - n)
         sides = around(cells, classes, n, p, board, read, at, lane, boundary)
@@ -195,7 +196,7 @@ def _level_of_potentials(configuration, tile, touched):
                 to_above = rises(cells, ghosts(cells, classes, int32(5), n, p, board, at, boundary))
         new = step_cells(begun, cells, sides, to_above, rates)
         publish(above, n, board, write, lane)
-        return (begin(arriving, from_below, rates, board, at), above), new
+        return (begin(arriving, from_below, rates, board, at), above), (new, held)
 
     return level
 
@@ -359,8 +360,21 @@ def build_note(configuration: StencilConfiguration, tile: TemporalTile):
 
 
 def nothing_noted(configuration: StencilConfiguration) -> np.unsignedinteger[Any]:
-    """What is noted before a march: see `build_note`."""
-    return np.uint64(0) if configuration.layered else np.uint32(0)
+    """What is noted before a march: see `build_note`. In layers, classes that differ from plane to plane, so that rates
+    are looked up before they are held."""
+    return np.uint64(0x0100010001000100) if configuration.layered else np.uint32(0)
+
+
+def build_still(tile: TemporalTile):
+    """Build call(noted): in layers, whether the planes of all levels and the last one that left have one class. Then
+    the rates that a lane holds are those of all its cells."""
+    changed = uint64(((1 << 8 * tile.steps) - 1) << 8)
+
+    @inlined
+    def still(noted):
+        return (noted ^ (noted >> uint64(8))) & changed == uint64(0)
+
+    return still
 
 
 def build_same_rows(configuration: StencilConfiguration):

@@ -39,7 +39,7 @@ from heatsim_kernels.runtime.cuda.warp_rows import WARP
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal import boundary_trace, field_planes, level, setup
 from heatsim_kernels.stencil.temporal.cell_classes import class_slots_of, lane_bytes
-from heatsim_kernels.stencil.temporal.differences import LevelBoundary
+from heatsim_kernels.stencil.temporal.differences import LevelBoundary, rates_held
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 from heatsim_kernels.stencil.temporal.level import Board, StageRates
 from heatsim_kernels.stencil.temporal.losses import build_addition, build_entry, lost_bytes, sums
@@ -219,6 +219,7 @@ def _march(variant):
     general, inner, beside_both, beside_x, beside_y = (_turn(variant, TouchedFaces(*at)) for at in ends)
     apart = splits(variant)
     cells, pair, levels = repeated(tile.columns * tile.rows), repeated(2), repeated(steps)
+    held = repeated(rates_held(configuration))
     traced, zero, unnoted = variant.traced, np.dtype(configuration.dtype).type(0), level.nothing_noted(configuration)
 
     @inlined
@@ -233,7 +234,7 @@ def _march(variant):
         source = begin + uint64(int32(k + span.nz) if k < 0 else k) * span.plane
         for j in range(ahead):
             source = fetch(board, int32(k + j), u, source, lane, span, pieces, piece, lane_classes)
-        carried = levels(pair(cells(zero))), source, unnoted
+        carried = levels(pair(cells(zero))), source, unnoted, held(zero)
         # From turn `free` to turn `bound` no level works on a plane at an end in z, nor is one to come in. Whether the
         # tile lies at an end in x or y is decided once for all of them.
         free, bound = (k, last) if wrap_z else (int32(steps + 1), min(last, int32(span.nz - int32(1))))
@@ -316,7 +317,9 @@ def _turn(variant, touched):
     """Build one turn of the march: a plane comes in, all levels take their steps, a plane leaves."""
     tile, (_, _, wrap_z) = variant.tile, variant.configuration.periodic
     layout = Board.of(tile, variant.configuration)
-    advance = level.build_levels(variant.configuration, tile, touched)
+    advance = level.build_levels(variant.configuration, tile, touched, still=False)
+    may_be_still, is_still = rates_held(variant.configuration) > 0 and not any(touched), level.build_still(tile)
+    advance_still = level.build_levels(variant.configuration, tile, touched, still=True) if may_be_still else advance
     note = level.build_note(variant.configuration, tile)
     write_trace = boundary_trace.build_writer(variant.configuration, tile, touched)
     buffer_trace = boundary_trace.build_buffer(variant.configuration, tile, touched)
@@ -329,7 +332,7 @@ def _turn(variant, touched):
     losses, add_losses = sums(variant.configuration), build_addition(variant.configuration, tile)
 
     def turn(carried, k, u, v, board, lost, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes):
-        states, source, noted = carried
+        states, source, noted, held = carried
         if traced:
             write_trace(states, k, lane, span, board, source, trace)
         # Waits for this lane's own copies of plane k; later planes stay under way. No barrier: a lane takes only what
@@ -343,7 +346,12 @@ def _turn(variant, touched):
             add_losses(lost, states, k, lane, span, board, noted)
         odd = uint64(k & int32(1)) * uint64(buffer)
         read, write = uint64(start) + odd, uint64(start + buffer) - odd
-        states, leaving = advance(states, arriving, k, board, read, write, lane, span, rates, boundary, noted)
+        given = arriving, held
+        if may_be_still and is_still(noted):
+            states, given = advance_still(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+        else:
+            states, given = advance(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+        leaving, held = given
         p = int32(k - int32(steps))
         if p >= span.first and p < span.end:
             back = uint64(steps + ahead + 1) * span.plane
@@ -357,7 +365,7 @@ def _turn(variant, touched):
         # it keeps the writes of the next turn behind the reads of this one: the two buffers have changed parts then. It
         # also stands between putting cells into the trace's ring and writing them to memory.
         cuda.syncthreads()
-        return states, source, noted
+        return states, source, noted, held
 
     return once(turn, lambda carried, *others: carried)
 
