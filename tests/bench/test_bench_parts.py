@@ -7,10 +7,11 @@ import stat
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from heatsim.bench import interleaved_timing, subprocesses
-from heatsim.bench.stencil import compile_and_counters, kernels_under_test, rates
+from heatsim.bench.stencil import compile_and_counters, kernels_under_test, problems, rates
 from heatsim.bench.subprocesses import run_on_all_cores
 from heatsim.tables import write_section
 
@@ -37,6 +38,14 @@ def test_what_must_move_is_a_read_a_write_and_the_material() -> None:
     assert rates.bytes_per_cell("float32", 1) == 4 + 4
     assert rates.bytes_per_cell("float64", 1) == 8 + 8
     assert rates.bytes_per_cell("float32", 3) == 4 + 4 + 1
+
+
+def test_layers_are_timed_in_the_place_of_cubes() -> None:
+    stack = problems.timed_stencil((12, 5, 6), 3, layers=4).coefficients
+    assert stack.paired
+    assert stack.classes_of_planes is not None
+    assert np.flatnonzero(np.diff(stack.capacity[stack.classes_of_planes])).tolist() == [2, 5, 8]
+    assert (rates.operations_per_cell(3), rates.operations_per_cell(3, 4)) == (18, 15)
 
 
 def test_kernels_are_made_ready_in_other_processes_and_one_that_fails_stops_no_other(tmp_path: Path) -> None:

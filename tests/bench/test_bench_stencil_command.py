@@ -155,6 +155,7 @@ def replace_terms(right: kernels_under_test.KernelUnderTest) -> kernels_under_te
         (["--device", "cpu", "--size", "8,8"], 2, "nx,ny,nz"),
         (["--device", "cpu", "--size", "large"], 2, "nx,ny,nz"),
         (["--device", "cpu", "--materials", "0"], 2, "between 1 and 255"),
+        (["--device", "cpu", "--layers", "-1"], 2, "between 1 and 1000"),
         (["--device", "cpu", "--seconds", "-1"], 2, "a time above 0"),
         (["--device", "cpu", "--write", "nowhere/page.md"], 2, "there is no folder nowhere"),
         (["--device", "cpu", "--write"], 2, "docs/reports/performance.md: there is no folder docs/reports"),

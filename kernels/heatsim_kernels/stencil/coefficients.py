@@ -80,7 +80,7 @@ class StencilCoefficients:
         several, differ in their sources alone."""
         return bool(np.all(self.rates == np.repeat(self.rates[0, ::2], 2)))
 
-    @property
+    @cached_property
     def paired(self) -> bool:
         """Whether in each cell both faces in x have one rate, and both in y, as in layers along z, so that second
         differences will do there; not where they will do in z, too."""

@@ -25,11 +25,11 @@ def _row(past_cache):
     cells. low, high: values beyond the two ends of the row, of at least one vector; None where they lie before and
     behind c. by_axis: three rates, for `physics.second_difference`, or for `physics.axis_differences` of potentials;
     unless `rates` has six for each class, for `physics.face_differences`, or if `paired` for
-    `physics.layer_differences`. cell_class: of all cells; or a pointer to the
-    class of each, and then `rates` has six for each cell, `width` apart, as the columns of `CpuExchange`. table:
-    heating rate of each class, K/s, or None. losses: the share of its value that a cell of each class loses in a step,
-    or None. past_cache: results are written past the cache, and `out` must start a cache line. A vector behind each row
-    must be readable. before, numbers: of a stage, see `rows.RowOperands`, and None for a step; `out` may be `before`.
+    `physics.layer_differences`. cell_class: of all cells; or a pointer to the class of each, and then `rates` has six
+    for each cell, `width` apart, as the columns of `CpuExchange`. table: heating rate of each class, K/s, or None.
+    losses: the share of its value that a cell of each class loses in a step, or None. past_cache: results are written
+    past the cache, and `out` must start a cache line. A vector behind each row must be readable. before, numbers: of a
+    stage, see `rows.RowOperands`, and None for a step; `out` may be `before`.
     """
 
     @intrinsic
