@@ -126,9 +126,9 @@ class Board(NamedTuple):
         return cls(tile.width, level, buffer, numbers, count, rates, pieces, *sizes)
 
 
-def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touched: TouchedFaces, still: bool):
+def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touched: TouchedFaces, may_hold: bool):
     """Build call(states, (arriving, held), k, board, read, write, lane, span, rates, boundary, noted): all steps of a
-    sweep, each on its plane. held: see `differences.rates_held`; still: see `build_still`.
+    sweep, each on its plane. held: see `differences.rates_held`; may_hold: whether levels need not look them up.
 
     Level n, counting from 0, takes step n + 1 of plane k - 1 - n. Plane k of before the sweep arrives, and plane
     k - steps of after it leaves. The state of a level is (kept, c); for this, and for stages in place of steps, see
@@ -136,11 +136,22 @@ def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touche
     """
     if configuration.pieces:
         return cascade(_level_of_potentials(configuration, tile, touched))
-    return cascade(_level_of_cells(configuration, tile, touched, still))
+    look_up = cascade(_level_of_cells(configuration, tile, touched, False))
+    if not (may_hold and differences.rates_held(configuration)):
+        return look_up
+    hold, still = cascade(_level_of_cells(configuration, tile, touched, True)), build_still(tile)
+
+    @inlined
+    def levels(states, given, k, board, read, write, lane, span, rates, boundary, noted):
+        if still(noted):
+            return hold(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+        return look_up(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+
+    return levels
 
 
 def _level_of_cells(configuration, tile, touched, still):
-    """Build the step of a level whose differences are of the cells."""
+    """Build the step of a level whose differences are of the cells. still: see `build_still`."""
     same_rows = build_same_rows(configuration)
     end_z = touched.z and not configuration.periodic[2]
     layout, lowered = Board.of(tile, configuration), differences.build_low(configuration)

@@ -317,12 +317,9 @@ def _turn(variant, touched):
     """Build one turn of the march: a plane comes in, all levels take their steps, a plane leaves."""
     tile, (_, _, wrap_z) = variant.tile, variant.configuration.periodic
     layout = Board.of(tile, variant.configuration)
-    advance = level.build_levels(variant.configuration, tile, touched, still=False)
     # In the last tile, that of capability 8.0, the assembler would spill registers for two ways to take the levels.
-    in_first = tile == tiles_for(variant.configuration)[0]
-    may_be_still = rates_held(variant.configuration) > 0 and in_first and not any(touched)
-    is_still = level.build_still(tile)
-    advance_still = level.build_levels(variant.configuration, tile, touched, still=True) if may_be_still else advance
+    may_hold = tile == tiles_for(variant.configuration)[0] and not any(touched)
+    advance = level.build_levels(variant.configuration, tile, touched, may_hold)
     note = level.build_note(variant.configuration, tile)
     write_trace = boundary_trace.build_writer(variant.configuration, tile, touched)
     buffer_trace = boundary_trace.build_buffer(variant.configuration, tile, touched)
@@ -350,11 +347,7 @@ def _turn(variant, touched):
         odd = uint64(k & int32(1)) * uint64(buffer)
         read, write = uint64(start) + odd, uint64(start + buffer) - odd
         given = arriving, held
-        if may_be_still and is_still(noted):
-            states, given = advance_still(states, given, k, board, read, write, lane, span, rates, boundary, noted)
-        else:
-            states, given = advance(states, given, k, board, read, write, lane, span, rates, boundary, noted)
-        leaving, held = given
+        states, (leaving, held) = advance(states, given, k, board, read, write, lane, span, rates, boundary, noted)
         p = int32(k - int32(steps))
         if p >= span.first and p < span.end:
             back = uint64(steps + ahead + 1) * span.plane
