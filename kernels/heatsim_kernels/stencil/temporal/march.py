@@ -315,21 +315,20 @@ def _fetch(variant):
 
 def _turn(variant, touched):
     """Build one turn of the march: a plane comes in, all levels take their steps, a plane leaves."""
-    tile, (_, _, wrap_z) = variant.tile, variant.configuration.periodic
-    layout = Board.of(tile, variant.configuration)
+    configuration, tile = variant.configuration, variant.tile
+    layout, (_, _, wrap_z) = Board.of(tile, configuration), configuration.periodic
     # In the last tile, that of capability 8.0, the assembler would spill registers for two ways to take the levels.
-    may_hold = tile == tiles_for(variant.configuration)[0] and not any(touched)
-    advance = level.build_levels(variant.configuration, tile, touched, may_hold)
-    note = level.build_note(variant.configuration, tile)
-    write_trace = boundary_trace.build_writer(variant.configuration, tile, touched)
-    buffer_trace = boundary_trace.build_buffer(variant.configuration, tile, touched)
+    may_hold = tile == tiles_for(configuration)[0] and not any(touched)
+    advance = level.build_levels(configuration, tile, touched, may_hold)
+    note = level.build_note(configuration, tile)
+    write_trace = boundary_trace.build_writer(configuration, tile, touched)
+    buffer_trace = boundary_trace.build_buffer(configuration, tile, touched)
     traced = variant.traced and any(touched)
-    take = field_planes.build_take(variant.configuration, tile)
-    arriving_with = field_planes.build_arriving(variant.configuration, tile)
-    store = field_planes.build_store(variant.configuration, tile, variant.aligned)
+    take, arriving_with = field_planes.build_take(configuration, tile), field_planes.build_arriving(configuration, tile)
+    store = field_planes.build_store(configuration, tile, variant.aligned)
     fetch, wait = _fetch(variant), wait_for_fetches(tile.ahead - 1)
     steps, ahead, start, buffer = tile.steps, tile.ahead, layout.start, layout.buffer
-    losses, add_losses = sums(variant.configuration), build_addition(variant.configuration, tile)
+    losses, add_losses = sums(configuration), build_addition(configuration, tile)
 
     def turn(carried, k, u, v, board, lost, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes):
         states, source, noted, held = carried
