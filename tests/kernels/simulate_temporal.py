@@ -78,6 +78,9 @@ TRIALS = {
     "thick layers, tiles inside": TemporalTrial(
         (15, 5, 8), SMALL, np.float32, (True, True, False), LAYERS._replace(layers=5)
     ),
+    "layers that differ in sources alone, tiles inside": TemporalTrial(
+        (15, 5, 8), SMALL, np.float32, (True, True, False), Features(zones=3, table=True, layers=5), seed=8
+    ),
     "layers read cell by cell": TemporalTrial((6, 6, 9), SMALL, np.float64, features=LAYERS, by_plane=False),
     "layers with losses, periodic in z, boundary values a cell": TemporalTrial(
         (7, 6, 9), NEAR, np.float64, (False, False, True), LAYERS._replace(losses=True), per_cell=True
@@ -138,7 +141,7 @@ def at_once(trial: TemporalTrial) -> dict[str, np.ndarray]:
     case, dtype = case_of(trial), np.dtype(trial.dtype)
     structure, coefficients = StencilConfiguration.of(case.coefficients, case.forcing, dtype), case.coefficients
     of_planes = coefficients.classes_of_planes if trial.by_plane else None
-    assert coefficients.paired == (trial.features.layers > 0)
+    assert coefficients.paired == (trial.features.layers > 0 and trial.features.pairs)
     layered, few = of_planes is not None, coefficients.class_count <= FEW_CLASSES
     structure = structure._replace(uneven=trial.uneven, layered=layered, few_classes=layered and few)
     cell_classes = TemporalCellClasses(

@@ -98,7 +98,7 @@ def check_compiled(structure: StencilConfiguration, aligned: bool, traced: bool,
     precision, losses, stage = structure.dtype, structure.losses, structure.stage
     tile = march.tiles_for(structure)[0 if capability >= (9, 0) else -1]
     kernel = march.build(march.TemporalVariant(structure, tile, aligned, traced))
-    signature = march.signature(precision, tile.steps if stage else 0)
+    signature = march.signature(precision, tile.steps if stage else 0, structure.layered)
     ptx = compile_to_ptx(kernel, signature, capability, march.bounds(tile))
     assert not re.search(r"^\s*call\b", ptx, re.MULTILINE)  # all is inlined
     assert spilled_bytes(ptx, capability) == 0

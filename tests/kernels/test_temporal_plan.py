@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from heatsim_kernels.stencil.temporal.cell_classes import classes_of_turns
 from heatsim_kernels.stencil.temporal.plan import BoundaryCosts, TemporalTile, fits, plan
 
 COSTS = BoundaryCosts(1.3, 1.2, 1.5)
@@ -90,3 +91,27 @@ def test_rows_of_odd_length_around_a_periodic_axis_need_room_for_a_halo_more() -
     tile = TemporalTile(2, 2, 3, 2)
     assert fits(tile, (4, 6, tile.width - 2 * tile.halo), (True, False, False))
     assert not fits(tile, (4, 6, tile.width - 2 * tile.halo + 1), (True, False, False))
+
+
+@pytest.mark.parametrize("steps", [3, 4])
+@pytest.mark.parametrize("wraps", [False, True])
+def test_a_march_through_layers_is_told_of_all_classes_and_how_long_they_stay(steps: int, wraps: bool) -> None:
+    of_planes = np.repeat([1, 2, 1, 0, 2, 0, 1], [6, 1, 9, 2, 12, 4, 5]).astype(np.uint8)  # thin layers, too
+    words = classes_of_turns(of_planes, steps, wraps)
+    assert words.dtype == np.uint64
+
+    def class_of(plane: int) -> int:
+        return int(of_planes[plane % len(of_planes) if wraps else min(max(plane, 0), len(of_planes) - 1)])
+
+    def classes_in(turn: int) -> list[int]:
+        return [class_of(turn - 1 - level) for level in range(steps)]
+
+    turns, stayed = range(-steps, len(of_planes) + steps), 0
+    for turn, word in zip(turns, words.tolist(), strict=True):
+        assert [word >> 8 * level & 255 for level in range(steps)] == classes_in(turn)
+        until = int(np.array(word >> 32, np.uint32).view(np.int32))
+        last = [class_of(turn - steps)] * steps
+        assert all(classes_in(later) == last for later in range(turn, until))
+        assert until == turns.stop or classes_in(until) != last  # no turn more could be spared
+        stayed += until > turn + 1
+    assert stayed > len(of_planes) // 3

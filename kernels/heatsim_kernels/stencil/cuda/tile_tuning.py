@@ -72,7 +72,7 @@ def min_shared_bytes(kernel: str, precision: str) -> int:
     GPU has."""
     if kernel != "temporal":
         return 0
-    from heatsim_kernels.stencil.temporal.level import Board
+    from heatsim_kernels.stencil.temporal.board import Board
     from heatsim_kernels.stencil.temporal.march import TILES
 
     return min(Board.of(tile).size for tile in TILES[precision]) * np.dtype(precision).itemsize

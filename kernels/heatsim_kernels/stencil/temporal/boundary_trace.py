@@ -19,7 +19,8 @@ from heatsim_kernels.runtime.cuda.api import inlined
 from heatsim_kernels.runtime.cuda.register_tuples import cascade, each, part
 from heatsim_kernels.runtime.cuda.warp_rows import WARP, anew, store_rows, thread_anew
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
-from heatsim_kernels.stencil.temporal.level import Board, either
+from heatsim_kernels.stencil.temporal.board import Board
+from heatsim_kernels.stencil.temporal.level import either
 from heatsim_kernels.stencil.temporal.periodic_index import into
 from heatsim_kernels.stencil.temporal.plan import TemporalTile, TouchedFaces
 

@@ -1,6 +1,7 @@
 """Cell classes for `temporal`, laid out as a march reads them.
 
-In a stack of layers along z all cells of a plane have one class, and a march reads one number a plane. Otherwise:
+In a stack of layers along z all cells of a plane have one class. A march reads a number for each turn in which its
+levels come to another layer (`classes_of_turns`). Otherwise:
 
 The classes of a lane's cells lie side by side, in the order in which a march comes to them: column by column of the
 plan, plane by plane, band by band. So a lane reads 8 or 16 bytes a plane, once for all levels, wherever rows of the
@@ -22,6 +23,7 @@ from heatsim_kernels.stencil.cuda.cell_update import GridShape
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 
 MAX_CLASSES = 256
+UNTIL = 32  # bits before `until` in what a march reads of layers: see `classes_of_turns`
 BLOCKS, THREADS = (2, 8) if SIMULATED else (1056, 256)
 
 
@@ -42,6 +44,21 @@ def lane_bytes(tile: TemporalTile) -> int:
 def class_slots_of(tile: TemporalTile) -> int:
     """Planes whose classes are in shared memory: those on their way and those that levels work on."""
     return tile.steps + tile.ahead + 1
+
+
+def classes_of_turns(of_planes: np.ndarray, steps: int, wraps: bool) -> np.ndarray:
+    """What a march through layers reads in turns k = -steps, 1 - steps, ..., (nz + 2 steps,) uint64.
+
+    Byte n, n < steps <= 4, is the class of plane k - 1 - n, on which level n works then. The last 32 bits are the turn,
+    int32, until which all levels have the class that the last one has now. Planes beyond the grid are those a period
+    away, or have the class of the nearest one: what comes of them is never stored.
+    """
+    turns = np.arange(-steps, len(of_planes) + steps)
+    found = of_planes.take(turns[:, None] - np.arange(1, steps + 1), mode="wrap" if wraps else "clip")
+    of_levels = (found.astype(np.uint64) << np.arange(0, 8 * steps, 8, dtype=np.uint64)).sum(axis=1, dtype=np.uint64)
+    others = [(found[i:] != found[i, -1]).any(axis=1) for i in range(len(turns))]  # in which turns other classes come
+    until = turns + np.array([np.argmax(np.append(other, True)) for other in others])
+    return of_levels | until.astype(np.int32).view(np.uint32).astype(np.uint64) << np.uint64(UNTIL)
 
 
 def lay_out_classes(

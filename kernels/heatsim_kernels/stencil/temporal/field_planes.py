@@ -16,7 +16,7 @@ from heatsim_kernels.runtime.cuda.async_copy import fetch_rows
 from heatsim_kernels.runtime.cuda.register_tuples import counted
 from heatsim_kernels.runtime.cuda.warp_rows import load_rows, store_rows
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
-from heatsim_kernels.stencil.temporal.level import Board
+from heatsim_kernels.stencil.temporal.board import Board
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 
 

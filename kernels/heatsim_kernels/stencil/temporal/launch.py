@@ -15,14 +15,16 @@ from heatsim_kernels.stencil.cuda.cell_update import GridShape
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.rk_stages import RkStage
 from heatsim_kernels.stencil.temporal import march
-from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses, lay_out_classes
+from heatsim_kernels.stencil.temporal.cell_classes import (
+    TemporalCellClasses,
+    classes_of_turns,
+    lay_out_classes,
+)
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 from heatsim_kernels.stencil.temporal.level import StageRates
 from heatsim_kernels.stencil.temporal.losses import lost_bytes
 from heatsim_kernels.stencil.temporal.march import StepRates, TemporalTables, TemporalVariant
 from heatsim_kernels.stencil.temporal.plan import (
-    BOUNDARY_COSTS,
-    BOUNDARY_COSTS_OF_LOOKUPS,
     TemporalTile,
     plan,
     trace_size,
@@ -63,15 +65,14 @@ class FusedSteps:
         self.steps = tile.steps
         self.trace = empty(trace_size(tile, shape) if traced else 1, configuration.dtype)
         self._variant = TemporalVariant(configuration, tile, shape[2] % tile.columns == 0, traced)
-        looked_up = configuration.looks_up(0) or configuration.looks_up(1)
-        costs_of = BOUNDARY_COSTS_OF_LOOKUPS if looked_up else BOUNDARY_COSTS
-        self._costs = costs_of[configuration.dtype][traced + march.splits(self._variant)]
+        self._costs = march.boundary_costs(self._variant)
         self._shape, self._cells = GridShape(*map(np.uint32, shape)), shape
         self._dealt: dict[Spans, Shares] = {}
         self._everywhere: Spans = ((0, shape[0]),)
         self._lane_classes = cell_classes.of_cells
         if cell_classes.of_planes is not None:
-            self._lane_classes = on_device(cell_classes.of_planes)
+            of_turns = classes_of_turns(cell_classes.of_planes, tile.steps, configuration.periodic[2])
+            self._lane_classes = on_device(of_turns)
         elif configuration.class_dtype:
             self._lane_classes = lay_out_classes(cell_classes, tile, shape, self._plan(self._everywhere)[0])
         self._class_count = np.int32(cell_classes.class_count)

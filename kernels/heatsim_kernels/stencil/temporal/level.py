@@ -17,141 +17,60 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import int32, uint32, uint64
 
-from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
-from heatsim_kernels.runtime.cuda.register_tuples import cascade, each, part, repeated
+from heatsim_kernels.runtime.cuda.api import cuda, inlined
+from heatsim_kernels.runtime.cuda.register_tuples import cascade, each, part
 from heatsim_kernels.runtime.cuda.warp_rows import (
-    WARP,
-    everywhere,
     from_neighbours,
-    load_bytes,
     load_rows,
     store_rows,
-    unequal_rows,
 )
 from heatsim_kernels.stencil import physics
-from heatsim_kernels.stencil.cuda.cell_update import RATES
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal import differences
-from heatsim_kernels.stencil.temporal.cell_classes import MAX_CLASSES, class_slots_of, lane_bytes
-from heatsim_kernels.stencil.temporal.periodic_index import into
+from heatsim_kernels.stencil.temporal.board import Board
 from heatsim_kernels.stencil.temporal.plan import TemporalTile, TouchedFaces
-from heatsim_kernels.stencil.temporal.potentials import PIECE, build_guess, build_potentials
-
-TURNS, TURNS_OF_STAGES = 8, 4  # turns whose cells beside the faces the board keeps; powers of two
-
-
-class Lane(NamedTuple):
-    """The place of a lane in its tile: at which ends of the grid its outer cells lie; bit r of `owned` is set where it
-    owns row r. counted: bit i where it owns cell i and no lane before it does.
-
-    ends, ring, classes: where on the board its end rows go, and the first cells and classes that it asks for. face_x,
-    face_y: the numbers of the FACES that it may touch.
-    """
-
-    at_left: bool
-    at_right: bool
-    at_top: bool
-    at_bottom: bool
-    owned: int
-    counted: int
-    ends: int
-    ring: int
-    classes: int
-    face_x: int
-    face_y: int
+from heatsim_kernels.stencil.temporal.plane_notes import build_same_rows, build_told, classes_of_level, until
+from heatsim_kernels.stencil.temporal.potentials import build_potentials
 
 
-class Board(NamedTuple):
-    """The layout of shared memory, in elements. One after another:
-
-        start       two buffers: for each level and each band its first and last row. Before them there is room for a
-                    row above the first band, which may be read but means nothing; so does the row below the last.
-        numbers     boundary values of each level, of each class if they are few, and heating rates of the classes
-        rates       exchange rates of the cell classes
-        pieces      of Kirchhoff's potential, PIECE numbers each (`potentials`)
-        ring        planes on their way from memory
-        before      the same of the field before, where levels take stages
-        class_ring  the same of the cell classes
-        sides       the cells beside the faces in some turns, a ring (`boundary_trace`)
-        corner      of the tile: x of its first cell, and from where to where it owns cells in x; then the same in y
-
-    Sizes: level and buffer of the end rows; number_count, of a level's numbers; plane; lane and classes of the classes
-    of a lane and of a plane; turn of the cells beside the faces in one of the `turns`: for each level the columns at
-    both ends of x, then, from at_y on, for each level the rows at both ends of y.
-    """
-
-    start: int
-    level: int
-    buffer: int
-    numbers: int
-    number_count: int
-    rates: int
-    pieces: int
-    ring: int
-    plane: int
-    before: int
-    class_ring: int
-    lane: int
-    classes: int
-    sides: int
-    turns: int
-    turn: int
-    at_y: int
-    corner: int
-    size: int
-
-    @classmethod
-    def of(cls, tile: TemporalTile, configuration: StencilConfiguration | None = None) -> Board:
-        """The board of a tile for a configuration; None: for a uniform material in float32."""
-        configuration = configuration or StencilConfiguration("float32", True, "", False, False, False, (False,) * 3)
-        level = 2 * tile.bands * tile.width
-        buffer = tile.steps * level
-        numbers = tile.width + 2 * buffer
-        heat = MAX_CLASSES if configuration.class_dtype else 4  # 4, of which one is needed, keep what follows aligned
-        count = differences.heat_at(configuration) + (heat if configuration.heat_table else 4)
-        rates = numbers + tile.steps * count
-        looked_up = not configuration.uniform or configuration.losses
-        pieces = rates + (RATES * (MAX_CLASSES if configuration.class_dtype else 1) if looked_up else 0)
-        ring = pieces + PIECE * configuration.pieces
-        plane = tile.width * tile.height
-        before = ring + tile.slots * plane
-        class_ring = before + ((tile.slots + 1) * plane if configuration.stage else 0)
-        lane = lane_bytes(tile) // (1 if SIMULATED else np.dtype(configuration.dtype).itemsize)
-        classes = lane * WARP * tile.bands
-        sides = class_ring + (class_slots_of(tile) * classes if configuration.classes_by_cell else 0)
-        at_y, turn = 2 * tile.steps * tile.height, 2 * tile.steps * (tile.height + tile.width)
-        turns = TURNS_OF_STAGES if configuration.stage else TURNS
-        corner = sides + turns * turn
-        sizes = ring, plane, before, class_ring, lane, classes, sides, turns, turn, at_y, corner, corner + 6
-        return cls(tile.width, level, buffer, numbers, count, rates, pieces, *sizes)
-
-
-def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touched: TouchedFaces, may_hold: bool):
-    """Build call(states, (arriving, held), k, board, read, write, lane, span, rates, boundary, noted): all steps of a
-    sweep, each on its plane. held: see `differences.rates_held`; may_hold: whether levels need not look them up.
+def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touched: TouchedFaces, holds: bool):
+    """Build call(states, (arriving, held), k, board, read, write, lane, span, rates, boundary, noted, of_turns): all
+    steps of a sweep, each on its plane. It gives the states, what leaves with what is held, and what is noted.
+    held: see `differences.rates_held`; holds: whether levels take these while they are in one layer. Then they note
+    themselves what they are told.
 
     Level n, counting from 0, takes step n + 1 of plane k - 1 - n. Plane k of before the sweep arrives, and plane
     k - steps of after it leaves. The state of a level is (kept, c); for this, and for stages in place of steps, see
     `LevelScheme`. read, write: where the two buffers of end rows begin; they take turns. noted: see `build_note`.
     """
     if configuration.pieces:
-        return cascade(_level_of_potentials(configuration, tile, touched))
-    look_up = cascade(_level_of_cells(configuration, tile, touched, False))
-    if not (may_hold and differences.rates_held(configuration)):
-        return look_up
-    hold, still = cascade(_level_of_cells(configuration, tile, touched, True)), build_still(tile)
+        look_up = cascade(_level_of_potentials(configuration, tile, touched))
+    else:
+        look_up = cascade(_level_of_cells(configuration, tile, touched, False))
 
     @inlined
-    def levels(states, given, k, board, read, write, lane, span, rates, boundary, noted):
-        if still(noted):
-            return hold(states, given, k, board, read, write, lane, span, rates, boundary, noted)
-        return look_up(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+    def levels(states, given, k, board, read, write, lane, span, rates, boundary, noted, of_turns):
+        states, given = look_up(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+        return states, given, noted
 
-    return levels
+    if not holds:
+        return levels
+    hold, told = cascade(_level_of_cells(configuration, tile, touched, True)), build_told(tile)
+
+    @inlined
+    def levels_of_layers(states, given, k, board, read, write, lane, span, rates, boundary, noted, of_turns):
+        if k < until(noted):
+            states, given = hold(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+        else:
+            noted = told(of_turns, k)
+            states, given = look_up(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+        return states, given, noted
+
+    return levels_of_layers
 
 
 def _level_of_cells(configuration, tile, touched, still):
-    """Build the step of a level whose differences are of the cells. still: see `build_still`."""
+    """Build the step of a level whose differences are of the cells. still: whether rates are held for it."""
     same_rows = build_same_rows(configuration)
     end_z = touched.z and not configuration.periodic[2]
     layout, lowered = Board.of(tile, configuration), differences.build_low(configuration)
@@ -315,91 +234,6 @@ def _ghosts_at_ends(configuration, tile, first, last, axis):
         return before, choose(ends[1], ghosts(other, last(classes), ends[2], n, p, board, at, boundary), behind)
 
     return looked_up if configuration.looks_up(axis) else of_one_class
-
-
-def classes_of_level(configuration: StencilConfiguration, tile: TemporalTile):
-    """Build call(board, lane, k, n, noted): the classes of a lane's cells in the plane of level n."""
-    cells, layout = tile.columns * tile.rows, Board.of(tile, configuration)
-    slots, steps = class_slots_of(tile), tile.steps
-    read, repeat = load_bytes(cells), repeated(cells)
-
-    @inlined
-    def fetched(board, lane, k, n, noted):
-        slot = uint32(k - int32(1) - n + int32(2 * steps)) % uint32(slots)
-        return read(board, lane.classes + uint64(slot) * uint64(layout.classes))
-
-    @inlined
-    def of_plane(board, lane, k, n, noted):
-        return repeat(uint32((noted >> uint64((n + int32(1)) * int32(8))) & uint64(255)))
-
-    @inlined
-    def of_one(board, lane, k, n, noted):
-        return repeat(uint32(0))
-
-    return of_plane if configuration.layered else fetched if configuration.class_dtype else of_one
-
-
-def build_note(configuration: StencilConfiguration, tile: TemporalTile):
-    """Build call(noted, board, lane, span, k, of_planes, plane): what is noted of planes; plane: plane k of the field.
-
-    It is a shift register, in which the note of a plane moves on each turn, as the plane does from level to level. By
-    cell: bit n tells whether in the plane of level n all rows of each lane of the warp have the same classes. In
-    layers: byte n + 1 is the class of the plane of level n, and byte 0 that of plane k, read a turn ahead. Of
-    potentials: see `potentials.build_guess`.
-    """
-    if configuration.pieces:
-        return build_guess(configuration, Board.of(tile, configuration).pieces)
-    classes_of, unequal = classes_of_level(configuration, tile), unequal_rows(tile.columns)
-    wrap_z = configuration.periodic[2]
-
-    @inlined
-    def note(noted, board, lane, span, k, of_planes, plane):
-        same = everywhere(unequal(classes_of(board, lane, k, int32(0), noted)) == uint32(0))
-        return uint32(noted << uint32(1)) | uint32(1 if same else 0)
-
-    @inlined
-    def of_plane(noted, board, lane, span, k, of_planes, plane):
-        # Planes beyond the grid take the class of one inside it; what comes of them is never stored.
-        z = into(k, span.nz) if wrap_z else max(int32(0), min(k, int32(span.nz - int32(1))))
-        return (noted << uint64(8)) | uint64(of_planes[z])
-
-    @inlined
-    def of_one(noted, board, lane, span, k, of_planes, plane):
-        return noted
-
-    return of_plane if configuration.layered else note if configuration.class_dtype else of_one
-
-
-def nothing_noted(configuration: StencilConfiguration) -> np.unsignedinteger[Any]:
-    """What is noted before a march: see `build_note`. In layers, classes that differ from plane to plane, so that rates
-    are looked up before they are held."""
-    return np.uint64(0x0100010001000100) if configuration.layered else np.uint32(0)
-
-
-def build_still(tile: TemporalTile):
-    """Build call(noted): in layers, whether the planes of all levels and the last one that left have one class. Then
-    the rates that a lane holds are those of all its cells."""
-    changed = uint64(((1 << 8 * tile.steps) - 1) << 8)
-
-    @inlined
-    def still(noted):
-        return (noted ^ (noted >> uint64(8))) & changed == uint64(0)
-
-    return still
-
-
-def build_same_rows(configuration: StencilConfiguration):
-    """Build call(noted, n): whether in the plane of level n all rows of each lane of the warp have the same classes."""
-
-    @inlined
-    def by_cell(noted, n):
-        return uint32(noted >> uint32(n)) & uint32(1) == uint32(1)
-
-    @inlined
-    def always(noted, n):
-        return True
-
-    return by_cell if configuration.classes_by_cell else always
 
 
 # What a level keeps from turn to turn, and what it makes of differences: a time step, or a two-term stage.

@@ -15,9 +15,10 @@ from heatsim_kernels.runtime.cuda.register_tuples import cascade, counted, cycle
 from heatsim_kernels.runtime.cuda.warp_rows import WARP
 from heatsim_kernels.stencil.cuda.cell_update import HEAT_OF_LOSS
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from heatsim_kernels.stencil.temporal.board import Board
 from heatsim_kernels.stencil.temporal.differences import rate_on_board
-from heatsim_kernels.stencil.temporal.level import Board, build_same_rows, classes_of_level
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
+from heatsim_kernels.stencil.temporal.plane_notes import build_same_rows, classes_of_level
 
 
 def sums(configuration: StencilConfiguration) -> bool:
@@ -32,7 +33,7 @@ def lost_bytes(configuration: StencilConfiguration, tile: TemporalTile) -> int:
 
 def build_addition(configuration: StencilConfiguration, tile: TemporalTile):
     """Build call(lost, states, k, lane, span, board, noted), which adds to a lane's number in `lost` what its cells
-    lose in turn k, J. states: before the turn; noted: see `level.build_note`."""
+    lose in turn k, J. states: before the turn; noted: see `plane_notes.build_note`."""
     count, zero = tile.rows * tile.columns, np.dtype(configuration.dtype).type(0)
     every, heat_of, sum_of, numbers = uint32((1 << count) - 1), _heat(configuration, tile), _sum(count), counted(count)
 

@@ -37,13 +37,14 @@ from heatsim_kernels.runtime.cuda.async_copy import end_fetch, fetch_bytes, wait
 from heatsim_kernels.runtime.cuda.register_tuples import once, repeated
 from heatsim_kernels.runtime.cuda.warp_rows import WARP
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
-from heatsim_kernels.stencil.temporal import boundary_trace, field_planes, level, setup
+from heatsim_kernels.stencil.temporal import boundary_trace, field_planes, level, plane_notes, setup
+from heatsim_kernels.stencil.temporal.board import Board
 from heatsim_kernels.stencil.temporal.cell_classes import class_slots_of, lane_bytes
 from heatsim_kernels.stencil.temporal.differences import LevelBoundary, rates_held
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
-from heatsim_kernels.stencil.temporal.level import Board, StageRates
+from heatsim_kernels.stencil.temporal.level import StageRates
 from heatsim_kernels.stencil.temporal.losses import build_addition, build_entry, lost_bytes, sums
-from heatsim_kernels.stencil.temporal.plan import TemporalTile, TouchedFaces, fits
+from heatsim_kernels.stencil.temporal.plan import BOUNDARY_COSTS, BoundaryCosts, TemporalTile, TouchedFaces, fits
 
 ALIGNMENT = 16  # bytes
 STATIC_LIMIT = 48 * 1024  # bytes of shared memory that a kernel may declare
@@ -111,9 +112,9 @@ class StepRates(NamedTuple):
 
 
 class LaneCellClasses(NamedTuple):
-    """The class of each cell, as `lay_out_classes` gives them, or of each plane; the rates a step of each class, RATES
-    apart, flat; the number of classes; the losses of the ledger (1, blocks or more), J; and the pieces of Kirchhoff's
-    potential, see `potentials`. An array that is not needed may be any."""
+    """The class of each cell, as `lay_out_classes` gives them, or those of turns, as `classes_of_turns` does; the rates
+    a step of each class, RATES apart, flat; the number of classes; the losses of the ledger (1, blocks or more), J; and
+    the pieces of Kirchhoff's potential, see `potentials`. An array that is not needed may be any."""
 
     lane_classes: Any
     rates: Any
@@ -210,6 +211,17 @@ def splits(variant: TemporalVariant) -> bool:
     return variant.traced and not looked_up and not configuration.stage
 
 
+def boundary_costs(variant: TemporalVariant) -> BoundaryCosts:
+    """What a plane costs in tiles at ends of the grid."""
+    configuration = variant.configuration
+    kind = "stages" if configuration.stage else "steps"
+    if configuration.looks_up(0) or configuration.looks_up(1):
+        by_cell, by_class = configuration.boundary_per_cell and not configuration.stage, configuration.classes_by_cell
+        kind += " by boundary cell" if by_cell else ""
+        kind += " of classes" if by_class or not by_cell else ""
+    return BOUNDARY_COSTS[configuration.dtype][kind][variant.traced]
+
+
 def _march(variant):
     """Build the march of a block through the planes of a piece."""
     configuration, tile = variant.configuration, variant.tile
@@ -219,8 +231,8 @@ def _march(variant):
     general, inner, beside_both, beside_x, beside_y = (_turn(variant, TouchedFaces(*at)) for at in ends)
     apart = splits(variant)
     cells, pair, levels = repeated(tile.columns * tile.rows), repeated(2), repeated(steps)
-    held = repeated(rates_held(configuration))
-    traced, zero, unnoted = variant.traced, np.dtype(configuration.dtype).type(0), level.nothing_noted(configuration)
+    held, before = repeated(rates_held(configuration)), plane_notes.nothing_noted(configuration)
+    traced, zero = variant.traced, np.dtype(configuration.dtype).type(0)
 
     @inlined
     def march(pieces, piece, u, v, trace, shape, board, lost, rates, boundary, lane_classes):
@@ -234,7 +246,7 @@ def _march(variant):
         source = begin + uint64(int32(k + span.nz) if k < 0 else k) * span.plane
         for j in range(ahead):
             source = fetch(board, int32(k + j), u, source, lane, span, pieces, piece, lane_classes)
-        carried = levels(pair(cells(zero))), source, unnoted, held(zero)
+        carried = levels(pair(cells(zero))), source, before, held(zero)
         # From turn `free` to turn `bound` no level works on a plane at an end in z, nor is one to come in. Whether the
         # tile lies at an end in x or y is decided once for all of them.
         free, bound = (k, last) if wrap_z else (int32(steps + 1), min(last, int32(span.nz - int32(1))))
@@ -317,10 +329,12 @@ def _turn(variant, touched):
     """Build one turn of the march: a plane comes in, all levels take their steps, a plane leaves."""
     configuration, tile = variant.configuration, variant.tile
     layout, (_, _, wrap_z) = Board.of(tile, configuration), configuration.periodic
-    # In the last tile, that of capability 8.0, the assembler would spill registers for two ways to take the levels.
-    may_hold = tile == tiles_for(configuration)[0] and not any(touched)
-    advance = level.build_levels(configuration, tile, touched, may_hold)
-    note = level.build_note(configuration, tile)
+    # Where rates are held, levels are taken in two ways. In the last tile, that of capability 8.0, the assembler would
+    # spill registers for them; beside faces they gain nothing in float64.
+    serves = rates_held(configuration) > 0 and tile == tiles_for(configuration)[0] and not configuration.losses
+    holds = serves and not (any(touched) if configuration.dtype == "float64" else touched.z)
+    advance = level.build_levels(configuration, tile, touched, holds)
+    note = plane_notes.build_note(configuration, tile, holds)
     write_trace = boundary_trace.build_writer(configuration, tile, touched)
     buffer_trace = boundary_trace.build_buffer(configuration, tile, touched)
     traced = variant.traced and any(touched)
@@ -346,7 +360,9 @@ def _turn(variant, touched):
         odd = uint64(k & int32(1)) * uint64(buffer)
         read, write = uint64(start) + odd, uint64(start + buffer) - odd
         given = arriving, held
-        states, (leaving, held) = advance(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+        states, (leaving, held), noted = advance(
+            states, given, k, board, read, write, lane, span, rates, boundary, noted, lane_classes
+        )
         p = int32(k - int32(steps))
         if p >= span.first and p < span.end:
             back = uint64(steps + ahead + 1) * span.plane
@@ -365,11 +381,12 @@ def _turn(variant, touched):
     return once(turn, lambda carried, *others: carried)
 
 
-def signature(dtype: str, stages: int = 0):
-    """The types of the kernel's arguments, for explicit steps or for so many stages."""
+def signature(dtype: str, stages: int = 0, layered: bool = False):
+    """The types of the kernel's arguments, for explicit steps or for so many stages, in layers or not."""
     from heatsim_kernels.stencil.cuda.cell_update import GridShape
 
-    real, rows, integers, bytes_ = getattr(types, dtype), types.Array, types.int32, types.uint8[::1]
+    real, rows, integers = getattr(types, dtype), types.Array, types.int32
+    classes = (types.uint64 if layered else types.uint8)[::1]
     table, field = rows(real, 2, "C"), rows(real, 1, "C")
     of_axes = types.NamedUniTuple(real, 4, StepRates)
     of_stages = types.NamedTuple((*(real,) * 4, *(types.UniTuple(real, stages),) * 2), StageRates)
@@ -383,5 +400,5 @@ def signature(dtype: str, stages: int = 0):
         integers,
         types.NamedTuple((table, table, integers, table, integers), TemporalTables),
         of_stages if stages else of_axes,
-        types.NamedTuple((bytes_, field, integers, rows(types.float64, 2, "C"), field), LaneCellClasses),
+        types.NamedTuple((classes, field, integers, rows(types.float64, 2, "C"), field), LaneCellClasses),
     )

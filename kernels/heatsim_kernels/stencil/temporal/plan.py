@@ -97,16 +97,29 @@ class BoundaryCosts(NamedTuple):
     both: float
 
 
-# Measured on an H200: without a boundary trace, with one, and with one where tiles at ends in x and in y have turns of
-# their own.
+def _alike(cost: float) -> BoundaryCosts:
+    return BoundaryCosts(cost, cost, cost)
+
+
+# The best of benchmarks/scan_boundary_costs.py on an H200, by what a sweep is made of: without a boundary trace, and
+# with one.
 BOUNDARY_COSTS = {
-    "float32": (BoundaryCosts(1.2, 1.2, 1.2), BoundaryCosts(1.6, 1.6, 1.6), BoundaryCosts(1.45, 1.2, 1.55)),
-    "float64": (BoundaryCosts(1.3, 1.3, 1.3), BoundaryCosts(1.8, 1.8, 1.8), BoundaryCosts(1.45, 1.2, 1.6)),
-}
-# The same where boundary values are looked up, by cell class or by boundary cell: without a trace, and with one.
-BOUNDARY_COSTS_OF_LOOKUPS = {
-    "float32": (BoundaryCosts(1.75, 1.75, 1.75), BoundaryCosts(1.9, 1.9, 1.9)),
-    "float64": (BoundaryCosts(1.55, 1.55, 1.55), BoundaryCosts(1.75, 1.75, 1.75)),
+    "float32": {
+        "steps": (_alike(1.2), BoundaryCosts(1.45, 1.2, 1.55)),
+        "stages": (_alike(1.25), _alike(1.25)),
+        "steps of classes": (BoundaryCosts(1.7, 1.3, 1.9), BoundaryCosts(1.7, 1.3, 1.9)),
+        "stages of classes": (_alike(1.75), _alike(1.9)),
+        "steps by boundary cell": (_alike(2.3), _alike(2.3)),
+        "steps by boundary cell of classes": (BoundaryCosts(1.7, 1.3, 1.9), BoundaryCosts(1.7, 1.3, 1.9)),
+    },
+    "float64": {
+        "steps": (_alike(1.3), BoundaryCosts(1.45, 1.2, 1.6)),
+        "stages": (_alike(1.2), _alike(1.4)),
+        "steps of classes": (BoundaryCosts(1.3, 1.15, 1.4), BoundaryCosts(1.3, 1.15, 1.4)),
+        "stages of classes": (_alike(1.55), _alike(1.75)),
+        "steps by boundary cell": (_alike(2.3), _alike(2.3)),
+        "steps by boundary cell of classes": (BoundaryCosts(1.7, 1.3, 1.9), BoundaryCosts(1.7, 1.3, 1.9)),
+    },
 }
 
 
