@@ -5,6 +5,7 @@ stepper.field.put(problem.initial_planes())  # offsets from problem.reference
 stepper.advance(dt, steps, problem.forcing(times))
 """
 
-from heatsim.problem.problem import Problem, build_problem
+from heatsim.problem.building import build_problem
+from heatsim.problem.problem import Problem
 
 __all__ = ["Problem", "build_problem"]

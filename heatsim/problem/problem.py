@@ -1,12 +1,10 @@
-"""The problem that a run solves, and how it is built from a scenario."""
+"""The problem that a run solves."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,36 +14,23 @@ from heatsim_kernels.enthalpy.surface_tangents import TangentFaces, values_of_po
 from heatsim_kernels.field.region_reductions import RegionCells
 from heatsim_kernels.field.time_statistics import StatisticsRequest
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
-from heatsim_kernels.stencil.heat_ledger import boundary_cells
 
-from heatsim.errors import Issue, ScenarioError
+from heatsim.errors import Issue
 from heatsim.geometry.grid import AXES, CellGrid
-from heatsim.geometry.interface_areas import find_area_factors
-from heatsim.geometry.point_values import make_grid
-from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions, periodic_axes
+from heatsim.physics.boundary_faces import BoundaryFaces, SurfaceConditions
 from heatsim.physics.initial_condition import InitialField
-from heatsim.physics.materials import Materials, ambients_by_surface, make_materials
+from heatsim.physics.materials import Materials
 from heatsim.physics.smoothing import smooth_field
-from heatsim.problem.ambient_surfaces import AmbientSurfaces
 from heatsim.problem.ambients import Ambients
-from heatsim.problem.cell_classes import CellClasses, make_cell_classes
-from heatsim.problem.contact_surfaces import ContactSurfaces
+from heatsim.problem.cell_classes import CellClasses
 from heatsim.problem.derived_fields import Vector, flux_and_gradient
 from heatsim.problem.events import MIN_STEP_SHARE, Events, find_events, input_event_times
-from heatsim.problem.losses import loss_rates, loss_terms, temperature_without_losses
 from heatsim.problem.temperature_dependence import (
     TabulatedMaterials,
-    find_temperature_bounds,
-    input_range,
-    make_nonlinear_coefficients,
-    sample_times,
-    tabulate_boundary_factors,
-    tabulate_materials,
 )
 from heatsim.problem.temperature_sources import TemperatureSources
-from heatsim.problem.time_step_limit import largest_step, require_steady_state, stability_limit
-from heatsim.problem.untied_cells import find_untied_cells
-from heatsim.problem.volume_sources import SourceTerm, VolumeSources, make_source_terms
+from heatsim.problem.time_step_limit import largest_step
+from heatsim.problem.volume_sources import VolumeSources
 from heatsim.problem.warnings import (
     beams_on_ambients,
     beams_through_the_bottom,
@@ -59,16 +44,9 @@ from heatsim.problem.warnings import (
 from heatsim.problem.zones import (
     StatisticsRegion,
     Zones,
-    find_named_parts,
-    find_statistics_regions,
-    make_zones,
-    voxelise_materials,
 )
 from heatsim.scenario import (
     Scenario,
-    find_losses,
-    find_material_dependence,
-    find_temperature_dependence,
     find_warnings,
 )
 from heatsim.scenario.checks.materials_and_faces import find_crossing_temperature
@@ -79,7 +57,6 @@ if TYPE_CHECKING:
 AMBIENT_REFUSAL = "takes no ambient that radiates, or whose coefficient depends on t or T"
 CONTACT_REFUSAL = "takes no contact whose resistance depends on t or T"
 SOURCE_REFUSAL = "takes no source that depends on temperature"
-MAX_CLASSES_IN_BOUNDARY_VALUES = 4096  # beyond that boundary values come one a boundary cell: fewer than six a class
 _MAX_BATCH_VALUES = 2**20  # values of boundary faces or heat in one batch of steps
 
 
@@ -141,7 +118,7 @@ class Problem:
     @property
     def varies(self) -> bool:
         """Whether a boundary face, a source or an ambient depends on time."""
-        return _any_varies(self.boundary_faces, self.volume_sources, self.temperature_sources, self.ambients)
+        return any_varies(self.boundary_faces, self.volume_sources, self.temperature_sources, self.ambients)
 
     def with_integrator(self, integrator: str, tolerance: float | None, step: float | None = None) -> Problem:
         """The same problem, to be taken through time by another integrator, in steps of `step` s if that is given."""
@@ -435,264 +412,11 @@ class Problem:
         return find_warnings(self.scenario) + [self.scenario.issue_at(*finding) for finding in found]
 
 
-def _any_varies(*inputs: BoundaryFaces | VolumeSources | TemperatureSources | Ambients | None) -> bool:
+def any_varies(*inputs: BoundaryFaces | VolumeSources | TemperatureSources | Ambients | None) -> bool:
+    """Whether any of these depends on time."""
     return any(each is not None and each.varies for each in inputs)
 
 
 def _spread(rows: np.ndarray, steps: int) -> np.ndarray:
     """One row for each step: row min(step, k - 1)."""
     return rows[np.minimum(np.arange(steps), len(rows) - 1)]
-
-
-def build_problem(scenario: Scenario, reference: float | None = None) -> Problem:
-    """Make a scenario concrete. reference: of the temperatures of a run that goes on, in the scenario's unit; the
-    middle of its inputs if left out. Raises `ScenarioError` for what only arrays can tell."""
-    require_setup_memory(scenario)
-    grid = make_grid(scenario)
-    material_ids = voxelise_materials(scenario, grid)
-    problem = _build(scenario, grid, material_ids, reference)
-    void = len(scenario.materials) + len(scenario.exchanging_ambients)
-    if scenario.time.is_steady and (material_ids >= void).any():
-        untied = find_untied_cells(problem)
-        if untied.any():
-            material_ids[untied] = void
-            problem = replace(_build(scenario, grid, material_ids, reference), untied=int(untied.sum()))
-    return problem
-
-
-def _build(scenario: Scenario, grid: CellGrid, material_ids: np.ndarray, reference: float | None) -> Problem:
-    """Make a scenario concrete, of the material of each cell, as `voxelise_materials` gives it."""
-    dtype, materials = np.dtype(scenario.compute.precision), make_materials(scenario)
-    sources, losses = make_source_terms(scenario, grid, material_ids), find_losses(scenario)
-    uniform = losses.union(term.source for term in sources if term.space is None)
-    zones = make_zones(scenario, grid, material_ids, uniform)
-    of_zones, initial = np.array(zones.materials), InitialField(scenario, grid)
-    following = _temperature_sources(scenario, grid, zones, materials)
-    reference, tables = _reference_and_tables(scenario, grid, zones, materials, sources, following, initial, reference)
-    materials = materials if tables is None else materials.at_reference(tables.materials)
-    area_factors = find_area_factors(scenario, grid, material_ids, materials.contact, materials.solids)
-    cell_classes = make_cell_classes(grid, zones, materials, periodic_axes(scenario, grid), area_factors)
-    boundary_faces = BoundaryFaces(
-        scenario, grid, zones.ids, materials.conductivity[:, of_zones], reference, by_cell=tables is not None
-    )
-    of_losses = loss_rates(scenario, losses, zones, materials.capacity[of_zones])
-    equations = _equations(scenario, grid, zones, cell_classes, boundary_faces, materials, tables, of_losses)
-    following = _complete_temperature_sources(scenario, grid, zones, materials, cell_classes, following)
-    limit = _stability_limit(scenario, equations, boundary_faces, following, tables)
-    sources = (*sources, *loss_terms(scenario, losses, reference))
-    volume_sources = VolumeSources(scenario, grid, zones, materials.capacity[of_zones], sources, dtype)
-    ambients = Ambients(scenario, cell_classes)
-    varies = _any_varies(boundary_faces, volume_sources, following, ambients)
-    statistics_regions = find_statistics_regions(scenario, grid, material_ids, materials.capacity)
-    problem = Problem(
-        scenario=scenario,
-        grid=grid,
-        materials=materials,
-        zones=zones,
-        cell_classes=cell_classes,
-        largest_step=largest_step(scenario, limit, varies, volume_sources.longest_step),
-        boundary_faces=boundary_faces,
-        volume_sources=volume_sources,
-        temperature_sources=following,
-        ambients=ambients,
-        named_parts=find_named_parts(scenario, grid, statistics_regions, material_ids, materials.capacity),
-        initial=initial,
-        reference=reference,
-        stability_limit=limit,
-        dtype=dtype,
-        statistics_regions=statistics_regions,
-        tabulated=tables,
-        **equations._asdict(),
-    )
-    _check_inputs(problem)
-    return problem
-
-
-def _check_inputs(problem: Problem) -> None:
-    """Raise `ScenarioError` for inputs that are not good at a time of the run, that have no steady state, or that the
-    integrator cannot take."""
-    scenario, chosen = problem.scenario, problem.scenario.time.chosen
-    refusal = "" if chosen is None else problem.refuses(chosen)
-    if chosen is not None and refusal:
-        message = f"{chosen.name} {refusal}"
-        raise ScenarioError([scenario.issue_at(("time", "integrator"), message, 'integrator = "implicit" takes it')])
-    if scenario.time.periodic is not None and problem.melts:
-        message = "expected no latent heat in a body that starts from a periodic state"
-        raise ScenarioError([scenario.issue_at(("time", "periodic"), message, "give a longer end instead")])
-    faces = problem.boundary_faces
-    if scenario.time.is_steady:
-        require_steady_state(scenario, problem.varies, faces, _holds_inside(problem))
-    for inputs in (problem.volume_sources, faces, problem.ambients):
-        inputs.check(sample_times(scenario))
-
-
-def _holds_inside(problem: Problem) -> bool:
-    """Whether an ambient, a loss or another source ties some cell to a temperature."""
-    losses, following = problem.coefficients.losses, problem.temperature_sources
-    if problem.coefficients.ambient_faces is not None or (losses is not None and losses.any()):
-        return True
-    low, high = problem.initial.range()
-    return following is not None and following.damping(low, high, np.zeros(1)) > 0
-
-
-def _reference_and_tables(
-    scenario: Scenario,
-    grid: CellGrid,
-    zones: Zones,
-    materials: Materials,
-    sources: tuple[SourceTerm, ...],
-    following: TemperatureSources | None,
-    initial: InitialField,
-    given: float | None,
-) -> tuple[float, TabulatedMaterials | None]:
-    """The reference temperature, if none is given; the materials as tables, where something depends on temperature."""
-    boundary_faces = BoundaryFaces(scenario, grid, zones.ids, materials.conductivity[:, np.array(zones.materials)], 0.0)
-    reference = _reference(scenario, initial, boundary_faces, materials) if given is None else given
-    if find_temperature_dependence(scenario) is None:
-        return reference, None
-    solid = (np.array(zones.materials) < materials.solids).astype(float)
-    unit = VolumeSources(scenario, grid, zones, solid, sources, np.dtype(scenario.compute.precision))
-    known = input_range(scenario, initial.range(), boundary_faces, following)
-    bounds = find_temperature_bounds(scenario, known, unit, boundary_faces, following)
-    return reference, tabulate_materials(scenario, reference, bounds)
-
-
-def _temperature_sources(
-    scenario: Scenario, grid: CellGrid, zones: Zones, materials: Materials
-) -> TemperatureSources | None:
-    """Those whose bounds are looked at before the materials are tabulated."""
-    losses = find_losses(scenario)
-    if all(source.following_temperature is None or n in losses for n, source in enumerate(scenario.sources)):
-        return None
-    return TemperatureSources(scenario, grid, zones, materials.capacity[np.array(zones.materials)])
-
-
-def _complete_temperature_sources(
-    scenario: Scenario,
-    grid: CellGrid,
-    zones: Zones,
-    materials: Materials,
-    cell_classes: CellClasses,
-    found: TemperatureSources | None,
-) -> TemperatureSources | None:
-    """All of them, with heat capacities as they are counted; None where there are none. found: without ambients."""
-    faces, surfaces, contacts = cell_classes.ambient_faces, None, None
-    capacities = materials.capacity[np.array(zones.materials)]
-    if faces is not None and np.array(ambients_by_surface(scenario))[faces.owners].any():
-        surfaces = AmbientSurfaces(scenario, zones, cell_classes, materials.conductivity)
-    if any(contact.varies for contact in scenario.contacts) and cell_classes.ids is not None:
-        contacts = ContactSurfaces(scenario, zones, cell_classes, materials.conductivity)
-    if surfaces or contacts:
-        found = found or TemperatureSources(scenario, grid, zones, capacities)
-    return None if found is None else found.completed(capacities, surfaces, contacts or None)
-
-
-class _Equations(NamedTuple):
-    """What the steps of a problem are computed from: see the members of `Problem` of these names."""
-
-    coefficients: StencilCoefficients
-    boundary_entries: np.ndarray | None
-    surfaces: SurfaceConditions | None
-    explicit_form: ExplicitForm | None
-
-
-def _equations(
-    scenario: Scenario,
-    grid: CellGrid,
-    zones: Zones,
-    cell_classes: CellClasses,
-    boundary_faces: BoundaryFaces,
-    materials: Materials,
-    tables: TabulatedMaterials | None,
-    losses: np.ndarray | None,
-) -> _Equations:
-    """losses: (n,) 1/s of each zone, if there are any."""
-    linear = StencilCoefficients(
-        grid.shape,
-        cell_classes.rates,
-        cell_classes.capacity,
-        cell_classes.ids,
-        periodic_axes(scenario, grid),
-        boundary_faces.closed,
-        boundary_faces.per_cell or len(cell_classes.zone) > MAX_CLASSES_IN_BOUNDARY_VALUES,
-        cell_classes.ambient_faces,
-        boundary_faces.uneven(find_material_dependence(scenario) is not None)
-        if cell_classes.ids is None
-        else (True, True, True),
-        None if losses is None else losses[cell_classes.zone],
-    )
-    entries = None if boundary_faces.per_cell else _boundary_entries(linear, cell_classes, zones)
-    if tables is None:
-        return _Equations(linear, entries, None, None)
-    factors = tabulate_boundary_factors(scenario, boundary_faces, entries, tables)
-    of_zones = np.array(zones.materials)
-    nonlinear = make_nonlinear_coefficients(linear, cell_classes, materials, of_zones, tables.materials, factors)
-    explicit_form = _explicit_form(scenario, linear, nonlinear, boundary_faces)
-    return _Equations(nonlinear, entries, SurfaceConditions(boundary_faces, entries), explicit_form)
-
-
-def _stability_limit(
-    scenario: Scenario,
-    equations: _Equations,
-    boundary_faces: BoundaryFaces,
-    following: TemperatureSources | None,
-    tables: TabulatedMaterials | None,
-) -> float:
-    """The longest step in which explicit Euler is stable, s."""
-    coefficients, entries, surfaces, _ = equations
-    limit = stability_limit(coefficients, boundary_faces, entries, surfaces, sample_times(scenario))
-    if following is None or tables is None:
-        return limit
-    low, high = (end + boundary_faces.reference for end in tables.reached)
-    damping = following.damping(low, high, sample_times(scenario))
-    damping += following.exchange_rate(low, high, sample_times(scenario))
-    return limit if damping == 0.0 else 1.0 / (1.0 / limit + damping)
-
-
-def _explicit_form(
-    scenario: Scenario,
-    linear: StencilCoefficients,
-    coefficients: NonlinearCoefficients,
-    boundary_faces: BoundaryFaces,
-) -> ExplicitForm:
-    """Where a property depends on temperature, so does the half cell behind every face."""
-    if find_material_dependence(scenario) is None:
-        entries = boundary_faces.temperature_dependent_entries()
-        return ExplicitForm(linear, TangentFaces(coefficients, entries, stores_temperature=True), (False,) * 6)
-    given = boundary_faces.given
-    return ExplicitForm(coefficients, TangentFaces.of_open_faces(coefficients, given), given)
-
-
-def _boundary_entries(coefficients: StencilCoefficients, cell_classes: CellClasses, zones: Zones) -> np.ndarray:
-    """(boundary_size,) which of the values (6, zones) of boundary faces that have one a zone stands at each place of
-    the coefficients'."""
-    if not coefficients.boundary_per_cell:
-        return np.concatenate([face * len(zones) + cell_classes.zone for face in range(6)])
-    ids = np.zeros(coefficients.shape, np.uint8) if zones.ids is None else zones.ids
-    beside = [ids.reshape(-1)[boundary_cells(coefficients.shape, face)].astype(np.intp) for face in range(6)]
-    return np.concatenate([face * len(zones) + each for face, each in enumerate(beside)])
-
-
-def _reference(scenario: Scenario, initial: InitialField, boundary_faces: BoundaryFaces, materials: Materials) -> float:
-    """The middle of the initial, boundary and ambient temperatures, in the scenario's unit; or that among them at which
-    nothing is lost, so that losses need no source."""
-    ambients = materials.temperature[: materials.exchanging].tolist()
-    values: list[float] = [*initial.range(), *boundary_faces.temperatures(), *ambients]
-    low, high, at_rest = min(values), max(values), temperature_without_losses(scenario, find_losses(scenario))
-    return 0.5 * (low + high) if at_rest is None or not low <= at_rest <= high else at_rest
-
-
-# --- the memory that building takes, checked before anything is allocated
-
-
-BYTES_A_CELL, BYTES_A_PLACE = 9, 300  # bytes a cell, and a cell along an axis, that building takes, about: measured
-
-
-def require_setup_memory(scenario: Scenario) -> None:
-    """Raise `ScenarioError` if the cells of the grid are too many for the memory of this machine."""
-    cells = scenario.grid.cells
-    needed = BYTES_A_CELL * prod(cells) + BYTES_A_PLACE * sum(cells)
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > there:
-        message = f"takes {needed / 1e9:.1f} GB to set up, and there are {there / 1e9:.1f} GB of memory in this machine"
-        raise ScenarioError([scenario.issue_at(("grid", "cells"), message, "take fewer cells")])

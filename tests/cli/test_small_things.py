@@ -9,7 +9,7 @@ from helpers.commands import Invoke
 from helpers.scenario_texts import MINIMAL
 
 import heatsim
-from heatsim.problem.problem import build_problem
+from heatsim.problem import build_problem
 from heatsim.scenario import loads
 from heatsim.scenario.toml.messages import did_you_mean
 

@@ -12,7 +12,7 @@ from heatsim.errors import ScenarioError
 from heatsim.geometry.interface_areas import find_area_factors
 from heatsim.geometry.point_values import make_grid
 from heatsim.geometry.voxelise import covered_volume
-from heatsim.problem.problem import Problem, build_problem
+from heatsim.problem import Problem, build_problem
 from heatsim.scenario import loads
 
 TWO = MINIMAL.replace(
