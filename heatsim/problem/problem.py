@@ -25,9 +25,7 @@ from heatsim.problem.ambients import Ambients
 from heatsim.problem.cell_classes import CellClasses
 from heatsim.problem.derived_fields import Vector, flux_and_gradient
 from heatsim.problem.events import MIN_STEP_SHARE, Events, find_events, input_event_times
-from heatsim.problem.temperature_dependence import (
-    TabulatedMaterials,
-)
+from heatsim.problem.temperature_dependence import TabulatedMaterials
 from heatsim.problem.temperature_sources import TemperatureSources
 from heatsim.problem.time_step_limit import largest_step
 from heatsim.problem.volume_sources import VolumeSources
@@ -41,14 +39,8 @@ from heatsim.problem.warnings import (
     sources_off_their_shapes,
     weak_faces,
 )
-from heatsim.problem.zones import (
-    StatisticsRegion,
-    Zones,
-)
-from heatsim.scenario import (
-    Scenario,
-    find_warnings,
-)
+from heatsim.problem.zones import StatisticsRegion, Zones
+from heatsim.scenario import Scenario, find_warnings
 from heatsim.scenario.checks.materials_and_faces import find_crossing_temperature
 
 if TYPE_CHECKING:

@@ -53,12 +53,13 @@ def classes_of_turns(of_planes: np.ndarray, steps: int, wraps: bool) -> np.ndarr
     int32, until which all levels have the class that the last one has now. Planes beyond the grid are those a period
     away, or have the class of the nearest one: what comes of them is never stored.
     """
-    turns = np.arange(-steps, len(of_planes) + steps)
-    found = of_planes.take(turns[:, None] - np.arange(1, steps + 1), mode="wrap" if wraps else "clip")
-    of_levels = (found.astype(np.uint64) << np.arange(0, 8 * steps, 8, dtype=np.uint64)).sum(axis=1, dtype=np.uint64)
-    others = [(found[i:] != found[i, -1]).any(axis=1) for i in range(len(turns))]  # in which turns other classes come
-    until = turns + np.array([np.argmax(np.append(other, True)) for other in others])
-    return of_levels | until.astype(np.int32).view(np.uint32).astype(np.uint64) << np.uint64(UNTIL)
+    planes = np.arange(-2 * steps, len(of_planes) + steps - 1)  # from the last level's in the first turn on
+    found = of_planes.take(planes, mode="wrap" if wraps else "clip").astype(np.uint64)
+    count = len(of_planes) + 2 * steps
+    of_levels = [found[steps - 1 - n :][:count] << np.uint64(8 * n) for n in range(steps)]
+    ends = np.append(np.flatnonzero(np.diff(found)) + 1, len(planes))  # of layers
+    until = planes[0] + 1 + ends[np.searchsorted(ends, np.arange(count), side="right")]
+    return np.bitwise_or.reduce(of_levels) | until.astype(np.uint32).astype(np.uint64) << np.uint64(UNTIL)
 
 
 def lay_out_classes(

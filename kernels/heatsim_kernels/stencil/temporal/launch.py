@@ -15,20 +15,12 @@ from heatsim_kernels.stencil.cuda.cell_update import GridShape
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.rk_stages import RkStage
 from heatsim_kernels.stencil.temporal import march
-from heatsim_kernels.stencil.temporal.cell_classes import (
-    TemporalCellClasses,
-    classes_of_turns,
-    lay_out_classes,
-)
+from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses, classes_of_turns, lay_out_classes
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 from heatsim_kernels.stencil.temporal.level import StageRates
 from heatsim_kernels.stencil.temporal.losses import lost_bytes
 from heatsim_kernels.stencil.temporal.march import StepRates, TemporalTables, TemporalVariant
-from heatsim_kernels.stencil.temporal.plan import (
-    TemporalTile,
-    plan,
-    trace_size,
-)
+from heatsim_kernels.stencil.temporal.plan import TemporalTile, plan, trace_size
 
 Spans = tuple[tuple[int, int], ...]  # of planes, first <= z < end
 
