@@ -19,11 +19,7 @@ from numba import int32, uint32, uint64
 
 from heatsim_kernels.runtime.cuda.api import cuda, inlined
 from heatsim_kernels.runtime.cuda.register_tuples import cascade, each, part
-from heatsim_kernels.runtime.cuda.warp_rows import (
-    from_neighbours,
-    load_rows,
-    store_rows,
-)
+from heatsim_kernels.runtime.cuda.warp_rows import from_neighbours, load_rows, store_rows
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal import differences
@@ -41,7 +37,8 @@ def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touche
 
     Level n, counting from 0, takes step n + 1 of plane k - 1 - n. Plane k of before the sweep arrives, and plane
     k - steps of after it leaves. The state of a level is (kept, c); for this, and for stages in place of steps, see
-    `LevelScheme`. read, write: where the two buffers of end rows begin; they take turns. noted: see `build_note`.
+    `LevelScheme`. read, write: where the two buffers of end rows begin; they take turns. noted: see
+    `plane_notes.build_note`.
     """
     if configuration.pieces:
         look_up = cascade(_level_of_potentials(configuration, tile, touched))
