@@ -28,7 +28,7 @@ def problem(n: int, materials: int, layers: int, ledger: bool, by_cell: bool) ->
     """The problem of `heatsim bench stencil`; with a ledger of all faces, or boundary values by cell, where asked."""
     found = problems.timed_stencil((n, n, n), materials, layers)
     coefficients = replace(found.coefficients, closed=(not ledger,) * 6, boundary_per_cell=by_cell)
-    forcing = problems._boundary_forcing(np.random.default_rng(1), coefficients, 1, turned=0)
+    forcing = problems.boundary_forcing(np.random.default_rng(1), coefficients, 1, turned=0)
     return found._replace(coefficients=coefficients, forcing=forcing)
 
 

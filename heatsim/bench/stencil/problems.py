@@ -70,7 +70,7 @@ def cases(materials: int) -> Iterator[StencilCase]:
         zones = _blocks(rng, shape, materials, block=1 if number % 3 == 0 else 5)
         coefficients = replace(_coefficients(rng, zones, materials), closed=(number % 2 == 0,) * 6)
         rows = 1 + 2 * (number % 4 == 3)  # constant, or another row for each of three steps
-        forcing = _boundary_forcing(rng, coefficients, rows, turned=number % 6)
+        forcing = boundary_forcing(rng, coefficients, rows, turned=number % 6)
         yield StencilCase(
             f"{_words(shape)}, {materials} material" + "s" * (materials > 1),
             coefficients,
@@ -87,7 +87,7 @@ def cases_of_layers(materials: int) -> Iterator[StencilCase]:
         rng, shape = np.random.default_rng(200 + number), (47, 131, 197)
         coefficients = _coefficients(rng, _layers(shape, materials, layers), materials)
         coefficients = replace(coefficients, closed=(number == 0,) * 6)
-        forcing = _boundary_forcing(rng, coefficients, 1, turned=number)
+        forcing = boundary_forcing(rng, coefficients, 1, turned=number)
         yield StencilCase(f"{_words(shape)}, {layers} layers", coefficients, forcing, _field(rng, shape), steps=9)
 
 
@@ -99,7 +99,7 @@ def cases_with_everything() -> Iterator[StencilCase]:
         periodic, closed = (False, False, True), (False, False, False, False, True, True)
         coefficients = _coefficients(rng, _blocks(rng, shape, 3, block=4), 3, periodic)
         coefficients = replace(coefficients, closed=closed, boundary_per_cell=True)
-        boundary = _boundary_forcing(rng, coefficients, 3, turned=number)
+        boundary = boundary_forcing(rng, coefficients, 3, turned=number)
         heat, scale = rng.uniform(-0.1, 0.1, (3, coefficients.class_count)), rng.uniform(0, 1, 3)
         forcing = Forcing(boundary.boundary_a, boundary.boundary_b, heat, rng.uniform(-0.1, 0.1, shape), scale)
         yield StencilCase(
@@ -113,7 +113,7 @@ def timed_stencil(shape: ShapeZYX, materials: int, layers: int = 0) -> TimedSten
     rng, zones = np.random.default_rng(0), _layers(shape, materials, layers) if layers else _cubes(shape, materials)
     coefficients = replace(_coefficients(rng, zones, materials), closed=(True,) * 6)
     planes = rng.random((PERIOD, *shape[1:]), dtype=np.float32)
-    return TimedStencil(coefficients, _boundary_forcing(rng, coefficients, 1, turned=0), planes)
+    return TimedStencil(coefficients, boundary_forcing(rng, coefficients, 1, turned=0), planes)
 
 
 def _words(shape: ShapeZYX) -> str:
@@ -167,7 +167,7 @@ def _layers(shape: ShapeZYX, materials: int, layers: int) -> np.ndarray:
     return np.ascontiguousarray(np.broadcast_to((layer % materials).astype(np.uint8)[:, None, None], shape))
 
 
-def _boundary_forcing(rng: np.random.Generator, coefficients: StencilCoefficients, rows: int, turned: int) -> Forcing:
+def boundary_forcing(rng: np.random.Generator, coefficients: StencilCoefficients, rows: int, turned: int) -> Forcing:
     """Boundary values of `rows` steps; the kinds of BOUNDARY_KINDS, turned round by so many faces."""
     a, b = np.zeros((2, rows, coefficients.boundary_size))
     ends = [*coefficients.boundary_offsets[1:], coefficients.boundary_size]
