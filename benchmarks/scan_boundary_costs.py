@@ -1,26 +1,27 @@
 """Rates of `temporal` on a GPU by what planes are said to cost in tiles at ends of the grid.
 
-Blocks are dealt out columns by these costs: where they are right, all blocks end together. `NONE` stands for those of
+Blocks are dealt out columns by these costs: where they are right, all blocks end together. `plan` stands for those of
 `stencil/temporal/plan.py`; others are given as x,y,both. Kernels are not verified here: `heatsim bench stencil` does.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
+from functools import partial
+from math import prod
 from typing import Any
 
 import click
 import numpy as np
-from heatsim_kernels.runtime.cuda.api import cuda
 from heatsim_kernels.stencil.rk_stages import RkStage
 from heatsim_kernels.stencil.temporal import march
 from heatsim_kernels.stencil.temporal.plan import BoundaryCosts
 
+from heatsim.bench.interleaved_timing import Subject, Work, clock_of, time_interleaved
 from heatsim.bench.stencil import problems
 from heatsim.bench.stencil.kernels_under_test import find_kernel
 
-STEPS, STAGES, ROUNDS = 72, 17, 3
+STAGES = 16  # of a Runge-Kutta step
 costs_of_plan = march.boundary_costs
 
 
@@ -32,21 +33,19 @@ def problem(n: int, materials: int, layers: int, ledger: bool, by_cell: bool) ->
     return found._replace(coefficients=coefficients, forcing=forcing)
 
 
-def rate(given: problems.TimedStencil, precision: str, stages: bool) -> float:
-    """G cells/s of the best round: cells and steps, or stages of a Runge-Kutta step."""
+def prepare(given: problems.TimedStencil, precision: str, stages: bool, costs: str) -> Work:
+    """Make steps, or stages, ready to be taken with some costs."""
+    chosen = None if costs == "plan" else BoundaryCosts(*map(float, costs.split(",")))
+    march.boundary_costs = costs_of_plan if chosen is None else lambda variant: chosen
     stepper = find_kernel("temporal").build(given.coefficients, np.dtype(precision))
     stepper.field.put(given.field())
     taken = [RkStage(mu=1.25, nu=-0.25, gamma=0.0, rate=0.5, weight=0.1)] * STAGES
-    best = np.inf
-    for _ in range(ROUNDS + 1):  # the first compiles
-        begun = time.perf_counter()
-        if stages:
+
+    def take_stages(count: int) -> None:
+        for _ in range(count // STAGES):
             stepper.take_stages(1.0, taken, 0, given.forcing)
-        else:
-            stepper.advance(1.0, STEPS, given.forcing)
-        cuda.synchronize()
-        best = min(best, (time.perf_counter() - begun) / (STAGES if stages else STEPS))
-    return float(np.prod(given.coefficients.shape)) / best / 1e9
+
+    return take_stages if stages else lambda steps: stepper.advance(1.0, steps, given.forcing)
 
 
 @click.command(help=__doc__)
@@ -58,12 +57,12 @@ def rate(given: problems.TimedStencil, precision: str, stages: bool) -> float:
 @click.option("--ledger", is_flag=True, help="Count the heat through all faces.")
 @click.option("--by-cell", is_flag=True, help="Give each boundary cell values of its own.")
 @click.option("--stages", is_flag=True, help="Take stages in place of steps.")
-def main(costs: tuple[str, ...], precision: str, stages: bool, **options: Any) -> None:
+@click.option("--seconds", default=0.1, show_default=True, help="Time of a round.")
+def main(costs: tuple[str, ...], precision: str, stages: bool, seconds: float, **options: Any) -> None:
     given = problem(**options)
-    for name in ("NONE", *costs):
-        chosen = None if name == "NONE" else BoundaryCosts(*map(float, name.split(",")))
-        march.boundary_costs = costs_of_plan if chosen is None else lambda variant, chosen=chosen: chosen
-        print(f"{name:>16} {rate(given, precision, stages):8.1f} G cells/s", flush=True)
+    subjects = [Subject(name, partial(prepare, given, precision, stages, name)) for name in ("plan", *costs)]
+    for name, timing in time_interleaved(subjects, clock_of("cuda"), seconds, STAGES).items():
+        print(f"{name:>16} {prod(given.coefficients.shape) / timing.best / 1e9:8.1f} G cells/s", flush=True)
 
 
 if __name__ == "__main__":

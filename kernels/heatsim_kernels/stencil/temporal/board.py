@@ -1,4 +1,4 @@
-"""What the lanes of a block of `temporal` are told: their places in the tile, and the layout of shared memory."""
+"""The layout of the shared memory of a block of `temporal`, and the place of a lane in its tile."""
 
 from __future__ import annotations
 

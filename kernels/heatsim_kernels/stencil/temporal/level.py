@@ -25,15 +25,15 @@ from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal import differences
 from heatsim_kernels.stencil.temporal.board import Board
 from heatsim_kernels.stencil.temporal.plan import TemporalTile, TouchedFaces
-from heatsim_kernels.stencil.temporal.plane_notes import build_same_rows, build_told, classes_of_level, until
+from heatsim_kernels.stencil.temporal.plane_notes import build_same_rows, classes_of_level, told, until
 from heatsim_kernels.stencil.temporal.potentials import build_potentials
 
 
 def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touched: TouchedFaces, holds: bool):
-    """Build call(states, (arriving, held), k, board, read, write, lane, span, rates, boundary, noted, of_turns): all
+    """Build call(states, (arriving, held), k, board, read, write, lane, span, rates, boundary, (noted, of_turns)): all
     steps of a sweep, each on its plane. It gives the states, what leaves with what is held, and what is noted.
-    held: see `differences.rates_held`; holds: whether levels take these while they are in one layer. Then they note
-    themselves what they are told.
+    held: see `differences.rates_held`; holds: whether levels take these while they are in one layer. Then `build_note`
+    leaves it to them to read `of_turns`.
 
     Level n, counting from 0, takes step n + 1 of plane k - 1 - n. Plane k of before the sweep arrives, and plane
     k - steps of after it leaves. The state of a level is (kept, c); for this, and for stages in place of steps, see
@@ -46,20 +46,22 @@ def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touche
         look_up = cascade(_level_of_cells(configuration, tile, touched, False))
 
     @inlined
-    def levels(states, given, k, board, read, write, lane, span, rates, boundary, noted, of_turns):
+    def levels(states, given, k, board, read, write, lane, span, rates, boundary, notes):
+        noted, _ = notes
         states, given = look_up(states, given, k, board, read, write, lane, span, rates, boundary, noted)
         return states, given, noted
 
     if not holds:
         return levels
-    hold, told = cascade(_level_of_cells(configuration, tile, touched, True)), build_told(tile)
+    hold, steps = cascade(_level_of_cells(configuration, tile, touched, True)), tile.steps
 
     @inlined
-    def levels_of_layers(states, given, k, board, read, write, lane, span, rates, boundary, noted, of_turns):
+    def levels_of_layers(states, given, k, board, read, write, lane, span, rates, boundary, notes):
+        noted, of_turns = notes
         if k < until(noted):
             states, given = hold(states, given, k, board, read, write, lane, span, rates, boundary, noted)
         else:
-            noted = told(of_turns, k)
+            noted = told(of_turns, k, steps)
             states, given = look_up(states, given, k, board, read, write, lane, span, rates, boundary, noted)
         return states, given, noted
 

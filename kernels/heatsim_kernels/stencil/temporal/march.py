@@ -213,13 +213,18 @@ def splits(variant: TemporalVariant) -> bool:
 
 def boundary_costs(variant: TemporalVariant) -> BoundaryCosts:
     """What a plane costs in tiles at ends of the grid."""
-    configuration = variant.configuration
-    kind = "stages" if configuration.stage else "steps"
-    if configuration.looks_up(0) or configuration.looks_up(1):
-        by_cell, by_class = configuration.boundary_per_cell and not configuration.stage, configuration.classes_by_cell
-        kind += " by boundary cell" if by_cell else ""
-        kind += " of classes" if by_class or not by_cell else ""
-    return BOUNDARY_COSTS[configuration.dtype][kind][variant.traced]
+    return BOUNDARY_COSTS[variant.configuration.dtype][_kind_of_sweep(variant.configuration)][variant.traced]
+
+
+def _kind_of_sweep(configuration):
+    """The name in BOUNDARY_COSTS of sweeps of a configuration."""
+    if not (configuration.looks_up(0) or configuration.looks_up(1)):
+        return "stages" if configuration.stage else "steps"
+    if configuration.stage:
+        return "stages of classes"
+    if not configuration.boundary_per_cell:
+        return "steps of classes"
+    return "steps by boundary cell of classes" if configuration.classes_by_cell else "steps by boundary cell"
 
 
 def _march(variant):
@@ -231,7 +236,7 @@ def _march(variant):
     general, inner, beside_both, beside_x, beside_y = (_turn(variant, TouchedFaces(*at)) for at in ends)
     apart = splits(variant)
     cells, pair, levels = repeated(tile.columns * tile.rows), repeated(2), repeated(steps)
-    held, before = repeated(rates_held(configuration)), plane_notes.nothing_noted(configuration)
+    held, unnoted = repeated(rates_held(configuration)), plane_notes.nothing_noted(configuration)
     traced, zero = variant.traced, np.dtype(configuration.dtype).type(0)
 
     @inlined
@@ -246,7 +251,7 @@ def _march(variant):
         source = begin + uint64(int32(k + span.nz) if k < 0 else k) * span.plane
         for j in range(ahead):
             source = fetch(board, int32(k + j), u, source, lane, span, pieces, piece, lane_classes)
-        carried = levels(pair(cells(zero))), source, before, held(zero)
+        carried = levels(pair(cells(zero))), source, unnoted, held(zero)
         # From turn `free` to turn `bound` no level works on a plane at an end in z, nor is one to come in. Whether the
         # tile lies at an end in x or y is decided once for all of them.
         free, bound = (k, last) if wrap_z else (int32(steps + 1), min(last, int32(span.nz - int32(1))))
@@ -325,23 +330,50 @@ def _fetch(variant):
     return fetch
 
 
+def _store(variant):
+    """Build call(v, k, source, lane, span, states, leaving), which writes the plane that leaves in turn k, if the piece
+    has it; source: of the next plane to come."""
+    tile, wrap_z = variant.tile, variant.configuration.periodic[2]
+    store_cells = field_planes.build_store(variant.configuration, tile, variant.aligned)
+    steps, ahead = tile.steps, tile.ahead
+
+    @inlined
+    def store(v, k, source, lane, span, states, leaving):
+        p = int32(k - int32(steps))
+        if p >= span.first and p < span.end:
+            back = uint64(steps + ahead + 1) * span.plane
+            target = uint64(source - back)
+            if wrap_z and source < back:
+                target = uint64(target + span.grid)
+            store_cells(v, target, span.rows, states, leaving, lane.owned)
+
+    return store
+
+
+def _holds_rates(configuration, tile, touched):
+    """Whether levels take the rates that a lane holds while they are in one layer.
+
+    Levels are taken in two ways then. In the last tile, that of capability 8.0, the assembler would spill registers for
+    them; beside faces they gain nothing in float64.
+    """
+    if configuration.losses or rates_held(configuration) == 0 or tile != tiles_for(configuration)[0]:
+        return False
+    return not (any(touched) if configuration.dtype == "float64" else touched.z)
+
+
 def _turn(variant, touched):
     """Build one turn of the march: a plane comes in, all levels take their steps, a plane leaves."""
     configuration, tile = variant.configuration, variant.tile
-    layout, (_, _, wrap_z) = Board.of(tile, configuration), configuration.periodic
-    # Where rates are held, levels are taken in two ways. In the last tile, that of capability 8.0, the assembler would
-    # spill registers for them; beside faces they gain nothing in float64.
-    serves = rates_held(configuration) > 0 and tile == tiles_for(configuration)[0] and not configuration.losses
-    holds = serves and not (any(touched) if configuration.dtype == "float64" else touched.z)
+    layout = Board.of(tile, configuration)
+    holds = _holds_rates(configuration, tile, touched)
     advance = level.build_levels(configuration, tile, touched, holds)
     note = plane_notes.build_note(configuration, tile, holds)
     write_trace = boundary_trace.build_writer(configuration, tile, touched)
     buffer_trace = boundary_trace.build_buffer(configuration, tile, touched)
     traced = variant.traced and any(touched)
     take, arriving_with = field_planes.build_take(configuration, tile), field_planes.build_arriving(configuration, tile)
-    store = field_planes.build_store(configuration, tile, variant.aligned)
-    fetch, wait = _fetch(variant), wait_for_fetches(tile.ahead - 1)
-    steps, ahead, start, buffer = tile.steps, tile.ahead, layout.start, layout.buffer
+    fetch, store, wait = _fetch(variant), _store(variant), wait_for_fetches(tile.ahead - 1)
+    ahead, start, buffer = tile.ahead, layout.start, layout.buffer
     losses, add_losses = sums(configuration), build_addition(configuration, tile)
 
     def turn(carried, k, u, v, board, lost, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes):
@@ -359,17 +391,10 @@ def _turn(variant, touched):
             add_losses(lost, states, k, lane, span, board, noted)
         odd = uint64(k & int32(1)) * uint64(buffer)
         read, write = uint64(start) + odd, uint64(start + buffer) - odd
-        given = arriving, held
-        states, (leaving, held), noted = advance(
-            states, given, k, board, read, write, lane, span, rates, boundary, noted, lane_classes
-        )
-        p = int32(k - int32(steps))
-        if p >= span.first and p < span.end:
-            back = uint64(steps + ahead + 1) * span.plane
-            target = uint64(source - back)
-            if wrap_z and source < back:
-                target = uint64(target + span.grid)
-            store(v, target, span.rows, states, leaving, lane.owned)
+        given, notes = (arriving, held), (noted, lane_classes)
+        advanced = advance(states, given, k, board, read, write, lane, span, rates, boundary, notes)
+        states, (leaving, held), noted = advanced
+        store(v, k, source, lane, span, states, leaving)
         if traced:
             buffer_trace(states, k, lane, board)
         # Waits for the end rows that all bands have put on the board, which their neighbours read in the next turn. And

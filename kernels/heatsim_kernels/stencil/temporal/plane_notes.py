@@ -55,7 +55,7 @@ def build_note(configuration: StencilConfiguration, tile: TemporalTile, holds: b
     if configuration.pieces:
         return build_guess(configuration, Board.of(tile, configuration).pieces)
     classes_of, unequal = classes_of_level(configuration, tile), unequal_rows(tile.columns)
-    told = build_told(tile)
+    steps = tile.steps
 
     @inlined
     def note(noted, board, lane, span, k, of_turns, plane):
@@ -64,7 +64,7 @@ def build_note(configuration: StencilConfiguration, tile: TemporalTile, holds: b
 
     @inlined
     def of_turn(noted, board, lane, span, k, of_turns, plane):
-        return noted if k < until(noted) else told(of_turns, k)
+        return noted if k < until(noted) else told(of_turns, k, steps)
 
     @inlined
     def of_one(noted, board, lane, span, k, of_turns, plane):
@@ -76,24 +76,20 @@ def build_note(configuration: StencilConfiguration, tile: TemporalTile, holds: b
 
 
 def nothing_noted(configuration: StencilConfiguration) -> np.unsignedinteger[Any]:
-    """What is noted before a march: see `build_note`. In layers, that nothing was told."""
+    """What is noted before a march: see `build_note`. In layers, what was told of a turn
+    before all others."""
     return np.uint64(1 << 63) if configuration.layered else np.uint32(0)
 
 
-def build_told(tile: TemporalTile):
-    """Build call(of_turns, k): what `classes_of_turns` tells of turn k."""
-    steps = tile.steps
-
-    @inlined
-    def told(of_turns, k):
-        return of_turns[uint32(k + steps)]
-
-    return told
+@inlined
+def told(of_turns, k, steps):
+    """What `classes_of_turns` tells of turn k, where a sweep takes so many steps."""
+    return of_turns[uint32(k + steps)]
 
 
 @inlined
 def until(noted):
-    """The turn until which no other is told of."""
+    """The turn in which `classes_of_turns` is to be read again."""
     return int32(noted >> uint64(UNTIL))
 
 
