@@ -72,6 +72,7 @@ KINDS = {
     "k(T)": Kind(K_ALONE),
     "k(T), convection": Kind(K_ALONE, face=CONVECTION),
     "k(T), convection everywhere": Kind(K_ALONE, walls='kind = "convection", coefficient = 10.0, ambient = 100.0'),
+    "k(T), insulated": Kind(K_ALONE, walls='kind = "insulated"'),
     "k(T), radiation": Kind(K_ALONE, face=RADIATION),
     "k(T), c(T)": Kind(K_OF_T + ", heat_capacity = { T = [0.0, 50.0, 200.0], value = [1000.0, 1200.0, 1500.0] }"),
     "latent heat": Kind(LATENT),

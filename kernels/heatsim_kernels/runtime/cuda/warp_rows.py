@@ -48,9 +48,15 @@ if SIMULATED:
 
         return lambda board, at: tuple(byte(board[at + np.uint64(k)]) for k in range(count))
 
-    def unequal_rows(columns: int):
+    def unequal_rows_of_bytes(count: int, columns: int):
         """As it says."""
-        return lambda cells: np.uint32(cells[columns:] != cells[:-columns])
+        read = load_bytes(count)
+
+        def call(board, at):
+            cells = read(board, at)
+            return np.uint32(cells[columns:] != cells[:-columns])
+
+        return call
 
     def everywhere(flag):
         """A lane may go its own way."""
@@ -136,14 +142,7 @@ else:
             result = types.UniTuple(types.uint32, count)
 
             def codegen(context, builder, signature, args):
-                start = builder.gep(context.make_array(board)(context, builder, args[0]).data, [args[1]])
-                word = ir.IntType(32)
-                vector = ir.VectorType(word, 2)
-                pairs = builder.bitcast(start, vector.as_pointer(start.type.addrspace))
-                words = []
-                for number in range(-(-count // 8)):
-                    pair = builder.load(builder.gep(pairs, [_int32(number)]), align=8)
-                    words += [builder.extract_element(pair, _int32(k)) for k in range(2)]
+                words = _words_of_bytes(context, builder, board, args, count)
                 found = [
                     builder.and_(builder.lshr(words[k // 4], _int32(8 * (k % 4))), _int32(0xFF)) for k in range(count)
                 ]
@@ -153,21 +152,36 @@ else:
 
         return call
 
-    def unequal_rows(columns: int):
-        """call(cells): not 0 where the rows of a flat tuple of integers are not all the same."""
+    def unequal_rows_of_bytes(count: int, columns: int):
+        """call(board, at): not 0 where the rows of `count` bytes from board[at] on are not all the same; whole words
+        of 4 bytes, rows of 1, 2 or 4."""
 
         @intrinsic
-        def call(typing_context, cells):
+        def call(typing_context, board, at):
             def codegen(context, builder, signature, args):
-                items = cgutils.unpack_tuple(builder, args[0])
-                differ = ir.Constant(items[0].type, 0)
-                for one, other in zip(items, items[columns:], strict=False):
-                    differ = builder.or_(differ, builder.xor(one, other))
+                words = _words_of_bytes(context, builder, signature.args[0], args, count)[: count // 4]
+                turned = builder.or_(
+                    builder.shl(words[0], _int32(8 * columns % 32)), builder.lshr(words[0], _int32(-8 * columns % 32))
+                )
+                differ = builder.xor(words[0], turned)
+                for word in words[1:]:
+                    differ = builder.or_(differ, builder.xor(words[0], word))
                 return differ
 
-            return cells.dtype(cells), codegen
+            return types.uint32(board, types.uint64), codegen
 
         return call
+
+    def _words_of_bytes(context, builder, board, args, count):
+        """The words of 4 bytes that `count` bytes from an element of the board on lie in, in pairs."""
+        start = builder.gep(context.make_array(board)(context, builder, args[0]).data, [args[1]])
+        vector = ir.VectorType(ir.IntType(32), 2)
+        pairs = builder.bitcast(start, vector.as_pointer(start.type.addrspace))
+        words = []
+        for number in range(-(-count // 8)):
+            pair = builder.load(builder.gep(pairs, [_int32(number)]), align=8)
+            words += [builder.extract_element(pair, _int32(k)) for k in range(2)]
+        return words
 
     @inlined
     def everywhere(flag):

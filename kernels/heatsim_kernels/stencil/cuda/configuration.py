@@ -38,6 +38,11 @@ class StencilConfiguration(NamedTuple):
         return self.class_dtype != "" and not self.layered
 
     @property
+    def steps_by_class(self) -> bool:
+        """Whether `temporal` takes steps of cells whose faces have the rates of the class of each."""
+        return self.classes_by_cell and not self.uniform and not self.stage
+
+    @property
     def carries_heat(self) -> bool:
         """Whether losses follow from the heat that the field holds: see `LossesOfOneClass`. Else cells are summed."""
         return self.losses and self.class_dtype == ""

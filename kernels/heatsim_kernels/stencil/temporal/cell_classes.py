@@ -5,7 +5,8 @@ levels come to another layer (`classes_of_turns`). Otherwise:
 
 The classes of a lane's cells lie side by side, in the order in which a march comes to them: column by column of the
 plan, plane by plane, band by band. So a lane reads 8 or 16 bytes a plane, once for all levels, wherever rows of the
-grid begin. A class is a byte: there are MAX_CLASSES at most.
+grid begin. A class is a byte: there are MAX_CLASSES at most. Lanes are numbered by 32 bits, which serves 2^32 lanes of
+8 cells, more than a GPU holds.
 """
 
 from __future__ import annotations

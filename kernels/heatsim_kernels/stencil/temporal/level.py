@@ -25,7 +25,14 @@ from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal import differences
 from heatsim_kernels.stencil.temporal.board import Board
 from heatsim_kernels.stencil.temporal.plan import TemporalTile, TouchedFaces
-from heatsim_kernels.stencil.temporal.plane_notes import build_same_rows, classes_of_level, told, until
+from heatsim_kernels.stencil.temporal.plane_notes import (
+    build_same_rows,
+    build_same_rows_of_all,
+    classes_of_level,
+    classes_of_rows,
+    told,
+    until,
+)
 from heatsim_kernels.stencil.temporal.potentials import build_potentials
 
 
@@ -40,6 +47,8 @@ def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touche
     `LevelScheme`. read, write: where the two buffers of end rows begin; they take turns. noted: see
     `plane_notes.build_note`.
     """
+    if configuration.steps_by_class and not touched.z:
+        return _levels_of_classes(configuration, tile, touched)
     if configuration.pieces:
         look_up = cascade(_level_of_potentials(configuration, tile, touched))
     else:
@@ -68,16 +77,36 @@ def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touche
     return levels_of_layers
 
 
-def _level_of_cells(configuration, tile, touched, still):
-    """Build the step of a level whose differences are of the cells. still: whether rates are held for it."""
-    same_rows = build_same_rows(configuration)
+def _levels_of_classes(configuration, tile, touched):
+    """`build_levels` where each cell has a class. A warp goes one way for all levels: so no level waits for the next
+    way to be known, and the compiler shares out the work of all."""
+    of_rows = cascade(_level_of_cells(configuration, tile, touched, False, True))
+    of_cells = cascade(_level_of_cells(configuration, tile, touched, False, False))
+    same_rows = build_same_rows_of_all(tile)
+
+    @inlined
+    def levels(states, given, k, board, read, write, lane, span, rates, boundary, notes):
+        noted, _ = notes
+        if same_rows(noted):
+            states, given = of_rows(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+        else:
+            states, given = of_cells(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+        return states, given, noted
+
+    return levels
+
+
+def _level_of_cells(configuration, tile, touched, still, alike=None):
+    """Build the step of a level whose differences are of the cells. still: whether rates are held for it. alike:
+    whether all rows of a lane have the same classes; None: if it is noted so."""
+    same_rows = build_same_rows(configuration, alike)
     end_z = touched.z and not configuration.periodic[2]
     layout, lowered = Board.of(tile, configuration), differences.build_low(configuration)
     step_cells = differences.build_step(configuration, tile, layout.rates, still)
     above_in, low_of, complete, keep, hand_on = scheme_of(configuration)
     ghosts, at_level = differences.build_ghost(configuration, tile, layout.corner, 2), _numbers_at(layout)
     around, publish = _around(configuration, tile, touched), _publish(tile, layout)
-    classes_of = classes_of_level(configuration, tile)
+    classes_of = classes_of_rows(tile) if alike else classes_of_level(configuration, tile)
 
     def level(n, state, given, k, board, read, write, lane, span, rates, boundary, noted):
         (kept, cells), (arriving, held) = state, given

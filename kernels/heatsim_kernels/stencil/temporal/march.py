@@ -53,7 +53,11 @@ TILES = {  # by precision, the best first; the last spills nothing on capability
     "float32": _FOR_SIMULATOR if SIMULATED else (TemporalTile(4, 2, 4, 16, ahead=2), TemporalTile(4, 2, 4, 8)),
     "float64": _FOR_SIMULATOR if SIMULATED else (TemporalTile(4, 2, 4, 8), TemporalTile(3, 2, 2, 8)),
 }
-TILES_OF_FACES = {  # the same where each face has a rate of its own
+TILES_OF_CLASSES = {  # where each cell has a class, whose faces have rates of their own; in float32 a few spill
+    "float32": _FOR_SIMULATOR if SIMULATED else (TemporalTile(3, 2, 4, 16, ahead=2), TemporalTile(4, 2, 4, 8)),
+    "float64": _FOR_SIMULATOR if SIMULATED else (TemporalTile(3, 2, 4, 8), TemporalTile(3, 2, 2, 8)),
+}
+TILES_OF_FACES = {  # where else each face has a rate of its own
     "float32": _FOR_SIMULATOR if SIMULATED else (TemporalTile(4, 2, 4, 12), TemporalTile(4, 2, 4, 8)),
     "float64": _FOR_SIMULATOR if SIMULATED else (TemporalTile(4, 2, 4, 8), TemporalTile(3, 2, 2, 8)),
 }
@@ -142,14 +146,17 @@ def tiles_for(configuration: StencilConfiguration) -> tuple[TemporalTile, ...]:
     if configuration.pieces:
         return POTENTIAL_TILES[configuration.dtype][looked_up + configuration.heat_table :]
     # So does to look up what the cells of several classes lose. What their heating rates spill costs less.
+    if configuration.steps_by_class:
+        fewer = configuration.losses and (looked_up or configuration.dtype == "float32")
+        return TILES_OF_CLASSES[configuration.dtype][fewer:]
     by_class = configuration.classes_by_cell and (configuration.losses or configuration.stage)
     # A layer has six rates for all cells of a plane, which leave registers enough but around a period and for losses.
     bare = not any(configuration.periodic) and not looked_up and not configuration.losses
     plain = configuration.uniform or (configuration.layered and bare)
     tiles = (of_axes if plain and not few and not by_class else of_faces)[configuration.dtype]
-    few_rates = configuration.uniform or configuration.dtype == "float64"
-    fewer = configuration.losses and by_class and (looked_up or not few_rates)
-    return tiles[1:] if fewer or (few and configuration.layered and not few_rates) else tiles
+    in_layers = few and configuration.layered and not configuration.uniform and configuration.dtype == "float32"
+    fewer = in_layers or (configuration.classes_by_cell and configuration.losses and looked_up)
+    return tiles[fewer:]
 
 
 def bounds(tile: TemporalTile) -> tuple[int, int]:
@@ -218,6 +225,8 @@ def boundary_costs(variant: TemporalVariant) -> BoundaryCosts:
 
 def _kind_of_sweep(configuration):
     """The name in BOUNDARY_COSTS of sweeps of a configuration."""
+    if configuration.pieces:
+        return "steps of a potential"
     if not (configuration.looks_up(0) or configuration.looks_up(1)):
         return "stages" if configuration.stage else "steps"
     if configuration.stage:
@@ -250,7 +259,7 @@ def _march(variant):
             k = max(k, int32(0))
         source = begin + uint64(int32(k + span.nz) if k < 0 else k) * span.plane
         for j in range(ahead):
-            source = fetch(board, int32(k + j), u, source, lane, span, pieces, piece, lane_classes)
+            source = fetch(board, int32(k + j), u, source, lane, span, lane_classes)
         carried = levels(pair(cells(zero))), source, unnoted, held(zero)
         # From turn `free` to turn `bound` no level works on a plane at an end in z, nor is one to come in. Whether the
         # tile lies at an end in x or y is decided once for all of them.
@@ -299,31 +308,31 @@ def _corner(variant):
 
 
 def _fetch(variant):
-    """Build call(board, k, u, source, lane, span, pieces, piece, lane_classes), which asks for plane k; the lane's
-    first cell there is at `source`. It gives the source of the next plane."""
+    """Build call(board, k, u, source, lane, span, lane_classes), which asks for plane k; the lane's first cell there is
+    at `source`. It gives the source of the next plane."""
     configuration, tile = variant.configuration, variant.tile
     several, wrap_z, layout = configuration.classes_by_cell, configuration.periodic[2], Board.of(tile, configuration)
-    steps, threads, stride = tile.steps, WARP * tile.bands, lane_bytes(tile)
+    steps, threads, stride = tile.steps, uint32(WARP * tile.bands), lane_bytes(tile)
     fetch_cells, fetch_classes = field_planes.build_fetch(configuration, tile, variant.aligned), fetch_bytes(stride)
     class_size, class_slots = layout.classes, class_slots_of(tile)
 
     @inlined
-    def fetch_classes_of(board, k, lane, span, column, lane_classes):
-        t = uint64(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
-        z = int32(k + span.nz) if k < 0 else (int32(k - span.nz) if k >= span.nz else k)
-        plane = uint64(column) * uint64(span.nz) + uint64(z)
+    def fetch_classes_of(board, k, lane, span, lane_classes):
+        z = k
+        if wrap_z:
+            z = int32(k + span.nz) if k < 0 else (int32(k - span.nz) if k >= span.nz else k)
         slot = uint32(k + int32(2 * steps)) % uint32(class_slots)
         to = lane.classes + uint64(slot) * uint64(class_size)
-        fetch_classes(board, to, lane_classes, (plane * uint64(threads) + t) * uint64(stride))
+        fetch_classes(board, to, lane_classes, uint64(uint32(lane.laid_out + uint32(z) * threads)) * uint64(stride))
 
     @inlined
-    def fetch(board, k, u, source, lane, span, pieces, piece, lane_classes):
+    def fetch(board, k, u, source, lane, span, lane_classes):
         if wrap_z and source >= span.grid:
             source = uint64(source - span.grid)
         if k <= span.stop:
             fetch_cells(board, k, u, source, lane, span.rows)
             if several:
-                fetch_classes_of(board, k, lane, span, pieces[piece, 8], lane_classes)
+                fetch_classes_of(board, k, lane, span, lane_classes)
         end_fetch()  # even without a plane, since `wait_for_fetches` counts these groups
         return uint64(source + span.plane)
 
@@ -384,7 +393,7 @@ def _turn(variant, touched):
         # it has asked for itself, and its next copies overwrite the slot of plane k - 1, which it took a turn ago.
         wait()
         plane = take(board, k, lane)
-        source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, pieces, piece, lane_classes)
+        source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, lane_classes)
         arriving = arriving_with(plane, board, k, lane)
         noted = note(noted, board, lane, span, k, lane_classes, plane)
         if losses:

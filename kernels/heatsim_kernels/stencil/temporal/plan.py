@@ -106,6 +106,7 @@ def _alike(cost: float) -> BoundaryCosts:
 BOUNDARY_COSTS = {
     "float32": {
         "steps": (_alike(1.2), BoundaryCosts(1.45, 1.2, 1.55)),
+        "steps of a potential": (_alike(1.1), BoundaryCosts(1.5, 1.3, 1.75)),
         "stages": (_alike(1.25), _alike(1.25)),
         "steps of classes": (BoundaryCosts(1.7, 1.3, 1.9), BoundaryCosts(1.7, 1.3, 1.9)),
         "stages of classes": (_alike(1.75), _alike(1.9)),
@@ -114,6 +115,7 @@ BOUNDARY_COSTS = {
     },
     "float64": {
         "steps": (_alike(1.3), BoundaryCosts(1.45, 1.2, 1.6)),
+        "steps of a potential": (_alike(1.2), BoundaryCosts(1.55, 1.35, 1.8)),
         "stages": (_alike(1.2), _alike(1.4)),
         "steps of classes": (BoundaryCosts(1.3, 1.15, 1.4), BoundaryCosts(1.3, 1.15, 1.4)),
         "stages of classes": (_alike(1.55), _alike(1.75)),

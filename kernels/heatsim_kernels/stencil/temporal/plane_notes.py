@@ -1,19 +1,19 @@
 """CUDA: what a block of `temporal` notes of the planes that its levels work on: their cell classes.
 
 A level needs the classes of its cells, and whether one row of them serves all rows of a lane. A turn notes that once
-for all levels.
+for all levels: by cell for the plane that comes in, which no level works on before the next turn. So none waits for it.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import int32, uint32, uint64
 
 from heatsim_kernels.runtime.cuda.api import inlined
-from heatsim_kernels.runtime.cuda.register_tuples import repeated
-from heatsim_kernels.runtime.cuda.warp_rows import everywhere, load_bytes, unequal_rows
+from heatsim_kernels.runtime.cuda.register_tuples import cycled, part, repeated
+from heatsim_kernels.runtime.cuda.warp_rows import everywhere, load_bytes, unequal_rows_of_bytes
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.board import Board
 from heatsim_kernels.stencil.temporal.cell_classes import UNTIL, class_slots_of
@@ -21,16 +21,27 @@ from heatsim_kernels.stencil.temporal.plan import TemporalTile
 from heatsim_kernels.stencil.temporal.potentials import build_guess
 
 
+class ClassNotes(NamedTuple):
+    """What is noted of the classes of cells. It moves on each turn, as planes do from level to level.
+
+    alike: bit n + 1 is set where in the plane of level n all rows of each lane of the warp have the same classes, bit 0
+    for the plane that has come in. coming: the classes of the first row of a lane in that plane, a byte each.
+    of_levels: the same in the planes of the levels, 16 bits each.
+    """
+
+    alike: Any
+    coming: Any
+    of_levels: Any
+
+
 def classes_of_level(configuration: StencilConfiguration, tile: TemporalTile):
     """Build call(board, lane, k, n, noted): the classes of a lane's cells in the plane of level n."""
-    cells, layout = tile.columns * tile.rows, Board.of(tile, configuration)
-    slots, steps = class_slots_of(tile), tile.steps
+    cells, place_of = tile.columns * tile.rows, _place_of_classes(configuration, tile)
     read, repeat = load_bytes(cells), repeated(cells)
 
     @inlined
     def fetched(board, lane, k, n, noted):
-        slot = uint32(k - int32(1) - n + int32(2 * steps)) % uint32(slots)
-        return read(board, lane.classes + uint64(slot) * uint64(layout.classes))
+        return read(board, place_of(lane, int32(k - int32(1) - n)))
 
     @inlined
     def of_plane(board, lane, k, n, noted):
@@ -43,24 +54,50 @@ def classes_of_level(configuration: StencilConfiguration, tile: TemporalTile):
     return of_plane if configuration.layered else fetched if configuration.class_dtype else of_one
 
 
+def classes_of_rows(tile: TemporalTile):
+    """Build call(board, lane, k, n, noted): the same where all rows of the lane are noted to have the same classes."""
+    in_row, every_row = part(slice(0, tile.columns)), cycled(tile.rows)
+
+    @inlined
+    def of_rows(board, lane, k, n, noted):
+        row = uint32(noted.of_levels >> uint64(n * int32(16)))
+        return every_row(in_row((uint32(row & uint32(255)), uint32(uint32(row >> uint32(8)) & uint32(255)))))
+
+    return of_rows
+
+
+def _place_of_classes(configuration, tile):
+    """Build call(lane, p): where on the board the classes of a lane's cells in plane p are."""
+    size, slots, steps = Board.of(tile, configuration).classes, class_slots_of(tile), tile.steps
+
+    @inlined
+    def place(lane, p):
+        slot = uint32(p + int32(2 * steps)) % uint32(slots)
+        return lane.classes + uint64(slot) * uint64(size)
+
+    return place
+
+
 def build_note(configuration: StencilConfiguration, tile: TemporalTile, holds: bool):
     """Build call(noted, board, lane, span, k, of_turns, plane): what is noted of planes; plane: plane k of the field.
     holds: see `level.build_levels`.
 
-    By cell it is a shift register, in which the note of a plane moves on each turn, as the plane does from level to
-    level: bit n tells whether in the plane of level n all rows of each lane of the warp have the same classes. In
-    layers: what `classes_of_turns` told last. While all levels are in one layer nothing is read: a warp would wait for
-    it. Of potentials: see `potentials.build_guess`.
+    By cell: `ClassNotes`. In layers: what `classes_of_turns` told last. While all levels are in one layer nothing is
+    read: a warp would wait for it. Of potentials: see `potentials.build_guess`.
     """
     if configuration.pieces:
         return build_guess(configuration, Board.of(tile, configuration).pieces)
-    classes_of, unequal = classes_of_level(configuration, tile), unequal_rows(tile.columns)
-    steps = tile.steps
+    steps, columns, place_of = tile.steps, tile.columns, _place_of_classes(configuration, tile)
+    read, unequal = load_bytes(columns), unequal_rows_of_bytes(columns * tile.rows, columns)
 
     @inlined
     def note(noted, board, lane, span, k, of_turns, plane):
-        same = everywhere(unequal(classes_of(board, lane, k, int32(0), noted)) == uint32(0))
-        return uint32(noted << uint32(1)) | uint32(1 if same else 0)
+        place = place_of(lane, k)
+        same = everywhere(unequal(board, place) == uint32(0))
+        alike = uint32(uint32(noted.alike << uint32(1)) | uint32(1 if same else 0))
+        row, of_levels = read(board, place), uint64(noted.of_levels << uint64(16))
+        coming = uint32(row[0] | uint32(row[columns - 1] << uint32(8)))
+        return ClassNotes(alike, coming, uint64(of_levels | uint64(noted.coming)))
 
     @inlined
     def of_turn(noted, board, lane, span, k, of_turns, plane):
@@ -75,9 +112,10 @@ def build_note(configuration: StencilConfiguration, tile: TemporalTile, holds: b
     return note if configuration.class_dtype else of_one
 
 
-def nothing_noted(configuration: StencilConfiguration) -> np.unsignedinteger[Any]:
-    """What is noted before a march: see `build_note`. In layers, what was told of a turn
-    before all others."""
+def nothing_noted(configuration: StencilConfiguration) -> Any:
+    """What is noted before a march: see `build_note`. In layers, what was told of a turn before all others."""
+    if configuration.classes_by_cell:
+        return ClassNotes(np.uint32(0), np.uint32(0), np.uint64(0))
     return np.uint64(1 << 63) if configuration.layered else np.uint32(0)
 
 
@@ -93,15 +131,28 @@ def until(noted):
     return int32(noted >> uint64(UNTIL))
 
 
-def build_same_rows(configuration: StencilConfiguration):
-    """Build call(noted, n): whether in the plane of level n all rows of each lane of the warp have the same classes."""
+def build_same_rows(configuration: StencilConfiguration, known: bool | None = None):
+    """Build call(noted, n): whether in the plane of level n all rows of each lane of the warp have the same classes;
+    where that is known, so it is."""
 
     @inlined
     def by_cell(noted, n):
-        return uint32(noted >> uint32(n)) & uint32(1) == uint32(1)
+        return uint32(noted.alike >> uint32(n + int32(1))) & uint32(1) == uint32(1)
 
     @inlined
-    def always(noted, n):
-        return True
+    def as_known(noted, n):
+        return answer
 
-    return by_cell if configuration.classes_by_cell else always
+    answer = not configuration.classes_by_cell if known is None else known
+    return by_cell if configuration.classes_by_cell and known is None else as_known
+
+
+def build_same_rows_of_all(tile: TemporalTile):
+    """Build call(noted): whether it is so in the planes of all levels."""
+    of_levels = np.uint32((2 << tile.steps) - 2)
+
+    @inlined
+    def of_all(noted):
+        return noted.alike & of_levels == of_levels
+
+    return of_all

@@ -80,6 +80,7 @@ def build_place(configuration: StencilConfiguration, tile: TemporalTile):
             uint64(band * int32(2 * width) + tx * int32(columns)),
             uint64(ring) + uint64(band * int32(rows * width) + tx * int32(columns)),
             uint64(classes) + uint64((band * int32(WARP) + tx) * int32(lane_size)),
+            uint32((pieces[piece, 8] * nz * int32(bands) + band) * int32(WARP) + tx),
             int32(1) if at_right else int32(0),
             int32(3) if at_bottom else int32(2),
         )
