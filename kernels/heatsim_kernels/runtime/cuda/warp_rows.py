@@ -155,6 +155,8 @@ else:
     def unequal_rows_of_bytes(count: int, columns: int):
         """call(board, at): not 0 where the rows of `count` bytes from board[at] on are not all the same; whole words
         of 4 bytes, rows of 1, 2 or 4."""
+        if count % 4 or 4 % columns:
+            raise ValueError(f"{count} bytes in rows of {columns} are no whole words of whole rows")
 
         @intrinsic
         def call(typing_context, board, at):

@@ -98,7 +98,7 @@ def _levels_of_classes(configuration, tile, touched):
 
 def _level_of_cells(configuration, tile, touched, still, alike=None):
     """Build the step of a level whose differences are of the cells. still: whether rates are held for it. alike:
-    whether all rows of a lane have the same classes; None: if it is noted so."""
+    whether all rows of a lane are taken to have the same classes; None: where it is noted so."""
     same_rows = build_same_rows(configuration, alike)
     end_z = touched.z and not configuration.periodic[2]
     layout, lowered = Board.of(tile, configuration), differences.build_low(configuration)

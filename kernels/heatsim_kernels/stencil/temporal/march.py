@@ -53,7 +53,7 @@ TILES = {  # by precision, the best first; the last spills nothing on capability
     "float32": _FOR_SIMULATOR if SIMULATED else (TemporalTile(4, 2, 4, 16, ahead=2), TemporalTile(4, 2, 4, 8)),
     "float64": _FOR_SIMULATOR if SIMULATED else (TemporalTile(4, 2, 4, 8), TemporalTile(3, 2, 2, 8)),
 }
-TILES_OF_CLASSES = {  # where each cell has a class, whose faces have rates of their own; in float32 a few spill
+TILES_OF_CLASSES = {  # where each cell has a class, whose faces have rates of their own; in float32 few registers spill
     "float32": _FOR_SIMULATOR if SIMULATED else (TemporalTile(3, 2, 4, 16, ahead=2), TemporalTile(4, 2, 4, 8)),
     "float64": _FOR_SIMULATOR if SIMULATED else (TemporalTile(3, 2, 4, 8), TemporalTile(3, 2, 2, 8)),
 }

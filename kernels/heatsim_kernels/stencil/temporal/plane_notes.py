@@ -25,8 +25,8 @@ class ClassNotes(NamedTuple):
     """What is noted of the classes of cells. It moves on each turn, as planes do from level to level.
 
     alike: bit n + 1 is set where in the plane of level n all rows of each lane of the warp have the same classes, bit 0
-    for the plane that has come in. coming: the classes of the first row of a lane in that plane, a byte each.
-    of_levels: the same in the planes of the levels, 16 bits each.
+    for the plane that has come in. coming: the classes of the first row of a lane in that plane, one or two of a byte
+    each. of_levels: the same in the planes of the levels, four at most, 16 bits each.
     """
 
     alike: Any
@@ -132,8 +132,10 @@ def until(noted):
 
 
 def build_same_rows(configuration: StencilConfiguration, known: bool | None = None):
-    """Build call(noted, n): whether in the plane of level n all rows of each lane of the warp have the same classes;
-    where that is known, so it is."""
+    """Build call(noted, n): whether in the plane of level n all rows of each lane of the warp have the same classes.
+    known: the answer, where it is the same in all planes."""
+    if not configuration.classes_by_cell:
+        known = True
 
     @inlined
     def by_cell(noted, n):
@@ -141,14 +143,13 @@ def build_same_rows(configuration: StencilConfiguration, known: bool | None = No
 
     @inlined
     def as_known(noted, n):
-        return answer
+        return known
 
-    answer = not configuration.classes_by_cell if known is None else known
-    return by_cell if configuration.classes_by_cell and known is None else as_known
+    return by_cell if known is None else as_known
 
 
 def build_same_rows_of_all(tile: TemporalTile):
-    """Build call(noted): whether it is so in the planes of all levels."""
+    """Build call(noted): whether in the planes of all levels all rows of each lane have the same classes."""
     of_levels = np.uint32((2 << tile.steps) - 2)
 
     @inlined
