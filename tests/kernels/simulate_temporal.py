@@ -15,7 +15,7 @@ from heatsim_kernels.runtime.cuda.arrays import Array, Table, empty, on_device
 from heatsim_kernels.stencil import STEPPERS
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cuda.cell_update import rates_of_classes
-from heatsim_kernels.stencil.cuda.configuration import FEW_CLASSES, StencilConfiguration
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration, room_for
 from heatsim_kernels.stencil.cuda.ledger import FUSED_BLOCKS, CudaLedger, LedgerInputs
 from heatsim_kernels.stencil.cuda.sent_forcing import ForcingUploads
 from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
@@ -56,6 +56,9 @@ TRIALS = {
     "materials in blocks": TemporalTrial((6, 6, 9), SMALL, np.float32, features=MATERIALS),
     "a material of its own to every cell, periodic in x": TemporalTrial(
         (5, 6, 9), NEAR, np.float64, (True, False, False), Features(zones=2, pairs=True), seed=8
+    ),
+    "more classes than find room for their boundary values": TemporalTrial(
+        (3, 6, 8), SMALL, np.float32, features=Features(zones=3, pairs=True), seed=8
     ),
     "classes that differ in sources alone": TemporalTrial(
         (3, 6, 8), SMALL, np.float32, features=Features(zones=3, table=True, losses=True), seed=8
@@ -142,8 +145,8 @@ def at_once(trial: TemporalTrial) -> dict[str, np.ndarray]:
     structure, coefficients = StencilConfiguration.of(case.coefficients, case.forcing, dtype), case.coefficients
     of_planes = coefficients.classes_of_planes if trial.by_plane else None
     assert coefficients.paired == (trial.features.layers > 0 and trial.features.pairs)
-    layered, few = of_planes is not None, coefficients.class_count <= FEW_CLASSES
-    structure = structure._replace(uneven=trial.uneven, layered=layered, few_classes=layered and few)
+    room = room_for(coefficients.class_count) if structure.class_dtype else 0
+    structure = structure._replace(uneven=trial.uneven, layered=of_planes is not None, room_for_classes=room)
     cell_classes = TemporalCellClasses(
         on_device(np.zeros(1, np.uint8) if coefficients.class_ids is None else coefficients.class_ids.ravel()),
         coefficients.class_count,

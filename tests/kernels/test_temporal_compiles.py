@@ -7,7 +7,8 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
+from heatsim_kernels.stencil.coefficients import StencilCoefficients
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration, room_for
 from helpers.ptx import compile_to_ptx
 from numba import config
 from test_cuda_compiles import REGISTERS, registers, spilled_bytes
@@ -57,8 +58,8 @@ def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # t
     uniform, class_dtype, heat, per_cell, losses, layered = coefficients
     uneven = (False, False, True)  # values differ from cell to cell at the faces of z alone
     structure = StencilConfiguration(
-        precision, uniform, class_dtype, heat, False, per_cell, periodic, stage, uneven, losses, layered, layered,
-        paired=layered,
+        precision, uniform, class_dtype, heat, False, per_cell, periodic, stage, uneven, losses, layered,
+        room_for(81) if class_dtype else 0, paired=layered,
     )  # fmt: skip
     check_compiled(structure, aligned, traced, capability)
 
@@ -135,6 +136,24 @@ def test_what_is_not_fused_is_refused() -> None:
     around = plain._replace(periodic=PERIODIC)
     assert not fuses(around, tile, large)  # a march around one plane
     assert fuses(around, tile, (tile.steps + tile.ahead, tile.height, tile.width))
+
+
+def test_boundary_values_of_classes_give_way_to_the_tile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where shared memory has no room for them, they are looked up, before a smaller tile is taken."""
+    from heatsim_kernels.stencil.temporal import launch, march
+
+    roomy = StencilConfiguration("float64", False, "uint8", False, False, False, WALLED, room_for_classes=room_for(81))
+    best, smaller = march.tiles_for(roomy)
+    looking_up = roomy._replace(room_for_classes=0)
+    ways = (roomy, best), (looking_up, best), (looking_up, smaller)
+    needed = [march.shared_bytes(march.TemporalVariant(*way, True, False)) for way in ways]
+    assert needed[0] > needed[1] > needed[2] > 0
+    coefficients = StencilCoefficients((9, 200, 200), np.ones((81, 6)), np.ones(81))
+    monkeypatch.setattr(launch, "FusedSteps", lambda configuration, tile, *shape, **others: (configuration, tile))
+    for room, way in zip(needed, ways, strict=True):
+        monkeypatch.setattr(launch, "shared_memory", lambda room=room: room)
+        found = launch.fused_steps(roomy, coefficients, traced=False, cell_classes=None, heat_accounts=None)  # type: ignore[arg-type]
+        assert found == way
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])

@@ -52,8 +52,7 @@ def tile_for(features: Features, dtype: type, per_cell: bool) -> TemporalTile:
     uniform, class_dtype = not features.pairs and not features.skew, "uint8" if features.zones > 1 else ""
     terms = uniform, class_dtype, features.table, False, per_cell, (False,) * 3
     layers = features.layers > 0
-    of_layers = {"layered": layers, "few_classes": layers, "paired": layers}
-    configuration = StencilConfiguration(np.dtype(dtype).name, *terms, **of_layers)
+    configuration = StencilConfiguration(np.dtype(dtype).name, *terms, layered=layers, paired=layers)
     return tiles_for(configuration)[0]
 
 

@@ -8,7 +8,13 @@ import numpy as np
 
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 
-FEW_CLASSES = 32  # cell classes of layers whose boundary values `temporal` holds in shared memory
+# For how many cell classes `temporal` may have room, for their boundary values, in shared memory.
+ROOM_FOR_CLASSES = 32, 128
+
+
+def room_for(class_count: int) -> int:
+    """The least of ROOM_FOR_CLASSES that so many cell classes find room in, or 0."""
+    return min((room for room in ROOM_FOR_CLASSES if room >= class_count), default=0)
 
 
 class StencilConfiguration(NamedTuple):
@@ -25,7 +31,7 @@ class StencilConfiguration(NamedTuple):
     uneven: tuple[bool, bool, bool] = (True, True, True)  # see `StencilCoefficients`; only `temporal` makes use of it
     losses: bool = False
     layered: bool = False  # whether all cells of a plane normal to z have one class; only `temporal` makes use of it
-    few_classes: bool = False  # whether such layers have at most FEW_CLASSES
+    room_for_classes: int = 0  # one of ROOM_FOR_CLASSES; 0: boundary values of classes are looked up in global memory
     # Pieces of Kirchhoff's potential, down whose slope heat then flows, a power of two; 0: down that of the cells. And
     # whether one of them is a cubic. Only `temporal` makes use of them.
     pieces: int = 0
@@ -51,12 +57,12 @@ class StencilConfiguration(NamedTuple):
         """Whether `temporal` looks boundary values at the faces of an axis (0, 1 or 2 for x, y, z) up by cell."""
         if self.boundary_per_cell and self.uneven[axis]:
             return True
-        return self.class_dtype != "" and not self.few_classes
+        return self.class_dtype != "" and not self.room_for_classes
 
     @property
     def holds_boundary_of_classes(self) -> bool:
         """Whether `temporal` holds the boundary values of each cell class in shared memory."""
-        return self.few_classes and not self.boundary_per_cell
+        return self.room_for_classes > 0 and not self.boundary_per_cell
 
     @classmethod
     def of(cls, coefficients: StencilCoefficients, forcing: Forcing, dtype: np.dtype) -> StencilConfiguration:

@@ -46,7 +46,7 @@ class Board(NamedTuple):
 
         start       two buffers: for each level and each band its first and last row. Before them there is room for a
                     row above the first band, which may be read but means nothing; so does the row below the last.
-        numbers     boundary values of each level, of each class if they are few, and heating rates of the classes
+        numbers     boundary values of each level, of each class if there is room, and heating rates of the classes
         rates       exchange rates of the cell classes
         pieces      of Kirchhoff's potential, PIECE numbers each (`potentials`)
         ring        planes on their way from memory

@@ -43,8 +43,9 @@ def lane_bytes(tile: TemporalTile) -> int:
 
 
 def class_slots_of(tile: TemporalTile) -> int:
-    """Planes whose classes are in shared memory: those on their way and those that levels work on."""
-    return tile.steps + tile.ahead + 1
+    """Planes whose classes find room in shared memory: those on their way and those that levels work on, and more, for
+    a power of two: a remainder by another number takes a warp longer than its look-ups."""
+    return 1 << (tile.steps + tile.ahead).bit_length()
 
 
 def classes_of_turns(of_planes: np.ndarray, steps: int, wraps: bool) -> np.ndarray:

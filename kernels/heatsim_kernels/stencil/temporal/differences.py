@@ -31,7 +31,7 @@ from heatsim_kernels.runtime.cuda.warp_rows import load_rows, thread_anew
 from heatsim_kernels.runtime.fma import fma
 from heatsim_kernels.stencil import physics
 from heatsim_kernels.stencil.cuda.cell_update import LOSS, RATES
-from heatsim_kernels.stencil.cuda.configuration import FEW_CLASSES, StencilConfiguration
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.periodic_index import into, wrapped
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 
@@ -362,7 +362,7 @@ def rate_on_board(rates_at: int, place: int):
 
 def heat_at(configuration: StencilConfiguration) -> int:
     """Where the heating rates of the classes begin in the numbers of a level."""
-    return BOUNDARY * (FEW_CLASSES if configuration.holds_boundary_of_classes else 1)
+    return BOUNDARY * (configuration.room_for_classes if configuration.holds_boundary_of_classes else 1)
 
 
 def _heat(first):
@@ -382,7 +382,7 @@ def build_ghost(configuration: StencilConfiguration, tile: TemporalTile, corner:
     if configuration.boundary_per_cell and configuration.looks_up(axis):
         return _cell_ghosts(configuration, tile, corner, axis)
     by_class, uniform, two = each(_class_ghost), each(physics.ghost), load_rows(2, True)
-    held = each(_held_ghost(two))
+    held = each(_held_ghost(two, configuration.room_for_classes - 1))
 
     @inlined
     def of_classes(cells, classes, face, n, p, board, at, boundary):
@@ -395,22 +395,22 @@ def build_ghost(configuration: StencilConfiguration, tile: TemporalTile, corner:
         return uniform(cells, a, b)
 
     @inlined
-    def of_few_classes(cells, classes, face, n, p, board, at, boundary):
+    def of_classes_held(cells, classes, face, n, p, board, at, boundary):
         return held(cells, classes, at + uint64(face) * uint64(2), board)
 
     if configuration.holds_boundary_of_classes:
-        return of_few_classes
+        return of_classes_held
     return of_classes if configuration.class_dtype and configuration.looks_up(axis) else of_one
 
 
-def _held_ghost(two):
+def _held_ghost(two, last):
     """Build the ghost value of a cell by the boundary values of its class on the board, which for the face begin at
     `at`."""
 
     def held_ghost(c, cell_class, at, board):
         # What is beyond the grid may have any class: see `_class_ghost`.
-        few = min(uint32(cell_class), uint32(FEW_CLASSES - 1))
-        a, b = two(board, at + uint64(few) * uint64(BOUNDARY), (uint32(0),))
+        held = min(uint32(cell_class), uint32(last))
+        a, b = two(board, at + uint64(held) * uint64(BOUNDARY), (uint32(0),))
         return _ghost(c, a, b)
 
     return held_ghost

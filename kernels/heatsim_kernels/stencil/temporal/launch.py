@@ -145,13 +145,13 @@ def fused_steps(
     pieces: Array | None = None,
 ) -> FusedSteps | None:
     """The means to take several steps at once, with the best tile that fits; None where they cannot be fused."""
-    room = shared_memory()
-    for tile in march.tiles_for(configuration) if coefficients.ambient_faces is None else ():
-        needed = march.shared_bytes(TemporalVariant(configuration, tile, True, traced))
-        needed += lost_bytes(configuration, tile)
-        if march.fuses(configuration, tile, coefficients.shape) and needed <= room:
+    room, looking_up = shared_memory(), configuration._replace(room_for_classes=0)
+    ways = [(tile, way) for tile in march.tiles_for(configuration) for way in (configuration, looking_up)]
+    for tile, way in ways if coefficients.ambient_faces is None else ():
+        needed = march.shared_bytes(TemporalVariant(way, tile, True, traced)) + lost_bytes(way, tile)
+        if march.fuses(way, tile, coefficients.shape) and needed <= room:
             return FusedSteps(
-                configuration,
+                way,
                 tile,
                 coefficients.shape,
                 traced=traced,

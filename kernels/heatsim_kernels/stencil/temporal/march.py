@@ -228,11 +228,11 @@ def _kind_of_sweep(configuration):
     if configuration.pieces:
         return "steps of a potential"
     if not (configuration.looks_up(0) or configuration.looks_up(1)):
-        return "stages" if configuration.stage else "steps"
+        return "steps of classes" if configuration.steps_by_class else "stages" if configuration.stage else "steps"
     if configuration.stage:
-        return "stages of classes"
+        return "stages of classes looked up"
     if not configuration.boundary_per_cell:
-        return "steps of classes"
+        return "steps of classes looked up"
     return "steps by boundary cell of classes" if configuration.classes_by_cell else "steps by boundary cell"
 
 
@@ -384,6 +384,7 @@ def _turn(variant, touched):
     fetch, store, wait = _fetch(variant), _store(variant), wait_for_fetches(tile.ahead - 1)
     ahead, start, buffer = tile.ahead, layout.start, layout.buffer
     losses, add_losses = sums(configuration), build_addition(configuration, tile)
+    by_class = configuration.classes_by_cell
 
     def turn(carried, k, u, v, board, lost, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes):
         states, source, noted, held = carried
@@ -395,7 +396,8 @@ def _turn(variant, touched):
         plane = take(board, k, lane)
         source = fetch(board, int32(k + int32(ahead)), u, source, lane, span, lane_classes)
         arriving = arriving_with(plane, board, k, lane)
-        noted = note(noted, board, lane, span, k, lane_classes, plane)
+        if not by_class:
+            noted = note(noted, board, lane, span, k, lane_classes, plane)
         if losses:
             add_losses(lost, states, k, lane, span, board, noted)
         odd = uint64(k & int32(1)) * uint64(buffer)
@@ -403,6 +405,8 @@ def _turn(variant, touched):
         given, notes = (arriving, held), (noted, lane_classes)
         advanced = advance(states, given, k, board, read, write, lane, span, rates, boundary, notes)
         states, (leaving, held), noted = advanced
+        if by_class:
+            noted = note(noted, board, lane, span, k, lane_classes, plane)
         store(v, k, source, lane, span, states, leaving)
         if traced:
             buffer_trace(states, k, lane, board)

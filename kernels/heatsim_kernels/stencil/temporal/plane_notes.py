@@ -1,7 +1,8 @@
 """CUDA: what a block of `temporal` notes of the planes that its levels work on: their cell classes.
 
 A level needs the classes of its cells, and whether one row of them serves all rows of a lane. A turn notes that once
-for all levels: by cell for the plane that comes in, which no level works on before the next turn. So none waits for it.
+for all levels: by cell for the plane that has come in, which no level works on before the next turn. So it comes last
+in a turn, and none waits for it.
 """
 
 from __future__ import annotations
@@ -24,13 +25,12 @@ from heatsim_kernels.stencil.temporal.potentials import build_guess
 class ClassNotes(NamedTuple):
     """What is noted of the classes of cells. It moves on each turn, as planes do from level to level.
 
-    alike: bit n + 1 is set where in the plane of level n all rows of each lane of the warp have the same classes, bit 0
-    for the plane that has come in. coming: the classes of the first row of a lane in that plane, one or two of a byte
-    each. of_levels: the same in the planes of the levels, four at most, 16 bits each.
+    alike: bit n is set where in the plane of level n all rows of each lane of the warp have the same classes.
+    of_levels: the classes of the first row of a lane in the planes of the levels, four at most, 16 bits each: one or
+    two of a byte each.
     """
 
     alike: Any
-    coming: Any
     of_levels: Any
 
 
@@ -96,8 +96,7 @@ def build_note(configuration: StencilConfiguration, tile: TemporalTile, holds: b
         same = everywhere(unequal(board, place) == uint32(0))
         alike = uint32(uint32(noted.alike << uint32(1)) | uint32(1 if same else 0))
         row, of_levels = read(board, place), uint64(noted.of_levels << uint64(16))
-        coming = uint32(row[0] | uint32(row[columns - 1] << uint32(8)))
-        return ClassNotes(alike, coming, uint64(of_levels | uint64(noted.coming)))
+        return ClassNotes(alike, uint64(of_levels | uint64(uint32(row[0] | uint32(row[columns - 1] << uint32(8))))))
 
     @inlined
     def of_turn(noted, board, lane, span, k, of_turns, plane):
@@ -115,7 +114,7 @@ def build_note(configuration: StencilConfiguration, tile: TemporalTile, holds: b
 def nothing_noted(configuration: StencilConfiguration) -> Any:
     """What is noted before a march: see `build_note`. In layers, what was told of a turn before all others."""
     if configuration.classes_by_cell:
-        return ClassNotes(np.uint32(0), np.uint32(0), np.uint64(0))
+        return ClassNotes(np.uint32(0), np.uint64(0))
     return np.uint64(1 << 63) if configuration.layered else np.uint32(0)
 
 
@@ -139,7 +138,7 @@ def build_same_rows(configuration: StencilConfiguration, known: bool | None = No
 
     @inlined
     def by_cell(noted, n):
-        return uint32(noted.alike >> uint32(n + int32(1))) & uint32(1) == uint32(1)
+        return uint32(noted.alike >> uint32(n)) & uint32(1) == uint32(1)
 
     @inlined
     def as_known(noted, n):
@@ -150,7 +149,7 @@ def build_same_rows(configuration: StencilConfiguration, known: bool | None = No
 
 def build_same_rows_of_all(tile: TemporalTile):
     """Build call(noted): whether in the planes of all levels all rows of each lane have the same classes."""
-    of_levels = np.uint32((2 << tile.steps) - 2)
+    of_levels = np.uint32((1 << tile.steps) - 1)
 
     @inlined
     def of_all(noted):

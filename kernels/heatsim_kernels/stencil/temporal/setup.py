@@ -130,7 +130,7 @@ def build_numbers(configuration: StencilConfiguration, tile: TemporalTile):
     own_rates, with_heat = not configuration.uniform or configuration.losses, configuration.heat_table
     held, first_heat = configuration.holds_boundary_of_classes, heat_at(configuration)
     per_cell, looked_up = configuration.boundary_per_cell, all(configuration.looks_up(axis) for axis in range(3))
-    pieces_at, of_pieces = layout.pieces, PIECE * configuration.pieces
+    pieces_at, of_pieces, of_class = layout.pieces, PIECE * configuration.pieces, 6 * steps
 
     @inlined
     def take_boundary(board, k, t, cell_class, class_count, tables, shape):
@@ -154,9 +154,9 @@ def build_numbers(configuration: StencilConfiguration, tile: TemporalTile):
     def take_numbers(board, k, tables, classes, shape):
         t = int32(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
         if not looked_up:
-            for cell_class in range(classes.class_count if held else 1):
-                for i in range(t, 6 * steps, threads):
-                    take_boundary(board, k, int32(i), int32(cell_class), classes.class_count, tables, shape)
+            for i in range(t, of_class * (classes.class_count if held else int32(1)), threads):
+                number, cell_class = int32(i % of_class), int32(i // of_class)
+                take_boundary(board, k, number, cell_class, classes.class_count, tables, shape)
         if with_heat:
             for cell_class in range(t, classes.class_count, threads):
                 take_heat(board, k, int32(cell_class), tables)
