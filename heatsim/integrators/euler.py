@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from heatsim.simulation.state import State
 
 FIRST_BATCH = {"cpu": 1, "cuda": 12}  # steps; launches tell nothing of how long they take
-MAX_TANGENT_STEPS = 24  # that a tangent to the flux of a face serves: a multiple of the steps that kernels fuse
+MAX_TANGENT_STEPS = 48  # that a tangent to the flux of a face serves: a multiple of the steps that kernels fuse
 MAX_TANGENT_ERROR = 1e-4  # of the largest flux: error of a tangent at its end
 RESPONSE_SECONDS = 0.1  # s of computing between looks at the clock and at signals
 
