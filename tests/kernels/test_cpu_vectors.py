@@ -147,9 +147,13 @@ def _piece_by_piece(out: np.ndarray, u: np.ndarray, pieces: np.ndarray) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("cubic", [False, True])
 def test_potentials_looked_up_in_registers_have_the_bits_of_those_piece_by_piece(cubic: bool, dtype: type) -> None:
-    """With as many pieces as take each of the loops, without cubics and with one."""
+    """With as many pieces as take each of the loops, without cubics and with one; vectors on several pieces and on one,
+    states at knots, far away and not a number among them."""
     generator = np.random.default_rng(5)
-    u = np.concatenate((generator.uniform(-2.0, 12.0, 1000), np.arange(24))).astype(dtype)
+    rising, level = np.linspace(-2.0, 12.0, 400), np.repeat(generator.uniform(-2.0, 12.0, 8), 32)
+    odd = np.repeat([np.nan, 1.0, 1e30, 11.0, -1e30, -1.0], 16)
+    u = np.concatenate((generator.uniform(-2.0, 12.0, 1000), np.arange(24), rising, rising[::-1], level, odd))
+    u = u.astype(dtype)
     for count in (1, 3, 4, 5, 8, 9, 16):
         pieces = generator.uniform(0.5, 1.5, (PIECE_NUMBERS, PIECES)).astype(dtype)
         pieces[0] = np.where(np.arange(PIECES) < count, np.arange(PIECES) * 10.0 / count, np.inf)

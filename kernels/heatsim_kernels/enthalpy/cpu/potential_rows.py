@@ -5,7 +5,8 @@
 
 A register of 16 numbers is a table that one instruction reads at as many places at once, where the CPU has such an
 instruction for its vectors: AVX-512 for both precisions. That of AVX2 reads a table of eight words of 32 bits: a table
-takes one to four of these, and a number of float64 is two words. Elsewhere numbers are gathered from memory. The
+takes one to four of these, and a number of float64 is two words. Elsewhere numbers are gathered from memory. In float64
+a vector whose cells all lie on the piece of the cell before them takes the numbers of that, without a look-up. The
 operations on each cell are those of `enthalpy.cell`, so the bits are the same.
 """
 
@@ -65,8 +66,61 @@ def _loop_of_powers(context, builder, signature, args, count):
 
 def _loop(context, builder, signature, args, count, cubic):
     rows = _PieceRows(context, builder, signature, args, count, cubic)
+    # Where vectors are many and pieces few, a look-up less is worth more than a branch that was not foreseen.
+    piece = None
+    if signature.args[0].dtype.bitwidth == 64 and count < PIECES:
+        piece = _LastPiece(builder, args[3], rows.vector, PIECE_NUMBERS if cubic else PIECE_NUMBERS - 1)
     with cgutils.for_range(builder, args[2]) as loop:
-        rows.look_up(loop.index)
+        u = rows.states(loop.index)
+        if piece is None:
+            rows.put(u, rows.numbers_at(rows.pieces_of(u)), loop.index)
+        else:
+            _look_up_with(piece, rows, u, builder, loop.index)
+
+
+def _look_up_with(piece, rows, u, builder, index):
+    """Look up vector `index`, on that piece if it can."""
+    with builder.if_else(piece.holds(u), likely=True) as (then, otherwise):
+        with then:
+            rows.put(u, piece.numbers(), index)
+        with otherwise:
+            j = rows.pieces_of(u)
+            rows.put(u, rows.numbers_at(j), index)
+            piece.take(builder.extract_element(j, WORD(rows.vector.count - 1)))
+
+
+class _LastPiece:
+    """Generates the code that keeps the numbers of one piece in registers, that of the last cell of the last vector
+    that was looked up: along a row, many vectors mostly lie on one piece."""
+
+    def __init__(self, builder, pieces, vector, count):
+        self._builder, self._pieces, self._vector = builder, pieces, vector
+        # From which state on the piece holds, up to which it does not, and its numbers. It holds for none yet.
+        self._low, self._high, *self._numbers = (cgutils.alloca_once(builder, vector) for _ in range(2 + count))
+        for place in (self._low, self._high, *self._numbers):
+            builder.store(ir.Constant(vector, [float("inf")] * vector.count), place)
+
+    def holds(self, u):
+        """Whether all cells of a vector lie on the piece."""
+        b, bits = self._builder, ir.IntType(self._vector.count)
+        above, below = b.fcmp_ordered(">=", u, b.load(self._low)), b.fcmp_ordered("<", u, b.load(self._high))
+        return b.icmp_unsigned("==", b.bitcast(b.and_(above, below), bits), bits(-1))
+
+    def numbers(self):
+        """The knot of the piece, a, b, c, and e where pieces are cubics, in all lanes."""
+        return [self._builder.load(place) for place in self._numbers]
+
+    def take(self, j):
+        """Go on with piece j. The first one has no lower end, and the last one no upper."""
+        b, infinite = self._builder, float("inf")
+        numbers = [b.load(b.gep(self._pieces, [b.add(j, j.type(PIECES * n))])) for n in range(len(self._numbers))]
+        real = numbers[0].type
+        low = b.select(b.icmp_unsigned("==", j, j.type(0)), ir.Constant(real, -infinite), numbers[0])
+        last = b.icmp_unsigned("==", j, j.type(PIECES - 1))
+        following = b.load(b.gep(self._pieces, [b.add(j, j.type(1))]))
+        high = b.select(last, ir.Constant(real, infinite), following)
+        for value, place in zip((low, high, *numbers), (self._low, self._high, *self._numbers), strict=True):
+            b.store(spread(b, value, self._vector.count), place)
 
 
 class _PieceRows:
@@ -76,7 +130,7 @@ class _PieceRows:
         self._builder, (self._out, self._u, _, pieces), self._count = builder, args, count
         self._bytes = signature.args[0].dtype.bitwidth // 8
         self._lanes, self._real = CACHE_LINE // self._bytes, context.get_value_type(signature.args[0].dtype)
-        self._vector = ir.VectorType(self._real, self._lanes)
+        self.vector = ir.VectorType(self._real, self._lanes)
         self._index = ir.VectorType(ir.IntType(8 * self._bytes), self._lanes)
         self._features = context.codegen().magic_tuple()[2]
         self._knots = {
@@ -85,10 +139,25 @@ class _PieceRows:
         }
         self._tables = [self._table(pieces, number) for number in range(PIECE_NUMBERS if cubic else PIECE_NUMBERS - 1)]
 
-    def look_up(self, index):
-        """Look up vector `index`."""
+    def states(self, index):
+        """Vector `index` of the row."""
+        return self._builder.load(self._place(self._u, index), align=self._bytes)
+
+    def put(self, u, numbers, index):
+        """Write vector `index` of the potentials, from the numbers of the piece of each cell."""
+        knot, *powers, value = numbers
+        d = self._builder.fsub(u, knot)
+        for number in reversed(powers):
+            value = vector_fma(self._builder, value, d, number)
+        self._builder.store(value, self._place(self._out, index), align=self._bytes)
+
+    def numbers_at(self, j):
+        """The numbers of the pieces j."""
+        return [self._at(table, j) for table in self._tables]
+
+    def pieces_of(self, u):
+        """The piece of each cell."""
         b = self._builder
-        u = b.load(self._place(self._u, index), align=self._bytes)
         middle, half = self._count // 2, self._count // 4
         reached = b.fcmp_ordered(">=", u, self._knots[middle])
         # The second of the knots is one of two, which is chosen sooner than it is looked up.
@@ -99,15 +168,11 @@ class _PieceRows:
             half //= 2
             ahead = b.add(j, self._constant(half))
             j = b.select(b.fcmp_ordered(">=", u, self._at(self._tables[0], ahead)), ahead, j)
-        knot, *powers, value = (self._at(table, j) for table in self._tables)
-        d = b.fsub(u, knot)
-        for number in reversed(powers):
-            value = vector_fma(b, value, d, number)
-        b.store(value, self._place(self._out, index), align=self._bytes)
+        return j
 
     def _place(self, start, index):
         at = self._builder.gep(start, [self._builder.mul(index, index.type(self._lanes))])
-        return self._builder.bitcast(at, self._vector.as_pointer())
+        return self._builder.bitcast(at, self.vector.as_pointer())
 
     def _constant(self, number):
         return ir.Constant(self._index, [number] * self._lanes)
@@ -128,7 +193,7 @@ class _PieceRows:
         """The numbers of a table at the places j."""
         b = self._builder
         if isinstance(table.type, ir.PointerType):
-            found = ir.Constant(self._vector, ir.Undefined)
+            found = ir.Constant(self.vector, ir.Undefined)
             for lane in range(self._lanes):
                 number = b.load(b.gep(table, [b.extract_element(j, WORD(lane))]))
                 found = b.insert_element(found, number, WORD(lane))
@@ -160,7 +225,7 @@ class _PieceRows:
         else:
             found = [self._chosen(registers, places) for places in self._halves(j)]
         whole = b.shuffle_vector(*found, ir.Constant(ir.VectorType(WORD, 16), list(range(16))))
-        return whole if self._bytes == 4 else b.bitcast(whole, self._vector)
+        return whole if self._bytes == 4 else b.bitcast(whole, self.vector)
 
     def _registers(self, table):
         """A table of words in registers of eight."""
