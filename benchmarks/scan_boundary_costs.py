@@ -1,8 +1,8 @@
 """Rates of `temporal` on a GPU by what planes are said to cost in tiles at ends of the grid.
 
 Blocks are dealt out columns by these costs: where they are right, all blocks end together. `plan` stands for those of
-`stencil/temporal/plan.py`; others are given as x,y,both. Kernels are not verified here: `heatsim bench stencil` and
-`compare_materials.py` do.
+`stencil/temporal/plan.py`; others are given as x,y,both. `--tile` takes another tile than the best of
+`stencil/temporal/march.py`. Kernels are not verified here: `heatsim bench stencil` and `compare_materials.py` do.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import compare_materials
 import numpy as np
 from heatsim_kernels.stencil.rk_stages import RkStage
 from heatsim_kernels.stencil.temporal import march
-from heatsim_kernels.stencil.temporal.plan import BoundaryCosts
+from heatsim_kernels.stencil.temporal.plan import BoundaryCosts, TemporalTile
 
 from heatsim.bench.interleaved_timing import Subject, Work, clock_of, time_interleaved
 from heatsim.bench.stencil import problems
@@ -65,6 +65,14 @@ def prepare(given: problems.TimedStencil, precision: str, stages: bool, costs: s
     return take_stages if stages else lambda steps: stepper.advance(1.0, steps, given.forcing)
 
 
+def tile_of(context: click.Context, option: click.Parameter, given: str | None) -> TemporalTile | None:
+    """The tile of an option."""
+    try:
+        return None if given is None else TemporalTile(*map(int, given.split(",")))
+    except (TypeError, ValueError):
+        raise click.BadParameter(f"{given!r}: expected four or five whole numbers, as 3,2,4,16,2") from None
+
+
 @click.command(help=__doc__)
 @click.argument("costs", nargs=-1)
 @click.option("--n", default=512, show_default=True, help="Cells along each axis.")
@@ -75,10 +83,22 @@ def prepare(given: problems.TimedStencil, precision: str, stages: bool, costs: s
 @click.option("--by-cell", is_flag=True, help="Give each boundary cell values of its own.")
 @click.option("--stages", is_flag=True, help="Take stages in place of steps.")
 @click.option("--kind", type=click.Choice(list(compare_materials.KINDS)), help="One of compare_materials.py instead.")
+@click.option(
+    "--tile", callback=tile_of, help="Steps, columns, rows, bands and planes ahead of a `TemporalTile`, as 3,2,4,16,2."
+)
 @click.option("--seconds", default=0.1, show_default=True, help="Time of a round.")
 def main(
-    costs: tuple[str, ...], n: int, precision: str, stages: bool, kind: str | None, seconds: float, **options: Any
+    costs: tuple[str, ...],
+    n: int,
+    precision: str,
+    stages: bool,
+    kind: str | None,
+    tile: TemporalTile | None,
+    seconds: float,
+    **options: Any,
 ) -> None:
+    if tile is not None:
+        march.tiles_for = lambda configuration: (tile,)
     if kind is None:
         make = partial(prepare, problem(n, **options), precision, stages)
     else:
