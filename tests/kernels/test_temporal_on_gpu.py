@@ -37,13 +37,14 @@ PER_CELL = (
 )
 
 
+@pytest.mark.parametrize("per_cell", [False, True], ids=["by-class", "by-cell"])
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_several_steps_at_once_give_the_bits_and_the_trace_of_single_steps_on_a_gpu(dtype: type) -> None:
-    for per_cell, places in ((False, PLACES), (True, PER_CELL)):
-        for shape, periodic, features in places:
-            check_steps_at_once(
-                TemporalTrial(shape, tile_for(features, dtype, per_cell), dtype, periodic, features, 7, per_cell)
-            )
+def test_several_steps_at_once_give_the_bits_and_the_trace_of_single_steps_on_a_gpu(
+    dtype: type, per_cell: bool
+) -> None:
+    for shape, periodic, features in PER_CELL if per_cell else PLACES:
+        tile = tile_for(features, dtype, per_cell)
+        check_steps_at_once(TemporalTrial(shape, tile, dtype, periodic, features, 7, per_cell))
 
 
 def tile_for(features: Features, dtype: type, per_cell: bool) -> TemporalTile:
