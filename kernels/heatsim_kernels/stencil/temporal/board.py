@@ -98,7 +98,7 @@ class Board(NamedTuple):
         class_ring = before + ((tile.slots + 1) * plane if configuration.stage else 0)
         lane = lane_bytes(tile) // (1 if SIMULATED else np.dtype(configuration.dtype).itemsize)
         classes = lane * WARP * tile.bands
-        sides = class_ring + (class_slots_of(tile) * classes if configuration.classes_by_cell else 0)
+        sides = class_ring + (class_slots_of(tile, configuration) * classes if configuration.classes_by_cell else 0)
         at_y, turn = 2 * tile.steps * tile.height, 2 * tile.steps * (tile.height + tile.width)
         turns = TURNS_OF_STAGES if configuration.stage else TURNS
         corner = sides + turns * turn

@@ -21,6 +21,7 @@ from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
 from heatsim_kernels.runtime.cuda.launch import kernel
 from heatsim_kernels.runtime.cuda.warp_rows import WARP
 from heatsim_kernels.stencil.cuda.cell_update import GridShape
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 
 MAX_CLASSES = 256
@@ -42,10 +43,11 @@ def lane_bytes(tile: TemporalTile) -> int:
     return -(-tile.columns * tile.rows // 8) * 8
 
 
-def class_slots_of(tile: TemporalTile) -> int:
-    """Planes whose classes find room in shared memory: those on their way and those that levels work on, and more, for
-    a power of two: a remainder by another number takes a warp longer than its look-ups."""
-    return 1 << (tile.steps + tile.ahead).bit_length()
+def class_slots_of(tile: TemporalTile, configuration: StencilConfiguration) -> int:
+    """Planes whose classes find room in shared memory: those on their way and those that levels work on. Where there is
+    room, these are a power of two: a remainder by another number takes a warp longer than its look-ups."""
+    needed = tile.steps + tile.ahead + 1
+    return 1 << (needed - 1).bit_length() if configuration.room_for_classes else needed
 
 
 def classes_of_turns(of_planes: np.ndarray, steps: int, wraps: bool) -> np.ndarray:

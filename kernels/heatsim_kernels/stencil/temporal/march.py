@@ -314,7 +314,7 @@ def _fetch(variant):
     several, wrap_z, layout = configuration.classes_by_cell, configuration.periodic[2], Board.of(tile, configuration)
     steps, threads, stride = tile.steps, uint32(WARP * tile.bands), lane_bytes(tile)
     fetch_cells, fetch_classes = field_planes.build_fetch(configuration, tile, variant.aligned), fetch_bytes(stride)
-    class_size, class_slots = layout.classes, class_slots_of(tile)
+    class_size, class_slots = layout.classes, class_slots_of(tile, configuration)
 
     @inlined
     def fetch_classes_of(board, k, lane, span, lane_classes):

@@ -68,7 +68,7 @@ def classes_of_rows(tile: TemporalTile):
 
 def _place_of_classes(configuration, tile):
     """Build call(lane, p): where on the board the classes of a lane's cells in plane p are."""
-    size, slots, steps = Board.of(tile, configuration).classes, class_slots_of(tile), tile.steps
+    size, slots, steps = Board.of(tile, configuration).classes, class_slots_of(tile, configuration), tile.steps
 
     @inlined
     def place(lane, p):
