@@ -15,7 +15,7 @@ from heatsim_kernels.runtime.cuda.arrays import Array, Table, empty, on_device
 from heatsim_kernels.stencil import STEPPERS
 from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 from heatsim_kernels.stencil.cuda.cell_update import rates_of_classes
-from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration, room_for
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.cuda.ledger import FUSED_BLOCKS, CudaLedger, LedgerInputs
 from heatsim_kernels.stencil.cuda.sent_forcing import ForcingUploads
 from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
@@ -145,8 +145,8 @@ def at_once(trial: TemporalTrial) -> dict[str, np.ndarray]:
     structure, coefficients = StencilConfiguration.of(case.coefficients, case.forcing, dtype), case.coefficients
     of_planes = coefficients.classes_of_planes if trial.by_plane else None
     assert coefficients.paired == (trial.features.layers > 0 and trial.features.pairs)
-    room = room_for(coefficients.class_count) if structure.class_dtype else 0
-    structure = structure._replace(uneven=trial.uneven, layered=of_planes is not None, room_for_classes=room)
+    structure = structure._replace(uneven=trial.uneven, layered=of_planes is not None)
+    structure = structure.with_room_for(coefficients.class_count)
     cell_classes = TemporalCellClasses(
         on_device(np.zeros(1, np.uint8) if coefficients.class_ids is None else coefficients.class_ids.ravel()),
         coefficients.class_count,

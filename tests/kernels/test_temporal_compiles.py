@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from heatsim_kernels.stencil.coefficients import StencilCoefficients
-from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration, room_for
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from helpers.ptx import compile_to_ptx
 from numba import config
 from test_cuda_compiles import REGISTERS, registers, spilled_bytes
@@ -59,9 +59,9 @@ def test_temporal_keeps_all_in_registers_and_computes_what_was_written_out(  # t
     uneven = (False, False, True)  # values differ from cell to cell at the faces of z alone
     structure = StencilConfiguration(
         precision, uniform, class_dtype, heat, False, per_cell, periodic, stage, uneven, losses, layered,
-        room_for(81) if class_dtype else 0, paired=layered,
+        paired=layered,
     )  # fmt: skip
-    check_compiled(structure, aligned, traced, capability)
+    check_compiled(structure.with_room_for(81), aligned, traced, capability)
 
 
 def test_the_search_for_a_piece_ends_whatever_the_cells_are() -> None:
@@ -142,9 +142,9 @@ def test_boundary_values_of_classes_give_way_to_the_tile(monkeypatch: pytest.Mon
     """Where shared memory has no room for them, they are looked up, before a smaller tile is taken."""
     from heatsim_kernels.stencil.temporal import launch, march
 
-    roomy = StencilConfiguration("float64", False, "uint8", False, False, False, WALLED, room_for_classes=room_for(81))
+    looking_up = StencilConfiguration("float64", False, "uint8", False, False, False, WALLED)
+    roomy = looking_up.with_room_for(81)
     best, smaller = march.tiles_for(roomy)
-    looking_up = roomy._replace(room_for_classes=0)
     ways = (roomy, best), (looking_up, best), (looking_up, smaller)
     needed = [march.shared_bytes(march.TemporalVariant(*way, True, False)) for way in ways]
     assert needed[0] > needed[1] > needed[2] > 0

@@ -12,11 +12,6 @@ from heatsim_kernels.stencil.coefficients import Forcing, StencilCoefficients
 ROOM_FOR_CLASSES = 32, 128
 
 
-def room_for(class_count: int) -> int:
-    """The least of ROOM_FOR_CLASSES that so many cell classes find room in, or 0."""
-    return min((room for room in ROOM_FOR_CLASSES if room >= class_count), default=0)
-
-
 class StencilConfiguration(NamedTuple):
     """The terms that a kernel has; it is compiled once for each configuration."""
 
@@ -63,6 +58,11 @@ class StencilConfiguration(NamedTuple):
     def holds_boundary_of_classes(self) -> bool:
         """Whether `temporal` holds the boundary values of each cell class in shared memory."""
         return self.room_for_classes > 0 and not self.boundary_per_cell
+
+    def with_room_for(self, class_count: int) -> StencilConfiguration:
+        """The same with the least room that so many cell classes find, if there are several."""
+        rooms = [room for room in ROOM_FOR_CLASSES if room >= class_count] if self.class_dtype else []
+        return self._replace(room_for_classes=min(rooms, default=0))
 
     @classmethod
     def of(cls, coefficients: StencilCoefficients, forcing: Forcing, dtype: np.dtype) -> StencilConfiguration:

@@ -23,7 +23,7 @@ from heatsim_kernels.stencil.cuda.cell_update import (
     GridShape,
     rates_of_classes,
 )
-from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration, room_for
+from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.cuda.ledger import CudaLedger, LedgerInputs
 from heatsim_kernels.stencil.cuda.sent_forcing import ForcingUploads, SentForcing
 from heatsim_kernels.stencil.cuda.stepper import StageOperands, StepLaunches
@@ -193,9 +193,8 @@ class LinearCudaPass:
             cell_classes = TemporalCellClasses(self.field.class_ids, self._coefficients.class_count, of_planes)
             traced = self.ledger.open_faces > 0 or structure.boundary_per_cell
             even = structure.uniform or structure.paired
-            room = room_for(self._coefficients.class_count) if structure.class_dtype else 0
-            configuration = structure._replace(
-                uneven=self._coefficients.uneven, layered=of_planes is not None and even, room_for_classes=room
+            configuration = structure.with_room_for(self._coefficients.class_count)._replace(
+                uneven=self._coefficients.uneven, layered=of_planes is not None and even
             )
             found = fused_steps(
                 configuration,

@@ -39,7 +39,7 @@ from heatsim_kernels.runtime.cuda.warp_rows import WARP
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal import boundary_trace, field_planes, level, plane_notes, setup
 from heatsim_kernels.stencil.temporal.board import Board
-from heatsim_kernels.stencil.temporal.cell_classes import class_slots_of, lane_bytes
+from heatsim_kernels.stencil.temporal.cell_classes import lane_bytes
 from heatsim_kernels.stencil.temporal.differences import LevelBoundary, rates_held
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 from heatsim_kernels.stencil.temporal.level import StageRates
@@ -311,19 +311,18 @@ def _fetch(variant):
     """Build call(board, k, u, source, lane, span, lane_classes), which asks for plane k; the lane's first cell there is
     at `source`. It gives the source of the next plane."""
     configuration, tile = variant.configuration, variant.tile
-    several, wrap_z, layout = configuration.classes_by_cell, configuration.periodic[2], Board.of(tile, configuration)
-    steps, threads, stride = tile.steps, uint32(WARP * tile.bands), lane_bytes(tile)
+    several, wrap_z = configuration.classes_by_cell, configuration.periodic[2]
+    threads, stride = uint32(WARP * tile.bands), lane_bytes(tile)
     fetch_cells, fetch_classes = field_planes.build_fetch(configuration, tile, variant.aligned), fetch_bytes(stride)
-    class_size, class_slots = layout.classes, class_slots_of(tile, configuration)
+    place_of_classes = plane_notes.build_place_of_classes(configuration, tile)
 
     @inlined
     def fetch_classes_of(board, k, lane, span, lane_classes):
         z = k
         if wrap_z:
             z = int32(k + span.nz) if k < 0 else (int32(k - span.nz) if k >= span.nz else k)
-        slot = uint32(k + int32(2 * steps)) % uint32(class_slots)
-        to = lane.classes + uint64(slot) * uint64(class_size)
-        fetch_classes(board, to, lane_classes, uint64(uint32(lane.laid_out + uint32(z) * threads)) * uint64(stride))
+        start = uint64(uint32(lane.laid_out + uint32(z) * threads)) * uint64(stride)
+        fetch_classes(board, place_of_classes(lane, k), lane_classes, start)
 
     @inlined
     def fetch(board, k, u, source, lane, span, lane_classes):

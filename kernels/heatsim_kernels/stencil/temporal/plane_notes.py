@@ -36,7 +36,7 @@ class ClassNotes(NamedTuple):
 
 def classes_of_level(configuration: StencilConfiguration, tile: TemporalTile):
     """Build call(board, lane, k, n, noted): the classes of a lane's cells in the plane of level n."""
-    cells, place_of = tile.columns * tile.rows, _place_of_classes(configuration, tile)
+    cells, place_of = tile.columns * tile.rows, build_place_of_classes(configuration, tile)
     read, repeat = load_bytes(cells), repeated(cells)
 
     @inlined
@@ -66,7 +66,7 @@ def classes_of_rows(tile: TemporalTile):
     return of_rows
 
 
-def _place_of_classes(configuration, tile):
+def build_place_of_classes(configuration: StencilConfiguration, tile: TemporalTile):
     """Build call(lane, p): where on the board the classes of a lane's cells in plane p are."""
     size, slots, steps = Board.of(tile, configuration).classes, class_slots_of(tile, configuration), tile.steps
 
@@ -87,7 +87,7 @@ def build_note(configuration: StencilConfiguration, tile: TemporalTile, holds: b
     """
     if configuration.pieces:
         return build_guess(configuration, Board.of(tile, configuration).pieces)
-    steps, columns, place_of = tile.steps, tile.columns, _place_of_classes(configuration, tile)
+    steps, columns, place_of = tile.steps, tile.columns, build_place_of_classes(configuration, tile)
     read, unequal = load_bytes(columns), unequal_rows_of_bytes(columns * tile.rows, columns)
 
     @inlined
