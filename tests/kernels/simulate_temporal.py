@@ -19,10 +19,10 @@ from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.cuda.ledger import FUSED_BLOCKS, CudaLedger, LedgerInputs
 from heatsim_kernels.stencil.cuda.sent_forcing import ForcingUploads
 from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
-from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses
+from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses, lay_out_classes, shares_of_unlike_rows
 from heatsim_kernels.stencil.temporal.launch import FusedSteps, tables_of
 from heatsim_kernels.stencil.temporal.march import StepRates
-from heatsim_kernels.stencil.temporal.plan import TemporalTile
+from heatsim_kernels.stencil.temporal.plan import BoundaryCosts, TemporalTile, plan
 from helpers.kernel_cases import STEP, Case, Features, random_case, row_of
 
 
@@ -140,7 +140,13 @@ def step_by_step(trial: TemporalTrial) -> dict[str, np.ndarray]:
 
 
 def at_once(trial: TemporalTrial) -> dict[str, np.ndarray]:
-    """The same by one sweep of `temporal`."""
+    """The same by one sweep of `temporal`, and the field of a sweep that leaves no trace, if there is such a one."""
+    leaves_one = trial.features.losses or trial.per_cell
+    return swept(trial, True) | ({} if leaves_one else {"untraced": swept(trial, False)["field"]})
+
+
+def swept(trial: TemporalTrial, traced: bool) -> dict[str, np.ndarray]:
+    """What one sweep of `temporal` makes of a problem, and its trace, if it leaves one."""
     case, dtype = case_of(trial), np.dtype(trial.dtype)
     structure, coefficients = StencilConfiguration.of(case.coefficients, case.forcing, dtype), case.coefficients
     of_planes = coefficients.classes_of_planes if trial.by_plane else None
@@ -154,7 +160,7 @@ def at_once(trial: TemporalTrial) -> dict[str, np.ndarray]:
     )
     accounts = on_device(np.zeros((1, FUSED_BLOCKS)))
     fused = FusedSteps(
-        structure, trial.tile, trial.shape, traced=True, cell_classes=cell_classes, heat_accounts=accounts
+        structure, trial.tile, trial.shape, traced=traced, cell_classes=cell_classes, heat_accounts=accounts
     )
     u, v = on_device(case.start.astype(dtype).ravel()), empty(case.start.size, dtype)
     heat = np.zeros((1, 1)) if case.forcing.heat_table is None else case.forcing.heat_table
@@ -165,13 +171,16 @@ def at_once(trial: TemporalTrial) -> dict[str, np.ndarray]:
     rates = rates_of_classes(coefficients, STEP, dtype)
     rx, ry, rz = rates[0, 0:6:2]
     fused.bound(u, v, 0, tables_of(*tables), StepRates(rx, ry, rz, dtype.type(STEP)), on_device(rates.ravel()))()
+    field = v.host().reshape(trial.shape)
+    if not traced:
+        return {"field": field}
     nz, ny, nx = trial.shape
     written = np.repeat(~np.repeat(trial.periodic, 2), [nz * ny, nz * ny, nz * nx, nz * nx, ny * nx, ny * nx])
     trace = fused.trace.host().reshape(trial.tile.steps, -1)[:, written]
     lost = accounts.host()[-1:].sum(axis=1)
     if structure.carries_heat:
         lost = carried_losses(case, structure, fused.trace)
-    return {"field": v.host().reshape(trial.shape), "trace": trace.ravel(), "heat": lost}
+    return {"field": field, "trace": trace.ravel(), "heat": lost}
 
 
 def carried_losses(case: Case, structure: StencilConfiguration, trace: Array) -> np.ndarray:
@@ -190,6 +199,16 @@ def carried_losses(case: Case, structure: StencilConfiguration, trace: Array) ->
     return ledger.entered()[-1:]
 
 
+def unlike_rows() -> dict[str, np.ndarray]:
+    """Classes, and for each column of a plan x and y of its tile and the share of its planes with unlike rows."""
+    classes = np.zeros((6, 9, 13), np.uint8)
+    classes[2, 7, 3] = classes[4, 1] = classes[5, :3] = 1
+    pieces, _ = plan(SMALL, classes.shape, (False, False, False), 1, BoundaryCosts(1.0, 1.0, 1.0))
+    laid_out = lay_out_classes(TemporalCellClasses(on_device(classes.ravel()), 2), SMALL, classes.shape, pieces)
+    shares = shares_of_unlike_rows(laid_out, SMALL, len(classes))
+    return {"classes": classes, "columns": pieces[:, :2], "shares": np.array(shares)}
+
+
 def main(target: str) -> None:
     ways = {"temporal": at_once, "basic": step_by_step}
     parts = {
@@ -198,6 +217,7 @@ def main(target: str) -> None:
         for way, run in ways.items()
         for part, values in run(trial).items()
     }
+    parts |= {f"unlike rows: {part}": values for part, values in unlike_rows().items()}
     np.savez(target, allow_pickle=False, **parts)
 
 

@@ -156,6 +156,19 @@ def test_boundary_values_of_classes_give_way_to_the_tile(monkeypatch: pytest.Mon
         assert found == way
 
 
+def test_boundary_values_by_cell_find_the_corner_of_the_tile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It lies behind the trace's ring, for which there is no room without a trace."""
+    from heatsim_kernels.stencil.temporal import launch
+
+    by_cell = StencilConfiguration("float64", True, "", False, False, True, WALLED)
+    coefficients = StencilCoefficients((9, 200, 200), np.ones((1, 6)), np.ones(1))
+    monkeypatch.setattr(launch, "FusedSteps", lambda *args, traced, **others: traced)
+    monkeypatch.setattr(launch, "shared_memory", lambda: 227 * 1024)
+    for configuration, expected in ((by_cell, True), (by_cell._replace(boundary_per_cell=False), False)):
+        found = launch.fused_steps(configuration, coefficients, traced=False, cell_classes=None, heat_accounts=None)  # type: ignore[arg-type]
+        assert found is expected
+
+
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_without_a_trace_no_shared_memory_is_taken_for_one(precision: str) -> None:
     """What shared memory takes, the L1 cache lacks."""

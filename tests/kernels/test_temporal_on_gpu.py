@@ -61,3 +61,4 @@ def check_steps_at_once(trial: TemporalTrial) -> None:
     found, expected = simulate_temporal.at_once(trial), simulate_temporal.step_by_step(trial)
     assert same_bits(found["field"], expected["field"])
     assert same_bits(found["trace"], expected["trace"])
+    assert same_bits(found.get("untraced", expected["field"]), expected["field"])

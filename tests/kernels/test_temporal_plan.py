@@ -75,6 +75,24 @@ def test_blocks_have_equal_work(n: int) -> None:
     assert (pieces[:, 3] - pieces[:, 2]).min() >= tile.steps
 
 
+def test_columns_with_unlike_rows_are_dealt_out_by_what_they_cost() -> None:
+    """Every other column costs half as much again: those that march through it have so many fewer planes."""
+    tile, n = TemporalTile(3, 2, 4, 8), 512
+    costs = BoundaryCosts(1.0, 1.0, 1.0, unlike=0.5)
+    columns = len(np.unique(plan(tile, (n, n, n), (False, False, False), 1, costs)[0][:, 8]))
+    unlike = tuple(float(number % 2) for number in range(columns))
+    pieces, firsts = plan(tile, (n, n, n), (False, False, False), 132, costs, unlike=unlike)
+    work = [
+        sum(
+            (end - first + tile.steps + min(first, tile.steps)) * (1.0 + 0.5 * unlike[number])
+            for _, _, first, end, *_, number, _ in pieces[a:b]
+        )
+        for a, b in pairwise(firsts)
+    ]
+    assert len(work) == 132
+    assert min(work) > 0.95 * max(work)
+
+
 def test_tiles_inside_meet_at_whole_sectors_of_memory() -> None:
     pieces, _ = plan(TemporalTile(4, 2, 4, 16), (768, 768, 768), (False, False, False), 132, COSTS)
     assert (pieces[:, 4] % 8 == 0).all()

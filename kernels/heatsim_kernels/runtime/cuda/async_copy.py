@@ -65,7 +65,7 @@ else:
                         copy = ir.InlineAsm(
                             kind, f"cp.async.ca.shared.global [$0], [$1], {size};", "r,l", side_effect=True
                         )
-                        builder.call(copy, [_shared_address(builder, to), builder.ptrtoint(source, ir.IntType(64))])
+                        builder.call(copy, [shared_address(builder, to), builder.ptrtoint(source, ir.IntType(64))])
                 return context.get_dummy_value()
 
             return types.void(board, types.uint64, array, types.uint64, offsets), codegen
@@ -88,14 +88,15 @@ else:
                     target = builder.gep(builder.bitcast(to, bytes_(to.type.addrspace)), offset)
                     origin = builder.ptrtoint(builder.gep(source, offset), ir.IntType(64))
                     copy = ir.InlineAsm(kind, f"cp.async.ca.shared.global [$0], [$1], {size};", "r,l", side_effect=True)
-                    builder.call(copy, [_shared_address(builder, target), origin])
+                    builder.call(copy, [shared_address(builder, target), origin])
                 return context.get_dummy_value()
 
             return types.void(board, types.uint64, array, types.uint64), codegen
 
         return call
 
-    def _shared_address(builder, pointer):
+    def shared_address(builder, pointer):
+        """A pointer as instructions take it, which tell shared memory by 32 bits."""
         inside = pointer if pointer.type.addrspace == SHARED else builder.addrspacecast(pointer, _in_shared(pointer))
         return builder.ptrtoint(inside, ir.IntType(32))
 

@@ -191,7 +191,6 @@ class LinearCudaPass:
         if self._to_fuse and structure not in self._fused:
             of_planes = self._coefficients.classes_of_planes
             cell_classes = TemporalCellClasses(self.field.class_ids, self._coefficients.class_count, of_planes)
-            traced = self.ledger.open_faces > 0 or structure.boundary_per_cell
             even = structure.uniform or structure.paired
             configuration = structure.with_room_for(self._coefficients.class_count)._replace(
                 uneven=self._coefficients.uneven, layered=of_planes is not None and even
@@ -199,7 +198,7 @@ class LinearCudaPass:
             found = fused_steps(
                 configuration,
                 self._coefficients,
-                traced=traced,
+                traced=self.ledger.open_faces > 0,
                 cell_classes=cell_classes,
                 heat_accounts=self.ledger.lost,
             )

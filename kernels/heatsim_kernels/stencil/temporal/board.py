@@ -15,6 +15,7 @@ from heatsim_kernels.stencil.temporal.cell_classes import MAX_CLASSES, class_slo
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 from heatsim_kernels.stencil.temporal.potentials import PIECE
 
+BARRIER_AT = 0  # where a barrier in halves lies
 TURNS, TURNS_OF_STAGES = 8, 4  # turns whose cells beside the faces the board keeps; powers of two
 
 
@@ -45,7 +46,8 @@ class Board(NamedTuple):
     """The layout of shared memory, in elements. One after another:
 
         start       two buffers: for each level and each band its first and last row. Before them there is room for a
-                    row above the first band, which may be read but means nothing; so does the row below the last.
+                    row above the first band, which may be read but means nothing; so does the row below the last. In
+                    that room lies the barrier in halves, if there is one (`split_barrier`).
         numbers     boundary values of each level, of each class if there is room, and heating rates of the classes
         rates       exchange rates of the cell classes
         pieces      of Kirchhoff's potential, PIECE numbers each (`potentials`)

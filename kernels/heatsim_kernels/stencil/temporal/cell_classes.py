@@ -101,3 +101,36 @@ def build(tile: TemporalTile):
             at = at + uint64(BLOCKS * THREADS)
 
     return lay_out
+
+
+def shares_of_unlike_rows(laid_out: Array, tile: TemporalTile, planes: int) -> tuple[float, ...]:
+    """For each column of the plan the share of its planes in which rows of some lane have classes unlike those of its
+    first row; laid_out: the classes as `lay_out_classes` gives them."""
+    columns = laid_out.shape[0] // (planes * tile.bands * WARP * lane_bytes(tile))
+    counts = empty(columns, np.int32)
+    args = (laid_out, np.int32(planes), counts)
+    kernel(build_count, tile, args)((columns, 1, 1), tile.block, args)
+    return tuple(float(count) / planes for count in counts.host())
+
+
+def build_count(tile: TemporalTile):
+    """Build the kernel (laid_out, planes, counts), a block for each column: planes that `shares_of_unlike_rows`
+    counts."""
+    columns, cells, lanes, stride = tile.columns, tile.columns * tile.rows, tile.bands * WARP, lane_bytes(tile)
+
+    def count(laid_out, planes, counts):
+        lane = uint64(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
+        found = int32(0)
+        for z in range(planes):
+            plane = uint64(cuda.blockIdx.x) * uint64(planes) + uint64(z)
+            at = (plane * uint64(lanes) + lane) * uint64(stride)
+            unlike = int32(0)
+            for i in range(columns, cells):
+                if laid_out[at + uint64(i)] != laid_out[at + uint64(i % columns)]:
+                    unlike = int32(1)
+            if cuda.syncthreads_or(unlike):
+                found = int32(found + int32(1))
+        if lane == 0:
+            counts[cuda.blockIdx.x] = found
+
+    return count

@@ -76,7 +76,8 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
     uniform, of_layer = (
         _of_cells_beside(tile, build(configuration)) for build in (_second_difference, _layer_differences)
     )
-    of_rows, of_cells = _steps_by_class(configuration, tile, rates_at)
+    of_rows, of_cells = _step_of_rows(configuration, tile), _step_of_cells(configuration, tile, rates_at)
+    rates_of_row = build_rates_of_row(configuration, tile, rates_at)
     rates_of, several, to_above = _rates_of_layer(rates_at), configuration.classes_by_cell, each(rise)
 
     @inlined
@@ -101,7 +102,8 @@ def build_step(configuration: StencilConfiguration, tile: TemporalTile, rates_at
     def of_classes(cells, sides, low, zp, classes, same_rows, held, rates, board, at):
         dzp = to_above(cells, zp)
         if same_rows:
-            new = of_rows(rows(cells, classes, rates, board, at), cells, sides, low, dzp, classes, board)
+            of_row = held if still else rates_of_row(cells, classes, board)
+            new = of_rows(rows(cells, classes, rates, board, at), cells, sides, low, dzp, of_row)
         else:
             new = of_cells(cells_apart(cells, classes, rates, board, at), cells, sides, low, dzp, classes, board)
         return new, held
@@ -165,40 +167,62 @@ def _beginning(configuration, tile, rates_at, of_rows):
     return begin
 
 
-def _steps_by_class(configuration, tile, rates_at):
-    """Build two call(start, cells, sides, low, dzp, classes, board): `start` and what differences bring, dzp being that
-    to the plane above. The first takes the rates of the classes in the first row for all rows."""
-    rises, first_row, every_row = _rises(tile), part(slice(0, tile.columns)), cycled(tile.rows)
+def build_rates_of_row(configuration: StencilConfiguration, tile: TemporalTile, rates_at: int):
+    """Build call(cells, classes, board): the rates of a lane's cells in its first row, of one face after another."""
+    first_row = part(slice(0, tile.columns))
     rate_xm, rate_xp, rate_ym, rate_yp, rate_zm, rate_zp = (each(rate_on_board(rates_at, face)) for face in range(6))
-    of_faces, of_each = each(_face_differences), each(_own_differences(rates_at))
-    of_layer = _of_cells_beside(tile, _layer_differences(configuration))
+
+    @inlined
+    def of_faces(cells, classes, board):
+        c, k = first_row(cells), first_row(classes)
+        in_x, in_y = (rate_xm(c, k, board), rate_xp(c, k, board)), (rate_ym(c, k, board), rate_yp(c, k, board))
+        return in_x + in_y + (rate_zm(c, k, board), rate_zp(c, k, board))
+
+    @inlined
+    def of_layer(cells, classes, board):
+        c, k = first_row(cells), first_row(classes)
+        return rate_xm(c, k, board), rate_ym(c, k, board), rate_zm(c, k, board), rate_zp(c, k, board)
+
+    return of_layer if configuration.paired else of_faces
+
+
+def _step_of_rows(configuration, tile):
+    """Build call(start, cells, sides, low, dzp, of_row): `start` and what differences bring, dzp being that to the
+    plane above, with the rates of a row for all rows."""
+    rises, every_row = _rises(tile), cycled(tile.rows)
+    of_faces, of_layer = each(_face_differences), _of_cells_beside(tile, _layer_differences(configuration))
+
+    @inlined
+    def by_face(start, cells, sides, low, dzp, of_row):
+        rxm, rxp, rym, ryp, rzm, rzp = of_row
+        dxm, dxp, dym, dyp = rises(cells, sides)
+        in_x, in_y = (every_row(rxm), every_row(rxp)), (every_row(rym), every_row(ryp))
+        return of_faces(start, dxm, dxp, dym, dyp, low, dzp, *in_x, *in_y, every_row(rzm), every_row(rzp))
+
+    @inlined
+    def by_layer(start, cells, sides, low, dzp, of_row):
+        rx, ry, rzm, rzp = of_row
+        in_plane, in_z = (every_row(rx), every_row(ry)), (every_row(rzm), every_row(rzp))
+        return of_layer(start, cells, sides, low, dzp, in_plane + in_z)
+
+    return by_layer if configuration.paired else by_face
+
+
+def _step_of_cells(configuration, tile, rates_at):
+    """Build call(start, cells, sides, low, dzp, classes, board): the same with the rates of each cell's class."""
+    rises, of_each = _rises(tile), each(_own_differences(rates_at))
     of_own_layer = _of_cells_beside(tile, _own_layer_differences(configuration, rates_at))
 
     @inlined
-    def of_rows(start, cells, sides, low, dzp, classes, board):
-        c, k, (dxm, dxp, dym, dyp) = first_row(cells), first_row(classes), rises(cells, sides)
-        rxm, rxp, rym, ryp = rate_xm(c, k, board), rate_xp(c, k, board), rate_ym(c, k, board), rate_yp(c, k, board)
-        in_x, in_y = (every_row(rxm), every_row(rxp)), (every_row(rym), every_row(ryp))
-        in_z = every_row(rate_zm(c, k, board)), every_row(rate_zp(c, k, board))
-        return of_faces(start, dxm, dxp, dym, dyp, low, dzp, *in_x, *in_y, *in_z)
-
-    @inlined
-    def of_cells(start, cells, sides, low, dzp, classes, board):
+    def by_face(start, cells, sides, low, dzp, classes, board):
         dxm, dxp, dym, dyp = rises(cells, sides)
         return of_each(start, dxm, dxp, dym, dyp, low, dzp, classes, board)
 
     @inlined
-    def of_paired_rows(start, cells, sides, low, dzp, classes, board):
-        c, k = first_row(cells), first_row(classes)
-        in_plane = every_row(rate_xm(c, k, board)), every_row(rate_ym(c, k, board))
-        in_z = every_row(rate_zm(c, k, board)), every_row(rate_zp(c, k, board))
-        return of_layer(start, cells, sides, low, dzp, in_plane + in_z)
-
-    @inlined
-    def of_paired_cells(start, cells, sides, low, dzp, classes, board):
+    def by_layer(start, cells, sides, low, dzp, classes, board):
         return of_own_layer(start, cells, sides, low, dzp, (classes, board))
 
-    return (of_paired_rows, of_paired_cells) if configuration.paired else (of_rows, of_cells)
+    return by_layer if configuration.paired else by_face
 
 
 def _of_cells_beside(tile, function):

@@ -15,7 +15,12 @@ from heatsim_kernels.stencil.cuda.cell_update import GridShape
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.rk_stages import RkStage
 from heatsim_kernels.stencil.temporal import march
-from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses, classes_of_turns, lay_out_classes
+from heatsim_kernels.stencil.temporal.cell_classes import (
+    TemporalCellClasses,
+    classes_of_turns,
+    lay_out_classes,
+    shares_of_unlike_rows,
+)
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 from heatsim_kernels.stencil.temporal.level import StageRates
 from heatsim_kernels.stencil.temporal.losses import lost_bytes
@@ -58,6 +63,7 @@ class FusedSteps:
         self.trace = empty(trace_size(tile, shape) if traced else 1, configuration.dtype)
         self._variant = TemporalVariant(configuration, tile, shape[2] % tile.columns == 0, traced)
         self._costs = march.boundary_costs(self._variant)
+        self._unlike: tuple[float, ...] = ()
         self._shape, self._cells = GridShape(*map(np.uint32, shape)), shape
         self._dealt: dict[Spans, Shares] = {}
         self._everywhere: Spans = ((0, shape[0]),)
@@ -67,6 +73,8 @@ class FusedSteps:
             self._lane_classes = on_device(of_turns)
         elif configuration.class_dtype:
             self._lane_classes = lay_out_classes(cell_classes, tile, shape, self._plan(self._everywhere)[0])
+            if self._costs.unlike > 0.0:
+                self._unlike = shares_of_unlike_rows(self._lane_classes, tile, shape[0])
         self._class_count = np.int32(cell_classes.class_count)
         self._compiled: Any = None
         self._shared = march.shared_bytes(self._variant)
@@ -120,7 +128,8 @@ class FusedSteps:
 
     def _plan(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
         variant = self._variant
-        return plan(variant.tile, self._cells, variant.configuration.periodic, _multiprocessors(), self._costs, spans)
+        rest = _multiprocessors(), self._costs, spans, self._unlike
+        return plan(variant.tile, self._cells, variant.configuration.periodic, *rest)
 
     def _shares(self, spans: Spans) -> Shares:
         if spans not in self._dealt:
@@ -145,6 +154,7 @@ def fused_steps(
     pieces: Array | None = None,
 ) -> FusedSteps | None:
     """The means to take several steps at once, with the best tile that fits; None where they cannot be fused."""
+    traced = traced or configuration.boundary_per_cell  # whose look-up takes the corner of the tile, kept for a trace
     room, looking_up = shared_memory(), configuration._replace(room_for_classes=0)
     ways = [(tile, way) for tile in march.tiles_for(configuration) for way in (configuration, looking_up)]
     for tile, way in ways if coefficients.ambient_faces is None else ():

@@ -26,6 +26,7 @@ from heatsim_kernels.stencil.temporal import differences
 from heatsim_kernels.stencil.temporal.board import Board
 from heatsim_kernels.stencil.temporal.plan import TemporalTile, TouchedFaces
 from heatsim_kernels.stencil.temporal.plane_notes import (
+    ClassWays,
     build_same_rows,
     build_same_rows_of_all,
     classes_of_level,
@@ -36,11 +37,13 @@ from heatsim_kernels.stencil.temporal.plane_notes import (
 from heatsim_kernels.stencil.temporal.potentials import build_potentials
 
 
-def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touched: TouchedFaces, holds: bool):
+def build_levels(
+    configuration: StencilConfiguration, tile: TemporalTile, touched: TouchedFaces, holds: bool, ways: ClassWays
+):
     """Build call(states, (arriving, held), k, board, read, write, lane, span, rates, boundary, (noted, of_turns)): all
     steps of a sweep, each on its plane. It gives the states, what leaves with what is held, and what is noted.
     held: see `differences.rates_held`; holds: whether levels take these while they are in one layer. Then `build_note`
-    leaves it to them to read `of_turns`.
+    leaves it to them to read `of_turns`. ways: those that a warp may go where cells have classes.
 
     Level n, counting from 0, takes step n + 1 of plane k - 1 - n. Plane k of before the sweep arrives, and plane
     k - steps of after it leaves. The state of a level is (kept, c); for this, and for stages in place of steps, see
@@ -48,7 +51,7 @@ def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touche
     `plane_notes.build_note`.
     """
     if configuration.steps_by_class and not touched.z:
-        return _levels_of_classes(configuration, tile, touched)
+        return _levels_of_classes(configuration, tile, touched, ways)
     if configuration.pieces:
         look_up = cascade(_level_of_potentials(configuration, tile, touched))
     else:
@@ -77,28 +80,59 @@ def build_levels(configuration: StencilConfiguration, tile: TemporalTile, touche
     return levels_of_layers
 
 
-def _levels_of_classes(configuration, tile, touched):
+def _levels_of_classes(configuration, tile, touched, ways):
     """`build_levels` where each cell has a class. A warp goes one way for all levels: so no level waits for the next
     way to be known, and the compiler shares out the work of all."""
-    of_rows = cascade(_level_of_cells(configuration, tile, touched, False, True))
-    of_cells = cascade(_level_of_cells(configuration, tile, touched, False, False))
-    same_rows = build_same_rows_of_all(tile)
+    way = cascade(_level_of_cells(configuration, tile, touched, False, False))
+    if ways.rows:
+        of_rows = cascade(_level_of_cells(configuration, tile, touched, False, True))
+        way = _either_way(build_same_rows_of_all(tile, False), of_rows, way)
+    if ways.still:
+        way = _either_way(build_same_rows_of_all(tile, True), _levels_of_one_row(configuration, tile, touched), way)
 
     @inlined
     def levels(states, given, k, board, read, write, lane, span, rates, boundary, notes):
         noted, _ = notes
-        if same_rows(noted):
-            states, given = of_rows(states, given, k, board, read, write, lane, span, rates, boundary, noted)
-        else:
-            states, given = of_cells(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+        states, given = way(states, given, k, board, read, write, lane, span, rates, boundary, noted)
         return states, given, noted
 
     return levels
 
 
+def _levels_of_one_row(configuration, tile, touched):
+    """Build call(states, given, k, ..., noted): all levels with the rates of one row of the first."""
+    of_rows = cascade(_level_of_cells(configuration, tile, touched, True, True))
+    classes_of = classes_of_rows(tile, True)
+    rates_of = differences.build_rates_of_row(configuration, tile, Board.of(tile, configuration).rates)
+
+    @inlined
+    def levels(states, given, k, board, read, write, lane, span, rates, boundary, noted):
+        arriving, held = given
+        of_row = rates_of(states[0][1], classes_of(board, lane, k, int32(0), noted), board)
+        states, given = of_rows(states, (arriving, of_row), k, board, read, write, lane, span, rates, boundary, noted)
+        leaving, _ = given
+        return states, (leaving, held)
+
+    return levels
+
+
+def _either_way(one_serves, one, other):
+    """Build call(states, given, k, ..., noted): `one` of two ways where that serves, else the `other`."""
+
+    @inlined
+    def way(states, given, k, board, read, write, lane, span, rates, boundary, noted):
+        if one_serves(noted):
+            states, given = one(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+        else:
+            states, given = other(states, given, k, board, read, write, lane, span, rates, boundary, noted)
+        return states, given
+
+    return way
+
+
 def _level_of_cells(configuration, tile, touched, still, alike=None):
-    """Build the step of a level whose differences are of the cells. still: whether rates are held for it. alike:
-    whether all rows of a lane are taken to have the same classes; None: where it is noted so."""
+    """Build the step of a level whose differences are of the cells. still: whether its rates are held. alike: whether
+    all rows of a lane are taken to have the same classes; None: where it is noted so."""
     same_rows = build_same_rows(configuration, alike)
     end_z = touched.z and not configuration.periodic[2]
     layout, lowered = Board.of(tile, configuration), differences.build_low(configuration)
@@ -106,7 +140,8 @@ def _level_of_cells(configuration, tile, touched, still, alike=None):
     above_in, low_of, complete, keep, hand_on = scheme_of(configuration)
     ghosts, at_level = differences.build_ghost(configuration, tile, layout.corner, 2), _numbers_at(layout)
     around, publish = _around(configuration, tile, touched), _publish(tile, layout)
-    classes_of = classes_of_rows(tile) if alike else classes_of_level(configuration, tile)
+    by_row = configuration.steps_by_class and alike
+    classes_of = classes_of_rows(tile, still) if by_row else classes_of_level(configuration, tile)
 
     def level(n, state, given, k, board, read, write, lane, span, rates, boundary, noted):
         (kept, cells), (arriving, held) = state, given

@@ -90,11 +90,15 @@ def fits(tile: TemporalTile, shape: tuple[int, int, int], periodic: tuple[bool, 
 
 
 class BoundaryCosts(NamedTuple):
-    """Time of a plane in a tile that lies at an end of the grid in x, in y, or in both, over that of one inside."""
+    """Time of a plane in a tile that lies at an end of the grid in x, in y, or in both, over that of one inside.
+
+    unlike: what is to be added where rows of some lane have classes unlike those of its first row.
+    """
 
     x: float
     y: float
     both: float
+    unlike: float = 0.0
 
 
 def _alike(cost: float) -> BoundaryCosts:
@@ -108,7 +112,7 @@ BOUNDARY_COSTS = {
         "steps": (_alike(1.2), BoundaryCosts(1.45, 1.2, 1.55)),
         "steps of a potential": (_alike(1.1), BoundaryCosts(1.5, 1.3, 1.75)),
         "stages": (_alike(1.25), _alike(1.25)),
-        "steps of classes": (BoundaryCosts(1.3, 1.3, 1.5), BoundaryCosts(1.3, 1.2, 1.4)),
+        "steps of classes": (BoundaryCosts(1.3, 1.3, 1.5), BoundaryCosts(1.5, 1.3, 1.6)),
         "steps of classes looked up": (BoundaryCosts(1.5, 1.2, 1.65), BoundaryCosts(1.7, 1.3, 1.9)),
         "stages of classes looked up": (_alike(1.75), _alike(1.9)),
         "steps by boundary cell": (_alike(2.3), _alike(2.3)),
@@ -118,7 +122,7 @@ BOUNDARY_COSTS = {
         "steps": (_alike(1.3), BoundaryCosts(1.45, 1.2, 1.6)),
         "steps of a potential": (_alike(1.2), BoundaryCosts(1.6, 1.35, 1.9)),
         "stages": (_alike(1.2), _alike(1.4)),
-        "steps of classes": (_alike(1.05), BoundaryCosts(1.2, 1.1, 1.3)),
+        "steps of classes": (BoundaryCosts(1.25, 1.25, 1.3, 0.25), BoundaryCosts(1.3, 1.2, 1.5, 0.2)),
         "steps of classes looked up": (BoundaryCosts(1.35, 1.2, 1.5), BoundaryCosts(1.5, 1.2, 1.6)),
         "stages of classes looked up": (_alike(1.55), _alike(1.75)),
         "steps by boundary cell": (_alike(2.3), _alike(2.3)),
@@ -150,14 +154,20 @@ def plan(
     blocks: int,
     costs: BoundaryCosts,
     spans: tuple[tuple[int, int], ...] | None = None,
+    unlike: tuple[float, ...] = (),
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (pieces, firsts), int32: block b marches through pieces[firsts[b]:firsts[b + 1]].
 
-    spans: the planes first <= z < end to be computed, by default all. Rows of pieces are x, y, first plane, end, left,
+    spans: the planes first <= z < end to be computed, by default all. unlike: for each column the share of its planes
+    with unlike rows, see `BoundaryCosts`; () for none. Rows of pieces are x, y, first plane, end, left,
     right, top, bottom, number of the column, first; see `TileColumn`.
     The least cost of the busiest block is found by bisection.
     """
     columns = _columns(tile, shape, periodic, costs)
+    columns = [
+        column._replace(cost=column.cost + costs.unlike * share)
+        for column, share in zip(columns, unlike or (0.0,) * len(columns), strict=True)
+    ]
     plane, spans = sum(column.cost for column in columns), spans or ((0, shape[0]),)
     planes, most = (sum(end - first + more for first, end in spans) for more in (0, 2 * tile.steps))
     low, high = plane * planes / blocks, plane * most + 1  # more than one block needs for all

@@ -21,13 +21,28 @@ from heatsim_kernels.stencil.temporal.cell_classes import UNTIL, class_slots_of
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
 from heatsim_kernels.stencil.temporal.potentials import build_guess
 
+STILL = 8  # the first of some bits of `ClassNotes.alike`
+_MOVING = np.uint32(0x7F7F)  # bits of it that move on
+
+
+class ClassWays(NamedTuple):
+    """How a warp may look up the rates of the cells for all levels of a turn, besides cell by cell.
+
+    still: those of one row once, where its classes are those of all rows of a lane in the planes of all levels. rows:
+    those of a row for each level, where its classes are those of all rows there.
+    """
+
+    still: bool
+    rows: bool
+
 
 class ClassNotes(NamedTuple):
     """What is noted of the classes of cells. It moves on each turn, as planes do from level to level.
 
-    alike: bit n is set where in the plane of level n all rows of each lane of the warp have the same classes.
+    alike: bit n is set where in the plane of level n all rows of each lane of the warp have the same classes; where one
+    of the `ClassWays` is `still`, bit STILL + n where the first row has those that it has in the plane below.
     of_levels: the classes of the first row of a lane in the planes of the levels, four at most, 16 bits each: one or
-    two of a byte each.
+    two of a byte each. If there is no way by rows, those of the first level alone.
     """
 
     alike: Any
@@ -54,13 +69,14 @@ def classes_of_level(configuration: StencilConfiguration, tile: TemporalTile):
     return of_plane if configuration.layered else fetched if configuration.class_dtype else of_one
 
 
-def classes_of_rows(tile: TemporalTile):
-    """Build call(board, lane, k, n, noted): the same where all rows of the lane are noted to have the same classes."""
+def classes_of_rows(tile: TemporalTile, still: bool):
+    """Build call(board, lane, k, n, noted): the same where all rows of the lane are noted to have the same classes.
+    still: so do the planes of all levels."""
     in_row, every_row = part(slice(0, tile.columns)), cycled(tile.rows)
 
     @inlined
     def of_rows(board, lane, k, n, noted):
-        row = uint32(noted.of_levels >> uint64(n * int32(16)))
+        row = uint32(noted.of_levels >> uint64(int32(0) if still else n * int32(16)))
         return every_row(in_row((uint32(row & uint32(255)), uint32(uint32(row >> uint32(8)) & uint32(255)))))
 
     return of_rows
@@ -78,9 +94,9 @@ def build_place_of_classes(configuration: StencilConfiguration, tile: TemporalTi
     return place
 
 
-def build_note(configuration: StencilConfiguration, tile: TemporalTile, holds: bool):
+def build_note(configuration: StencilConfiguration, tile: TemporalTile, holds: bool, ways: ClassWays):
     """Build call(noted, board, lane, span, k, of_turns, plane): what is noted of planes; plane: plane k of the field.
-    holds: see `level.build_levels`.
+    holds, ways: see `level.build_levels`.
 
     By cell: `ClassNotes`. In layers: what `classes_of_turns` told last. While all levels are in one layer nothing is
     read: a warp would wait for it. Of potentials: see `potentials.build_guess`.
@@ -88,15 +104,20 @@ def build_note(configuration: StencilConfiguration, tile: TemporalTile, holds: b
     if configuration.pieces:
         return build_guess(configuration, Board.of(tile, configuration).pieces)
     steps, columns, place_of = tile.steps, tile.columns, build_place_of_classes(configuration, tile)
+    still, rows = ways
     read, unequal = load_bytes(columns), unequal_rows_of_bytes(columns * tile.rows, columns)
 
     @inlined
     def note(noted, board, lane, span, k, of_turns, plane):
         place = place_of(lane, k)
         same = everywhere(unequal(board, place) == uint32(0))
-        alike = uint32(uint32(noted.alike << uint32(1)) | uint32(1 if same else 0))
-        row, of_levels = read(board, place), uint64(noted.of_levels << uint64(16))
-        return ClassNotes(alike, uint64(of_levels | uint64(uint32(row[0] | uint32(row[columns - 1] << uint32(8))))))
+        moved = uint32(noted.alike & _MOVING) if still else noted.alike
+        alike = uint32(uint32(moved << uint32(1)) | uint32(1 if same else 0))
+        row, of_levels = read(board, place), uint64(noted.of_levels << uint64(16)) if rows else uint64(0)
+        first_row = uint32(row[0] | uint32(row[columns - 1] << uint32(8)))
+        if still and everywhere(first_row == uint32(noted.of_levels & uint64(0xFFFF))):
+            alike = uint32(alike | uint32(1 << STILL))
+        return ClassNotes(alike, uint64(of_levels | uint64(first_row)))
 
     @inlined
     def of_turn(noted, board, lane, span, k, of_turns, plane):
@@ -147,9 +168,11 @@ def build_same_rows(configuration: StencilConfiguration, known: bool | None = No
     return by_cell if known is None else as_known
 
 
-def build_same_rows_of_all(tile: TemporalTile):
-    """Build call(noted): whether in the planes of all levels all rows of each lane have the same classes."""
-    of_levels = np.uint32((1 << tile.steps) - 1)
+def build_same_rows_of_all(tile: TemporalTile, still: bool):
+    """Build call(noted): whether in the planes of all levels all rows of each lane have the same classes. still: and
+    whether these are the same in all planes."""
+    above = tile.steps - 1 if still else 0  # planes of levels that lie above one
+    of_levels = np.uint32((1 << tile.steps) - 1 | ((1 << above) - 1) << STILL)
 
     @inlined
     def of_all(noted):
