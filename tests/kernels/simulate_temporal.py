@@ -22,7 +22,7 @@ from heatsim_kernels.stencil.heat_ledger import LossesOfOneClass
 from heatsim_kernels.stencil.temporal.cell_classes import TemporalCellClasses, lay_out_classes, shares_of_unlike_rows
 from heatsim_kernels.stencil.temporal.launch import FusedSteps, tables_of
 from heatsim_kernels.stencil.temporal.march import StepRates
-from heatsim_kernels.stencil.temporal.plan import BoundaryCosts, TemporalTile, plan
+from heatsim_kernels.stencil.temporal.plan import TemporalTile, corners
 from helpers.kernel_cases import STEP, Case, Features, random_case, row_of
 
 
@@ -203,10 +203,10 @@ def unlike_rows() -> dict[str, np.ndarray]:
     """Classes, and for each column of a plan x and y of its tile and the share of its planes with unlike rows."""
     classes = np.zeros((6, 9, 13), np.uint8)
     classes[2, 7, 3] = classes[4, 1] = classes[5, :3] = 1
-    pieces, _ = plan(SMALL, classes.shape, (False, False, False), 1, BoundaryCosts(1.0, 1.0, 1.0))
-    laid_out = lay_out_classes(TemporalCellClasses(on_device(classes.ravel()), 2), SMALL, classes.shape, pieces)
+    columns = corners(SMALL, classes.shape, (False, False, False))
+    laid_out = lay_out_classes(TemporalCellClasses(on_device(classes.ravel()), 2), SMALL, classes.shape, columns)
     shares = shares_of_unlike_rows(laid_out, SMALL, len(classes))
-    return {"classes": classes, "columns": pieces[:, :2], "shares": np.array(shares)}
+    return {"classes": classes, "columns": columns, "shares": np.array(shares)}
 
 
 def main(target: str) -> None:

@@ -19,7 +19,7 @@ from numba import int32, uint32, uint64
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.runtime.cuda.arrays import Array, empty, on_device
 from heatsim_kernels.runtime.cuda.launch import kernel
-from heatsim_kernels.runtime.cuda.warp_rows import WARP
+from heatsim_kernels.runtime.cuda.warp_rows import WARP, unequal_rows_of_bytes
 from heatsim_kernels.stencil.cuda.cell_update import GridShape
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal.plan import TemporalTile
@@ -67,10 +67,9 @@ def classes_of_turns(of_planes: np.ndarray, steps: int, wraps: bool) -> np.ndarr
 
 
 def lay_out_classes(
-    classes: TemporalCellClasses, tile: TemporalTile, shape: tuple[int, int, int], pieces: np.ndarray
+    classes: TemporalCellClasses, tile: TemporalTile, shape: tuple[int, int, int], corners: np.ndarray
 ) -> Array:
-    """Lay out the classes for a plan with these pieces: `lane_bytes` for each lane and plane, flat."""
-    corners = np.unique(pieces[:, [8, 0, 1]], axis=0)[:, 1:].astype(np.int32)
+    """Lay out the classes for columns with these `plan.corners`: `lane_bytes` for each lane and plane, flat."""
     result = empty(len(corners) * shape[0] * tile.bands * WARP * lane_bytes(tile), np.uint8)
     args = (classes.of_cells, GridShape(*map(np.uint32, shape)), on_device(corners), result)
     kernel(build, tile, args)((BLOCKS, 1, 1), (THREADS, 1, 1), args)
@@ -116,7 +115,8 @@ def shares_of_unlike_rows(laid_out: Array, tile: TemporalTile, planes: int) -> t
 def build_count(tile: TemporalTile):
     """Build the kernel (laid_out, planes, counts), a block for each column: planes that `shares_of_unlike_rows`
     counts."""
-    columns, cells, lanes, stride = tile.columns, tile.columns * tile.rows, tile.bands * WARP, lane_bytes(tile)
+    lanes, stride = tile.bands * WARP, lane_bytes(tile)
+    unequal = unequal_rows_of_bytes(tile.columns * tile.rows, tile.columns)
 
     def count(laid_out, planes, counts):
         lane = uint64(cuda.threadIdx.y * WARP + cuda.threadIdx.x)
@@ -124,11 +124,7 @@ def build_count(tile: TemporalTile):
         for z in range(planes):
             plane = uint64(cuda.blockIdx.x) * uint64(planes) + uint64(z)
             at = (plane * uint64(lanes) + lane) * uint64(stride)
-            unlike = int32(0)
-            for i in range(columns, cells):
-                if laid_out[at + uint64(i)] != laid_out[at + uint64(i % columns)]:
-                    unlike = int32(1)
-            if cuda.syncthreads_or(unlike):
+            if cuda.syncthreads_or(int32(1 if unequal(laid_out, at) != uint32(0) else 0)):
                 found = int32(found + int32(1))
         if lane == 0:
             counts[cuda.blockIdx.x] = found

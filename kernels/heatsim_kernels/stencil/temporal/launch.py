@@ -25,7 +25,7 @@ from heatsim_kernels.stencil.temporal.field_planes import FieldPair
 from heatsim_kernels.stencil.temporal.level import StageRates
 from heatsim_kernels.stencil.temporal.losses import lost_bytes
 from heatsim_kernels.stencil.temporal.march import StepRates, TemporalTables, TemporalVariant
-from heatsim_kernels.stencil.temporal.plan import TemporalTile, plan, trace_size
+from heatsim_kernels.stencil.temporal.plan import TemporalTile, corners, plan, trace_size
 
 Spans = tuple[tuple[int, int], ...]  # of planes, first <= z < end
 
@@ -72,7 +72,8 @@ class FusedSteps:
             of_turns = classes_of_turns(cell_classes.of_planes, tile.steps, configuration.periodic[2])
             self._lane_classes = on_device(of_turns)
         elif configuration.class_dtype:
-            self._lane_classes = lay_out_classes(cell_classes, tile, shape, self._plan(self._everywhere)[0])
+            columns = corners(tile, shape, configuration.periodic)
+            self._lane_classes = lay_out_classes(cell_classes, tile, shape, columns)
             if self._costs.unlike > 0.0:
                 self._unlike = shares_of_unlike_rows(self._lane_classes, tile, shape[0])
         self._class_count = np.int32(cell_classes.class_count)

@@ -140,8 +140,7 @@ def _level_of_cells(configuration, tile, touched, still, alike=None):
     above_in, low_of, complete, keep, hand_on = scheme_of(configuration)
     ghosts, at_level = differences.build_ghost(configuration, tile, layout.corner, 2), _numbers_at(layout)
     around, publish = _around(configuration, tile, touched), _publish(tile, layout)
-    by_row = configuration.steps_by_class and alike
-    classes_of = classes_of_rows(tile, still) if by_row else classes_of_level(configuration, tile)
+    classes_of = classes_of_rows(tile, still) if alike else classes_of_level(configuration, tile)
 
     def level(n, state, given, k, board, read, write, lane, span, rates, boundary, noted):
         (kept, cells), (arriving, held) = state, given

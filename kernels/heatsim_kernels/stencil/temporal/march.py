@@ -35,11 +35,10 @@ from numba import float32, float64, int32, types, uint32, uint64
 from heatsim_kernels.runtime.cuda.api import SIMULATED, cuda, inlined
 from heatsim_kernels.runtime.cuda.async_copy import end_fetch, fetch_bytes, wait_for_fetches
 from heatsim_kernels.runtime.cuda.register_tuples import once, repeated
-from heatsim_kernels.runtime.cuda.split_barrier import arrive, make_barrier, wait_for
 from heatsim_kernels.runtime.cuda.warp_rows import WARP
 from heatsim_kernels.stencil.cuda.configuration import StencilConfiguration
 from heatsim_kernels.stencil.temporal import boundary_trace, field_planes, level, plane_notes, setup
-from heatsim_kernels.stencil.temporal.board import BARRIER_AT, Board
+from heatsim_kernels.stencil.temporal.board import Board
 from heatsim_kernels.stencil.temporal.cell_classes import lane_bytes
 from heatsim_kernels.stencil.temporal.differences import LevelBoundary, rates_held
 from heatsim_kernels.stencil.temporal.field_planes import FieldPair
@@ -47,6 +46,7 @@ from heatsim_kernels.stencil.temporal.level import StageRates
 from heatsim_kernels.stencil.temporal.losses import build_addition, build_entry, lost_bytes, sums
 from heatsim_kernels.stencil.temporal.plan import BOUNDARY_COSTS, BoundaryCosts, TemporalTile, TouchedFaces, fits
 from heatsim_kernels.stencil.temporal.plane_notes import ClassWays
+from heatsim_kernels.stencil.temporal.turn_barrier import TurnBarrier, build_turn_barrier
 
 ALIGNMENT = 16  # bytes
 STATIC_LIMIT = 48 * 1024  # bytes of shared memory that a kernel may declare
@@ -190,8 +190,7 @@ def build(variant: TemporalVariant):
     real = float32 if configuration.dtype == "float32" else float64
     march, take_numbers, size = _march(variant), setup.build_numbers(configuration, tile), _board_size(variant)
     dynamic, losses, threads = shared_bytes(variant) > 0, sums(configuration), WARP * tile.bands
-    bands, halves = tile.bands, in_halves(variant)
-    enter_losses = build_entry(tile)
+    enter_losses, make_barrier = build_entry(tile), turn_barrier(variant).make
 
     def temporal(u, v, trace, shape, pieces, firsts, k, tables, rates, classes):
         if SIMULATED:
@@ -202,8 +201,7 @@ def build(variant: TemporalVariant):
         if losses:
             lost = cuda.shared.array(threads, float64)
             lost[uint32(cuda.threadIdx.y * WARP + cuda.threadIdx.x)] = 0.0  # which this lane alone reads until the end
-        if halves:
-            make_barrier(board, uint64(BARRIER_AT), bands)
+        make_barrier(board)
         take_numbers(board, k, tables, classes, shape)
         boundary = LevelBoundary(tables.a, tables.b, tables.boundary_rows, k, classes.class_count, shape)
         share = cuda.blockIdx.x
@@ -225,12 +223,13 @@ def class_ways(variant: TemporalVariant) -> ClassWays:
     return ClassWays(still=wide or variant.traced, rows=wide or not variant.traced)
 
 
-def in_halves(variant: TemporalVariant) -> bool:
-    """Whether the barrier that ends a turn comes in halves (`split_barrier`). It gains where few warps share a
-    multiprocessor, each of which waits for its own results; the ring of the trace wants a barrier that is whole."""
+def turn_barrier(variant: TemporalVariant) -> TurnBarrier:
+    """The barrier of turns: in halves where no trace wants a whole one and few warps share a multiprocessor, each of
+    which waits for its own results."""
     configuration = variant.configuration
     plain = not configuration.stage and not configuration.pieces
-    return configuration.dtype == "float64" and plain and not variant.traced
+    halves = configuration.dtype == "float64" and plain and not variant.traced
+    return build_turn_barrier(halves, variant.tile.bands)
 
 
 def splits(variant: TemporalVariant) -> bool:
@@ -269,26 +268,21 @@ def _march(variant):
     apart = splits(variant)
     cells, pair, levels = repeated(tile.columns * tile.rows), repeated(2), repeated(steps)
     held, unnoted = repeated(rates_held(configuration)), plane_notes.nothing_noted(configuration)
-    halves, traced, zero = in_halves(variant), variant.traced, np.dtype(configuration.dtype).type(0)
+    barrier, traced, zero = turn_barrier(variant), variant.traced, np.dtype(configuration.dtype).type(0)
+
+    begin_turns, finish_turns, turns_of = barrier.begin, barrier.finish, _turns(steps, wrap_z)
 
     @inlined
     def march(pieces, piece, u, v, trace, shape, board, lost, rates, boundary, lane_classes):
         lane, span, begin, at_x, at_y = place(pieces, piece, shape)
         if traced:
             put_corner(board, pieces, piece)
-        # When plane `last` comes in, plane end - 1 leaves. Planes beyond the grid may have any values.
-        k, last = int32(span.first - int32(steps)), int32(span.end - int32(1) + int32(steps))
-        if not wrap_z:
-            k = max(k, int32(0))
-        if halves and k & int32(1) != int32(0):
-            meet(board, uint32(0))
+        k, last, free, bound = turns_of(span)
+        begin_turns(board, k)
         source = begin + uint64(int32(k + span.nz) if k < 0 else k) * span.plane
         for j in range(ahead):
             source = fetch(board, int32(k + j), u, source, lane, span, lane_classes)
         carried = levels(pair(cells(zero))), source, unnoted, held(zero)
-        # From turn `free` to turn `bound` no level works on a plane at an end in z, nor is one to come in. Whether the
-        # tile lies at an end in x or y is decided once for all of them.
-        free, bound = (k, last) if wrap_z else (int32(steps + 1), min(last, int32(span.nz - int32(1))))
         args = u, v, board, lost, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes
         while k <= last:  # written out: in a function of their own, the loops cost a spill in float64 on Python 3.12
             if k < free or k > bound:
@@ -310,19 +304,25 @@ def _march(variant):
                 while k <= bound:
                     carried = inner(carried, k, *args)
                     k = int32(k + int32(1))
-        if halves:
-            wait_for(board, uint64(BARRIER_AT), uint32(last & int32(1)))
-            if last & int32(1) == int32(0):
-                meet(board, uint32(1))
+        finish_turns(board, last)
 
     return march
 
 
-@inlined
-def meet(board, odd):
-    """A phase of the barrier in halves of which nothing is made: so that phase k, even or odd, is that of turn k."""
-    arrive(board, uint64(BARRIER_AT))
-    wait_for(board, uint64(BARRIER_AT), odd)
+def _turns(steps, wrap_z):
+    """Build call(span): the first turn of a piece and the last, and the turns from which on, and up to which, no level
+    works on a plane at an end in z, nor is one to come in. Whether the tile lies at an end in x or y is decided once
+    for all of these."""
+
+    @inlined
+    def turns(span):
+        # When plane `last` comes in, plane end - 1 leaves. Planes beyond the grid may have any values.
+        k, last = int32(span.first - int32(steps)), int32(span.end - int32(1) + int32(steps))
+        if wrap_z:
+            return k, last, k, last
+        return max(k, int32(0)), last, int32(steps + 1), min(last, int32(span.nz - int32(1)))
+
+    return turns
 
 
 def _corner(variant):
@@ -410,8 +410,9 @@ def _turn(variant, touched):
     configuration, tile = variant.configuration, variant.tile
     layout = Board.of(tile, configuration)
     holds = _holds_rates(configuration, tile, touched)
-    advance = level.build_levels(configuration, tile, touched, holds, class_ways(variant))
-    note = plane_notes.build_note(configuration, tile, holds, class_ways(variant))
+    ways, barrier = class_ways(variant), turn_barrier(variant)
+    advance = level.build_levels(configuration, tile, touched, holds, ways)
+    note = plane_notes.build_note(configuration, tile, holds, ways)
     write_trace = boundary_trace.build_writer(configuration, tile, touched)
     buffer_trace = boundary_trace.build_buffer(configuration, tile, touched)
     traced = variant.traced and any(touched)
@@ -419,7 +420,7 @@ def _turn(variant, touched):
     fetch, store, wait = _fetch(variant), _store(variant), wait_for_fetches(tile.ahead - 1)
     ahead, start, buffer = tile.ahead, layout.start, layout.buffer
     losses, add_losses = sums(configuration), build_addition(configuration, tile)
-    by_class, halves = configuration.classes_by_cell, in_halves(variant)
+    by_class, (wait_for_rows, rows_are_there, end) = configuration.classes_by_cell, barrier[3:]
 
     def turn(carried, k, u, v, board, lost, lane, span, rates, trace, shape, pieces, piece, boundary, lane_classes):
         states, source, noted, held = carried
@@ -438,23 +439,16 @@ def _turn(variant, touched):
         odd = uint64(k & int32(1)) * uint64(buffer)
         read, write = uint64(start) + odd, uint64(start + buffer) - odd
         given, notes = (arriving, held), (noted, lane_classes)
-        if halves:
-            wait_for(board, uint64(BARRIER_AT), uint32((k & int32(1)) ^ int32(1)))
+        wait_for_rows(board, k)
         advanced = advance(states, given, k, board, read, write, lane, span, rates, boundary, notes)
         states, (leaving, held), noted = advanced
-        if halves:
-            arrive(board, uint64(BARRIER_AT))
+        rows_are_there(board)
         if by_class:
             noted = note(noted, board, lane, span, k, lane_classes, plane)
         store(v, k, source, lane, span, states, leaving)
         if traced:
             buffer_trace(states, k, lane, board)
-        # Waits for the end rows that all bands have put on the board, which their neighbours read in the next turn. And
-        # it keeps the writes of the next turn behind the reads of this one: the two buffers have changed parts then. It
-        # also stands between putting cells into the trace's ring and writing them to memory. In halves, it begins after
-        # the levels and ends before those of the next turn.
-        if not halves:
-            cuda.syncthreads()
+        end()
         return states, source, noted, held
 
     return once(turn, lambda carried, *others: carried)

@@ -185,6 +185,11 @@ def plan(
     return np.array(pieces, np.int32), np.cumsum([0, *map(len, shares)]).astype(np.int32)
 
 
+def corners(tile: TemporalTile, shape: tuple[int, int, int], periodic: tuple[bool, bool, bool]) -> np.ndarray:
+    """(columns, 2) int32: x and y of the first cell of each column; see `TileColumn`."""
+    return np.array([column[:2] for column in _columns(tile, shape, periodic, _alike(1.0))], np.int32)
+
+
 def _deal(
     steps: int,
     columns: list[TileColumn],
